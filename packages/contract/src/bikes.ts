@@ -1,0 +1,48 @@
+import { extendApi } from "@anatine/zod-openapi";
+import { z } from "zod";
+
+import { identifier, identifierParam } from "./identifier.ts";
+import { listOf, pagingQuery } from "./paging.ts";
+import { givenOnce, instantParam, timestamp } from "./time.ts";
+
+/** States of a vehicle, in the words of MDS 2.0. */
+export const vehicleState = z.enum([
+  "available",
+  "reserved",
+  "on_trip",
+  "non_operational",
+  "non_contactable",
+  "missing",
+  "removed",
+]);
+
+/** A bike, or another vehicle that is shared the same way. */
+export const bike = extendApi(
+  z
+    .object({
+      id: identifier,
+      number: z.string().nullable().describe("What is painted on the bike"),
+      vehicle_type_id: z.string().nullable(),
+      vehicle_state: vehicleState,
+      station_id: identifier.nullable().describe("The station where it stands; null elsewhere and while on a trip"),
+      lat: z.number().min(-90).max(90).nullable().describe("WGS 84 degrees; null while on a trip"),
+      lon: z.number().min(-180).max(180).nullable().describe("WGS 84 degrees; null while on a trip"),
+      current_range_meters: z.number().int().min(0).nullable(),
+      last_reported: timestamp.nullable().describe("When the bike itself last reported"),
+      updated_at: timestamp.describe("When this object last changed"),
+    })
+    .strict(),
+  { title: "Bike" },
+);
+export type Bike = z.infer<typeof bike>;
+
+export const bikeList = listOf(bike, "BikeList");
+
+/** Filters of the bike list, beside paging. */
+export const bikeFilters = {
+  vehicle_state: z.enum(vehicleState.options, givenOnce()).optional().describe("Only bikes in this state"),
+  station_id: identifierParam.optional().describe("Only bikes at this station"),
+  updated_since: instantParam.optional().describe("Only bikes changed at or after this instant"),
+};
+
+export const bikeListQuery = z.object({ ...pagingQuery, ...bikeFilters }).strict();

@@ -1,0 +1,15 @@
+import { z } from "zod";
+
+import { givenOnce } from "./time.ts";
+
+/** Most characters in an identifier. Operators' ids seen in the wild have up to 40. */
+export const MAX_IDENTIFIER_LENGTH = 255;
+
+/** An identifier as the service gives it out. */
+export const identifier = z.string().min(1).max(MAX_IDENTIFIER_LENGTH);
+
+/** An identifier in a query string or a path. */
+export const identifierParam = z
+  .string(givenOnce())
+  .min(1, "must not be empty")
+  .max(MAX_IDENTIFIER_LENGTH, `must have at most ${MAX_IDENTIFIER_LENGTH} characters`);

@@ -1,0 +1,28 @@
+import { extendApi } from "@anatine/zod-openapi";
+import { z } from "zod";
+
+import { identifier } from "./identifier.ts";
+import { RATE_WINDOW_SECONDS } from "./limits.ts";
+import { scopeNames } from "./scopes.ts";
+import { timestamp } from "./time.ts";
+
+/** What the service knows of the key that asks. */
+export const me = extendApi(
+  z
+    .object({
+      key_id: identifier,
+      partner: z.object({ id: identifier, name: z.string() }).strict(),
+      scopes: z.array(z.enum(scopeNames)),
+      expires_at: timestamp.nullable().describe("Null: the key does not expire"),
+      rate_limit: z
+        .object({
+          limit: z.number().int().min(1).describe(`Requests in any ${RATE_WINDOW_SECONDS} s`),
+          remaining: z.number().int().min(0).describe("What is left of it, this request counted"),
+          reset_seconds: z.number().int().min(0).describe("Seconds until a used request is given back"),
+        })
+        .strict(),
+    })
+    .strict(),
+  { title: "Me" },
+);
+export type Me = z.infer<typeof me>;

@@ -1,0 +1,70 @@
+import { extendApi } from "@anatine/zod-openapi";
+import { z } from "zod";
+
+import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from "./limits.ts";
+import { givenOnce } from "./time.ts";
+
+/** A whole number ≥ 1 in a query string; anything above `cap` counts as `cap`. */
+function positiveIntegerParam(cap: number) {
+  const fault = "must be a whole number, 1 or more";
+  return z
+    .union([z.string(), z.number()], { errorMap: () => ({ message: givenOnce().invalid_type_error }) })
+    .transform((value, ctx) => {
+      const text = String(value);
+      if (!/^\d+$/.test(text) || /^0+$/.test(text)) {
+        ctx.addIssue({ code: z.ZodIssueCode.custom, message: fault });
+        return z.NEVER;
+      }
+      return Math.min(Number(text), cap);
+    });
+}
+
+/** Query parameters of every list. `page` and `cursor` exclude each other; the server says so. */
+export const pagingQuery = {
+  page: extendApi(positiveIntegerParam(Number.MAX_SAFE_INTEGER).optional(), {
+    description: "Numbered paging: which page to return, counting from 1, up to `total_pages`.",
+    type: "integer",
+    minimum: 1,
+    default: 1,
+  }),
+  limit: extendApi(positiveIntegerParam(MAX_PAGE_SIZE).optional(), {
+    description: `Items on a page. A larger number gives ${MAX_PAGE_SIZE} items; it is not refused.`,
+    type: "integer",
+    minimum: 1,
+    default: DEFAULT_PAGE_SIZE,
+  }),
+  cursor: z
+    .string(givenOnce())
+    .optional()
+    .describe("Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one."),
+};
+
+/**
+ * The list envelope. The first page asked for with neither `page` nor `cursor` carries all of `page`,
+ * `total_pages` and (unless the list ends there) `next_cursor`; with `page` the first two; with `cursor` the last.
+ */
+export function listOf<Item extends z.ZodTypeAny>(item: Item, title: string) {
+  return extendApi(
+    z
+      .object({
+        data: z.array(item).describe("One page of items"),
+        page: z.number().int().min(1).optional().describe("Numbered paging: the current page, counting from 1"),
+        total_pages: z.number().int().min(1).optional().describe("Numbered paging: the number of pages"),
+        next_cursor: z
+          .string()
+          .min(1)
+          .optional()
+          .describe("Cursor paging: opaque marker of the next slice; absent when the list is finished"),
+      })
+      .strict(),
+    { title },
+  );
+}
+
+/** One page of a list, as it goes over the wire. */
+export interface ListEnvelope<Item> {
+  readonly data: readonly Item[];
+  readonly page?: number;
+  readonly total_pages?: number;
+  readonly next_cursor?: string;
+}

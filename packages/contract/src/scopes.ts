@@ -1,0 +1,19 @@
+/** The scopes a partner's key may carry, and what each lets it do. */
+export const scopes = {
+  "stations:read": "list and read stations",
+  "rides:read": "list and read rides",
+  "bikes:read": "list and read bikes",
+  "reservations:read": "list and read its own reservations",
+  "reservations:write": "create and cancel reservations",
+  "events:read": "list and read the events of the resources it may read",
+} as const;
+
+export type Scope = keyof typeof scopes;
+
+/** Every scope's name. */
+export const scopeNames = Object.keys(scopes) as [Scope, ...Scope[]];
+
+/** Whether a text names a scope. */
+export function isScope(text: string): text is Scope {
+  return Object.hasOwn(scopes, text);
+}

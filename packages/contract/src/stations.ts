@@ -1,0 +1,77 @@
+import { extendApi } from "@anatine/zod-openapi";
+import { z } from "zod";
+
+import { identifier, identifierParam } from "./identifier.ts";
+import { listOf, pagingQuery } from "./paging.ts";
+import { givenOnce, instantParam, timestamp } from "./time.ts";
+
+export const stationStatus = z.enum(["planned", "online", "offline", "removed"]);
+export const offlineReason = z.enum(["flags", "operator", "removed_from_source", "stale"]);
+
+/** A place where bikes are rented and returned: its description and its present state in one object. */
+export const station = extendApi(
+  z
+    .object({
+      id: identifier.describe("The operator's own station id: stable, never reused"),
+      name: z.string(),
+      short_name: z.string().nullable(),
+      lat: z.number().min(-90).max(90).describe("WGS 84 degrees"),
+      lon: z.number().min(-180).max(180).describe("WGS 84 degrees"),
+      address: z.string().nullable(),
+      region_id: z.string().nullable(),
+      capacity: z.number().int().min(0).nullable().describe("Docks in all, as published; not the sum of the counts"),
+      is_virtual_station: z.boolean().describe("A marked area without docks"),
+      is_installed: z.boolean(),
+      is_renting: z.boolean(),
+      is_returning: z.boolean(),
+      num_bikes_available: z.number().int().min(0).describe("Bikes that can be rented or reserved now"),
+      num_bikes_reserved: z.number().int().min(0).describe("Bikes held by reservations"),
+      num_bikes_disabled: z.number().int().min(0).nullable(),
+      num_docks_available: z.number().int().min(0).nullable().describe("As published; never derived from capacity"),
+      num_docks_disabled: z.number().int().min(0).nullable(),
+      vehicle_types_available: z
+        .array(z.object({ vehicle_type_id: z.string(), count: z.number().int().min(0) }))
+        .describe("Bikes available, by vehicle type"),
+      status: stationStatus.describe("`planned` → `online` ⇄ `offline` → `removed`"),
+      offline_reason: offlineReason.nullable().describe("Why the station is offline"),
+      last_reported: timestamp.nullable().describe("When the station itself last reported"),
+      updated_at: timestamp.describe("When this object last changed"),
+    })
+    .strict(),
+  { title: "Station" },
+);
+export type Station = z.infer<typeof station>;
+
+export const stationList = listOf(station, "StationList");
+
+/** Filters of the station list, beside paging. */
+export const stationFilters = {
+  status: z.enum(stationStatus.options, givenOnce()).optional().describe("Only stations in this state"),
+  region_id: identifierParam.optional().describe("Only stations of this region"),
+  bbox: z
+    .string(givenOnce())
+    .transform((text, ctx) => {
+      const parts = text.split(",");
+      const [west, south, east, north] = parts.map(degrees);
+      const whole = parts.length === 4 && west !== undefined && south !== undefined && east !== undefined && north !== undefined;
+      if (!whole || Math.abs(west) > 180 || Math.abs(east) > 180 || south < -90 || north > 90 || south > north) {
+        ctx.addIssue({
+          code: z.ZodIssueCode.custom,
+          message: "must be four numbers, min_lon,min_lat,max_lon,max_lat, in WGS 84 degrees with min_lat ≤ max_lat",
+        });
+        return z.NEVER;
+      }
+      return { west, south, east, north };
+    })
+    .optional()
+    .describe(
+      "Only stations within `min_lon,min_lat,max_lon,max_lat` (WGS 84 degrees, borders included); a min_lon greater than max_lon crosses the antimeridian",
+    ),
+  updated_since: instantParam.optional().describe("Only stations changed at or after this instant"),
+};
+
+export const stationListQuery = z.object({ ...pagingQuery, ...stationFilters }).strict();
+
+function degrees(text: string): number | undefined {
+  return /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : undefined;
+}

@@ -1,0 +1,22 @@
+import { z } from "zod";
+
+/** An instant on the wire: RFC 3339 in UTC, to the millisecond, ending in `Z`. */
+export const timestamp = z
+  .string()
+  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/, "must be an instant like 2026-01-31T08:00:00.000Z")
+  .describe("RFC 3339 instant in UTC, to the millisecond");
+
+/** An instant in a query string: RFC 3339 with `Z` or an offset. */
+export const instantParam = z
+  .string(givenOnce())
+  .datetime({
+    offset: true,
+    message:
+      "must be an RFC 3339 instant such as 2026-01-31T08:00:00Z (write the + of an offset as %2B)",
+  })
+  .describe("RFC 3339 instant with `Z` or an offset; write the `+` of an offset as `%2B`");
+
+/** The error map of a query parameter, whose only wrong type is the array a repeated parameter becomes. */
+export function givenOnce(): { invalid_type_error: string } {
+  return { invalid_type_error: "must be given once" };
+}

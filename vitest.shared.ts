@@ -1,0 +1,41 @@
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+import type { ViteUserConfig } from "vitest/config";
+
+/** The condition under which our packages export their TypeScript source, so that tests need no build. */
+const sourceConditions = ["@bikeshare/source", "module", "node", "development|production"];
+
+/**
+ * What every package's tests share. A package's vitest.config.ts merges its own into it.
+ *
+ * With TEST_RESULTS_DIR set, the results are also written there as `<name>.json`, which `.ci/run` counts.
+ *
+ * @param name the package's short name; it heads the report and names the results file
+ */
+export function sharedTestConfig(name: string): ViteUserConfig {
+  const resultsDirectory = process.env["TEST_RESULTS_DIR"];
+  return defineConfig({
+    resolve: { conditions: sourceConditions },
+    ssr: { resolve: { conditions: sourceConditions, externalConditions: ["@bikeshare/source"] } },
+    test: {
+      name,
+      include: ["src/**/*.test.{ts,tsx}", "test/**/*.test.{ts,tsx}"],
+      globals: false,
+      pool: "forks",
+      // Lower leaves the second core idle; higher makes tests that await a process miss their bounds on two cores.
+      maxWorkers: 2,
+      setupFiles: [fileURLToPath(new URL("tools/fail-on-console.ts", import.meta.url))],
+      // Lower fails tests that start a process on a busy machine; higher hides one that hangs.
+      testTimeout: 15_000,
+      hookTimeout: 60_000,
+      dangerouslyIgnoreUnhandledErrors: false,
+      allowOnly: false,
+      restoreMocks: true,
+      unstubEnvs: true,
+      reporters: resultsDirectory
+        ? ["default", ["json", { outputFile: join(resultsDirectory, `${name}.json`) }]]
+        : ["default"],
+    },
+  });
+}
