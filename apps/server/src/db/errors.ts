@@ -1,0 +1,65 @@
+/** The PostgreSQL error codes that decisions are taken on, by the names of its manual. */
+export const sqlState = {
+  uniqueViolation: "23505",
+  serializationFailure: "40001",
+  deadlockDetected: "40P01",
+  readOnlySqlTransaction: "25006",
+  diskFull: "53100",
+  outOfMemory: "53200",
+  tooManyConnections: "53300",
+  adminShutdown: "57P01",
+  crashShutdown: "57P02",
+  cannotConnectNow: "57P03",
+  queryCanceled: "57014",
+  ioError: "58030",
+} as const;
+
+const AWAY: ReadonlySet<string> = new Set([
+  sqlState.readOnlySqlTransaction,
+  sqlState.diskFull,
+  sqlState.outOfMemory,
+  sqlState.tooManyConnections,
+  sqlState.adminShutdown,
+  sqlState.crashShutdown,
+  sqlState.cannotConnectNow,
+  sqlState.queryCanceled,
+  sqlState.ioError,
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+]);
+
+const REPEATABLE: ReadonlySet<string> = new Set([sqlState.serializationFailure, sqlState.deadlockDetected]);
+
+/** The connection to the database broke, or none could be had in time. */
+export class DatabaseUnavailable extends Error {
+  override readonly name = "DatabaseUnavailable";
+}
+
+/** The code of an error by PostgreSQL or by the operating system; undefined for any other. */
+export function codeOf(error: unknown): string | undefined {
+  if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
+  return typeof error.code === "string" ? error.code : undefined;
+}
+
+/**
+ * Whether an error means that the database cannot serve at present (away, starting, full, read-only, too slow),
+ * rather than that our statement is wrong.
+ */
+export function isUnavailable(error: unknown): boolean {
+  if (error instanceof DatabaseUnavailable) return true;
+  // Nothing but a connection attempt to several addresses makes an aggregate.
+  if (error instanceof AggregateError) return error.errors.some(isUnavailable);
+  const code = codeOf(error);
+  return code !== undefined && (AWAY.has(code) || code.startsWith("08"));
+}
+
+/** Whether a transaction that failed this way did nothing and may succeed when it is run again. */
+export function isRepeatable(error: unknown): boolean {
+  const code = codeOf(error);
+  return code !== undefined && REPEATABLE.has(code);
+}

@@ -1,0 +1,86 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import type { Database, Transaction } from "./database.ts";
+import { codeOf, sqlState } from "./errors.ts";
+import { statement } from "./statement.ts";
+
+const MIGRATIONS = join(import.meta.dirname, "../../migrations");
+
+const createTable = `
+  create table if not exists migrations (
+    number     integer primary key,
+    name       text not null,
+    applied_at timestamptz(3) not null default now()
+  )`;
+// Lets one process migrate at a time; those that start meanwhile wait here and then find nothing to do.
+const lockTable = "lock table migrations in access exclusive mode";
+const appliedNumbers = statement("migrations.applied", "select number from migrations order by number");
+const recordMigration = statement("migrations.record", "insert into migrations (number, name) values ($1, $2)");
+
+/**
+ * Brings the database's schema up to date, in one transaction: all pending migrations hold, or none.
+ * Safe when several processes start at once.
+ * @returns the file names of the migrations that this call applied
+ */
+export async function migrate(db: Database): Promise<string[]> {
+  const pending = await readMigrations();
+  await ensureTable(db);
+  return db.transaction(async (tx) => {
+    await tx.run(lockTable);
+    const applied = new Set((await tx.query<{ number: number }>(appliedNumbers)).map((row) => row.number));
+    refuseNewerSchema(applied, pending);
+    const names: string[] = [];
+    for (const migration of pending) {
+      if (applied.has(migration.number)) continue;
+      await apply(tx, migration);
+      names.push(migration.name);
+    }
+    return names;
+  });
+}
+
+interface Migration {
+  readonly number: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** `create table if not exists` of two at once may still collide in the catalogue; then the table is there. */
+async function ensureTable(db: Database): Promise<void> {
+  try {
+    await db.transaction((tx) => tx.run(createTable));
+  } catch (error) {
+    if (codeOf(error) !== sqlState.uniqueViolation) throw error;
+  }
+}
+
+async function readMigrations(): Promise<Migration[]> {
+  const files = (await readdir(MIGRATIONS)).filter((name) => /^\d{4}_.*\.sql$/.test(name)).sort();
+  return Promise.all(
+    files.map(async (name) => ({
+      number: Number(name.slice(0, 4)),
+      name,
+      sql: await readFile(join(MIGRATIONS, name), "utf8"),
+    })),
+  );
+}
+
+function refuseNewerSchema(applied: ReadonlySet<number>, known: readonly Migration[]): void {
+  const newest = Math.max(0, ...applied);
+  const newestKnown = known.at(-1)?.number ?? 0;
+  if (newest > newestKnown) {
+    throw new Error(
+      `The database is at migration ${newest}, this program knows ${newestKnown}: start the newer version of the program.`,
+    );
+  }
+}
+
+async function apply(tx: Transaction, { number, name, sql }: Migration): Promise<void> {
+  try {
+    await tx.run(sql);
+  } catch (error) {
+    throw new Error(`Migration ${name} failed; nothing was changed.`, { cause: error });
+  }
+  await tx.query(recordMigration, [number, name]);
+}

@@ -1,0 +1,79 @@
+import pg from "pg";
+
+import { connectionSettings } from "./database.ts";
+import { DatabaseUnavailable } from "./errors.ts";
+import type { Statement } from "./statement.ts";
+
+/** Runs short reads over a few connections, each sent without waiting for the answer to the one before. */
+export interface Reader {
+  /** Runs one prepared statement that reads and is quick: a slow one holds up those sent behind it. */
+  read<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+export interface ReaderOptions {
+  readonly connectionString: string;
+  /** One connection leaves PostgreSQL a single backend to read with; more than the cores it has gain nothing. */
+  readonly connections?: number;
+  /** Milliseconds after which PostgreSQL gives a statement up. */
+  readonly statementTimeout?: number;
+}
+
+/** Opens the connections when they are first needed, and again whenever one breaks. */
+export function openReader(options: ReaderOptions): Reader {
+  const slots = Array.from({ length: options.connections ?? 3 }, () => createSlot(options));
+  let turn = 0;
+  return {
+    async read<Row>({ name, text }: Statement, values: readonly unknown[]) {
+      turn = (turn + 1) % slots.length;
+      const slot = slots[turn] ?? slots[0];
+      if (slot === undefined) throw new Error("a reader needs at least one connection");
+      const client = slot.current() ?? (await slot.connect());
+      try {
+        // The row's shape is what the statement says; each queries.ts writes it beside its SQL.
+        return (await client.query({ name, text, values: [...values] })).rows as Row[];
+      } catch (error) {
+        throw slot.current() === client ? error : new DatabaseUnavailable("connection lost", { cause: error });
+      }
+    },
+    close: async () => {
+      await Promise.all(slots.map((slot) => slot.close()));
+    },
+  };
+}
+
+function createSlot(options: ReaderOptions) {
+  let live: pg.Client | undefined;
+  let connecting: Promise<pg.Client> | undefined;
+  let closed = false;
+
+  async function connect(): Promise<pg.Client> {
+    if (closed) throw new DatabaseUnavailable("the reader is closed");
+    const client = new pg.Client({
+      ...connectionSettings(options.connectionString),
+      statement_timeout: options.statementTimeout ?? 10_000,
+      pipeline: true,
+    });
+    const forget = () => {
+      if (live === client) live = undefined;
+    };
+    client.on("error", forget);
+    client.on("end", forget);
+    await client.connect();
+    if (closed) await client.end();
+    else live = client;
+    return client;
+  }
+
+  return {
+    current: () => live,
+    connect: () => {
+      connecting ??= connect().finally(() => (connecting = undefined));
+      return connecting;
+    },
+    close: async () => {
+      closed = true;
+      await live?.end();
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+
+import { codeOf, isUnavailable } from "../db/errors.ts";
+import { ApiError } from "./api-error.ts";
+import { errorJson } from "./error-body.ts";
+
+/** Seconds after which a caller should try again when the service is unavailable: about what a restart takes. */
+export const RETRY_SECONDS = 5;
+
+/** Answers every failure behind a request in the one shape that errors have. */
+export function handleErrors(app: FastifyInstance): void {
+  app.setErrorHandler((error, request, reply) => sendError(reply, request, error));
+}
+
+/** Answers `error` as the catalogue says. What the catalogue does not know is logged, and never shown. */
+export function sendError(reply: FastifyReply, request: FastifyRequest, error: unknown): FastifyReply {
+  const known = toApiError(error);
+  if (known.code === "internal") request.log.error({ err: error }, "request failed");
+  else if (known.code === "unavailable") request.log.warn({ err: error }, "request could not be served");
+  return reply
+    .code(known.status)
+    .headers(known.headers)
+    .header("content-type", "application/json")
+    .send(errorJson(known.code, known.message));
+}
+
+/** The catalogue's word for any failure. */
+export function toApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (isUnavailable(error)) return unavailable("The database cannot be reached. Nothing was changed.", error);
+  const cause = { cause: error };
+  switch (codeOf(error)) {
+    case "FST_ERR_CTP_BODY_TOO_LARGE":
+      return new ApiError("payload_too_large", "The body is larger than 1 MiB. Send less at once.", cause);
+    case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
+      return new ApiError("unsupported_media_type", "The body must be JSON, sent with Content-Type: application/json.", cause);
+    case "FST_ERR_CTP_EMPTY_JSON_BODY":
+      return new ApiError("invalid_request", "The body is empty, but Content-Type announces JSON.", cause);
+    case "FST_ERR_CTP_INVALID_JSON_BODY":
+    case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
+      return new ApiError("invalid_request", "The body is not the JSON that the headers announce.", cause);
+    case "FST_ERR_BAD_URL":
+    case "FST_ERR_ASYNC_CONSTRAINT":
+      return new ApiError("invalid_request", "The request's path is not validly encoded.", cause);
+    case "FST_ERR_MAX_PARAM_LENGTH":
+      return new ApiError("not_found", "There is no such resource: the identifier in the path is too long.", cause);
+    default:
+      return isClientFault(error)
+        ? new ApiError("invalid_request", "The request could not be read.", cause)
+        : new ApiError("internal", "Something went wrong on our side. Try again; if it stays, tell the operator the Request-Id.", cause);
+  }
+}
+
+export function unavailable(message: string, cause?: unknown): ApiError {
+  return new ApiError("unavailable", message, { headers: { "retry-after": String(RETRY_SECONDS) }, cause });
+}
+
+/** Fastify and the JSON parser mark what the caller did wrong with a 4xx status. */
+function isClientFault(error: unknown): boolean {
+  if (!(error instanceof Error) || !("statusCode" in error)) return false;
+  return typeof error.statusCode === "number" && error.statusCode >= 400 && error.statusCode < 500;
+}
+
+/** Answers what Node's HTTP parser refuses, before there is a request: oversized headers, broken syntax, time-outs. */
+export function answerParserError(nextRequestId: () => string): (error: Error, socket: Socket) => void {
+  return (error, socket) => {
+    if (!socket.writable || codeOf(error) === "ECONNRESET") {
+      socket.destroy();
+      return;
+    }
+    const body = errorJson("invalid_request", parserMessage(codeOf(error)));
+    socket.end(
+      [
+        `HTTP/1.1 400 ${STATUS_CODES[400]}`,
+        "Content-Type: application/json",
+        `Content-Length: ${Buffer.byteLength(body)}`,
+        `Request-Id: ${nextRequestId()}`,
+        "Connection: close",
+        "",
+        body,
+      ].join("\r\n"),
+    );
+  };
+}
+
+function parserMessage(code: string | undefined): string {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return "The request's headers are larger than 16 KiB.";
+    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
+      return "The chunk extensions of the request's body are too large.";
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return "The request took too long to arrive.";
+    default:
+      return "The request is not valid HTTP.";
+  }
+}

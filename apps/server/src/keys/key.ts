@@ -1,0 +1,58 @@
+import { crc32 } from "node:zlib";
+
+/** What a key may do: a partner's scopes, or everything under /operator. */
+export type KeyKind = "live" | "test" | "operator";
+
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+/** 34 characters of base 62 are 202 bits: nobody guesses one. */
+const RANDOM_LENGTH = 34;
+/** Six characters of base 62 hold any CRC-32. */
+const CHECKSUM_LENGTH = 6;
+const SHAPE = /^bss_(live|test|operator)_[0-9A-Za-z]{40}$/;
+
+/**
+ * Makes a key: `bss_<kind>_`, 34 random characters and 6 of checksum.
+ * @param randomBytes gives the asked number of bytes, fit for secrets
+ */
+export function makeKey(kind: KeyKind, randomBytes: (bytes: number) => Uint8Array): string {
+  let random = "";
+  while (random.length < RANDOM_LENGTH) {
+    for (const byte of randomBytes(RANDOM_LENGTH)) {
+      // 248 = 4 × 62: bytes above it would make the first characters of the alphabet likelier.
+      if (byte < 248 && random.length < RANDOM_LENGTH) random += ALPHABET.charAt(byte % 62);
+    }
+  }
+  const body = `bss_${kind}_${random}`;
+  return body + checksum(body);
+}
+
+/**
+ * Whether a text is a key that we may have made: its form and its checksum. Refuses a mistyped or cut key without
+ * a look-up.
+ */
+export function isWellFormedKey(text: string): boolean {
+  if (!SHAPE.test(text)) return false;
+  const body = text.slice(0, -CHECKSUM_LENGTH);
+  return text.endsWith(checksum(body));
+}
+
+function checksum(body: string): string {
+  let value = crc32(body);
+  let digits = "";
+  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
+    digits = ALPHABET.charAt(value % 62) + digits;
+    value = Math.floor(value / 62);
+  }
+  return digits;
+}
+
+/** What makes a known key unusable at an instant; undefined while it is good. */
+export function keyFault(
+  key: { readonly expires_at: Date | null; readonly revoked_at: Date | null },
+  now: number,
+): "expired" | "revoked" | undefined {
+  // A rotated key is revoked in the future: it works until then.
+  if (key.revoked_at !== null && key.revoked_at.getTime() <= now) return "revoked";
+  if (key.expires_at !== null && key.expires_at.getTime() <= now) return "expired";
+  return undefined;
+}

@@ -1,0 +1,151 @@
+import type { Queryable } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+
+/** A key as it is kept. */
+export interface KeyRow {
+  readonly system_id: string;
+  readonly id: string;
+  readonly partner_id: string | null;
+  readonly partner_name: string | null;
+  readonly name: string | null;
+  readonly last4: string;
+  readonly scopes: readonly string[];
+  readonly rate_limit: number | null;
+  readonly created_at: Date;
+  readonly expires_at: Date | null;
+  readonly revoked_at: Date | null;
+  readonly rotated_to: string | null;
+  readonly exposed_at: Date | null;
+  readonly last_used_at: Date | null;
+  readonly last_used_path: string | null;
+  readonly last_used_address: string | null;
+}
+
+const columns = `k.system_id, k.id, k.partner_id, p.name as partner_name, k.name, k.last4, k.scopes, k.rate_limit,
+  k.created_at, k.expires_at, k.revoked_at, k.rotated_to, k.exposed_at, k.last_used_at, k.last_used_path,
+  k.last_used_address`;
+const from = `keys k left join partners p on p.system_id = k.system_id and p.id = k.partner_id`;
+
+// A request brings only its key, so no system can be named here.
+const byHash = statement("keys.byHash", `select ${columns} from ${from} where k.hash = $1`);
+
+const byId = statement("keys.byId", `select ${columns} from ${from} where k.system_id = $1 and k.id = $2`);
+
+const all = statement(
+  "keys.all",
+  `select ${columns} from ${from}
+   where k.system_id = $1 and ($2::text is null or k.partner_id = $2)
+   order by k.created_at, k.id`,
+);
+
+const insert = statement(
+  "keys.insert",
+  `insert into keys (system_id, id, partner_id, name, hash, last4, scopes, rate_limit, created_at, expires_at)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+);
+
+// Never later than what was set before: a revocation stands.
+const revoke = statement(
+  "keys.revoke",
+  `update keys set revoked_at = least(revoked_at, $3::timestamptz), rotated_to = coalesce($4, rotated_to)
+   where system_id = $1 and id = $2`,
+);
+
+const markExposed = statement(
+  "keys.markExposed",
+  `update keys set exposed_at = coalesce(exposed_at, $2) where hash = $1 returning system_id, id`,
+);
+
+const recordUse = statement(
+  "keys.recordUse",
+  `update keys k set last_used_at = u.at, last_used_path = u.path, last_used_address = u.address
+   from unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[], $5::text[]) as u(system_id, id, at, path, address)
+   where k.system_id = u.system_id and k.id = u.id and (k.last_used_at is null or k.last_used_at < u.at)`,
+);
+
+const tellChanged = statement("keys.tellChanged", `select pg_notify('keys', $1)`);
+
+export async function findKeyByHash(db: Queryable, hash: Uint8Array): Promise<KeyRow | undefined> {
+  return (await db.query<KeyRow>(byHash, [hash]))[0];
+}
+
+export async function findKey(db: Queryable, systemId: string, id: string): Promise<KeyRow | undefined> {
+  return (await db.query<KeyRow>(byId, [systemId, id]))[0];
+}
+
+/** A system's keys, oldest first; of one partner when one is named. */
+export function listKeys(db: Queryable, systemId: string, partnerId: string | null): Promise<KeyRow[]> {
+  return db.query<KeyRow>(all, [systemId, partnerId]);
+}
+
+export interface NewKey {
+  readonly systemId: string;
+  readonly id: string;
+  readonly partnerId: string | null;
+  readonly name: string | null;
+  readonly hash: Uint8Array;
+  readonly last4: string;
+  readonly scopes: readonly string[];
+  readonly rateLimit: number | null;
+  readonly createdAt: Date;
+  readonly expiresAt: Date | null;
+}
+
+export async function insertKey(db: Queryable, key: NewKey): Promise<void> {
+  await db.query(insert, [
+    key.systemId,
+    key.id,
+    key.partnerId,
+    key.name,
+    key.hash,
+    key.last4,
+    key.scopes,
+    key.rateLimit,
+    key.createdAt,
+    key.expiresAt,
+  ]);
+}
+
+/** Ends a key at an instant, which may lie ahead; `successor` is the key that takes its place. */
+export async function setRevoked(
+  db: Queryable,
+  systemId: string,
+  id: string,
+  at: Date,
+  successor: string | null,
+): Promise<void> {
+  await db.query(revoke, [systemId, id, at, successor]);
+}
+
+/** Notes that a key was seen where others may have read it; gives the key's id, undefined when there is none. */
+export async function markKeyExposed(
+  db: Queryable,
+  hash: Uint8Array,
+  at: Date,
+): Promise<{ system_id: string; id: string } | undefined> {
+  return (await db.query<{ system_id: string; id: string }>(markExposed, [hash, at]))[0];
+}
+
+export interface KeyUse {
+  readonly systemId: string;
+  readonly id: string;
+  readonly at: Date;
+  readonly path: string;
+  readonly address: string;
+}
+
+/** Keeps the latest use of each key, many keys at once. */
+export async function recordKeyUses(db: Queryable, uses: readonly KeyUse[]): Promise<void> {
+  await db.query(recordUse, [
+    uses.map((use) => use.systemId),
+    uses.map((use) => use.id),
+    uses.map((use) => use.at),
+    uses.map((use) => use.path),
+    uses.map((use) => use.address),
+  ]);
+}
+
+/** Tells every process, when the transaction commits, that a key changed. */
+export async function tellKeyChanged(db: Queryable, systemId: string): Promise<void> {
+  await db.query(tellChanged, [systemId]);
+}

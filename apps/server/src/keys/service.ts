@@ -1,0 +1,196 @@
+import { hash } from "node:crypto";
+
+import type { Scope } from "@bikeshare/contract";
+
+import { recordAct } from "../audit/audit-log.ts";
+import type { Database, Transaction } from "../db/database.ts";
+import type { Ids } from "../ids.ts";
+import { keyFault, makeKey, type KeyKind } from "./key.ts";
+import {
+  findKey,
+  findKeyByHash,
+  insertKey,
+  type KeyRow,
+  listKeys,
+  markKeyExposed,
+  recordKeyUses,
+  setRevoked,
+  tellKeyChanged,
+} from "./queries.ts";
+
+export type { KeyRow, KeyUse } from "./queries.ts";
+
+/** What the verbs on keys need beside their input. */
+export interface KeyContext {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly ids: Ids;
+  /** Who acts, for the audit log. */
+  readonly actor: string;
+}
+
+/** A refusal of a verb on keys; the message is for the person who asked. */
+export class KeyRefusal extends Error {
+  override readonly name = "KeyRefusal";
+}
+
+export interface IssueInput {
+  readonly systemId: string;
+  readonly kind: KeyKind;
+  /** Null for an operator key. */
+  readonly partnerId: string | null;
+  readonly scopes: readonly Scope[];
+  readonly name?: string | null;
+  readonly expiresAt?: Date | null;
+  readonly rateLimit?: number | null;
+}
+
+/** A key just made. `key` is shown once: only its hash is kept. */
+export interface IssuedKey {
+  readonly id: string;
+  readonly key: string;
+  readonly scopes: readonly string[];
+  readonly expires_at: Date | null;
+  readonly rate_limit: number | null;
+}
+
+/** Makes a key. */
+export function issueKey(context: KeyContext, input: IssueInput): Promise<IssuedKey> {
+  return context.db.transaction((tx) => issue(context, tx, input, "key.issued"));
+}
+
+/** Ends a key at once, on every process within a second. Ending it again changes nothing. */
+export async function revokeKey(context: KeyContext, systemId: string, id: string): Promise<KeyRow> {
+  return context.db.transaction(async (tx) => {
+    const key = await mustFind(tx, systemId, id);
+    const now = context.clock();
+    if (keyFault(key, now) === "revoked") return key;
+    await setRevoked(tx, systemId, id, new Date(now), null);
+    await record(context, tx, systemId, "key.revoked", id, {});
+    await tellKeyChanged(tx, systemId);
+    return mustFind(tx, systemId, id);
+  });
+}
+
+/** Longest time that both keys of a rotation work: 30 days, in milliseconds. */
+export const MAX_OVERLAP = 30 * 24 * 3_600_000;
+
+/**
+ * Makes a key that takes another's place, with the same partner, scopes, name and rate; both work for `overlap`
+ * milliseconds, then the old one is revoked.
+ */
+export async function rotateKey(
+  context: KeyContext,
+  systemId: string,
+  id: string,
+  kind: KeyKind,
+  overlap: number,
+): Promise<IssuedKey & { readonly replaces: string; readonly replaced_key_ends_at: Date }> {
+  if (overlap < 0 || overlap > MAX_OVERLAP) throw new KeyRefusal("The overlap must be between 0 h and 30 d.");
+  return context.db.transaction(async (tx) => {
+    const old = await mustFind(tx, systemId, id);
+    const now = context.clock();
+    const fault = keyFault(old, now);
+    if (fault !== undefined) throw new KeyRefusal(`Key ${id} is ${fault} already: issue a new one instead.`);
+    if (old.rotated_to !== null) throw new KeyRefusal(`Key ${id} was rotated already, to ${old.rotated_to}.`);
+    const issued = await issue(
+      context,
+      tx,
+      {
+        systemId,
+        kind: old.partner_id === null ? "operator" : kind,
+        partnerId: old.partner_id,
+        scopes: old.scopes as readonly Scope[], // they were checked when the old key was issued
+        name: old.name,
+        expiresAt: old.expires_at,
+        rateLimit: old.rate_limit,
+      },
+      "key.rotated",
+      { replaces: id },
+    );
+    const endsAt = new Date(now + overlap);
+    await setRevoked(tx, systemId, id, endsAt, issued.id);
+    await tellKeyChanged(tx, systemId);
+    return { ...issued, replaces: id, replaced_key_ends_at: endsAt };
+  });
+}
+
+/** A system's keys, oldest first; of one partner when one is named. */
+export function keysOf(context: Pick<KeyContext, "db">, systemId: string, partnerId?: string): Promise<KeyRow[]> {
+  return listKeys(context.db, systemId, partnerId ?? null);
+}
+
+/** The key that a request brought; undefined when we never made it. */
+export function keyFor(context: Pick<KeyContext, "db">, presented: string): Promise<KeyRow | undefined> {
+  return findKeyByHash(context.db, hashKey(presented));
+}
+
+/** Notes that others may have read a key. It works on; the operator decides whether to revoke it. */
+export async function exposeKey(context: KeyContext, presented: string, where: string): Promise<void> {
+  await context.db.transaction(async (tx) => {
+    const key = await markKeyExposed(tx, hashKey(presented), new Date(context.clock()));
+    if (key !== undefined) await record(context, tx, key.system_id, "key.exposed", key.id, { where });
+  });
+}
+
+/** Keeps the latest use of keys, many at once. */
+export const recordUses = recordKeyUses;
+
+function hashKey(key: string): Uint8Array {
+  return hash("sha256", key, "buffer");
+}
+
+async function issue(
+  context: KeyContext,
+  tx: Transaction,
+  input: IssueInput,
+  action: string,
+  detail: Readonly<Record<string, unknown>> = {},
+): Promise<IssuedKey> {
+  const key = makeKey(input.kind, (bytes) => context.ids.randomBytes(bytes));
+  const id = context.ids.next("key");
+  const issued = {
+    id,
+    key,
+    scopes: input.scopes,
+    expires_at: input.expiresAt ?? null,
+    rate_limit: input.rateLimit ?? null,
+  };
+  await insertKey(tx, {
+    systemId: input.systemId,
+    id,
+    partnerId: input.partnerId,
+    name: input.name ?? null,
+    hash: hashKey(key),
+    last4: key.slice(-4),
+    scopes: input.scopes,
+    rateLimit: issued.rate_limit,
+    createdAt: new Date(context.clock()),
+    expiresAt: issued.expires_at,
+  });
+  await record(context, tx, input.systemId, action, id, {
+    ...detail,
+    partner_id: input.partnerId,
+    scopes: input.scopes,
+    expires_at: issued.expires_at,
+    rate_limit: issued.rate_limit,
+  });
+  return issued;
+}
+
+async function mustFind(tx: Transaction, systemId: string, id: string): Promise<KeyRow> {
+  const key = await findKey(tx, systemId, id);
+  if (key === undefined) throw new KeyRefusal(`There is no key ${id}. \`keys list\` shows those there are.`);
+  return key;
+}
+
+function record(
+  { clock, ids, actor }: KeyContext,
+  tx: Transaction,
+  systemId: string,
+  action: string,
+  subject: string,
+  detail: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  return recordAct(tx, { systemId, id: ids.next("act"), at: new Date(clock()), actor, action, subject, detail });
+}
