@@ -1,3 +1,7 @@
+import { mergeConfig } from "vitest/config";
+
 import { sharedTestConfig } from "../../vitest.shared.ts";
 
-export default sharedTestConfig("server");
+export default mergeConfig(sharedTestConfig("server"), {
+  test: { globalSetup: ["./test/global-setup.ts"] },
+});

@@ -99,8 +99,8 @@ create table stations (
   num_bikes_disabled  integer check (num_bikes_disabled >= 0),
   num_docks_available integer check (num_docks_available >= 0),
   num_docks_disabled  integer check (num_docks_disabled >= 0),
-  -- json, not jsonb: it goes over the wire as it was written
-  vehicle_types_available json not null default '[]',
+  -- json, not jsonb: it goes over the wire as it was written; without line ends, because those part rows there
+  vehicle_types_available json not null default '[]' check (vehicle_types_available::text !~ '[\n\r]'),
   status              text not null check (status in ('planned', 'online', 'offline', 'removed')),
   offline_reason      text check (offline_reason in ('flags', 'operator', 'removed_from_source', 'stale')),
   last_reported       timestamptz(3),

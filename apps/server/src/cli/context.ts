@@ -3,6 +3,12 @@ import type { Database } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
 import type { Output } from "./output.ts";
 
+/** The wish that a long-running command stops. */
+export interface Signals {
+  /** Settles when the process is told to stop (SIGTERM, SIGINT). */
+  untilStopped(): Promise<void>;
+}
+
 /** What every command gets: made once in main.ts. */
 export interface CliContext {
   readonly config: Config;
@@ -10,11 +16,12 @@ export interface CliContext {
   readonly clock: () => number;
   readonly ids: Ids;
   readonly output: Output;
+  readonly signals: Signals;
   /**
    * Opens the database (our own PostgreSQL when none is configured), brings its schema up to date, runs `work`
-   * and closes everything again.
+   * with it and the names of the migrations just applied, and closes everything again.
    */
-  withDatabase<Result>(work: (db: Database) => Promise<Result>): Promise<Result>;
+  withDatabase<Result>(work: (db: Database, applied: readonly string[]) => Promise<Result>): Promise<Result>;
   /** The system a command works on: the one named by `--system`, or the only one there is (made when there is none). */
   resolveSystem(db: Database, named: string | undefined): Promise<string>;
 }

@@ -1,12 +1,12 @@
-import { chmod, copyFile, constants, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink } from 'node:fs/promises'
-import { basename, dirname, join, relative } from 'node:path'
-import { z } from 'zod'
-import { type Account, type Finished, runAs } from './account.ts'
-import { renameDurably } from './durable-file.ts'
-import { EmbeddedPostgresError, systemCode } from './errors.ts'
-import type { LogEvent } from './events.ts'
-import { type Native, program } from './platform-package.ts'
-import { assertTrusted, ensureTrustedDirectory } from './trusted-directory.ts'
+import { chmod, copyFile, constants, mkdir, mkdtemp, readFile, readdir, rm, stat, symlink } from "node:fs/promises";
+import { basename, dirname, join, relative } from "node:path";
+import { z } from "zod";
+import { type Account, type Finished, runAs } from "./account.ts";
+import { renameDurably } from "./durable-file.ts";
+import { EmbeddedPostgresError, systemCode } from "./errors.ts";
+import type { LogEvent } from "./events.ts";
+import { type Native, program } from "./platform-package.ts";
+import { assertTrusted, ensureTrustedDirectory } from "./trusted-directory.ts";
 
 /**
  * The directory of a PostgreSQL that `account` can run: the installed one, or else a copy below the
@@ -14,101 +14,102 @@ import { assertTrusted, ensureTrustedDirectory } from './trusted-directory.ts'
  * checkout, and when the package's install script (which makes the library links) did not run.
  */
 export async function runnableBinaries(options: {
-  native: Native
-  account: Account | undefined
-  copyBases: readonly string[]
-  log: LogEvent
+  native: Native;
+  account: Account | undefined;
+  copyBases: readonly string[];
+  log: LogEvent;
 }): Promise<string> {
-  const { native, account, copyBases, log } = options
-  if ((await tryToRun(native.directory, account)).ok) return native.directory
-  let failure: unknown
+  const { native, account, copyBases, log } = options;
+  if ((await tryToRun(native.directory, account)).ok) return native.directory;
+  let failure: unknown;
   for (const base of copyBases) {
     try {
-      const copy = await ensureCopy(native, base, log)
-      const attempt = await tryToRun(copy, account)
-      if (attempt.ok) return copy
-      failure = attempt.error ?? new Error(attempt.output.trim())
+      const copy = await ensureCopy(native, base, log);
+      const attempt = await tryToRun(copy, account);
+      if (attempt.ok) return copy;
+      failure = attempt.error ?? new Error(attempt.output.trim());
     } catch (error) {
-      if (error instanceof EmbeddedPostgresError) throw error
-      failure = error
+      if (error instanceof EmbeddedPostgresError) throw error;
+      failure = error;
     }
   }
   throw new EmbeddedPostgresError(
-    `PostgreSQL's programs do not run here (${failure instanceof Error ? failure.message : 'unknown'}), neither from ${native.directory} ` +
-      `nor from a copy in ${copyBases.join(' or ')}. They need a Linux with glibc, macOS or Windows, and a directory that allows programs. ` +
-      'Otherwise run PostgreSQL 15 or newer yourself and set DATABASE_URL.',
+    `PostgreSQL's programs do not run here (${failure instanceof Error ? failure.message : "unknown"}), neither from ${native.directory} ` +
+      `nor from a copy in ${copyBases.join(" or ")}. They need a Linux with glibc, macOS or Windows, and a directory that allows programs. ` +
+      "Otherwise run PostgreSQL 15 or newer yourself and set DATABASE_URL.",
     { cause: failure },
-  )
+  );
 }
 
 async function tryToRun(directory: string, account: Account | undefined): Promise<Finished> {
   // Both, because they load different libraries.
   const [postgres, initdb] = await Promise.all([
-    runAs(account, program(directory, 'postgres'), ['--version']),
-    runAs(account, program(directory, 'initdb'), ['--version']),
-  ])
-  return postgres.ok ? initdb : postgres
+    runAs(account, program(directory, "postgres"), ["--version"]),
+    runAs(account, program(directory, "initdb"), ["--version"]),
+  ]);
+  return postgres.ok ? initdb : postgres;
 }
 
 async function ensureCopy(native: Native, base: string, log: LogEvent): Promise<string> {
-  await ensureTrustedDirectory(base)
-  const copy = join(base, `postgresql-${native.version}`)
+  await ensureTrustedDirectory(base);
+  const copy = join(base, `postgresql-${native.version}`);
   if (await exists(copy)) {
-    await assertTrusted(copy)
-    return copy
+    await assertTrusted(copy);
+    return copy;
   }
-  const partial = await mkdtemp(join(base, '.copying-'))
+  const partial = await mkdtemp(join(base, ".copying-"));
   try {
-    await copyTree(native.directory, partial)
-    await linkLibraries(native.directory, partial)
-    await renameDurably(partial, copy)
-    log({ event: 'binaries_copied', directory: copy })
+    await copyTree(native.directory, partial);
+    await linkLibraries(native.directory, partial);
+    await renameDurably(partial, copy);
+    log({ event: "binaries_copied", directory: copy });
   } catch (error) {
-    await rm(partial, { recursive: true, force: true })
+    await rm(partial, { recursive: true, force: true });
     // Another installation was quicker: a directory is never renamed onto one that has content.
-    if (!['ENOTEMPTY', 'EEXIST'].includes(systemCode(error) ?? '')) throw error
-    await assertTrusted(copy)
+    if (!["ENOTEMPTY", "EEXIST"].includes(systemCode(error) ?? "")) throw error;
+    await assertTrusted(copy);
   }
-  return copy
+  return copy;
 }
 
 async function copyTree(from: string, to: string): Promise<void> {
   // The modes are ours, whatever the umask or the package manager's store made of them.
-  await chmod(to, 0o755)
+  await chmod(to, 0o755);
   for (const entry of await readdir(from, { withFileTypes: true })) {
-    const source = join(from, entry.name)
-    const target = join(to, entry.name)
+    const source = join(from, entry.name);
+    const target = join(to, entry.name);
     if (entry.isDirectory()) {
-      await mkdir(target)
-      await copyTree(source, target)
+      await mkdir(target);
+      await copyTree(source, target);
     } else if (entry.isFile()) {
-      await copyFile(source, target, constants.COPYFILE_FICLONE)
-      const isProgram = basename(from) === 'bin' || ((await stat(source)).mode & 0o100) !== 0
-      await chmod(target, isProgram ? 0o755 : 0o644)
+      await copyFile(source, target, constants.COPYFILE_FICLONE);
+      const isProgram = basename(from) === "bin" || ((await stat(source)).mode & 0o100) !== 0;
+      await chmod(target, isProgram ? 0o755 : 0o644);
     }
   }
 }
 
-const links = z.array(z.object({ source: z.string(), target: z.string() }))
+const links = z.array(z.object({ source: z.string(), target: z.string() }));
 
 /** npm packages cannot hold links, so the package lists them, relative to its own root, one above `native`. */
 async function linkLibraries(native: string, copy: string): Promise<void> {
-  const list = join(native, 'pg-symlinks.json')
-  if (!(await exists(list))) return
-  for (const { source, target } of links.parse(JSON.parse(await readFile(list, 'utf8')))) {
-    const place = join(copy, relative('native', target))
-    if (relative(copy, place).startsWith('..')) throw new EmbeddedPostgresError(`${list} names a link outside its package: ${target}. Install again.`)
-    await rm(place, { force: true })
-    await symlink(relative(dirname(target), source), place)
+  const list = join(native, "pg-symlinks.json");
+  if (!(await exists(list))) return;
+  for (const { source, target } of links.parse(JSON.parse(await readFile(list, "utf8")))) {
+    const place = join(copy, relative("native", target));
+    if (relative(copy, place).startsWith(".."))
+      throw new EmbeddedPostgresError(`${list} names a link outside its package: ${target}. Install again.`);
+    await rm(place, { force: true });
+    await symlink(relative(dirname(target), source), place);
   }
 }
 
 async function exists(path: string): Promise<boolean> {
   try {
-    await stat(path)
-    return true
+    await stat(path);
+    return true;
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return false
-    throw error
+    if (systemCode(error) === "ENOENT") return false;
+    throw error;
   }
 }

@@ -1,79 +1,96 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { chown, open, readFile, rm } from 'node:fs/promises'
-import { totalmem } from 'node:os'
-import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Account } from './account.ts'
-import { findFreePort, readConnection, writeConnection } from './connection-file.ts'
-import { writeDurably } from './durable-file.ts'
-import { EmbeddedPostgresError } from './errors.ts'
-import type { LogEvent } from './events.ts'
-import { dataOf } from './home.ts'
-import { program } from './platform-package.ts'
-import { findPostmaster, isAlive, isPostmasterOf, pidFileOf, type Postmaster, readPidFile, signalPostmaster } from './postmaster.ts'
-import { fixedSettings, renderSettings } from './settings.ts'
+import { type ChildProcess, spawn } from "node:child_process";
+import { open, readFile, rm } from "node:fs/promises";
+import { totalmem } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Account } from "./account.ts";
+import { findFreePort, isFree, readConnection, writeConnection } from "./connection-file.ts";
+import { writeDurably } from "./durable-file.ts";
+import { EmbeddedPostgresError } from "./errors.ts";
+import type { LogEvent } from "./events.ts";
+import { dataOf } from "./home.ts";
+import { program } from "./platform-package.ts";
+import {
+  findPostmaster,
+  isAlive,
+  isPostmasterOf,
+  pidFileOf,
+  type Postmaster,
+  readPidFile,
+  signalPostmaster,
+} from "./postmaster.ts";
+import { readLog } from "./server-log.ts";
+import { fixedSettings, renderSettings } from "./settings.ts";
 
 /** A complete cluster and what runs it. All functions here are called under the data directory's lock. */
-export type Cluster = { home: string; binaries: string; account: Account | undefined; log: LogEvent }
+export type Cluster = { home: string; binaries: string; account: Account | undefined; log: LogEvent };
 
 /** Lower burns processor while waiting; higher is felt in each start, which takes 20 to 50 ms. */
-const POLL_MS = 5
+const POLL_MS = 5;
 
 /**
  * Joins the running PostgreSQL of the cluster, whoever started it, or starts one.
  * `mayMove`: take another port when ours is taken (only before anyone was told the port).
  */
-export async function ensureRunning(cluster: Cluster, options: { mayMove: boolean; signal: AbortSignal }): Promise<Postmaster> {
+export async function ensureRunning(
+  cluster: Cluster,
+  options: { mayMove: boolean; signal: AbortSignal },
+): Promise<Postmaster> {
   for (let attempt = 1; ; attempt += 1) {
-    const running = await waitUntilSettled(cluster, options.signal)
+    const running = await waitUntilSettled(cluster, options.signal);
     if (running) {
-      cluster.log({ event: 'joined', pid: running.pid, port: running.port })
-      return running
+      cluster.log({ event: "joined", pid: running.pid, port: running.port });
+      return running;
     }
-    await removeForeignPidFile(cluster)
-    const { port } = await readConnection(cluster.home)
-    const result = await start(cluster, port, options.signal)
-    if ('ready' in result) {
-      cluster.log({ event: 'started', pid: result.ready.pid, port })
-      return result.ready
+    await removeForeignPidFile(cluster);
+    const { port } = await readConnection(cluster.home);
+    const result = await start(cluster, port, options.signal);
+    if ("ready" in result) {
+      cluster.log({ event: "started", pid: result.ready.pid, port });
+      return result.ready;
     }
-    await prepareRetry(cluster, result.failure, { port, attempt, ...options })
+    await prepareRetry(cluster, result.failure, { port, attempt, ...options });
   }
 }
 
 /** Stops the cluster's PostgreSQL: fast, and when that takes too long at once, which costs the next start a recovery. */
 export async function stop(cluster: Cluster): Promise<void> {
-  const running = await findPostmaster(dataOf(cluster.home))
-  if (!running) return
+  const running = await findPostmaster(dataOf(cluster.home));
+  if (!running) return;
   // Fast writes a checkpoint: up to 4 GB of dirty pages. Supervisors usually kill after 10 to 90 s, and a kill loses nothing either.
-  const steps = [{ how: 'fast', signal: 'INT', boundMs: 30_000 }, { how: 'immediate', signal: 'QUIT', boundMs: 10_000 }] as const
+  const steps = [
+    { how: "fast", signal: "INT", boundMs: 30_000 },
+    { how: "immediate", signal: "QUIT", boundMs: 10_000 },
+  ] as const;
   for (const { how, signal, boundMs } of steps) {
-    await signalPostmaster(running.pid, signal, cluster.binaries, cluster.account)
+    await signalPostmaster(running.pid, signal, cluster.binaries, cluster.account);
     if (await waitUntilGone(running.pid, cluster, boundMs)) {
-      cluster.log({ event: 'stopped', pid: running.pid, how })
-      return
+      cluster.log({ event: "stopped", pid: running.pid, how });
+      return;
     }
   }
-  throw new EmbeddedPostgresError(`PostgreSQL (process ${running.pid}) does not stop. Look at ${join(dataOf(cluster.home), 'log')}; its disk may hang.`)
+  throw new EmbeddedPostgresError(
+    `PostgreSQL (process ${running.pid}) does not stop. Look at ${join(dataOf(cluster.home), "log")}; its disk may hang.`,
+  );
 }
 
 async function waitUntilGone(pid: number, cluster: Cluster, boundMs: number): Promise<boolean> {
   for (let waited = 0; waited < boundMs; waited += POLL_MS) {
-    if (!(await isPostmasterOf(pid, dataOf(cluster.home)))) return true
-    await sleep(POLL_MS)
+    if (!(await isPostmasterOf(pid, dataOf(cluster.home)))) return true;
+    await sleep(POLL_MS);
   }
-  return false
+  return false;
 }
 
 /** Waits out a start, recovery or stop that somebody else began. */
 async function waitUntilSettled(cluster: Cluster, signal: AbortSignal): Promise<Postmaster | undefined> {
-  let told = ''
+  let told = "";
   for (;;) {
-    const running = await findPostmaster(dataOf(cluster.home))
-    if (!running || running.status === 'ready') return running
-    if (told !== running.status) cluster.log({ event: 'waiting', status: running.status })
-    told = running.status
-    await sleep(POLL_MS, undefined, { signal })
+    const running = await findPostmaster(dataOf(cluster.home));
+    if (!running || running.status === "ready") return running;
+    if (told !== running.status) cluster.log({ event: "waiting", status: running.status });
+    told = running.status;
+    await sleep(POLL_MS, undefined, { signal });
   }
 }
 
@@ -83,66 +100,74 @@ async function waitUntilSettled(cluster: Cluster, signal: AbortSignal): Promise<
  * PostgreSQL derives its shared memory's key from the directory and refuses while one is attached.
  */
 async function removeForeignPidFile(cluster: Cluster): Promise<void> {
-  const data = dataOf(cluster.home)
-  const left = await readPidFile(data)
-  if (!left || !isAlive(left.pid)) return
-  await rm(pidFileOf(data), { force: true })
-  cluster.log({ event: 'stale_pid_file_removed', pid: left.pid })
+  const data = dataOf(cluster.home);
+  const left = await readPidFile(data);
+  if (!left || !isAlive(left.pid)) return;
+  await rm(pidFileOf(data), { force: true });
+  cluster.log({ event: "stale_pid_file_removed", pid: left.pid });
 }
 
-async function start(cluster: Cluster, port: number, signal: AbortSignal): Promise<{ ready: Postmaster } | { failure: string }> {
-  const data = dataOf(cluster.home)
-  await writeSettings(cluster)
-  const startLog = join(cluster.home, 'start.log')
-  const output = await open(startLog, 'w', 0o600)
+async function start(
+  cluster: Cluster,
+  port: number,
+  signal: AbortSignal,
+): Promise<{ ready: Postmaster } | { failure: string }> {
+  const data = dataOf(cluster.home);
+  await writeSettings(cluster.home);
+  const startLog = join(cluster.home, "start.log");
+  // Made anew: opened by root, a link left in its place would be followed.
+  await rm(startLog, { force: true });
+  const output = await open(startLog, "wx", 0o600);
+  let pid: number | undefined;
   try {
     // Detached: a Ctrl-C in our terminal must not reach it, and it must outlive us while others use it.
-    const child = spawn(program(cluster.binaries, 'postgres'), ['-D', data, ...fixedSettings(port)], {
+    const child = spawn(program(cluster.binaries, "postgres"), ["-D", data, ...fixedSettings(port)], {
       ...cluster.account,
-      cwd: '/',
-      env: { LC_ALL: 'C', TZ: 'UTC' },
+      cwd: "/",
+      env: { LC_ALL: "C", TZ: "UTC" },
       detached: true,
-      stdio: ['ignore', output.fd, output.fd],
-    })
-    child.unref()
-    const failure = await waitUntilReady(child, data, signal)
-    if (failure) return { failure: failure.message }
+      stdio: ["ignore", output.fd, output.fd],
+    });
+    child.unref();
+    pid = child.pid;
+    const failure = await waitUntilReady(child, data, signal);
+    if (failure) return { failure: failure.message };
   } finally {
-    await output.close()
+    await output.close();
   }
-  const ready = await findPostmaster(data)
-  return ready ? { ready } : { failure: (await readFile(startLog, 'utf8')).trim() }
+  const ready = await findPostmaster(data);
+  return ready ? { ready } : { failure: `${await readFile(startLog, "utf8")}${await readLog(data, pid)}`.trim() };
 }
 
 /** Returns an error when it could not be run at all; otherwise returns when it is ready or has ended. */
 async function waitUntilReady(child: ChildProcess, data: string, signal: AbortSignal): Promise<Error | undefined> {
-  let failure: Error | undefined
-  let hasEnded = false
-  child.once('error', (error) => {
-    failure = error
-  })
-  child.once('exit', () => {
-    hasEnded = true
-  })
-  let isAskedToEnd = false
+  let failure: Error | undefined;
+  let hasEnded = false;
+  child.once("error", (error) => {
+    failure = error;
+  });
+  child.once("exit", () => {
+    hasEnded = true;
+  });
+  let isAskedToEnd = false;
   // No bound: recovery after a crash takes what it takes, and giving up would only start it over.
   while (!failure && !hasEnded) {
-    const state = await readPidFile(data)
-    if (state?.pid === child.pid && state?.status === 'ready') return undefined
+    const state = await readPidFile(data);
+    if (state?.pid === child.pid && state?.status === "ready") return undefined;
     // Not left alone before it has a pid file: a stop that follows would not find it.
-    if (signal.aborted && !isAskedToEnd) isAskedToEnd = child.kill('SIGINT')
-    await sleep(POLL_MS)
+    if (signal.aborted && !isAskedToEnd) isAskedToEnd = child.kill("SIGINT");
+    await sleep(POLL_MS);
   }
-  signal.throwIfAborted()
-  return failure
+  signal.throwIfAborted();
+  return failure;
 }
 
-async function writeSettings({ home, account }: Cluster): Promise<void> {
-  const file = join(home, 'settings.conf')
+async function writeSettings(home: string): Promise<void> {
+  const file = join(home, "settings.conf");
   // In a container the limit is what counts; 0 or a huge number means none.
-  const limit = process.constrainedMemory()
-  await writeDurably(file, renderSettings(limit > 0 ? Math.min(limit, totalmem()) : totalmem()), 0o640)
-  if (account) await chown(file, 0, account.gid)
+  const limit = process.constrainedMemory();
+  // PostgreSQL's account reads it by its group, which is the home's.
+  await writeDurably(file, renderSettings(limit > 0 ? Math.min(limit, totalmem()) : totalmem()), 0o640);
 }
 
 async function prepareRetry(
@@ -152,17 +177,18 @@ async function prepareRetry(
 ): Promise<void> {
   // Children of a killed server notice its death within moments and let go of the memory; a server whose starter was
   // killed may write its pid file just before ours would. 300 tries at 100 ms are 30 s.
-  const isAnotherThere = failure.includes('pre-existing shared memory block') || failure.includes('lock file "postmaster.pid"')
+  const isAnotherThere =
+    failure.includes("pre-existing shared memory block") || failure.includes('lock file "postmaster.pid"');
   if (isAnotherThere && attempt < 300) {
-    await sleep(100, undefined, { signal })
-    return
+    await sleep(100, undefined, { signal });
+    return;
   }
-  if (mayMove && attempt < 10 && failure.includes('could not bind')) {
-    cluster.log({ event: 'port_taken', port })
-    await writeConnection(cluster.home, { ...(await readConnection(cluster.home)), port: await findFreePort() })
-    return
+  if (mayMove && attempt < 10 && !(await isFree(port))) {
+    cluster.log({ event: "port_taken", port });
+    await writeConnection(cluster.home, { ...(await readConnection(cluster.home)), port: await findFreePort() });
+    return;
   }
   throw new EmbeddedPostgresError(
-    `PostgreSQL did not start on ${dataOf(cluster.home)}: ${failure || 'it said nothing'}. See also the newest file in its log directory.`,
-  )
+    `PostgreSQL did not start on ${dataOf(cluster.home)}: ${failure || "it said nothing"}. See also the newest file in its log directory.`,
+  );
 }

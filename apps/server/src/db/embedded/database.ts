@@ -1,64 +1,64 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
-import { type Connection, connectionStringOf, DATABASE, SUPERUSER } from './connection-file.ts'
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { type Connection, connectionStringOf, DATABASE, SUPERUSER } from "./connection-file.ts";
 
-const INVALID_PASSWORD = '28P01'
-const INVALID_AUTHORIZATION = '28000'
-const INVALID_CATALOG_NAME = '3D000'
-const CANNOT_CONNECT_NOW = '57P03'
-const CRASH_SHUTDOWN = '57P02'
-const TOO_MANY_CONNECTIONS = '53300'
+const INVALID_PASSWORD = "28P01";
+const INVALID_AUTHORIZATION = "28000";
+const INVALID_CATALOG_NAME = "3D000";
+const CANNOT_CONNECT_NOW = "57P03";
+const CRASH_SHUTDOWN = "57P02";
+const TOO_MANY_CONNECTIONS = "53300";
 
 /** Makes the service's role and database where they are missing. Call it under the data directory's lock. */
 export async function ensureDatabase(connection: Connection): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await connectOrCreate(connection)
-      return
+      await connectOrCreate(connection);
+      return;
     } catch (error) {
       // 60 s: PostgreSQL restarts itself after one of its children crashed, and its pid file says `ready` all along.
-      if (!isRecovering(error) || attempt >= 600) throw error
-      await sleep(100)
+      if (!isRecovering(error) || attempt >= 600) throw error;
+      await sleep(100);
     }
   }
 }
 
 function isRecovering(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && (error.code === CANNOT_CONNECT_NOW || error.code === CRASH_SHUTDOWN)
+  return error instanceof pg.DatabaseError && (error.code === CANNOT_CONNECT_NOW || error.code === CRASH_SHUTDOWN);
 }
 
 async function connectOrCreate(connection: Connection): Promise<void> {
   try {
-    await withClient(connectionStringOf(connection), async () => {})
+    await withClient(connectionStringOf(connection), async () => {});
   } catch (error) {
-    const code = error instanceof pg.DatabaseError ? error.code : undefined
+    const code = error instanceof pg.DatabaseError ? error.code : undefined;
     // All seats taken: then the database is there and in use.
-    if (code === TOO_MANY_CONNECTIONS) return
-    if (code !== INVALID_PASSWORD && code !== INVALID_AUTHORIZATION && code !== INVALID_CATALOG_NAME) throw error
-    await createDatabase(connection)
+    if (code === TOO_MANY_CONNECTIONS) return;
+    if (code !== INVALID_PASSWORD && code !== INVALID_AUTHORIZATION && code !== INVALID_CATALOG_NAME) throw error;
+    await createDatabase(connection);
   }
 }
 
 async function createDatabase({ port, password, superuserPassword }: Connection): Promise<void> {
   await withClient(`postgresql://${SUPERUSER}:${superuserPassword}@127.0.0.1:${port}/postgres`, async (client) => {
-    const role = await client.query('select from pg_roles where rolname = $1', [DATABASE])
-    const verb = role.rowCount === 0 ? 'create' : 'alter'
+    const role = await client.query("select from pg_roles where rolname = $1", [DATABASE]);
+    const verb = role.rowCount === 0 ? "create" : "alter";
     // createdb for tests and restores; pg_monitor so that `doctor` may read settings and statistics.
-    await client.query(`${verb} role ${DATABASE} login createdb password ${client.escapeLiteral(password)}`)
-    await client.query(`grant pg_monitor to ${DATABASE}`)
-    const database = await client.query('select from pg_database where datname = $1', [DATABASE])
-    if (database.rowCount === 0) await client.query(`create database ${DATABASE} owner ${DATABASE}`)
-  })
+    await client.query(`${verb} role ${DATABASE} login createdb password ${client.escapeLiteral(password)}`);
+    await client.query(`grant pg_monitor to ${DATABASE}`);
+    const database = await client.query("select from pg_database where datname = $1", [DATABASE]);
+    if (database.rowCount === 0) await client.query(`create database ${DATABASE} owner ${DATABASE}`);
+  });
 }
 
 async function withClient(connectionString: string, use: (client: pg.Client) => Promise<void>): Promise<void> {
-  const client = new pg.Client({ connectionString })
+  const client = new pg.Client({ connectionString });
   // A connection that breaks while idle reports here; without a listener it would end the process.
-  client.on('error', () => {})
+  client.on("error", () => {});
   try {
-    await client.connect()
-    await use(client)
+    await client.connect();
+    await use(client);
   } finally {
-    await client.end()
+    await client.end();
   }
 }

@@ -1,29 +1,29 @@
-import { randomBytes } from 'node:crypto'
-import { lstat, mkdir, readFile, realpath } from 'node:fs/promises'
-import { join } from 'node:path'
-import { z } from 'zod'
-import { type Account, canEnter, findAccount, isRoot, ownUid } from './account.ts'
-import { writeDurably } from './durable-file.ts'
-import { EmbeddedPostgresError, systemCode } from './errors.ts'
-import { assertTrusted, ensureTrustedDirectory, findIntruderDoor } from './trusted-directory.ts'
+import { randomBytes } from "node:crypto";
+import { lstat, mkdir, readFile, realpath } from "node:fs/promises";
+import { join } from "node:path";
+import { z } from "zod";
+import { type Account, canEnter, findAccount, isRoot, ownUid } from "./account.ts";
+import { writeDurably } from "./durable-file.ts";
+import { EmbeddedPostgresError, systemCode } from "./errors.ts";
+import { assertTrusted, ensureTrustedDirectory, findIntruderDoor } from "./trusted-directory.ts";
 
 /** Where one cluster lives: `directory` holds data/, connection.json and settings.conf. */
 export type Home = {
-  directory: string
+  directory: string;
   /** Who PostgreSQL runs as; undefined: as we do. */
-  account: Account | undefined
-  isNew: boolean
+  account: Account | undefined;
+  isNew: boolean;
   /** To be called once the cluster is complete. */
-  confirm(): Promise<void>
-}
+  confirm(): Promise<void>;
+};
 
-export const dataOf = (home: string) => join(home, 'data')
+export const dataOf = (home: string) => join(home, "data");
 
 /** Makes the data directory where it is missing and returns its one true path. */
 export async function ensureDataDir(dataDir: string): Promise<string> {
   // Root's is 0711: PostgreSQL's account must pass through, and every secret file in it is 0600 by itself.
-  await mkdir(dataDir, { recursive: true, mode: isRoot() ? 0o711 : 0o700 })
-  return realpath(dataDir)
+  await mkdir(dataDir, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
+  return realpath(dataDir);
 }
 
 /**
@@ -31,89 +31,106 @@ export async function ensureDataDir(dataDir: string): Promise<string> {
  * account could not reach it there (or others could meddle). Then it lives below `systemDirectory`
  * under a random id that a pointer file in `dataDir` remembers. Call it under the data directory's lock.
  */
-export async function findHome(dataDir: string, options: { systemDirectory: string; accounts: readonly string[] }): Promise<Home> {
-  const pointer = await readPointer(dataDir)
-  if (pointer) return homeOutside(dataDir, options, pointer)
-  const inside = join(dataDir, 'postgresql')
-  const confirm = async () => {}
-  const owner = await ownerOf(dataOf(inside))
-  if (owner) return { directory: inside, account: await accountFor(owner, inside), isNew: false, confirm }
-  if (!isRoot()) return { directory: inside, account: undefined, isNew: true, confirm }
-  const account = await findAccount(options.accounts)
-  const isSuitable = (await findIntruderDoor(dataDir)) === undefined && (await canEnter(account, dataDir))
-  if (isSuitable) return { directory: inside, account, isNew: true, confirm }
-  const fresh = { id: randomBytes(12).toString('hex'), isComplete: false }
-  return homeOutside(dataDir, options, fresh)
+export async function findHome(
+  dataDir: string,
+  options: { systemDirectory: string; accounts: readonly string[] },
+): Promise<Home> {
+  const pointer = await readPointer(dataDir);
+  if (pointer) return homeOutside(dataDir, options, pointer);
+  const inside = join(dataDir, "postgresql");
+  const confirm = async () => {};
+  const owner = await ownerOf(dataOf(inside));
+  if (owner) return { directory: inside, account: await accountFor(owner, inside), isNew: false, confirm };
+  if (!isRoot()) return { directory: inside, account: undefined, isNew: true, confirm };
+  const account = await findAccount(options.accounts);
+  const isSuitable = (await findIntruderDoor(dataDir)) === undefined && (await canEnter(account, dataDir));
+  if (isSuitable) return { directory: inside, account, isNew: true, confirm };
+  const fresh = { id: randomBytes(12).toString("hex"), isComplete: false };
+  return homeOutside(dataDir, options, fresh);
 }
 
-const pointerShape = z.object({ id: z.string().regex(/^[0-9a-f]{24}$/), isComplete: z.boolean() })
-type Pointer = z.infer<typeof pointerShape>
-const pointerFile = (dataDir: string) => join(dataDir, 'postgresql.pointer')
+const pointerShape = z.object({ id: z.string().regex(/^[0-9a-f]{24}$/), isComplete: z.boolean() });
+type Pointer = z.infer<typeof pointerShape>;
+const pointerFile = (dataDir: string) => join(dataDir, "postgresql.pointer");
 
-async function homeOutside(dataDir: string, options: { systemDirectory: string; accounts: readonly string[] }, pointer: Pointer): Promise<Home> {
-  const directory = join(options.systemDirectory, pointer.id)
-  const owner = await ownerOf(dataOf(directory))
+async function homeOutside(
+  dataDir: string,
+  options: { systemDirectory: string; accounts: readonly string[] },
+  pointer: Pointer,
+): Promise<Home> {
+  const directory = join(options.systemDirectory, pointer.id);
+  const owner = await ownerOf(dataOf(directory));
   if (!owner && pointer.isComplete) {
     throw new EmbeddedPostgresError(
       `The database of ${dataDir} should be in ${directory} and is not there. ` +
         `Restore that directory from a backup, or remove ${pointerFile(dataDir)} to start with an empty database.`,
-    )
+    );
   }
   if (!isRoot()) {
-    throw new EmbeddedPostgresError(`The database of ${dataDir} was made by root in ${directory}. Start as root, or choose another DATA_DIR.`)
+    throw new EmbeddedPostgresError(
+      `The database of ${dataDir} was made by root in ${directory}. Start as root, or choose another DATA_DIR.`,
+    );
   }
-  await ensureSystemDirectory(options.systemDirectory)
-  if (owner) await assertTrusted(directory)
+  await ensureSystemDirectory(options.systemDirectory);
+  if (owner) await assertTrusted(directory);
   const save = (isComplete: boolean) =>
-    writeDurably(pointerFile(dataDir), `${JSON.stringify({ id: pointer.id, isComplete })}\n`, 0o600)
+    writeDurably(pointerFile(dataDir), `${JSON.stringify({ id: pointer.id, isComplete })}\n`, 0o600);
   // Written before the cluster is made, so that a kill in between leaves nothing that nobody points to.
-  if (!pointer.isComplete) await save(false)
-  const account = owner ? await accountFor(owner, directory) : await findAccount(options.accounts)
-  return { directory, account, isNew: !owner, confirm: () => (pointer.isComplete ? Promise.resolve() : save(true)) }
+  if (!pointer.isComplete) await save(false);
+  const account = owner ? await accountFor(owner, directory) : await findAccount(options.accounts);
+  return { directory, account, isNew: !owner, confirm: () => (pointer.isComplete ? Promise.resolve() : save(true)) };
 }
 
 async function ensureSystemDirectory(directory: string): Promise<void> {
   try {
-    await ensureTrustedDirectory(directory)
+    await ensureTrustedDirectory(directory);
   } catch (cause) {
-    if (cause instanceof EmbeddedPostgresError) throw cause
+    if (cause instanceof EmbeddedPostgresError) throw cause;
     throw new EmbeddedPostgresError(
       `${directory} cannot be made, and PostgreSQL's unprivileged account cannot reach DATA_DIR. ` +
-        'Set DATA_DIR to a directory that every account may enter and only root may write, start as another user, or set DATABASE_URL.',
+        "Set DATA_DIR to a directory that every account may enter and only root may write, start as another user, or set DATABASE_URL.",
       { cause },
-    )
+    );
   }
 }
 
 async function readPointer(dataDir: string): Promise<Pointer | undefined> {
-  const file = pointerFile(dataDir)
+  const file = pointerFile(dataDir);
   try {
-    return pointerShape.parse(JSON.parse(await readFile(file, 'utf8')))
+    return pointerShape.parse(JSON.parse(await readFile(file, "utf8")));
   } catch (cause) {
-    if (systemCode(cause) === 'ENOENT') return undefined
-    throw new EmbeddedPostgresError(`${file} cannot be read. It says where the database is: restore it, or start as the account that owns it.`, { cause })
+    if (systemCode(cause) === "ENOENT") return undefined;
+    throw new EmbeddedPostgresError(
+      `${file} cannot be read. It says where the database is: restore it, or start as the account that owns it.`,
+      { cause },
+    );
   }
 }
 
 async function ownerOf(path: string): Promise<Account | undefined> {
   try {
-    const { uid, gid } = await lstat(path)
-    return { uid, gid }
+    const { uid, gid } = await lstat(path);
+    return { uid, gid };
   } catch (error) {
-    if (systemCode(error) === 'ENOENT') return undefined
-    throw new EmbeddedPostgresError(`${path} cannot be entered. Start as the account that owns it, or choose another DATA_DIR.`, { cause: error })
+    if (systemCode(error) === "ENOENT") return undefined;
+    throw new EmbeddedPostgresError(
+      `${path} cannot be entered. Start as the account that owns it, or choose another DATA_DIR.`,
+      { cause: error },
+    );
   }
 }
 
 /** PostgreSQL runs only as the owner of its files, so an existing cluster decides the account. */
 async function accountFor(owner: Account, home: string): Promise<Account | undefined> {
-  const uid = ownUid()
-  if (uid === undefined || (owner.uid === uid && uid !== 0)) return undefined
+  const uid = ownUid();
+  if (uid === undefined || (owner.uid === uid && uid !== 0)) return undefined;
   if (uid !== 0 || owner.uid === 0) {
-    throw new EmbeddedPostgresError(`${home} belongs to account ${owner.uid}. Start as that account (not root), or choose another DATA_DIR.`)
+    throw new EmbeddedPostgresError(
+      `${home} belongs to account ${owner.uid}. Start as that account (not root), or choose another DATA_DIR.`,
+    );
   }
-  if (await canEnter(owner, home)) return owner
+  if (await canEnter(owner, home)) return owner;
   throw new EmbeddedPostgresError(
     `PostgreSQL runs as account ${owner.uid}, which may not enter ${home}. Give it search permission on every directory on the way, or move DATA_DIR.`,
-  )
+  );
 }

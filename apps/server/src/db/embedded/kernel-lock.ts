@@ -1,19 +1,22 @@
-import { open } from 'node:fs/promises'
-import { DatabaseSync } from 'node:sqlite'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { EmbeddedPostgresError, systemCode } from './errors.ts'
+import { open } from "node:fs/promises";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
+import { EmbeddedPostgresError, systemCode } from "./errors.ts";
 
 /** A lock that ends with `release()` or with the process, whichever comes first. */
-export type KernelLock = { release(): void }
+export type KernelLock = { release(): void };
 
 /** Makes the empty file behind a lock, for its owner alone: whoever may read it could hold the lock. */
 export async function ensureLockFile(file: string): Promise<void> {
   try {
     // Exclusive creation does not open a file that is there; opening and closing it would drop this process's locks.
-    await (await open(file, 'wx', 0o600)).close()
+    await (await open(file, "wx", 0o600)).close();
   } catch (error) {
-    if (systemCode(error) === 'EEXIST') return
-    throw new EmbeddedPostgresError(`${file} cannot be made. Make its directory writable for this account, or choose another DATA_DIR.`, { cause: error })
+    if (systemCode(error) === "EEXIST") return;
+    throw new EmbeddedPostgresError(
+      `${file} cannot be made. Make its directory writable for this account, or choose another DATA_DIR.`,
+      { cause: error },
+    );
   }
 }
 
@@ -27,53 +30,56 @@ export async function ensureLockFile(file: string): Promise<void> {
  */
 export function tryExclusiveLock(file: string): KernelLock | undefined {
   return tryLock(file, (database) => {
-    database.exec('begin exclusive')
-  })
+    database.exec("begin exclusive");
+  });
 }
 
 /** A lock many may hold at once, and that keeps `tryExclusiveLock` from succeeding meanwhile. */
 export function trySharedLock(file: string): KernelLock | undefined {
   return tryLock(file, (database) => {
-    database.exec('begin')
+    database.exec("begin");
     // SQLite takes the shared lock at the first read of the transaction.
-    database.prepare('select count(*) from sqlite_schema').get()
-  })
+    database.prepare("select count(*) from sqlite_schema").get();
+  });
 }
 
 /** Waits for a lock. Throws what `signal` was aborted with. */
 export async function waitForLock(attempt: () => KernelLock | undefined, signal?: AbortSignal): Promise<KernelLock> {
   for (;;) {
-    signal?.throwIfAborted()
-    const lock = attempt()
-    if (lock) return lock
+    signal?.throwIfAborted();
+    const lock = attempt();
+    if (lock) return lock;
     // Lower wakes the processor for nothing while another process runs initdb (half a second), higher delays every second start.
-    await sleep(10, undefined, signal ? { signal } : {})
+    await sleep(10, undefined, signal ? { signal } : {});
   }
 }
 
 function tryLock(file: string, take: (database: DatabaseSync) => void): KernelLock | undefined {
-  const database = openLockFile(file)
+  const database = openLockFile(file);
   try {
-    take(database)
+    take(database);
   } catch (error) {
-    database.close()
-    if (isBusy(error)) return undefined
-    throw error
+    database.close();
+    if (isBusy(error)) return undefined;
+    throw error;
   }
-  return { release: () => database.close() }
+  return { release: () => database.close() };
 }
 
 function openLockFile(file: string): DatabaseSync {
   try {
     // Timeout 0: SQLite's own waiting would block the event loop.
-    return new DatabaseSync(file, { timeout: 0 })
+    return new DatabaseSync(file, { timeout: 0 });
   } catch (cause) {
-    throw new EmbeddedPostgresError(`${file} cannot be opened. Start as the account that owns it, or choose another DATA_DIR.`, { cause })
+    throw new EmbeddedPostgresError(
+      `${file} cannot be opened. Start as the account that owns it, or choose another DATA_DIR.`,
+      { cause },
+    );
   }
 }
 
-const SQLITE_BUSY = 5
+const SQLITE_BUSY = 5;
 
 function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY
+  return error instanceof Error && "errcode" in error && error.errcode === SQLITE_BUSY;
 }

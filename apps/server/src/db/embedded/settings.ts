@@ -1,5 +1,5 @@
-const MiB = 1024 ** 2
-const GiB = 1024 ** 3
+const MiB = 1024 ** 2;
+const GiB = 1024 ** 3;
 
 /**
  * PostgreSQL's settings for one machine that it shares with this service. Written anew at each start
@@ -7,7 +7,7 @@ const GiB = 1024 ** 3
  * `memoryBytes`: what the machine, or the container, has.
  */
 export function renderSettings(memoryBytes: number): string {
-  const megabytes = (bytes: number) => `${Math.round(bytes / MiB)}MB`
+  const megabytes = (bytes: number) => `${Math.round(bytes / MiB)}MB`;
   return `# Written at each start. Your own settings go to the end of data/postgresql.conf and win.
 # An eighth of the memory: Node.js and the page cache need the rest. Below 64 MB the indexes' upper pages are evicted
 # under load; above 4 GB the checkpoint of a stop takes longer than supervisors wait.
@@ -40,24 +40,24 @@ log_rotation_age = 1d
 log_rotation_size = 0
 log_timezone = 'UTC'
 timezone = 'UTC'
-`
+`;
 }
 
 /** What must hold whatever the files say: these go on the command line, which overrides them all. */
 export function fixedSettings(port: number): string[] {
   const settings = {
     port: String(port),
-    listen_addresses: '127.0.0.1',
+    listen_addresses: "127.0.0.1",
     // No socket file: its directory would be one more place to protect.
-    unix_socket_directories: '',
+    unix_socket_directories: "",
     // An acknowledged row survives a power cut.
-    fsync: 'on',
-    full_page_writes: 'on',
-    synchronous_commit: 'on',
-  }
-  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    fsync: "on",
+    full_page_writes: "on",
+    synchronous_commit: "on",
+  };
+  return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
 }
 
 function clamp(value: number, least: number, most: number): number {
-  return Math.min(Math.max(value, least), most)
+  return Math.min(Math.max(value, least), most);
 }

@@ -1,78 +1,83 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { type Cluster, ensureRunning } from './cluster-server.ts'
-import { dataOf } from './home.ts'
-import { type KernelLock, waitForLock } from './kernel-lock.ts'
-import { isPostmasterOf, type Postmaster } from './postmaster.ts'
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Cluster, ensureRunning } from "./cluster-server.ts";
+import { dataOf } from "./home.ts";
+import { type KernelLock, waitForLock } from "./kernel-lock.ts";
+import { isPostmasterOf, type Postmaster } from "./postmaster.ts";
 
 /** How often we look whether PostgreSQL lives. Lower costs processor all day, higher lengthens each outage. */
-const LOOK_EVERY_MS = 100
+const LOOK_EVERY_MS = 100;
 /** A server that lived this long has proved itself: its next death is restarted without delay. */
-const PROVEN_AFTER_MS = 10_000
+const PROVEN_AFTER_MS = 10_000;
 /** Lower would fill the log of a machine whose disk is full; higher delays the return once the cause is gone. */
-const LONGEST_DELAY_MS = 10_000
+const LONGEST_DELAY_MS = 10_000;
 
-export type Supervisor = { restartedCount(): number; end(): Promise<void> }
+export type Supervisor = { restartedCount: () => number; end: () => Promise<void> };
 
 /**
  * Watches the cluster's PostgreSQL and starts it again, on the same port, whenever it is gone.
  * Every user of the cluster watches; the lock lets one of them act, and the others then find it running.
  */
 export function supervise(cluster: Cluster, first: Postmaster, mutex: () => KernelLock | undefined): Supervisor {
-  const ending = new AbortController()
-  let restarted = 0
+  const ending = new AbortController();
+  let restarted = 0;
   const watch = async () => {
-    let current = first
-    let soonDeaths = 0
+    let current = first;
+    let soonDeaths = 0;
     for (;;) {
-      const lived = await waitForDeath(current.pid, cluster, ending.signal)
-      cluster.log({ event: 'died', pid: current.pid })
-      soonDeaths = lived >= PROVEN_AFTER_MS ? 0 : soonDeaths + 1
-      current = await restart(cluster, mutex, soonDeaths, ending.signal)
-      restarted += 1
+      const lived = await waitForDeath(current.pid, cluster, ending.signal);
+      cluster.log({ event: "died", pid: current.pid });
+      soonDeaths = lived >= PROVEN_AFTER_MS ? 0 : soonDeaths + 1;
+      current = await restart(cluster, mutex, soonDeaths, ending.signal);
+      restarted += 1;
     }
-  }
+  };
   const watching = watch().catch((error: unknown) => {
-    if (!ending.signal.aborted) throw error
-  })
+    if (!ending.signal.aborted) throw error;
+  });
   return {
     restartedCount: () => restarted,
     end: async () => {
-      ending.abort()
-      await watching
+      ending.abort();
+      await watching;
     },
-  }
+  };
 }
 
 /** Returns how long it was seen alive, in milliseconds. */
 async function waitForDeath(pid: number, cluster: Cluster, signal: AbortSignal): Promise<number> {
-  let lived = 0
+  let lived = 0;
   while (await isPostmasterOf(pid, dataOf(cluster.home))) {
     // Not holding the event loop: whoever forgets to close still ends, and the next start joins the orphan.
-    await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false })
-    lived += LOOK_EVERY_MS
+    await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false });
+    lived += LOOK_EVERY_MS;
   }
-  signal.throwIfAborted()
-  return lived
+  signal.throwIfAborted();
+  return lived;
 }
 
-async function restart(cluster: Cluster, mutex: () => KernelLock | undefined, soonDeaths: number, signal: AbortSignal): Promise<Postmaster> {
+async function restart(
+  cluster: Cluster,
+  mutex: () => KernelLock | undefined,
+  soonDeaths: number,
+  signal: AbortSignal,
+): Promise<Postmaster> {
   for (let failures = Math.max(0, soonDeaths - 1); ; failures += 1) {
-    if (failures > 0) await sleep(delayAfter(failures), undefined, { signal })
-    let lock: KernelLock | undefined
+    if (failures > 0) await sleep(delayAfter(failures), undefined, { signal });
+    let lock: KernelLock | undefined;
     try {
-      lock = await waitForLock(mutex, signal)
-      return await ensureRunning(cluster, { mayMove: false, signal })
+      lock = await waitForLock(mutex, signal);
+      return await ensureRunning(cluster, { mayMove: false, signal });
     } catch (error) {
-      signal.throwIfAborted()
-      const message = error instanceof Error ? error.message : 'unknown failure'
-      cluster.log({ event: 'restart_failed', message, retryInMs: delayAfter(failures + 1) })
+      signal.throwIfAborted();
+      const message = error instanceof Error ? error.message : "unknown failure";
+      cluster.log({ event: "restart_failed", message, retryInMs: delayAfter(failures + 1) });
     } finally {
-      lock?.release()
+      lock?.release();
     }
   }
 }
 
 /** Milliseconds to wait after the nth failure in a row: 100, 200, 400, … */
 export function delayAfter(failures: number): number {
-  return Math.min(50 * 2 ** failures, LONGEST_DELAY_MS)
+  return Math.min(50 * 2 ** failures, LONGEST_DELAY_MS);
 }

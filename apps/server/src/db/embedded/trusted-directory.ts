@@ -1,10 +1,10 @@
-import { chmod, lstat, mkdir, realpath } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { ownUid } from './account.ts'
-import { EmbeddedPostgresError, systemCode } from './errors.ts'
+import { chmod, lstat, mkdir, realpath } from "node:fs/promises";
+import { dirname } from "node:path";
+import { ownUid } from "./account.ts";
+import { EmbeddedPostgresError, systemCode } from "./errors.ts";
 
-const WRITABLE_BY_OTHERS = 0o022
-const STICKY = 0o1000
+const WRITABLE_BY_OTHERS = 0o022;
+const STICKY = 0o1000;
 
 /**
  * The first directory on the way to `path` (itself included) through which another account could
@@ -12,16 +12,16 @@ const STICKY = 0o1000
  * there others cannot rename or remove what is not theirs.
  */
 export async function findIntruderDoor(path: string): Promise<string | undefined> {
-  const uid = ownUid()
-  if (uid === undefined) return undefined
-  let current = await realpath(path)
+  const uid = ownUid();
+  if (uid === undefined) return undefined;
+  let current = await realpath(path);
   for (let isTarget = true; ; isTarget = false) {
-    const { uid: owner, mode } = await lstat(current)
-    const isWritable = (mode & WRITABLE_BY_OTHERS) !== 0 && (isTarget || (mode & STICKY) === 0)
-    if ((owner !== uid && owner !== 0) || isWritable) return current
-    const parent = dirname(current)
-    if (parent === current) return undefined
-    current = parent
+    const { uid: owner, mode } = await lstat(current);
+    const isWritable = (mode & WRITABLE_BY_OTHERS) !== 0 && (isTarget || (mode & STICKY) === 0);
+    if ((owner !== uid && owner !== 0) || isWritable) return current;
+    const parent = dirname(current);
+    if (parent === current) return undefined;
+    current = parent;
   }
 }
 
@@ -30,23 +30,23 @@ export async function findIntruderDoor(path: string): Promise<string | undefined
  * if only we could have made it. Never changes the mode of a directory that was there before.
  */
 export async function ensureTrustedDirectory(directory: string): Promise<void> {
-  await mkdir(dirname(directory), { recursive: true })
+  await mkdir(dirname(directory), { recursive: true });
   try {
-    await mkdir(directory)
-    await chmod(directory, 0o755)
+    await mkdir(directory);
+    await chmod(directory, 0o755);
   } catch (error) {
-    if (systemCode(error) !== 'EEXIST') throw error
+    if (systemCode(error) !== "EEXIST") throw error;
   }
-  await assertTrusted(directory)
+  await assertTrusted(directory);
 }
 
 /** Throws when `directory` is a link or others could have written it. */
 export async function assertTrusted(directory: string): Promise<void> {
-  const isPlain = (await lstat(directory)).isDirectory()
-  const door = isPlain ? await findIntruderDoor(directory) : directory
-  if (door === undefined) return
+  const isPlain = (await lstat(directory)).isDirectory();
+  const door = isPlain ? await findIntruderDoor(directory) : directory;
+  if (door === undefined) return;
   throw new EmbeddedPostgresError(
     `${door} belongs to another account, is writable by others, or is a link, so ${directory} cannot be trusted to hold the database. ` +
-      'Remove it if you did not make it, correct its owner and mode, or set DATABASE_URL.',
-  )
+      "Remove it if you did not make it, correct its owner and mode, or set DATABASE_URL.",
+  );
 }

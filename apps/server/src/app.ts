@@ -1,0 +1,139 @@
+import fastifyCompress from "@fastify/compress";
+import { partnerContract } from "@bikeshare/contract";
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
+import type { ServerOptions } from "node:https";
+
+import { bikeRoutes } from "./bikes/routes.ts";
+import type { Database } from "./db/database.ts";
+import { openListener } from "./db/listener.ts";
+import { openReader } from "./db/pipeline.ts";
+import { statement } from "./db/statement.ts";
+import { admitRequests } from "./http/admit.ts";
+import { bindContract } from "./http/bind.ts";
+import { compression } from "./http/compression.ts";
+import { answerConditionally } from "./http/conditional.ts";
+import { sendExactJsonType } from "./http/content-type.ts";
+import { createCursorSealer } from "./http/cursor.ts";
+import { serveDocuments } from "./http/documents.ts";
+import { answerParserError, handleErrors, sendError } from "./http/errors.ts";
+import { healthRoutes } from "./http/health.ts";
+import { createMemoryRateLimiter } from "./http/rate-limit.ts";
+import { createTransport } from "./http/transport.ts";
+import { answerUnknownRoutes } from "./http/unknown-routes.ts";
+import type { Ids } from "./ids.ts";
+import { createKeyCache } from "./keys/key-cache.ts";
+import { createLastUses } from "./keys/last-use.ts";
+import { meRoutes } from "./keys/routes.ts";
+import { exposeKey, keyFor, recordUses } from "./keys/service.ts";
+import { rideRoutes } from "./rides/routes.ts";
+import type { Secrets } from "./secrets.ts";
+import { stationRoutes } from "./stations/routes.ts";
+
+export interface AppOptions {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly ids: Ids;
+  readonly secrets: Secrets;
+  readonly logger: FastifyBaseLogger;
+  readonly version: string;
+  /** What documents show as the base address. */
+  readonly baseUrl: () => string;
+  readonly rateLimit: number;
+  readonly trustedProxies: readonly string[];
+  readonly https?: ServerOptions | undefined;
+}
+
+/** A service that has been put together, ready to listen. */
+export interface App {
+  readonly http: FastifyInstance;
+  /** Tells load balancers to send nothing more, and callers to close their connections. */
+  drain(): void;
+}
+
+/** Milliseconds between two writings of the keys' last use, and between two sweeps of idle rate windows. */
+const CHORES = 15_000;
+
+/** The whole composition. What opens a thing registers its close beside it. */
+export async function buildApp(options: AppOptions): Promise<App> {
+  const { db, clock, ids, logger } = options;
+  let draining = false;
+  const nextRequestId = () => ids.next("req");
+  const http = Fastify({
+    loggerInstance: logger,
+    disableRequestLogging: true,
+    genReqId: nextRequestId,
+    // A request that a closing server still gets is answered; Fastify's own 503 would not have our shape.
+    return503OnClosing: false,
+    bodyLimit: 1024 * 1024,
+    // Slow senders hold a connection no longer than this.
+    requestTimeout: 30_000,
+    // Longer than the 60 s that load balancers keep idle connections, so that we never close one they are about to use.
+    keepAliveTimeout: 72_000,
+    routerOptions: { maxParamLength: 4 * 255 },
+    clientErrorHandler: answerParserError(nextRequestId),
+    frameworkErrors: (error, request, reply) => sendError(reply.header("request-id", request.id), request, error),
+    ...(options.https ? { https: options.https } : {}),
+  }) as unknown as FastifyInstance; // with `https` Fastify types its raw server otherwise; nothing here touches it
+
+  const reader = openReader({ connectionString: db.connectionString });
+  http.addHook("onClose", () => reader.close());
+
+  const keys = createKeyCache({ find: (key) => keyFor({ db }, key), listening: () => listener.listening() });
+  const listener = openListener({
+    connectionString: db.connectionString,
+    on: { keys: () => keys.clear() },
+    onGap: () => keys.clear(),
+  });
+  http.addHook("onClose", () => listener.close());
+
+  const lastUses = createLastUses((uses) => recordUses(db, uses));
+  const limiter = createMemoryRateLimiter(clock);
+  const refusals = createMemoryRateLimiter(clock);
+  const chores = setInterval(() => {
+    limiter.sweep();
+    refusals.sweep();
+    lastUses.flush().catch((error: unknown) => logger.warn({ err: error }, "last use of keys not recorded"));
+  }, CHORES);
+  http.addHook("onClose", async () => {
+    clearInterval(chores);
+    await lastUses.flush().catch(() => undefined);
+  });
+
+  handleErrors(http);
+  answerUnknownRoutes(http);
+  admitRequests(http, {
+    transport: createTransport(options.trustedProxies),
+    keys,
+    clock,
+    refusals,
+    limiter,
+    rateLimit: options.rateLimit,
+    lastUses,
+    expose: (key, where) => exposeKey({ db, clock, ids, actor: "server" }, key, where),
+  });
+  http.addHook("onSend", (_request, reply, payload, done) => {
+    if (draining) reply.header("connection", "close");
+    done(null, payload);
+  });
+  answerConditionally(http);
+  await http.register(fastifyCompress, compression);
+  sendExactJsonType(http);
+
+  const sealer = createCursorSealer(options.secrets.cursorKeys);
+  const read = { db, reader };
+  bindContract(http, partnerContract, {
+    stations: stationRoutes(read, sealer),
+    rides: rideRoutes(read, sealer),
+    bikes: bikeRoutes(read, sealer),
+    me: meRoutes(),
+    health: healthRoutes({ pingDatabase: () => ping(db), isDraining: () => draining }),
+  });
+  serveDocuments(http, options);
+  return { http, drain: () => void (draining = true) };
+}
+
+const pingStatement = statement("ping", "select 1");
+
+async function ping(db: Database): Promise<void> {
+  await db.query(pingStatement);
+}

@@ -1,0 +1,32 @@
+import type { partnerContract } from "@bikeshare/contract";
+import type { RouterImplementation } from "@ts-rest/fastify";
+
+import { ApiError } from "../http/api-error.ts";
+import { wireBody } from "../http/bind.ts";
+import { callerOf } from "../http/caller.ts";
+import type { CursorSealer } from "../http/cursor.ts";
+import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
+import type { ReadContext } from "../lists/context.ts";
+import { idPosition } from "../lists/by-id.ts";
+import { getBike, listBikes } from "./service.ts";
+
+/** The endpoints of bikes. */
+export function bikeRoutes(
+  context: ReadContext,
+  sealer: CursorSealer,
+): RouterImplementation<(typeof partnerContract)["bikes"]> {
+  return {
+    list: async ({ query: { page, limit, cursor, ...filters }, request }) => {
+      const systemId = callerOf(request).key.system_id;
+      const name = { systemId, list: "bikes", filters };
+      const slice = readSliceRequest({ page, limit, cursor }, name, sealer, idPosition);
+      const bikes = await listBikes(context, systemId, filters, slice);
+      return { status: 200, body: wireBody(writeEnvelope(slice, bikes, name, sealer, idPosition)) };
+    },
+    get: async ({ params: { id }, request }) => {
+      const bike = await getBike(context, callerOf(request).key.system_id, id);
+      if (bike === undefined) throw new ApiError("not_found", "There is no bike with this id.");
+      return { status: 200, body: wireBody(bike) };
+    },
+  };
+}

@@ -1,0 +1,136 @@
+import { type Command, Option } from "commander";
+
+import type { KeyKind } from "../keys/key.ts";
+import { keyFault } from "../keys/key.ts";
+import { type IssuedKey, issueKey, type KeyRow, keysOf, revokeKey, rotateKey } from "../keys/service.ts";
+import { partnerWithId } from "../partners/service.ts";
+import type { CliContext } from "./context.ts";
+import { readDuration, readFutureInstant, readScopes, readWholeNumber, systemOption } from "./options.ts";
+import { table } from "./table.ts";
+import { UsageError } from "./usage-error.ts";
+
+interface IssueOptions {
+  readonly partner?: string;
+  readonly operator?: boolean;
+  readonly scopes?: string;
+  readonly name?: string;
+  readonly expiresAt?: string;
+  readonly rateLimit?: string;
+}
+
+/** `keys issue`, `list`, `revoke` and `rotate`. */
+export function registerKeys(program: Command, context: () => CliContext): void {
+  const keys = program.command("keys").description("API keys: what partners and your own backend identify themselves with");
+  keys
+    .command("issue")
+    .description("make a key; it is shown once")
+    .addOption(new Option("--partner <id>", "whose key").conflicts("operator"))
+    .option("--operator", "a key for your own backend, for /operator alone")
+    .option("--scopes <a,b>", "what it may do, e.g. stations:read,rides:read")
+    .option("--name <name>", "what it is for")
+    .option("--expires-at <instant>", "RFC 3339; never, when not given")
+    .option("--rate-limit <n>", "requests in any 60 s; the deployment's default, when not given")
+    .action((options: IssueOptions, command: Command) => issue(context(), options, command));
+  keys
+    .command("list")
+    .description("list the keys, with what is kept of them: never the keys themselves")
+    .option("--partner <id>", "of this partner alone")
+    .action((options: { partner?: string }, command: Command) => list(context(), options, command));
+  keys
+    .command("revoke")
+    .description("end a key, on every process within a second")
+    .argument("<key id>")
+    .action((id: string, _options: unknown, command: Command) => revoke(context(), id, command));
+  keys
+    .command("rotate")
+    .description("make a key that takes another's place; both work for a while")
+    .argument("<key id>")
+    .option("--overlap <duration>", "how long both work: 0h to 30d", "24h")
+    .action((id: string, options: { overlap: string }, command: Command) => rotate(context(), id, options, command));
+}
+
+async function issue(cli: CliContext, options: IssueOptions, command: Command): Promise<void> {
+  const { clock, config, ids } = cli;
+  if (options.partner === undefined && options.operator !== true) throw new UsageError("Say whose key: --partner <id>, or --operator.");
+  if (options.operator === true && options.scopes !== undefined) throw new UsageError("An operator key takes no --scopes: it reaches all of /operator and nothing else.");
+  if (options.operator !== true && options.scopes === undefined) throw new UsageError("Say what the key may do: --scopes stations:read,rides:read.");
+  const scopes = options.scopes === undefined ? [] : readScopes(options.scopes);
+  const expiresAt = options.expiresAt === undefined ? null : readFutureInstant("--expires-at", options.expiresAt, clock());
+  const rateLimit = options.rateLimit === undefined ? null : readWholeNumber("--rate-limit", options.rateLimit, 1, 1_000_000);
+  const kind: KeyKind = options.operator === true ? "operator" : config.mode;
+  await cli.withDatabase(async (db) => {
+    const systemId = await cli.resolveSystem(db, systemOption(command));
+    const partnerId = options.partner ?? null;
+    if (partnerId !== null && (await partnerWithId({ db }, systemId, partnerId)) === undefined) {
+      throw new Error(`There is no partner ${partnerId}. \`partners list\` shows those there are.`);
+    }
+    const issued = await issueKey(
+      { db, clock, ids, actor: "cli" },
+      { systemId, kind, partnerId, scopes, name: options.name ?? null, expiresAt, rateLimit },
+    );
+    show(cli, issued, {}, []);
+  });
+}
+
+async function list(cli: CliContext, options: { partner?: string }, command: Command): Promise<void> {
+  await cli.withDatabase(async (db) => {
+    const rows = await keysOf({ db }, await cli.resolveSystem(db, systemOption(command)), options.partner);
+    const now = cli.clock();
+    cli.output.result(
+      { keys: rows.map(({ partner_name: _name, system_id: _system, ...row }) => ({ ...row, status: keyFault(row, now) ?? "active" })) },
+      table(
+        ["id", "partner", "name", "key", "scopes", "rate", "status", "expires", "last used"],
+        rows.map((row) => [
+          row.id,
+          row.partner_name ?? "(operator)",
+          row.name ?? "",
+          `…${row.last4}`,
+          row.scopes.join(","),
+          row.rate_limit === null ? "" : String(row.rate_limit),
+          statusWord(row, now),
+          row.expires_at?.toISOString() ?? "never",
+          row.last_used_at?.toISOString() ?? "never",
+        ]),
+      ),
+    );
+  });
+}
+
+async function revoke(cli: CliContext, id: string, command: Command): Promise<void> {
+  const { clock, ids } = cli;
+  await cli.withDatabase(async (db) => {
+    const systemId = await cli.resolveSystem(db, systemOption(command));
+    const key = await revokeKey({ db, clock, ids, actor: "cli" }, systemId, id);
+    cli.output.result({ id: key.id, revoked_at: key.revoked_at }, `Revoked key ${key.id} (…${key.last4}).`);
+  });
+}
+
+async function rotate(cli: CliContext, id: string, options: { overlap: string }, command: Command): Promise<void> {
+  const { clock, config, ids } = cli;
+  const overlap = readDuration("--overlap", options.overlap);
+  await cli.withDatabase(async (db) => {
+    const systemId = await cli.resolveSystem(db, systemOption(command));
+    const rotated = await rotateKey({ db, clock, ids, actor: "cli" }, systemId, id, config.mode, overlap);
+    const { replaces, replaced_key_ends_at: endsAt } = rotated;
+    show(cli, rotated, { replaces, replaced_key_ends_at: endsAt }, [`It takes the place of ${replaces}, which works until ${endsAt.toISOString()}.`]);
+  });
+}
+
+function show(cli: CliContext, issued: IssuedKey, more: Record<string, unknown>, remarks: readonly string[]): void {
+  const { id, key, scopes, expires_at, rate_limit } = issued;
+  const text = [
+    `Key ${id}:`,
+    ``,
+    `  ${key}`,
+    ``,
+    ...remarks,
+    `It is shown this once: we keep only its hash.${expires_at === null ? "" : ` It expires at ${expires_at.toISOString()}.`}`,
+  ];
+  cli.output.result({ id, key, scopes, expires_at, rate_limit, ...more }, text.join("\n"));
+}
+
+function statusWord(key: KeyRow, now: number): string {
+  const exposed = key.exposed_at === null ? "" : ", exposed";
+  const ending = key.revoked_at !== null && key.revoked_at.getTime() > now ? `ends ${key.revoked_at.toISOString()}` : "active";
+  return `${keyFault(key, now) ?? ending}${exposed}`;
+}

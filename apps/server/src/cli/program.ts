@@ -1,0 +1,65 @@
+import { Command, CommanderError } from "commander";
+
+import { ConfigError } from "../config.ts";
+import type { CliContext } from "./context.ts";
+import { registerKeys } from "./keys.ts";
+import { registerMigrate } from "./migrate.ts";
+import { registerOpenApi } from "./openapi.ts";
+import { registerPartners } from "./partners.ts";
+import { registerServe } from "./serve.ts";
+import { registerSystems } from "./systems.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** Exit statuses of every command. */
+const FAILED = 1;
+const WRONG_USAGE = 2;
+
+/**
+ * Runs the command line.
+ * @param open makes what the commands work with, once the global options are known
+ * @returns the exit status: 0 done, 1 failed, 2 wrong usage
+ */
+export async function runProgram(
+  args: readonly string[],
+  version: string,
+  open: (options: { readonly json: boolean }) => CliContext,
+): Promise<number> {
+  const program = new Command("bikeshare")
+    .description("The Bike-Sharing Data Service")
+    .version(version)
+    .option("--json", "one JSON object on stdout, everything else on stderr")
+    .option("--system <id>", "which bike-share system, where there are several")
+    .exitOverride()
+    .configureHelp({ showGlobalOptions: true });
+  let opened: CliContext | undefined;
+  const context = () => (opened ??= open({ json: program.opts<{ json?: boolean }>().json === true }));
+  registerServe(program, context);
+  registerMigrate(program, context);
+  registerSystems(program, context);
+  registerPartners(program, context);
+  registerKeys(program, context);
+  registerOpenApi(program, context);
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return 0;
+  } catch (error) {
+    return exitStatus(error, (text) => process.stderr.write(`${text}\n`));
+  }
+}
+
+function exitStatus(error: unknown, say: (text: string) => void): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
+  if (error instanceof UsageError || error instanceof ConfigError) {
+    say(error.message);
+    return WRONG_USAGE;
+  }
+  say(describeFailure(error));
+  return FAILED;
+}
+
+/** The message and what caused it, without stack traces: they are for us, not for the person at the terminal. */
+function describeFailure(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause instanceof Error ? `\n  because: ${describeFailure(error.cause)}` : "";
+  return `${error.message}${cause}`;
+}

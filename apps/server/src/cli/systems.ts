@@ -1,0 +1,39 @@
+import type { Command } from "commander";
+
+import { createSystem, systemsOf } from "../systems/service.ts";
+import type { CliContext } from "./context.ts";
+import { table } from "./table.ts";
+import { UsageError } from "./usage-error.ts";
+
+/** `systems create` and `systems list`. */
+export function registerSystems(program: Command, context: () => CliContext): void {
+  const systems = program.command("systems").description("the bike-share systems of this deployment");
+  systems
+    .command("create")
+    .description("add another system")
+    .argument("<id>", "the system's id (GBFS system_id): visible ASCII characters")
+    .option("--name <name>", "what people call it")
+    .action(async (id: string, options: { name?: string }) => {
+      if (!/^[\x21-\x7e]{1,255}$/.test(id)) throw new UsageError("The id must be 1 to 255 visible ASCII characters.");
+      const { clock, config, output, withDatabase, resolveSystem } = context();
+      await withDatabase(async (db) => {
+        // The first system exists before the second: otherwise commands that name none would change their meaning.
+        if ((await systemsOf(db)).length === 0 && id !== config.systemId) await resolveSystem(db, undefined);
+        if (!(await createSystem(db, id, options.name ?? id, clock()))) throw new Error(`There is a system "${id}" already.`);
+        output.result({ id }, `Made system ${id}.`);
+      });
+    });
+  systems
+    .command("list")
+    .description("list the systems")
+    .action(async () => {
+      const { output, withDatabase } = context();
+      await withDatabase(async (db) => {
+        const rows = await systemsOf(db);
+        output.result(
+          { systems: rows.map((row) => ({ id: row.system_id, name: row.name, created_at: row.created_at })) },
+          table(["id", "name", "created"], rows.map((row) => [row.system_id, row.name, row.created_at.toISOString()])),
+        );
+      });
+    });
+}

@@ -1,0 +1,86 @@
+import { setImmediate } from "node:timers/promises";
+import pg from "pg";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { answers, killPostmaster, openRoom, query, type Room, until, type User } from "./embedded-room.fixture.ts";
+
+const ROUNDS = 20;
+const WRITERS = 4;
+
+let room: Room;
+beforeEach(async () => {
+  room = await openRoom({ enterable: true });
+});
+afterEach(() => room.clear());
+
+/** Inserts row after row, over a new connection whenever one breaks, and remembers which were acknowledged. */
+function startWriters(url: () => string) {
+  const acknowledged: number[] = [];
+  const ending = new AbortController();
+  let lastId = 0;
+  const insertUntilBroken = async (client: pg.Client) => {
+    await client.connect();
+    while (!ending.signal.aborted) {
+      lastId += 1;
+      const id = lastId;
+      await client.query("insert into acknowledged_row (id, filling) values ($1, $2)", [id, "x".repeat(500)]);
+      acknowledged.push(id);
+    }
+  };
+  const write = async () => {
+    while (!ending.signal.aborted) {
+      const client = new pg.Client({ connectionString: url(), connectionTimeoutMillis: 1000 });
+      client.on("error", () => {});
+      // A failure is the kill: whether the last row is in is unknown, so it is not counted.
+      await insertUntilBroken(client).catch(() => {});
+      await client.end().catch(() => {});
+      await setImmediate();
+    }
+  };
+  const writing = Array.from({ length: WRITERS }, write);
+  const end = async () => {
+    ending.abort();
+    await Promise.all(writing);
+  };
+  return { acknowledged, end };
+}
+
+/** A small seeded generator (mulberry32), so that a failing run can be repeated. */
+function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+it(
+  `keeps every acknowledged row through ${ROUNDS} kills of the owner, of PostgreSQL, or of both`,
+  { timeout: 60_000 },
+  async () => {
+    const random = seededRandom(18);
+    let user: User = await room.startUser();
+    await query(user.connectionString, "create table acknowledged_row (id integer primary key, filling text)");
+    const writers = startWriters(() => user.connectionString);
+    try {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const goal = writers.acknowledged.length + Math.ceil(random() * 300);
+        await until(() => writers.acknowledged.length >= goal);
+        const victim = Math.floor(random() * 3);
+        if (victim !== 0) await user.kill();
+        if (victim !== 1) await killPostmaster(await room.home());
+        if (victim !== 0) user = await room.startUser();
+        else await until(() => answers(user.connectionString));
+      }
+    } finally {
+      await writers.end();
+    }
+    const rows = await query(user.connectionString, "select id from acknowledged_row");
+    const present = new Set(rows.map((row) => row["id"]));
+    expect(writers.acknowledged.filter((id) => !present.has(id))).toEqual([]);
+    expect(writers.acknowledged.length).toBeGreaterThan(ROUNDS);
+    await user.close();
+    expect(await answers(user.connectionString)).toBe(false);
+  },
+);

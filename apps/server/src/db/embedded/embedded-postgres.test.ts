@@ -1,0 +1,216 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { answers, killPostmaster, openRoom, query, type Room, until, type User } from "./embedded-room.fixture.ts";
+import { dataOf } from "./home.ts";
+import { findPostmaster, pidFileOf } from "./postmaster.ts";
+
+let room: Room;
+beforeEach(async () => {
+  room = await openRoom({ enterable: true });
+});
+afterEach(() => room.clear());
+
+const did = (user: User, event: string) => user.events.includes(event);
+const postmaster = async () => findPostmaster(dataOf(await room.home()));
+
+describe("one user", () => {
+  it("gets an empty database named bikeshare with checksums, UTF-8 and durable writes, and not as a superuser", async () => {
+    const user = await room.startUser();
+    const [row] = await query(
+      user.connectionString,
+      `select current_database() as database, current_setting('data_checksums') as checksums, current_setting('server_encoding') as encoding,
+        current_setting('fsync') as fsync, current_setting('synchronous_commit') as commits, current_setting('full_page_writes') as pages,
+        current_setting('listen_addresses') as address, current_setting('unix_socket_directories') as sockets, current_setting('jit') as jit,
+        (select datlocale from pg_database where datname = 'bikeshare') as locale, (select rolsuper from pg_roles where rolname = current_user) as super`,
+    );
+    expect(row).toEqual({
+      database: "bikeshare",
+      checksums: "on",
+      encoding: "UTF8",
+      fsync: "on",
+      commits: "on",
+      pages: "on",
+      address: "127.0.0.1",
+      sockets: "",
+      jit: "off",
+      locale: "C.UTF-8",
+      super: false,
+    });
+  });
+
+  it("leaves no PostgreSQL behind when it closes, and finds its rows again afterwards", async () => {
+    const first = await room.startUser();
+    await query(first.connectionString, "create table kept as select 1 as one");
+    await first.close();
+    expect(await postmaster()).toBeUndefined();
+    expect(await answers(first.connectionString)).toBe(false);
+    const second = await room.startUser();
+    expect(second.connectionString).toBe(first.connectionString);
+    expect(await query(second.connectionString, "select one from kept")).toEqual([{ one: 1 }]);
+  });
+
+  it("keeps the passwords in a file that only its owner may read", async () => {
+    await room.startUser();
+    const { mode, uid } = await stat(join(await room.home(), "connection.json"));
+    expect(mode & 0o777).toBe(0o600);
+    expect(uid).toBe(process.geteuid?.());
+    expect((await stat(dataOf(await room.home()))).mode & 0o777).toBe(0o700);
+    expect((await stat(join(room.dataDir, "postgresql.lock"))).mode & 0o777).toBe(0o600);
+  });
+
+  it("takes another port when its own is taken", async () => {
+    const first = await room.startUser();
+    await first.close();
+    const port = Number(new URL(first.connectionString).port);
+    const squatter = spawn(process.execPath, [
+      "-e",
+      `require('net').createServer().listen(${port}, '127.0.0.1', () => console.log('listening'))`,
+    ]);
+    try {
+      await once(squatter.stdout, "data");
+      const second = await room.startUser();
+      expect(did(second, "port_taken")).toBe(true);
+      expect(second.connectionString).not.toBe(first.connectionString);
+      expect(await answers(second.connectionString)).toBe(true);
+    } finally {
+      squatter.kill("SIGKILL");
+    }
+  });
+});
+
+describe("several users of one directory", () => {
+  it("settle to one cluster when they start at once on an empty directory, and the last to close stops it", async () => {
+    const users = await Promise.all([room.startUser(), room.startUser(), room.startUser()]);
+    const [first, second, third] = users;
+    if (!first || !second || !third) throw new Error("three users were started");
+    expect(new Set(users.map((user) => user.connectionString)).size).toBe(1);
+    expect(users.filter((user) => did(user, "cluster_created"))).toHaveLength(1);
+    expect(users.filter((user) => did(user, "started"))).toHaveLength(1);
+    const starter = users.find((user) => did(user, "started")) ?? first;
+    await starter.close();
+    const [other, last] = users.filter((user) => user !== starter);
+    if (!other || !last) throw new Error("two users remain");
+    expect(await answers(other.connectionString)).toBe(true);
+    await other.close();
+    expect(await answers(last.connectionString)).toBe(true);
+    await last.close();
+    expect(await answers(last.connectionString)).toBe(false);
+  });
+
+  it("do not count one another when killed: the survivor stops the server", async () => {
+    const first = await room.startUser();
+    const second = await room.startUser();
+    await first.kill();
+    expect(await answers(second.connectionString)).toBe(true);
+    await second.close();
+    expect(await postmaster()).toBeUndefined();
+  });
+});
+
+describe("after crashes", () => {
+  it("joins the PostgreSQL that a killed user left running, and stops it on its clean close", async () => {
+    const killed = await room.startUser();
+    await killed.kill();
+    const orphan = await postmaster();
+    expect(orphan).toBeDefined();
+    const next = await room.startUser();
+    expect(did(next, "joined")).toBe(true);
+    expect((await postmaster())?.pid).toBe(orphan?.pid);
+    await next.close();
+    expect(await postmaster()).toBeUndefined();
+  });
+
+  it("starts over the pid file of a dead PostgreSQL, also when an unrelated process got its number", async () => {
+    const killed = await room.startUser();
+    await killed.kill();
+    const pid = await killPostmaster(await room.home());
+    const file = pidFileOf(dataOf(await room.home()));
+    const left = await readFile(file, "utf8");
+    const second = await room.startUser();
+    await second.kill();
+    await killPostmaster(await room.home());
+    const { uid, gid } = await stat(dataOf(await room.home()));
+    // PostgreSQL believes in a process of its own account only.
+    const unrelated = spawn("/bin/sleep", ["60"], process.geteuid?.() === 0 ? { uid, gid } : {});
+    try {
+      await writeFile(file, left.replace(String(pid), String(unrelated.pid)));
+      const third = await room.startUser();
+      expect(did(third, "stale_pid_file_removed")).toBe(true);
+      expect(await answers(third.connectionString)).toBe(true);
+      await third.close();
+      expect(unrelated.exitCode).toBeNull();
+      expect(unrelated.signalCode).toBeNull();
+    } finally {
+      unrelated.kill("SIGKILL");
+    }
+  });
+
+  it("clears what a kill in the middle of initdb left", async () => {
+    const half = join(room.dataDir, "postgresql.partial-killed");
+    await mkdir(join(half, "data", "base"), { recursive: true });
+    const user = await room.startUser();
+    expect(await answers(user.connectionString)).toBe(true);
+    await expect(stat(half)).rejects.toThrow("ENOENT");
+  });
+
+  it.each([
+    ["initdb", "postgresql.partial-"],
+    ["the first start", "postgresql"],
+  ])("survives a user killed during %s", async (_moment, name) => {
+    const starting = room.startUser();
+    // Awaited below; until then its failure must not count as unhandled.
+    starting.catch(() => {});
+    await until(async () =>
+      (await namesIn(room.dataDir)).some((found) => (name.endsWith("-") ? found.startsWith(name) : found === name)),
+    );
+    await room.killUsers();
+    await expect(starting).rejects.toThrow("ended before it was ready");
+    const next = await room.startUser();
+    expect(await answers(next.connectionString)).toBe(true);
+    await next.close();
+    expect((await namesIn(room.dataDir)).sort()).toEqual(["postgresql", "postgresql.lock", "postgresql.users"]);
+  });
+
+  it("brings a killed PostgreSQL back on the same port for every user, each time", async () => {
+    const first = await room.startUser();
+    const second = await room.startUser();
+    for (let round = 0; round < 3; round += 1) {
+      const killed = await killPostmaster(await room.home());
+      await until(() => answers(first.connectionString));
+      expect((await postmaster())?.pid).not.toBe(killed);
+    }
+    await first.close();
+    await killPostmaster(await room.home());
+    await until(() => answers(second.connectionString));
+    await second.close();
+    expect(await postmaster()).toBeUndefined();
+  });
+
+  it("closes cleanly while PostgreSQL is being brought back", async () => {
+    const user = await room.startUser();
+    await killPostmaster(await room.home());
+    await user.close();
+    expect(await postmaster()).toBeUndefined();
+  });
+});
+
+it("refuses a cluster of another major version and says what to do", async () => {
+  const user = await room.startUser();
+  await user.close();
+  await writeFile(join(dataOf(await room.home()), "PG_VERSION"), "15\n");
+  await expect(room.startUser()).rejects.toThrow(/made by PostgreSQL 15 .* Dump it/);
+});
+
+it("refuses a cluster whose connection file is lost and says what to do", async () => {
+  const user = await room.startUser();
+  await user.close();
+  await rm(join(await room.home(), "connection.json"));
+  await expect(room.startUser()).rejects.toThrow(/connection\.json cannot be read.*Restore it/);
+});
+
+async function namesIn(directory: string): Promise<string[]> {
+  return readdir(directory).catch(() => []);
+}

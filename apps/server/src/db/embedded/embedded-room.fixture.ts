@@ -1,0 +1,146 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdtemp, readdir, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import pg from "pg";
+import type { Account } from "./account.ts";
+import { dataOf } from "./home.ts";
+import { findPostmaster, isPostmasterOf } from "./postmaster.ts";
+
+/** A child process that opened our PostgreSQL. */
+export type User = {
+  connectionString: string;
+  pid: number;
+  /** Names of what its manager logged, in order. */
+  events: string[];
+  close(): Promise<void>;
+  kill(): Promise<void>;
+};
+
+/** One test's directories and processes; `clear()` ends and removes them all. */
+export type Room = {
+  dataDir: string;
+  systemDirectory: string;
+  /** Where data/, connection.json and the rest are. */
+  home(): Promise<string>;
+  startUser(account?: Account): Promise<User>;
+  /** Kills every user's process, ready or not. */
+  killUsers(): Promise<void>;
+  clear(): Promise<void>;
+};
+
+/** `enterable`: whether other accounts may reach the data directory, so that root's cluster can live inside it. */
+export async function openRoom(options: { enterable: boolean; dataDir?: string }): Promise<Room> {
+  const root = await realpath(await mkdtemp(join(tmpdir(), "embedded-")));
+  const outside = await realpath(await mkdtemp(join(tmpdir(), "embedded-system-")));
+  if (options.enterable) await chmod(root, 0o711);
+  await chmod(outside, 0o711);
+  const dataDir = options.dataDir ?? join(root, "data-dir");
+  const systemDirectory = join(outside, "bikeshare");
+  const children: ChildProcess[] = [];
+  const killUsers = async () => {
+    await Promise.all(children.map(killAndWait));
+  };
+  const home = () => findOnlyHome(dataDir, systemDirectory);
+  return {
+    dataDir,
+    systemDirectory,
+    home,
+    startUser: (account) => startUser([dataDir, systemDirectory], account, children),
+    killUsers,
+    clear: async () => {
+      await killUsers();
+      await killPostmaster(await home().catch(() => undefined));
+      for (const directory of [root, outside]) await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function findOnlyHome(dataDir: string, systemDirectory: string): Promise<string> {
+  if ((await readdir(dataDir)).includes("postgresql")) return join(dataDir, "postgresql");
+  const [id, ...others] = (await readdir(systemDirectory)).filter((name) => /^[0-9a-f]{24}$/.test(name));
+  if (id === undefined || others.length > 0) throw new Error(`expected one home, found ${1 + others.length}`);
+  return join(systemDirectory, id);
+}
+
+async function startUser(args: string[], account: Account | undefined, children: ChildProcess[]): Promise<User> {
+  const program = fileURLToPath(new URL("user.fixture.ts", import.meta.url));
+  const child = spawn(process.execPath, ["--conditions=@bikeshare/source", program, ...args], {
+    ...account,
+    cwd: "/",
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  children.push(child);
+  const events: string[] = [];
+  let complaint = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    complaint += chunk.toString();
+  });
+  const connectionString = await new Promise<string>((resolve, reject) => {
+    createInterface(child.stdout).on("line", (text) => {
+      const [word = "", value = ""] = text.split(" ");
+      if (word === "event") events.push(value);
+      if (word === "ready") resolve(value);
+    });
+    child.once("close", () => reject(new Error(`the user ended before it was ready: ${complaint}`)));
+  });
+  const close = async () => {
+    child.stdin.write("close\n");
+    await once(child, "exit");
+    if (child.exitCode !== 0) throw new Error(`the user failed to close: ${complaint}`);
+  };
+  return { connectionString, pid: child.pid ?? 0, events, close, kill: () => killAndWait(child) };
+}
+
+async function killAndWait(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, "exit");
+  child.kill("SIGKILL");
+  await gone;
+}
+
+/** Kills the PostgreSQL of `home` the hard way and returns its pid once it is gone. */
+export async function killPostmaster(home: string | undefined): Promise<number | undefined> {
+  const running = home === undefined ? undefined : await findPostmaster(dataOf(home));
+  if (!running || home === undefined) return undefined;
+  process.kill(running.pid, "SIGKILL");
+  await until(async () => !(await isPostmasterOf(running.pid, dataOf(home))));
+  return running.pid;
+}
+
+/** Polls until `condition` holds; throws after 20 s. */
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 2000; attempt += 1) {
+    if (await condition()) return;
+    await sleep(10);
+  }
+  throw new Error("the condition did not come true within 20 s");
+}
+
+/** Runs one statement on a connection of its own. */
+export async function query(
+  connectionString: string,
+  statement: string,
+  values: unknown[] = [],
+): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString });
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    return (await client.query<Record<string, unknown>>(statement, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+/** Whether one can log in. */
+export async function answers(connectionString: string): Promise<boolean> {
+  return query(connectionString, "select 1").then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,60 @@
+import { type Database, openDatabase } from "./database.ts";
+import { openEmbeddedPostgres } from "./embedded/embedded-postgres.ts";
+import type { LogEvent } from "./embedded/events.ts";
+import { migrate } from "./migrate.ts";
+
+export interface OpenStoreOptions {
+  /** Undefined: our own PostgreSQL in `dataDir`. */
+  readonly databaseUrl: string | undefined;
+  readonly dataDir: string;
+  readonly onEmbeddedEvent: LogEvent;
+  readonly onConnectionLost: (error: Error) => void;
+  /** Milliseconds after which a statement is given up; 0 for never. */
+  readonly statementTimeout: number;
+}
+
+/** The database, its schema up to date. `close` also leaves (and where nobody else uses it, stops) our own PostgreSQL. */
+export interface Store {
+  readonly db: Database;
+  /** Names of the migrations that opening has applied. */
+  readonly applied: readonly string[];
+  close(): Promise<void>;
+}
+
+/** Opens the configured database, or our own, and migrates it. */
+export async function openStore(options: OpenStoreOptions): Promise<Store> {
+  const own =
+    options.databaseUrl === undefined
+      ? await openEmbeddedPostgres({ dataDir: options.dataDir, log: options.onEmbeddedEvent })
+      : undefined;
+  const db = openDatabase({
+    connectionString: own?.connectionString ?? options.databaseUrl ?? "",
+    statementTimeout: options.statementTimeout,
+    onConnectionLost: options.onConnectionLost,
+  });
+  const close = async () => {
+    await db.close();
+    await own?.close();
+  };
+  try {
+    return { db, applied: await migrateWithoutTimeout(db, options), close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** A migration of a large table takes longer than any request may. */
+async function migrateWithoutTimeout(db: Database, options: OpenStoreOptions): Promise<string[]> {
+  const patient = openDatabase({
+    connectionString: db.connectionString,
+    statementTimeout: 0,
+    maxConnections: 1,
+    onConnectionLost: options.onConnectionLost,
+  });
+  try {
+    return await migrate(patient);
+  } finally {
+    await patient.close();
+  }
+}

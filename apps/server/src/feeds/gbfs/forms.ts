@@ -1,0 +1,83 @@
+import type { VehicleReport } from "../../bikes/bike.ts";
+import type { StationInformation, StationReadings } from "../../stations/station.ts";
+import { readFeed, type Feed, type FeedForm } from "./feed.ts";
+import { positionOf, vehicleTypesAvailable } from "./record-reader.ts";
+
+const stationInformation: FeedForm<StationInformation> = {
+  lists: ["stations"],
+  ids: ["station_id"],
+  read(reader, id) {
+    const position = positionOf(reader.raw);
+    if (typeof position === "string") {
+      return { field: "lat,lon", value: [reader.raw["lat"], reader.raw["lon"]], reason: `position_${position}` };
+    }
+    const name = reader.text("name");
+    if (name === null) reader.repaired("name", "missing");
+    return {
+      // A station that stands somewhere is worth listing whatever it is called.
+      name: name ?? id,
+      short_name: reader.text("short_name"),
+      ...position,
+      address: reader.text("address"),
+      region_id: reader.identifier("region_id"),
+      capacity: reader.count(["capacity"], null),
+      is_virtual_station: reader.raw["is_virtual_station"] === undefined ? false : reader.flag("is_virtual_station", false),
+    };
+  },
+};
+
+const stationStatus: FeedForm<StationReadings> = {
+  lists: ["stations"],
+  ids: ["station_id"],
+  read: (reader) => ({
+    // A flag that cannot be read is no outage: partners would be told that the station went offline.
+    is_installed: reader.flag("is_installed", true),
+    is_renting: reader.flag("is_renting", true),
+    is_returning: reader.flag("is_returning", true),
+    num_bikes_available: reader.count(["num_bikes_available", "num_vehicles_available"], 0),
+    num_bikes_disabled: reader.count(["num_bikes_disabled", "num_vehicles_disabled"], null),
+    num_docks_available: reader.count(["num_docks_available"], null),
+    num_docks_disabled: reader.count(["num_docks_disabled"], null),
+    vehicle_types_available: vehicleTypesAvailable(reader),
+    last_reported: reader.instant("last_reported"),
+  }),
+};
+
+const vehicles: FeedForm<VehicleReport> = {
+  lists: ["vehicles", "bikes"],
+  ids: ["vehicle_id", "bike_id"],
+  read(reader) {
+    const station_id = reader.identifier("station_id");
+    const position = positionOf(reader.raw);
+    if (typeof position === "string") {
+      const value = [reader.raw["lat"], reader.raw["lon"]];
+      if (station_id === null) return { field: "lat,lon", value, reason: `position_${position}` };
+      if (position !== "missing") reader.repaired("lat", `position_${position}`);
+    }
+    return {
+      number: reader.text("name"),
+      vehicle_type_id: reader.identifier("vehicle_type_id"),
+      is_reserved: reader.flag("is_reserved", false),
+      is_disabled: reader.flag("is_disabled", false),
+      station_id,
+      position: typeof position === "string" ? undefined : position,
+      current_range_meters: reader.metres("current_range_meters"),
+      last_reported: reader.instant("last_reported"),
+    };
+  },
+};
+
+/** Reads a `station_information` document. @throws FeedFailure when nothing in it can be used */
+export function readStationInformation(document: unknown, now: number): Feed<StationInformation> {
+  return readFeed("station_information", stationInformation, document, now);
+}
+
+/** Reads a `station_status` document. @throws FeedFailure when nothing in it can be used */
+export function readStationStatus(document: unknown, now: number): Feed<StationReadings> {
+  return readFeed("station_status", stationStatus, document, now);
+}
+
+/** Reads a `free_bike_status` or `vehicle_status` document. @throws FeedFailure when nothing in it can be used */
+export function readVehicles(name: string, document: unknown, now: number): Feed<VehicleReport> {
+  return readFeed(name, vehicles, document, now);
+}

@@ -1,0 +1,24 @@
+/** One thing wrong in a feed, and what we did about it: a line of the report. */
+export interface Problem {
+  /** The feed's name: `station_status`, … */
+  readonly feed: string;
+  /** The station's or vehicle's id; null when it has none, or when the whole feed is meant. */
+  readonly record: string | null;
+  readonly field: string | null;
+  /** What the feed said, shortened. */
+  readonly value: unknown;
+  readonly reason: string;
+  /** Repaired: another value was taken in its place. Rejected: the record, or the whole feed, was left out. */
+  readonly action: "repaired" | "rejected";
+}
+
+/** Characters of a wrong value that the report keeps: less hides what it was, more lets one record fill the disk. */
+const SHOWN_LENGTH = 200;
+
+/** A value as the report shows it. */
+export function shown(value: unknown): unknown {
+  if (value === undefined) return null;
+  if (value === null || typeof value === "number" || typeof value === "boolean") return value;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
+}

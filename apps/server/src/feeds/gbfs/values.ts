@@ -1,0 +1,66 @@
+import { MAX_IDENTIFIER_LENGTH } from "@bikeshare/contract";
+
+// What a feed's value means, whichever of the spellings seen in feeds 1.0 to 3.1 it has; undefined for none.
+// An absent value and null are the same.
+
+export type JsonObject = { readonly [name: string]: unknown };
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** An id: up to 255 characters that can be seen. Some feeds write a number. */
+export function identifierFrom(value: unknown): string | undefined {
+  const text = typeof value === "number" && Number.isSafeInteger(value) ? String(value) : value;
+  if (typeof text !== "string" || text.length > MAX_IDENTIFIER_LENGTH || text.trim() === "") return undefined;
+  return /[\p{Cc}\p{Cs}]/u.test(text) ? undefined : text;
+}
+
+/**
+ * A text, or in 3.x the English one (else the first) of `[{ text, language }]`. What PostgreSQL cannot store (NUL,
+ * halves of surrogate pairs) is left out, blanks around it too; undefined when nothing is left.
+ */
+export function textFrom(value: unknown): string | undefined {
+  if (Array.isArray(value)) return localisedText(value);
+  if (typeof value === "number" && Number.isFinite(value)) return String(value);
+  if (typeof value !== "string") return undefined;
+  const text = value.replaceAll("\0", "").toWellFormed().trim();
+  return text === "" ? undefined : text;
+}
+
+function localisedText(variants: readonly unknown[]): string | undefined {
+  const objects = variants.filter(isObject);
+  const english = objects.filter((variant) => /^en\b/i.test(String(variant["language"])));
+  for (const variant of [...english, ...objects]) {
+    const text = Array.isArray(variant["text"]) ? undefined : textFrom(variant["text"]);
+    if (text !== undefined) return text;
+  }
+  return undefined;
+}
+
+/** A finite number, or a text that is one. */
+export function numberFrom(value: unknown): number | undefined {
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
+}
+
+/** `true`, `1`, `"1"`, `"true"`, and the opposites. */
+export function booleanFrom(value: unknown): boolean | undefined {
+  const word = typeof value === "string" ? value.trim().toLowerCase() : value;
+  if (word === true || word === 1 || word === "1" || word === "true") return true;
+  if (word === false || word === 0 || word === "0" || word === "false") return false;
+  return undefined;
+}
+
+/** Seconds since 1970 of the year 5138: a number above it is milliseconds. */
+const GREATEST_SECONDS = 100_000_000_000;
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:?\d{2})$/;
+
+/** An instant in milliseconds since 1970, from POSIX seconds (also as text, or in milliseconds) or RFC 3339. */
+export function instantFrom(value: unknown): number | undefined {
+  const number = numberFrom(value);
+  if (number !== undefined) return Math.trunc(number > GREATEST_SECONDS ? number : number * 1000);
+  if (typeof value !== "string" || !RFC_3339.test(value.trim())) return undefined;
+  const instant = Date.parse(value.trim());
+  return Number.isNaN(instant) ? undefined : instant;
+}

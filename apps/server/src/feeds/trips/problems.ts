@@ -1,0 +1,55 @@
+/** Why a row was not imported. */
+export type RejectReason =
+  | "missing_value"
+  | "bad_identifier"
+  | "bad_time"
+  | "bad_duration"
+  | "bad_coordinate"
+  | "end_before_start"
+  | "ends_in_future"
+  | "wrong_column_count"
+  | "unparsable_row"
+  | "duplicate_id";
+
+/** What was odd about a row that was imported all the same. */
+export type WarningReason =
+  | "unknown_station"
+  | "station_without_place"
+  | "duration_differs"
+  | "unknown_rider_category"
+  | "unknown_vehicle_type";
+
+/** Why a whole file was refused. */
+export type RefusalReason =
+  | "unreadable"
+  | "empty"
+  | "not_text"
+  | "broken_gzip"
+  | "unknown_header"
+  | "missing_column"
+  | "extra_column"
+  | "unparsable"
+  | "ruined_times"
+  | "wrong_column_count";
+
+/** A fault of one row: where, which value, why. */
+export interface RowProblem {
+  readonly reason: RejectReason;
+  /** The column as the file names it; null: the row as a whole. */
+  readonly column: string | null;
+  readonly value: string | null;
+}
+
+/** Nothing of a file can be imported. */
+export class FileRefused extends Error {
+  override readonly name = "FileRefused";
+  readonly reason: RefusalReason;
+  /** The line, as an editor counts, that shows the fault; null: the file as a whole. */
+  readonly row: number | null;
+
+  constructor(reason: RefusalReason, row: number | null, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+    this.row = row;
+  }
+}

@@ -1,0 +1,108 @@
+import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+
+import type { LastUses } from "../keys/last-use.ts";
+import type { KeyRow } from "../keys/service.ts";
+import { ApiError } from "./api-error.ts";
+import { authenticate, type AuthenticateOptions, keysIn, sendRateHeaders } from "./authenticate.ts";
+import { scopeOf } from "./caller.ts";
+import type { RateDecision, RateLimiter } from "./rate-limit.ts";
+import type { Transport } from "./transport.ts";
+
+export interface AdmitOptions extends AuthenticateOptions {
+  readonly transport: (request: FastifyRequest["raw"]) => Transport;
+  readonly limiter: RateLimiter;
+  /** Requests in any 60 s for keys without a number of their own. */
+  readonly rateLimit: number;
+  readonly lastUses: LastUses;
+  /** Notes that others may have read a key. */
+  readonly expose: (key: string, where: string) => Promise<void>;
+}
+
+/**
+ * The door that every request passes, in this order: transport, key, scope, rate. A request that a step refuses
+ * never reaches the next; a refused key or scope does not use up the budget.
+ */
+export function admitRequests(app: FastifyInstance, options: AdmitOptions): void {
+  app.decorateRequest("transport");
+  app.decorateRequest("caller");
+  app.addHook("onRequest", (request, reply, done) => {
+    reply.header("request-id", request.id);
+    try {
+      const admitted = admit(request, reply, options);
+      if (admitted === undefined) done();
+      else admitted.then(() => done(), done);
+    } catch (error) {
+      done(error instanceof Error ? error : new Error(String(error)));
+    }
+  });
+}
+
+/** Admits a request at once where all that must be known is at hand: no promise is made on the hot path. */
+function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptions): Promise<void> | undefined {
+  const transport = options.transport(request.raw);
+  request.transport = transport;
+  const inUrl = request.url.includes("bss_") ? keysIn(request.url) : [];
+  const [inPlain] = transport.secure ? [] : keysIn(request.headers.authorization ?? "");
+  if (inUrl.length > 0 || inPlain !== undefined) return refuseExposedKeys(inUrl, inPlain, options);
+  if (!transport.secure) throw httpsRequired();
+  const scope = scopeOf(request);
+  if (scope === "none") return undefined;
+  const key = authenticate(request, options);
+  return key instanceof Promise ? key.then((found) => admitKey(found)) : admitKey(key);
+
+  function admitKey(found: KeyRow): Promise<void> | undefined {
+    const limit = found.rate_limit ?? options.rateLimit;
+    const fault = scopeFault(found, scope);
+    const decision = fault === undefined ? options.limiter.take(found.id, limit) : options.limiter.peek(found.id, limit);
+    return decision instanceof Promise ? decision.then(finish) : finish(decision);
+
+    function finish(rate: RateDecision): undefined {
+      sendRateHeaders(reply, rate, RATE_WINDOW_SECONDS);
+      request.caller = { key: found, rate };
+      if (fault !== undefined) throw fault;
+      if (!rate.allowed) throw rateLimited(rate);
+      options.lastUses.note({
+        systemId: found.system_id,
+        id: found.id,
+        at: new Date(options.clock()),
+        path: request.routeOptions.url ?? request.url,
+        address: transport.address,
+      });
+    }
+  }
+}
+
+async function refuseExposedKeys(inUrl: readonly string[], inPlain: string | undefined, options: AdmitOptions): Promise<never> {
+  if (inPlain !== undefined) {
+    await options.expose(inPlain, "plain HTTP");
+    throw httpsRequired();
+  }
+  for (const key of inUrl) await options.expose(key, "query string");
+  throw new ApiError(
+    "invalid_parameter",
+    "A key must not stand in the URL, where logs keep it. Send Authorization: Bearer <API_KEY>, and ask for a new key: this one counts as exposed.",
+  );
+}
+
+function httpsRequired(): ApiError {
+  return new ApiError("https_required", "This service is reached over https only. A key that was sent over plain HTTP counts as exposed: ask for a new one.");
+}
+
+function scopeFault(key: KeyRow, scope: string): ApiError | undefined {
+  if (key.partner_id === null) {
+    return new ApiError("forbidden", "An operator key does not reach the partners' interface. Use a partner's key.", {
+      headers: { "www-authenticate": `Bearer error="insufficient_scope"` },
+    });
+  }
+  if (scope === "any" || key.scopes.includes(scope)) return undefined;
+  return new ApiError("forbidden", `The key lacks the scope ${scope}. Ask the operator for a key that has it.`, {
+    headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="${scope}"` },
+  });
+}
+
+function rateLimited({ limit, resetSeconds }: RateDecision): ApiError {
+  return new ApiError("rate_limited", `The key has made ${limit} requests in the last ${RATE_WINDOW_SECONDS} s. Try again in ${resetSeconds} s.`, {
+    headers: { "retry-after": String(resetSeconds) },
+  });
+}

@@ -1,0 +1,49 @@
+import type { EndpointMetadata } from "@bikeshare/contract";
+import type { AppRoute } from "@ts-rest/core";
+import type { FastifyRequest } from "fastify";
+
+import type { KeyRow } from "../keys/service.ts";
+import type { RateDecision } from "./rate-limit.ts";
+import type { Transport } from "./transport.ts";
+
+/** Who sends a request, as the hooks have found out. */
+export interface Caller {
+  readonly key: KeyRow;
+  readonly rate: RateDecision;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set before any other hook runs. */
+    transport: Transport | undefined;
+    /** Set on endpoints that ask for a key. */
+    caller: Caller | undefined;
+  }
+  interface FastifyContextConfig {
+    /** Set by ts-rest on every route of a contract. */
+    tsRestRoute?: AppRoute;
+  }
+}
+
+/** The caller of an endpoint that asks for a key. */
+export function callerOf(request: FastifyRequest): Caller {
+  if (request.caller === undefined) throw new Error(`${request.method} ${request.url} was reached without a key`);
+  return request.caller;
+}
+
+/** What a request's endpoint asks of its caller, from the contract; a path that is no endpoint asks for any key. */
+export function scopeOf(request: FastifyRequest): EndpointMetadata["scope"] {
+  const route = request.routeOptions.config.tsRestRoute;
+  if (route !== undefined) return readScope(route.metadata);
+  return isDataPath(request.url) ? "any" : "none";
+}
+
+function readScope(metadata: unknown): EndpointMetadata["scope"] {
+  const scope: unknown = typeof metadata === "object" && metadata !== null ? Reflect.get(metadata, "scope") : undefined;
+  if (typeof scope !== "string") throw new Error("an endpoint of the contract names no scope");
+  return scope as EndpointMetadata["scope"]; // the contract's own type says so
+}
+
+function isDataPath(url: string): boolean {
+  return /^\/(v\d+|operator)(\/|\?|$)/.test(url);
+}

@@ -1,0 +1,36 @@
+import { hash } from "node:crypto";
+
+import type { FastifyInstance } from "fastify";
+import fresh from "fresh";
+
+import { scopeOf } from "./caller.ts";
+
+/**
+ * Gives every successful read of data an `ETag` and answers 304 where the caller has it already. The tag is weak:
+ * the same tag stands for the plain and the compressed bytes.
+ */
+export function answerConditionally(app: FastifyInstance): void {
+  app.addHook("onSend", (request, reply, payload, done) => {
+    if (reply.statusCode !== 200 || request.method === "POST" || typeof payload !== "string" || scopeOf(request) === "none") {
+      done(null, payload);
+      return;
+    }
+    if (!reply.hasHeader("etag")) reply.header("etag", etagOf(payload));
+    // What one key may see another may not: no shared cache may keep it, and a private one asks again each time.
+    reply.header("cache-control", "private, no-cache");
+    reply.header("vary", "Authorization, Accept-Encoding");
+    const headers = { etag: String(reply.getHeader("etag")) };
+    if (fresh(request.headers, headers)) {
+      reply.code(304);
+      reply.removeHeader("content-type");
+      done(null, null);
+      return;
+    }
+    done(null, payload);
+  });
+}
+
+/** A weak tag of a body's text. */
+export function etagOf(text: string): string {
+  return `W/"${hash("sha1", text, "base64url")}"`;
+}

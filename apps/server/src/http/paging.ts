@@ -1,0 +1,83 @@
+import { DEFAULT_PAGE_SIZE } from "@bikeshare/contract";
+
+import type { PositionCodec, Slice, SliceRequest } from "../lists/slice.ts";
+import { ApiError } from "./api-error.ts";
+import type { CursorSealer } from "./cursor.ts";
+
+/** The paging parameters as the contract has read them. */
+export interface PagingQuery {
+  readonly page?: number | undefined;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** A list as its cursors know it: of which system, which list, with which filters. */
+export interface ListName {
+  readonly systemId: string;
+  readonly list: string;
+  /** The filters given, `undefined` for those that were not. */
+  readonly filters: Readonly<Record<string, unknown>>;
+}
+
+/** Reads paging parameters into a request for a slice. */
+export function readSliceRequest<Position>(
+  query: PagingQuery,
+  name: ListName,
+  sealer: CursorSealer,
+  codec: PositionCodec<Position>,
+): SliceRequest<Position> {
+  const limit = query.limit ?? DEFAULT_PAGE_SIZE;
+  if (query.cursor === undefined) {
+    return query.page === undefined ? { kind: "first", limit } : { kind: "page", page: query.page, limit };
+  }
+  if (query.page !== undefined) {
+    throw new ApiError("invalid_parameter", "page and cursor exclude each other: give one of them.");
+  }
+  if (query.cursor === "") {
+    throw new ApiError("invalid_cursor", "cursor is empty. The list ended where next_cursor was absent; to begin again, leave cursor out.");
+  }
+  const text = sealer.open(sealingName(name), query.cursor);
+  const after = text === undefined ? undefined : codec.decode(text);
+  if (after === undefined) {
+    throw new ApiError(
+      "invalid_cursor",
+      "cursor is damaged, not ours, or was given for another list or other filters. Copy next_cursor unchanged and keep the filters, or begin again without it.",
+    );
+  }
+  return { kind: "cursor", after, limit };
+}
+
+/** Writes the list envelope around a slice. */
+export function writeEnvelope<Position>(
+  request: SliceRequest<Position>,
+  slice: Slice<Position>,
+  name: ListName,
+  sealer: CursorSealer,
+  codec: PositionCodec<Position>,
+): string {
+  let text = `{"data":[${slice.items}]`;
+  if (request.kind !== "cursor") {
+    const page = request.kind === "page" ? request.page : 1;
+    const totalPages = countPages(slice.total ?? 0, request.limit);
+    if (page > totalPages) {
+      throw new ApiError("page_out_of_range", `page is ${page}, but the last page is ${totalPages} with a limit of ${request.limit}.`);
+    }
+    text += `,"page":${page},"total_pages":${totalPages}`;
+  }
+  if (request.kind !== "page" && slice.next !== undefined) {
+    text += `,"next_cursor":"${sealer.seal(sealingName(name), codec.encode(slice.next))}"`;
+  }
+  return `${text}}`;
+}
+
+/** Pages of `limit` items that `total` items fill. An empty list has one page, so that "page equals total_pages" ends it. */
+export function countPages(total: number, limit: number): number {
+  return Math.max(1, Math.ceil(total / limit));
+}
+
+function sealingName({ systemId, list, filters }: ListName): string {
+  const given = Object.entries(filters)
+    .filter(([, value]) => value !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return given.length === 0 ? `${systemId}\n${list}` : `${systemId}\n${list}\n${JSON.stringify(given)}`;
+}

@@ -1,0 +1,64 @@
+#!/usr/bin/env node
+import type { CliContext, Signals } from "./cli/context.ts";
+import { createOutput } from "./cli/output.ts";
+import { runProgram } from "./cli/program.ts";
+import { processEnvironment, readConfig } from "./config.ts";
+import { openStore } from "./db/open.ts";
+import { createIds } from "./ids.ts";
+import { resolveSystem } from "./systems/service.ts";
+import { readVersion } from "./version.ts";
+
+const clock = () => Date.now();
+const ids = createIds(clock);
+
+process.exitCode = await runProgram(process.argv.slice(2), readVersion(), createContext);
+
+function createContext({ json }: { readonly json: boolean }): CliContext {
+  const config = readConfig(processEnvironment(), process.cwd());
+  const output = createOutput(json, process);
+  return {
+    config,
+    clock,
+    ids,
+    output,
+    signals: createSignals(),
+    async withDatabase(work) {
+      const store = await openStore({
+        databaseUrl: config.databaseUrl,
+        dataDir: config.dataDir,
+        // Imports run as long as they must.
+        statementTimeout: 0,
+        onEmbeddedEvent: () => undefined,
+        onConnectionLost: () => undefined,
+      });
+      try {
+        return await work(store.db, store.applied);
+      } finally {
+        await store.close();
+      }
+    },
+    resolveSystem: (db, named) => resolveSystem(db, named, config.systemId, clock()),
+  };
+}
+
+/** The first signal stops gently; a second one, for the impatient, at once. */
+function createSignals(): Signals {
+  return {
+    untilStopped: () =>
+      new Promise((resolve) => {
+        const stop = () => {
+          process.once("SIGTERM", () => process.exit(1));
+          process.once("SIGINT", () => process.exit(1));
+          resolve();
+        };
+        let stopped = false;
+        for (const signal of ["SIGTERM", "SIGINT"] as const) {
+          process.once(signal, () => {
+            if (stopped) return;
+            stopped = true;
+            stop();
+          });
+        }
+      }),
+  };
+}

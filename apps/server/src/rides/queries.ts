@@ -1,0 +1,140 @@
+import type { Queryable } from "../db/database.ts";
+import type { Reader } from "../db/pipeline.ts";
+import { onlyRow } from "../db/rows.ts";
+import { statement } from "../db/statement.ts";
+import { type FetchSize, joinRows, type ListRows } from "../lists/rows.ts";
+import type { SliceStart } from "../lists/slice.ts";
+
+/** Where a ride stands in the list: newest start first, the id breaks ties. */
+export interface RidePosition {
+  /** RFC 3339, to the millisecond. */
+  readonly startedAt: string;
+  readonly id: string;
+}
+
+export interface RideFilters {
+  readonly status?: string | undefined;
+  readonly bike_id?: string | undefined;
+  readonly station_id?: string | undefined;
+  readonly started_after?: string | undefined;
+  readonly started_before?: string | undefined;
+  readonly updated_since?: string | undefined;
+}
+
+const order = "order by started_at desc, id desc";
+const total = `(select coalesce(sum(n), 0)::bigint from list_counts where system_id = $1 and list = 'rides') as total`;
+
+const first = (size: FetchSize) =>
+  statement(
+    `rides.first.${size}`,
+    `select (${joinRows(`select wire from rides where system_id = $1 ${order} limit ${size}`)}) as rows, ${total}`,
+  );
+
+const after = (size: FetchSize) =>
+  statement(
+    `rides.after.${size}`,
+    joinRows(
+      `select wire from rides where system_id = $1 and (started_at, id) < ($2::timestamptz, $3) ${order} limit ${size}`,
+    ),
+  );
+
+/*
+ * The page that begins after $2 rides, at any depth for about the same cost: the kept numbers of rides lead to the
+ * month, the day and the hour that holds its first ride; only within that hour are rides stepped over.
+ */
+const from = (size: FetchSize) =>
+  statement(
+    `rides.from.${size}`,
+    `with
+     month as (
+       select starts_at, $2::bigint - (upto - n) as skip
+       from (select starts_at, sum(n) as n, sum(sum(n)) over (order by starts_at desc) as upto
+             from ride_counts where system_id = $1 and period = 'month' group by starts_at) as months
+       where upto > $2::bigint order by starts_at desc limit 1),
+     day as (
+       select starts_at, skip - (upto - n) as skip
+       from (select c.starts_at, month.skip, sum(c.n) as n, sum(sum(c.n)) over (order by c.starts_at desc) as upto
+             from month join ride_counts c on c.system_id = $1 and c.period = 'day'
+               and c.starts_at >= month.starts_at and c.starts_at < month.starts_at + interval '1 month'
+             group by c.starts_at, month.skip) as days
+       where upto > skip order by starts_at desc limit 1),
+     hour as (
+       select starts_at, skip - (upto - n) as skip
+       from (select c.starts_at, day.skip, sum(c.n) as n, sum(sum(c.n)) over (order by c.starts_at desc) as upto
+             from day join ride_counts c on c.system_id = $1 and c.period = 'hour'
+               and c.starts_at >= day.starts_at and c.starts_at < day.starts_at + interval '1 day'
+             group by c.starts_at, day.skip) as hours
+       where upto > skip order by starts_at desc limit 1)
+     select (${joinRows(
+       `select wire from rides
+        where system_id = $1 and started_at < (select starts_at + interval '1 hour' from hour)
+        ${order} offset (select skip from hour) limit ${size}`,
+     )}) as rows, ${total}`,
+  );
+
+const byId = statement("rides.byId", "select wire from rides where system_id = $1 and id = $2");
+
+/** A slice of all rides. */
+export async function readRides(
+  reader: Reader,
+  systemId: string,
+  start: SliceStart<RidePosition>,
+  size: FetchSize,
+): Promise<ListRows> {
+  if ("after" in start) {
+    return onlyRow(await reader.read<ListRows>(after(size), [systemId, start.after.startedAt, start.after.id]));
+  }
+  if (start.skip === 0) return onlyRow(await reader.read<ListRows>(first(size), [systemId]));
+  return onlyRow(await reader.read<ListRows>(from(size), [systemId, start.skip]));
+}
+
+/** One ride's wire form. */
+export async function readRide(reader: Reader, systemId: string, id: string): Promise<string | undefined> {
+  return (await reader.read<{ wire: string }>(byId, [systemId, id]))[0]?.wire;
+}
+
+/**
+ * A slice of the rides that pass filters. Each combination is planned anew, with its values, so that a rare bike
+ * and a busy station each get the plan that suits them.
+ */
+export async function readFilteredRides(
+  db: Queryable,
+  systemId: string,
+  filters: RideFilters,
+  start: SliceStart<RidePosition>,
+  size: FetchSize,
+): Promise<ListRows> {
+  const values: unknown[] = [systemId];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const branches = filterBranches(filters, bind);
+  const position =
+    "after" in start ? ` and (started_at, id) < (${bind(start.after.startedAt)}::timestamptz, ${bind(start.after.id)})` : "";
+  const skip = "skip" in start ? `${bind(start.skip)}::bigint` : "0";
+  const candidates = branches.map(
+    (where) => `(select wire, started_at, id from rides where ${where}${position} ${order} limit ${skip} + ${size})`,
+  );
+  const rows = joinRows(`select wire from (${candidates.join(" union all ")}) as candidates ${order} offset ${skip} limit ${size}`);
+  const counts = branches.map((where) => `(select count(*) from rides where ${where})`).join(" + ");
+  const text = "after" in start ? rows : `select (${rows}) as rows, ${counts} as total`;
+  return onlyRow(await db.query<ListRows>(statement("", text), values));
+}
+
+/**
+ * Conditions, as alternatives that no ride fulfils twice. A station's rides are those that started there and those
+ * that only ended there: each alternative has an index in the list's order, the two joined by `or` have none.
+ */
+function filterBranches(filters: RideFilters, bind: (value: unknown) => string): string[] {
+  const conditions = ["system_id = $1"];
+  if (filters.status !== undefined) conditions.push(`status = ${bind(filters.status)}`);
+  if (filters.bike_id !== undefined) conditions.push(`bike_id = ${bind(filters.bike_id)}`);
+  if (filters.started_after !== undefined) conditions.push(`started_at >= ${bind(filters.started_after)}::timestamptz`);
+  if (filters.started_before !== undefined) conditions.push(`started_at < ${bind(filters.started_before)}::timestamptz`);
+  if (filters.updated_since !== undefined) conditions.push(`updated_at >= ${bind(filters.updated_since)}::timestamptz`);
+  const common = conditions.join(" and ");
+  if (filters.station_id === undefined) return [common];
+  const station = bind(filters.station_id);
+  return [
+    `${common} and start_station_id = ${station}`,
+    `${common} and end_station_id = ${station} and start_station_id is distinct from ${station}`,
+  ];
+}

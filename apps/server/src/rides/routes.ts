@@ -1,0 +1,31 @@
+import type { partnerContract } from "@bikeshare/contract";
+import type { RouterImplementation } from "@ts-rest/fastify";
+
+import { ApiError } from "../http/api-error.ts";
+import { wireBody } from "../http/bind.ts";
+import { callerOf } from "../http/caller.ts";
+import type { CursorSealer } from "../http/cursor.ts";
+import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
+import type { ReadContext } from "../lists/context.ts";
+import { getRide, listRides, ridePosition } from "./service.ts";
+
+/** The endpoints of rides. */
+export function rideRoutes(
+  context: ReadContext,
+  sealer: CursorSealer,
+): RouterImplementation<(typeof partnerContract)["rides"]> {
+  return {
+    list: async ({ query: { page, limit, cursor, ...filters }, request }) => {
+      const systemId = callerOf(request).key.system_id;
+      const name = { systemId, list: "rides", filters };
+      const slice = readSliceRequest({ page, limit, cursor }, name, sealer, ridePosition);
+      const rides = await listRides(context, systemId, filters, slice);
+      return { status: 200, body: wireBody(writeEnvelope(slice, rides, name, sealer, ridePosition)) };
+    },
+    get: async ({ params: { id }, request }) => {
+      const ride = await getRide(context, callerOf(request).key.system_id, id);
+      if (ride === undefined) throw new ApiError("not_found", "There is no ride with this id.");
+      return { status: 200, body: wireBody(ride) };
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+import { type App, buildApp } from "./app.ts";
+import type { Config } from "./config.ts";
+import type { Database } from "./db/database.ts";
+import { openStore } from "./db/open.ts";
+import type { Ids } from "./ids.ts";
+import { createLogger } from "./logger.ts";
+import { loadSecrets } from "./secrets.ts";
+import { systemsOf } from "./systems/service.ts";
+import { readVersion } from "./version.ts";
+
+export interface ServeOptions {
+  readonly config: Config;
+  readonly clock: () => number;
+  readonly ids: Ids;
+  /** Makes the first system where there is none. */
+  readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
+  /** Runs after the database is open and before requests are taken. */
+  readonly prepare?: (db: Database) => Promise<void>;
+}
+
+/** A service that takes requests. */
+export interface Service {
+  /** The base address that callers use. */
+  readonly url: string;
+  /** Takes nothing new, answers what has begun, then closes everything. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds that requests have to end when the service stops: what orchestrators commonly grant is 30 s. */
+const DRAIN_TIMEOUT = 20_000;
+/** Milliseconds after which PostgreSQL gives a request's statement up. */
+const STATEMENT_TIMEOUT = 10_000;
+
+/** Opens the database, builds the app and listens. */
+export async function serve(options: ServeOptions): Promise<Service> {
+  const { config, clock, ids } = options;
+  const logger = createLogger(config.logLevel);
+  const store = await openStore({
+    databaseUrl: config.databaseUrl,
+    dataDir: config.dataDir,
+    statementTimeout: STATEMENT_TIMEOUT,
+    onEmbeddedEvent: (event) => logger.info(event, "own PostgreSQL"),
+    onConnectionLost: (error) => logger.warn({ err: error }, "idle database connection lost"),
+  });
+  let app: App | undefined;
+  try {
+    if (store.applied.length > 0) logger.info({ applied: store.applied }, "schema migrated");
+    await ensureSystem(store.db, options);
+    await options.prepare?.(store.db);
+    const secretsFile = config.secretsFile ?? join(config.dataDir, "secrets.json");
+    let url = config.publicUrl ?? "";
+    app = await buildApp({
+      db: store.db,
+      clock,
+      ids,
+      logger,
+      secrets: await loadSecrets(secretsFile, (bytes) => ids.randomBytes(bytes)),
+      version: readVersion(),
+      baseUrl: () => url,
+      rateLimit: config.rateLimit,
+      trustedProxies: config.trustedProxies,
+      https: config.tls && { cert: await readFile(config.tls.certFile), key: await readFile(config.tls.keyFile) },
+    });
+    const address = await app.http.listen({ host: config.host, port: config.port });
+    url = config.publicUrl ?? address;
+    const running = app;
+    return {
+      url,
+      close: async () => {
+        running.drain();
+        await within(DRAIN_TIMEOUT, running.http.close(), () => running.http.server.closeAllConnections());
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await app?.http.close();
+    await store.close();
+    throw error;
+  }
+}
+
+/** A deployment has a system from its first start on; where there are several, none needs to be chosen here. */
+async function ensureSystem(db: Database, { resolveSystem }: ServeOptions): Promise<void> {
+  if ((await systemsOf(db)).length === 0) await resolveSystem(db, undefined);
+}
+
+async function within(milliseconds: number, work: Promise<void>, onTimeout: () => void): Promise<void> {
+  const timer = setTimeout(onTimeout, milliseconds);
+  try {
+    await work;
+  } finally {
+    clearTimeout(timer);
+  }
+}

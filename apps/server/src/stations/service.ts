@@ -1,0 +1,63 @@
+import { compare, type Condition } from "../lists/by-id.ts";
+import type { ReadContext } from "../lists/context.ts";
+import { cutSlice, wireField } from "../lists/cut.ts";
+import { fetchSize } from "../lists/rows.ts";
+import { type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
+import { stationList } from "./queries.ts";
+
+/** A rectangle in WGS 84 degrees, borders included; with west > east it crosses the antimeridian. */
+export interface BoundingBox {
+  readonly west: number;
+  readonly south: number;
+  readonly east: number;
+  readonly north: number;
+}
+
+export interface StationFilters {
+  readonly status?: string | undefined;
+  readonly region_id?: string | undefined;
+  readonly bbox?: BoundingBox | undefined;
+  readonly updated_since?: string | undefined;
+}
+
+/** One slice of a system's stations, by id. */
+export async function listStations(
+  { db, reader }: ReadContext,
+  systemId: string,
+  filters: StationFilters,
+  request: SliceRequest<string>,
+): Promise<Slice<string>> {
+  const conditions = [
+    filters.status === undefined ? undefined : compare("status", "=", filters.status),
+    filters.region_id === undefined ? undefined : compare("region_id", "=", filters.region_id),
+    filters.updated_since === undefined ? undefined : compare("updated_at", ">=", filters.updated_since, "::timestamptz"),
+    filters.bbox === undefined ? undefined : within(filters.bbox),
+  ].filter((condition) => condition !== undefined);
+  const size = fetchSize(request.limit);
+  const rows =
+    conditions.length === 0
+      ? await stationList.read(reader, systemId, startOf(request), size)
+      : await stationList.readFiltered(db, systemId, conditions, startOf(request), size);
+  return cutSlice(request, rows, (wire) => wireField(wire, "id"));
+}
+
+/** One station in its wire form; undefined when there is none. */
+export function getStation(
+  { reader }: ReadContext,
+  systemId: string,
+  id: string,
+): Promise<string | undefined> {
+  return stationList.readOne(reader, systemId, id);
+}
+
+function within({ west, south, east, north }: BoundingBox): Condition {
+  return {
+    sql: (bind) => {
+      const inLongitude =
+        west <= east
+          ? `lon between ${bind(west)} and ${bind(east)}`
+          : `(lon >= ${bind(west)} or lon <= ${bind(east)})`;
+      return `${inLongitude} and lat between ${bind(south)} and ${bind(north)}`;
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import type { StationRow, StationWrite, WaitingKey, WaitingRow } from "./snapshot-queries.ts";
+import { advance, joinHalves, mergeHalves } from "./station-halves.ts";
+import type { JoinedStation, SnapshotTimes, StationHalves } from "./station-halves.ts";
+import { isGivenUp } from "./station.ts";
+import type { StationEdge } from "./station.ts";
+
+/** What a decision about one station looks at, beside the station's own row. */
+export interface SnapshotContext {
+  readonly source: string;
+  /** `last_updated` of the feeds that came, milliseconds since 1970. */
+  readonly information: { readonly at: number } | undefined;
+  readonly readings: { readonly at: number } | undefined;
+  readonly informationTimes: SnapshotTimes | undefined;
+  readonly readingsTimes: SnapshotTimes | undefined;
+  readonly incoming: ReadonlyMap<string, StationHalves>;
+  readonly waiting: ReadonlyMap<string, readonly WaitingRow[]>;
+}
+
+/** What is to be done with one station. `drop` names halves that no longer wait. */
+export type Decision = { readonly id: string; readonly drop: readonly WaitingKey[] } & (
+  | { readonly kind: "keep" }
+  | { readonly kind: "create"; readonly row: StationWrite }
+  | { readonly kind: "update"; readonly row: StationWrite; readonly removed: boolean; readonly edge: StationEdge | undefined }
+  | { readonly kind: "wait"; readonly halves: number; readonly save: readonly WaitingRow[]; readonly foreign: boolean }
+);
+
+/** Decides what a snapshot does to one station. Pure. @param row what the database has under this id */
+export function decideStation(context: SnapshotContext, id: string, row: StationRow | undefined): Decision {
+  const ours = row?.source === context.source ? row : undefined;
+  const waiting = context.waiting.get(id) ?? [];
+  const drop = waiting.map(({ half }) => ({ station_id: id, half }));
+  // Only the operator removes a station, and for good.
+  if (ours?.status === "removed") return { kind: "keep", id, drop };
+
+  const times = timesAfter(context);
+  const halves = mergeHalves(heldHalves(context, ours, waiting), context.incoming.get(id) ?? {});
+  const joined = joinHalves(halves, times.readings, ours);
+  const foreign = row !== undefined && ours === undefined && !isGivenUp(row);
+  if (joined === undefined || foreign) return waitingDecision(id, halves, times, waiting, foreign);
+
+  const marks = {
+    information_as_of: mark(halves.information?.asOf, times.information),
+    readings_as_of: mark(halves.readings?.asOf, times.readings),
+  };
+  const visible = row === undefined || !sameFields(row, joined, wireFields);
+  const write: StationWrite = { id, ...joined, ...marks, visible };
+  if (row === undefined) return { kind: "create", id, row: write, drop };
+  if (ours && !visible && sameFields(ours, write, keptFields)) return { kind: "keep", id, drop };
+  const edge = ours && ours.status !== joined.status ? { stationId: id, from: ours.status, to: joined.status } : undefined;
+  const removed = ours !== undefined && isGivenUp(joined) && !isGivenUp(ours);
+  return { kind: "update", id, row: write, removed, edge, drop };
+}
+
+interface Times {
+  readonly information: SnapshotTimes | undefined;
+  readonly readings: SnapshotTimes | undefined;
+}
+
+function timesAfter({ information, readings, informationTimes, readingsTimes }: SnapshotContext): Times {
+  return {
+    information: information ? advance(informationTimes, information.at) : informationTimes,
+    readings: readings ? advance(readingsTimes, readings.at) : readingsTimes,
+  };
+}
+
+/** What was known before the snapshot: in the station's row, or in the halves that wait. */
+function heldHalves(context: SnapshotContext, ours: StationRow | undefined, waiting: readonly WaitingRow[]): StationHalves {
+  const informationLatest = context.informationTimes?.latest ?? 0;
+  const readingsLatest = context.readingsTimes?.latest ?? 0;
+  if (ours) {
+    return {
+      information: { content: ours, asOf: ours.information_as_of ?? informationLatest },
+      readings: { content: ours, asOf: ours.readings_as_of ?? readingsLatest },
+    };
+  }
+  const halves: { -readonly [Name in keyof StationHalves]: StationHalves[Name] } = {};
+  for (const row of waiting) {
+    if (row.half === "information") {
+      halves.information = { content: row.content, asOf: row.as_of ?? informationLatest };
+    } else halves.readings = { content: row.content, asOf: row.as_of ?? readingsLatest };
+  }
+  return halves;
+}
+
+function waitingDecision(
+  id: string, halves: StationHalves, times: Times, waiting: readonly WaitingRow[], foreign: boolean,
+): Decision {
+  const rows: WaitingRow[] = [];
+  if (halves.information) {
+    const { content, asOf } = halves.information;
+    rows.push({ station_id: id, half: "information", as_of: mark(asOf, times.information), content });
+  }
+  if (halves.readings) {
+    const { content, asOf } = halves.readings;
+    rows.push({ station_id: id, half: "readings", as_of: mark(asOf, times.readings), content });
+  }
+  const save = rows.filter((row) => !waiting.some((held) => sameWaiting(held, row)));
+  return { kind: "wait", id, halves: rows.length, save, foreign, drop: [] };
+}
+
+function sameWaiting(a: WaitingRow, b: WaitingRow): boolean {
+  if (a.as_of !== b.as_of) return false;
+  if (a.half === "information") return b.half === a.half && sameFields(a.content, b.content, informationFields);
+  return b.half === a.half && sameFields(a.content, b.content, [...readingsFields, "was_installed"]);
+}
+
+/** Null says "from the newest snapshot", so that the row need not change when the next one says the same. */
+function mark(asOf: number | undefined, times: SnapshotTimes | undefined): number | null {
+  return asOf === undefined || times === undefined || asOf >= times.latest ? null : asOf;
+}
+
+const informationFields = [
+  "name", "short_name", "lat", "lon", "address", "region_id", "capacity", "is_virtual_station",
+] as const;
+const readingsFields = [
+  "is_installed", "is_renting", "is_returning", "num_bikes_available", "num_bikes_disabled",
+  "num_docks_available", "num_docks_disabled", "vehicle_types_available", "last_reported",
+] as const;
+const wireFields = [...informationFields, ...readingsFields, "status", "offline_reason"] as const satisfies (keyof JoinedStation)[];
+const keptFields = ["absent_snapshots", "was_installed", "information_as_of", "readings_as_of"] as const;
+
+function sameFields<Field extends string>(
+  a: { readonly [Name in Field]: unknown }, b: { readonly [Name in Field]: unknown }, fields: readonly Field[],
+): boolean {
+  return fields.every((field) => a[field] === b[field]);
+}

@@ -1,0 +1,207 @@
+import type { Queryable, Transaction } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import type { JoinedStation } from "./station-halves.ts";
+import type { StationInformation, StationReadings } from "./station.ts";
+
+/** A station as the database has it: what a snapshot is compared with. Instants in milliseconds since 1970. */
+export interface StationRow extends JoinedStation {
+  readonly id: string;
+  readonly source: string;
+  readonly information_as_of: number | null;
+  readonly readings_as_of: number | null;
+}
+
+/** A half that waits for its other half. */
+export type WaitingRow =
+  | { readonly station_id: string; readonly half: "information"; readonly as_of: number | null; readonly content: StationInformation }
+  | { readonly station_id: string; readonly half: "readings"; readonly as_of: number | null; readonly content: StationReadings & { readonly was_installed: boolean } };
+
+/** Names a waiting half. */
+export type WaitingKey = Pick<WaitingRow, "station_id" | "half">;
+
+/** A row to be written. */
+export interface StationWrite extends Omit<StationRow, "source"> {
+  /** Whether the station changed for readers, and not only what we keep about it. */
+  readonly visible: boolean;
+}
+
+// vehicle_types_available travels as text, because that is what it is compared as.
+const columns = `id, name, short_name, lat, lon, address, region_id, capacity, is_virtual_station, is_installed,
+  is_renting, is_returning, num_bikes_available, num_bikes_disabled, num_docks_available, num_docks_disabled,
+  vehicle_types_available::text as vehicle_types_available, status, offline_reason, last_reported, source,
+  absent_snapshots, was_installed, information_as_of, readings_as_of`;
+
+const writtenColumns = `id text, name text, short_name text, lat float8, lon float8, address text, region_id text,
+  capacity int, is_virtual_station boolean, is_installed boolean, is_renting boolean, is_returning boolean,
+  num_bikes_available int, num_bikes_disabled int, num_docks_available int, num_docks_disabled int,
+  vehicle_types_available text, status text, offline_reason text, last_reported timestamptz,
+  absent_snapshots smallint, was_installed boolean, information_as_of timestamptz, readings_as_of timestamptz,
+  visible boolean`;
+
+const heldStations = statement(
+  "stationSnapshot.held",
+  `select ${columns} from stations where system_id = $1 and source = $2
+   union all
+   select ${columns} from stations where system_id = $1 and source <> $2 and id = any($3::text[])`,
+);
+
+// In the order of the primary key, so that two transactions never wait for each other in a ring.
+const lockStations = statement(
+  "stationSnapshot.lock",
+  `select ${columns} from stations where system_id = $1 and id = any($2::text[]) order by id for update`,
+);
+
+const insertStations = statement(
+  "stationSnapshot.insert",
+  `insert into stations (system_id, source, updated_at, counters, id, name, short_name, lat, lon, address, region_id,
+     capacity, is_virtual_station, is_installed, is_renting, is_returning, num_bikes_available, num_bikes_disabled,
+     num_docks_available, num_docks_disabled, vehicle_types_available, status, offline_reason, last_reported,
+     absent_snapshots, was_installed, information_as_of, readings_as_of)
+   select $1, $2, $3::timestamptz, 'mirrored', id, name, short_name, lat, lon, address, region_id,
+     capacity, is_virtual_station, is_installed, is_renting, is_returning, num_bikes_available, num_bikes_disabled,
+     num_docks_available, num_docks_disabled, vehicle_types_available::json, status, offline_reason, last_reported,
+     absent_snapshots, was_installed, information_as_of, readings_as_of
+   from json_to_recordset($4::json) as written(${writtenColumns})
+   order by id
+   on conflict (system_id, id) do nothing
+   returning id`,
+);
+
+const updateStations = statement(
+  "stationSnapshot.update",
+  `update stations set source = $2, counters = 'mirrored',
+     updated_at = case when written.visible then $3::timestamptz else stations.updated_at end,
+     name = written.name, short_name = written.short_name, lat = written.lat, lon = written.lon,
+     address = written.address, region_id = written.region_id, capacity = written.capacity,
+     is_virtual_station = written.is_virtual_station, is_installed = written.is_installed,
+     is_renting = written.is_renting, is_returning = written.is_returning,
+     num_bikes_available = written.num_bikes_available, num_bikes_disabled = written.num_bikes_disabled,
+     num_docks_available = written.num_docks_available, num_docks_disabled = written.num_docks_disabled,
+     vehicle_types_available = written.vehicle_types_available::json, status = written.status,
+     offline_reason = written.offline_reason, last_reported = written.last_reported,
+     absent_snapshots = written.absent_snapshots, was_installed = written.was_installed,
+     information_as_of = written.information_as_of, readings_as_of = written.readings_as_of
+   from json_to_recordset($4::json) as written(${writtenColumns})
+   where stations.system_id = $1 and stations.id = written.id`,
+);
+
+const waitingHalves = statement(
+  "stationSnapshot.waiting",
+  "select station_id, half, as_of, content from gbfs_waiting_halves where system_id = $1 and source = $2",
+);
+
+const saveWaiting = statement(
+  "stationSnapshot.saveWaiting",
+  `insert into gbfs_waiting_halves (system_id, source, station_id, half, as_of, content)
+   select $1, $2, station_id, half, as_of, content
+   from json_to_recordset($3::json) as written(station_id text, half text, as_of timestamptz, content jsonb)
+   order by station_id, half
+   on conflict (system_id, source, station_id, half)
+   do update set as_of = excluded.as_of, content = excluded.content`,
+);
+
+const dropWaiting = statement(
+  "stationSnapshot.dropWaiting",
+  `delete from gbfs_waiting_halves
+   where system_id = $1 and source = $2 and (station_id, half) in (
+     select station_id, half from json_to_recordset($3::json) as joined(station_id text, half text))`,
+);
+
+const positions = statement(
+  "stationSnapshot.positions",
+  "select id, lat, lon from stations where system_id = $1 and id = any($2::text[])",
+);
+
+const notifyStations = statement("stationSnapshot.notify", "select pg_notify('stations', $1)");
+
+type Stored<Row> = Omit<Row, "last_reported" | "information_as_of" | "readings_as_of" | "as_of"> & {
+  last_reported: Date | null;
+  information_as_of: Date | null;
+  readings_as_of: Date | null;
+};
+
+/** The stations of a source, and those of other sources that have one of `ids`. Not locked. */
+export async function findStations(tx: Transaction, systemId: string, source: string, ids: readonly string[]) {
+  return (await tx.query<Stored<StationRow>>(heldStations, [systemId, source, ids])).map(fromStored);
+}
+
+/** The same stations as they are now, locked until the transaction ends. */
+export async function lockAndFindStations(tx: Transaction, systemId: string, ids: readonly string[]) {
+  return (await tx.query<Stored<StationRow>>(lockStations, [systemId, ids])).map(fromStored);
+}
+
+/** Inserts those that are not there; gives the ids it inserted. `at` in milliseconds since 1970. */
+export async function insertStationRows(
+  tx: Transaction, systemId: string, source: string, at: number, rows: readonly StationWrite[],
+): Promise<string[]> {
+  const inserted = await tx.query<{ id: string }>(insertStations, [systemId, source, new Date(at), stored(rows)]);
+  return inserted.map((row) => row.id);
+}
+
+/** Rewrites stations, which the transaction has locked. `at` in milliseconds since 1970. */
+export async function updateStationRows(
+  tx: Transaction, systemId: string, source: string, at: number, rows: readonly StationWrite[],
+): Promise<void> {
+  await tx.query(updateStations, [systemId, source, new Date(at), stored(rows)]);
+}
+
+/** The halves of a source that wait. */
+export async function findWaitingHalves(tx: Transaction, systemId: string, source: string): Promise<WaitingRow[]> {
+  type StoredWaiting = WaitingRow & { as_of: Date | null };
+  const rows = await tx.query<StoredWaiting>(waitingHalves, [systemId, source]);
+  return rows.map((row) => ({ ...row, as_of: milliseconds(row.as_of) }));
+}
+
+export async function saveWaitingHalves(
+  tx: Transaction, systemId: string, source: string, rows: readonly WaitingRow[],
+): Promise<void> {
+  const written = rows.map((row) => ({ ...row, as_of: instant(row.as_of) }));
+  await tx.query(saveWaiting, [systemId, source, JSON.stringify(written)]);
+}
+
+export async function dropWaitingHalves(
+  tx: Transaction, systemId: string, source: string, keys: readonly WaitingKey[],
+): Promise<void> {
+  await tx.query(dropWaiting, [systemId, source, JSON.stringify(keys)]);
+}
+
+/** Where stations stand, by id. */
+export async function findPositions(
+  db: Queryable, systemId: string, ids: readonly string[],
+): Promise<ReadonlyMap<string, { lat: number; lon: number }>> {
+  const rows = await db.query<{ id: string; lat: number; lon: number }>(positions, [systemId, ids]);
+  return new Map(rows.map(({ id, lat, lon }) => [id, { lat, lon }]));
+}
+
+/** Tells listeners, once the transaction has committed, that stations of this system changed. */
+export async function notifyStationsChanged(tx: Transaction, systemId: string): Promise<void> {
+  await tx.query(notifyStations, [systemId]);
+}
+
+function fromStored(row: Stored<StationRow>): StationRow {
+  return {
+    ...row,
+    last_reported: milliseconds(row.last_reported),
+    information_as_of: milliseconds(row.information_as_of),
+    readings_as_of: milliseconds(row.readings_as_of),
+  };
+}
+
+function stored(rows: readonly StationWrite[]): string {
+  return JSON.stringify(
+    rows.map((row) => ({
+      ...row,
+      last_reported: instant(row.last_reported),
+      information_as_of: instant(row.information_as_of),
+      readings_as_of: instant(row.readings_as_of),
+    })),
+  );
+}
+
+function milliseconds(stored: Date | null): number | null {
+  return stored && stored.getTime();
+}
+
+function instant(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
+}

@@ -1,0 +1,35 @@
+import type { Queryable } from "../db/database.ts";
+import { insertSystem, listSystems, type SystemRow } from "./queries.ts";
+
+export type { SystemRow } from "./queries.ts";
+
+/** Makes a system. @returns false when there is one with this id already */
+export function createSystem(db: Queryable, systemId: string, name: string, now: number): Promise<boolean> {
+  return insertSystem(db, { system_id: systemId, name, created_at: new Date(now) });
+}
+
+/** Every system, oldest first. */
+export function systemsOf(db: Queryable): Promise<SystemRow[]> {
+  return listSystems(db);
+}
+
+/**
+ * The system that a command works on. With one system nobody has to name it; with none, the first is made, called
+ * `firstId`.
+ * @throws Error when the named one does not exist, or when there are several and none is named
+ */
+export async function resolveSystem(db: Queryable, named: string | undefined, firstId: string, now: number): Promise<string> {
+  const systems = await listSystems(db);
+  const ids = systems.map((system) => system.system_id);
+  if (named !== undefined) {
+    if (ids.includes(named)) return named;
+    throw new Error(`There is no system "${named}". There are: ${ids.join(", ") || "none"}.`);
+  }
+  const [only, ...others] = ids;
+  if (only === undefined) {
+    await createSystem(db, firstId, firstId, now);
+    return firstId;
+  }
+  if (others.length > 0) throw new Error(`There are several systems: say which with --system. There are: ${ids.join(", ")}.`);
+  return only;
+}

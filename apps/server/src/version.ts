@@ -1,0 +1,10 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { z } from "zod";
+
+/** This program's version, from its package. */
+export function readVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8"));
+  return z.object({ version: z.string() }).parse(manifest).version;
+}

@@ -1,0 +1,39 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import type { TestProject } from "vitest/node";
+
+import { openDatabase } from "../src/db/database.ts";
+import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
+import { migrate } from "../src/db/migrate.ts";
+import { runOnServer, withDatabaseName } from "./server-commands.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** A PostgreSQL server's maintenance database. */
+    serverUrl: string;
+    /** Name of the migrated database that each test copies. */
+    templateDatabase: string;
+  }
+}
+
+/** Starts one PostgreSQL for all tests (or uses `TEST_DATABASE_URL`) and migrates the template that tests copy. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const given = process.env["TEST_DATABASE_URL"];
+  const directory = await mkdtemp(join(tmpdir(), "bikeshare-test-"));
+  const own = given === undefined ? await openEmbeddedPostgres({ dataDir: directory, log: () => undefined }) : undefined;
+  const serverUrl = given ?? own?.connectionString ?? "";
+  const templateDatabase = `bikeshare_template_${process.pid}`;
+  await runOnServer(serverUrl, `create database ${templateDatabase}`);
+  const template = openDatabase({ connectionString: withDatabaseName(serverUrl, templateDatabase) });
+  await migrate(template);
+  await template.close();
+  project.provide("serverUrl", serverUrl);
+  project.provide("templateDatabase", templateDatabase);
+  return async () => {
+    await runOnServer(serverUrl, `drop database if exists ${templateDatabase} with (force)`);
+    await own?.close();
+    await rm(directory, { recursive: true, force: true });
+  };
+}

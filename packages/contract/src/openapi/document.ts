@@ -1,0 +1,81 @@
+/** The parts of an OpenAPI 3.1 document that ours is made of. */
+export interface OpenApiDocument {
+  readonly openapi: "3.1.0";
+  readonly info: { readonly title: string; readonly version: string; readonly summary: string; readonly description: string };
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, PathItem>>;
+  readonly webhooks: Readonly<Record<string, PathItem>>;
+  readonly components: Components;
+}
+
+export type Method = "get" | "post" | "put" | "patch" | "delete";
+
+export type PathItem = Readonly<Partial<Record<Method, Operation>>>;
+
+/** One endpoint, or one webhook. */
+export interface Operation {
+  readonly operationId: string;
+  readonly summary?: string;
+  readonly description?: string;
+  readonly tags: readonly string[];
+  readonly parameters?: readonly (Parameter | Reference)[];
+  readonly requestBody?: RequestBody;
+  readonly responses: Readonly<Record<string, Response>>;
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  /** The scope that the caller's key needs; `any`: a key with whatever scopes; `none`: no key at all. */
+  readonly "x-required-scope"?: string;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: "query" | "path" | "header";
+  readonly description?: string;
+  readonly required?: boolean;
+  readonly schema: JsonSchema;
+}
+
+export interface RequestBody {
+  readonly description?: string;
+  readonly required?: boolean;
+  readonly content: Readonly<Record<string, MediaType>>;
+}
+
+export interface Response {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, Reference>>;
+  readonly content?: Readonly<Record<string, MediaType>>;
+}
+
+export interface MediaType {
+  readonly schema: JsonSchema;
+  readonly examples?: Readonly<Record<string, Example>>;
+}
+
+export interface Example {
+  readonly summary: string;
+  readonly value: unknown;
+}
+
+export interface Header {
+  readonly description: string;
+  readonly required?: boolean;
+  readonly schema: JsonSchema;
+  readonly example?: string | number;
+}
+
+export interface Reference {
+  readonly $ref: string;
+}
+
+export interface Components {
+  readonly schemas: Readonly<Record<string, JsonSchema>>;
+  readonly headers: Readonly<Record<string, Header>>;
+  readonly parameters: Readonly<Record<string, Parameter>>;
+  readonly securitySchemes: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+/** A schema of JSON Schema 2020-12, the dialect of OpenAPI 3.1. */
+export interface JsonSchema {
+  readonly [keyword: string]: unknown;
+}

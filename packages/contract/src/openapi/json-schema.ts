@@ -1,0 +1,79 @@
+import type { JsonSchema } from "./document.ts";
+
+/** Whether an object may have properties that the schema does not name. */
+export type Additions = "as-written" | "allowed";
+
+/**
+ * Turns a schema as the generator writes it (OpenAPI 3.0) into JSON Schema 2020-12.
+ *
+ * @param additions `allowed` for what we send: within a version we add fields, and a client made from a closed schema
+ *   would break on the first one. `as-written` for what we are sent: there the service refuses unknown fields.
+ */
+export function toJsonSchema(source: JsonSchema, additions: Additions): JsonSchema {
+  const { nullable, ...rest } = source;
+  const schema = withSubschemas(withNumericBounds(withoutShadowedUnion(rest)), additions);
+  return nullable === true ? orNull(schema) : schema;
+}
+
+/** Where the contract names a type beside a union, the type is what callers see and the union is how it is read. */
+function withoutShadowedUnion(schema: JsonSchema): JsonSchema {
+  if (schema["type"] === undefined || schema["oneOf"] === undefined) return schema;
+  const { oneOf: _union, ...rest } = schema;
+  return rest;
+}
+
+/** An exclusive bound is a number of its own, not a mark on `minimum` or `maximum`. */
+function withNumericBounds(schema: JsonSchema): JsonSchema {
+  const { exclusiveMinimum, exclusiveMaximum, minimum, maximum, ...rest } = schema;
+  return {
+    ...rest,
+    ...bound("minimum", "exclusiveMinimum", minimum, exclusiveMinimum),
+    ...bound("maximum", "exclusiveMaximum", maximum, exclusiveMaximum),
+  };
+}
+
+function bound(inclusive: string, exclusive: string, value: unknown, mark: unknown): JsonSchema {
+  if (mark !== undefined && mark !== false) return { [exclusive]: mark === true ? value : mark };
+  return value === undefined ? {} : { [inclusive]: value };
+}
+
+function withSubschemas(schema: JsonSchema, additions: Additions): JsonSchema {
+  const convert = (subschema: unknown) => (isSchema(subschema) ? toJsonSchema(subschema, additions) : subschema);
+  const converted: Record<string, unknown> = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    switch (keyword) {
+      case "properties":
+        converted[keyword] = isSchema(value) ? mapValues(value, convert) : value;
+        break;
+      case "items":
+      case "not":
+        converted[keyword] = convert(value);
+        break;
+      case "additionalProperties":
+        if (value !== false || additions === "as-written") converted[keyword] = convert(value);
+        break;
+      case "allOf":
+      case "anyOf":
+      case "oneOf":
+        converted[keyword] = Array.isArray(value) ? value.map(convert) : value;
+        break;
+      default:
+        converted[keyword] = value;
+    }
+  }
+  return converted;
+}
+
+function orNull(schema: JsonSchema): JsonSchema {
+  const { type, enum: values, ...rest } = schema;
+  if (typeof type !== "string") return { anyOf: [schema, { type: "null" }] };
+  return { type: [type, "null"], ...rest, ...(Array.isArray(values) ? { enum: [...values, null] } : {}) };
+}
+
+function mapValues(source: JsonSchema, convert: (value: unknown) => unknown): JsonSchema {
+  return Object.fromEntries(Object.entries(source).map(([name, value]) => [name, convert(value)]));
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
