@@ -1,6 +1,6 @@
 import fastifyCompress from "@fastify/compress";
 import { partnerContract } from "@bikeshare/contract";
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from "fastify";
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import type { ServerOptions } from "node:https";
 
 import { bikeRoutes } from "./bikes/routes.ts";
@@ -18,6 +18,7 @@ import { serveDocuments } from "./http/documents.ts";
 import { answerParserError, handleErrors, sendError } from "./http/errors.ts";
 import { healthRoutes } from "./http/health.ts";
 import { createMemoryRateLimiter } from "./http/rate-limit.ts";
+import { CanonicalResponse } from "./http/response.ts";
 import { createTransport } from "./http/transport.ts";
 import { answerUnknownRoutes } from "./http/unknown-routes.ts";
 import type { Ids } from "./ids.ts";
@@ -60,7 +61,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const nextRequestId = () => ids.next("req");
   const http = Fastify({
     loggerInstance: logger,
-    disableRequestLogging: true,
+    // A line a request costs more than the request; whoever wants them has a proxy in front.
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: nextRequestId,
     // A request that a closing server still gets is answered; Fastify's own 503 would not have our shape.
     return503OnClosing: false,
@@ -72,7 +74,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
     routerOptions: { maxParamLength: 4 * 255 },
     clientErrorHandler: answerParserError(nextRequestId),
     frameworkErrors: (error, request, reply) => sendError(reply.header("request-id", request.id), request, error),
-    ...(options.https ? { https: options.https } : {}),
+    ...(options.https
+      ? { https: { ...options.https, ServerResponse: CanonicalResponse } }
+      : { http: { ServerResponse: CanonicalResponse } }),
   }) as unknown as FastifyInstance; // with `https` Fastify types its raw server otherwise; nothing here touches it
 
   const reader = openReader({ connectionString: db.connectionString });

@@ -1,6 +1,5 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
-
 import { identifier, identifierParam } from "./identifier.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { givenOnce, instantParam, timestamp } from "./time.ts";
@@ -16,7 +15,6 @@ export const vehicleState = z.enum([
   "removed",
 ]);
 
-/** A bike, or another vehicle that is shared the same way. */
 export const bike = extendApi(
   z
     .object({
@@ -31,12 +29,13 @@ export const bike = extendApi(
       last_reported: timestamp.nullable().describe("When the bike itself last reported"),
       updated_at: timestamp.describe("When this object last changed"),
     })
-    .strict(),
+    .strict()
+    .describe("A bike, or another vehicle that is shared the same way."),
   { title: "Bike" },
 );
 export type Bike = z.infer<typeof bike>;
 
-export const bikeList = listOf(bike, "BikeList");
+export const bikeList = listOf(bike, { title: "BikeList", description: "One page of bikes." });
 
 /** Filters of the bike list, beside paging. */
 export const bikeFilters = {

@@ -131,14 +131,14 @@ export type ErrorCode = keyof typeof errorCatalogue;
 /** Every error code, in the catalogue's order. */
 export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 
-/** The body of every error: exactly these two fields. */
 export const errorBody = extendApi(
   z
     .object({
       error: z.enum(errorCodes).describe("Short machine-readable reason"),
       message: z.string().describe("Plain-words reason: what is wrong and what to do"),
     })
-    .strict(),
+    .strict()
+    .describe("The body of every error: exactly these two fields."),
   { title: "Error" },
 );
 export type ErrorBody = z.infer<typeof errorBody>;

@@ -1,5 +1,4 @@
 import { z } from "zod";
-
 import { identifier } from "./identifier.ts";
 import { ride } from "./rides.ts";
 import { station } from "./stations.ts";

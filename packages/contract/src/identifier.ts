@@ -1,5 +1,4 @@
 import { z } from "zod";
-
 import { givenOnce } from "./time.ts";
 
 /** Most characters in an identifier. Operators' ids seen in the wild have up to 40. */

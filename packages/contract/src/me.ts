@@ -1,12 +1,10 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
-
 import { identifier } from "./identifier.ts";
 import { RATE_WINDOW_SECONDS } from "./limits.ts";
 import { scopeNames } from "./scopes.ts";
 import { timestamp } from "./time.ts";
 
-/** What the service knows of the key that asks. */
 export const me = extendApi(
   z
     .object({
@@ -22,7 +20,8 @@ export const me = extendApi(
         })
         .strict(),
     })
-    .strict(),
+    .strict()
+    .describe("What the service knows of the key that asks."),
   { title: "Me" },
 );
 export type Me = z.infer<typeof me>;

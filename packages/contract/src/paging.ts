@@ -1,6 +1,5 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
-
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from "./limits.ts";
 import { givenOnce } from "./time.ts";
 
@@ -22,10 +21,10 @@ function positiveIntegerParam(cap: number) {
 /** Query parameters of every list. `page` and `cursor` exclude each other; the server says so. */
 export const pagingQuery = {
   page: extendApi(positiveIntegerParam(Number.MAX_SAFE_INTEGER).optional(), {
-    description: "Numbered paging: which page to return, counting from 1, up to `total_pages`.",
+    // No `default`: a client that sent it beside `cursor` would be refused.
+    description: "Numbered paging: which page to return, counting from 1, up to `total_pages`. Without it, the first.",
     type: "integer",
     minimum: 1,
-    default: 1,
   }),
   limit: extendApi(positiveIntegerParam(MAX_PAGE_SIZE).optional(), {
     description: `Items on a page. A larger number gives ${MAX_PAGE_SIZE} items; it is not refused.`,
@@ -43,7 +42,7 @@ export const pagingQuery = {
  * The list envelope. The first page asked for with neither `page` nor `cursor` carries all of `page`,
  * `total_pages` and (unless the list ends there) `next_cursor`; with `page` the first two; with `cursor` the last.
  */
-export function listOf<Item extends z.ZodTypeAny>(item: Item, title: string) {
+export function listOf<Item extends z.ZodTypeAny>(item: Item, named: { title: string; description: string }) {
   return extendApi(
     z
       .object({
@@ -56,8 +55,9 @@ export function listOf<Item extends z.ZodTypeAny>(item: Item, title: string) {
           .optional()
           .describe("Cursor paging: opaque marker of the next slice; absent when the list is finished"),
       })
-      .strict(),
-    { title },
+      .strict()
+      .describe(named.description),
+    { title: named.title },
   );
 }
 

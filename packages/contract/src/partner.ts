@@ -1,6 +1,5 @@
 import { initContract } from "@ts-rest/core";
 import { z } from "zod";
-
 import { bike, bikeList, bikeListQuery } from "./bikes.ts";
 import type { EndpointMetadata } from "./endpoint.ts";
 import { errorBody } from "./errors.ts";
@@ -113,7 +112,7 @@ export const partnerContract = c.router(
         summary: "Is the process alive?",
         metadata: needs("none"),
         query: noQuery,
-        responses: { 200: health, 400: errorBody, 405: errorBody, 500: errorBody },
+        responses: { 200: health, 400: errorBody, 403: errorBody, 405: errorBody, 500: errorBody },
       },
       ready: {
         method: "GET",
@@ -122,7 +121,7 @@ export const partnerContract = c.router(
         description: "503 while the database is away or the process is shutting down.",
         metadata: needs("none"),
         query: noQuery,
-        responses: { 200: health, 400: errorBody, 405: errorBody, 500: errorBody, 503: errorBody },
+        responses: { 200: health, 400: errorBody, 403: errorBody, 405: errorBody, 500: errorBody, 503: errorBody },
       },
     },
   },

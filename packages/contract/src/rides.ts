@@ -1,6 +1,5 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
-
 import { identifier, identifierParam } from "./identifier.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { givenOnce, instantParam, timestamp } from "./time.ts";
@@ -9,7 +8,6 @@ export const rideStatus = z.enum(["started", "completed", "cancelled"]);
 export const endReason = z.enum(["returned", "free_floating", "operator", "timeout", "cancelled"]);
 export const riderCategory = z.enum(["member", "casual"]);
 
-/** One bike's way from start to end. Who rode is never part of it. */
 export const ride = extendApi(
   z
     .object({
@@ -29,12 +27,13 @@ export const ride = extendApi(
       reservation_id: identifier.nullable().describe("The reservation that this ride fulfilled"),
       updated_at: timestamp.describe("When this object last changed"),
     })
-    .strict(),
+    .strict()
+    .describe("One bike's way from start to end. Who rode is never part of it."),
   { title: "Ride" },
 );
 export type Ride = z.infer<typeof ride>;
 
-export const rideList = listOf(ride, "RideList");
+export const rideList = listOf(ride, { title: "RideList", description: "One page of rides." });
 
 /** Filters of the ride list, beside paging. */
 export const rideFilters = {

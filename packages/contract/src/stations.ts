@@ -1,6 +1,5 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
-
 import { identifier, identifierParam } from "./identifier.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { givenOnce, instantParam, timestamp } from "./time.ts";
@@ -8,7 +7,6 @@ import { givenOnce, instantParam, timestamp } from "./time.ts";
 export const stationStatus = z.enum(["planned", "online", "offline", "removed"]);
 export const offlineReason = z.enum(["flags", "operator", "removed_from_source", "stale"]);
 
-/** A place where bikes are rented and returned: its description and its present state in one object. */
 export const station = extendApi(
   z
     .object({
@@ -30,19 +28,20 @@ export const station = extendApi(
       num_docks_available: z.number().int().min(0).nullable().describe("As published; never derived from capacity"),
       num_docks_disabled: z.number().int().min(0).nullable(),
       vehicle_types_available: z
-        .array(z.object({ vehicle_type_id: z.string(), count: z.number().int().min(0) }))
+        .array(z.object({ vehicle_type_id: z.string(), count: z.number().int().min(0) }).strict())
         .describe("Bikes available, by vehicle type"),
       status: stationStatus.describe("`planned` → `online` ⇄ `offline` → `removed`"),
       offline_reason: offlineReason.nullable().describe("Why the station is offline"),
       last_reported: timestamp.nullable().describe("When the station itself last reported"),
       updated_at: timestamp.describe("When this object last changed"),
     })
-    .strict(),
+    .strict()
+    .describe("A place where bikes are rented and returned: its description and its present state in one object."),
   { title: "Station" },
 );
 export type Station = z.infer<typeof station>;
 
-export const stationList = listOf(station, "StationList");
+export const stationList = listOf(station, { title: "StationList", description: "One page of stations." });
 
 /** Filters of the station list, beside paging. */
 export const stationFilters = {
@@ -53,7 +52,8 @@ export const stationFilters = {
     .transform((text, ctx) => {
       const parts = text.split(",");
       const [west, south, east, north] = parts.map(degrees);
-      const whole = parts.length === 4 && west !== undefined && south !== undefined && east !== undefined && north !== undefined;
+      const whole =
+        parts.length === 4 && west !== undefined && south !== undefined && east !== undefined && north !== undefined;
       if (!whole || Math.abs(west) > 180 || Math.abs(east) > 180 || south < -90 || north > 90 || south > north) {
         ctx.addIssue({
           code: z.ZodIssueCode.custom,

@@ -3,7 +3,7 @@ import { z } from "zod";
 /** An instant on the wire: RFC 3339 in UTC, to the millisecond, ending in `Z`. */
 export const timestamp = z
   .string()
-  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/, "must be an instant like 2026-01-31T08:00:00.000Z")
+  .datetime({ precision: 3, message: "must be an instant like 2026-01-31T08:00:00.000Z" })
   .describe("RFC 3339 instant in UTC, to the millisecond");
 
 /** An instant in a query string: RFC 3339 with `Z` or an offset. */
@@ -11,8 +11,7 @@ export const instantParam = z
   .string(givenOnce())
   .datetime({
     offset: true,
-    message:
-      "must be an RFC 3339 instant such as 2026-01-31T08:00:00Z (write the + of an offset as %2B)",
+    message: "must be an RFC 3339 instant such as 2026-01-31T08:00:00Z (write the + of an offset as %2B)",
   })
   .describe("RFC 3339 instant with `Z` or an offset; write the `+` of an offset as `%2B`");
 

@@ -1,1 +1,2 @@
-export {};
+export { createTestClock, type TestClock } from "./clock.ts";
+export { createTestIds } from "./ids.ts";

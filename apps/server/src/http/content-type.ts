@@ -1,10 +1,15 @@
 import type { FastifyInstance } from "fastify";
 
-/** `application/json`, without a charset: JSON is UTF-8 and the interface says so exactly. */
+/**
+ * `application/json`, without a charset: JSON is UTF-8 and the interface says so exactly. Whatever an endpoint of a
+ * contract answers is JSON, also where it hands over a text that is in its wire form already.
+ */
 export function sendExactJsonType(app: FastifyInstance): void {
-  app.addHook("onSend", (_request, reply, payload, done) => {
+  app.addHook("onSend", (request, reply, payload, done) => {
     const type = reply.getHeader("content-type");
-    if (typeof type === "string" && type.startsWith("application/json")) reply.header("content-type", "application/json");
+    const isJson = typeof type === "string" && type.startsWith("application/json");
+    const isContract = request.routeOptions.config.tsRestRoute !== undefined && type !== undefined;
+    if (isJson || isContract) reply.header("content-type", "application/json");
     done(null, payload);
   });
 }

@@ -1,7 +1,7 @@
 import type { StationRow, StationWrite, WaitingKey, WaitingRow } from "./snapshot-queries.ts";
 import { advance, joinHalves, mergeHalves } from "./station-halves.ts";
 import type { JoinedStation, SnapshotTimes, StationHalves } from "./station-halves.ts";
-import { isGivenUp } from "./station.ts";
+import { isGivenUp, isStub } from "./station.ts";
 import type { StationEdge } from "./station.ts";
 
 /** What a decision about one station looks at, beside the station's own row. */
@@ -26,7 +26,7 @@ export type Decision = { readonly id: string; readonly drop: readonly WaitingKey
 
 /** Decides what a snapshot does to one station. Pure. @param row what the database has under this id */
 export function decideStation(context: SnapshotContext, id: string, row: StationRow | undefined): Decision {
-  const ours = row?.source === context.source ? row : undefined;
+  const ours = row?.source === context.source && !isStub(row) ? row : undefined;
   const waiting = context.waiting.get(id) ?? [];
   const drop = waiting.map(({ half }) => ({ station_id: id, half }));
   // Only the operator removes a station, and for good.

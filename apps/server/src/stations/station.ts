@@ -73,8 +73,15 @@ export function stationState(held: StationState | undefined, signs: StationSigns
 }
 
 /**
- * Whether another source may make this station its own: when the one it has gave it up. A station that was only
- * met in trip files, which nobody describes, is in that state too.
+ * Whether a station was only met in the records of rides: its source gave it up without ever having described it.
+ */
+export function isStub(station: StationState & { readonly absent_snapshots: number }): boolean {
+  return isGivenUp(station) && station.absent_snapshots < ABSENT_SNAPSHOTS_UNTIL_OFFLINE;
+}
+
+/**
+ * Whether another source may make this station its own: when the one it has gave it up. Stubs are in that
+ * state too.
  */
 export function isGivenUp({ status, offline_reason }: StationState): boolean {
   return status === "offline" && offline_reason === "removed_from_source";

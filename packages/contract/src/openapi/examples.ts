@@ -1,12 +1,11 @@
 import type { z } from "zod";
-
 import type { Bike } from "../bikes.ts";
-import { type Delivery, eventData, type EventName } from "../events.ts";
+import type { eventData, EventName } from "../events.ts";
 import type { health } from "../health.ts";
 import { DEFAULT_RATE_LIMIT, RATE_WINDOW_SECONDS } from "../limits.ts";
 import type { Me } from "../me.ts";
 import type { ListEnvelope } from "../paging.ts";
-import { type Ride, ride } from "../rides.ts";
+import type { Ride } from "../rides.ts";
 import type { Station } from "../stations.ts";
 import type { Example } from "./document.ts";
 
@@ -103,6 +102,8 @@ export const exampleMe: Me = {
 
 const exampleHealth: z.infer<typeof health> = { status: "ok" };
 
+const cursor = "AYx2pQm0b3JzZT1zdGFwbGU";
+
 /** The examples of a successful answer, by the name of its schema. */
 export const answerExamples: Readonly<Record<string, Readonly<Record<string, Example>>>> = {
   Station: { station: { summary: "A station", value: exampleStation } },
@@ -117,8 +118,6 @@ export const answerExamples: Readonly<Record<string, Readonly<Record<string, Exa
   Me: { me: { summary: "A key for a journey planner", value: exampleMe } },
   Health: { health: { summary: "All is well", value: exampleHealth } },
 };
-
-const cursor = "AYx2pQm0b3JzZT1zdGFwbGU";
 
 function listExamples<Item>(item: Item): Record<string, Example> {
   const page = (summary: string, value: ListEnvelope<Item>): Example => ({ summary, value });
@@ -139,20 +138,26 @@ const eventExamples: { readonly [Name in EventName]: z.infer<(typeof eventData)[
   "ride.started": startedRide,
   "ride.completed": exampleRide,
   "ride.cancelled": cancelledRide,
-  "station.offline": { ...exampleStation, status: "offline", offline_reason: "operator", is_renting: false, is_returning: false },
+  "station.offline": {
+    ...exampleStation,
+    status: "offline",
+    offline_reason: "operator",
+    is_renting: false,
+    is_returning: false,
+  },
   "station.online": exampleStation,
 };
 
 /** What a delivery of `event` looks like. */
-export function exampleDelivery(event: EventName): Pick<Delivery, "event" | "delivery_id" | "occurred_at" | "sent_at"> & {
-  readonly data: Ride | Station;
-} {
+export function exampleDelivery(
+  event: EventName,
+): { readonly event: EventName; readonly data: unknown } & Record<"delivery_id" | "occurred_at" | "sent_at", string> {
   const data = eventExamples[event];
   return {
     event,
     delivery_id: "dlv_01JP9V7A2B6E",
     occurred_at: data.updated_at,
-    sent_at: new Date(Date.parse(data.updated_at) + 600).toISOString(),
+    sent_at: new Date(Date.parse(data.updated_at) + 120).toISOString(),
     data,
   };
 }

@@ -32,7 +32,8 @@ export const headers = {
     example: 7,
   },
   ETag: {
-    description: "Names this version of the answer. Send it back in `If-None-Match` to be told 304 while it is current.",
+    description:
+      "Names this version of the answer. Send it back in `If-None-Match` to be told 304 while it is current.",
     schema: { type: "string" },
     example: 'W/"jP0LrDrWrSDwjBDpB3HEAiTO9TA"',
   },

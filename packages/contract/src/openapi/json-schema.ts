@@ -18,8 +18,7 @@ export function toJsonSchema(source: JsonSchema, additions: Additions): JsonSche
 /** Where the contract names a type beside a union, the type is what callers see and the union is how it is read. */
 function withoutShadowedUnion(schema: JsonSchema): JsonSchema {
   if (schema["type"] === undefined || schema["oneOf"] === undefined) return schema;
-  const { oneOf: _union, ...rest } = schema;
-  return rest;
+  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => keyword !== "oneOf"));
 }
 
 /** An exclusive bound is a number of its own, not a mark on `minimum` or `maximum`. */
@@ -67,7 +66,11 @@ function withSubschemas(schema: JsonSchema, additions: Additions): JsonSchema {
 function orNull(schema: JsonSchema): JsonSchema {
   const { type, enum: values, ...rest } = schema;
   if (typeof type !== "string") return { anyOf: [schema, { type: "null" }] };
-  return { type: [type, "null"], ...rest, ...(Array.isArray(values) ? { enum: [...values, null] } : {}) };
+  return {
+    type: [type, "null"],
+    ...rest,
+    ...(Array.isArray(values) ? { enum: [...(values as unknown[]), null] } : {}),
+  };
 }
 
 function mapValues(source: JsonSchema, convert: (value: unknown) => unknown): JsonSchema {

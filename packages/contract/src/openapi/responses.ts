@@ -42,7 +42,7 @@ export function failure(status: number, generated: Response, traits: EndpointTra
 }
 
 /** The codes that an endpoint may answer with at `status`. */
-export function codesAt(status: number, { scope, isPaged }: EndpointTraits): ErrorCode[] {
+function codesAt(status: number, { scope, isPaged }: EndpointTraits): ErrorCode[] {
   const impossible = new Set<ErrorCode>();
   if (!isPaged) impossible.add("invalid_cursor").add("page_out_of_range");
   if (scope === "none") impossible.add("forbidden");

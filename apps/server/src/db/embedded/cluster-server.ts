@@ -36,6 +36,7 @@ export async function ensureRunning(
   cluster: Cluster,
   options: { mayMove: boolean; signal: AbortSignal },
 ): Promise<Postmaster> {
+  let faults = 0;
   for (let attempt = 1; ; attempt += 1) {
     const running = await waitUntilSettled(cluster, options.signal);
     if (running) {
@@ -49,7 +50,13 @@ export async function ensureRunning(
       cluster.log({ event: "started", pid: result.ready.pid, port });
       return result.ready;
     }
-    await prepareRetry(cluster, result.failure, { port, attempt, ...options });
+    // 300 tries at 100 ms are 30 s.
+    if (isAnotherThere(result.failure) && attempt < 300) {
+      await sleep(100, undefined, { signal: options.signal });
+      continue;
+    }
+    faults += 1;
+    await prepareRetry(cluster, result.failure, { port, faults, ...options });
   }
 }
 
@@ -170,22 +177,27 @@ async function writeSettings(home: string): Promise<void> {
   await writeDurably(file, renderSettings(limit > 0 ? Math.min(limit, totalmem()) : totalmem()), 0o640);
 }
 
+/**
+ * Children of a killed server notice its death within moments and let go of the memory; a server whose
+ * starter was killed may write its pid file just before ours would.
+ */
+function isAnotherThere(failure: string): boolean {
+  return failure.includes("pre-existing shared memory block") || failure.includes('lock file "postmaster.pid"');
+}
+
 async function prepareRetry(
   cluster: Cluster,
   failure: string,
-  { port, attempt, mayMove, signal }: { port: number; attempt: number; mayMove: boolean; signal: AbortSignal },
+  { port, faults, mayMove, signal }: { port: number; faults: number; mayMove: boolean; signal: AbortSignal },
 ): Promise<void> {
-  // Children of a killed server notice its death within moments and let go of the memory; a server whose starter was
-  // killed may write its pid file just before ours would. 300 tries at 100 ms are 30 s.
-  const isAnotherThere =
-    failure.includes("pre-existing shared memory block") || failure.includes('lock file "postmaster.pid"');
-  if (isAnotherThere && attempt < 300) {
-    await sleep(100, undefined, { signal });
-    return;
-  }
-  if (mayMove && attempt < 10 && !(await isFree(port))) {
+  if (mayMove && faults < 10 && !(await isFree(port))) {
     cluster.log({ event: "port_taken", port });
     await writeConnection(cluster.home, { ...(await readConnection(cluster.home)), port: await findFreePort() });
+    return;
+  }
+  // It may have been killed on its way up. More tries would only delay the message about a true fault.
+  if (faults < 5) {
+    await sleep(100, undefined, { signal });
     return;
   }
   throw new EmbeddedPostgresError(

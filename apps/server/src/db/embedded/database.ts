@@ -1,33 +1,19 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { type Connection, connectionStringOf, DATABASE, SUPERUSER } from "./connection-file.ts";
 
 const INVALID_PASSWORD = "28P01";
 const INVALID_AUTHORIZATION = "28000";
 const INVALID_CATALOG_NAME = "3D000";
+const ADMIN_SHUTDOWN = "57P01";
 const CANNOT_CONNECT_NOW = "57P03";
 const CRASH_SHUTDOWN = "57P02";
 const TOO_MANY_CONNECTIONS = "53300";
 
-/** Makes the service's role and database where they are missing. Call it under the data directory's lock. */
+/**
+ * Makes the service's role and database where they are missing. Call it under the data directory's lock.
+ * May be repeated after any failure that `isPassing`.
+ */
 export async function ensureDatabase(connection: Connection): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await connectOrCreate(connection);
-      return;
-    } catch (error) {
-      // 60 s: PostgreSQL restarts itself after one of its children crashed, and its pid file says `ready` all along.
-      if (!isRecovering(error) || attempt >= 600) throw error;
-      await sleep(100);
-    }
-  }
-}
-
-function isRecovering(error: unknown): boolean {
-  return error instanceof pg.DatabaseError && (error.code === CANNOT_CONNECT_NOW || error.code === CRASH_SHUTDOWN);
-}
-
-async function connectOrCreate(connection: Connection): Promise<void> {
   try {
     await withClient(connectionStringOf(connection), async () => {});
   } catch (error) {
@@ -37,6 +23,13 @@ async function connectOrCreate(connection: Connection): Promise<void> {
     if (code !== INVALID_PASSWORD && code !== INVALID_AUTHORIZATION && code !== INVALID_CATALOG_NAME) throw error;
     await createDatabase(connection);
   }
+}
+
+/** Whether PostgreSQL died, or restarts itself after one of its children crashed: it will be back. */
+export function isPassing(error: unknown): boolean {
+  // Anything that is not an answer of PostgreSQL is a broken or refused connection.
+  if (!(error instanceof pg.DatabaseError)) return true;
+  return [ADMIN_SHUTDOWN, CRASH_SHUTDOWN, CANNOT_CONNECT_NOW].includes(error.code ?? "");
 }
 
 async function createDatabase({ port, password, superuserPassword }: Connection): Promise<void> {

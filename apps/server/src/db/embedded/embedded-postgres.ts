@@ -1,15 +1,18 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isRoot } from "./account.ts";
 import { runnableBinaries } from "./binaries.ts";
 import { type Cluster, ensureRunning, stop } from "./cluster-server.ts";
 import { assertSameMajorVersion, createCluster } from "./cluster.ts";
+import type { Connection } from "./connection-file.ts";
 import { connectionStringOf, readConnection } from "./connection-file.ts";
-import { ensureDatabase } from "./database.ts";
+import { ensureDatabase, isPassing } from "./database.ts";
 import type { LogEvent } from "./events.ts";
 import { ensureDataDir, findHome } from "./home.ts";
 import { ensureLockFile, type KernelLock, tryExclusiveLock, trySharedLock, waitForLock } from "./kernel-lock.ts";
 import { findNative } from "./platform-package.ts";
+import type { Postmaster } from "./postmaster.ts";
 import { type Supervisor, supervise } from "./supervisor.ts";
 
 export type EmbeddedPostgresOptions = {
@@ -55,8 +58,9 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
   const lock = await waitForLock(mutex);
   try {
     const cluster = await prepareCluster(dataDir, options);
+    const isFirst = isUnused(usersFile);
     const user = await waitForLock(() => trySharedLock(usersFile));
-    return await startOrJoin({ cluster, user, usersFile, mutex });
+    return await startOrJoin({ cluster, user, usersFile, mutex }, isFirst);
   } finally {
     lock.release();
   }
@@ -65,12 +69,16 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
 /** One user of a running cluster: its share of the users' lock, and the way to the lock under which things change. */
 type Membership = { cluster: Cluster; user: KernelLock; usersFile: string; mutex: () => KernelLock | undefined };
 
-async function startOrJoin(membership: Membership): Promise<EmbeddedPostgres> {
+function isUnused(usersFile: string): boolean {
+  const alone = tryExclusiveLock(usersFile);
+  alone?.release();
+  return alone !== undefined;
+}
+
+async function startOrJoin(membership: Membership, isFirst: boolean): Promise<EmbeddedPostgres> {
   const { cluster, mutex } = membership;
   try {
-    const running = await ensureRunning(cluster, { mayMove: true, signal: new AbortController().signal });
-    const connection = { ...(await readConnection(cluster.home)), port: running.port };
-    await ensureDatabase(connection);
+    const { running, connection } = await runWithDatabase(cluster, isFirst);
     const supervisor = supervise(cluster, running, mutex);
     let closing: Promise<void> | undefined;
     const close = () => {
@@ -98,6 +106,25 @@ async function prepareCluster(dataDir: string, options: EmbeddedPostgresOptions)
   await home.confirm();
   await assertSameMajorVersion(home.directory, native.version);
   return { home: home.directory, binaries, account: home.account, log };
+}
+
+/** Nobody supervises yet, so a PostgreSQL that dies between its start and our log-in is started again here. */
+async function runWithDatabase(
+  cluster: Cluster,
+  isFirst: boolean,
+): Promise<{ running: Postmaster; connection: Connection }> {
+  for (let attempt = 1; ; attempt += 1) {
+    const running = await ensureRunning(cluster, { mayMove: isFirst, signal: new AbortController().signal });
+    const connection = { ...(await readConnection(cluster.home)), port: running.port };
+    try {
+      await ensureDatabase(connection);
+      return { running, connection };
+    } catch (error) {
+      // 300 tries at 100 ms: 30 s, in which a crashed child's recovery is over unless the disk is very slow.
+      if (!isPassing(error) || attempt >= 300) throw error;
+      await sleep(100);
+    }
+  }
 }
 
 async function closeOnce(membership: Membership, supervisor: Supervisor): Promise<void> {

@@ -1,0 +1,50 @@
+import type { Transaction } from "../../db/database.ts";
+import { statement } from "../../db/statement.ts";
+import type { SnapshotTimes } from "../../stations/station-halves.ts";
+
+/** How far each feed of a source has been applied, by `last_updated` in milliseconds since 1970. */
+export interface SourceTimes {
+  readonly information: SnapshotTimes | undefined;
+  readonly readings: SnapshotTimes | undefined;
+  readonly vehiclesAt: number | undefined;
+}
+
+const addSource = statement(
+  "gbfs.addSource",
+  "insert into gbfs_sources (system_id, source) values ($1, $2) on conflict (system_id, source) do nothing",
+);
+
+const lockSource = statement(
+  "gbfs.lockSource",
+  `select information_at, readings_at, readings_before, vehicles_at
+   from gbfs_sources where system_id = $1 and source = $2 for update`,
+);
+
+const saveSource = statement(
+  "gbfs.saveSource",
+  `update gbfs_sources set information_at = $3::timestamptz, readings_at = $4::timestamptz,
+     readings_before = $5::timestamptz, vehicles_at = $6::timestamptz
+   where system_id = $1 and source = $2`,
+);
+
+/** Locks a source until the transaction ends, so that its snapshots are applied one after the other. */
+export async function lockSourceTimes(tx: Transaction, systemId: string, source: string): Promise<SourceTimes> {
+  type Row = Record<"information_at" | "readings_at" | "readings_before" | "vehicles_at", Date | null>;
+  await tx.query(addSource, [systemId, source]);
+  const [row] = await tx.query<Row>(lockSource, [systemId, source]);
+  const informationAt = row?.information_at?.getTime();
+  const readingsAt = row?.readings_at?.getTime();
+  return {
+    // Nothing depends on the information's snapshot before the newest.
+    information: informationAt === undefined ? undefined : { latest: informationAt, before: undefined },
+    readings: readingsAt === undefined ? undefined : { latest: readingsAt, before: row?.readings_before?.getTime() },
+    vehiclesAt: row?.vehicles_at?.getTime(),
+  };
+}
+
+export async function saveSourceTimes(
+  tx: Transaction, systemId: string, source: string, { information, readings, vehiclesAt }: SourceTimes,
+): Promise<void> {
+  const instants = [information?.latest, readings?.latest, readings?.before, vehiclesAt];
+  await tx.query(saveSource, [systemId, source, ...instants.map((at) => (at === undefined ? null : new Date(at)))]);
+}

@@ -1,0 +1,91 @@
+import { parse } from "csv-parse";
+
+import { FileRefused } from "./problems.ts";
+
+/** What is done with the records of a CSV text, in the order of the file. */
+export interface RecordHandler {
+  /** One record; `line` is the line it begins on, as an editor counts. */
+  record(fields: readonly string[], line: number): void;
+  /** A line whose quotes are broken. */
+  broken(line: number): void;
+  /** Called between chunks, so that what has piled up can be written away. */
+  pause(): Promise<void>;
+}
+
+/**
+ * Bytes of one record at most. Trip files have some 250; without a bound, a quote that never closes would pull
+ * the rest of the file into memory.
+ */
+const MAX_RECORD_SIZE = 64 * 1024;
+
+/**
+ * Reads CSV. Empty lines are passed over. A line with broken quotes is told to the handler and costs that line only.
+ * @throws FileRefused when a quote that never closes makes it unknowable where the next record begins
+ * @throws whatever the handler throws
+ */
+export async function readRecords(text: AsyncIterable<Buffer>, handler: RecordHandler): Promise<void> {
+  let lastLine = 0;
+  let failure: unknown;
+  const guard = (work: () => void) => {
+    // The parser would take an error of ours for one of the record.
+    try {
+      if (failure === undefined) work();
+    } catch (error) {
+      failure = error;
+    }
+  };
+  const parser = parse({
+    bom: true,
+    relax_column_count: true,
+    skip_records_with_error: true,
+    max_record_size: MAX_RECORD_SIZE,
+    record_delimiter: ["\r\n", "\n", "\r"],
+    on_record: (fields: string[], { lines }) => {
+      const line = lastLine + 1;
+      lastLine = lines;
+      if (fields.length > 1 || fields[0] !== "") guard(() => handler.record(fields, line));
+      return null;
+    },
+  });
+  parser.on("skip", (error: { readonly code: string; readonly lines?: number } | undefined) => {
+    const line = lastLine + 1;
+    lastLine = error?.lines ?? line;
+    guard(() => {
+      if (lastLine > line || error?.code === "CSV_QUOTE_NOT_CLOSED" || error?.code === "CSV_MAX_RECORD_SIZE") {
+        throw new FileRefused("unparsable", line, "a quote opens here and does not close on its line");
+      }
+      handler.broken(line);
+    });
+  });
+  parser.resume();
+  const rethrow = () => {
+    if (failure !== undefined) throw failure;
+  };
+  try {
+    for await (const chunk of text) {
+      await writeTo(parser, chunk);
+      rethrow();
+      await handler.pause();
+    }
+    await endOf(parser);
+    rethrow();
+  } finally {
+    parser.destroy();
+  }
+}
+
+type Parser = ReturnType<typeof parse>;
+
+function writeTo(parser: Parser, chunk: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    parser.write(chunk, (error) => (error ? reject(error) : resolve()));
+  });
+}
+
+function endOf(parser: Parser): Promise<void> {
+  return new Promise((resolve, reject) => {
+    parser.once("end", resolve);
+    parser.once("error", reject);
+    parser.end();
+  });
+}

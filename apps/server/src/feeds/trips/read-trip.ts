@@ -1,0 +1,233 @@
+import type { PastRide } from "../../rides/import.ts";
+import type { TripField } from "./formats.ts";
+import type { Layout } from "./header.ts";
+import type { RowProblem, WarningReason } from "./problems.ts";
+import type { TimeZone } from "./time-zone.ts";
+import { DURATION_TOLERANCE, resolveTripTimes, type TripTimes } from "./trip-times.ts";
+import { compactLocal, readWallTime, type WallTime } from "./wall-clock.ts";
+
+/** Where a trip file says that a station is. */
+export interface Place {
+  readonly lat: number;
+  readonly lon: number;
+}
+
+/** One end of a trip. */
+export interface TripEnd {
+  readonly stationId: string | null;
+  readonly stationName: string | null;
+  /** Null: not given, or 0, 0, which these files write for "unknown". */
+  readonly place: Place | null;
+}
+
+/** What a row says. */
+export interface Trip {
+  readonly ride: PastRide;
+  readonly start: TripEnd;
+  readonly end: TripEnd;
+}
+
+export interface TripReading {
+  readonly layout: Layout;
+  readonly source: string;
+  readonly zone: TimeZone;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** Told of a value that is odd and does not keep the row from being imported. */
+  warn(reason: WarningReason, row: number, column: string, value: string): void;
+}
+
+/** Why a row cannot be imported; thrown and caught within this file. */
+class Rejected extends Error {
+  readonly problem: RowProblem;
+  constructor(problem: RowProblem) {
+    super(problem.reason);
+    this.problem = problem;
+  }
+}
+
+const RIDER_CATEGORIES: Readonly<Record<string, PastRide["riderCategory"]>> = {
+  subscriber: "member",
+  member: "member",
+  customer: "casual",
+  casual: "casual",
+};
+/** Seconds in 68 years: what the database's column holds. */
+const MAX_DURATION = 2_147_483_647;
+const MAX_ID_LENGTH = 255;
+
+/** Makes the function that turns a row into a trip, or says what keeps it from being one. */
+export function tripReader(reading: TripReading): (fields: readonly string[], row: number) => Trip | RowProblem {
+  return (fields, row) => {
+    try {
+      return readTrip(reading, fields, row);
+    } catch (error) {
+      if (error instanceof Rejected) return error.problem;
+      throw error;
+    }
+  };
+}
+
+function readTrip(reading: TripReading, fields: readonly string[], row: number): Trip {
+  const { layout, zone, now } = reading;
+  if (fields.length !== layout.width) {
+    throw new Rejected({
+      reason: "wrong_column_count",
+      column: null,
+      value: `${fields.length} columns instead of ${layout.width}`,
+    });
+  }
+  const values: RowValues = { fields, layout };
+  const startTime = requiredTime(values, "startedAt");
+  const endTime = requiredTime(values, "endedAt");
+  const givenDuration = durationSeconds(values);
+  const times = resolveTripTimes(startTime, endTime, givenDuration === null ? undefined : givenDuration * 1000, zone);
+  if (times.endedAt < times.startedAt) throw fault(values, "end_before_start", "endedAt");
+  if (times.endedAt > now) throw fault(values, "ends_in_future", "endedAt");
+  const length = times.endedAt - times.startedAt;
+  if (givenDuration !== null && Math.abs(length - givenDuration * 1000) > DURATION_TOLERANCE) {
+    reading.warn("duration_differs", row, columnName(values, "duration"), value(values, "duration") ?? "");
+  }
+  const start = tripEnd(values, "startStationId", "startStationName", "startLat", "startLon");
+  const end = tripEnd(values, "endStationId", "endStationName", "endLat", "endLon");
+  const { id, bikeId } = identity(values, reading.source, startTime, times, { start, end });
+  return {
+    ride: {
+      row,
+      id,
+      bikeId,
+      startStationId: start.stationId,
+      endStationId: end.stationId,
+      startedAt: times.startedAt,
+      endedAt: times.endedAt,
+      durationSeconds: givenDuration ?? Math.floor(length / 1000),
+      vehicleTypeId: vehicleType(values, reading, row),
+      riderCategory: riderCategory(values, reading, row),
+      endReason: endReason(end),
+    },
+    start,
+    end,
+  };
+}
+
+/** Where the bike was left is not known when there is neither a station nor a place. */
+function endReason(end: TripEnd): PastRide["endReason"] {
+  if (end.stationId !== null) return "returned";
+  return end.place === null ? null : "free_floating";
+}
+
+interface RowValues {
+  readonly fields: readonly string[];
+  readonly layout: Layout;
+}
+
+/** A field's text; undefined where the file has no such column, or leaves it empty, or writes a database's null. */
+function value({ fields, layout }: RowValues, field: TripField): string | undefined {
+  const place = layout.places[field];
+  if (place === undefined) return undefined;
+  const text = fields[place]?.trim();
+  return text === "" || text === "NULL" || text === "\\N" ? undefined : text;
+}
+
+function columnName({ layout }: RowValues, field: TripField): string {
+  return layout.names[layout.places[field] ?? -1] ?? field;
+}
+
+function fault(values: RowValues, reason: RowProblem["reason"], field: TripField): Rejected {
+  return new Rejected({ reason, column: columnName(values, field), value: value(values, field) ?? "" });
+}
+
+function requiredTime(values: RowValues, field: TripField): WallTime {
+  const text = value(values, field);
+  if (text === undefined) throw fault(values, "missing_value", field);
+  const time = readWallTime(text);
+  if (time === undefined) throw fault(values, "bad_time", field);
+  return time;
+}
+
+/** Whole seconds. Divvy wrote "1,783.0". */
+function durationSeconds(values: RowValues): number | null {
+  const text = value(values, "duration");
+  if (text === undefined) return null;
+  const seconds = /^(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?$/.test(text) ? Number(text.replaceAll(",", "")) : NaN;
+  if (!(seconds <= MAX_DURATION)) throw fault(values, "bad_duration", "duration");
+  return Math.floor(seconds);
+}
+
+function identifier(values: RowValues, field: TripField): string | null {
+  const text = value(values, field);
+  if (text === undefined) return null;
+  // The first test is the quick one; the second allows what is printable in any script.
+  const printable = /^[ -~]*$/.test(text) || /^\P{C}*$/u.test(text);
+  if (!printable || text.length > MAX_ID_LENGTH) throw fault(values, "bad_identifier", field);
+  return text;
+}
+
+function requiredIdentifier(values: RowValues, field: TripField): string {
+  const text = identifier(values, field);
+  if (text === null) throw fault(values, "missing_value", field);
+  return text;
+}
+
+function tripEnd(values: RowValues, id: TripField, name: TripField, lat: TripField, lon: TripField): TripEnd {
+  const latitude = degrees(values, lat, 90);
+  const longitude = degrees(values, lon, 180);
+  const known = latitude !== null && longitude !== null && (latitude !== 0 || longitude !== 0);
+  return {
+    stationId: identifier(values, id),
+    stationName: value(values, name) ?? null,
+    place: known ? { lat: latitude, lon: longitude } : null,
+  };
+}
+
+function degrees(values: RowValues, field: TripField, bound: number): number | null {
+  const text = value(values, field);
+  if (text === undefined) return null;
+  const number = Number(text);
+  if (!(Math.abs(number) <= bound)) throw fault(values, "bad_coordinate", field);
+  return number;
+}
+
+/**
+ * The ride's and the bike's id. Where a file has no ride id, the ride is named after its source, its bike and the
+ * local time of its start (`~2` when the clock showed that time for the second time); where it has no bike id
+ * either, after its two stations and both times. Where it has no bike id, each ride gets a bike of its own.
+ */
+function identity(
+  values: RowValues,
+  source: string,
+  start: WallTime,
+  times: TripTimes,
+  ends: { readonly start: TripEnd; readonly end: TripEnd },
+): { id: string; bikeId: string } {
+  const { places } = values.layout;
+  const at = `${compactLocal(start.local)}${times.secondReading ? "~2" : ""}`;
+  const givenBike = places.bikeId === undefined ? undefined : requiredIdentifier(values, "bikeId");
+  const id = () => {
+    if (places.rideId !== undefined) return requiredIdentifier(values, "rideId");
+    if (givenBike !== undefined) return `${source}:${givenBike}:${at}`;
+    const microseconds = /\.\d{3}(\d+)/.exec(value(values, "startedAt") ?? "")?.[1] ?? "";
+    return `${source}:${ends.start.stationId ?? ""}:${ends.end.stationId ?? ""}:${at}${microseconds}:${times.endedAt - times.startedAt}`;
+  };
+  const rideId = id();
+  const bikeId = givenBike ?? `${source}:ride:${rideId}`;
+  const longest = rideId.length > bikeId.length ? rideId : bikeId;
+  if (longest.length > MAX_ID_LENGTH) throw fault(values, "bad_identifier", places.rideId === undefined ? "startStationId" : "rideId");
+  return { id: rideId, bikeId };
+}
+
+function riderCategory(values: RowValues, reading: TripReading, row: number): PastRide["riderCategory"] {
+  const text = value(values, "riderCategory");
+  if (text === undefined) return null;
+  const category = RIDER_CATEGORIES[text.toLowerCase()];
+  if (category !== undefined) return category;
+  reading.warn("unknown_rider_category", row, columnName(values, "riderCategory"), text);
+  return null;
+}
+
+function vehicleType(values: RowValues, reading: TripReading, row: number): string | null {
+  const text = identifier(values, "vehicleType");
+  if (text === null || text.toLowerCase() !== "unknown") return text;
+  reading.warn("unknown_vehicle_type", row, columnName(values, "vehicleType"), text);
+  return null;
+}

@@ -1,0 +1,45 @@
+import { type IncomingMessage, ServerResponse } from "node:http";
+
+/** Header names as their specifications write them. HTTP takes any case; people and old programs read these. */
+const CANONICAL = [
+  "Accept-Ranges",
+  "Allow",
+  "Cache-Control",
+  "Connection",
+  "Content-Encoding",
+  "Content-Length",
+  "Content-Type",
+  "Deprecation",
+  "ETag",
+  "Idempotent-Replayed",
+  "Last-Modified",
+  "Link",
+  "Location",
+  "RateLimit",
+  "RateLimit-Policy",
+  "Request-Id",
+  "Retry-After",
+  "Sunset",
+  "Transfer-Encoding",
+  "Vary",
+  "WWW-Authenticate",
+] as const;
+
+const byLowerCase = new Map<string, string>(CANONICAL.map((name) => [name.toLowerCase(), name]));
+
+/** An answer whose header names go out in their usual writing; Fastify keeps them in lower case. */
+export class CanonicalResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+  override writeHead(status: number, ...rest: unknown[]): this {
+    const headers = rest.at(-1);
+    if (typeof headers !== "object" || headers === null || Array.isArray(headers)) return this.#write(status, rest);
+    const canonical: Record<string, unknown> = {};
+    for (const [name, value] of Object.entries(headers)) canonical[byLowerCase.get(name) ?? name] = value;
+    return this.#write(status, [...rest.slice(0, -1), canonical]);
+  }
+
+  /** The overloads of `writeHead` take what came in; only the names of the last argument were changed. */
+  #write(status: number, rest: unknown[]): this {
+    Reflect.apply(super.writeHead, this, [status, ...rest]);
+    return this;
+  }
+}

@@ -1,0 +1,48 @@
+import type { Transaction } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+
+const known = statement("stations.known", "select id from stations where system_id = $1 and id = any($2::text[])");
+
+// `was_installed`: bikes were taken and left there, so it is a station that is gone, not one still to come.
+const insertStubs = statement(
+  "stations.insertStubs",
+  `insert into stations (system_id, id, name, lat, lon, is_installed, is_renting, is_returning, status,
+     offline_reason, updated_at, source, counters, was_installed)
+   select $1, id, name, lat, lon, false, false, false, 'offline', 'removed_from_source', $3::timestamptz, $2, 'mirrored', true
+   from unnest($4::text[], $5::text[], $6::float8[], $7::float8[]) as stub(id, name, lat, lon)
+   order by id
+   on conflict (system_id, id) do nothing
+   returning id`,
+);
+
+/** Which of these stations there are. */
+export async function findStations(tx: Transaction, systemId: string, ids: readonly string[]): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(known, [systemId, ids]);
+  return rows.map(({ id }) => id);
+}
+
+export interface StubRow {
+  readonly id: string;
+  readonly name: string;
+  readonly lat: number;
+  readonly lon: number;
+}
+
+/** Makes stub stations; gives the ids of those that were not there. */
+export async function insertStubStations(
+  tx: Transaction,
+  systemId: string,
+  origin: { readonly source: string; readonly updatedAt: string },
+  stubs: readonly StubRow[],
+): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(insertStubs, [
+    systemId,
+    origin.source,
+    origin.updatedAt,
+    stubs.map(({ id }) => id),
+    stubs.map(({ name }) => name),
+    stubs.map(({ lat }) => lat),
+    stubs.map(({ lon }) => lon),
+  ]);
+  return rows.map(({ id }) => id);
+}

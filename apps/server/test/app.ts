@@ -1,0 +1,69 @@
+import { type Scope, scopeNames } from "@bikeshare/contract";
+import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
+import { pino } from "pino";
+
+import { buildApp } from "../src/app.ts";
+import type { Ids } from "../src/ids.ts";
+import { type IssuedKey, issueKey, type IssueInput } from "../src/keys/service.ts";
+import { createPartner } from "../src/partners/service.ts";
+import { createTestDatabase, type TestDatabase } from "./database.ts";
+
+/** A running service on a database of its own, with one partner. */
+export interface TestApp extends TestDatabase {
+  readonly url: string;
+  readonly clock: TestClock;
+  readonly ids: Ids;
+  readonly partnerId: string;
+  /** Lines that the service logged, parsed. */
+  readonly logged: readonly Record<string, unknown>[];
+  /** Makes a key of the partner; with every scope and a rate that no test reaches, unless told otherwise. */
+  issue(input?: Partial<IssueInput>): Promise<IssuedKey>;
+  /** GET with a key of every scope (or with the given key, or none for null). */
+  get(path: string, options?: { readonly key?: string | null; readonly headers?: Record<string, string> }): Promise<Response>;
+}
+
+export interface TestAppOptions {
+  readonly trustedProxies?: readonly string[];
+}
+
+/** Builds the service as production does, on loopback and a free port. */
+export async function startTestApp({ trustedProxies = [] }: TestAppOptions = {}): Promise<TestApp> {
+  const database = await createTestDatabase();
+  const { db, systemId } = database;
+  const clock = createTestClock();
+  const ids = createTestIds();
+  const logged: Record<string, unknown>[] = [];
+  const logger = pino({ level: "info" }, { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) });
+  const app = await buildApp({
+    db,
+    clock,
+    ids,
+    logger,
+    secrets: { cursorKeys: [{ id: 1, key: new Uint8Array(32).fill(7) }] },
+    version: "0.0.0",
+    baseUrl: () => "http://127.0.0.1",
+    rateLimit: 60,
+    trustedProxies,
+  });
+  const url = await app.http.listen({ host: "127.0.0.1", port: 0 });
+  const context = { db, clock, ids, actor: "test" };
+  const partner = await createPartner(context, systemId, "Journey Planner");
+  const issue = (input: Partial<IssueInput> = {}) =>
+    issueKey(context, { systemId, kind: "live", partnerId: partner.id, scopes: [...scopeNames] as Scope[], rateLimit: 1_000_000, ...input });
+  const everything = await issue();
+  return {
+    ...database,
+    url,
+    clock,
+    ids,
+    partnerId: partner.id,
+    logged,
+    issue,
+    get: (path, { key = everything.key, headers = {} } = {}) =>
+      fetch(url + path, { headers: key === null ? headers : { authorization: `Bearer ${key}`, ...headers } }),
+    close: async () => {
+      await app.http.close();
+      await database.close();
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { DEFAULT_PAGE_SIZE, DEFAULT_RATE_LIMIT, MAX_PAGE_SIZE, RATE_WINDOW_SECONDS } from "../limits.ts";
+import { scopes } from "../scopes.ts";
+import { errorsTable } from "./errors-table.ts";
+
+/** What an engineer should know before the first request, in Markdown. */
+export function introduction(baseUrl: string): string {
+  return [start(baseUrl), keys(), paging(baseUrl), rateLimit(), errors(), reading(), versions()].join("\n\n");
+}
+
+function start(baseUrl: string): string {
+  return `Stations, rides and bikes of a bike-sharing system, as JSON over HTTPS. Your first request:
+
+\`\`\`sh
+curl -H "Authorization: Bearer $API_KEY" ${baseUrl}/v1/stations
+\`\`\`
+
+\`GET /v1/me\` tells what your key may do. Every \`GET\` also answers \`HEAD\`: the same status and headers, no body.`;
+}
+
+function keys(): string {
+  const rows = Object.entries(scopes).map(([scope, use]) => `| \`${scope}\` | ${use} |`);
+  return `## Keys and scopes
+
+Send your key with every request in the header \`Authorization: Bearer <API_KEY>\`: the word, one space, the key. There are no sessions. Keys come from the operator. Never put one in a URL and never send one over plain HTTP: it then counts as exposed.
+
+A key carries scopes; each endpoint below names the one it needs. No key or a wrong one is 401, a key without the scope is 403.
+
+| Scope | Lets the key |
+|---|---|
+${rows.join("\n")}`;
+}
+
+function paging(baseUrl: string): string {
+  return `## Paging, both ways
+
+Lists come in pages of ${DEFAULT_PAGE_SIZE} items; \`limit\` asks for others, up to ${MAX_PAGE_SIZE} (more gives ${MAX_PAGE_SIZE}). The first page, asked for with neither \`page\` nor \`cursor\`, carries \`page\`, \`total_pages\` and \`next_cursor\`, so you can go on either way:
+
+- **By cursor**, to read everything: copy \`next_cursor\` unchanged into \`cursor\`, until an answer has none. Whatever is inserted, changed or deleted meanwhile, each item that was there throughout comes exactly once. Never build, read or keep a cursor for good: its form may change without warning. Keep the filters as they were; \`limit\` may change.
+- **By number**, to jump: \`page\` counts from 1 up to \`total_pages\`. When the list changes between two requests, numbered pages can repeat or skip items. An empty list has one page. A page beyond the last is 400.
+
+\`page\` and \`cursor\` exclude each other.
+
+\`\`\`sh
+cursor=
+while :; do
+  answer=$(curl -sfG -H "Authorization: Bearer $API_KEY" \${cursor:+--data-urlencode "cursor=$cursor"} ${baseUrl}/v1/rides) || break
+  printf '%s' "$answer" | jq -c '.data[]'
+  cursor=$(printf '%s' "$answer" | jq -r '.next_cursor // empty')
+  [ -n "$cursor" ] || break
+done
+\`\`\``;
+}
+
+function rateLimit(): string {
+  return `## The rate limit
+
+A key may make ${DEFAULT_RATE_LIMIT} requests in any ${RATE_WINDOW_SECONDS} seconds, unless it was given a number of its own; each page is one request. Read it rather than guess it: every answer to a key carries
+
+- \`RateLimit-Policy: "default";q=${DEFAULT_RATE_LIMIT};w=${RATE_WINDOW_SECONDS}\`: the limit, \`q\` requests in any \`w\` seconds;
+- \`RateLimit: "default";r=12;t=8\`: \`r\` requests are left, and in \`t\` seconds a used one is given back.
+
+At \`r=0\` wait. A request too many is 429 with \`Retry-After\` in seconds. Large pages, \`updated_since\` and \`If-None-Match\` save requests and bytes (a 304 counts as a request); webhooks save the asking.`;
+}
+
+function errors(): string {
+  return `## Errors
+
+Every error has the same body: \`error\`, a code from this table for your program, and \`message\`, plain words for you. Decide by status and code, never by the message's words. New codes may be added: treat one you do not know as its status says.
+
+${errorsTable()}
+
+Each answer carries a \`Request-Id\`; tell it when you ask the operator for help.`;
+}
+
+function reading(): string {
+  return `## Values
+
+Times are RFC 3339 in UTC, to the millisecond. A field that may be unknown is there with \`null\`, never absent. Unknown query parameters are refused by name rather than ignored.`;
+}
+
+function versions(): string {
+  return `## Versions
+
+The version stands in the path, \`/v1\`. Within it we only add: fields, values of enums, events, error codes, endpoints. So ignore fields you do not know and expect enum values you have not seen. A route that is to go announces it for 12 months with \`Deprecation\`, \`Sunset\` and \`Link\` headers.`;
+}

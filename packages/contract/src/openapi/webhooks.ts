@@ -1,0 +1,85 @@
+import { extendApi } from "@anatine/zod-openapi";
+import { initContract } from "@ts-rest/core";
+import { deliveryOf, type EventName, eventNames } from "../events.ts";
+import type { Components, Operation, Parameter, PathItem, Response } from "./document.ts";
+import { exampleDelivery } from "./examples.ts";
+import { generate } from "./generate.ts";
+
+/** The header that proves who sent a delivery. */
+const signature: Parameter = {
+  name: "Service-Signature",
+  in: "header",
+  required: true,
+  description:
+    "`t=<unix seconds>,v1=<hex>`: HMAC-SHA256, keyed with your endpoint's secret, over `t`, a dot and the raw bytes of " +
+    "the body. While a secret is being rotated there are several `v1`: accept if any of them fits. Refuse a `t` far " +
+    "from your own clock.",
+  schema: {
+    type: "string",
+    examples: ["t=1773476504,v1=5257a869e7ecebeda32affa62cdca3fa51cad7e77a0e56ff536d0ce8e108d8bd"],
+  },
+};
+
+const receiverResponses: Record<string, Response> = {
+  "2XX": { description: "Received. Answer at once and do your work afterwards." },
+  "410": { description: "You want no more of this. Repeated, it pauses the endpoint." },
+  default: { description: "Not received: the delivery is tried again later. Redirects are not followed." },
+};
+
+/** Every event as a webhook of OpenAPI 3.1, with the schemas of the deliveries. */
+export function webhooks(): { readonly webhooks: Record<string, PathItem>; readonly schemas: Components["schemas"] } {
+  const { paths, schemas } = generate(deliveries(), "us");
+  const described = eventNames.map((event): [string, PathItem] => {
+    const operation = paths[pathOf(event)]?.post;
+    if (operation === undefined) throw new Error(`no webhook was generated for ${event}`);
+    return [event, { post: describe(event, operation) }];
+  });
+  return { webhooks: Object.fromEntries(described), schemas };
+}
+
+/** The deliveries as a contract of their own, in which we are the client: so the same generator reads them. */
+function deliveries() {
+  const c = initContract();
+  const routes = eventNames.map((event) => {
+    const body = extendApi(deliveryOf(event), { title: schemaNameOf(event) });
+    return [event, { method: "POST", path: pathOf(event), body, metadata: { scope: "none" }, responses: {} }] as const;
+  });
+  return c.router(Object.fromEntries(routes));
+}
+
+function describe(event: EventName, generated: Operation): Operation {
+  const schema = generated.requestBody?.content["application/json"]?.schema ?? {};
+  const example = { summary: `A delivery of ${event}`, value: exampleDelivery(event) };
+  return {
+    operationId: `webhooks.${event}`,
+    summary: event,
+    description: `${occasions[event]} \`data\` is the resource as a GET showed it at that moment; fetch it for the current truth.`,
+    tags: ["webhooks"],
+    parameters: [signature],
+    requestBody: {
+      description: "`delivery_id` is the same over all attempts, so that you can drop repeats.",
+      required: true,
+      content: { "application/json": { schema, examples: { delivery: example } } },
+    },
+    responses: receiverResponses,
+    security: [],
+  };
+}
+
+const occasions: { readonly [Name in EventName]: string } = {
+  "ride.started": "A ride has started.",
+  "ride.completed": "A ride has ended.",
+  "ride.cancelled": "A ride was cancelled.",
+  "station.offline": "A station has gone offline.",
+  "station.online": "A station is back online.",
+};
+
+function pathOf(event: EventName): string {
+  return `/${event}`;
+}
+
+/** `ride.completed` → `RideCompletedDelivery`. */
+function schemaNameOf(event: EventName): string {
+  const words = event.split(".").map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return `${words.join("")}Delivery`;
+}

@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import type { z } from "zod";
+import { bike, bikeList } from "./bikes.ts";
+import { deliveryOf, eventNames } from "./events.ts";
+import { me } from "./me.ts";
+import { exampleBike, exampleDelivery, exampleMe, exampleRide, exampleStation } from "./openapi/examples.ts";
+import { ride, rideList } from "./rides.ts";
+import { station, stationList } from "./stations.ts";
+import { timestamp } from "./time.ts";
+
+const resources = [
+  { name: "Station", schema: station, example: exampleStation },
+  { name: "Ride", schema: ride, example: exampleRide },
+  { name: "Bike", schema: bike, example: exampleBike },
+  { name: "Me", schema: me, example: exampleMe },
+  { name: "StationList", schema: stationList, example: { data: [exampleStation], page: 1, total_pages: 1 } },
+  { name: "RideList", schema: rideList, example: { data: [exampleRide], next_cursor: "c" } },
+  { name: "BikeList", schema: bikeList, example: { data: [] } },
+  ...eventNames.map((event) => ({
+    name: `delivery of ${event}`,
+    schema: deliveryOf(event),
+    example: exampleDelivery(event),
+  })),
+];
+
+describe.each(resources)("the schema of $name", ({ schema, example }) => {
+  test("takes its example", () => {
+    expect(schema.parse(example)).toEqual(example);
+  });
+
+  test("refuses a field it does not know, at every depth", () => {
+    for (const { path, faulty } of objectsIn(example, (object) => ({ ...object, surprise: 1 }))) {
+      expect(schema.safeParse(faulty).error?.issues, path).toEqual([
+        expect.objectContaining({ code: "unrecognized_keys", keys: ["surprise"] }),
+      ]);
+    }
+  });
+
+  test("refuses a nullable field that is absent rather than null, and takes it as null", () => {
+    const nullable = Object.entries(schema.shape).filter(([, field]) => (field as z.ZodTypeAny).isNullable());
+    for (const [name] of nullable) {
+      const rest = Object.fromEntries(Object.entries(example).filter(([field]) => field !== name));
+      expect(
+        schema.safeParse(rest).error?.issues.map((issue) => issue.path),
+        name,
+      ).toEqual([[name]]);
+      expect(schema.safeParse({ ...rest, [name]: null }).success, name).toBe(true);
+    }
+  });
+});
+
+test("an instant on the wire is a real one, in UTC, to the millisecond", () => {
+  expect(timestamp.safeParse("2026-01-31T08:00:00.000Z").success).toBe(true);
+  for (const text of [
+    "2026-01-31T08:00:00Z",
+    "2026-01-31T08:00:00.000+00:00",
+    "2026-02-30T08:00:00.000Z",
+    "2026-01-31 08:00:00.000Z",
+  ]) {
+    expect(timestamp.safeParse(text).success, text).toBe(false);
+  }
+});
+
+test("a rider's identity has no place in a ride", () => {
+  expect(Object.keys(ride.shape).filter((name) => /user|person|name|birth|gender|email|phone/.test(name))).toEqual([]);
+});
+
+/** Every object within `value`, each with a copy of the whole in which `change` was made to that one. */
+function objectsIn(
+  value: unknown,
+  change: (object: Record<string, unknown>) => unknown,
+  path = "$",
+): { path: string; faulty: unknown }[] {
+  if (typeof value !== "object" || value === null) return [];
+  const inner = Object.entries(value).flatMap(([key, child]) =>
+    objectsIn(child, change, `${path}.${key}`).map((found) => ({
+      path: found.path,
+      faulty: Array.isArray(value)
+        ? value.map((item: unknown, index) => (String(index) === key ? found.faulty : item))
+        : { ...value, [key]: found.faulty },
+    })),
+  );
+  return Array.isArray(value) ? inner : [{ path, faulty: change({ ...value }) }, ...inner];
+}

@@ -1,0 +1,14 @@
+/** A clock that a test moves by hand. Called, it gives milliseconds since 1970. */
+export interface TestClock {
+  (): number;
+  /** Moves the clock forward (or, with a negative number, back) by milliseconds. */
+  advance(milliseconds: number): void;
+}
+
+/** @param start what the clock shows at first: an instant in RFC 3339 */
+export function createTestClock(start = "2026-06-01T12:00:00.000Z"): TestClock {
+  let now = Date.parse(start);
+  return Object.assign(() => now, {
+    advance: (milliseconds: number) => void (now += milliseconds),
+  });
+}
