@@ -41,7 +41,7 @@ export async function loadSecrets(path: string, randomBytes: (bytes: number) => 
 }
 
 async function create(path: string, randomBytes: (bytes: number) => Uint8Array): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await mkdir(dirname(path), { recursive: true, mode: 0o711 });
   const key = Buffer.from(randomBytes(32)).toString("base64url");
   const contents = `${JSON.stringify({ cursor_keys: [{ id: 1, key }] }, null, 2)}\n`;
   try {

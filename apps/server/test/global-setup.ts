@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -22,6 +22,8 @@ declare module "vitest" {
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env["TEST_DATABASE_URL"];
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-test-"));
+  // As root PostgreSQL runs under another account, which must be able to enter.
+  await chmod(directory, 0o711);
   const own = given === undefined ? await openEmbeddedPostgres({ dataDir: directory, log: () => undefined }) : undefined;
   const serverUrl = given ?? own?.connectionString ?? "";
   const templateDatabase = `bikeshare_template_${process.pid}`;

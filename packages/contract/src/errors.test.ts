@@ -4,7 +4,7 @@ import { errorsPage, errorsPageFile } from "../tools/errors-page.ts";
 import { errorBody, errorCatalogue, errorCodes } from "./errors.ts";
 
 const page = existsSync(errorsPageFile) ? readFileSync(errorsPageFile, "utf8") : "";
-const rewrite = "run `pnpm --filter @bikeshare/contract docs`";
+const rewrite = "run `pnpm --filter @bikeshare/contract run docs`";
 
 test("every error of the catalogue stands in docs/errors.md with its status, and no other does", () => {
   const documented = [...page.matchAll(/^\| `(\w+)` \| (\d{3}) \|/gm)].map(([, code, status]) => `${code} ${status}`);

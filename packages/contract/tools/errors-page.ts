@@ -7,7 +7,7 @@ export const errorsPageFile = new URL("../../../docs/errors.md", import.meta.url
 export function errorsPage(): string {
   return `# Errors
 
-<!-- Made from packages/contract/src/errors.ts by \`pnpm --filter @bikeshare/contract docs\`. Do not edit here. -->
+<!-- Made from packages/contract/src/errors.ts by \`pnpm --filter @bikeshare/contract run docs\`. Do not edit here. -->
 
 Every error has the same body, whatever part of the service it comes from:
 

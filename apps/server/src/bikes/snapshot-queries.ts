@@ -53,10 +53,7 @@ const updateBikes = statement(
    where bikes.system_id = $1 and bikes.id = written.id`,
 );
 
-const deleteBikes = statement(
-  "bikeSnapshot.delete",
-  "delete from bikes where system_id = $1 and id = any($2::text[])",
-);
+const deleteBikes = statement("bikeSnapshot.delete", "delete from bikes where system_id = $1 and id = any($2::text[])");
 
 const notifyBikes = statement("bikeSnapshot.notify", "select pg_notify('bikes', $1)");
 
@@ -64,7 +61,10 @@ type Stored = Omit<BikeRow, "last_reported"> & { last_reported: Date | null };
 
 /** The bikes of a source, and those of other sources that have one of `ids`. Not locked. */
 export async function findBikes(
-  tx: Transaction, systemId: string, source: string, ids: readonly string[],
+  tx: Transaction,
+  systemId: string,
+  source: string,
+  ids: readonly string[],
 ): Promise<BikeRow[]> {
   return (await tx.query<Stored>(heldBikes, [systemId, source, ids])).map(fromStored);
 }
@@ -76,7 +76,11 @@ export async function lockAndFindBikes(tx: Transaction, systemId: string, ids: r
 
 /** Inserts those that are not there; gives the ids it inserted. `at` in milliseconds since 1970. */
 export async function insertBikeRows(
-  tx: Transaction, systemId: string, source: string, at: number, rows: readonly BikeWrite[],
+  tx: Transaction,
+  systemId: string,
+  source: string,
+  at: number,
+  rows: readonly BikeWrite[],
 ): Promise<string[]> {
   const inserted = await tx.query<{ id: string }>(insertBikes, [systemId, source, new Date(at), stored(rows)]);
   return inserted.map((row) => row.id);
@@ -84,7 +88,10 @@ export async function insertBikeRows(
 
 /** Rewrites bikes, which the transaction has locked. `at` in milliseconds since 1970. */
 export async function updateBikeRows(
-  tx: Transaction, systemId: string, at: number, rows: readonly BikeWrite[],
+  tx: Transaction,
+  systemId: string,
+  at: number,
+  rows: readonly BikeWrite[],
 ): Promise<void> {
   await tx.query(updateBikes, [systemId, new Date(at), stored(rows)]);
 }

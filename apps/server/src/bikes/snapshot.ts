@@ -2,8 +2,14 @@ import type { Transaction } from "../db/database.ts";
 import { bikeFromReport, followsFeed } from "./bike.ts";
 import type { MirroredBike, Position, VehicleReport } from "./bike.ts";
 import {
-  deleteBikeRows, findBikes, insertBikeRows, lockAndFindBikes, notifyBikesChanged, updateBikeRows,
-  type BikeRow, type BikeWrite,
+  deleteBikeRows,
+  findBikes,
+  insertBikeRows,
+  lockAndFindBikes,
+  notifyBikesChanged,
+  updateBikeRows,
+  type BikeRow,
+  type BikeWrite,
 } from "./snapshot-queries.ts";
 
 /** What a source says of its vehicles at one moment. */
@@ -87,5 +93,12 @@ function decideBike({ source, rejected }: BikeSnapshot, row: BikeRow, wanted: Mi
 }
 
 const fields = [
-  "number", "vehicle_type_id", "vehicle_state", "station_id", "lat", "lon", "current_range_meters", "last_reported",
+  "number",
+  "vehicle_type_id",
+  "vehicle_state",
+  "station_id",
+  "lat",
+  "lon",
+  "current_range_meters",
+  "last_reported",
 ] as const satisfies (keyof MirroredBike)[];

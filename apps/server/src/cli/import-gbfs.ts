@@ -1,7 +1,5 @@
 import { join } from "node:path";
-
 import type { Command } from "commander";
-
 import { importGbfs, type ImportCounts, type ImportOutcome } from "../feeds/gbfs/import.ts";
 import { writeReport } from "../feeds/gbfs/report.ts";
 import { openSource } from "../feeds/gbfs/source.ts";
@@ -34,13 +32,17 @@ function remarks({ reading, applied }: ImportOutcome): string[] {
   return [
     ...reading.failures.map(({ feed, message }) => `${feed} was left out: ${message}`),
     ...applied.late.map((feed) => `${feed} is older than the one applied before, whose newer records stay.`),
-    ...(applied.stations.waiting ? [`Station records whose other half has not come yet: ${applied.stations.waiting}`] : []),
+    ...(applied.stations.waiting
+      ? [`Station records whose other half has not come yet: ${applied.stations.waiting}`]
+      : []),
   ];
 }
 
 function text({ stations, bikes }: ImportOutcome, report: string | null): string {
   const line = (name: string, counts: ImportCounts) =>
-    `${name} ${Object.entries(counts).map(([what, n]) => `${n} ${what}`).join(", ")}`;
+    `${name} ${Object.entries(counts)
+      .map(([what, n]) => `${n} ${what}`)
+      .join(", ")}`;
   const lines = [line("Stations:", stations), line("Bikes:   ", bikes)];
   return [...lines, ...(report === null ? [] : [`Report:   ${report}`])].join("\n");
 }

@@ -60,6 +60,9 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
+/** Dates are cut at midnight UTC in our statements, whatever the server was set to. */
+export const SESSION_OPTIONS = "-c TimeZone=UTC";
+
 /** What every connection of ours has in common. */
 export function connectionSettings(connectionString: string): pg.ClientConfig {
   return {
@@ -68,8 +71,7 @@ export function connectionSettings(connectionString: string): pg.ClientConfig {
     keepAlive: true,
     types: { getTypeParser },
     application_name: "bikeshare",
-    // Dates are cut at midnight UTC in our statements, whatever the server was set to.
-    options: "-c TimeZone=UTC",
+    options: SESSION_OPTIONS,
   };
 }
 

@@ -1,6 +1,6 @@
 import pg from "pg";
 
-import { connectionSettings } from "./database.ts";
+import { connectionSettings, SESSION_OPTIONS } from "./database.ts";
 import { DatabaseUnavailable } from "./errors.ts";
 import type { Statement } from "./statement.ts";
 
@@ -51,6 +51,8 @@ function createSlot(options: ReaderOptions) {
     if (closed) throw new DatabaseUnavailable("the reader is closed");
     const client = new pg.Client({
       ...connectionSettings(options.connectionString),
+      // These statements have one good plan, whatever their values: planning them again costs more than running them.
+      options: `${SESSION_OPTIONS} -c plan_cache_mode=force_generic_plan`,
       statement_timeout: options.statementTimeout ?? 10_000,
       pipeline: true,
     });

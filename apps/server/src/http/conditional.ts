@@ -18,7 +18,8 @@ export function answerConditionally(app: FastifyInstance): void {
     if (!reply.hasHeader("etag")) reply.header("etag", etagOf(payload));
     // What one key may see another may not: no shared cache may keep it, and a private one asks again each time.
     reply.header("cache-control", "private, no-cache");
-    reply.header("vary", "Authorization, Accept-Encoding");
+    // In lower case, as @fastify/compress looks for it: it would add a second one.
+    reply.header("vary", "authorization, accept-encoding");
     const headers = { etag: String(reply.getHeader("etag")) };
     if (fresh(request.headers, headers)) {
       reply.code(304);

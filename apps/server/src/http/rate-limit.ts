@@ -6,7 +6,10 @@ export interface RateDecision {
   readonly limit: number;
   /** Requests left in the window, this one counted. */
   readonly remaining: number;
-  /** Whole seconds, rounded up, until the oldest counted request leaves the window; 0 when none is counted. */
+  /**
+   * Whole seconds, rounded up, until the next counted request leaves the window and makes room for one more; 0 when
+   * none is counted.
+   */
   readonly resetSeconds: number;
 }
 
@@ -28,41 +31,43 @@ const WINDOW = RATE_WINDOW_SECONDS * 1000;
  */
 export function createMemoryRateLimiter(clock: () => number): RateLimiter & { sweep(): void } {
   const windows = new Map<string, SlidingWindow>();
-  const windowOf = (key: string, limit: number): SlidingWindow => {
+  const windowOf = (key: string): SlidingWindow => {
     let window = windows.get(key);
-    if (window === undefined || window.limit !== limit) {
-      window = createSlidingWindow(limit, window);
+    if (window === undefined) {
+      window = createSlidingWindow();
       windows.set(key, window);
     }
     return window;
   };
   return {
-    take: (key, limit) => windowOf(key, limit).take(clock()),
-    peek: (key, limit) => windowOf(key, limit).peek(clock()),
+    take: (key, limit) => windowOf(key).take(clock(), limit),
+    peek: (key, limit) => windowOf(key).peek(clock(), limit),
     sweep() {
-      for (const [key, window] of windows) if (window.peek(clock()).remaining === window.limit) windows.delete(key);
+      for (const [key, window] of windows) if (window.isIdle(clock())) windows.delete(key);
     },
   };
 }
 
 interface SlidingWindow {
-  readonly limit: number;
-  take(now: number): RateDecision;
-  peek(now: number): RateDecision;
-  /** When each counted request came, oldest first. */
-  instants(): number[];
+  take(now: number, limit: number): RateDecision;
+  peek(now: number, limit: number): RateDecision;
+  /** Whether nothing is counted any more. */
+  isIdle(now: number): boolean;
 }
 
-/** A ring of the last `limit` instants; takes over those of a window whose limit was another. */
-function createSlidingWindow(limit: number, former?: SlidingWindow): SlidingWindow {
-  let ring = new Float64Array(Math.min(limit, 64));
+/**
+ * The instants of the requests counted, oldest first, in a ring that grows as needed. It knows no limit: when a
+ * key's limit changes, what it has used of the old one still counts.
+ */
+function createSlidingWindow(): SlidingWindow {
+  let ring = new Float64Array(4);
   let first = 0;
   let count = 0;
 
   const at = (index: number) => ring[(first + index) % ring.length] ?? 0;
   const push = (instant: number) => {
     if (count === ring.length) {
-      const larger = new Float64Array(Math.min(limit, ring.length * 2));
+      const larger = new Float64Array(ring.length * 2);
       for (let i = 0; i < count; i++) larger[i] = at(i);
       ring = larger;
       first = 0;
@@ -77,26 +82,28 @@ function createSlidingWindow(limit: number, former?: SlidingWindow): SlidingWind
       count--;
     }
   };
-  const decision = (now: number, allowed: boolean): RateDecision => ({
+  const decision = (now: number, limit: number, allowed: boolean): RateDecision => ({
     allowed,
     limit,
-    remaining: limit - count,
-    resetSeconds: count === 0 ? 0 : Math.ceil((at(0) + WINDOW - now) / 1000),
+    remaining: Math.max(0, limit - count),
+    // Where a lowered limit leaves more counted than it allows, the wait is for as many to leave as are too many.
+    resetSeconds: count === 0 ? 0 : Math.ceil((at(Math.max(0, count - limit)) + WINDOW - now) / 1000),
   });
 
-  for (const instant of former?.instants().slice(-limit) ?? []) push(instant);
   return {
-    limit,
-    take(now) {
+    take(now, limit) {
       drop(now);
-      if (count >= limit) return decision(now, false);
+      if (count >= limit) return decision(now, limit, false);
       push(now);
-      return decision(now, true);
+      return decision(now, limit, true);
     },
-    peek(now) {
+    peek(now, limit) {
       drop(now);
-      return decision(now, count < limit);
+      return decision(now, limit, count < limit);
     },
-    instants: () => Array.from({ length: count }, (_, index) => at(index)),
+    isIdle(now) {
+      drop(now);
+      return count === 0;
+    },
   };
 }

@@ -38,37 +38,37 @@ const after = (size: FetchSize) =>
     ),
   );
 
+/** The youngest month, day or hour that, with the younger ones before it, holds more than `skip` rides; what is then left to skip. */
+const bucket = (period: "month" | "day" | "hour", skip: string, within: string) => `
+  select starts_at, ${skip} - (upto - n) as skip
+  from (select starts_at, sum(n)::bigint as n, (sum(sum(n)) over (order by starts_at desc))::bigint as upto
+        from ride_counts where system_id = $1 and period = '${period}' ${within} group by starts_at) as buckets
+  where upto > ${skip} order by starts_at desc limit 1`;
+
+const inside = (outer: "month" | "day") =>
+  `and starts_at >= (select starts_at from ${outer}) and starts_at < (select starts_at + interval '1 ${outer}' from ${outer})`;
+
 /*
  * The page that begins after $2 rides, at any depth for about the same cost: the kept numbers of rides lead to the
- * month, the day and the hour that holds its first ride; only within that hour are rides stepped over.
+ * month, the day and the hour that holds its first ride; only within that hour are rides stepped over, in the index
+ * alone. Each step is a scalar sub-select, which PostgreSQL runs once and uses to bound the next index scan; written
+ * as joins, the steps take 400 times as long.
  */
 const from = (size: FetchSize) =>
   statement(
     `rides.from.${size}`,
     `with
-     month as (
-       select starts_at, $2::bigint - (upto - n) as skip
-       from (select starts_at, sum(n) as n, sum(sum(n)) over (order by starts_at desc) as upto
-             from ride_counts where system_id = $1 and period = 'month' group by starts_at) as months
-       where upto > $2::bigint order by starts_at desc limit 1),
-     day as (
-       select starts_at, skip - (upto - n) as skip
-       from (select c.starts_at, month.skip, sum(c.n) as n, sum(sum(c.n)) over (order by c.starts_at desc) as upto
-             from month join ride_counts c on c.system_id = $1 and c.period = 'day'
-               and c.starts_at >= month.starts_at and c.starts_at < month.starts_at + interval '1 month'
-             group by c.starts_at, month.skip) as days
-       where upto > skip order by starts_at desc limit 1),
-     hour as (
-       select starts_at, skip - (upto - n) as skip
-       from (select c.starts_at, day.skip, sum(c.n) as n, sum(sum(c.n)) over (order by c.starts_at desc) as upto
-             from day join ride_counts c on c.system_id = $1 and c.period = 'hour'
-               and c.starts_at >= day.starts_at and c.starts_at < day.starts_at + interval '1 day'
-             group by c.starts_at, day.skip) as hours
-       where upto > skip order by starts_at desc limit 1)
+     month as materialized (${bucket("month", "$2::bigint", "")}),
+     day as materialized (${bucket("day", "(select skip from month)", inside("month"))}),
+     hour as materialized (${bucket("hour", "(select skip from day)", inside("day"))}),
+     head as materialized (
+       select started_at, id from rides
+       where system_id = $1 and started_at < (select starts_at + interval '1 hour' from hour)
+       ${order} offset (select skip from hour) limit 1)
      select (${joinRows(
        `select wire from rides
-        where system_id = $1 and started_at < (select starts_at + interval '1 hour' from hour)
-        ${order} offset (select skip from hour) limit ${size}`,
+        where system_id = $1 and (started_at, id) <= ((select started_at from head), (select id from head))
+        ${order} limit ${size}`,
      )}) as rows, ${total}`,
   );
 

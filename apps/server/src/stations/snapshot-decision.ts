@@ -20,7 +20,12 @@ export interface SnapshotContext {
 export type Decision = { readonly id: string; readonly drop: readonly WaitingKey[] } & (
   | { readonly kind: "keep" }
   | { readonly kind: "create"; readonly row: StationWrite }
-  | { readonly kind: "update"; readonly row: StationWrite; readonly removed: boolean; readonly edge: StationEdge | undefined }
+  | {
+      readonly kind: "update";
+      readonly row: StationWrite;
+      readonly removed: boolean;
+      readonly edge: StationEdge | undefined;
+    }
   | { readonly kind: "wait"; readonly halves: number; readonly save: readonly WaitingRow[]; readonly foreign: boolean }
 );
 
@@ -46,7 +51,8 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
   const write: StationWrite = { id, ...joined, ...marks, visible };
   if (row === undefined) return { kind: "create", id, row: write, drop };
   if (ours && !visible && sameFields(ours, write, keptFields)) return { kind: "keep", id, drop };
-  const edge = ours && ours.status !== joined.status ? { stationId: id, from: ours.status, to: joined.status } : undefined;
+  const edge =
+    ours && ours.status !== joined.status ? { stationId: id, from: ours.status, to: joined.status } : undefined;
   const removed = ours !== undefined && isGivenUp(joined) && !isGivenUp(ours);
   return { kind: "update", id, row: write, removed, edge, drop };
 }
@@ -64,13 +70,17 @@ function timesAfter({ information, readings, informationTimes, readingsTimes }: 
 }
 
 /** What was known before the snapshot: in the station's row, or in the halves that wait. */
-function heldHalves(context: SnapshotContext, ours: StationRow | undefined, waiting: readonly WaitingRow[]): StationHalves {
+function heldHalves(
+  context: SnapshotContext,
+  ours: StationRow | undefined,
+  waiting: readonly WaitingRow[],
+): StationHalves {
   const informationLatest = context.informationTimes?.latest ?? 0;
   const readingsLatest = context.readingsTimes?.latest ?? 0;
   if (ours) {
     return {
-      information: { content: ours, asOf: ours.information_as_of ?? informationLatest },
-      readings: { content: ours, asOf: ours.readings_as_of ?? readingsLatest },
+      information: { content: pick(ours, informationFields), asOf: ours.information_as_of ?? informationLatest },
+      readings: { content: pick(ours, readingsSoFarFields), asOf: ours.readings_as_of ?? readingsLatest },
     };
   }
   const halves: { -readonly [Name in keyof StationHalves]: StationHalves[Name] } = {};
@@ -83,7 +93,11 @@ function heldHalves(context: SnapshotContext, ours: StationRow | undefined, wait
 }
 
 function waitingDecision(
-  id: string, halves: StationHalves, times: Times, waiting: readonly WaitingRow[], foreign: boolean,
+  id: string,
+  halves: StationHalves,
+  times: Times,
+  waiting: readonly WaitingRow[],
+  foreign: boolean,
 ): Decision {
   const rows: WaitingRow[] = [];
   if (halves.information) {
@@ -101,7 +115,7 @@ function waitingDecision(
 function sameWaiting(a: WaitingRow, b: WaitingRow): boolean {
   if (a.as_of !== b.as_of) return false;
   if (a.half === "information") return b.half === a.half && sameFields(a.content, b.content, informationFields);
-  return b.half === a.half && sameFields(a.content, b.content, [...readingsFields, "was_installed"]);
+  return b.half === a.half && sameFields(a.content, b.content, readingsSoFarFields);
 }
 
 /** Null says "from the newest snapshot", so that the row need not change when the next one says the same. */
@@ -110,17 +124,46 @@ function mark(asOf: number | undefined, times: SnapshotTimes | undefined): numbe
 }
 
 const informationFields = [
-  "name", "short_name", "lat", "lon", "address", "region_id", "capacity", "is_virtual_station",
+  "name",
+  "short_name",
+  "lat",
+  "lon",
+  "address",
+  "region_id",
+  "capacity",
+  "is_virtual_station",
 ] as const;
 const readingsFields = [
-  "is_installed", "is_renting", "is_returning", "num_bikes_available", "num_bikes_disabled",
-  "num_docks_available", "num_docks_disabled", "vehicle_types_available", "last_reported",
+  "is_installed",
+  "is_renting",
+  "is_returning",
+  "num_bikes_available",
+  "num_bikes_disabled",
+  "num_docks_available",
+  "num_docks_disabled",
+  "vehicle_types_available",
+  "last_reported",
 ] as const;
-const wireFields = [...informationFields, ...readingsFields, "status", "offline_reason"] as const satisfies (keyof JoinedStation)[];
+const readingsSoFarFields = [...readingsFields, "was_installed"] as const;
+const wireFields = [
+  ...informationFields,
+  ...readingsFields,
+  "status",
+  "offline_reason",
+] as const satisfies (keyof JoinedStation)[];
 const keptFields = ["absent_snapshots", "was_installed", "information_as_of", "readings_as_of"] as const;
 
 function sameFields<Field extends string>(
-  a: { readonly [Name in Field]: unknown }, b: { readonly [Name in Field]: unknown }, fields: readonly Field[],
+  a: { readonly [Name in Field]: unknown },
+  b: { readonly [Name in Field]: unknown },
+  fields: readonly Field[],
 ): boolean {
   return fields.every((field) => a[field] === b[field]);
+}
+
+/** One half of a row: with the other half's fields too, the older half would overwrite the newer one's when they join. */
+function pick<Row extends object, Field extends keyof Row>(row: Row, fields: readonly Field[]): Pick<Row, Field> {
+  const picked: Partial<Row> = {};
+  for (const field of fields) picked[field] = row[field];
+  return picked as Pick<Row, Field>; // each of `fields` was just set
 }

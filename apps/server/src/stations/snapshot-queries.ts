@@ -13,8 +13,18 @@ export interface StationRow extends JoinedStation {
 
 /** A half that waits for its other half. */
 export type WaitingRow =
-  | { readonly station_id: string; readonly half: "information"; readonly as_of: number | null; readonly content: StationInformation }
-  | { readonly station_id: string; readonly half: "readings"; readonly as_of: number | null; readonly content: StationReadings & { readonly was_installed: boolean } };
+  | {
+      readonly station_id: string;
+      readonly half: "information";
+      readonly as_of: number | null;
+      readonly content: StationInformation;
+    }
+  | {
+      readonly station_id: string;
+      readonly half: "readings";
+      readonly as_of: number | null;
+      readonly content: StationReadings & { readonly was_installed: boolean };
+    };
 
 /** Names a waiting half. */
 export type WaitingKey = Pick<WaitingRow, "station_id" | "half">;
@@ -132,7 +142,11 @@ export async function lockAndFindStations(tx: Transaction, systemId: string, ids
 
 /** Inserts those that are not there; gives the ids it inserted. `at` in milliseconds since 1970. */
 export async function insertStationRows(
-  tx: Transaction, systemId: string, source: string, at: number, rows: readonly StationWrite[],
+  tx: Transaction,
+  systemId: string,
+  source: string,
+  at: number,
+  rows: readonly StationWrite[],
 ): Promise<string[]> {
   const inserted = await tx.query<{ id: string }>(insertStations, [systemId, source, new Date(at), stored(rows)]);
   return inserted.map((row) => row.id);
@@ -140,7 +154,11 @@ export async function insertStationRows(
 
 /** Rewrites stations, which the transaction has locked. `at` in milliseconds since 1970. */
 export async function updateStationRows(
-  tx: Transaction, systemId: string, source: string, at: number, rows: readonly StationWrite[],
+  tx: Transaction,
+  systemId: string,
+  source: string,
+  at: number,
+  rows: readonly StationWrite[],
 ): Promise<void> {
   await tx.query(updateStations, [systemId, source, new Date(at), stored(rows)]);
 }
@@ -153,21 +171,29 @@ export async function findWaitingHalves(tx: Transaction, systemId: string, sourc
 }
 
 export async function saveWaitingHalves(
-  tx: Transaction, systemId: string, source: string, rows: readonly WaitingRow[],
+  tx: Transaction,
+  systemId: string,
+  source: string,
+  rows: readonly WaitingRow[],
 ): Promise<void> {
   const written = rows.map((row) => ({ ...row, as_of: instant(row.as_of) }));
   await tx.query(saveWaiting, [systemId, source, JSON.stringify(written)]);
 }
 
 export async function dropWaitingHalves(
-  tx: Transaction, systemId: string, source: string, keys: readonly WaitingKey[],
+  tx: Transaction,
+  systemId: string,
+  source: string,
+  keys: readonly WaitingKey[],
 ): Promise<void> {
   await tx.query(dropWaiting, [systemId, source, JSON.stringify(keys)]);
 }
 
 /** Where stations stand, by id. */
 export async function findPositions(
-  db: Queryable, systemId: string, ids: readonly string[],
+  db: Queryable,
+  systemId: string,
+  ids: readonly string[],
 ): Promise<ReadonlyMap<string, { lat: number; lon: number }>> {
   const rows = await db.query<{ id: string; lat: number; lon: number }>(positions, [systemId, ids]);
   return new Map(rows.map(({ id, lat, lon }) => [id, { lat, lon }]));
@@ -198,8 +224,8 @@ function stored(rows: readonly StationWrite[]): string {
   );
 }
 
-function milliseconds(stored: Date | null): number | null {
-  return stored && stored.getTime();
+function milliseconds(at: Date | null): number | null {
+  return at && at.getTime();
 }
 
 function instant(at: number | null): string | null {

@@ -1,9 +1,17 @@
 import type { Transaction } from "../db/database.ts";
 import { decideStation, type Decision, type SnapshotContext } from "./snapshot-decision.ts";
 import {
-  dropWaitingHalves, findPositions, findStations, findWaitingHalves, insertStationRows, lockAndFindStations,
-  notifyStationsChanged, saveWaitingHalves, updateStationRows,
-  type StationRow, type WaitingRow,
+  dropWaitingHalves,
+  findPositions,
+  findStations,
+  findWaitingHalves,
+  insertStationRows,
+  lockAndFindStations,
+  notifyStationsChanged,
+  saveWaitingHalves,
+  updateStationRows,
+  type StationRow,
+  type WaitingRow,
 } from "./snapshot-queries.ts";
 import type { Half, ReadingsSoFar, SnapshotTimes, StationHalves } from "./station-halves.ts";
 import type { StationEdge, StationInformation, StationReadings } from "./station.ts";
@@ -42,6 +50,9 @@ export interface StationChanges {
   readonly foreign: readonly string[];
   /** Each change of state of a station that this source had before, in the order of their ids. */
   readonly edges: readonly StationEdge[];
+  /** How far the feeds have now been applied. */
+  readonly informationTimes: SnapshotTimes | undefined;
+  readonly readingsTimes: SnapshotTimes | undefined;
 }
 
 /**
@@ -68,7 +79,13 @@ export async function applyStationSnapshot(tx: Transaction, snapshot: StationSna
   const second = decideAll(context, locked, new Set(toLock));
   const updates = second.filter((decision) => decision.kind === "update");
   if (updates.length) {
-    await updateStationRows(tx, systemId, source, snapshot.now, updates.map((decision) => decision.row));
+    await updateStationRows(
+      tx,
+      systemId,
+      source,
+      snapshot.now,
+      updates.map((decision) => decision.row),
+    );
   }
 
   const lockedIds = new Set(toLock);
@@ -98,7 +115,11 @@ async function keepWaiting(tx: Transaction, { systemId, source }: StationSnapsho
   if (dropped.length) await dropWaitingHalves(tx, systemId, source, dropped);
 }
 
-function summary(decisions: readonly Decision[], incoming: ReadonlyMap<string, StationHalves>, created: number): StationChanges {
+function summary(
+  decisions: readonly Decision[],
+  incoming: ReadonlyMap<string, StationHalves>,
+  created: number,
+): StationChanges {
   const changes = { created, updated: 0, unchanged: 0, removed: 0, waiting: 0 };
   const foreign: string[] = [];
   const edges: StationEdge[] = [];
@@ -141,4 +162,3 @@ function waitingById(rows: readonly WaitingRow[]): Map<string, WaitingRow[]> {
 function byId(rows: readonly StationRow[]): Map<string, StationRow> {
   return new Map(rows.map((row) => [row.id, row]));
 }
-

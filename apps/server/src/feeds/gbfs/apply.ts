@@ -1,10 +1,10 @@
+import type { VehicleReport } from "../../bikes/bike.ts";
 import type { BikeChanges } from "../../bikes/snapshot.ts";
 import { applyBikeSnapshot } from "../../bikes/snapshot.ts";
-import type { VehicleReport } from "../../bikes/bike.ts";
 import { countRows, pickSlot } from "../../counts/service.ts";
 import type { Queryable, Transaction } from "../../db/database.ts";
-import { advance } from "../../stations/station-halves.ts";
 import { applyStationSnapshot, stationPositions, type StationChanges } from "../../stations/snapshot.ts";
+import { advance } from "../../stations/station-halves.ts";
 import type { Feed } from "./feed.ts";
 import { lockSourceTimes, saveSourceTimes, type SourceTimes } from "./queries.ts";
 import type { GbfsSnapshot } from "./read.ts";
@@ -59,7 +59,10 @@ export async function applySnapshot(db: Queryable, context: ApplyContext, snapsh
 
 /** An older list of vehicles says nothing: those that it names beyond the newest are gone. */
 async function applyVehicles(
-  tx: Transaction, { systemId, source, now }: ApplyContext, times: SourceTimes, feed: Feed<VehicleReport> | undefined,
+  tx: Transaction,
+  { systemId, source, now }: ApplyContext,
+  times: SourceTimes,
+  feed: Feed<VehicleReport> | undefined,
 ): Promise<BikeChanges> {
   if (!feed) return NO_BIKES;
   if (isLate(feed, times.vehiclesAt)) return { ...NO_BIKES, unchanged: feed.records.size };

@@ -1,4 +1,4 @@
-import { isObject } from "./values.ts";
+import { isObject, type JsonObject } from "./values.ts";
 
 /**
  * The feeds that a `gbfs.json` lists, address by name. 1.x and 2.x list them by language: English, else the first.
@@ -7,10 +7,7 @@ import { isObject } from "./values.ts";
 export function discoveredFeeds(document: unknown): ReadonlyMap<string, string> | undefined {
   const data = isObject(document) ? document["data"] : undefined;
   if (!isObject(data)) return undefined;
-  const languages = Object.entries(data).filter(([, value]) => isObject(value) && Array.isArray(value["feeds"]));
-  const english = languages.find(([language]) => /^en\b/i.test(language));
-  const [, chosen] = english ?? languages[0] ?? [];
-  const listed = Array.isArray(data["feeds"]) ? data["feeds"] : isObject(chosen) ? chosen["feeds"] : undefined;
+  const listed = data["feeds"] ?? languageChosen(data)?.["feeds"];
   if (!Array.isArray(listed)) return undefined;
   const feeds = new Map<string, string>();
   for (const feed of listed) {
@@ -19,4 +16,10 @@ export function discoveredFeeds(document: unknown): ReadonlyMap<string, string> 
     if (typeof name === "string" && typeof url === "string") feeds.set(name, url);
   }
   return feeds;
+}
+
+function languageChosen(data: JsonObject): JsonObject | undefined {
+  const languages = Object.entries(data).filter(([, value]) => isObject(value) && Array.isArray(value["feeds"]));
+  const [, chosen] = languages.find(([language]) => /^en\b/i.test(language)) ?? languages[0] ?? [];
+  return isObject(chosen) ? chosen : undefined;
 }

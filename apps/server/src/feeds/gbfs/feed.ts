@@ -1,6 +1,8 @@
-import { CLOCK_TOLERANCE, recordReader, type RecordReader, type Rejection } from "./record-reader.ts";
 import { shown, type Problem } from "./problem.ts";
+import { CLOCK_TOLERANCE, RecordReader } from "./record-reader.ts";
+import type { Rejection } from "./record-reader.ts";
 import { identifierFrom, instantFrom, isObject } from "./values.ts";
+import type { JsonObject } from "./values.ts";
 
 /** The records of one feed that can be used, by id. */
 export interface Feed<Content> {
@@ -42,7 +44,10 @@ export interface FeedForm<Content> {
  * @throws FeedFailure when not one record can be used
  */
 export function readFeed<Content extends object>(
-  name: string, form: FeedForm<Content>, document: unknown, now: number,
+  name: string,
+  form: FeedForm<Content>,
+  document: unknown,
+  now: number,
 ): Feed<Content> {
   const problems: Problem[] = [];
   const items = listIn(name, form.lists, document);
@@ -59,7 +64,7 @@ export function readFeed<Content extends object>(
     if (!isObject(item)) reject(null, { field: "", value: item, reason: "not_an_object" });
     else if (id === undefined) reject(null, { field: idField, value: item[idField], reason: "not_an_identifier" });
     else {
-      const content = form.read(recordReader(item, now, name, id, (problem) => problems.push(problem)), id);
+      const content = form.read(new RecordReader(item, now, noteRepairs(name, id, item, problems)), id);
       if (isRejection(content)) {
         rejected.add(id);
         reject(id, content);
@@ -74,6 +79,12 @@ export function readFeed<Content extends object>(
   if (records.size === 0) throw new FeedFailure(name, items.length ? "none of its records can be used" : "it is empty");
   const at = snapshotTime(name, document, now, problems);
   return { name, at, records, rejected, rejections, problems };
+}
+
+function noteRepairs(feed: string, record: string, raw: JsonObject, problems: Problem[]) {
+  return (field: string, reason: string) => {
+    problems.push({ feed, record, field, value: shown(raw[field]), reason, action: "repaired" });
+  };
 }
 
 function isRejection(content: object): content is Rejection {

@@ -21,7 +21,7 @@ const stationInformation: FeedForm<StationInformation> = {
       address: reader.text("address"),
       region_id: reader.identifier("region_id"),
       capacity: reader.count(["capacity"], null),
-      is_virtual_station: (reader.raw["is_virtual_station"] ?? false) !== false && reader.flag("is_virtual_station", false),
+      is_virtual_station: reader.optionalFlag("is_virtual_station"),
     };
   },
 };

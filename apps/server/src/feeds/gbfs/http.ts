@@ -69,8 +69,10 @@ export function isHttp({ protocol }: URL): boolean {
 async function bodyOf(response: Response, greatestSize: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
+  const body: AsyncIterable<Uint8Array> | undefined = response.body ?? undefined;
+  if (body === undefined) return new Uint8Array();
   // Leaving the loop closes the connection.
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of body) {
     size += chunk.byteLength;
     if (size > greatestSize) throw new Error(`it is larger than ${greatestSize} bytes`);
     chunks.push(chunk);

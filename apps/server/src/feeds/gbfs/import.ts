@@ -46,12 +46,18 @@ export async function importGbfs(db: Queryable, context: ApplyContext, source: G
   };
 }
 
-function counts({ created, updated, unchanged, removed }: Omit<ImportCounts, "rejected">, rejected: number): ImportCounts {
+function counts(
+  { created, updated, unchanged, removed }: Omit<ImportCounts, "rejected">,
+  rejected: number,
+): ImportCounts {
   return { created, updated, unchanged, removed, rejected };
 }
 
 function nothingUsable(failures: readonly FeedFailure[]): FeedFailure {
   const reasons = failures.map(({ feed, message }) => `\n  ${feed}: ${message}`).join("");
   const none = "The source has no station_information, station_status, free_bike_status or vehicle_status";
-  return new FeedFailure("gbfs", failures.length ? `${none} that can be used; nothing was changed:${reasons}` : `${none}; nothing was changed.`);
+  return new FeedFailure(
+    "gbfs",
+    failures.length ? `${none} that can be used; nothing was changed:${reasons}` : `${none}; nothing was changed.`,
+  );
 }

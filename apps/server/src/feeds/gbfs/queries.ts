@@ -43,7 +43,10 @@ export async function lockSourceTimes(tx: Transaction, systemId: string, source:
 }
 
 export async function saveSourceTimes(
-  tx: Transaction, systemId: string, source: string, { information, readings, vehiclesAt }: SourceTimes,
+  tx: Transaction,
+  systemId: string,
+  source: string,
+  { information, readings, vehiclesAt }: SourceTimes,
 ): Promise<void> {
   const instants = [information?.latest, readings?.latest, readings?.before, vehiclesAt];
   await tx.query(saveSource, [systemId, source, ...instants.map((at) => (at === undefined ? null : new Date(at)))]);

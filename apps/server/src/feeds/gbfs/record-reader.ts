@@ -1,5 +1,3 @@
-import type { Problem } from "./problem.ts";
-import { shown } from "./problem.ts";
 import { booleanFrom, identifierFrom, instantFrom, isObject, numberFrom, textFrom, type JsonObject } from "./values.ts";
 
 /** The greatest integer a column holds: above it one number would lose the whole snapshot. */
@@ -22,79 +20,91 @@ export type PositionFault = "missing" | "out_of_range" | "null_island";
  * Reads the fields of one record of a feed. A value that means nothing is replaced and noted as a problem;
  * another spelling of a good value is not worth a word.
  */
-export interface RecordReader {
+export class RecordReader {
   readonly raw: JsonObject;
-  text(field: string): string | null;
-  identifier(field: string): string | null;
-  flag(field: string, fallback: boolean): boolean;
-  /** A count of things; `fallback` where the feed has none. The first of `fields` that is there counts. */
-  count<Fallback extends number | null>(fields: readonly string[], fallback: Fallback): number | Fallback;
-  /** Metres, cut to whole ones: feeds measure them in fractions. */
-  metres(field: string): number | null;
-  /** Milliseconds since 1970. */
-  instant(field: string): number | null;
-  repaired(field: string, reason: string): void;
-}
+  readonly #now: number;
+  readonly #note: (field: string, reason: string) => void;
 
-/** @param now milliseconds since 1970 @param note takes the problems found */
-export function recordReader(
-  raw: JsonObject, now: number, feed: string, record: string, note: (problem: Problem) => void,
-): RecordReader {
-  const repaired = (field: string, reason: string) =>
-    note({ feed, record, field, value: shown(raw[field]), reason, action: "repaired" });
-  const given = (field: string) => raw[field] !== undefined && raw[field] !== null;
-  return {
-    raw,
-    repaired,
-    text(field) {
-      const text = textFrom(raw[field]);
-      if (text === undefined && given(field) && raw[field] !== "") repaired(field, "not_a_text");
-      return text ?? null;
-    },
-    identifier(field) {
-      const id = identifierFrom(raw[field]);
-      if (id === undefined && given(field) && raw[field] !== "") repaired(field, "not_an_identifier");
-      return id ?? null;
-    },
-    flag(field, fallback) {
-      const flag = booleanFrom(raw[field]);
-      if (flag === undefined) repaired(field, given(field) ? "not_a_boolean" : "missing");
-      return flag ?? fallback;
-    },
-    count(fields, fallback) {
-      const field = fields.find(given);
-      if (field === undefined) {
-        if (fallback !== null) repaired(fields[0] ?? "", "missing");
-        return fallback;
-      }
-      const number = numberFrom(raw[field]);
-      if (number === undefined || number > GREATEST_INTEGER) {
-        repaired(field, number === undefined ? "not_a_number" : "too_large");
-        return fallback;
-      }
-      if (number < 0) repaired(field, "negative");
-      else if (!Number.isInteger(number)) repaired(field, "not_whole");
-      return Math.max(0, Math.trunc(number));
-    },
-    metres(field) {
-      const metres = numberFrom(raw[field]);
-      if (metres !== undefined && metres >= 0 && metres <= GREATEST_INTEGER) return Math.trunc(metres);
-      if (given(field)) repaired(field, "not_a_distance");
-      return null;
-    },
-    instant(field) {
-      const instant = instantFrom(raw[field]);
-      if (instant === undefined) {
-        if (given(field)) repaired(field, "not_an_instant");
-        return null;
-      }
-      if (instant === 0) return null;
-      if (instant > now + CLOCK_TOLERANCE) repaired(field, "in_the_future");
-      else if (instant < EARLIEST) repaired(field, "before_2000");
-      else return instant;
-      return null;
-    },
-  };
+  /** @param now milliseconds since 1970 @param note hears which field was repaired, and why */
+  constructor(raw: JsonObject, now: number, note: (field: string, reason: string) => void) {
+    this.raw = raw;
+    this.#now = now;
+    this.#note = note;
+  }
+
+  text(field: string): string | null {
+    const text = textFrom(this.raw[field]);
+    if (text === undefined && this.#isGiven(field) && this.raw[field] !== "") this.#note(field, "not_a_text");
+    return text ?? null;
+  }
+
+  identifier(field: string): string | null {
+    const id = identifierFrom(this.raw[field]);
+    if (id === undefined && this.#isGiven(field) && this.raw[field] !== "") this.#note(field, "not_an_identifier");
+    return id ?? null;
+  }
+
+  /** A flag that the feed must have. */
+  flag(field: string, fallback: boolean): boolean {
+    const flag = booleanFrom(this.raw[field]);
+    if (flag === undefined) this.#note(field, this.#isGiven(field) ? "not_a_boolean" : "missing");
+    return flag ?? fallback;
+  }
+
+  /** A flag that the feed may leave out. */
+  optionalFlag(field: string): boolean {
+    return this.#isGiven(field) && this.flag(field, false);
+  }
+
+  /** A count of things; `fallback` where the feed has none. The first of `fields` that is there counts. */
+  count<Fallback extends number | null>(fields: readonly string[], fallback: Fallback): number | Fallback {
+    const field = fields.find((name) => this.#isGiven(name));
+    if (field === undefined) {
+      if (fallback !== null) this.#note(fields[0] ?? "", "missing");
+      return fallback;
+    }
+    const number = numberFrom(this.raw[field]);
+    if (number === undefined || number > GREATEST_INTEGER) {
+      this.#note(field, number === undefined ? "not_a_number" : "too_large");
+      return fallback;
+    }
+    if (number < 0) this.#note(field, "negative");
+    else if (!Number.isInteger(number)) this.#note(field, "not_whole");
+    return Math.max(0, Math.trunc(number));
+  }
+
+  /** Metres, cut to whole ones: feeds measure them in fractions. */
+  metres(field: string): number | null {
+    const metres = numberFrom(this.raw[field]);
+    if (metres !== undefined && metres >= 0 && metres <= GREATEST_INTEGER) return Math.trunc(metres);
+    if (this.#isGiven(field)) this.#note(field, "not_a_distance");
+    return null;
+  }
+
+  /** Milliseconds since 1970. 0 is how many feeds say "never". */
+  instant(field: string): number | null {
+    const instant = instantFrom(this.raw[field]);
+    if (instant === 0) return null;
+    const fault = this.#instantFault(instant);
+    if (fault === undefined) return instant ?? null;
+    if (this.#isGiven(field)) this.#note(field, fault);
+    return null;
+  }
+
+  /** Notes that a field was repaired. */
+  repaired(field: string, reason: string): void {
+    this.#note(field, reason);
+  }
+
+  #isGiven(field: string): boolean {
+    return this.raw[field] !== undefined && this.raw[field] !== null;
+  }
+
+  #instantFault(instant: number | undefined): string | undefined {
+    if (instant === undefined) return "not_an_instant";
+    if (instant > this.#now + CLOCK_TOLERANCE) return "in_the_future";
+    return instant < EARLIEST ? "before_2000" : undefined;
+  }
 }
 
 /**

@@ -1,8 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-
-import type { FeedFailure } from "./feed.ts";
 import type { Applied } from "./apply.ts";
+import type { FeedFailure } from "./feed.ts";
 import type { Problem } from "./problem.ts";
 import type { GbfsSnapshot, SourceReading } from "./read.ts";
 
@@ -24,7 +23,11 @@ export function problemsOf({ snapshot, failures }: SourceReading, applied: Appli
  * @param directory made when it is not there
  * @returns the file's path; null when there is nothing to report
  */
-export async function writeReport(directory: string, name: string, problems: readonly Problem[]): Promise<string | null> {
+export async function writeReport(
+  directory: string,
+  name: string,
+  problems: readonly Problem[],
+): Promise<string | null> {
   if (problems.length === 0) return null;
   await mkdir(directory, { recursive: true });
   const path = join(directory, `${name}.ndjson`);

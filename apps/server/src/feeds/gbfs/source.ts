@@ -1,6 +1,5 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-
 import { codeOf } from "../../db/errors.ts";
 import { discoveredFeeds } from "./discovery.ts";
 import { FeedFailure } from "./feed.ts";

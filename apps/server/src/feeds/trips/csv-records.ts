@@ -25,13 +25,13 @@ const MAX_RECORD_SIZE = 64 * 1024;
  */
 export async function readRecords(text: AsyncIterable<Buffer>, handler: RecordHandler): Promise<void> {
   let lastLine = 0;
-  let failure: unknown;
+  let failure: Error | undefined;
   const guard = (work: () => void) => {
     // The parser would take an error of ours for one of the record.
     try {
       if (failure === undefined) work();
     } catch (error) {
-      failure = error;
+      failure = error instanceof Error ? error : new Error(String(error), { cause: error });
     }
   };
   const parser = parse({

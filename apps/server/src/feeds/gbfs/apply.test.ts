@@ -1,0 +1,355 @@
+import { bike, station } from "@bikeshare/contract";
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { applySnapshot } from "./apply.ts";
+import { readStationInformation, readStationStatus, readVehicles } from "./forms.ts";
+import { importGbfs } from "./import.ts";
+import type { GbfsSnapshot } from "./read.ts";
+import { CITY_TIME, city10, city23, city3, sourceOf, type Documents } from "./test-city.ts";
+
+let database: TestDatabase;
+let systemId: string;
+let systems = 0;
+beforeAll(async () => void (database = await createTestDatabase()));
+afterAll(() => database.close());
+// A system of its own for each test is as good as a database of its own.
+beforeEach(() => void (systemId = `s${++systems}`));
+
+const sql = <Row>(text: string, ...values: unknown[]) =>
+  database.db.query<Row>({ name: "", text }, [systemId, ...values]);
+const context = (over: { source?: string; now?: number } = {}) => ({
+  systemId,
+  source: "gbfs",
+  now: CITY_TIME + 1000,
+  random: () => 0.5,
+  ...over,
+});
+const load = (documents: Documents, over = {}) => importGbfs(database.db, context(over), sourceOf(documents));
+const wires = async (table: "stations" | "bikes") =>
+  (await sql<{ wire: string }>(`select wire from ${table} where system_id = $1 order by id`)).map(
+    ({ wire }) => JSON.parse(wire) as Record<string, unknown>,
+  );
+const states = async () =>
+  Object.fromEntries(
+    (await wires("stations")).map(({ id, status, offline_reason }) => [
+      id,
+      [status, offline_reason].filter(Boolean).join(" "),
+    ]),
+  );
+const none = { created: 0, updated: 0, unchanged: 0, removed: 0, rejected: 0 };
+
+/** A station_status of `ids` at `minute`, all in service unless `flags` says otherwise. */
+const statusAt = (minute: number, ids: readonly string[], flags = {}): GbfsSnapshot => ({
+  readings: readStationStatus(
+    {
+      last_updated: CITY_TIME / 1000 + minute * 60,
+      data: {
+        stations: ids.map((station_id) => ({
+          station_id,
+          num_bikes_available: 1,
+          is_installed: 1,
+          is_renting: 1,
+          is_returning: 1,
+          ...flags,
+        })),
+      },
+    },
+    CITY_TIME + 3_600_000,
+  ),
+});
+const informationAt = (minute: number, ids: readonly string[], over = {}): GbfsSnapshot => ({
+  information: readStationInformation(
+    {
+      last_updated: CITY_TIME / 1000 + minute * 60,
+      data: { stations: ids.map((station_id) => ({ station_id, name: station_id, lat: 1, lon: 2, ...over })) },
+    },
+    CITY_TIME + 3_600_000,
+  ),
+});
+const apply = (snapshot: GbfsSnapshot, over = {}) => applySnapshot(database.db, context(over), snapshot);
+
+describe.each([
+  ["1.0", city10()],
+  ["2.3", city23()],
+  ["3.0", city3("3.0")],
+  ["3.1", city3("3.1")],
+])("version %s", (_, documents) => {
+  test("becomes stations and bikes that the contract accepts, and a second import changes nothing", async () => {
+    const first = await load(documents);
+    expect([first.stations, first.bikes, first.problems]).toEqual([
+      { ...none, created: 2 },
+      { ...none, created: 3 },
+      [],
+    ]);
+    const before = [await wires("stations"), await wires("bikes")];
+    for (const wire of before[0] ?? []) station.parse(wire);
+    for (const wire of before[1] ?? []) bike.parse(wire);
+    expect(before[0]?.[0]).toMatchObject({
+      id: "harbour",
+      name: "Harbour",
+      status: "online",
+      num_bikes_available: 3,
+      num_bikes_reserved: 0,
+      num_docks_available: 9,
+      capacity: 12,
+      last_reported: "2025-06-01T11:59:30.000Z",
+      updated_at: "2025-06-01T12:00:01.000Z",
+    });
+    expect(before[0]?.[1]).toMatchObject({ id: "square", status: "offline", offline_reason: "flags" });
+    expect(before[1]?.map(({ vehicle_state }) => vehicle_state)).toEqual(["available", "reserved", "non_operational"]);
+
+    const second = await load(documents, { now: CITY_TIME + 60_000 });
+    expect([second.stations, second.bikes]).toEqual([
+      { ...none, unchanged: 2 },
+      { ...none, unchanged: 3 },
+    ]);
+    expect([await wires("stations"), await wires("bikes")]).toEqual(before);
+  });
+});
+
+test("unchanged rows are not written at all", async () => {
+  const versions = () =>
+    sql(
+      "select id, xmin::text from stations where system_id = $1 union all select id, xmin::text from bikes where system_id = $1 order by 1",
+    );
+  await load(city23());
+  const before = await versions();
+  await load(city23(), { now: CITY_TIME + 60_000 });
+  expect(await versions()).toEqual(before);
+});
+
+describe("the halves of a station", () => {
+  test("wait for each other, whichever comes first, and make it only together", async () => {
+    const { stations } = await apply(statusAt(0, ["a", "b"]));
+    expect([stations.created, stations.waiting, await states()]).toEqual([0, 2, {}]);
+    const joined = await apply(informationAt(0, ["b", "c"]));
+    expect([joined.stations.created, joined.stations.waiting, await states()]).toEqual([1, 2, { b: "online" }]);
+    expect((await apply(statusAt(1, ["a", "b", "c"]))).stations).toMatchObject({
+      created: 1,
+      unchanged: 1,
+      waiting: 1,
+    });
+    expect(await states()).toEqual({ b: "online", c: "online" });
+    expect(await sql("select station_id, half from gbfs_waiting_halves where system_id = $1")).toEqual([
+      { station_id: "a", half: "readings" },
+    ]);
+  });
+
+  test("of an older snapshot do not replace those of a newer one", async () => {
+    await apply({ ...informationAt(5, ["a"], { name: "New" }), ...statusAt(5, ["a"]) });
+    const late = await apply({
+      ...informationAt(4, ["a"], { name: "Old" }),
+      ...statusAt(4, ["a"], { num_bikes_available: 9 }),
+    });
+    expect([late.late, late.stations.unchanged]).toEqual([["station_information", "station_status"], 1]);
+    expect((await wires("stations"))[0]).toMatchObject({ name: "New", num_bikes_available: 1 });
+  });
+});
+
+describe("a station that the source leaves out", () => {
+  test("goes offline at the second snapshot in a row, once, and returns with the first that names it", async () => {
+    await apply({ ...informationAt(0, ["a", "b"]), ...statusAt(0, ["a", "b"]) });
+    expect((await apply(statusAt(1, ["a"]))).stations).toMatchObject({ updated: 0, removed: 0, edges: [] });
+    const gone = await apply(statusAt(2, ["a"]));
+    expect(gone.stations).toMatchObject({ removed: 1, edges: [{ stationId: "b", from: "online", to: "offline" }] });
+    expect(await states()).toEqual({ a: "online", b: "offline removed_from_source" });
+    expect((await apply(statusAt(3, ["a"]))).stations).toMatchObject({ removed: 0, edges: [] });
+    const back = await apply(statusAt(4, ["a", "b"]));
+    expect(back.stations).toMatchObject({ updated: 1, edges: [{ stationId: "b", from: "offline", to: "online" }] });
+  });
+
+  test("is not counted twice by the same snapshot, nor after it came back between", async () => {
+    await apply({ ...informationAt(0, ["a", "b"]), ...statusAt(0, ["a", "b"]) });
+    for (let i = 0; i < 3; i++) await apply(statusAt(1, ["a"]));
+    await apply(statusAt(2, ["a", "b"]));
+    await apply(statusAt(3, ["a"]));
+    expect(await states()).toEqual({ a: "online", b: "online" });
+  });
+
+  test("keeps its state while the feed fails, is empty or cannot be read", async () => {
+    await load(city23());
+    for (let minute = 1; minute < 4; minute++) {
+      const { stations } = await load({
+        ...city23(),
+        station_status: { last_updated: CITY_TIME / 1000 + minute * 60, data: { stations: [] } },
+      });
+      expect(stations).toEqual({ ...none, unchanged: 2 });
+    }
+    expect((await states())["harbour"]).toBe("online");
+  });
+});
+
+test("one edge per change of flags; `planned` until it was installed", async () => {
+  await apply({ ...informationAt(0, ["a"]), ...statusAt(0, ["a"], { is_installed: 0 }) });
+  expect(await states()).toEqual({ a: "planned" });
+  const edges = [];
+  const out = { is_renting: 0, is_returning: 0 };
+  for (const [minute, flags] of [{}, {}, out, out, {}, { is_installed: 0 }].entries()) {
+    edges.push(
+      (await apply(statusAt(minute + 1, ["a"], flags))).stations.edges.map(({ from, to }) => `${from} → ${to}`).join(),
+    );
+  }
+  expect(edges).toEqual(["planned → online", "", "online → offline", "", "offline → online", "online → offline"]);
+});
+
+describe("whose station it is", () => {
+  const stub = (source: string) =>
+    sql(
+      `insert into stations (system_id, id, name, lat, lon, is_installed, is_renting, is_returning, status, offline_reason, updated_at, source, counters)
+         values ($1, 'harbour', 'Stub', 1, 1, false, false, false, 'offline', 'removed_from_source', now(), $2, 'mirrored')`,
+      source,
+    );
+
+  test.each(["trips", "gbfs"])(
+    "a stub made by an import of trips (source %s) is taken over, without an edge",
+    async (source) => {
+      await stub(source);
+      const { stations, applied } = await load(city23());
+      expect([stations, applied.stations.edges]).toEqual([{ ...none, created: 1, updated: 1 }, []]);
+      expect((await wires("stations"))[0]).toMatchObject({ id: "harbour", name: "Harbour", status: "online" });
+      expect(await sql("select source from stations where system_id = $1 and id = 'harbour'")).toEqual([
+        { source: "gbfs" },
+      ]);
+    },
+  );
+
+  test("one of another source is left alone and reported, and so are its bikes", async () => {
+    await load(city23(), { source: "first" });
+    const before = [await wires("stations"), await wires("bikes")];
+    const { stations, bikes, problems } = await load(city23(), { source: "second", now: CITY_TIME + 5000 });
+    expect([stations, bikes]).toEqual([
+      { ...none, created: 0, rejected: 2 },
+      { ...none, rejected: 3 },
+    ]);
+    expect(problems).toHaveLength(5);
+    expect([await wires("stations"), await wires("bikes")]).toEqual(before);
+  });
+
+  test("the operator's word stands against the feed's", async () => {
+    await apply({ ...informationAt(0, ["a", "b"]), ...statusAt(0, ["a", "b"]) });
+    await sql("update stations set status = 'removed' where system_id = $1 and id = 'a'");
+    await sql("update stations set status = 'offline', offline_reason = 'operator' where system_id = $1 and id = 'b'");
+    expect((await apply(statusAt(1, ["a", "b"], { num_bikes_available: 7 }))).stations).toMatchObject({
+      updated: 1,
+      unchanged: 1,
+      edges: [],
+    });
+    expect(await states()).toEqual({ a: "removed", b: "offline operator" });
+  });
+});
+
+describe("bikes", () => {
+  const bikesAt = (minute: number, ...records: object[]): GbfsSnapshot => ({
+    vehicles: readVehicles(
+      "free_bike_status",
+      { last_updated: CITY_TIME / 1000 + minute * 60, data: { bikes: records } },
+      CITY_TIME + 3_600_000,
+    ),
+  });
+  const free = (bike_id: string, over = {}) => ({ bike_id, lat: 1, lon: 2, is_reserved: 0, is_disabled: 0, ...over });
+  const ids = async () => (await wires("bikes")).map(({ id }) => id);
+
+  test("that a snapshot does not name are deleted, an older snapshot says nothing", async () => {
+    await apply(bikesAt(1, free("a"), free("b")));
+    expect((await apply(bikesAt(2, free("b", { is_reserved: 1 }), free("c")))).bikes).toMatchObject({
+      created: 1,
+      updated: 1,
+      removed: 1,
+    });
+    expect(await apply(bikesAt(1, free("a"), free("b")))).toMatchObject({
+      late: ["free_bike_status"],
+      bikes: { created: 0, unchanged: 2 },
+    });
+    expect(await ids()).toEqual(["b", "c"]);
+  });
+
+  test("whose record cannot be read stay as they are", async () => {
+    await apply(bikesAt(1, free("a"), free("b")));
+    expect((await apply(bikesAt(2, free("a", { lat: 999 }), free("b")))).bikes).toMatchObject({
+      removed: 0,
+      unchanged: 1,
+    });
+    expect(await ids()).toEqual(["a", "b"]);
+  });
+
+  test("on a trip of ours are neither changed nor deleted", async () => {
+    await apply(bikesAt(1, free("a"), free("b"), free("c")));
+    await sql(
+      "update bikes set vehicle_state = 'on_trip', lat = null, lon = null where system_id = $1 and id in ('a', 'b')",
+    );
+    expect((await apply(bikesAt(2, free("a"), free("c")))).bikes).toMatchObject({ unchanged: 2, removed: 0 });
+    expect((await wires("bikes")).map(({ vehicle_state }) => vehicle_state)).toEqual([
+      "on_trip",
+      "on_trip",
+      "available",
+    ]);
+  });
+
+  test("at a station without a place of their own have the station's", async () => {
+    await load(city23());
+    expect((await wires("bikes"))[1]).toMatchObject({ id: "b2", station_id: "harbour", lat: 59.9, lon: 10.7 });
+  });
+});
+
+test("a feed that fails is reported and the others are applied; none that can be used changes nothing", async () => {
+  const { stations, bikes, problems } = await load({ ...city23(), free_bike_status: { data: "oops" } });
+  expect([stations.created, bikes, problems.map(({ feed, record, action }) => [feed, record, action])]).toEqual([
+    2,
+    none,
+    [["free_bike_status", null, "rejected"]],
+  ]);
+  await expect(load({ station_status: [], system_information: {} })).rejects.toThrow(
+    "nothing was changed:\n  station_status: it has no `data`",
+  );
+  await expect(load({})).rejects.toThrow("nothing was changed");
+});
+
+test("the kept counts equal the real ones after every kind of change", async () => {
+  const counts = async () => [
+    await sql(
+      "select (select coalesce(sum(n), 0)::int from list_counts where system_id = $1 and list = 'stations') as stations, (select coalesce(sum(n), 0)::int from list_counts where system_id = $1 and list = 'bikes') as bikes",
+    ),
+    await sql(
+      "select (select count(*)::int from stations where system_id = $1) as stations, (select count(*)::int from bikes where system_id = $1) as bikes",
+    ),
+  ];
+  for (const documents of [
+    city23(),
+    {
+      ...city3("3.1"),
+      vehicle_status: {
+        last_updated: CITY_TIME / 1000 + 60,
+        data: { vehicles: [{ vehicle_id: "b9", lat: 1, lon: 1 }] },
+      },
+    },
+  ]) {
+    await load(documents, { now: CITY_TIME + 120_000 });
+    const [kept, real] = await counts();
+    expect(kept).toEqual(real);
+  }
+  expect((await counts())[1]).toEqual([{ stations: 2, bikes: 1 }]);
+});
+
+test("listeners hear of the system when something changed, and only then", async () => {
+  const client = new pg.Client(database.db.connectionString);
+  const heard: string[] = [];
+  client.on("notification", ({ channel, payload }) => heard.push(`${channel} ${payload}`));
+  await client.connect();
+  await client.query("listen stations; listen bikes");
+  try {
+    await load(city23());
+    await load(city23());
+    // PostgreSQL delivers notifications before the answer to a statement sent after them.
+    await client.query("select 1");
+    expect(heard.sort()).toEqual([`bikes ${systemId}`, `stations ${systemId}`]);
+  } finally {
+    await client.end();
+  }
+});
+
+test("two imports at once of the same feeds end like one", async () => {
+  const outcomes = await Promise.all([load(city23()), load(city23()), load(city10(), { source: "other" })]);
+  expect(outcomes.reduce((sum, { stations }) => sum + stations.created, 0)).toBe(2);
+  expect(outcomes.reduce((sum, { bikes }) => sum + bikes.created, 0)).toBe(3);
+});

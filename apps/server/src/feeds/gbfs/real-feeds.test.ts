@@ -1,0 +1,76 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { bike, station } from "@bikeshare/contract";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { importGbfs } from "./import.ts";
+import { openSource } from "./source.ts";
+
+const shared = process.env["BIKESHARE_SHARED_DATA"] ?? join(import.meta.dirname, "../../../../../../shared/data");
+const feeds = join(shared, "gbfs");
+const there = existsSync(feeds);
+const NOW = Date.UTC(2026, 0, 1);
+const none = { created: 0, updated: 0, unchanged: 0, removed: 0, rejected: 0 };
+
+describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is not here)"}`, () => {
+  let database: TestDatabase;
+  let systemId: string;
+  let systems = 0;
+  beforeAll(async () => void (database = await createTestDatabase()));
+  afterAll(() => database.close());
+  beforeEach(() => void (systemId = `s${++systems}`));
+
+  const load = async (name: string, now = NOW) =>
+    importGbfs(database.db, { systemId, source: "gbfs", now, random: () => 0 }, await openSource(join(feeds, name)));
+  const wires = (table: string) =>
+    database.db.query<{ id: string; wire: string }>(
+      { name: "", text: `select id, wire from ${table} where system_id = $1 order by id` },
+      [systemId],
+    );
+
+  test("Divvy: 1,811 stations and 1,244 vehicles, none lost, all as the contract wants them, and again no change", async () => {
+    const first = await load("divvy-v2.3");
+    expect([first.stations, first.bikes, first.problems]).toEqual([
+      { ...none, created: 1811 },
+      { ...none, created: 1244 },
+      [],
+    ]);
+    const before = [await wires("stations"), await wires("bikes")];
+    for (const { wire } of before[0] ?? []) station.parse(JSON.parse(wire));
+    for (const { wire } of before[1] ?? []) bike.parse(JSON.parse(wire));
+    const offline = (before[0] ?? []).filter(({ wire }) =>
+      wire.includes('"status":"offline","offline_reason":"flags"'),
+    );
+    const planned = (before[0] ?? []).filter(({ wire }) => wire.includes('"status":"planned"'));
+    expect([offline.length, planned.length]).toEqual([2, 5]);
+    const second = await load("divvy-v2.3", NOW + 60_000);
+    expect([second.stations, second.bikes]).toEqual([
+      { ...none, unchanged: 1811 },
+      { ...none, unchanged: 1244 },
+    ]);
+    expect([await wires("stations"), await wires("bikes")]).toEqual(before);
+  });
+
+  test("JUMP: the status of a station that nobody describes waits", async () => {
+    const { stations, bikes, applied } = await load("jump-dc-v1.0");
+    expect([stations, bikes, applied.stations.waiting]).toEqual([{ ...none, created: 8 }, { ...none, created: 74 }, 1]);
+    expect(
+      await database.db.query({ name: "", text: "select station_id from gbfs_waiting_halves where system_id = $1" }, [
+        systemId,
+      ]),
+    ).toEqual([{ station_id: "mahmood" }]);
+  });
+
+  test("Helsinki: records without an id or a place are rejected, the others kept", async () => {
+    const { stations, problems } = await load("hsl-helsinki-v1");
+    expect(stations).toEqual({ ...none, created: 7, rejected: 3 });
+    expect(problems.map(({ record, field, reason, action }) => [record, field, reason, action])).toEqual([
+      [null, "station_id", "not_an_identifier", "rejected"],
+      [null, "station_id", "not_an_identifier", "rejected"],
+      ["008", "name", "missing", "repaired"],
+      ["009", "name", "missing", "repaired"],
+      ["010", "lat,lon", "position_missing", "rejected"],
+    ]);
+    expect((await wires("stations")).map(({ id }) => id)).toEqual(["001", "002", "003", "004", "005", "008", "009"]);
+  });
+});

@@ -1,0 +1,159 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { readSnapshot } from "./read.ts";
+import { openSource } from "./source.ts";
+import { CITY_TIME, city23 } from "./test-city.ts";
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+async function serve(listener: RequestListener): Promise<string> {
+  const server = createServer(listener).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  closers.push(
+    () =>
+      new Promise((resolve) => {
+        server.close(resolve);
+        server.closeAllConnections();
+      }),
+  );
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // TCP servers have this kind of address
+}
+
+/** Serves JSON by path; a function instead answers by itself. */
+function serveJson(pages: Record<string, unknown>): Promise<string> {
+  return serve((request, response) => {
+    const page = pages[request.url ?? ""];
+    if (typeof page === "function") page(request, response);
+    else if (page === undefined) response.writeHead(404).end();
+    else response.end(JSON.stringify(page));
+  });
+}
+
+async function directoryOf(files: Record<string, unknown>): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "gbfs-"));
+  closers.push(() => rm(directory, { recursive: true }));
+  for (const [name, file] of Object.entries(files)) {
+    await writeFile(join(directory, `${name}.json`), typeof file === "string" ? file : JSON.stringify(file));
+  }
+  return directory;
+}
+
+describe("a directory", () => {
+  test("is read by feed name, whatever its gbfs.json points at", async () => {
+    const feeds = [
+      { name: "station_status", url: "file:gone/status.json" },
+      { name: "free_bike_status", url: "http://127.0.0.1:1/" },
+    ];
+    const directory = await directoryOf({ ...city23(), gbfs: { data: { en: { feeds } } } });
+    for (const location of [directory, join(directory, "gbfs.json")]) {
+      const { snapshot, failures } = await readSnapshot(await openSource(location), CITY_TIME);
+      expect([
+        snapshot.information?.records.size,
+        snapshot.readings?.records.size,
+        snapshot.vehicles?.records.size,
+      ]).toEqual([2, 2, 3]);
+      expect(failures).toEqual([]);
+    }
+  });
+
+  test("may lack feeds, and one that is no JSON is named", async () => {
+    const directory = await directoryOf({
+      station_information: `\ufeff${JSON.stringify(city23()["station_information"])}`,
+      station_status: "{oops",
+    });
+    const { snapshot, failures } = await readSnapshot(await openSource(directory), CITY_TIME);
+    expect(snapshot.information?.records.size).toBe(2);
+    expect(failures.map(({ feed, message }) => [feed, message])).toEqual([["station_status", "it is not JSON"]]);
+  });
+
+  test("that is not there is refused by name", async () => {
+    await expect(openSource("/nowhere/at/all")).rejects.toThrow("there is no directory /nowhere/at/all");
+  });
+});
+
+describe("an address", () => {
+  const names = ["station_information", "station_status", "free_bike_status"];
+  const sizes = async (location: string) => {
+    const { snapshot } = await readSnapshot(await openSource(location), CITY_TIME);
+    return [snapshot.information?.records.size, snapshot.readings?.records.size, snapshot.vehicles?.records.size];
+  };
+  const pages = (folder: string) => Object.fromEntries(names.map((name) => [`${folder}${name}.json`, city23()[name]]));
+
+  test("lists feeds by language: English, else the first", async () => {
+    const feeds = (folder: string) => ({ feeds: names.map((name) => ({ name, url: `${folder}/${name}.json` })) });
+    const address = await serveJson({
+      ...pages("/en/"),
+      "/gbfs.json": { data: { fr: feeds("/fr"), en: feeds("/en") } },
+      "/norsk.json": { data: { nb: feeds("/en"), sv: feeds("/sv") } },
+    });
+    expect(await sizes(`${address}/gbfs.json`)).toEqual([2, 2, 3]);
+    expect(await sizes(`${address}/norsk.json`)).toEqual([2, 2, 3]);
+  });
+
+  test("lists feeds flat in 3.x, by relative address, found after a redirect", async () => {
+    const feeds = names.map((name) => ({ name, url: `${name}.json` }));
+    const redirect = (_: unknown, response: { writeHead(status: number, headers: object): { end(): void } }) =>
+      response.writeHead(302, { location: "/new/gbfs.json" }).end();
+    const address = await serveJson({
+      ...pages("/new/"),
+      "/gbfs.json": redirect,
+      "/new/gbfs.json": { data: { feeds } },
+    });
+    expect(await sizes(`${address}/gbfs.json`)).toEqual([2, 2, 3]);
+  });
+
+  test("may list feeds at a host that does not answer, or as files: they are looked for beside it", async () => {
+    const feeds = names.map((name, i) => ({
+      name,
+      url: i ? `http://127.0.0.1:1/${name}.json` : `file:/x/${name}.json`,
+    }));
+    const address = await serveJson({ ...pages("/"), "/gbfs.json": { data: { feeds } } });
+    expect(await sizes(`${address}/gbfs.json`)).toEqual([2, 2, 3]);
+  });
+
+  test("with a failing feed gives the others and says why", async () => {
+    const feeds = names.map((name) => ({ name, url: `/${name}.json` }));
+    const address = await serveJson({
+      "/station_status.json": city23()["station_status"],
+      "/gbfs.json": { data: { feeds } },
+    });
+    const { snapshot, failures } = await readSnapshot(await openSource(`${address}/gbfs.json`), CITY_TIME);
+    expect(snapshot.readings?.records.size).toBe(2);
+    expect(failures.map(({ feed, message }) => [feed, message.slice(0, 8)]).sort()).toEqual([
+      ["free_bike_status", "HTTP 404"],
+      ["station_information", "HTTP 404"],
+    ]);
+  });
+
+  test.each([
+    ["no list of feeds", "/list.json", "there is no list of feeds at"],
+    ["an error", "/nothing", "HTTP 404 from"],
+    ["redirects without end", "/loop", "more than 3 redirects"],
+    ["a redirect to a file", "/file", "a redirect to file:"],
+    ["an answer without end", "/large", "larger than 1000 bytes"],
+    ["an answer that does not come", "/slow", "no whole answer in time"],
+  ])("with %s is refused", async (_, path, message) => {
+    type Response = { writeHead(status: number, headers: object): { end(): void }; write(text: string): void };
+    const to = (location: string) => (_request: unknown, response: Response) =>
+      response.writeHead(302, { location }).end();
+    const address = await serveJson({
+      "/list.json": { data: { stations: [] } },
+      "/loop": to("/loop"),
+      "/file": to("file:///etc/passwd"),
+      "/large": (_request: unknown, response: Response) => response.write(" ".repeat(5000)),
+      "/slow": () => undefined,
+    });
+    await expect(openSource(address + path, { timeout: 500, greatestSize: 1000 })).rejects.toThrow(message);
+  });
+
+  test("that nobody serves is refused", async () => {
+    await expect(openSource("http://127.0.0.1:1/gbfs.json")).rejects.toThrow(/bad port|ECONNREFUSED/);
+  });
+});

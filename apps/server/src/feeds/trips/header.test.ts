@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+
+import { columnKey, tripFormats } from "./formats.ts";
+import { recogniseHeader } from "./header.ts";
+import { FileRefused } from "./problems.ts";
+
+function refusal(header: readonly string[]): FileRefused {
+  try {
+    recogniseHeader(header, 1);
+  } catch (error) {
+    if (error instanceof FileRefused) return error;
+    throw error;
+  }
+  throw new Error("the header was accepted");
+}
+
+const lyft = "ride_id,rideable_type,started_at,ended_at,start_station_name,start_station_id,end_station_name,end_station_id,start_lat,start_lng,end_lat,end_lng,member_casual".split(",");
+
+describe("recogniseHeader", () => {
+  it("recognises each format by its own columns, in any order, with or without those that are dropped", () => {
+    for (const format of tripFormats) {
+      const columns = Object.values(format.columns).toReversed();
+      expect(recogniseHeader(columns, 1).format).toBe(format);
+      expect(recogniseHeader([...format.dropped, ...columns], 1).format).toBe(format);
+    }
+  });
+
+  it("does not mind case, spaces and punctuation", () => {
+    const loud = lyft.map((name) => ` ${name.toUpperCase().replaceAll("_", " ")} `);
+    expect(recogniseHeader(loud, 1).places).toEqual(recogniseHeader(lyft, 1).places);
+  });
+
+  it("writes its table in the form in which headers are compared", () => {
+    for (const { columns, dropped } of tripFormats) {
+      for (const key of [...Object.values(columns), ...dropped]) expect(columnKey(key)).toBe(key);
+    }
+  });
+
+  it("refuses a header of another kind, a column too many, a column twice and a column too few, by name", () => {
+    expect(refusal(["a", "b"])).toMatchObject({ reason: "unknown_header", row: 1 });
+    expect(refusal([...lyft, "notes"])).toMatchObject({ reason: "extra_column", message: expect.stringContaining('14 ("notes")') });
+    expect(refusal([...lyft, ""])).toMatchObject({ reason: "extra_column" });
+    expect(refusal([...lyft, "ride_id"])).toMatchObject({ reason: "extra_column" });
+    expect(refusal(lyft.filter((name) => name !== "ended_at"))).toMatchObject({ reason: "missing_column", message: expect.stringContaining("endedat") });
+  });
+});

@@ -1,0 +1,46 @@
+import { pino } from "pino";
+
+import { type App, type AppOptions, buildApp } from "../src/app.ts";
+import type { KeyContext } from "../src/keys/service.ts";
+import type { TestApp } from "./app.ts";
+
+/** Another process, as it were, on the database of a test's app. */
+export interface BuiltApp {
+  readonly app: App;
+  readonly url: string;
+  /** Parsed log lines. */
+  readonly logged: readonly Record<string, unknown>[];
+  close(): Promise<void>;
+}
+
+/** The secret that seals cursors in tests. */
+export const cursorKey = { id: 1, key: new Uint8Array(32).fill(7) };
+
+/** Builds and opens an app that differs from the test's own in what `changes` says. */
+export async function buildAnother(
+  first: Pick<TestApp, "db" | "clock" | "ids">,
+  changes: Partial<Omit<AppOptions, "logger">> = {},
+  prepare: (app: App) => void = () => undefined,
+): Promise<BuiltApp> {
+  const logged: Record<string, unknown>[] = [];
+  const app = await buildApp({
+    db: first.db,
+    clock: first.clock,
+    ids: first.ids,
+    logger: pino({ level: "info" }, { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) }),
+    secrets: { cursorKeys: [cursorKey] },
+    version: "0.0.0",
+    baseUrl: () => "http://127.0.0.1",
+    rateLimit: 60,
+    trustedProxies: [],
+    ...changes,
+  });
+  prepare(app);
+  const url = await app.http.listen({ host: "127.0.0.1", port: 0 });
+  return { app, url, logged, close: () => app.http.close() };
+}
+
+/** What the verbs on keys need. */
+export function keyContext({ db, clock, ids }: Pick<TestApp, "db" | "clock" | "ids">): KeyContext {
+  return { db, clock, ids, actor: "test" };
+}

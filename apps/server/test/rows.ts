@@ -1,0 +1,132 @@
+import type { Bike, Ride, Station } from "@bikeshare/contract";
+
+import { addToListCount, addToRidePeriods } from "../src/counts/queries.ts";
+import { countRides, countRows } from "../src/counts/service.ts";
+import type { Database, Transaction } from "../src/db/database.ts";
+import { statement } from "../src/db/statement.ts";
+
+/** Any instant that no test depends on. */
+const SOME_TIME = "2026-05-01T08:00:00.000Z";
+
+/** A station as it stands in the database, which is what goes over the wire. */
+export function stationRow(fields: Partial<Station> & { readonly id: string }): Station {
+  return {
+    name: `Station ${fields.id}`,
+    short_name: null,
+    lat: 47.37,
+    lon: 8.54,
+    address: null,
+    region_id: null,
+    capacity: 20,
+    is_virtual_station: false,
+    is_installed: true,
+    is_renting: true,
+    is_returning: true,
+    num_bikes_available: 3,
+    num_bikes_reserved: 0,
+    num_bikes_disabled: null,
+    num_docks_available: 17,
+    num_docks_disabled: null,
+    vehicle_types_available: [{ vehicle_type_id: "classic", count: 3 }],
+    status: "online",
+    offline_reason: null,
+    last_reported: null,
+    updated_at: SOME_TIME,
+    ...fields,
+  };
+}
+
+export function bikeRow(fields: Partial<Bike> & { readonly id: string }): Bike {
+  return {
+    number: null,
+    vehicle_type_id: "classic",
+    vehicle_state: "available",
+    station_id: null,
+    lat: 47.37,
+    lon: 8.54,
+    current_range_meters: null,
+    last_reported: null,
+    updated_at: SOME_TIME,
+    ...fields,
+  };
+}
+
+/** A ride that ended after ten minutes, unless the fields say otherwise. */
+export function rideRow(fields: Partial<Ride> & { readonly id: string; readonly started_at: string }): Ride {
+  return {
+    bike_id: `bike of ${fields.id}`,
+    status: "completed",
+    start_station_id: null,
+    end_station_id: null,
+    ended_at: new Date(Date.parse(fields.started_at) + 600_000).toISOString(),
+    duration_seconds: 600,
+    distance_meters: null,
+    vehicle_type_id: null,
+    rider_category: null,
+    end_reason: null,
+    is_countable: true,
+    reservation_id: null,
+    updated_at: SOME_TIME,
+    ...fields,
+  };
+}
+
+/** Writes and deletes rows with their counts in one transaction, as the services do. */
+export interface RowWriter {
+  stations(rows: readonly Station[]): Promise<void>;
+  bikes(rows: readonly Bike[]): Promise<void>;
+  rides(rows: readonly Ride[]): Promise<void>;
+  remove(list: "stations" | "bikes" | "rides", ids: readonly string[]): Promise<void>;
+  /** Sets columns of one row. */
+  update(list: "stations" | "bikes" | "rides", id: string, fields: Readonly<Record<string, unknown>>): Promise<void>;
+}
+
+type List = "stations" | "bikes" | "rides";
+type Item = Readonly<Record<string, unknown>>;
+
+/** @param slot chooses the slot of the counts, so that tests spread over several */
+export function rowWriter(db: Database, systemId: string, slot: () => number = () => 0): RowWriter {
+  const insert = async (list: Exclude<List, "rides">, rows: readonly Item[], own: Item) =>
+    db.transaction(async (tx) => {
+      await insertRows(tx, list, rows.map((row) => ({ ...row, system_id: systemId, source: "test", ...own })));
+      await countRows(tx, systemId, list, slot(), rows.length);
+    });
+  return {
+    stations: (rows) => insert("stations", rows, { counters: "mirrored", absent_snapshots: 0, was_installed: true }),
+    bikes: (rows) => insert("bikes", rows, {}),
+    rides: (rows) =>
+      db.transaction(async (tx) => {
+        await insertRows(tx, "rides", rows.map((row) => ({ ...row, system_id: systemId, source: "test" })));
+        await countRides(tx, systemId, slot(), rows.map((row) => new Date(row.started_at)));
+      }),
+    remove: (list, ids) =>
+      db.transaction(async (tx) => {
+        const deleted = await tx.query<{ started_at?: Date }>(
+          statement("", `delete from ${list} where system_id = $1 and id = any($2) returning *`),
+          [systemId, ids],
+        );
+        if (list !== "rides") return countRows(tx, systemId, list, slot(), -deleted.length);
+        const hours = new Map<string, number>();
+        for (const { started_at: startedAt } of deleted) {
+          const hour = `${startedAt!.toISOString().slice(0, 13)}:00:00Z`;
+          hours.set(hour, (hours.get(hour) ?? 0) - 1);
+        }
+        await addToRidePeriods(tx, systemId, slot(), hours);
+        await addToListCount(tx, systemId, "rides", slot(), -deleted.length);
+      }),
+    update: async (list, id, fields) => {
+      const names = Object.keys(fields);
+      const text = `update ${list} set (${names.join(", ")}) =
+        (select ${names.join(", ")} from json_populate_record(null::${list}, $3::json)) where system_id = $1 and id = $2`;
+      await db.query(statement("", text.replace(/\((\w+)\) =\s+\(select/, "$1 = (select")), [systemId, id, JSON.stringify(fields)]);
+    },
+  };
+}
+
+async function insertRows(tx: Transaction, table: List, rows: readonly Item[]): Promise<void> {
+  const [first] = rows;
+  if (first === undefined) return;
+  const columns = Object.keys(first).join(", ");
+  const text = `insert into ${table} (${columns}) select ${columns} from json_populate_recordset(null::${table}, $1::json)`;
+  await tx.query(statement("", text), [JSON.stringify(rows)]);
+}
