@@ -17,6 +17,7 @@ import { createCursorSealer } from "./http/cursor.ts";
 import { serveDocuments } from "./http/documents.ts";
 import { answerParserError, handleErrors, sendError } from "./http/errors.ts";
 import { healthRoutes } from "./http/health.ts";
+import type { ReadyBody } from "./http/ready-body.ts";
 import { createMemoryRateLimiter } from "./http/rate-limit.ts";
 import { CanonicalResponse } from "./http/response.ts";
 import { createTransport } from "./http/transport.ts";
@@ -26,6 +27,7 @@ import { createKeyCache } from "./keys/key-cache.ts";
 import { createLastUses } from "./keys/last-use.ts";
 import { meRoutes } from "./keys/routes.ts";
 import { exposeKey, keyFor, recordUses } from "./keys/service.ts";
+import { createPageCache } from "./lists/page-cache.ts";
 import { rideRoutes } from "./rides/routes.ts";
 import type { Secrets } from "./secrets.ts";
 import { stationRoutes } from "./stations/routes.ts";
@@ -83,10 +85,14 @@ export async function buildApp(options: AppOptions): Promise<App> {
   http.addHook("onClose", () => reader.close());
 
   const keys = createKeyCache({ find: (key) => keyFor({ db }, key), listening: () => listener.listening() });
+  const stationPages = createPageCache<ReadyBody>({ listening: () => listener.listening() });
   const listener = openListener({
     connectionString: db.connectionString,
-    on: { keys: () => keys.clear() },
-    onGap: () => keys.clear(),
+    on: { keys: () => keys.clear(), stations: (systemId) => stationPages.clear(systemId) },
+    onGap: () => {
+      keys.clear();
+      stationPages.clearAll();
+    },
   });
   http.addHook("onClose", () => listener.close());
 
@@ -126,7 +132,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const sealer = createCursorSealer(options.secrets.cursorKeys);
   const read = { db, reader };
   bindContract(http, partnerContract, {
-    stations: stationRoutes(read, sealer),
+    stations: stationRoutes(read, sealer, stationPages),
     rides: rideRoutes(read, sealer),
     bikes: bikeRoutes(read, sealer),
     me: meRoutes(),

@@ -6,7 +6,7 @@ import { Command } from "commander";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { readConfig } from "../config.ts";
-import { CITY_TIME, city23 } from "../feeds/gbfs/test-city.ts";
+import { CITY_TIME, city23 } from "../feeds/gbfs/test/city.ts";
 import { createIds } from "../ids.ts";
 import type { CliContext } from "./context.ts";
 import { registerImportGbfs } from "./import-gbfs.ts";

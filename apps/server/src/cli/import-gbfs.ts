@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import type { Command } from "commander";
-import { importGbfs, type ImportCounts, type ImportOutcome } from "../feeds/gbfs/import.ts";
-import { writeReport } from "../feeds/gbfs/report.ts";
-import { openSource } from "../feeds/gbfs/source.ts";
+import type { ImportCounts, ImportOutcome } from "../feeds/gbfs/import.ts";
+import { importGbfs } from "../feeds/gbfs/service.ts";
 import type { CliContext } from "./context.ts";
 import { systemOption } from "./options.ts";
 
@@ -14,16 +13,19 @@ export function registerImportGbfs(parent: Command, context: () => CliContext): 
     .argument("<location>", "a directory of saved feeds, or the address of gbfs.json")
     .option("--source <name>", "the feed's name among the sources of this system", "gbfs")
     .action(async (location: string, options: { source: string }, command: Command) => {
-      const { clock, config, ids, output, resolveSystem, withDatabase } = context();
-      const source = await openSource(location);
-      await withDatabase(async (db) => {
-        const systemId = await resolveSystem(db, systemOption(command));
-        const apply = { systemId, source: options.source, now: clock(), random: () => ids.random() };
-        const outcome = await importGbfs(db, apply, source);
-        const report = await writeReport(join(config.dataDir, "reports"), ids.next("gbfs"), outcome.problems);
-        for (const remark of remarks(outcome)) output.note(remark);
-        const { stations, bikes } = outcome;
-        output.result({ stations, bikes, report }, text(outcome, report));
+      const cli = context();
+      await cli.withDatabase(async (db) => {
+        const outcome = await importGbfs(db, {
+          location,
+          systemId: await cli.resolveSystem(db, systemOption(command)),
+          source: options.source,
+          now: cli.clock(),
+          random: () => cli.ids.random(),
+          reports: { directory: join(cli.config.dataDir, "reports"), name: cli.ids.next("gbfs") },
+        });
+        for (const remark of remarks(outcome)) cli.output.note(remark);
+        const { stations, bikes, report } = outcome;
+        cli.output.result({ stations, bikes, report }, text(outcome, report));
       });
     });
 }

@@ -11,7 +11,8 @@ import { scopeOf } from "./caller.ts";
  */
 export function answerConditionally(app: FastifyInstance): void {
   app.addHook("onSend", (request, reply, payload, done) => {
-    if (reply.statusCode !== 200 || request.method === "POST" || typeof payload !== "string" || scopeOf(request) === "none") {
+    const isBody = typeof payload === "string" || Buffer.isBuffer(payload);
+    if (reply.statusCode !== 200 || request.method === "POST" || !isBody || scopeOf(request) === "none") {
       done(null, payload);
       return;
     }
@@ -31,7 +32,7 @@ export function answerConditionally(app: FastifyInstance): void {
   });
 }
 
-/** A weak tag of a body's text. */
-export function etagOf(text: string): string {
-  return `W/"${hash("sha1", text, "base64url")}"`;
+/** A weak tag of a body. */
+export function etagOf(body: string | Buffer): string {
+  return `W/"${hash("sha1", body, "base64url")}"`;
 }

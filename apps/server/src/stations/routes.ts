@@ -6,22 +6,28 @@ import { wireBody } from "../http/bind.ts";
 import { callerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
 import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
-import type { ReadContext } from "../lists/context.ts";
+import { type ReadyBody, readyBody, useReadyBody } from "../http/ready-body.ts";
 import { idPosition } from "../lists/by-id.ts";
+import type { ReadContext } from "../lists/context.ts";
+import type { PageCache } from "../lists/page-cache.ts";
 import { getStation, listStations } from "./service.ts";
 
-/** The endpoints of stations. */
+/** The endpoints of stations. Everyone reads the same list and few stations change: its pages are kept ready. */
 export function stationRoutes(
   context: ReadContext,
   sealer: CursorSealer,
+  pages: PageCache<ReadyBody>,
 ): RouterImplementation<(typeof partnerContract)["stations"]> {
   return {
-    list: async ({ query: { page, limit, cursor, ...filters }, request }) => {
+    list: async ({ query: { page, limit, cursor, ...filters }, request, reply }) => {
       const systemId = callerOf(request).key.system_id;
-      const name = { systemId, list: "stations", filters };
-      const slice = readSliceRequest({ page, limit, cursor }, name, sealer, idPosition);
-      const stations = await listStations(context, systemId, filters, slice);
-      return { status: 200, body: wireBody(writeEnvelope(slice, stations, name, sealer, idPosition)) };
+      const body = await pages.get(systemId, request.url, async () => {
+        const name = { systemId, list: "stations", filters };
+        const slice = readSliceRequest({ page, limit, cursor }, name, sealer, idPosition);
+        const stations = await listStations(context, systemId, filters, slice);
+        return readyBody(writeEnvelope(slice, stations, name, sealer, idPosition));
+      });
+      return { status: 200, body: useReadyBody(reply, body) };
     },
     get: async ({ params: { id }, request }) => {
       const station = await getStation(context, callerOf(request).key.system_id, id);

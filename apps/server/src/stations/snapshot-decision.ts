@@ -1,17 +1,21 @@
 import type { StationRow, StationWrite, WaitingKey, WaitingRow } from "./snapshot-queries.ts";
-import { advance, joinHalves, mergeHalves } from "./station-halves.ts";
+import { joinHalves, mergeHalves } from "./station-halves.ts";
 import type { JoinedStation, SnapshotTimes, StationHalves } from "./station-halves.ts";
 import { isGivenUp, isStub } from "./station.ts";
 import type { StationEdge } from "./station.ts";
 
+/** How far the two feeds of a source's stations have been applied. */
+export interface FeedTimes {
+  readonly information: SnapshotTimes | undefined;
+  readonly readings: SnapshotTimes | undefined;
+}
+
 /** What a decision about one station looks at, beside the station's own row. */
 export interface SnapshotContext {
   readonly source: string;
-  /** `last_updated` of the feeds that came, milliseconds since 1970. */
-  readonly information: { readonly at: number } | undefined;
-  readonly readings: { readonly at: number } | undefined;
-  readonly informationTimes: SnapshotTimes | undefined;
-  readonly readingsTimes: SnapshotTimes | undefined;
+  /** Before the snapshot came, and after. */
+  readonly timesBefore: FeedTimes;
+  readonly timesAfter: FeedTimes;
   readonly incoming: ReadonlyMap<string, StationHalves>;
   readonly waiting: ReadonlyMap<string, readonly WaitingRow[]>;
 }
@@ -37,7 +41,7 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
   // Only the operator removes a station, and for good.
   if (ours?.status === "removed") return { kind: "keep", id, drop };
 
-  const times = timesAfter(context);
+  const times = context.timesAfter;
   const halves = mergeHalves(heldHalves(context, ours, waiting), context.incoming.get(id) ?? {});
   const joined = joinHalves(halves, times.readings, ours);
   const foreign = row !== undefined && ours === undefined && !isGivenUp(row);
@@ -57,26 +61,14 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
   return { kind: "update", id, row: write, removed, edge, drop };
 }
 
-interface Times {
-  readonly information: SnapshotTimes | undefined;
-  readonly readings: SnapshotTimes | undefined;
-}
-
-function timesAfter({ information, readings, informationTimes, readingsTimes }: SnapshotContext): Times {
-  return {
-    information: information ? advance(informationTimes, information.at) : informationTimes,
-    readings: readings ? advance(readingsTimes, readings.at) : readingsTimes,
-  };
-}
-
 /** What was known before the snapshot: in the station's row, or in the halves that wait. */
 function heldHalves(
   context: SnapshotContext,
   ours: StationRow | undefined,
   waiting: readonly WaitingRow[],
 ): StationHalves {
-  const informationLatest = context.informationTimes?.latest ?? 0;
-  const readingsLatest = context.readingsTimes?.latest ?? 0;
+  const informationLatest = context.timesBefore.information?.latest ?? 0;
+  const readingsLatest = context.timesBefore.readings?.latest ?? 0;
   if (ours) {
     return {
       information: { content: pick(ours, informationFields), asOf: ours.information_as_of ?? informationLatest },
@@ -95,7 +87,7 @@ function heldHalves(
 function waitingDecision(
   id: string,
   halves: StationHalves,
-  times: Times,
+  times: FeedTimes,
   waiting: readonly WaitingRow[],
   foreign: boolean,
 ): Decision {

@@ -1,5 +1,5 @@
 import type { Transaction } from "../db/database.ts";
-import { decideStation, type Decision, type SnapshotContext } from "./snapshot-decision.ts";
+import { decideStation, type Decision, type FeedTimes, type SnapshotContext } from "./snapshot-decision.ts";
 import {
   dropWaitingHalves,
   findPositions,
@@ -13,7 +13,8 @@ import {
   type StationRow,
   type WaitingRow,
 } from "./snapshot-queries.ts";
-import type { Half, ReadingsSoFar, SnapshotTimes, StationHalves } from "./station-halves.ts";
+import { advance } from "./station-halves.ts";
+import type { Half, ReadingsSoFar, StationHalves } from "./station-halves.ts";
 import type { StationEdge, StationInformation, StationReadings } from "./station.ts";
 
 /** What one feed said at one moment, by station id. */
@@ -32,8 +33,7 @@ export interface StationSnapshot {
   readonly information: StationFeed<StationInformation> | undefined;
   readonly readings: StationFeed<StationReadings> | undefined;
   /** How far the feeds had been applied before. */
-  readonly informationTimes: SnapshotTimes | undefined;
-  readonly readingsTimes: SnapshotTimes | undefined;
+  readonly timesBefore: FeedTimes;
 }
 
 /** What a snapshot did to the stations of its source. */
@@ -51,8 +51,7 @@ export interface StationChanges {
   /** Each change of state of a station that this source had before, in the order of their ids. */
   readonly edges: readonly StationEdge[];
   /** How far the feeds have now been applied. */
-  readonly informationTimes: SnapshotTimes | undefined;
-  readonly readingsTimes: SnapshotTimes | undefined;
+  readonly timesAfter: FeedTimes;
 }
 
 /**
@@ -65,7 +64,9 @@ export async function applyStationSnapshot(tx: Transaction, snapshot: StationSna
   const incoming = incomingById(snapshot);
   const named = [...new Set([...incoming.keys(), ...waiting.keys()])];
   const held = byId(await findStations(tx, systemId, source, named));
-  const context: SnapshotContext = { ...snapshot, incoming, waiting };
+  const { timesBefore } = snapshot;
+  const timesAfter = advanced(snapshot);
+  const context: SnapshotContext = { source, timesBefore, timesAfter, incoming, waiting };
 
   const first = decideAll(context, held, new Set([...held.keys(), ...named]));
   // Decided on rows that were not locked; what is to be written is decided again on the rows as they are then.
@@ -91,10 +92,9 @@ export async function applyStationSnapshot(tx: Transaction, snapshot: StationSna
   const lockedIds = new Set(toLock);
   const decisions = [...first.filter((decision) => !lockedIds.has(decision.id)), ...second];
   await keepWaiting(tx, snapshot, decisions);
-  const changes = summary(decisions, incoming, inserted.size);
   const visible = updates.some((decision) => decision.row.visible);
   if (visible || inserted.size > 0) await notifyStationsChanged(tx, systemId);
-  return changes;
+  return { ...summary(decisions, incoming, inserted.size), timesAfter };
 }
 
 /** Where stations stand, by id; without those that are not known. */
@@ -119,7 +119,7 @@ function summary(
   decisions: readonly Decision[],
   incoming: ReadonlyMap<string, StationHalves>,
   created: number,
-): StationChanges {
+): Omit<StationChanges, "timesAfter"> {
   const changes = { created, updated: 0, unchanged: 0, removed: 0, waiting: 0 };
   const foreign: string[] = [];
   const edges: StationEdge[] = [];
@@ -136,6 +136,13 @@ function summary(
   }
   edges.sort((a, b) => (a.stationId < b.stationId ? -1 : 1));
   return { ...changes, foreign, edges };
+}
+
+function advanced({ information, readings, timesBefore }: StationSnapshot): FeedTimes {
+  return {
+    information: information ? advance(timesBefore.information, information.at) : timesBefore.information,
+    readings: readings ? advance(timesBefore.readings, readings.at) : timesBefore.readings,
+  };
 }
 
 function incomingById({ information, readings }: StationSnapshot): Map<string, StationHalves> {

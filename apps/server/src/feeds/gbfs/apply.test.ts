@@ -4,9 +4,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { applySnapshot } from "./apply.ts";
 import { readStationInformation, readStationStatus, readVehicles } from "./forms.ts";
-import { importGbfs } from "./import.ts";
+import { importSnapshot } from "./import.ts";
 import type { GbfsSnapshot } from "./read.ts";
-import { CITY_TIME, city10, city23, city3, sourceOf, type Documents } from "./test-city.ts";
+import { CITY_TIME, city10, city23, city3, sourceOf, type Documents } from "./test/city.ts";
 
 let database: TestDatabase;
 let systemId: string;
@@ -25,12 +25,12 @@ const context = (over: { source?: string; now?: number } = {}) => ({
   random: () => 0.5,
   ...over,
 });
-const load = (documents: Documents, over = {}) => importGbfs(database.db, context(over), sourceOf(documents));
+const load = (documents: Documents, over = {}) => importSnapshot(database.db, context(over), sourceOf(documents));
 const wires = async (table: "stations" | "bikes") =>
   (await sql<{ wire: string }>(`select wire from ${table} where system_id = $1 order by id`)).map(
     ({ wire }) => JSON.parse(wire) as Record<string, unknown>,
   );
-const states = async () =>
+const states = async (): Promise<Record<string, string>> =>
   Object.fromEntries(
     (await wires("stations")).map(({ id, status, offline_reason }) => [
       id,

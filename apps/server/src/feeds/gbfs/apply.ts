@@ -4,7 +4,6 @@ import { applyBikeSnapshot } from "../../bikes/snapshot.ts";
 import { countRows, pickSlot } from "../../counts/service.ts";
 import type { Queryable, Transaction } from "../../db/database.ts";
 import { applyStationSnapshot, stationPositions, type StationChanges } from "../../stations/snapshot.ts";
-import { advance } from "../../stations/station-halves.ts";
 import type { Feed } from "./feed.ts";
 import { lockSourceTimes, saveSourceTimes, type SourceTimes } from "./queries.ts";
 import type { GbfsSnapshot } from "./read.ts";
@@ -45,11 +44,11 @@ export async function applySnapshot(db: Queryable, context: ApplyContext, snapsh
       now,
       information: snapshot.information,
       readings: snapshot.readings,
-      informationTimes: times.information,
-      readingsTimes: times.readings,
+      timesBefore: times,
     });
     const bikes = await applyVehicles(tx, context, times, snapshot.vehicles);
-    await saveSourceTimes(tx, systemId, source, timesAfter(times, snapshot));
+    const vehiclesAt = snapshot.vehicles ? Math.max(snapshot.vehicles.at, times.vehiclesAt ?? 0) : times.vehiclesAt;
+    await saveSourceTimes(tx, systemId, source, { ...stations.timesAfter, vehiclesAt });
     const slot = pickSlot(context.random);
     await countRows(tx, systemId, "bikes", slot, bikes.created - bikes.removed);
     await countRows(tx, systemId, "stations", slot, stations.created);
@@ -73,14 +72,6 @@ async function applyVehicles(
   const positions = places.size ? await stationPositions(tx, systemId, [...places]) : new Map<string, never>();
   const { records, rejected } = feed;
   return applyBikeSnapshot(tx, { systemId, source, now, records, rejected, stationPositions: positions });
-}
-
-function timesAfter(times: SourceTimes, { information, readings, vehicles }: GbfsSnapshot): SourceTimes {
-  return {
-    information: information ? advance(times.information, information.at) : times.information,
-    readings: readings ? advance(times.readings, readings.at) : times.readings,
-    vehiclesAt: vehicles ? Math.max(vehicles.at, times.vehiclesAt ?? 0) : times.vehiclesAt,
-  };
 }
 
 function lateFeeds(times: SourceTimes, { information, readings, vehicles }: GbfsSnapshot): string[] {

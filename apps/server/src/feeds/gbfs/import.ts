@@ -29,7 +29,7 @@ export interface ImportOutcome {
  * Imports one snapshot of all feeds of a source, in one transaction.
  * @throws FeedFailure when not one feed of stations or vehicles can be used; nothing was changed then
  */
-export async function importGbfs(db: Queryable, context: ApplyContext, source: GbfsSource): Promise<ImportOutcome> {
+export async function importSnapshot(db: Queryable, context: ApplyContext, source: GbfsSource): Promise<ImportOutcome> {
   const reading = await readSnapshot(source, context.now);
   const { information, readings, vehicles } = reading.snapshot;
   if (!information && !readings && !vehicles) throw nothingUsable(reading.failures);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { bike, station } from "@bikeshare/contract";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
-import { importGbfs } from "./import.ts";
+import { importSnapshot } from "./import.ts";
 import { openSource } from "./source.ts";
 
 const shared = process.env["BIKESHARE_SHARED_DATA"] ?? join(import.meta.dirname, "../../../../../../shared/data");
@@ -21,7 +21,11 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
   beforeEach(() => void (systemId = `s${++systems}`));
 
   const load = async (name: string, now = NOW) =>
-    importGbfs(database.db, { systemId, source: "gbfs", now, random: () => 0 }, await openSource(join(feeds, name)));
+    importSnapshot(
+      database.db,
+      { systemId, source: "gbfs", now, random: () => 0 },
+      await openSource(join(feeds, name)),
+    );
   const wires = (table: string) =>
     database.db.query<{ id: string; wire: string }>(
       { name: "", text: `select id, wire from ${table} where system_id = $1 order by id` },

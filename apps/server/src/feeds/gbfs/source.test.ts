@@ -1,12 +1,12 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { readSnapshot } from "./read.ts";
 import { openSource } from "./source.ts";
-import { CITY_TIME, city23 } from "./test-city.ts";
+import { CITY_TIME, city23 } from "./test/city.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -26,11 +26,20 @@ async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`; // TCP servers have this kind of address
 }
 
-/** Serves JSON by path; a function instead answers by itself. */
-function serveJson(pages: Record<string, unknown>): Promise<string> {
+/** Something else than a page of JSON. */
+class Answer {
+  readonly send: (response: ServerResponse) => unknown;
+  constructor(send: (response: ServerResponse) => unknown) {
+    this.send = send;
+  }
+}
+const redirectTo = (location: string) => new Answer((response) => response.writeHead(302, { location }).end());
+
+/** Serves JSON by path. */
+function serveJson(pages: Record<string, object>): Promise<string> {
   return serve((request, response) => {
     const page = pages[request.url ?? ""];
-    if (typeof page === "function") page(request, response);
+    if (page instanceof Answer) page.send(response);
     else if (page === undefined) response.writeHead(404).end();
     else response.end(JSON.stringify(page));
   });
@@ -99,11 +108,9 @@ describe("an address", () => {
 
   test("lists feeds flat in 3.x, by relative address, found after a redirect", async () => {
     const feeds = names.map((name) => ({ name, url: `${name}.json` }));
-    const redirect = (_: unknown, response: { writeHead(status: number, headers: object): { end(): void } }) =>
-      response.writeHead(302, { location: "/new/gbfs.json" }).end();
     const address = await serveJson({
       ...pages("/new/"),
-      "/gbfs.json": redirect,
+      "/gbfs.json": redirectTo("/new/gbfs.json"),
       "/new/gbfs.json": { data: { feeds } },
     });
     expect(await sizes(`${address}/gbfs.json`)).toEqual([2, 2, 3]);
@@ -126,7 +133,11 @@ describe("an address", () => {
     });
     const { snapshot, failures } = await readSnapshot(await openSource(`${address}/gbfs.json`), CITY_TIME);
     expect(snapshot.readings?.records.size).toBe(2);
-    expect(failures.map(({ feed, message }) => [feed, message.slice(0, 8)]).sort()).toEqual([
+    expect(
+      failures
+        .map(({ feed, message }) => [feed, message.slice(0, 8)])
+        .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1)),
+    ).toEqual([
       ["free_bike_status", "HTTP 404"],
       ["station_information", "HTTP 404"],
     ]);
@@ -140,15 +151,12 @@ describe("an address", () => {
     ["an answer without end", "/large", "larger than 1000 bytes"],
     ["an answer that does not come", "/slow", "no whole answer in time"],
   ])("with %s is refused", async (_, path, message) => {
-    type Response = { writeHead(status: number, headers: object): { end(): void }; write(text: string): void };
-    const to = (location: string) => (_request: unknown, response: Response) =>
-      response.writeHead(302, { location }).end();
     const address = await serveJson({
       "/list.json": { data: { stations: [] } },
-      "/loop": to("/loop"),
-      "/file": to("file:///etc/passwd"),
-      "/large": (_request: unknown, response: Response) => response.write(" ".repeat(5000)),
-      "/slow": () => undefined,
+      "/loop": redirectTo("/loop"),
+      "/file": redirectTo("file:///etc/passwd"),
+      "/large": new Answer((response) => response.write(" ".repeat(5000))),
+      "/slow": new Answer(() => undefined),
     });
     await expect(openSource(address + path, { timeout: 500, greatestSize: 1000 })).rejects.toThrow(message);
   });
