@@ -6,7 +6,10 @@ import { registerKeys } from "./keys.ts";
 import { registerMigrate } from "./migrate.ts";
 import { registerOpenApi } from "./openapi.ts";
 import { registerPartners } from "./partners.ts";
+import { registerImportGbfs } from "./import-gbfs.ts";
+import { registerImportTrips } from "./import-trips.ts";
 import { registerServe } from "./serve.ts";
+import { registerStart } from "./start.ts";
 import { registerSystems } from "./systems.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -33,11 +36,15 @@ export async function runProgram(
     .configureHelp({ showGlobalOptions: true });
   let opened: CliContext | undefined;
   const context = () => (opened ??= open({ json: program.opts<{ json?: boolean }>().json === true }));
+  registerStart(program, context);
   registerServe(program, context);
   registerMigrate(program, context);
   registerSystems(program, context);
   registerPartners(program, context);
   registerKeys(program, context);
+  const imports = program.command("import").description("bring data in");
+  registerImportGbfs(imports, context);
+  registerImportTrips(imports, context);
   registerOpenApi(program, context);
   try {
     await program.parseAsync(args, { from: "user" });

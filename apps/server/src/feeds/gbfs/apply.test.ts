@@ -30,13 +30,13 @@ const wires = async (table: "stations" | "bikes") =>
   (await sql<{ wire: string }>(`select wire from ${table} where system_id = $1 order by id`)).map(
     ({ wire }) => JSON.parse(wire) as Record<string, unknown>,
   );
-const states = async (): Promise<Record<string, string>> =>
-  Object.fromEntries(
-    (await wires("stations")).map(({ id, status, offline_reason }) => [
-      id,
-      [status, offline_reason].filter(Boolean).join(" "),
-    ]),
-  );
+const states = async () => {
+  const byId: Record<string, string> = {};
+  for (const { id, status, offline_reason } of await wires("stations")) {
+    byId[String(id)] = [status, offline_reason].filter(Boolean).join(" ");
+  }
+  return byId;
+};
 const none = { created: 0, updated: 0, unchanged: 0, removed: 0, rejected: 0 };
 
 /** A station_status of `ids` at `minute`, all in service unless `flags` says otherwise. */

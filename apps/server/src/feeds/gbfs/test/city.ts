@@ -4,7 +4,7 @@
 export const CITY_TIME = Date.UTC(2025, 5, 1, 12);
 const SECONDS = CITY_TIME / 1000;
 
-export type Documents = Record<string, unknown>;
+export type Documents = Record<string, object>;
 
 const envelope = (version: string | undefined, data: unknown, last_updated: unknown = SECONDS) => ({
   last_updated,

@@ -1,0 +1,303 @@
+import { gzipSync } from "node:zlib";
+
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+import type { Database } from "../../db/database.ts";
+import { examples, type ImportRoom, openImportRoom } from "./import-room.fixture.ts";
+import { openTimeZone } from "./time-zone.ts";
+
+let room: ImportRoom;
+beforeEach(async () => {
+  room = await openImportRoom();
+});
+afterEach(() => room.close());
+
+const HEADER = examples.lyft.split("\n")[0] ?? "";
+const lyftRow = (id: string, changes: Readonly<Record<string, string>> = {}) => {
+  const values: Record<string, string> = {
+    ride_id: id,
+    rideable_type: "classic_bike",
+    started_at: "2021-02-03 10:00:00",
+    ended_at: "2021-02-03 10:10:00",
+    start_station_name: "First",
+    start_station_id: "JC1",
+    end_station_name: "Second",
+    end_station_id: "JC2",
+    start_lat: "40.73",
+    start_lng: "-74.04",
+    end_lat: "40.74",
+    end_lng: "-74.05",
+    member_casual: "member",
+    ...changes,
+  };
+  return HEADER.split(",").map((column) => values[column] ?? "").join(",");
+};
+const lyftFile = (rows: readonly string[]) => `${[HEADER, ...rows].join("\n")}\n`;
+
+describe("importTrips, by format", () => {
+  it("makes completed rides of old Citi Bike rows, named after source, bike and local start", async () => {
+    const result = await room.import([await room.write("a.csv", examples.citiBike)], { source: "citibike" });
+    expect(result).toMatchObject({ rows: 2, created: 2, unchanged: 0, rejected: 0, reasons: {}, stations_created: 2 });
+    expect(await room.rides()).toEqual([
+      {
+        id: "citibike:29213:20190701T050000.000",
+        bike_id: "29213",
+        status: "completed",
+        start_station_id: "12",
+        end_station_id: null,
+        started_at: "2019-07-01T09:00:00.000Z",
+        ended_at: "2019-07-01T09:00:59.999Z",
+        duration_seconds: 59,
+        distance_meters: null,
+        vehicle_type_id: null,
+        rider_category: "casual",
+        end_reason: null,
+        is_countable: false,
+        source: "citibike",
+      },
+      {
+        id: "citibike:29612:20190101T030909.711",
+        bike_id: "29612",
+        status: "completed",
+        start_station_id: "11",
+        end_station_id: "12",
+        started_at: "2019-01-01T08:09:09.711Z",
+        ended_at: "2019-01-01T08:12:30.879Z",
+        duration_seconds: 201,
+        distance_meters: null,
+        vehicle_type_id: null,
+        rider_category: "member",
+        end_reason: "returned",
+        is_countable: true,
+        source: "citibike",
+      },
+    ]);
+  });
+
+  it("gives each Lyft ride a bike of its own, and tells returned, left free and unknown apart", async () => {
+    await room.import([await room.write("a.csv", examples.lyft)]);
+    const rides = await room.rides();
+    expect(rides.map(({ id, bike_id }) => [id, bike_id])).toEqual([["A1", "test:ride:A1"], ["A2", "test:ride:A2"], ["A3", "test:ride:A3"]]);
+    expect(rides.map(({ end_reason }) => end_reason)).toEqual(["returned", "free_floating", null]);
+    expect(rides.map(({ vehicle_type_id }) => vehicle_type_id)).toEqual(["docked_bike", "electric_bike", null]);
+    expect(rides.map(({ duration_seconds }) => duration_seconds)).toEqual([420, 172_801, 1200]);
+  });
+
+  it("reads both kinds of Divvy files, thousands separators included", async () => {
+    const files = [await room.write("a.csv", examples.divvy), await room.write("b.csv", examples.divvyReport)];
+    expect(await room.import(files, { zone: openTimeZone("America/Chicago") })).toMatchObject({ rows: 2, created: 2, rejected: 0 });
+    const [first, second] = await room.rides();
+    expect(first).toMatchObject({ id: "21742443", bike_id: "2167", duration_seconds: 1783, started_at: "2019-01-01T06:04:37.000Z", start_station_id: "199" });
+    expect(second).toMatchObject({ id: "22178529", bike_id: "6251", duration_seconds: 446, start_station_id: "81", end_station_id: "56", rider_category: "casual" });
+  });
+
+  it("reads Urban Sharing files at their own offset, whatever the zone", async () => {
+    await room.import([await room.write("a.csv", examples.urbanSharing)], { source: "oslo" });
+    expect(await room.rides()).toMatchObject([
+      {
+        id: "oslo:443:410:20190401T040220.493000:408710",
+        bike_id: "oslo:ride:oslo:443:410:20190401T040220.493000:408710",
+        started_at: "2019-04-01T04:02:20.493Z",
+        duration_seconds: 408,
+      },
+    ]);
+    expect((await room.stations()).map(({ name }) => name)).toEqual(["Landstads gate", "Sjøsiden"]);
+  });
+
+  it("reads Bluebikes files with postal codes", async () => {
+    expect(await room.import([await room.write("a.csv", examples.bluebikes)])).toMatchObject({ created: 1, rejected: 0 });
+  });
+
+  it("reads gzip whatever the file is called, a byte order mark, and any kind of line end", async () => {
+    const text = `\uFEFF${examples.lyft.replaceAll("\n", "\r\n")}`;
+    expect(await room.import([await room.write("a.csv", gzipSync(text))])).toMatchObject({ rows: 3, created: 3 });
+    expect(await room.import([await room.write("b.gz", examples.lyft)])).toMatchObject({ rows: 3, unchanged: 3 });
+  });
+
+  it("keeps neither birth year nor gender anywhere in the database", async () => {
+    await room.import([await room.write("a.csv", examples.citiBike)]);
+    expect(JSON.stringify([await room.rides(), await room.stations()])).not.toContain("1993");
+  });
+});
+
+describe("importTrips, row by row", () => {
+  it("rejects bad rows with file, row, column, value and reason, and imports all others", async () => {
+    const rows = [
+      lyftRow("good1"),
+      lyftRow("r3", { ended_at: "2021-02-03 09:59:59" }),
+      lyftRow("r4", { ended_at: "2099-02-03 10:00:00" }),
+      lyftRow("r5", { started_at: "06:17.5" }),
+      "",
+      lyftRow("r7", { ended_at: "" }),
+      lyftRow("r8", { start_lat: "north" }),
+      lyftRow("r9", { end_lng: "181" }),
+      lyftRow(""),
+      lyftRow("r11", { end_station_id: "x".repeat(256) }),
+      `${lyftRow("r12")},more`,
+      '"r13"x,broken',
+      lyftRow("good2"),
+      lyftRow("good3"),
+      lyftRow("good4"),
+    ];
+    const path = await room.write("a.csv", lyftFile(rows));
+    const result = await room.import([path]);
+    expect(result).toMatchObject({
+      rows: 14,
+      created: 4,
+      unchanged: 0,
+      rejected: 10,
+      reasons: { end_before_start: 1, ends_in_future: 1, bad_time: 1, missing_value: 2, bad_coordinate: 2, bad_identifier: 1, wrong_column_count: 1, unparsable_row: 1 },
+    });
+    const rejected = (await room.report(result)).filter(({ kind }) => kind === "rejected");
+    expect(rejected.map(({ file, row, column, value, reason }) => [file === path, row, column, value?.slice(0, 20) ?? null, reason])).toEqual([
+      [true, 3, "ended_at", "2021-02-03 09:59:59", "end_before_start"],
+      [true, 4, "ended_at", "2099-02-03 10:00:00", "ends_in_future"],
+      [true, 5, "started_at", "06:17.5", "bad_time"],
+      [true, 7, "ended_at", "", "missing_value"],
+      [true, 8, "start_lat", "north", "bad_coordinate"],
+      [true, 9, "end_lng", "181", "bad_coordinate"],
+      [true, 10, "ride_id", "", "missing_value"],
+      [true, 11, "end_station_id", "xxxxxxxxxxxxxxxxxxxx", "bad_identifier"],
+      [true, 12, null, "14 columns instead o", "wrong_column_count"],
+      [true, 13, null, null, "unparsable_row"],
+    ]);
+    expect(await room.wrongCounts()).toEqual([]);
+  });
+
+  it("counts rows as an editor does where a quoted name spans two lines", async () => {
+    const result = await room.import([await room.write("a.csv", lyftFile([lyftRow("a", { start_station_name: '"First\nStreet"' }), lyftRow("b", { ended_at: "" }), lyftRow("c")]))]);
+    expect((await room.report(result)).find(({ kind }) => kind === "rejected")).toMatchObject({ row: 4, reason: "missing_value" });
+  });
+
+  it("rejects a second, different ride under one id, in one file and in two, and the first stays", async () => {
+    const first = await room.write("a.csv", lyftFile([lyftRow("same"), lyftRow("same"), lyftRow("same", { ended_at: "2021-02-03 11:00:00" })]));
+    const second = await room.write("b.csv", lyftFile([lyftRow("same", { member_casual: "casual" })]));
+    const result = await room.import([first, second]);
+    expect(result).toMatchObject({ rows: 4, created: 1, unchanged: 1, rejected: 2, reasons: { duplicate_id: 2 } });
+    const rejected = (await room.report(result)).filter(({ kind }) => kind === "rejected");
+    expect(rejected).toMatchObject([
+      { file: first, row: 4, column: "ride_id", value: "same", reason: "duplicate_id" },
+      { file: second, row: 2, column: "ride_id", value: "same", reason: "duplicate_id" },
+    ]);
+    expect(await room.rides()).toMatchObject([{ duration_seconds: 600, rider_category: "member" }]);
+  });
+
+  it("tells two rides of one bike apart that start at the same wall-clock time in the hour shown twice", async () => {
+    const [header = "", row = ""] = examples.citiBike.split("\n");
+    const at = (start: string, end: string, seconds: number) =>
+      row.replace("2019-01-01 03:09:09.7110", start).replace("2019-01-01 03:12:30.8790", end).replace(/^201/, String(seconds));
+    const rows = [at("2021-11-07 01:30:00.0000", "2021-11-07 01:40:00.0000", 600), at("2021-11-07 01:30:00.0000", "2021-11-07 02:05:00.0000", 2100)];
+    expect(await room.import([await room.write("a.csv", [header, ...rows].join("\n"))])).toMatchObject({ created: 2, rejected: 0 });
+    expect((await room.rides()).map(({ id, started_at }) => [id, started_at])).toEqual([
+      ["test:29612:20211107T013000.000", "2021-11-07T05:30:00.000Z"],
+      ["test:29612:20211107T013000.000~2", "2021-11-07T06:30:00.000Z"],
+    ]);
+  });
+
+  it("takes identifiers as they are, with backslashes, quotes and other scripts", async () => {
+    const ids = ["a\\b", "a\\nb", "\\.", "駅-1", "Hubbard (LBS-WH-TEST)"];
+    await room.import([await room.write("a.csv", lyftFile(ids.map((id) => lyftRow(id, { start_station_id: id }))))]);
+    expect((await room.rides()).map(({ id, start_station_id }) => [id, start_station_id])).toEqual(ids.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map((id) => [id, id]));
+  });
+});
+
+describe("importTrips, stations", () => {
+  it("makes stubs, out of service, of unknown stations from the first row with a place, and warns once each", async () => {
+    const rows = [
+      lyftRow("a", { start_lat: "", start_lng: "" }),
+      lyftRow("b", { start_lat: "40.5", start_lng: "-74.5", start_station_name: "Later name" }),
+      lyftRow("c", { start_station_id: "nowhere", start_lat: "0", start_lng: "0" }),
+      lyftRow("d", { start_station_id: "nowhere", start_lat: "0.0", start_lng: "0.0" }),
+    ];
+    const result = await room.import([await room.write("a.csv", lyftFile(rows))]);
+    expect(result).toMatchObject({ created: 4, rejected: 0, stations_created: 2, warnings: { unknown_station: 2, station_without_place: 1 } });
+    const stub = { status: "offline", offline_reason: "removed_from_source", source: "test" };
+    expect(await room.stations()).toEqual([
+      { id: "JC1", name: "Later name", lat: 40.5, lon: -74.5, ...stub },
+      { id: "JC2", name: "Second", lat: 40.74, lon: -74.05, ...stub },
+    ]);
+    expect((await room.rides()).map(({ start_station_id }) => start_station_id)).toEqual(["JC1", "JC1", "nowhere", "nowhere"]);
+    expect(await room.report(result)).toMatchObject([
+      { row: 2, column: "start_station_id", value: "JC1", reason: "unknown_station", kind: "warning" },
+      { row: 2, column: "end_station_id", value: "JC2", reason: "unknown_station" },
+      { row: 4, column: "start_station_id", value: "nowhere", reason: "station_without_place" },
+    ]);
+    expect(await room.wrongCounts()).toEqual([]);
+  });
+});
+
+describe("importTrips, whole files", () => {
+  const good = lyftFile([lyftRow("good")]);
+  const many = Array.from({ length: 50 }, (_, n) => lyftRow(`r${n}`));
+
+  it.each([
+    ["an empty file", "", "empty", null],
+    ["another header", "a,b,c\n1,2,3\n", "unknown_header", 1],
+    ["extra columns", lyftFile(many).replaceAll("\n", ",\n"), "extra_column", 1],
+    ["rows wider than the header", lyftFile(many.map((row) => `${row},`)), "wrong_column_count", 2],
+    ["times that a spreadsheet ruined", lyftFile(many.map((_, n) => lyftRow(`r${n}`, { started_at: "06:17.5" }))), "ruined_times", 2],
+    ["a quote that never closes", lyftFile([...many, `"open,${lyftRow("x")}`, ...many]), "unparsable", 52],
+    ["a zip archive", Buffer.from("PK\u0003\u0004rest"), "not_text", null],
+    ["UTF-16", Buffer.from(good, "utf16le"), "not_text", null],
+    ["zero bytes after good rows", `${good}\0\0`, "not_text", null],
+    ["a gzip stream that is cut off", gzipSync(lyftFile(many)).subarray(0, -20), "broken_gzip", null],
+  ])("refuses %s, says why and where, imports nothing of it and everything of the others", async (_what, content, reason, row) => {
+    const bad = await room.write("bad.csv", content);
+    const result = await room.import([bad, await room.write("good.csv", good)]);
+    expect(result).toMatchObject({ rows: 1, created: 1, rejected: 0, reasons: {}, refused: [{ file: bad, row, reason }] });
+    expect(await room.rides()).toHaveLength(1);
+    expect((await room.report(result)).find(({ kind }) => kind === "refused")).toMatchObject({ file: bad, row, reason });
+    expect(await room.wrongCounts()).toEqual([]);
+  });
+
+  it("refuses a file that is not there, and imports the others", async () => {
+    const result = await room.import(["/nowhere/trips.csv", await room.write("good.csv", good)]);
+    expect(result).toMatchObject({ created: 1, refused: [{ file: "/nowhere/trips.csv", reason: "unreadable" }] });
+  });
+
+  it("writes no report when there is nothing to report", async () => {
+    await room.import([await room.write("good.csv", good)]);
+    expect(await room.import([await room.write("again.csv", good)])).toMatchObject({ unchanged: 1, report: null });
+  });
+
+  it("imports a file with a header and no rows as nothing", async () => {
+    expect(await room.import([await room.write("a.csv", HEADER)])).toMatchObject({ rows: 0, created: 0, refused: [] });
+  });
+});
+
+describe("importTrips, again", () => {
+  const rows = Array.from({ length: 45_000 }, (_, n) => lyftRow(`ride-${n}`, { started_at: `2021-02-${String(1 + (n % 28)).padStart(2, "0")} 09:00:00`, ended_at: "2021-03-03 10:10:00" }));
+
+  it("changes nothing in a second run of the same file", async () => {
+    const file = await room.write("a.csv", examples.citiBike);
+    await room.import([file]);
+    const before = [await room.rides(), await room.stations()];
+    expect(await room.import([file])).toMatchObject({ rows: 2, created: 0, unchanged: 2, rejected: 0, stations_created: 0 });
+    expect([await room.rides(), await room.stations()]).toEqual(before);
+    expect(await room.wrongCounts()).toEqual([]);
+  });
+
+  it("completes in a second run what a first left undone, with the counts right in between and at the end", async () => {
+    const file = await room.write("a.csv", lyftFile(rows));
+    await expect(room.import([file], { db: failingAfter(room.db, 3) })).rejects.toThrow("the machine went down");
+    const left = (await room.rides()).length;
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThan(rows.length);
+    expect(await room.wrongCounts()).toEqual([]);
+    expect(await room.import([file])).toMatchObject({ rows: rows.length, created: rows.length - left, unchanged: left, rejected: 0 });
+    expect(await room.rides()).toHaveLength(rows.length);
+    expect(await room.wrongCounts()).toEqual([]);
+  });
+});
+
+/** A database that is gone after some transactions. */
+function failingAfter(db: Database, transactions: number): Database {
+  let begun = 0;
+  return {
+    ...db,
+    transaction: (work) => {
+      if (++begun > transactions) return Promise.reject(new Error("the machine went down"));
+      return db.transaction(work);
+    },
+  };
+}
