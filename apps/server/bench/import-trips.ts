@@ -75,6 +75,7 @@ try {
       importId: "bench",
       reportPath: join(directory, "report.ndjson"),
       spoolDirectory: directory,
+      signal: new AbortController().signal,
       onProgress: ({ doing }) => {
         if (doing === "reading") readUntil = performance.now();
       },

@@ -185,6 +185,8 @@ create table list_counts (
   list      text collate "C" not null check (list in ('stations', 'bikes', 'rides')),
   slot      smallint not null,
   n         bigint not null,
+  -- how often the slot was changed: while the sum stands still, no row came or went
+  changes   bigint not null default 1,
   primary key (system_id, list, slot)
 );
 

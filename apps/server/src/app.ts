@@ -28,7 +28,9 @@ import { createLastUses } from "./keys/last-use.ts";
 import { meRoutes } from "./keys/routes.ts";
 import { exposeKey, keyFor, recordUses } from "./keys/service.ts";
 import { createPageCache } from "./lists/page-cache.ts";
+import { createDepthIndex } from "./rides/depth-index.ts";
 import { rideRoutes } from "./rides/routes.ts";
+import { rideHours } from "./rides/service.ts";
 import type { Secrets } from "./secrets.ts";
 import { stationRoutes } from "./stations/routes.ts";
 
@@ -131,9 +133,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
 
   const sealer = createCursorSealer(options.secrets.cursorKeys);
   const read = { db, reader };
+  const depths = createDepthIndex({ read: (systemId) => rideHours(db, systemId), clock });
   bindContract(http, partnerContract, {
     stations: stationRoutes(read, sealer, stationPages),
-    rides: rideRoutes(read, sealer),
+    rides: rideRoutes({ ...read, depths }, sealer),
     bikes: bikeRoutes(read, sealer),
     me: meRoutes(),
     health: healthRoutes({ pingDatabase: () => ping(db), isDraining: () => draining }),

@@ -1,9 +1,10 @@
-import type { Bike, Ride, Station } from "@bikeshare/contract";
+import type { Bike, Me, Ride, Station } from "@bikeshare/contract";
 
 import { addToListCount, addToRidePeriods } from "../src/counts/queries.ts";
 import { countRides, countRows } from "../src/counts/service.ts";
-import type { Database, Transaction } from "../src/db/database.ts";
+import type { Transaction } from "../src/db/database.ts";
 import { statement } from "../src/db/statement.ts";
+import type { TestApp } from "./app.ts";
 
 /** Any instant that no test depends on. */
 const SOME_TIME = "2026-05-01T08:00:00.000Z";
@@ -71,23 +72,35 @@ export function rideRow(fields: Partial<Ride> & { readonly id: string; readonly 
   };
 }
 
-/** Writes and deletes rows with their counts in one transaction, as the services do. */
+type List = "stations" | "bikes" | "rides";
+type Item = Readonly<Record<string, unknown>>;
+
+/**
+ * Writes and deletes rows with their counts in one transaction, as the services do. What it has written is what the
+ * app answers with: it waits until the app has heard of it.
+ */
 export interface RowWriter {
   stations(rows: readonly Station[]): Promise<void>;
   bikes(rows: readonly Bike[]): Promise<void>;
   rides(rows: readonly Ride[]): Promise<void>;
-  remove(list: "stations" | "bikes" | "rides", ids: readonly string[]): Promise<void>;
+  remove(list: List, ids: readonly string[]): Promise<void>;
   /** Sets columns of one row. */
-  update(list: "stations" | "bikes" | "rides", id: string, fields: Readonly<Record<string, unknown>>): Promise<void>;
+  update(list: List, id: string, fields: Item): Promise<void>;
 }
 
-type List = "stations" | "bikes" | "rides";
-type Item = Readonly<Record<string, unknown>>;
-
 /** @param slot chooses the slot of the counts, so that tests spread over several */
-export function rowWriter(db: Database, systemId: string, slot: () => number = () => 0): RowWriter {
-  const insert = async (list: Exclude<List, "rides">, rows: readonly Item[], own: Item) =>
-    db.transaction(async (tx) => {
+export function rowWriter(app: TestApp, slot: () => number = () => 0): RowWriter {
+  const { db, systemId } = app;
+  const tellApp = createTeller(app);
+  const change = async (list: List, work: (tx: Transaction) => Promise<void>) => {
+    await db.transaction(async (tx) => {
+      await work(tx);
+      await tx.query(notify, [list, systemId]);
+    });
+    await tellApp();
+  };
+  const insert = (list: Exclude<List, "rides">, rows: readonly Item[], own: Item) =>
+    change(list, async (tx) => {
       await insertRows(tx, list, rows.map((row) => ({ ...row, system_id: systemId, source: "test", ...own })));
       await countRows(tx, systemId, list, slot(), rows.length);
     });
@@ -95,31 +108,53 @@ export function rowWriter(db: Database, systemId: string, slot: () => number = (
     stations: (rows) => insert("stations", rows, { counters: "mirrored", absent_snapshots: 0, was_installed: true }),
     bikes: (rows) => insert("bikes", rows, {}),
     rides: (rows) =>
-      db.transaction(async (tx) => {
+      change("rides", async (tx) => {
         await insertRows(tx, "rides", rows.map((row) => ({ ...row, system_id: systemId, source: "test" })));
         await countRides(tx, systemId, slot(), rows.map((row) => new Date(row.started_at)));
       }),
-    remove: (list, ids) =>
-      db.transaction(async (tx) => {
-        const deleted = await tx.query<{ started_at?: Date }>(
-          statement("", `delete from ${list} where system_id = $1 and id = any($2) returning *`),
-          [systemId, ids],
-        );
-        if (list !== "rides") return countRows(tx, systemId, list, slot(), -deleted.length);
-        const hours = new Map<string, number>();
-        for (const { started_at: startedAt } of deleted) {
-          const hour = `${startedAt!.toISOString().slice(0, 13)}:00:00Z`;
-          hours.set(hour, (hours.get(hour) ?? 0) - 1);
-        }
-        await addToRidePeriods(tx, systemId, slot(), hours);
-        await addToListCount(tx, systemId, "rides", slot(), -deleted.length);
+    remove: (list, ids) => change(list, (tx) => removeRows(tx, systemId, list, ids, slot())),
+    update: (list, id, fields) =>
+      change(list, async (tx) => {
+        const columns = Object.keys(fields).map((name) => `${name} = new.${name}`);
+        const text = `update ${list} as old set ${columns.join(", ")} from json_populate_record(null::${list}, $3::json) as new
+                      where old.system_id = $1 and old.id = $2`;
+        await tx.query(statement("", text), [systemId, id, JSON.stringify(fields)]);
       }),
-    update: async (list, id, fields) => {
-      const names = Object.keys(fields);
-      const text = `update ${list} set (${names.join(", ")}) =
-        (select ${names.join(", ")} from json_populate_record(null::${list}, $3::json)) where system_id = $1 and id = $2`;
-      await db.query(statement("", text.replace(/\((\w+)\) =\s+\(select/, "$1 = (select")), [systemId, id, JSON.stringify(fields)]);
-    },
+  };
+}
+
+async function removeRows(tx: Transaction, systemId: string, list: List, ids: readonly string[], slot: number): Promise<void> {
+  const text = `delete from ${list} where system_id = $1 and id = any($2) returning *`;
+  const deleted = await tx.query<{ started_at: Date }>(statement("", text), [systemId, ids]);
+  if (list !== "rides") return countRows(tx, systemId, list, slot, -deleted.length);
+  const hours = new Map<string, number>();
+  for (const { started_at: startedAt } of deleted) {
+    const hour = `${startedAt.toISOString().slice(0, 13)}:00:00Z`;
+    hours.set(hour, (hours.get(hour) ?? 0) - 1);
+  }
+  await addToRidePeriods(tx, systemId, slot, hours);
+  await addToListCount(tx, systemId, "rides", slot, -deleted.length);
+}
+
+const notify = statement("test.notify", "select pg_notify($1, $2)");
+const renamePartner = statement("test.renamePartner", "update partners set name = greatest(name, $3) where system_id = $1 and id = $2");
+
+/**
+ * Makes a function that comes back when the app has heard of everything that was told before. What is told arrives
+ * in order, and a partner's name is kept by the app until it is told of a change: once the new name shows, all
+ * that was told earlier has been heard.
+ */
+function createTeller({ db, get, systemId, partnerId }: TestApp): () => Promise<void> {
+  let told = 0;
+  return async () => {
+    const name = `name ${String(++told).padStart(9, "0")}`;
+    await db.query(renamePartner, [systemId, partnerId, name]);
+    await db.query(notify, ["keys", systemId]);
+    const isHeard = async () => ((await (await get("/v1/me")).json()) as Me).partner.name >= name;
+    for (let asked = 0; !(await isHeard()); asked++) {
+      // A lost connection for notifications is back after half a second, some hundred requests.
+      if (asked === 10_000) throw new Error("the app did not hear of a change");
+    }
   };
 }
 

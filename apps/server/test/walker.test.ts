@@ -12,7 +12,7 @@ let app: TestApp;
 
 beforeAll(async () => {
   app = await startTestApp();
-  const write = rowWriter(app.db, app.systemId);
+  const write = rowWriter(app);
   await write.stations([stationRow({ id: sampleId }), stationRow({ id: "sample-2" })]);
   await write.bikes([bikeRow({ id: sampleId }), bikeRow({ id: "sample-2", vehicle_state: "on_trip", lat: null, lon: null })]);
   await write.rides([

@@ -31,7 +31,12 @@ export function registerImportTrips(parent: Command, context: () => CliContext):
 }
 
 async function run(context: CliContext, files: readonly string[], options: Options): Promise<TripImportResult> {
-  const { config, clock, ids, output } = context;
+  const { config, clock, ids, output, signals } = context;
+  const stop = new AbortController();
+  signals.untilStopped().then(
+    () => stop.abort(new Error("Stopped. What was written stays; run the same command again to complete it.")),
+    (error: unknown) => stop.abort(error),
+  );
   return context.withDatabase(async (db) => {
     const systemId = await context.resolveSystem(db, options.system);
     const importId = ids.next("import");
@@ -47,6 +52,7 @@ async function run(context: CliContext, files: readonly string[], options: Optio
       reportPath: join(config.dataDir, "reports", `${importId}.ndjson`),
       spoolDirectory: join(config.dataDir, "spool"),
       onProgress: progressLine(context),
+      signal: stop.signal,
     });
     output.progress(undefined);
     for (const { file, row, message } of result.refused) {

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import type { Command } from "commander";
 
 import type { Database } from "../db/database.ts";
-import { openReader } from "../db/pipeline.ts";
 import { serve } from "../serve.ts";
 import { type DemoOptions, fillWithDemoCity, isEmpty, makeDemoKey } from "../simulator/demo.ts";
 import { resolveSystem, systemsOf } from "../systems/service.ts";
@@ -40,13 +39,8 @@ async function prepareDemo(cli: CliContext, db: Database): Promise<string | unde
   const systemId = await demoSystem(cli, db);
   const file = join(config.dataDir, "demo-key");
   const kept = await readFile(file, "utf8").catch(() => undefined);
-  const reader = openReader({ connectionString: db.connectionString, connections: 1 });
   const options: DemoOptions = { db, systemId, clock, ids, keyKind: config.mode };
-  try {
-    if (!(await isEmpty({ db, reader }, systemId))) return kept?.trim();
-  } finally {
-    await reader.close();
-  }
+  if (!(await isEmpty(db, systemId))) return kept?.trim();
   output.note("The database is empty: making a city with 200 stations, 2,000 bikes and 50,000 past rides …");
   await fillWithDemoCity(options);
   const key = await makeDemoKey(options);

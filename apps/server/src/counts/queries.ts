@@ -1,4 +1,5 @@
-import type { Transaction } from "../db/database.ts";
+import type { Queryable, Transaction } from "../db/database.ts";
+import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 
 /** The lists whose length is kept. */
@@ -8,7 +9,7 @@ export type CountedList = "stations" | "bikes" | "rides";
 const addToList = statement(
   "counts.addToList",
   `insert into list_counts (system_id, list, slot, n) values ($1, $2, $3::smallint, $4::bigint)
-   on conflict (system_id, list, slot) do update set n = list_counts.n + excluded.n`,
+   on conflict (system_id, list, slot) do update set n = list_counts.n + excluded.n, changes = list_counts.changes + 1`,
 );
 
 const addToPeriods = statement(
@@ -21,6 +22,16 @@ const addToPeriods = statement(
    order by period, starts_at
    on conflict (system_id, period, starts_at, slot) do update set n = ride_counts.n + excluded.n`,
 );
+
+const length = statement(
+  "counts.length",
+  `select coalesce(sum(n), 0)::bigint as n from list_counts where system_id = $1 and list = $2`,
+);
+
+/** A list's length. */
+export async function readListLength(db: Queryable, systemId: string, list: CountedList): Promise<number> {
+  return onlyRow(await db.query<{ n: number }>(length, [systemId, list])).n;
+}
 
 /** Adds `n` (negative: takes away) to a list's length. */
 export async function addToListCount(

@@ -1,5 +1,5 @@
 import type { Transaction } from "../db/database.ts";
-import { addToListCount, addToRidePeriods, type CountedList } from "./queries.ts";
+import { addToListCount, addToRidePeriods, type CountedList, readListLength } from "./queries.ts";
 
 /**
  * Slots a count is spread over. With one, writers queue behind each other's commit (40 % slower at 16
@@ -11,6 +11,9 @@ const SLOTS = 16;
 export function pickSlot(random: () => number): number {
   return Math.floor(random() * SLOTS);
 }
+
+/** The kept length of a list. */
+export const lengthOf = readListLength;
 
 /**
  * Changes the kept length of a list. To be the last statement of the transaction that inserts or deletes the
@@ -27,7 +30,7 @@ export async function countRows(
 }
 
 /**
- * Changes the kept numbers of rides: in all, and by the hour, day and month in which they started. To be the last
+ * Adds rides to the kept numbers: in all, and by the hour, day and month in which they started. To be the last
  * statement of the transaction.
  * @param startedAt when each inserted ride started
  */
@@ -37,14 +40,30 @@ export async function countRides(
   slot: number,
   startedAt: Iterable<Date>,
 ): Promise<void> {
-  const hours = new Map<string, number>();
-  let total = 0;
+  const hours = new Map<number, number>();
   for (const instant of startedAt) {
-    const hour = `${instant.toISOString().slice(0, 13)}:00:00Z`;
+    const hour = Math.floor(instant.getTime() / HOUR) * HOUR;
     hours.set(hour, (hours.get(hour) ?? 0) + 1);
-    total++;
   }
-  if (total === 0) return;
-  await addToRidePeriods(tx, systemId, slot, hours);
+  await changeRideCounts(tx, systemId, slot, hours);
+}
+
+const HOUR = 3_600_000;
+
+/**
+ * Changes the kept numbers of rides. To be the last statement of the transaction.
+ * @param hours by how much (negative: fewer) the number changes of the rides that started in the hour which began at
+ *   the key, milliseconds since 1970
+ */
+export async function changeRideCounts(
+  tx: Transaction,
+  systemId: string,
+  slot: number,
+  hours: ReadonlyMap<number, number>,
+): Promise<void> {
+  if (hours.size === 0) return;
+  let total = 0;
+  for (const n of hours.values()) total += n;
+  await addToRidePeriods(tx, systemId, slot, new Map([...hours].map(([hour, n]) => [new Date(hour).toISOString(), n])));
   await addToListCount(tx, systemId, "rides", slot, total);
 }

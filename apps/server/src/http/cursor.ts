@@ -33,7 +33,8 @@ export function createCursorSealer(keys: readonly CursorKey[]): CursorSealer {
   const sealingKey = createSecretKey(current.key);
   return {
     seal(list, position) {
-      const nonce = hash("sha256", `${nonceKey}${list}\n${position}`, "buffer").subarray(0, NONCE);
+      // With the list's length, so that no two pairs of list and position make one text.
+      const nonce = hash("sha256", `${nonceKey}${list.length} ${list}${position}`, "buffer").subarray(0, NONCE);
       const cipher = createCipheriv(ALGORITHM, sealingKey, nonce);
       cipher.setAAD(Buffer.from(list));
       const sealed = cipher.update(position, "utf8");

@@ -23,6 +23,7 @@ export interface RideFilters {
 
 const order = "order by started_at desc, id desc";
 const total = `(select coalesce(sum(n), 0)::bigint from list_counts where system_id = $1 and list = 'rides') as total`;
+const changes = `(select coalesce(sum(changes), 0)::bigint from list_counts where system_id = $1 and list = 'rides') as changes`;
 
 const first = (size: FetchSize) =>
   statement(
@@ -72,6 +73,28 @@ const from = (size: FetchSize) =>
      )}) as rows, ${total}`,
   );
 
+/** The same page, where it is known already in which hour it begins. */
+const fromHour = (size: FetchSize) =>
+  statement(
+    `rides.fromHour.${size}`,
+    `with head as materialized (
+       select started_at, id from rides
+       where system_id = $1 and started_at < to_timestamp($2::bigint) ${order} offset $3::bigint limit 1)
+     select (${joinRows(
+       `select wire from rides
+        where system_id = $1 and (started_at, id) <= ((select started_at from head), (select id from head))
+        ${order} limit ${size}`,
+     )}) as rows, ${total}, ${changes}`,
+  );
+
+// As float8, because pg gives an array of bigint as texts.
+const hours = statement(
+  "rides.hours",
+  `select ${changes}, array_agg(starts_at order by starts_at desc) as starts_at, array_agg(n order by starts_at desc) as n
+   from (select extract(epoch from starts_at)::float8 as starts_at, sum(n)::float8 as n
+         from ride_counts where system_id = $1 and period = 'hour' group by ride_counts.starts_at) as hours`,
+);
+
 const byId = statement("rides.byId", "select wire from rides where system_id = $1 and id = $2");
 
 /** A slice of all rides. */
@@ -86,6 +109,32 @@ export async function readRides(
   }
   if (start.skip === 0) return onlyRow(await reader.read<ListRows>(first(size), [systemId]));
   return onlyRow(await reader.read<ListRows>(from(size), [systemId, start.skip]));
+}
+
+/** What follows `skip` rides of those that started before an instant (seconds since 1970), and how often the list had changed. */
+export async function readRidesFromHour(
+  reader: Reader,
+  systemId: string,
+  before: number,
+  skip: number,
+  size: FetchSize,
+): Promise<ListRows & { readonly changes: number }> {
+  return onlyRow(await reader.read<ListRows & { readonly changes: number }>(fromHour(size), [systemId, before, skip]));
+}
+
+/** The number of rides that started in each hour (seconds since 1970), youngest first, and how often the list had changed. */
+export async function readRideHours(db: Queryable, systemId: string): Promise<RideHours> {
+  const { changes: version, starts_at, n } = onlyRow(
+    await db.query<{ changes: number; starts_at: number[] | null; n: number[] | null }>(hours, [systemId]),
+  );
+  return { version, startsAt: starts_at ?? [], n: n ?? [] };
+}
+
+/** One entry an hour in each array. */
+export interface RideHours {
+  readonly version: number;
+  readonly startsAt: readonly number[];
+  readonly n: readonly number[];
 }
 
 /** One ride's wire form. */

@@ -6,12 +6,11 @@ import { wireBody } from "../http/bind.ts";
 import { callerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
 import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
-import type { ReadContext } from "../lists/context.ts";
-import { getRide, listRides, ridePosition } from "./service.ts";
+import { getRide, listRides, type RideContext, ridePosition } from "./service.ts";
 
 /** The endpoints of rides. */
 export function rideRoutes(
-  context: ReadContext,
+  context: RideContext,
   sealer: CursorSealer,
 ): RouterImplementation<(typeof partnerContract)["rides"]> {
   return {

@@ -1,14 +1,28 @@
 import type { ReadContext } from "../lists/context.ts";
 import { cutSlice, wireField } from "../lists/cut.ts";
-import { fetchSize } from "../lists/rows.ts";
-import { type PositionCodec, type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
-import { readFilteredRides, readRide, readRides, type RideFilters, type RidePosition } from "./queries.ts";
+import { type FetchSize, fetchSize, type ListRows } from "../lists/rows.ts";
+import { type PositionCodec, type Slice, type SliceRequest, type SliceStart, startOf } from "../lists/slice.ts";
+import type { DepthIndex } from "./depth-index.ts";
+import {
+  readFilteredRides,
+  readRide,
+  readRideHours,
+  readRides,
+  readRidesFromHour,
+  type RideFilters,
+  type RidePosition,
+} from "./queries.ts";
 
 export type { RideFilters, RidePosition } from "./queries.ts";
 
+/** What reading rides needs. */
+export interface RideContext extends ReadContext {
+  readonly depths: DepthIndex;
+}
+
 /** One slice of a system's rides, newest start first. */
 export async function listRides(
-  { db, reader }: ReadContext,
+  context: RideContext,
   systemId: string,
   filters: RideFilters,
   request: SliceRequest<RidePosition>,
@@ -17,9 +31,26 @@ export async function listRides(
   const size = fetchSize(request.limit);
   const filtered = Object.values(filters).some((value) => value !== undefined);
   const rows = filtered
-    ? await readFilteredRides(db, systemId, filters, start, size)
-    : await readRides(reader, systemId, start, size);
+    ? await readFilteredRides(context.db, systemId, filters, start, size)
+    : await readAllRides(context, systemId, start, size);
   return cutSlice(request, rows, (wire) => ({ startedAt: wireField(wire, "started_at"), id: wireField(wire, "id") }));
+}
+
+/** By way of the depth index where the page lies deep and the index is up to date. */
+async function readAllRides(
+  { reader, depths }: RideContext,
+  systemId: string,
+  start: SliceStart<RidePosition>,
+  size: FetchSize,
+): Promise<ListRows> {
+  if ("after" in start || start.skip === 0) return readRides(reader, systemId, start, size);
+  const depth = depths.locate(systemId, start.skip);
+  if (depth !== undefined) {
+    const rows = await readRidesFromHour(reader, systemId, depth.before, depth.skip, size);
+    if (rows.changes === depth.version) return rows;
+  }
+  depths.refresh(systemId);
+  return readRides(reader, systemId, start, size);
 }
 
 /** One ride in its wire form; undefined when there is none. */
@@ -28,6 +59,9 @@ export function getRide({ reader }: ReadContext, systemId: string, id: string): 
 }
 
 const POSITION = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z) (.+)$/s;
+
+/** How many rides started in each hour: what a depth index learns from. */
+export const rideHours = readRideHours;
 
 /** A ride's position as cursors hold it. */
 export const ridePosition: PositionCodec<RidePosition> = {

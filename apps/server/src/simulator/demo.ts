@@ -7,9 +7,7 @@ import type { KeyKind } from "../keys/key.ts";
 import { issueKey } from "../keys/service.ts";
 import { createPartner } from "../partners/service.ts";
 import { type PastRide, pastRideLine, writePastRides } from "../rides/import.ts";
-import { listStations } from "../stations/service.ts";
-import { listRides } from "../rides/service.ts";
-import type { ReadContext } from "../lists/context.ts";
+import { lengthOf } from "../counts/service.ts";
 import { makeCity } from "./city.ts";
 import { cityFeeds } from "./gbfs.ts";
 import { type CityRide, makeHistory } from "./history.ts";
@@ -33,11 +31,8 @@ const HISTORY = { rides: 50_000, days: 60 };
 const BATCH = 10_000;
 
 /** Whether a system has neither stations nor rides. */
-export async function isEmpty(context: ReadContext, systemId: string): Promise<boolean> {
-  const first = { kind: "first", limit: 1 } as const;
-  const stations = await listStations(context, systemId, {}, first);
-  const rides = await listRides(context, systemId, {}, first);
-  return stations.items === "" && rides.items === "";
+export async function isEmpty(db: Database, systemId: string): Promise<boolean> {
+  return (await lengthOf(db, systemId, "stations")) === 0 && (await lengthOf(db, systemId, "rides")) === 0;
 }
 
 /** Fills a system with a made-up city: 200 stations, 2,000 bikes and 50,000 past rides. */

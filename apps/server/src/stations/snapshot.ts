@@ -18,7 +18,7 @@ import type { Half, ReadingsSoFar, StationHalves } from "./station-halves.ts";
 import type { StationEdge, StationInformation, StationReadings } from "./station.ts";
 
 /** What one feed said at one moment, by station id. */
-export interface StationFeed<Content> {
+interface StationFeed<Content> {
   /** `last_updated`, milliseconds since 1970. */
   readonly at: number;
   readonly records: ReadonlyMap<string, Content>;

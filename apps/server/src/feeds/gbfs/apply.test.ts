@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { bike, station } from "@bikeshare/contract";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
@@ -237,7 +238,31 @@ describe("whose station it is", () => {
     });
     expect(await states()).toEqual({ a: "removed", b: "offline operator" });
   });
+
+  test("also when the operator speaks while the snapshot is being applied", async () => {
+    await apply({ ...informationAt(0, ["a"]), ...statusAt(0, ["a"]) });
+    const applying = await database.db.transaction(async (tx) => {
+      const takeOffline =
+        "update stations set status = 'offline', offline_reason = 'operator' where system_id = $1 and id = 'a'";
+      await tx.query({ name: "", text: takeOffline }, [systemId]);
+      // In an object, since the transaction would otherwise wait for it, and it for the transaction.
+      const started = { outcome: apply(statusAt(1, ["a"], { num_bikes_available: 7 })) };
+      await untilSomeoneWaitsForALock();
+      return started;
+    });
+    expect((await applying.outcome).stations).toMatchObject({ updated: 1, edges: [] });
+    expect(await states()).toEqual({ a: "offline operator" });
+  });
 });
+
+async function untilSomeoneWaitsForALock(): Promise<void> {
+  const text = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+  for (let attempt = 0; attempt < 500; attempt++) {
+    if ((await database.db.query({ name: "", text })).length > 0) return;
+    await setTimeout(10);
+  }
+  throw new Error("nobody waited for a lock");
+}
 
 describe("bikes", () => {
   const bikesAt = (minute: number, ...records: object[]): GbfsSnapshot => ({

@@ -36,7 +36,7 @@ class Answer {
 const redirectTo = (location: string) => new Answer((response) => response.writeHead(302, { location }).end());
 
 /** Serves JSON by path. */
-function serveJson(pages: Record<string, object>): Promise<string> {
+function serveJson(pages: Record<string, object | undefined>): Promise<string> {
   return serve((request, response) => {
     const page = pages[request.url ?? ""];
     if (page instanceof Answer) page.send(response);

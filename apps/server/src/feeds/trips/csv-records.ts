@@ -6,8 +6,6 @@ import { FileRefused } from "./problems.ts";
 export interface RecordHandler {
   /** One record; `line` is the line it begins on, as an editor counts. */
   record(fields: readonly string[], line: number): void;
-  /** A line whose quotes are broken. */
-  broken(line: number): void;
   /** Called between chunks, so that what has piled up can be written away. */
   pause(): Promise<void>;
 }
@@ -19,12 +17,13 @@ export interface RecordHandler {
 const MAX_RECORD_SIZE = 64 * 1024;
 
 /**
- * Reads CSV. Empty lines are passed over. A line with broken quotes is told to the handler and costs that line only.
- * @throws FileRefused when a quote that never closes makes it unknowable where the next record begins
+ * Reads CSV. Empty lines are passed over; a quote within a field, doubled or not, is part of it.
+ * @throws FileRefused when a quote that does not close makes it unknowable where the next record begins
  * @throws whatever the handler throws
  */
 export async function readRecords(text: AsyncIterable<Buffer>, handler: RecordHandler): Promise<void> {
   let lastLine = 0;
+  let width: number | undefined;
   let failure: Error | undefined;
   const guard = (work: () => void) => {
     // The parser would take an error of ours for one of the record.
@@ -37,26 +36,26 @@ export async function readRecords(text: AsyncIterable<Buffer>, handler: RecordHa
   const parser = parse({
     bom: true,
     relax_column_count: true,
+    relax_quotes: true,
     skip_records_with_error: true,
     max_record_size: MAX_RECORD_SIZE,
     record_delimiter: ["\r\n", "\n", "\r"],
     on_record: (fields: string[], { lines }) => {
       const line = lastLine + 1;
       lastLine = lines;
-      if (fields.length > 1 || fields[0] !== "") guard(() => handler.record(fields, line));
+      if (fields.length === 1 && fields[0] === "") return null;
+      width ??= fields.length;
+      guard(() => {
+        if (lines > line && fields.length !== width) throw openQuote(line);
+        handler.record(fields, line);
+      });
       return null;
     },
   });
-  parser.on("skip", (error: { readonly code: string; readonly lines?: number } | undefined) => {
-    const line = lastLine + 1;
-    lastLine = error?.lines ?? line;
-    guard(() => {
-      if (lastLine > line || error?.code === "CSV_QUOTE_NOT_CLOSED" || error?.code === "CSV_MAX_RECORD_SIZE") {
-        throw new FileRefused("unparsable", line, "a quote opens here and does not close on its line");
-      }
-      handler.broken(line);
-    });
-  });
+  // With quotes taken as they are, only a quote that does not close is left to go wrong.
+  parser.on("skip", () => guard(() => {
+    throw openQuote(lastLine + 1);
+  }));
   parser.resume();
   const rethrow = () => {
     if (failure !== undefined) throw failure;
@@ -72,6 +71,10 @@ export async function readRecords(text: AsyncIterable<Buffer>, handler: RecordHa
   } finally {
     parser.destroy();
   }
+}
+
+function openQuote(line: number): FileRefused {
+  return new FileRefused("unparsable", line, "a quote opens here and does not close on its line");
 }
 
 type Parser = ReturnType<typeof parse>;

@@ -38,9 +38,12 @@ describe("recogniseHeader", () => {
 
   it("refuses a header of another kind, a column too many, a column twice and a column too few, by name", () => {
     expect(refusal(["a", "b"])).toMatchObject({ reason: "unknown_header", row: 1 });
-    expect(refusal([...lyft, "notes"])).toMatchObject({ reason: "extra_column", message: expect.stringContaining('14 ("notes")') });
+    expect(refusal([...lyft, "notes"])).toMatchObject({ reason: "extra_column" });
+    expect(refusal([...lyft, "notes"]).message).toContain('14 ("notes")');
     expect(refusal([...lyft, ""])).toMatchObject({ reason: "extra_column" });
     expect(refusal([...lyft, "ride_id"])).toMatchObject({ reason: "extra_column" });
-    expect(refusal(lyft.filter((name) => name !== "ended_at"))).toMatchObject({ reason: "missing_column", message: expect.stringContaining("endedat") });
+    const short = refusal(lyft.filter((name) => name !== "ended_at"));
+    expect(short).toMatchObject({ reason: "missing_column" });
+    expect(short.message).toContain("endedat");
   });
 });

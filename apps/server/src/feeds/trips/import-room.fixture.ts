@@ -83,7 +83,8 @@ export interface ImportRoom {
 export const NOW = Date.parse("2026-06-01T12:00:00Z");
 
 export async function openImportRoom(): Promise<ImportRoom> {
-  const { db, systemId, close } = await createTestDatabase();
+  const database = await createTestDatabase();
+  const { db, systemId } = database;
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-trips-"));
   let imports = 0;
   return {
@@ -108,19 +109,21 @@ export async function openImportRoom(): Promise<ImportRoom> {
         reportPath: join(directory, "reports", `${importId}.ndjson`),
         spoolDirectory: join(directory, "spool"),
         onProgress: () => undefined,
+        signal: new AbortController().signal,
         ...changes,
       });
     },
     async report({ report }) {
       if (report === null) return [];
       const lines = (await readFile(report, "utf8")).trimEnd().split("\n");
-      return lines.map((line): ReportEntry => JSON.parse(line));
+      // Written by the import under test; what does not fit fails the comparison.
+      return lines.map((line) => JSON.parse(line) as ReportEntry);
     },
     rides: () => db.query<StoredRide>(allRides, [systemId]),
     stations: () => db.query<StoredStation>(allStations, [systemId]),
     wrongCounts: () => db.query(wrongCounts, [systemId]),
     async close() {
-      await close();
+      await database.close();
       await rm(directory, { recursive: true, force: true });
     },
   };

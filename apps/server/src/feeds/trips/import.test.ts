@@ -135,6 +135,7 @@ describe("importTrips, row by row", () => {
       lyftRow("r11", { end_station_id: "x".repeat(256) }),
       `${lyftRow("r12")},more`,
       '"r13"x,broken',
+      lyftRow("good0", { start_station_name: '"The "Loop" St"' }),
       lyftRow("good2"),
       lyftRow("good3"),
       lyftRow("good4"),
@@ -142,11 +143,11 @@ describe("importTrips, row by row", () => {
     const path = await room.write("a.csv", lyftFile(rows));
     const result = await room.import([path]);
     expect(result).toMatchObject({
-      rows: 14,
-      created: 4,
+      rows: 15,
+      created: 5,
       unchanged: 0,
       rejected: 10,
-      reasons: { end_before_start: 1, ends_in_future: 1, bad_time: 1, missing_value: 2, bad_coordinate: 2, bad_identifier: 1, wrong_column_count: 1, unparsable_row: 1 },
+      reasons: { end_before_start: 1, ends_in_future: 1, bad_time: 1, missing_value: 2, bad_coordinate: 2, bad_identifier: 1, wrong_column_count: 2 },
     });
     const rejected = (await room.report(result)).filter(({ kind }) => kind === "rejected");
     expect(rejected.map(({ file, row, column, value, reason }) => [file === path, row, column, value?.slice(0, 20) ?? null, reason])).toEqual([
@@ -159,7 +160,7 @@ describe("importTrips, row by row", () => {
       [true, 10, "ride_id", "", "missing_value"],
       [true, 11, "end_station_id", "xxxxxxxxxxxxxxxxxxxx", "bad_identifier"],
       [true, 12, null, "14 columns instead o", "wrong_column_count"],
-      [true, 13, null, null, "unparsable_row"],
+      [true, 13, null, "2 columns instead of", "wrong_column_count"],
     ]);
     expect(await room.wrongCounts()).toEqual([]);
   });
@@ -237,6 +238,7 @@ describe("importTrips, whole files", () => {
     ["rows wider than the header", lyftFile(many.map((row) => `${row},`)), "wrong_column_count", 2],
     ["times that a spreadsheet ruined", lyftFile(many.map((_, n) => lyftRow(`r${n}`, { started_at: "06:17.5" }))), "ruined_times", 2],
     ["a quote that never closes", lyftFile([...many, `"open,${lyftRow("x")}`, ...many]), "unparsable", 52],
+    ["a quote that closes in the next row", lyftFile([...many, '"open,row', '"next",row', ...many]), "unparsable", 52],
     ["a zip archive", Buffer.from("PK\u0003\u0004rest"), "not_text", null],
     ["UTF-16", Buffer.from(good, "utf16le"), "not_text", null],
     ["zero bytes after good rows", `${good}\0\0`, "not_text", null],
@@ -275,6 +277,17 @@ describe("importTrips, again", () => {
     expect(await room.import([file])).toMatchObject({ rows: 2, created: 0, unchanged: 2, rejected: 0, stations_created: 0 });
     expect([await room.rides(), await room.stations()]).toEqual(before);
     expect(await room.wrongCounts()).toEqual([]);
+  });
+
+  it("ends with the reason when it is told to stop, and a second run completes it", async () => {
+    const file = await room.write("a.csv", lyftFile(rows));
+    const stop = new AbortController();
+    const onProgress = ({ doing }: { readonly doing: string }) => doing === "writing" && stop.abort(new Error("told to stop"));
+    await expect(room.import([file], { signal: stop.signal, onProgress })).rejects.toThrow("told to stop");
+    const left = (await room.rides()).length;
+    expect(left).toBeLessThan(rows.length);
+    expect(await room.wrongCounts()).toEqual([]);
+    expect(await room.import([file])).toMatchObject({ created: rows.length - left, unchanged: left });
   });
 
   it("completes in a second run what a first left undone, with the counts right in between and at the end", async () => {

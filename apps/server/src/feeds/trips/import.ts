@@ -81,7 +81,10 @@ async function stage(run: Run, path: string, index: number): Promise<Staged | un
         now,
         reject: (row, problem) => report.add({ kind: "rejected", file: path, row, ...problem }),
         warn,
-        progress: (rows) => order.onProgress({ file: path, doing: "reading", rows }),
+        progress: (rows) => {
+          order.signal.throwIfAborted();
+          order.onProgress({ file: path, doing: "reading", rows });
+        },
       },
       spool,
     );
@@ -106,6 +109,7 @@ async function write(run: Run, path: string, { file, spool }: Staged): Promise<v
     let done = 0;
     const lanes = spool.lanes.map(async (batches) => {
       for (const batch of batches) {
+        order.signal.throwIfAborted();
         await writeBatch(run, path, file.idColumn, batch);
         done += batch.rows;
         order.onProgress({ file: path, doing: "writing", rows: done });

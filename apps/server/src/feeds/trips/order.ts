@@ -21,6 +21,8 @@ export interface TripImport {
   /** A directory with room for the largest file, unpacked. */
   readonly spoolDirectory: string;
   readonly onProgress: (progress: TripProgress) => void;
+  /** Aborted, the import ends with the signal's reason after the transactions that are under way. */
+  readonly signal: AbortSignal;
 }
 
 export interface TripProgress {

@@ -8,7 +8,6 @@ export type RejectReason =
   | "end_before_start"
   | "ends_in_future"
   | "wrong_column_count"
-  | "unparsable_row"
   | "duplicate_id";
 
 /** What was odd about a row that was imported all the same. */

@@ -27,7 +27,6 @@ const ENOUGH_TO_TELL = 1000;
 const RUINOUS: Readonly<Partial<Record<RejectReason, RefusalReason>>> = {
   bad_time: "ruined_times",
   wrong_column_count: "wrong_column_count",
-  unparsable_row: "unparsable",
 };
 
 export function countRowFaults(): RowFaults {
@@ -60,7 +59,6 @@ export function countRowFaults(): RowFaults {
 
 function ruin({ reason, column, value }: RowProblem, count: number, rows: number): string {
   const share = `${count} of ${rows} rows`;
-  if (reason === "unparsable_row") return `${share} have broken quotes`;
   if (reason === "wrong_column_count") return `${share} do not have the header's columns; the first has ${value}`;
   const cause = isSpreadsheetTime(value ?? "") ? "; a spreadsheet program has cut date and hour off" : "";
   return `${share} have no readable time; the first has "${value}" in ${column}${cause}`;

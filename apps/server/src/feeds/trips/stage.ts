@@ -57,11 +57,6 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
       sightings.add(result.start, line, columnOf(layout, "startStationId"));
       sightings.add(result.end, line, columnOf(layout, "endStationId"));
     },
-    broken(line) {
-      if (layout === undefined) throw new FileRefused("unparsable", line, "the header's quotes are broken");
-      faults.countRow();
-      reject(line, { reason: "unparsable_row", column: null, value: null });
-    },
     async pause() {
       staging.progress(faults.rows);
       await spool.writeFull();

@@ -1,0 +1,70 @@
+import type { ListEnvelope } from "@bikeshare/contract";
+
+import type { TestApp } from "./app.ts";
+
+/** An item as the tests of lists look at it. */
+export type Item = { readonly id: string } & Readonly<Record<string, unknown>>;
+
+/** A refusal with what its body says. */
+export interface Refusal {
+  readonly status: number;
+  readonly error: string;
+  readonly message: string;
+}
+
+/** GETs a slice of a list, which must be answered with 200. */
+export async function slice(app: TestApp, path: string): Promise<ListEnvelope<Item>> {
+  const response = await app.get(path);
+  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`);
+  return (await response.json()) as ListEnvelope<Item>;
+}
+
+/** GETs what must be refused. */
+export async function refused(app: TestApp, path: string): Promise<Refusal> {
+  const response = await app.get(path);
+  return { status: response.status, ...((await response.json()) as { error: string; message: string }) };
+}
+
+/** `path` with query parameters added to those it has. */
+export function withQuery(path: string, query: Readonly<Record<string, string | number | undefined>>): string {
+  const url = new URL(path, "http://localhost");
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.append(name, String(value));
+  return url.pathname + url.search;
+}
+
+/**
+ * Walks a list by cursor to its end.
+ * @param during runs at the same time as the fetch of each slice but the first
+ */
+export async function walkByCursor(
+  app: TestApp,
+  path: string,
+  limit: number | (() => number),
+  during: () => Promise<unknown> = () => Promise.resolve(),
+): Promise<Item[]> {
+  const items: Item[] = [];
+  const nextLimit = typeof limit === "number" ? () => limit : limit;
+  let cursor: string | undefined;
+  do {
+    const fetched = slice(app, withQuery(path, { limit: nextLimit(), cursor }));
+    const [page] = await Promise.all([fetched, cursor === undefined ? undefined : during()]);
+    items.push(...page.data);
+    cursor = page.next_cursor;
+  } while (cursor !== undefined);
+  return items;
+}
+
+/** Walks a list by page until `page` equals `total_pages`. */
+export async function walkByPage(app: TestApp, path: string, limit: number): Promise<Item[]> {
+  const items: Item[] = [];
+  for (let number = 1; ; number++) {
+    const page = await slice(app, withQuery(path, { limit, page: number }));
+    items.push(...page.data);
+    if (page.page === page.total_pages) return items;
+  }
+}
+
+/** Order of text as `collate "C"` has it. */
+export function compareBytes(a: string, b: string): number {
+  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+}
