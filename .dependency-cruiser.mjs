@@ -2,12 +2,12 @@
 
 const server = "^apps/server/src";
 /** A noun is every folder of the server that is not one of its layers, so that a new one is covered from its first day. */
-const layers = "db|http|cli|simulator";
+const layers = "db|http|cli|simulator|lists|audit";
 const anyNoun = `(?!(?:${layers})/)[^/]+`;
 /** The pure rules of a noun: bikes/bike.ts. */
 const rulesFiles = `${server}/(?<noun>[^/]+?)s?/\\k<noun>[.]ts$`;
 
-const testFiles = "[.]test[.]tsx?$|[.]test-d[.]ts$|/(test|bench)/|^packages/test-kit/";
+const testFiles = "[.]test[.]tsx?$|[.]fixture[.]tsx?$|[.]test-d[.]ts$|/(test|bench)/|^packages/test-kit/";
 const configFiles = "(^|/)(vitest[.]|vite[.]|[.])[^/]*[.](ts|mjs|cjs)$|[.]config[.](ts|mjs|js)$";
 /** A package as it is written in an import, as a path in node_modules, and as its types. */
 const npm = (names) => `(^|node_modules/(@types/)?)(${names})(/|$)`;
@@ -72,7 +72,7 @@ const serverLayers = [
   {
     name: "only-main-and-commands-build-the-app",
     comment: "main → app → nouns → db: what the app is composed of does not know the composition.",
-    from: { path: `${server}/`, pathNot: [`${server}/(main[.]ts$|cli/)`, testFiles] },
+    from: { path: `${server}/`, pathNot: [`${server}/(main[.]ts$|serve[.]ts$|cli/)`, testFiles] },
     to: { path: `${server}/app[.]ts$` },
   },
   {
@@ -86,6 +86,12 @@ const serverLayers = [
     comment: "db/ serves the nouns and knows none of them. Types may come from elsewhere.",
     from: { path: `${server}/db/`, pathNot: testFiles },
     to: { path: `${server}/`, pathNot: `${server}/db/`, ...valueOnly },
+  },
+  {
+    name: "lists-know-no-noun",
+    comment: "lists/ is what all lists have in common.",
+    from: { path: `${server}/(lists|audit)/`, pathNot: testFiles },
+    to: { path: `${server}/(${anyNoun})/`, ...valueOnly },
   },
   {
     name: "http-knows-no-noun-inside",
@@ -112,13 +118,13 @@ const serverLayers = [
     to: { path: fastify },
   },
   {
-    name: "nouns-meet-through-services",
+    name: "nouns-meet-through-verbs",
     comment:
-      "A noun uses another noun through its service.ts, its pure rules (<noun>/<noun>.ts) or its types; events/outbox.ts is for all writers.",
+      "A noun uses another noun through its verbs (service.ts, or a file named after a large verb, such as rides/import.ts), its rules or its types: never through its SQL or its routes.",
     from: { path: `${server}/(${anyNoun})/`, pathNot: testFiles },
     to: {
-      path: `${server}/(${anyNoun})/`,
-      pathNot: [`${server}/$1/`, "/service[.]ts$", rulesFiles, `${server}/events/outbox[.]ts$`],
+      path: `${server}/(${anyNoun})/(.*queries|.*routes)[.]ts$`,
+      pathNot: [`${server}/$1/`],
       ...valueOnly,
     },
   },
@@ -126,7 +132,7 @@ const serverLayers = [
     name: "commands-and-simulator-call-services",
     comment: "The command line and the simulator never write SQL: they call the same services as the routes.",
     from: { path: `${server}/(cli|simulator)/`, pathNot: testFiles },
-    to: { path: `${server}/(${anyNoun})/`, pathNot: ["/service[.]ts$", rulesFiles], ...valueOnly },
+    to: { path: `${server}/(${anyNoun})/(.*queries|.*routes)[.]ts$`, ...valueOnly },
   },
   {
     name: "rules-are-pure",

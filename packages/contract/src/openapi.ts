@@ -18,7 +18,7 @@ const tags: Readonly<Record<keyof typeof partnerContract | "webhooks", string>> 
   bikes: "Bikes, and other vehicles that are shared the same way.",
   me: "What the service knows of your key.",
   health: "For load balancers and monitors. No key.",
-  webhooks: "What is POSTed to the address that you registered.",
+  webhooks: "What will be POSTed to the address that you register. Coming: this version does not send them yet.",
 };
 
 /**

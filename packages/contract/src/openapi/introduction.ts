@@ -59,7 +59,7 @@ A key may make ${DEFAULT_RATE_LIMIT} requests in any ${RATE_WINDOW_SECONDS} seco
 - \`RateLimit-Policy: "default";q=${DEFAULT_RATE_LIMIT};w=${RATE_WINDOW_SECONDS}\`: the limit, \`q\` requests in any \`w\` seconds;
 - \`RateLimit: "default";r=12;t=8\`: \`r\` requests are left, and in \`t\` seconds a used one is given back.
 
-At \`r=0\` wait. A request too many is 429 with \`Retry-After\` in seconds. Large pages, \`updated_since\` and \`If-None-Match\` save requests and bytes (a 304 counts as a request); webhooks save the asking.`;
+At \`r=0\` wait. A request too many is 429 with \`Retry-After\` in seconds. Large pages, \`updated_since\` and \`If-None-Match\` save bytes and requests (a 304 counts as one).`;
 }
 
 function errors(): string {

@@ -1,0 +1,55 @@
+import { connect, createServer, type Socket } from "node:net";
+
+/** Stands between the service and its database, so that the database can go away and come back. */
+export interface TcpProxy {
+  readonly port: number;
+  /** Cuts every connection and refuses new ones. */
+  cut(): Promise<void>;
+  /** Takes connections again. */
+  mend(): Promise<void>;
+  /** Lets nothing pass any more over the n-th connection made, without closing it. */
+  freeze(connection: number): void;
+  close(): Promise<void>;
+}
+
+/** Starts a proxy on loopback in front of an address. */
+export async function startTcpProxy(target: { readonly host: string; readonly port: number }): Promise<TcpProxy> {
+  const pairs: [Socket, Socket][] = [];
+  const server = createServer((inner) => {
+    const outer = connect(target);
+    pairs.push([inner, outer]);
+    inner.pipe(outer).pipe(inner);
+    for (const [one, other] of [[inner, outer], [outer, inner]] as const) {
+      one.on("error", () => other.destroy());
+      one.on("close", () => other.destroy());
+    }
+  });
+  const listen = (port: number) => new Promise<void>((resolve) => void server.listen(port, "127.0.0.1", resolve));
+  await listen(0);
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the proxy has no port");
+  const { port } = address;
+  const cut = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      for (const pair of pairs.splice(0)) for (const socket of pair) socket.destroy();
+    });
+  return {
+    port,
+    cut,
+    mend: () => listen(port),
+    freeze: (connection) => {
+      for (const socket of pairs[connection] ?? []) socket.unpipe().pause();
+    },
+    close: () => (server.listening ? cut() : Promise.resolve()),
+  };
+}
+
+/** A proxy in front of the server of a connection string, and the connection string that leads through it. */
+export async function startDatabaseProxy(connectionString: string): Promise<TcpProxy & { readonly connectionString: string }> {
+  const url = new URL(connectionString);
+  const proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
+  url.hostname = "127.0.0.1";
+  url.port = String(proxy.port);
+  return { ...proxy, connectionString: url.href };
+}
