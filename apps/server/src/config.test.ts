@@ -78,7 +78,6 @@ it.each([
   ["PUBLIC_URL", "bikes.example.com", "http or https URL"],
   ["PUBLIC_URL", "ftp://bikes.example.com", "http or https URL"],
   ["PUBLIC_URL", "https://bikes.example.com/?a=b", "http or https URL"],
-  ["PUBLIC_URL", "https://user:pass@bikes.example.com", "http or https URL"],
   ["TRUSTED_PROXIES", "10.0.0.0/8, proxy", `"proxy" is neither an IP address nor a network`],
   ["TRUSTED_PROXIES", "true", "neither an IP address nor a network"],
   ["SYSTEM_ID", "two words", "1 to 255 visible ASCII characters"],
@@ -101,7 +100,8 @@ it.each(["localhost", "mysql://user:hunter2@db/bikes", "user:hunter2@db/bikes"])
 });
 
 it("does not repeat a password in a PUBLIC_URL it refuses", () => {
-  expect(faultOf({ PUBLIC_URL: "https://user:hunter2@bikes.example.com" })).not.toContain("hunter2");
+  const fault = faultOf({ PUBLIC_URL: "https://user:hunter2@bikes.example.com" });
+  expect(fault).toMatch(/^PUBLIC_URL=\(not shown\): must be an http or https URL/);
 });
 
 it.each(["TLS_CERT_FILE", "TLS_KEY_FILE"])("refuses %s without the other", (name) => {

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import { afterEach, beforeEach, expect, it } from "vitest";
 
@@ -22,7 +22,8 @@ it("are made where there are none, readable by their owner alone, and stay the s
   expect(made.cursorKeys).toHaveLength(1);
   expect(made.cursorKeys[0]?.key).toHaveLength(32);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
-  expect((await stat(join(directory, "data"))).mode & 0o777).toBe(0o700);
+  // Others may pass through the directory, as the account of our own PostgreSQL must, but not look into it.
+  expect((await stat(join(directory, "data"))).mode & 0o066).toBe(0);
   expect(await loadSecrets(file, randomBytes)).toEqual(made);
 });
 
@@ -31,9 +32,23 @@ it("are random: two files hold other keys", async () => {
   expect(one).not.toEqual(other);
 });
 
-it("are the same for all that make them at the same time", async () => {
-  const all = await Promise.all(Array.from({ length: 20 }, () => loadSecrets(file, randomBytes)));
-  for (const secrets of all) expect(secrets).toEqual(all[0]);
+it("are the same for all that make them at the same time, and never half there", async () => {
+  for (let round = 0; round < 40; round++) {
+    const shared = join(directory, `round-${round}`, "secrets.json");
+    let made = false;
+    const watch = async () => {
+      while (!made) {
+        const seen = await readFile(shared, "utf8").catch(() => undefined);
+        if (seen !== undefined) expect(seen.trimEnd().endsWith("}"), `half a file: ${JSON.stringify(seen)}`).toBe(true);
+      }
+    };
+    const watching = Promise.all([watch(), watch(), watch()]);
+    const all = await Promise.all(Array.from({ length: 4 }, () => loadSecrets(shared, randomBytes)));
+    made = true;
+    await watching;
+    for (const secrets of all) expect(secrets).toEqual(all[0]);
+    expect(await readdir(dirname(shared))).toEqual(["secrets.json"]);
+  }
 });
 
 it("may hold several cursor keys, the sealing one first", async () => {
