@@ -1,5 +1,4 @@
 import { pino } from "pino";
-
 import { type App, type AppOptions, buildApp } from "../src/app.ts";
 import type { KeyContext } from "../src/keys/service.ts";
 import type { TestApp } from "./app.ts";
@@ -27,7 +26,10 @@ export async function buildAnother(
     db: first.db,
     clock: first.clock,
     ids: first.ids,
-    logger: pino({ level: "info" }, { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) }),
+    logger: pino(
+      { level: "info" },
+      { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) },
+    ),
     secrets: { cursorKeys: [cursorKey] },
     version: "0.0.0",
     baseUrl: () => "http://127.0.0.1",

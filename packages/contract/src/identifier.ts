@@ -11,4 +11,6 @@ export const identifier = z.string().min(1).max(MAX_IDENTIFIER_LENGTH);
 export const identifierParam = z
   .string(givenOnce())
   .min(1, "must not be empty")
-  .max(MAX_IDENTIFIER_LENGTH, `must have at most ${MAX_IDENTIFIER_LENGTH} characters`);
+  .max(MAX_IDENTIFIER_LENGTH, `must have at most ${MAX_IDENTIFIER_LENGTH} characters`)
+  // No text that PostgreSQL keeps holds one, and it refuses to compare with it.
+  .refine((text) => !text.includes("\0"), "must not hold a NUL character");
