@@ -1,6 +1,6 @@
 import type { ServerOptions } from "node:https";
-import fastifyCompress from "@fastify/compress";
 import { partnerContract } from "@bikeshare/contract";
+import fastifyCompress from "@fastify/compress";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { bikeRoutes } from "./bikes/routes.ts";
 import type { Database } from "./db/database.ts";
@@ -161,7 +161,10 @@ function openDoor(http: FastifyInstance, options: AppOptions, keys: KeyCache): v
   });
 }
 
-function closeConnectionsWhenDraining(http: FastifyInstance): { readonly is: () => boolean; readonly begin: () => void } {
+function closeConnectionsWhenDraining(http: FastifyInstance): {
+  readonly is: () => boolean;
+  readonly begin: () => void;
+} {
   let draining = false;
   http.addHook("onSend", (_request, reply, payload, done) => {
     if (draining) reply.header("connection", "close");

@@ -1,6 +1,5 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-
 import { type App, buildApp } from "./app.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";

@@ -13,7 +13,7 @@ export interface BuiltApp {
 }
 
 /** The secret that seals cursors in tests. */
-export const cursorKey = { id: 1, key: new Uint8Array(32).fill(7) };
+const cursorKey = { id: 1, key: new Uint8Array(32).fill(7) };
 
 /** Builds and opens an app that differs from the test's own in what `changes` says. */
 export async function buildAnother(

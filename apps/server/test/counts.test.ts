@@ -124,7 +124,10 @@ describe("deep pages, once the service knows how deep each hour lies", () => {
     other = await buildAnother(app);
     await write.rides(
       Array.from({ length: 40 }, (_, index) =>
-        rideRow({ id: `known ${index}`, started_at: new Date(Date.parse("2021-01-01T00:00:00Z") + index * 1_800_000).toISOString() }),
+        rideRow({
+          id: `known ${index}`,
+          started_at: new Date(Date.parse("2021-01-01T00:00:00Z") + index * 1_800_000).toISOString(),
+        }),
       ),
     );
     // The first deep page asks for the depths to be learnt, in the background; those after it use them.
@@ -142,7 +145,8 @@ describe("deep pages, once the service knows how deep each hour lies", () => {
     await change();
     const rides = await inOrder();
     for (const url of [app.url, other.url]) {
-      for (let page = 1; page <= Math.max(1, rides.length); page++) expect(await pageOf(url, page)).toEqual(rides.slice(page - 1, page));
+      for (let page = 1; page <= Math.max(1, rides.length); page++)
+        expect(await pageOf(url, page)).toEqual(rides.slice(page - 1, page));
     }
     await expectCountsToBeReal();
     app.clock.advance(3_000);
@@ -162,19 +166,31 @@ describe("deep pages, once the service knows how deep each hour lies", () => {
         [to],
       );
       const hour = (at: Date) => Math.floor(at.getTime() / 3_600_000) * 3_600_000;
-      await changeRideCounts(tx, app.systemId, 3, new Map([[hour(moved!.was), -1], [hour(to), 1]]));
+      await changeRideCounts(
+        tx,
+        app.systemId,
+        3,
+        new Map([
+          [hour(moved!.was), -1],
+          [hour(to), 1],
+        ]),
+      );
     });
   }
 
   async function pageOf(url: string, page: number): Promise<string[]> {
-    const response = await fetch(`${url}/v1/rides?limit=1&page=${page}`, { headers: { authorization: `Bearer ${key}` } });
+    const response = await fetch(`${url}/v1/rides?limit=1&page=${page}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
     const body = (await response.json()) as { data?: { id: string }[] };
     return (body.data ?? []).map(({ id }) => id);
   }
 });
 
 async function inOrder(): Promise<string[]> {
-  const rides = await app.db.query<{ id: string }>(statement("", "select id from rides order by started_at desc, id desc"));
+  const rides = await app.db.query<{ id: string }>(
+    statement("", "select id from rides order by started_at desc, id desc"),
+  );
   return rides.map(({ id }) => id);
 }
 

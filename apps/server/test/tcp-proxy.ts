@@ -13,7 +13,7 @@ export interface TcpProxy {
 }
 
 /** Starts a proxy on loopback in front of an address. */
-export async function startTcpProxy(target: { readonly host: string; readonly port: number }): Promise<TcpProxy> {
+async function startTcpProxy(target: { readonly host: string; readonly port: number }): Promise<TcpProxy> {
   const pairs: [Socket, Socket][] = [];
   const server = createServer((inner) => {
     const outer = connect(target);

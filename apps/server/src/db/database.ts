@@ -1,6 +1,5 @@
 import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
-
 import { DatabaseUnavailable, isRepeatable, isUnavailable } from "./errors.ts";
 import type { Statement } from "./statement.ts";
 
@@ -81,7 +80,8 @@ const INT8 = 20;
 function getTypeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
   if (oid === INT8 && format !== "binary") return Number;
   // pg types its parsers as `any`.
-  const parser: unknown = format === "binary" ? pg.types.getTypeParser(oid, "binary") : pg.types.getTypeParser(oid, "text");
+  const parser: unknown =
+    format === "binary" ? pg.types.getTypeParser(oid, "binary") : pg.types.getTypeParser(oid, "text");
   return parser as (value: string) => unknown;
 }
 

@@ -1,5 +1,4 @@
 import pg from "pg";
-
 import { connectionSettings } from "./database.ts";
 
 /** Hears what other processes tell through `pg_notify`. */

@@ -1,5 +1,4 @@
 import pg from "pg";
-
 import { connectionSettings, SESSION_OPTIONS } from "./database.ts";
 import { DatabaseUnavailable } from "./errors.ts";
 import type { Statement } from "./statement.ts";

@@ -1,6 +1,5 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-
 import type { LastUses } from "../keys/last-use.ts";
 import type { KeyRow } from "../keys/service.ts";
 import { ApiError } from "./api-error.ts";
@@ -59,7 +58,8 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
   function admitKey(found: KeyRow): Promise<void> | undefined {
     const limit = found.rate_limit ?? options.rateLimit;
     const fault = scopeFault(found, scope);
-    const decision = fault === undefined ? options.limiter.take(found.id, limit) : options.limiter.peek(found.id, limit);
+    const decision =
+      fault === undefined ? options.limiter.take(found.id, limit) : options.limiter.peek(found.id, limit);
     return decision instanceof Promise ? decision.then(finish) : finish(decision);
 
     function finish(rate: RateDecision): undefined {
@@ -78,7 +78,11 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
   }
 }
 
-async function refuseExposedKeys(inUrl: readonly string[], inPlain: string | undefined, options: AdmitOptions): Promise<never> {
+async function refuseExposedKeys(
+  inUrl: readonly string[],
+  inPlain: string | undefined,
+  options: AdmitOptions,
+): Promise<never> {
   if (inPlain !== undefined) {
     await options.expose(inPlain, "plain HTTP");
     throw httpsRequired();
@@ -91,7 +95,10 @@ async function refuseExposedKeys(inUrl: readonly string[], inPlain: string | und
 }
 
 function httpsRequired(): ApiError {
-  return new ApiError("https_required", "This service is reached over https only. A key that was sent over plain HTTP counts as exposed: ask for a new one.");
+  return new ApiError(
+    "https_required",
+    "This service is reached over https only. A key that was sent over plain HTTP counts as exposed: ask for a new one.",
+  );
 }
 
 function scopeFault(key: KeyRow, scope: string): ApiError | undefined {
@@ -107,7 +114,11 @@ function scopeFault(key: KeyRow, scope: string): ApiError | undefined {
 }
 
 function rateLimited({ limit, resetSeconds }: RateDecision): ApiError {
-  return new ApiError("rate_limited", `The key has made ${limit} requests in the last ${RATE_WINDOW_SECONDS} s. Try again in ${resetSeconds} s.`, {
-    headers: { "retry-after": String(resetSeconds) },
-  });
+  return new ApiError(
+    "rate_limited",
+    `The key has made ${limit} requests in the last ${RATE_WINDOW_SECONDS} s. Try again in ${resetSeconds} s.`,
+    {
+      headers: { "retry-after": String(resetSeconds) },
+    },
+  );
 }
