@@ -158,6 +158,7 @@ function openDoor(http: FastifyInstance, options: AppOptions, keys: KeyCache): v
     rateLimit: options.rateLimit,
     lastUses,
     expose: (key, where) => exposeKey({ db, clock, ids, actor: "server" }, key, where),
+    onExposeFailed: (error) => logger.error({ err: error }, "a key was exposed, but could not be marked"),
   });
 }
 

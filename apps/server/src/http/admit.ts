@@ -16,6 +16,7 @@ export interface AdmitOptions extends AuthenticateOptions {
   readonly lastUses: LastUses;
   /** Notes that others may have read a key. */
   readonly expose: (key: string, where: string) => Promise<void>;
+  readonly onExposeFailed: (error: unknown) => void;
 }
 
 /**
@@ -84,14 +85,19 @@ async function refuseExposedKeys(
   options: AdmitOptions,
 ): Promise<never> {
   if (inPlain !== undefined) {
-    await options.expose(inPlain, "plain HTTP");
+    await expose(inPlain, "plain HTTP", options);
     throw httpsRequired();
   }
-  for (const key of inUrl) await options.expose(key, "query string");
+  for (const key of inUrl) await expose(key, "query string", options);
   throw new ApiError(
     "invalid_parameter",
     "A key must not stand in the URL, where logs keep it. Send Authorization: Bearer <API_KEY>, and ask for a new key: this one counts as exposed.",
   );
+}
+
+/** Marks a key as exposed. The request is refused in any case, so that a database that is away changes nothing. */
+async function expose(key: string, where: string, options: AdmitOptions): Promise<void> {
+  await options.expose(key, where).catch((error: unknown) => options.onExposeFailed(error));
 }
 
 function httpsRequired(): ApiError {
