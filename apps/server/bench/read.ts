@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import autocannon from "autocannon";
@@ -81,9 +81,7 @@ try {
     ];
     const load = loadavg()[0]?.toFixed(2);
     const figures = await measure(subjects);
-    const text = report(figures, { load, stationsBytes: stationsBody.byteLength });
-    process.stdout.write(text);
-    await writeFile(join(import.meta.dirname, "read-results.txt"), text);
+    process.stdout.write(report(figures, { load, stationsBytes: stationsBody.byteLength }));
   } finally {
     await plain.stop();
     await ours.stop();
