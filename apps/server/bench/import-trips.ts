@@ -12,7 +12,6 @@ import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-
 import { openDatabase } from "../src/db/database.ts";
 import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
 import { migrate } from "../src/db/migrate.ts";
@@ -38,7 +37,8 @@ function numbers(seed: number): (below: number) => number {
 
 function* lines(rows: number): Iterable<string> {
   const next = numbers(1);
-  const station = (id: number) => `${3000 + id},"Station ${id} & Main St",${(40.6 + id / 10_000).toFixed(8)},${(-74.1 + id / 9_000).toFixed(8)}`;
+  const station = (id: number) =>
+    `${3000 + id},"Station ${id} & Main St",${(40.6 + id / 10_000).toFixed(8)},${(-74.1 + id / 9_000).toFixed(8)}`;
   const wall = (ms: number) => `${new Date(ms).toISOString().slice(0, 23).replace("T", " ")}0`;
   yield HEADER;
   for (let row = 0; row < rows; row++) {
@@ -50,7 +50,10 @@ function* lines(rows: number): Iterable<string> {
 
 const directory = await mkdtemp(join(tmpdir(), "bikeshare-bench-"));
 const given = process.env["BENCH_DATABASE_URL"];
-const own = given === undefined ? await openEmbeddedPostgres({ dataDir: join(directory, "data"), log: () => undefined }) : undefined;
+const own =
+  given === undefined
+    ? await openEmbeddedPostgres({ dataDir: join(directory, "data"), log: () => undefined })
+    : undefined;
 const serverUrl = given ?? own?.connectionString ?? "";
 const name = `trips_bench_${process.pid}`;
 await runOnServer(serverUrl, `create database ${name}`);
@@ -60,7 +63,11 @@ try {
   await createSystem(db, "main", "Bench", 0);
   const file = join(directory, "trips.csv");
   await pipeline(Readable.from(lines(ROWS)), createWriteStream(file));
-  console.log(`${cpus().length} cores, load ${loadavg().map((load) => load.toFixed(2)).join(" ")}, ${ROWS} rows`);
+  console.log(
+    `${cpus().length} cores, load ${loadavg()
+      .map((load) => load.toFixed(2))
+      .join(" ")}, ${ROWS} rows`,
+  );
   for (const run of ["first run", "second run"]) {
     let readUntil = 0;
     const begun = performance.now();

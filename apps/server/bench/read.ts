@@ -68,7 +68,7 @@ try {
     const page = (query: string) => ({ url: `${url}/v1/rides?limit=50${query}`, pid: ours.pid, headers });
     const cursor = await cursorInTheMiddle();
     const subjects: Subject[] = [
-      { name: "plain page", url: `${plain.firstLine}/rides?${new URLSearchParams(MIDDLE)}`, pid: plain.pid, headers: {} },
+      { name: "plain page", url: `${plain.firstLine}/rides?${new URLSearchParams(MIDDLE).toString()}`, pid: plain.pid, headers: {} },
       { name: "cursor page", ...page(`&cursor=${cursor}`) },
       { name: "first page", ...page("") },
       { name: "page 1", ...page("&page=1") },

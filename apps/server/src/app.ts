@@ -1,8 +1,7 @@
+import type { ServerOptions } from "node:https";
 import fastifyCompress from "@fastify/compress";
 import { partnerContract } from "@bikeshare/contract";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
-import type { ServerOptions } from "node:https";
-
 import { bikeRoutes } from "./bikes/routes.ts";
 import type { Database } from "./db/database.ts";
 import { openListener } from "./db/listener.ts";
@@ -17,17 +16,17 @@ import { createCursorSealer } from "./http/cursor.ts";
 import { serveDocuments } from "./http/documents.ts";
 import { answerParserError, handleErrors, sendError } from "./http/errors.ts";
 import { healthRoutes } from "./http/health.ts";
-import type { ReadyBody } from "./http/ready-body.ts";
 import { createMemoryRateLimiter } from "./http/rate-limit.ts";
+import type { ReadyBody } from "./http/ready-body.ts";
 import { CanonicalResponse } from "./http/response.ts";
 import { createTransport } from "./http/transport.ts";
 import { answerUnknownRoutes } from "./http/unknown-routes.ts";
 import type { Ids } from "./ids.ts";
-import { createKeyCache } from "./keys/key-cache.ts";
+import { createKeyCache, type KeyCache } from "./keys/key-cache.ts";
 import { createLastUses } from "./keys/last-use.ts";
 import { meRoutes } from "./keys/routes.ts";
 import { exposeKey, keyFor, recordUses } from "./keys/service.ts";
-import { createPageCache } from "./lists/page-cache.ts";
+import { createPageCache, type PageCache } from "./lists/page-cache.ts";
 import { createDepthIndex } from "./rides/depth-index.ts";
 import { rideRoutes } from "./rides/routes.ts";
 import { rideHours } from "./rides/service.ts";
@@ -52,7 +51,7 @@ export interface AppOptions {
 export interface App {
   readonly http: FastifyInstance;
   /** Tells load balancers to send nothing more, and callers to close their connections. */
-  drain(): void;
+  readonly drain: () => void;
 }
 
 /** Milliseconds between two writings of the keys' last use, and between two sweeps of idle rate windows. */
@@ -60,8 +59,32 @@ const CHORES = 15_000;
 
 /** The whole composition. What opens a thing registers its close beside it. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { db, clock, ids, logger } = options;
-  let draining = false;
+  const { db, clock } = options;
+  const http = createHttpServer(options);
+  const caches = openCaches(http, options);
+  openDoor(http, options, caches.keys);
+  const draining = closeConnectionsWhenDraining(http);
+  answerConditionally(http);
+  await http.register(fastifyCompress, compression);
+  sendExactJsonType(http);
+
+  const reader = openReader({ connectionString: db.connectionString });
+  http.addHook("onClose", () => reader.close());
+  const read = { db, reader };
+  const depths = createDepthIndex({ read: (systemId) => rideHours(db, systemId), clock });
+  const sealer = createCursorSealer(options.secrets.cursorKeys);
+  bindContract(http, partnerContract, {
+    stations: stationRoutes(read, sealer, caches.stationPages),
+    rides: rideRoutes({ ...read, depths }, sealer),
+    bikes: bikeRoutes(read, sealer),
+    me: meRoutes(),
+    health: healthRoutes({ pingDatabase: () => ping(db), isDraining: draining.is }),
+  });
+  serveDocuments(http, options);
+  return { http, drain: draining.begin };
+}
+
+function createHttpServer({ ids, logger, https }: AppOptions): FastifyInstance {
   const nextRequestId = () => ids.next("req");
   const http = Fastify({
     loggerInstance: logger,
@@ -77,17 +100,28 @@ export async function buildApp(options: AppOptions): Promise<App> {
     keepAliveTimeout: 72_000,
     routerOptions: { maxParamLength: 4 * 255 },
     clientErrorHandler: answerParserError(nextRequestId),
-    frameworkErrors: (error, request, reply) => sendError(reply.header("request-id", request.id), request, error),
-    ...(options.https
-      ? { https: { ...options.https, ServerResponse: CanonicalResponse } }
+    frameworkErrors: (error, request, reply) => {
+      sendError(reply.header("request-id", request.id), request, error);
+    },
+    ...(https
+      ? { https: { ...https, ServerResponse: CanonicalResponse } }
       : { http: { ServerResponse: CanonicalResponse } }),
   }) as unknown as FastifyInstance; // with `https` Fastify types its raw server otherwise; nothing here touches it
+  handleErrors(http);
+  answerUnknownRoutes(http);
+  return http;
+}
 
-  const reader = openReader({ connectionString: db.connectionString });
-  http.addHook("onClose", () => reader.close());
+interface Caches {
+  readonly keys: KeyCache;
+  readonly stationPages: PageCache<ReadyBody>;
+}
 
-  const keys = createKeyCache({ find: (key) => keyFor({ db }, key), listening: () => listener.listening() });
-  const stationPages = createPageCache<ReadyBody>({ listening: () => listener.listening() });
+/** What is kept in memory for as long as its changes would be heard of. */
+function openCaches(http: FastifyInstance, { db }: AppOptions): Caches {
+  const listening = () => listener.listening();
+  const keys = createKeyCache({ find: (key) => keyFor({ db }, key), listening });
+  const stationPages = createPageCache<ReadyBody>({ listening });
   const listener = openListener({
     connectionString: db.connectionString,
     on: { keys: () => keys.clear(), stations: (systemId) => stationPages.clear(systemId) },
@@ -97,7 +131,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
     },
   });
   http.addHook("onClose", () => listener.close());
+  return { keys, stationPages };
+}
 
+/** Lets requests in: transport, key, scope, rate. */
+function openDoor(http: FastifyInstance, options: AppOptions, keys: KeyCache): void {
+  const { db, clock, ids, logger } = options;
   const lastUses = createLastUses((uses) => recordUses(db, uses));
   const limiter = createMemoryRateLimiter(clock);
   const refusals = createMemoryRateLimiter(clock);
@@ -110,9 +149,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
     clearInterval(chores);
     await lastUses.flush().catch(() => undefined);
   });
-
-  handleErrors(http);
-  answerUnknownRoutes(http);
   admitRequests(http, {
     transport: createTransport(options.trustedProxies),
     keys,
@@ -123,26 +159,15 @@ export async function buildApp(options: AppOptions): Promise<App> {
     lastUses,
     expose: (key, where) => exposeKey({ db, clock, ids, actor: "server" }, key, where),
   });
+}
+
+function closeConnectionsWhenDraining(http: FastifyInstance): { readonly is: () => boolean; readonly begin: () => void } {
+  let draining = false;
   http.addHook("onSend", (_request, reply, payload, done) => {
     if (draining) reply.header("connection", "close");
     done(null, payload);
   });
-  answerConditionally(http);
-  await http.register(fastifyCompress, compression);
-  sendExactJsonType(http);
-
-  const sealer = createCursorSealer(options.secrets.cursorKeys);
-  const read = { db, reader };
-  const depths = createDepthIndex({ read: (systemId) => rideHours(db, systemId), clock });
-  bindContract(http, partnerContract, {
-    stations: stationRoutes(read, sealer, stationPages),
-    rides: rideRoutes({ ...read, depths }, sealer),
-    bikes: bikeRoutes(read, sealer),
-    me: meRoutes(),
-    health: healthRoutes({ pingDatabase: () => ping(db), isDraining: () => draining }),
-  });
-  serveDocuments(http, options);
-  return { http, drain: () => void (draining = true) };
+  return { is: () => draining, begin: () => (draining = true) };
 }
 
 const pingStatement = statement("ping", "select 1");

@@ -80,7 +80,7 @@ export function processEnvironment(): Readonly<Record<string, string | undefined
 
 /** A URL may hold a password, which must not reach a log. */
 function shown(name: string, text: string): string {
-  return name === "DATABASE_URL" ? "(not shown)" : JSON.stringify(text);
+  return name === "DATABASE_URL" || text.includes("@") ? "(not shown)" : JSON.stringify(text);
 }
 
 function wholeNumber(least: number, most: number) {

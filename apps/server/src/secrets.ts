@@ -1,8 +1,9 @@
-import { mkdir, open, readFile } from "node:fs/promises";
+import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
 import { z } from "zod";
 
+import { codeOf } from "./db/errors.ts";
 import type { CursorKey } from "./http/cursor.ts";
 
 /** What must stay secret and be the same on every process of a deployment. */
@@ -14,7 +15,8 @@ export interface Secrets {
 const fileShape = z.object({
   cursor_keys: z
     .array(z.object({ id: z.number().int().min(0).max(255), key: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }))
-    .min(1),
+    .min(1)
+    .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length),
 });
 
 /**
@@ -22,8 +24,8 @@ const fileShape = z.object({
  * @throws Error when the file is there but is no secrets file
  */
 export async function loadSecrets(path: string, randomBytes: (bytes: number) => Uint8Array): Promise<Secrets> {
-  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    if (codeOf(error) === "ENOENT") return undefined;
     throw error;
   });
   if (text === undefined) {
@@ -44,13 +46,15 @@ async function create(path: string, randomBytes: (bytes: number) => Uint8Array):
   await mkdir(dirname(path), { recursive: true, mode: 0o711 });
   const key = Buffer.from(randomBytes(32)).toString("base64url");
   const contents = `${JSON.stringify({ cursor_keys: [{ id: 1, key }] }, null, 2)}\n`;
+  // Whole before it has its name: whoever starts at the same moment must not read half a file.
+  const draft = `${path}.${Buffer.from(randomBytes(8)).toString("hex")}`;
   try {
-    const file = await open(path, "wx", 0o600);
-    await file.writeFile(contents);
-    await file.sync();
-    await file.close();
+    await writeFile(draft, contents, { flag: "wx", mode: 0o600, flush: true });
+    await link(draft, path);
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
+  } finally {
+    await rm(draft, { force: true });
   }
 }
 

@@ -39,6 +39,18 @@ async function actsOn(subject: string) {
   );
 }
 
+/** How many processes hear of changes, this database's three connections that listen. */
+async function listeners(): Promise<number> {
+  const [row] = await app.db.query<{ n: number }>(
+    statement(
+      "",
+      `select count(*)::int as n from pg_stat_activity
+       where datname = current_database() and state = 'idle' and (query ilike 'listen %' or query = 'select 1')`,
+    ),
+  );
+  return row?.n ?? 0;
+}
+
 describe("a key that was issued", () => {
   it("is kept as SHA-256 and its last four characters only", async () => {
     const { id, key } = await app.issue();
@@ -122,13 +134,15 @@ describe("revoking", () => {
     // The first connection that an app opens is the one it listens on.
     const distant = await buildAnother({ ...app, db });
     const { id, key } = await app.issue();
-    await until(async () => (await status(distant.url, key)) === 200);
+    expect(await status(distant.url, key)).toBe(200);
+    await until(async () => (await listeners()) === 3);
+    expect(await status(distant.url, key)).toBe(200);
     proxy.freeze(0);
     await revokeKey(keyContext(app), app.systemId, id);
     expect(await until(async () => (await status(distant.url, key)) === 401)).toBeLessThan(1000);
+    await proxy.close();
     await distant.close();
     await db.close();
-    await proxy.close();
   });
 
   it("twice changes nothing the second time, and is in the audit log once", async () => {

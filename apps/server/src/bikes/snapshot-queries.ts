@@ -1,17 +1,13 @@
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.generated.ts";
 import type { MirroredBike } from "./bike.ts";
 
 /** A bike as the database has it: what a snapshot is compared with. */
-export interface BikeRow extends MirroredBike {
-  readonly id: string;
-  readonly source: string;
-}
+export interface BikeRow extends MirroredBike, Pick<Tables["bikes"], "id" | "source"> {}
 
 /** A row to be written. */
-export interface BikeWrite extends MirroredBike {
-  readonly id: string;
-}
+export type BikeWrite = Omit<BikeRow, "source">;
 
 const columns = `id, number, vehicle_type_id, vehicle_state, station_id, lat, lon, current_range_meters, last_reported,
   source`;
@@ -57,7 +53,20 @@ const deleteBikes = statement("bikeSnapshot.delete", "delete from bikes where sy
 
 const notifyBikes = statement("bikeSnapshot.notify", "select pg_notify('bikes', $1)");
 
-type Stored = Omit<BikeRow, "last_reported"> & { last_reported: Date | null };
+/** What `columns` gives. */
+type Stored = Pick<
+  Tables["bikes"],
+  | "id"
+  | "number"
+  | "vehicle_type_id"
+  | "vehicle_state"
+  | "station_id"
+  | "lat"
+  | "lon"
+  | "current_range_meters"
+  | "last_reported"
+  | "source"
+>;
 
 /** The bikes of a source, and those of other sources that have one of `ids`. Not locked. */
 export async function findBikes(
@@ -82,7 +91,7 @@ export async function insertBikeRows(
   at: number,
   rows: readonly BikeWrite[],
 ): Promise<string[]> {
-  const inserted = await tx.query<{ id: string }>(insertBikes, [systemId, source, new Date(at), stored(rows)]);
+  const inserted = await tx.query<Pick<BikeRow, "id">>(insertBikes, [systemId, source, new Date(at), stored(rows)]);
   return inserted.map((row) => row.id);
 }
 

@@ -6,7 +6,7 @@ import type { Output } from "./output.ts";
 /** The wish that a long-running command stops. */
 export interface Signals {
   /** Settles when the process is told to stop (SIGTERM, SIGINT). */
-  untilStopped(): Promise<void>;
+  readonly untilStopped: () => Promise<void>;
 }
 
 /** What every command gets: made once in main.ts. */
@@ -21,7 +21,7 @@ export interface CliContext {
    * Opens the database (our own PostgreSQL when none is configured), brings its schema up to date, runs `work`
    * with it and the names of the migrations just applied, and closes everything again.
    */
-  withDatabase<Result>(work: (db: Database, applied: readonly string[]) => Promise<Result>): Promise<Result>;
+  readonly withDatabase: <Result>(work: (db: Database, applied: readonly string[]) => Promise<Result>) => Promise<Result>;
   /** The system a command works on: the one named by `--system`, or the only one there is (made when there is none). */
-  resolveSystem(db: Database, named: string | undefined): Promise<string>;
+  readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
 }

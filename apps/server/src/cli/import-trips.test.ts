@@ -1,26 +1,19 @@
 import { join } from "node:path";
-
-import { Command, CommanderError } from "commander";
 import { createTestIds } from "@bikeshare/test-kit";
+import { Command, CommanderError } from "commander";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-
+import { examples, type ImportRoom, NOW, openImportRoom } from "../../test/trip-import-room.ts";
 import { readConfig } from "../config.ts";
-import { examples, type ImportRoom, NOW, openImportRoom } from "../feeds/trips/import-room.fixture.ts";
 import type { CliContext } from "./context.ts";
 import { registerImportTrips } from "./import-trips.ts";
 
 let room: ImportRoom;
 let printed: { object: Record<string, unknown>; text: string }[];
-let notes: string[];
 beforeEach(async () => {
   room = await openImportRoom();
   printed = [];
-  notes = [];
 });
-afterEach(async () => {
-  process.exitCode = undefined;
-  await room.close();
-});
+afterEach(() => room.close());
 
 async function run(...args: string[]): Promise<void> {
   const context: CliContext = {
@@ -31,33 +24,32 @@ async function run(...args: string[]): Promise<void> {
     output: {
       json: true,
       result: (object, text) => void printed.push({ object, text }),
-      note: (text) => void notes.push(text),
+      note: () => undefined,
       progress: () => undefined,
     },
     withDatabase: (work) => work(room.db, []),
     resolveSystem: () => Promise.resolve(room.systemId),
   };
-  const program = new Command().exitOverride().configureOutput({ writeErr: (text) => void notes.push(text) });
+  const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
   registerImportTrips(program, () => context);
-  for (const command of program.commands) command.exitOverride().configureOutput({ writeErr: (text) => void notes.push(text) });
+  for (const command of program.commands) command.exitOverride().configureOutput({ writeErr: () => undefined });
   await program.parseAsync(["trips", ...args], { from: "user" });
 }
 
 describe("import trips", () => {
-  it("prints what was done, once as fields and once in words, and leaves the exit code alone", async () => {
+  it("prints what was done, once as fields and once in words", async () => {
     await run(await room.write("a.csv", examples.lyft), "--time-zone", "America/New_York");
     expect(printed).toMatchObject([
       { object: { rows: 3, created: 3, unchanged: 0, rejected: 0, reasons: {}, refused: [] } },
     ]);
     expect(printed[0]?.text).toContain("3 rows: 3 rides created");
     expect(printed[0]?.object["report"]).toMatch(/reports\/import_\d+\.ndjson$/);
-    expect(process.exitCode).toBeUndefined();
   });
 
-  it("ends with 1 and names the file and the reason when a file was refused", async () => {
-    await run(await room.write("bad.csv", "a,b\n1,2\n"), "--time-zone", "America/New_York");
-    expect(process.exitCode).toBe(1);
-    expect(notes.join()).toMatch(/bad\.csv, row 1: refused.*header/);
+  it("fails, naming the file and the reason, when a file was refused, and prints what was done with the others", async () => {
+    const files = [await room.write("bad.csv", "a,b\n1,2\n"), await room.write("good.csv", examples.lyft)];
+    await expect(run(...files, "--time-zone", "America/New_York")).rejects.toThrow(/bad\.csv, row 1: refused.*header/);
+    expect(printed).toMatchObject([{ object: { created: 3, refused: [{ row: 1, reason: "unknown_header" }] } }]);
   });
 
   it.each([[["--time-zone", "Mars/Olympus"]], [[]], [["--time-zone", "Europe/Oslo", "--source", "a b"]]])(

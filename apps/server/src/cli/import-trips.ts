@@ -1,8 +1,7 @@
 import { basename, join } from "node:path";
 import { type Command, InvalidArgumentError } from "commander";
-
 import { importTrips } from "../feeds/trips/import.ts";
-import type { TripImportResult, TripProgress } from "../feeds/trips/order.ts";
+import type { RefusedFile, TripImportResult, TripProgress } from "../feeds/trips/order.ts";
 import { openTimeZone, type TimeZone, UnknownTimeZone } from "../feeds/trips/time-zone.ts";
 import type { CliContext } from "./context.ts";
 
@@ -25,8 +24,9 @@ export function registerImportTrips(parent: Command, context: () => CliContext):
     .requiredOption("--time-zone <IANA>", "zone of the files' local times, such as America/New_York", readTimeZone)
     .option("--source <name>", "where the rides come from; part of the ids that old files lack", readSource, "trips")
     .action(async (files: string[], _options: unknown, command: Command) => {
-      const result = await run(context(), files, command.optsWithGlobals<Options>());
-      if (result.refused.length > 0) process.exitCode = 1;
+      const { refused } = await run(context(), files, command.optsWithGlobals<Options>());
+      // The result is printed; this makes the command fail.
+      if (refused.length > 0) throw new Error(refused.map(refusalInWords).join("\n"));
     });
 }
 
@@ -55,9 +55,6 @@ async function run(context: CliContext, files: readonly string[], options: Optio
       signal: stop.signal,
     });
     output.progress(undefined);
-    for (const { file, row, message } of result.refused) {
-      output.note(`${file}${row === null ? "" : `, row ${row}`}: refused, nothing of it was imported: ${message}`);
-    }
     output.result({ ...result }, inWords(result, files.length));
     return result;
   });
@@ -93,6 +90,10 @@ function inWords(result: TripImportResult, files: number): string {
   if (refused.length > 0) lines.push(`${refused.length} of ${files} files refused`);
   if (report !== null) lines.push(`Report: ${report}`);
   return lines.join("\n");
+}
+
+function refusalInWords({ file, row, message }: RefusedFile): string {
+  return `${file}${row === null ? "" : `, row ${row}`}: refused, nothing of it was imported: ${message}`;
 }
 
 function grouped(n: number): string {

@@ -1,9 +1,10 @@
 import type { Queryable, Transaction } from "../db/database.ts";
 import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.generated.ts";
 
 /** The lists whose length is kept. */
-export type CountedList = "stations" | "bikes" | "rides";
+export type CountedList = Tables["list_counts"]["list"];
 
 // Rows are taken in the order of the primary key, so that two transactions never wait for each other in a ring.
 const addToList = statement(

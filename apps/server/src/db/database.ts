@@ -78,9 +78,11 @@ export function connectionSettings(connectionString: string): pg.ClientConfig {
 const INT8 = 20;
 
 /** A bigint of ours (a count, a number of items) always fits a double; pg would give a string. */
-function getTypeParser(oid: number, format?: "text" | "binary") {
+function getTypeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
   if (oid === INT8 && format !== "binary") return Number;
-  return format === "binary" ? pg.types.getTypeParser(oid, "binary") : pg.types.getTypeParser(oid, "text");
+  // pg types its parsers as `any`.
+  const parser: unknown = format === "binary" ? pg.types.getTypeParser(oid, "binary") : pg.types.getTypeParser(oid, "text");
+  return parser as (value: string) => unknown;
 }
 
 async function run<Row>(client: pg.Pool | pg.ClientBase, { name, text }: Statement, values?: readonly unknown[]) {
@@ -108,7 +110,9 @@ async function inTransaction<Result>(pool: pg.Pool, work: (tx: Transaction) => P
       return result;
     } catch (error) {
       // A rollback that fails means the connection is gone; the server has rolled back by itself.
-      await client.query("rollback").catch((failure: Error) => (broken = failure));
+      await client.query("rollback").catch((failure: unknown) => {
+        broken = failure instanceof Error ? failure : new Error(String(failure));
+      });
       if (attempt >= ATTEMPTS || !isRepeatable(error)) throw named(error);
     } finally {
       client.off("error", onError);

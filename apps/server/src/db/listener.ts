@@ -28,7 +28,7 @@ const HEARTBEAT_TIMEOUT = 500;
 const RECONNECT = 250;
 
 /** Starts listening; keeps trying while the database is away. */
-export function openListener({ connectionString, on, onGap }: ListenerOptions): Listener {
+export function openListener(options: ListenerOptions): Listener {
   let live: pg.Client | undefined;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
@@ -39,41 +39,33 @@ export function openListener({ connectionString, on, onGap }: ListenerOptions): 
   const lose = (client: pg.Client) => {
     if (live === client) {
       live = undefined;
-      onGap();
+      options.onGap();
     }
     client.connection.stream.destroy();
   };
-
-  async function connect(): Promise<void> {
-    const client = new pg.Client({ ...connectionSettings(connectionString), query_timeout: HEARTBEAT_TIMEOUT });
-    client.on("error", () => lose(client));
-    client.on("end", () => lose(client));
-    client.on("notification", ({ channel, payload }) => on[channel]?.(payload ?? ""));
-    try {
-      await client.connect();
-      for (const channel of Object.keys(on)) await client.query(`listen ${client.escapeIdentifier(channel)}`);
-    } catch {
-      lose(client);
-      return again(RECONNECT, connect);
-    }
-    if (closed) return lose(client);
-    // What was told before this moment went unheard.
-    onGap();
-    live = client;
-    again(HEARTBEAT, () => beat(client));
-  }
-
-  async function beat(client: pg.Client): Promise<void> {
-    try {
-      await client.query("select 1");
-    } catch {
-      lose(client);
-    }
+  const beat = async (client: pg.Client): Promise<void> => {
+    if (!(await isAlive(client))) lose(client);
     if (live === client) again(HEARTBEAT, () => beat(client));
     else again(RECONNECT, connect);
-  }
+  };
+  const connect = async (): Promise<void> => {
+    const client = createClient(options, lose);
+    if (!(await listenOn(client, Object.keys(options.on)))) {
+      lose(client);
+      again(RECONNECT, connect);
+      return;
+    }
+    if (closed) {
+      lose(client);
+      return;
+    }
+    // What was told before this moment went unheard.
+    options.onGap();
+    live = client;
+    again(HEARTBEAT, () => beat(client));
+  };
 
-  void connect();
+  again(0, connect);
   return {
     listening: () => live !== undefined,
     close: async () => {
@@ -84,4 +76,31 @@ export function openListener({ connectionString, on, onGap }: ListenerOptions): 
       await client?.end().catch(() => undefined);
     },
   };
+}
+
+function createClient({ connectionString, on }: ListenerOptions, lose: (client: pg.Client) => void): pg.Client {
+  const client = new pg.Client({ ...connectionSettings(connectionString), query_timeout: HEARTBEAT_TIMEOUT });
+  client.on("error", () => lose(client));
+  client.on("end", () => lose(client));
+  client.on("notification", ({ channel, payload }) => on[channel]?.(payload ?? ""));
+  return client;
+}
+
+async function listenOn(client: pg.Client, channels: readonly string[]): Promise<boolean> {
+  try {
+    await client.connect();
+    for (const channel of channels) await client.query(`listen ${client.escapeIdentifier(channel)}`);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function isAlive(client: pg.Client): Promise<boolean> {
+  try {
+    await client.query("select 1");
+    return true;
+  } catch {
+    return false;
+  }
 }

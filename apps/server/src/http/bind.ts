@@ -17,13 +17,16 @@ export function bindContract<Contract extends AppRouter>(
   contract: Contract,
   routes: RouterImplementation<Contract>,
 ): void {
-  app.register(async (scope) => {
+  app.register((scope, _options, done) => {
     server.registerRouter(contract, routes, scope, {
       logInitialization: false,
       jsonQuery: false,
       responseValidation: false,
-      requestValidationErrorHandler: (error, request, reply) => sendError(reply, request, toApiError(error)),
+      requestValidationErrorHandler: (error, request, reply) => {
+        sendError(reply, request, toApiError(error));
+      },
     });
+    done();
   });
 }
 

@@ -25,7 +25,8 @@ export function answerConditionally(app: FastifyInstance): void {
     if (fresh(request.headers, headers)) {
       reply.code(304);
       reply.removeHeader("content-type");
-      done(null, null);
+      // Fastify takes the body away from a HEAD itself, and fails where there is none.
+      done(null, request.method === "HEAD" ? payload : null);
       return;
     }
     done(null, payload);

@@ -13,6 +13,10 @@ export const RETRY_SECONDS = 5;
 /** Answers every failure behind a request in the one shape that errors have. */
 export function handleErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => sendError(reply, request, error));
+  // What Node would refuse by itself, without a body: `admitRequests` refuses a request without Host, and an
+  // expectation that nobody knows may be ignored (RFC 9110, 10.1.1).
+  Object.assign(app.server, { requireHostHeader: false });
+  app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
 }
 
 /** Answers `error` as the catalogue says. What the catalogue does not know is logged, and never shown. */
@@ -24,7 +28,8 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
     .code(known.status)
     .headers(known.headers)
     .header("content-type", "application/json")
-    .send(errorJson(known.code, known.message));
+    // As bytes: to a text Fastify adds a charset, and no hook takes it away again where the router itself failed.
+    .send(Buffer.from(errorJson(known.code, known.message)));
 }
 
 /** The catalogue's word for any failure. */

@@ -26,7 +26,8 @@ export function createNetworkCheck(networks: readonly string[]): (address: strin
   for (const network of networks) {
     const [address = "", prefix] = network.split("/");
     const family = isIP(address) === 4 ? "ipv4" : "ipv6";
-    list.addSubnet(address, prefix === undefined ? (family === "ipv4" ? 32 : 128) : Number(prefix), family);
+    if (prefix === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(prefix), family);
   }
   return (address) => {
     const family = isIP(address);

@@ -39,6 +39,7 @@ export class CanonicalResponse<Request extends IncomingMessage = IncomingMessage
 
   /** The overloads of `writeHead` take what came in; only the names of the last argument were changed. */
   #write(status: number, rest: unknown[]): this {
+    // oxlint-disable-next-line typescript/unbound-method -- applied to `this` right here
     Reflect.apply(super.writeHead, this, [status, ...rest]);
     return this;
   }

@@ -28,7 +28,12 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
 function toPattern(url: string): RegExp {
   const path = url
     .split("/")
-    .map((part) => (part.startsWith(":") ? "[^/]+" : part === "*" ? ".*" : part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")))
+    .map(partPattern)
     .join("/");
   return new RegExp(`^${path}$`);
+}
+
+function partPattern(part: string): string {
+  if (part.startsWith(":")) return "[^/]+";
+  return part === "*" ? ".*" : part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

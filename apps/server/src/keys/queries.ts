@@ -1,24 +1,28 @@
 import type { Queryable } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.generated.ts";
 
 /** A key as it is kept. */
-export interface KeyRow {
-  readonly system_id: string;
-  readonly id: string;
-  readonly partner_id: string | null;
-  readonly partner_name: string | null;
-  readonly name: string | null;
-  readonly last4: string;
-  readonly scopes: readonly string[];
-  readonly rate_limit: number | null;
-  readonly created_at: Date;
-  readonly expires_at: Date | null;
-  readonly revoked_at: Date | null;
-  readonly rotated_to: string | null;
-  readonly exposed_at: Date | null;
-  readonly last_used_at: Date | null;
-  readonly last_used_path: string | null;
-  readonly last_used_address: string | null;
+export interface KeyRow extends Pick<
+  Tables["keys"],
+  | "system_id"
+  | "id"
+  | "partner_id"
+  | "name"
+  | "last4"
+  | "scopes"
+  | "rate_limit"
+  | "created_at"
+  | "expires_at"
+  | "revoked_at"
+  | "rotated_to"
+  | "exposed_at"
+  | "last_used_at"
+  | "last_used_path"
+  | "last_used_address"
+> {
+  /** null: an operator key */
+  readonly partner_name: Tables["partners"]["name"] | null;
 }
 
 const columns = `k.system_id, k.id, k.partner_id, p.name as partner_name, k.name, k.last4, k.scopes, k.rate_limit,
@@ -51,9 +55,10 @@ const revoke = statement(
    where system_id = $1 and id = $2`,
 );
 
+// Once: a client that sends its key this way sends it so each time, and the audit log must not grow with it.
 const markExposed = statement(
   "keys.markExposed",
-  `update keys set exposed_at = coalesce(exposed_at, $2) where hash = $1 returning system_id, id`,
+  `update keys set exposed_at = $2 where hash = $1 and exposed_at is null returning system_id, id`,
 );
 
 const recordUse = statement(
@@ -117,13 +122,13 @@ export async function setRevoked(
   await db.query(revoke, [systemId, id, at, successor]);
 }
 
-/** Notes that a key was seen where others may have read it; gives the key's id, undefined when there is none. */
+/** Notes that a key was seen where others may have read it; gives its id the first time, undefined when there is none. */
 export async function markKeyExposed(
   db: Queryable,
   hash: Uint8Array,
   at: Date,
-): Promise<{ system_id: string; id: string } | undefined> {
-  return (await db.query<{ system_id: string; id: string }>(markExposed, [hash, at]))[0];
+): Promise<Pick<KeyRow, "system_id" | "id"> | undefined> {
+  return (await db.query<Pick<KeyRow, "system_id" | "id">>(markExposed, [hash, at]))[0];
 }
 
 export interface KeyUse {

@@ -125,7 +125,7 @@ export function keyFor(context: Pick<KeyContext, "db">, presented: string): Prom
   return findKeyByHash(context.db, hashKey(presented));
 }
 
-/** Notes that others may have read a key. It works on; the operator decides whether to revoke it. */
+/** Notes, the first time, that others may have read a key. It works on; the operator decides whether to revoke it. */
 export async function exposeKey(context: KeyContext, presented: string, where: string): Promise<void> {
   await context.db.transaction(async (tx) => {
     const key = await markKeyExposed(tx, hashKey(presented), new Date(context.clock()));

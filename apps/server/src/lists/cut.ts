@@ -21,7 +21,7 @@ export function cutSlice<Position>(
 /** One text field of an item's wire form. */
 export function wireField(wire: string, field: string): string {
   const item: unknown = JSON.parse(wire);
-  const value = typeof item === "object" && item !== null ? Reflect.get(item, field) : undefined;
+  const value: unknown = typeof item === "object" && item !== null ? Reflect.get(item, field) : undefined;
   if (typeof value !== "string") throw new Error(`an item's wire form has no ${field}`);
   return value;
 }

@@ -1,11 +1,8 @@
 import type { Queryable } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.generated.ts";
 
-export interface PartnerRow {
-  readonly id: string;
-  readonly name: string;
-  readonly created_at: Date;
-}
+export type PartnerRow = Pick<Tables["partners"], "id" | "name" | "created_at">;
 
 const insert = statement("partners.insert", `insert into partners (system_id, id, name, created_at) values ($1, $2, $3, $4)`);
 const all = statement("partners.all", `select id, name, created_at from partners where system_id = $1 order by created_at, id`);

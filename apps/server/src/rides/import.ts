@@ -1,6 +1,5 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-
 import { countRides } from "../counts/service.ts";
 import type { Database } from "../db/database.ts";
 import { findDifferingRides, insertRides, openPastRides, preparePastRides } from "./import-queries.ts";

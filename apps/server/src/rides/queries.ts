@@ -2,6 +2,7 @@ import type { Queryable } from "../db/database.ts";
 import type { Reader } from "../db/pipeline.ts";
 import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.generated.ts";
 import { type FetchSize, joinRows, type ListRows } from "../lists/rows.ts";
 import type { SliceStart } from "../lists/slice.ts";
 
@@ -139,7 +140,7 @@ export interface RideHours {
 
 /** One ride's wire form. */
 export async function readRide(reader: Reader, systemId: string, id: string): Promise<string | undefined> {
-  return (await reader.read<{ wire: string }>(byId, [systemId, id]))[0]?.wire;
+  return (await reader.read<Pick<Tables["rides"], "wire">>(byId, [systemId, id]))[0]?.wire;
 }
 
 /**

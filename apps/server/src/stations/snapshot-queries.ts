@@ -1,33 +1,28 @@
 import type { Queryable, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import type { JoinedStation } from "./station-halves.ts";
-import type { StationInformation, StationReadings } from "./station.ts";
+import type { Tables } from "../db/tables.generated.ts";
+import type { JoinedStation, ReadingsSoFar } from "./station-halves.ts";
+import type { StationInformation } from "./station.ts";
 
 /** A station as the database has it: what a snapshot is compared with. Instants in milliseconds since 1970. */
-export interface StationRow extends JoinedStation {
-  readonly id: string;
-  readonly source: string;
+export interface StationRow extends JoinedStation, Pick<Tables["stations"], "id" | "source"> {
   readonly information_as_of: number | null;
   readonly readings_as_of: number | null;
 }
 
-/** A half that waits for its other half. */
-export type WaitingRow =
-  | {
-      readonly station_id: string;
-      readonly half: "information";
-      readonly as_of: number | null;
-      readonly content: StationInformation;
-    }
-  | {
-      readonly station_id: string;
-      readonly half: "readings";
-      readonly as_of: number | null;
-      readonly content: StationReadings & { readonly was_installed: boolean };
-    };
-
 /** Names a waiting half. */
-export type WaitingKey = Pick<WaitingRow, "station_id" | "half">;
+export type WaitingKey = Pick<Tables["gbfs_waiting_halves"], "station_id" | "half">;
+
+/** A half that waits for its other half. Its instant is in milliseconds since 1970, or as the database gives it. */
+export type WaitingRow<Instant = number | null> =
+  | Waiting<"information", StationInformation, Instant>
+  | Waiting<"readings", ReadingsSoFar, Instant>;
+
+interface Waiting<Half extends WaitingKey["half"], Content, Instant> extends WaitingKey {
+  readonly half: Half;
+  readonly as_of: Instant;
+  readonly content: Content;
+}
 
 /** A row to be written. */
 export interface StationWrite extends Omit<StationRow, "source"> {
@@ -124,20 +119,47 @@ const positions = statement(
 
 const notifyStations = statement("stationSnapshot.notify", "select pg_notify('stations', $1)");
 
-type Stored<Row> = Omit<Row, "last_reported" | "information_as_of" | "readings_as_of" | "as_of"> & {
-  last_reported: Date | null;
-  information_as_of: Date | null;
-  readings_as_of: Date | null;
-};
+/** What `columns` gives. */
+interface StoredStation extends Pick<
+  Tables["stations"],
+  | "id"
+  | "name"
+  | "short_name"
+  | "lat"
+  | "lon"
+  | "address"
+  | "region_id"
+  | "capacity"
+  | "is_virtual_station"
+  | "is_installed"
+  | "is_renting"
+  | "is_returning"
+  | "num_bikes_available"
+  | "num_bikes_disabled"
+  | "num_docks_available"
+  | "num_docks_disabled"
+  | "status"
+  | "offline_reason"
+  | "last_reported"
+  | "source"
+  | "absent_snapshots"
+  | "was_installed"
+  | "information_as_of"
+  | "readings_as_of"
+> {
+  readonly vehicle_types_available: string;
+}
+
+type StoredWaiting = WaitingRow<Tables["gbfs_waiting_halves"]["as_of"]>;
 
 /** The stations of a source, and those of other sources that have one of `ids`. Not locked. */
 export async function findStations(tx: Transaction, systemId: string, source: string, ids: readonly string[]) {
-  return (await tx.query<Stored<StationRow>>(heldStations, [systemId, source, ids])).map(fromStored);
+  return (await tx.query<StoredStation>(heldStations, [systemId, source, ids])).map(fromStored);
 }
 
 /** The same stations as they are now, locked until the transaction ends. */
 export async function lockAndFindStations(tx: Transaction, systemId: string, ids: readonly string[]) {
-  return (await tx.query<Stored<StationRow>>(lockStations, [systemId, ids])).map(fromStored);
+  return (await tx.query<StoredStation>(lockStations, [systemId, ids])).map(fromStored);
 }
 
 /** Inserts those that are not there; gives the ids it inserted. `at` in milliseconds since 1970. */
@@ -148,7 +170,8 @@ export async function insertStationRows(
   at: number,
   rows: readonly StationWrite[],
 ): Promise<string[]> {
-  const inserted = await tx.query<{ id: string }>(insertStations, [systemId, source, new Date(at), stored(rows)]);
+  const values = [systemId, source, new Date(at), stored(rows)];
+  const inserted = await tx.query<Pick<StationRow, "id">>(insertStations, values);
   return inserted.map((row) => row.id);
 }
 
@@ -165,7 +188,6 @@ export async function updateStationRows(
 
 /** The halves of a source that wait. */
 export async function findWaitingHalves(tx: Transaction, systemId: string, source: string): Promise<WaitingRow[]> {
-  type StoredWaiting = WaitingRow & { as_of: Date | null };
   const rows = await tx.query<StoredWaiting>(waitingHalves, [systemId, source]);
   return rows.map((row) => ({ ...row, as_of: milliseconds(row.as_of) }));
 }
@@ -195,7 +217,7 @@ export async function findPositions(
   systemId: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, { lat: number; lon: number }>> {
-  const rows = await db.query<{ id: string; lat: number; lon: number }>(positions, [systemId, ids]);
+  const rows = await db.query<Pick<Tables["stations"], "id" | "lat" | "lon">>(positions, [systemId, ids]);
   return new Map(rows.map(({ id, lat, lon }) => [id, { lat, lon }]));
 }
 
@@ -204,7 +226,7 @@ export async function notifyStationsChanged(tx: Transaction, systemId: string): 
   await tx.query(notifyStations, [systemId]);
 }
 
-function fromStored(row: Stored<StationRow>): StationRow {
+function fromStored(row: StoredStation): StationRow {
   return {
     ...row,
     last_reported: milliseconds(row.last_reported),

@@ -1,5 +1,6 @@
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.generated.ts";
 
 const known = statement("stations.known", "select id from stations where system_id = $1 and id = any($2::text[])");
 
@@ -17,16 +18,11 @@ const insertStubs = statement(
 
 /** Which of these stations there are. */
 export async function findStations(tx: Transaction, systemId: string, ids: readonly string[]): Promise<string[]> {
-  const rows = await tx.query<{ id: string }>(known, [systemId, ids]);
+  const rows = await tx.query<Pick<StubRow, "id">>(known, [systemId, ids]);
   return rows.map(({ id }) => id);
 }
 
-export interface StubRow {
-  readonly id: string;
-  readonly name: string;
-  readonly lat: number;
-  readonly lon: number;
-}
+export type StubRow = Pick<Tables["stations"], "id" | "name" | "lat" | "lon">;
 
 /** Makes stub stations; gives the ids of those that were not there. */
 export async function insertStubStations(
@@ -35,7 +31,7 @@ export async function insertStubStations(
   origin: { readonly source: string; readonly updatedAt: string },
   stubs: readonly StubRow[],
 ): Promise<string[]> {
-  const rows = await tx.query<{ id: string }>(insertStubs, [
+  const rows = await tx.query<Pick<StubRow, "id">>(insertStubs, [
     systemId,
     origin.source,
     origin.updatedAt,

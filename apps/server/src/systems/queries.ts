@@ -1,11 +1,8 @@
 import type { Queryable } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.generated.ts";
 
-export interface SystemRow {
-  readonly system_id: string;
-  readonly name: string;
-  readonly created_at: Date;
-}
+export type SystemRow = Pick<Tables["systems"], "system_id" | "name" | "created_at">;
 
 const insert = statement(
   "systems.insert",

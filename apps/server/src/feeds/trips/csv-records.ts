@@ -1,5 +1,4 @@
 import { parse } from "csv-parse";
-
 import { FileRefused } from "./problems.ts";
 
 /** What is done with the records of a CSV text, in the order of the file. */
@@ -22,6 +21,22 @@ const MAX_RECORD_SIZE = 64 * 1024;
  * @throws whatever the handler throws
  */
 export async function readRecords(text: AsyncIterable<Buffer>, handler: RecordHandler): Promise<void> {
+  const { parser, rethrow } = openParser(handler);
+  try {
+    for await (const chunk of text) {
+      await writeTo(parser, chunk);
+      rethrow();
+      await handler.pause();
+    }
+    await endOf(parser);
+    rethrow();
+  } finally {
+    parser.destroy();
+  }
+}
+
+/** A parser that hands records over, and a function that throws what the handler threw. */
+function openParser(handler: RecordHandler): { parser: Parser; rethrow: () => void } {
   let lastLine = 0;
   let width: number | undefined;
   let failure: Error | undefined;
@@ -53,24 +68,16 @@ export async function readRecords(text: AsyncIterable<Buffer>, handler: RecordHa
     },
   });
   // With quotes taken as they are, only a quote that does not close is left to go wrong.
-  parser.on("skip", () => guard(() => {
-    throw openQuote(lastLine + 1);
-  }));
+  parser.on("skip", () => {
+    guard(() => {
+      throw openQuote(lastLine + 1);
+    });
+  });
   parser.resume();
   const rethrow = () => {
     if (failure !== undefined) throw failure;
   };
-  try {
-    for await (const chunk of text) {
-      await writeTo(parser, chunk);
-      rethrow();
-      await handler.pause();
-    }
-    await endOf(parser);
-    rethrow();
-  } finally {
-    parser.destroy();
-  }
+  return { parser, rethrow };
 }
 
 function openQuote(line: number): FileRefused {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-
 import { columnKey, tripFormats } from "./formats.ts";
 import { recogniseHeader } from "./header.ts";
 import { FileRefused } from "./problems.ts";
@@ -14,7 +13,10 @@ function refusal(header: readonly string[]): FileRefused {
   throw new Error("the header was accepted");
 }
 
-const lyft = "ride_id,rideable_type,started_at,ended_at,start_station_name,start_station_id,end_station_name,end_station_id,start_lat,start_lng,end_lat,end_lng,member_casual".split(",");
+const lyft =
+  "ride_id,rideable_type,started_at,ended_at,start_station_name,start_station_id,end_station_name,end_station_id,start_lat,start_lng,end_lat,end_lng,member_casual".split(
+    ",",
+  );
 
 describe("recogniseHeader", () => {
   it("recognises each format by its own columns, in any order, with or without those that are dropped", () => {

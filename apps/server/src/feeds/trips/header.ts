@@ -24,16 +24,28 @@ export function recogniseHeader(header: readonly string[], line: number): Layout
   const best = ranked[0];
   if (best === undefined || best.missing.length > Object.keys(best.format.columns).length / 2) {
     const known = tripFormats.map(({ name }) => name).join("; ");
-    throw new FileRefused("unknown_header", line, `the header "${shorten(header.join(","))}" is of no trip file we know (${known})`);
+    throw new FileRefused(
+      "unknown_header",
+      line,
+      `the header "${shorten(header.join(","))}" is of no trip file we know (${known})`,
+    );
   }
   const { format, missing, extra } = best;
   if (missing.length > 0) {
-    throw new FileRefused("missing_column", line, `looks like ${format.name}, but has no column for ${missing.join(", ")}`);
+    throw new FileRefused(
+      "missing_column",
+      line,
+      `looks like ${format.name}, but has no column for ${missing.join(", ")}`,
+    );
   }
   const [place] = extra;
   if (place !== undefined) {
     const name = header[place] ?? "";
-    throw new FileRefused("extra_column", line, `looks like ${format.name}, but column ${place + 1} ("${shorten(name)}") does not belong there`);
+    throw new FileRefused(
+      "extra_column",
+      line,
+      `looks like ${format.name}, but column ${place + 1} ("${shorten(name)}") does not belong there`,
+    );
   }
   const places = Object.fromEntries(Object.entries(format.columns).map(([field, key]) => [field, keys.indexOf(key)]));
   return { format, width: keys.length, places, names: header.map((name) => name.trim()) };

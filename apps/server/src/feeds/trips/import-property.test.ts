@@ -1,9 +1,8 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-
+import { type ImportRoom, NOW, openImportRoom } from "../../../test/trip-import-room.ts";
 import { statement } from "../../db/statement.ts";
 import { tripFormats } from "./formats.ts";
-import { type ImportRoom, NOW, openImportRoom } from "./import-room.fixture.ts";
 import { openTimeZone } from "./time-zone.ts";
 
 let room: ImportRoom;
@@ -17,7 +16,9 @@ const clock = new Intl.DateTimeFormat("sv-SE", { timeZone: ZONE, dateStyle: "sho
 /** What a wall clock shows, or for formats with their own offset, the time in UTC. */
 const wall = (instant: number, utc: boolean) => {
   const ms = String(instant % 1000).padStart(3, "0");
-  return utc ? `${new Date(instant).toISOString().slice(0, 19).replace("T", " ")}.${ms}+00:00` : `${clock.format(instant)}.${ms}`;
+  return utc
+    ? `${new Date(instant).toISOString().slice(0, 19).replace("T", " ")}.${ms}+00:00`
+    : `${clock.format(instant)}.${ms}`;
 };
 
 const clear = ["list_counts", "ride_counts", "rides", "stations"].map((table) =>
@@ -57,7 +58,10 @@ describe("importTrips", () => {
           const given = columns.duration !== undefined;
           const utc = given && columns.rideId === undefined && columns.bikeId === undefined;
           const lines = trips.map((one, index) => {
-            const [from, to] = [one.from === null ? undefined : stations[one.from], one.to === null ? undefined : stations[one.to]];
+            const [from, to] = [
+              one.from === null ? undefined : stations[one.from],
+              one.to === null ? undefined : stations[one.to],
+            ];
             const values: Record<string, string> = {
               rideId: `R${index}`,
               bikeId: String(one.bike),
@@ -75,7 +79,9 @@ describe("importTrips", () => {
               vehicleType: "bike",
               riderCategory: one.member ? "member" : "casual",
             };
-            return Object.keys(columns).map((field) => quoted(values[field] ?? "")).join(",");
+            return Object.keys(columns)
+              .map((field) => quoted(values[field] ?? ""))
+              .join(",");
           });
           const file = await room.write("trips.csv", [Object.values(columns).join(","), ...lines].join("\n"));
           const result = await room.import([file], { zone: openTimeZone(ZONE) });
@@ -84,8 +90,13 @@ describe("importTrips", () => {
           expect(result).toMatchObject({ rows: trips.length, rejected: 0, refused: [] });
           expect(rides).toHaveLength(result.created);
           expect(result.created + result.unchanged).toBe(trips.length);
-          const told = (start: number, end: number, seconds: number) => `${wall(start, utc)} ${wall(end, utc)} ${given ? seconds : ""}`;
-          expect(new Set(rides.map((ride) => told(Date.parse(ride.started_at), Date.parse(ride.ended_at), ride.duration_seconds)))).toEqual(
+          const told = (start: number, end: number, seconds: number) =>
+            `${wall(start, utc)} ${wall(end, utc)} ${given ? seconds : ""}`;
+          expect(
+            new Set(
+              rides.map((ride) => told(Date.parse(ride.started_at), Date.parse(ride.ended_at), ride.duration_seconds)),
+            ),
+          ).toEqual(
             new Set(trips.map((one) => told(one.start, one.start + one.length, Math.floor(one.length / 1000)))),
           );
           if (columns.bikeId !== undefined || columns.rideId !== undefined) expect(result.unchanged).toBe(0);
@@ -95,7 +106,10 @@ describe("importTrips", () => {
             expect(end).toBeLessThanOrEqual(NOW);
             const one = columns.rideId === undefined ? undefined : trips[Number(ride.id.slice(1))];
             if (one === undefined) continue;
-            expect([wall(start, utc), wall(end, utc)]).toEqual([wall(one.start, utc), wall(one.start + one.length, utc)]);
+            expect([wall(start, utc), wall(end, utc)]).toEqual([
+              wall(one.start, utc),
+              wall(one.start + one.length, utc),
+            ]);
             expect(ride.start_station_id).toBe(one.from === null ? null : stations[one.from]?.id);
             expect(ride.end_station_id).toBe(one.to === null ? null : stations[one.to]?.id);
             if (columns.bikeId !== undefined) expect(ride.bike_id).toBe(String(one.bike));

@@ -1,9 +1,7 @@
 import { gzipSync } from "node:zlib";
-
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-
+import { examples, type ImportRoom, openImportRoom } from "../../../test/trip-import-room.ts";
 import type { Database } from "../../db/database.ts";
-import { examples, type ImportRoom, openImportRoom } from "./import-room.fixture.ts";
 import { openTimeZone } from "./time-zone.ts";
 
 let room: ImportRoom;
@@ -30,7 +28,9 @@ const lyftRow = (id: string, changes: Readonly<Record<string, string>> = {}) => 
     member_casual: "member",
     ...changes,
   };
-  return HEADER.split(",").map((column) => values[column] ?? "").join(",");
+  return HEADER.split(",")
+    .map((column) => values[column] ?? "")
+    .join(",");
 };
 const lyftFile = (rows: readonly string[]) => `${[HEADER, ...rows].join("\n")}\n`;
 
@@ -77,7 +77,11 @@ describe("importTrips, by format", () => {
   it("gives each Lyft ride a bike of its own, and tells returned, left free and unknown apart", async () => {
     await room.import([await room.write("a.csv", examples.lyft)]);
     const rides = await room.rides();
-    expect(rides.map(({ id, bike_id }) => [id, bike_id])).toEqual([["A1", "test:ride:A1"], ["A2", "test:ride:A2"], ["A3", "test:ride:A3"]]);
+    expect(rides.map(({ id, bike_id }) => [id, bike_id])).toEqual([
+      ["A1", "test:ride:A1"],
+      ["A2", "test:ride:A2"],
+      ["A3", "test:ride:A3"],
+    ]);
     expect(rides.map(({ end_reason }) => end_reason)).toEqual(["returned", "free_floating", null]);
     expect(rides.map(({ vehicle_type_id }) => vehicle_type_id)).toEqual(["docked_bike", "electric_bike", null]);
     expect(rides.map(({ duration_seconds }) => duration_seconds)).toEqual([420, 172_801, 1200]);
@@ -85,10 +89,27 @@ describe("importTrips, by format", () => {
 
   it("reads both kinds of Divvy files, thousands separators included", async () => {
     const files = [await room.write("a.csv", examples.divvy), await room.write("b.csv", examples.divvyReport)];
-    expect(await room.import(files, { zone: openTimeZone("America/Chicago") })).toMatchObject({ rows: 2, created: 2, rejected: 0 });
+    expect(await room.import(files, { zone: openTimeZone("America/Chicago") })).toMatchObject({
+      rows: 2,
+      created: 2,
+      rejected: 0,
+    });
     const [first, second] = await room.rides();
-    expect(first).toMatchObject({ id: "21742443", bike_id: "2167", duration_seconds: 1783, started_at: "2019-01-01T06:04:37.000Z", start_station_id: "199" });
-    expect(second).toMatchObject({ id: "22178529", bike_id: "6251", duration_seconds: 446, start_station_id: "81", end_station_id: "56", rider_category: "casual" });
+    expect(first).toMatchObject({
+      id: "21742443",
+      bike_id: "2167",
+      duration_seconds: 1783,
+      started_at: "2019-01-01T06:04:37.000Z",
+      start_station_id: "199",
+    });
+    expect(second).toMatchObject({
+      id: "22178529",
+      bike_id: "6251",
+      duration_seconds: 446,
+      start_station_id: "81",
+      end_station_id: "56",
+      rider_category: "casual",
+    });
   });
 
   it("reads Urban Sharing files at their own offset, whatever the zone", async () => {
@@ -105,7 +126,10 @@ describe("importTrips, by format", () => {
   });
 
   it("reads Bluebikes files with postal codes", async () => {
-    expect(await room.import([await room.write("a.csv", examples.bluebikes)])).toMatchObject({ created: 1, rejected: 0 });
+    expect(await room.import([await room.write("a.csv", examples.bluebikes)])).toMatchObject({
+      created: 1,
+      rejected: 0,
+    });
   });
 
   it("reads gzip whatever the file is called, a byte order mark, and any kind of line end", async () => {
@@ -147,10 +171,26 @@ describe("importTrips, row by row", () => {
       created: 5,
       unchanged: 0,
       rejected: 10,
-      reasons: { end_before_start: 1, ends_in_future: 1, bad_time: 1, missing_value: 2, bad_coordinate: 2, bad_identifier: 1, wrong_column_count: 2 },
+      reasons: {
+        end_before_start: 1,
+        ends_in_future: 1,
+        bad_time: 1,
+        missing_value: 2,
+        bad_coordinate: 2,
+        bad_identifier: 1,
+        wrong_column_count: 2,
+      },
     });
     const rejected = (await room.report(result)).filter(({ kind }) => kind === "rejected");
-    expect(rejected.map(({ file, row, column, value, reason }) => [file === path, row, column, value?.slice(0, 20) ?? null, reason])).toEqual([
+    expect(
+      rejected.map(({ file, row, column, value, reason }) => [
+        file === path,
+        row,
+        column,
+        value?.slice(0, 20) ?? null,
+        reason,
+      ]),
+    ).toEqual([
       [true, 3, "ended_at", "2021-02-03 09:59:59", "end_before_start"],
       [true, 4, "ended_at", "2099-02-03 10:00:00", "ends_in_future"],
       [true, 5, "started_at", "06:17.5", "bad_time"],
@@ -166,12 +206,27 @@ describe("importTrips, row by row", () => {
   });
 
   it("counts rows as an editor does where a quoted name spans two lines", async () => {
-    const result = await room.import([await room.write("a.csv", lyftFile([lyftRow("a", { start_station_name: '"First\nStreet"' }), lyftRow("b", { ended_at: "" }), lyftRow("c")]))]);
-    expect((await room.report(result)).find(({ kind }) => kind === "rejected")).toMatchObject({ row: 4, reason: "missing_value" });
+    const result = await room.import([
+      await room.write(
+        "a.csv",
+        lyftFile([
+          lyftRow("a", { start_station_name: '"First\nStreet"' }),
+          lyftRow("b", { ended_at: "" }),
+          lyftRow("c"),
+        ]),
+      ),
+    ]);
+    expect((await room.report(result)).find(({ kind }) => kind === "rejected")).toMatchObject({
+      row: 4,
+      reason: "missing_value",
+    });
   });
 
   it("rejects a second, different ride under one id, in one file and in two, and the first stays", async () => {
-    const first = await room.write("a.csv", lyftFile([lyftRow("same"), lyftRow("same"), lyftRow("same", { ended_at: "2021-02-03 11:00:00" })]));
+    const first = await room.write(
+      "a.csv",
+      lyftFile([lyftRow("same"), lyftRow("same"), lyftRow("same", { ended_at: "2021-02-03 11:00:00" })]),
+    );
     const second = await room.write("b.csv", lyftFile([lyftRow("same", { member_casual: "casual" })]));
     const result = await room.import([first, second]);
     expect(result).toMatchObject({ rows: 4, created: 1, unchanged: 1, rejected: 2, reasons: { duplicate_id: 2 } });
@@ -186,9 +241,18 @@ describe("importTrips, row by row", () => {
   it("tells two rides of one bike apart that start at the same wall-clock time in the hour shown twice", async () => {
     const [header = "", row = ""] = examples.citiBike.split("\n");
     const at = (start: string, end: string, seconds: number) =>
-      row.replace("2019-01-01 03:09:09.7110", start).replace("2019-01-01 03:12:30.8790", end).replace(/^201/, String(seconds));
-    const rows = [at("2021-11-07 01:30:00.0000", "2021-11-07 01:40:00.0000", 600), at("2021-11-07 01:30:00.0000", "2021-11-07 02:05:00.0000", 2100)];
-    expect(await room.import([await room.write("a.csv", [header, ...rows].join("\n"))])).toMatchObject({ created: 2, rejected: 0 });
+      row
+        .replace("2019-01-01 03:09:09.7110", start)
+        .replace("2019-01-01 03:12:30.8790", end)
+        .replace(/^201/, String(seconds));
+    const rows = [
+      at("2021-11-07 01:30:00.0000", "2021-11-07 01:40:00.0000", 600),
+      at("2021-11-07 01:30:00.0000", "2021-11-07 02:05:00.0000", 2100),
+    ];
+    expect(await room.import([await room.write("a.csv", [header, ...rows].join("\n"))])).toMatchObject({
+      created: 2,
+      rejected: 0,
+    });
     expect((await room.rides()).map(({ id, started_at }) => [id, started_at])).toEqual([
       ["test:29612:20211107T013000.000", "2021-11-07T05:30:00.000Z"],
       ["test:29612:20211107T013000.000~2", "2021-11-07T06:30:00.000Z"],
@@ -198,7 +262,9 @@ describe("importTrips, row by row", () => {
   it("takes identifiers as they are, with backslashes, quotes and other scripts", async () => {
     const ids = ["a\\b", "a\\nb", "\\.", "駅-1", "Hubbard (LBS-WH-TEST)"];
     await room.import([await room.write("a.csv", lyftFile(ids.map((id) => lyftRow(id, { start_station_id: id }))))]);
-    expect((await room.rides()).map(({ id, start_station_id }) => [id, start_station_id])).toEqual(ids.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map((id) => [id, id]));
+    expect((await room.rides()).map(({ id, start_station_id }) => [id, start_station_id])).toEqual(
+      ids.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map((id) => [id, id]),
+    );
   });
 });
 
@@ -211,13 +277,23 @@ describe("importTrips, stations", () => {
       lyftRow("d", { start_station_id: "nowhere", start_lat: "0.0", start_lng: "0.0" }),
     ];
     const result = await room.import([await room.write("a.csv", lyftFile(rows))]);
-    expect(result).toMatchObject({ created: 4, rejected: 0, stations_created: 2, warnings: { unknown_station: 2, station_without_place: 1 } });
+    expect(result).toMatchObject({
+      created: 4,
+      rejected: 0,
+      stations_created: 2,
+      warnings: { unknown_station: 2, station_without_place: 1 },
+    });
     const stub = { status: "offline", offline_reason: "removed_from_source", source: "test" };
     expect(await room.stations()).toEqual([
       { id: "JC1", name: "Later name", lat: 40.5, lon: -74.5, ...stub },
       { id: "JC2", name: "Second", lat: 40.74, lon: -74.05, ...stub },
     ]);
-    expect((await room.rides()).map(({ start_station_id }) => start_station_id)).toEqual(["JC1", "JC1", "nowhere", "nowhere"]);
+    expect((await room.rides()).map(({ start_station_id }) => start_station_id)).toEqual([
+      "JC1",
+      "JC1",
+      "nowhere",
+      "nowhere",
+    ]);
     expect(await room.report(result)).toMatchObject([
       { row: 2, column: "start_station_id", value: "JC1", reason: "unknown_station", kind: "warning" },
       { row: 2, column: "end_station_id", value: "JC2", reason: "unknown_station" },
@@ -236,21 +312,39 @@ describe("importTrips, whole files", () => {
     ["another header", "a,b,c\n1,2,3\n", "unknown_header", 1],
     ["extra columns", lyftFile(many).replaceAll("\n", ",\n"), "extra_column", 1],
     ["rows wider than the header", lyftFile(many.map((row) => `${row},`)), "wrong_column_count", 2],
-    ["times that a spreadsheet ruined", lyftFile(many.map((_, n) => lyftRow(`r${n}`, { started_at: "06:17.5" }))), "ruined_times", 2],
+    [
+      "times that a spreadsheet ruined",
+      lyftFile(many.map((_, n) => lyftRow(`r${n}`, { started_at: "06:17.5" }))),
+      "ruined_times",
+      2,
+    ],
     ["a quote that never closes", lyftFile([...many, `"open,${lyftRow("x")}`, ...many]), "unparsable", 52],
     ["a quote that closes in the next row", lyftFile([...many, '"open,row', '"next",row', ...many]), "unparsable", 52],
     ["a zip archive", Buffer.from("PK\u0003\u0004rest"), "not_text", null],
     ["UTF-16", Buffer.from(good, "utf16le"), "not_text", null],
     ["zero bytes after good rows", `${good}\0\0`, "not_text", null],
     ["a gzip stream that is cut off", gzipSync(lyftFile(many)).subarray(0, -20), "broken_gzip", null],
-  ])("refuses %s, says why and where, imports nothing of it and everything of the others", async (_what, content, reason, row) => {
-    const bad = await room.write("bad.csv", content);
-    const result = await room.import([bad, await room.write("good.csv", good)]);
-    expect(result).toMatchObject({ rows: 1, created: 1, rejected: 0, reasons: {}, refused: [{ file: bad, row, reason }] });
-    expect(await room.rides()).toHaveLength(1);
-    expect((await room.report(result)).find(({ kind }) => kind === "refused")).toMatchObject({ file: bad, row, reason });
-    expect(await room.wrongCounts()).toEqual([]);
-  });
+  ])(
+    "refuses %s, says why and where, imports nothing of it and everything of the others",
+    async (_what, content, reason, row) => {
+      const bad = await room.write("bad.csv", content);
+      const result = await room.import([bad, await room.write("good.csv", good)]);
+      expect(result).toMatchObject({
+        rows: 1,
+        created: 1,
+        rejected: 0,
+        reasons: {},
+        refused: [{ file: bad, row, reason }],
+      });
+      expect(await room.rides()).toHaveLength(1);
+      expect((await room.report(result)).find(({ kind }) => kind === "refused")).toMatchObject({
+        file: bad,
+        row,
+        reason,
+      });
+      expect(await room.wrongCounts()).toEqual([]);
+    },
+  );
 
   it("refuses a file that is not there, and imports the others", async () => {
     const result = await room.import(["/nowhere/trips.csv", await room.write("good.csv", good)]);
@@ -268,13 +362,24 @@ describe("importTrips, whole files", () => {
 });
 
 describe("importTrips, again", () => {
-  const rows = Array.from({ length: 45_000 }, (_, n) => lyftRow(`ride-${n}`, { started_at: `2021-02-${String(1 + (n % 28)).padStart(2, "0")} 09:00:00`, ended_at: "2021-03-03 10:10:00" }));
+  const rows = Array.from({ length: 45_000 }, (_, n) =>
+    lyftRow(`ride-${n}`, {
+      started_at: `2021-02-${String(1 + (n % 28)).padStart(2, "0")} 09:00:00`,
+      ended_at: "2021-03-03 10:10:00",
+    }),
+  );
 
   it("changes nothing in a second run of the same file", async () => {
     const file = await room.write("a.csv", examples.citiBike);
     await room.import([file]);
     const before = [await room.rides(), await room.stations()];
-    expect(await room.import([file])).toMatchObject({ rows: 2, created: 0, unchanged: 2, rejected: 0, stations_created: 0 });
+    expect(await room.import([file])).toMatchObject({
+      rows: 2,
+      created: 0,
+      unchanged: 2,
+      rejected: 0,
+      stations_created: 0,
+    });
     expect([await room.rides(), await room.stations()]).toEqual(before);
     expect(await room.wrongCounts()).toEqual([]);
   });
@@ -282,7 +387,8 @@ describe("importTrips, again", () => {
   it("ends with the reason when it is told to stop, and a second run completes it", async () => {
     const file = await room.write("a.csv", lyftFile(rows));
     const stop = new AbortController();
-    const onProgress = ({ doing }: { readonly doing: string }) => doing === "writing" && stop.abort(new Error("told to stop"));
+    const onProgress = ({ doing }: { readonly doing: string }) =>
+      doing === "writing" && stop.abort(new Error("told to stop"));
     await expect(room.import([file], { signal: stop.signal, onProgress })).rejects.toThrow("told to stop");
     const left = (await room.rides()).length;
     expect(left).toBeLessThan(rows.length);
@@ -297,7 +403,12 @@ describe("importTrips, again", () => {
     expect(left).toBeGreaterThan(0);
     expect(left).toBeLessThan(rows.length);
     expect(await room.wrongCounts()).toEqual([]);
-    expect(await room.import([file])).toMatchObject({ rows: rows.length, created: rows.length - left, unchanged: left, rejected: 0 });
+    expect(await room.import([file])).toMatchObject({
+      rows: rows.length,
+      created: rows.length - left,
+      unchanged: left,
+      rejected: 0,
+    });
     expect(await room.rides()).toHaveLength(rows.length);
     expect(await room.wrongCounts()).toEqual([]);
   });

@@ -1,12 +1,12 @@
 import { pickSlot } from "../../counts/service.ts";
 import { writePastRides } from "../../rides/import.ts";
 import { makeStubStations } from "../../stations/stubs.ts";
+import type { TripImport, TripImportResult } from "./order.ts";
 import { FileRefused, type RejectReason, type WarningReason } from "./problems.ts";
 import { createReport, type Report } from "./report.ts";
 import type { Sightings } from "./sightings.ts";
 import { type Batch, openSpool, type Spool } from "./spool.ts";
 import { type StagedFile, stageTripFile } from "./stage.ts";
-import type { TripImport, TripImportResult } from "./order.ts";
 
 /** What adds up while an import runs. */
 interface Tally {

@@ -211,8 +211,10 @@ function identity(
   };
   const rideId = id();
   const bikeId = givenBike ?? `${source}:ride:${rideId}`;
-  const longest = rideId.length > bikeId.length ? rideId : bikeId;
-  if (longest.length > MAX_ID_LENGTH) throw fault(values, "bad_identifier", places.rideId === undefined ? "startStationId" : "rideId");
+  if (Math.max(rideId.length, bikeId.length) > MAX_ID_LENGTH) {
+    const madeOf = (["rideId", "bikeId"] as const).find((field) => places[field] !== undefined);
+    throw fault(values, "bad_identifier", madeOf ?? "startStationId");
+  }
   return { id: rideId, bikeId };
 }
 

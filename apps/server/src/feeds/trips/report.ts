@@ -1,6 +1,5 @@
 import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-
 import type { RefusalReason, RejectReason, WarningReason } from "./problems.ts";
 
 /** One line of a report. */
@@ -43,7 +42,8 @@ export function createReport(path: string): Report {
   };
   return {
     add(entry) {
-      const value = entry.value !== null && entry.value.length > MAX_VALUE ? `${entry.value.slice(0, MAX_VALUE)}…` : entry.value;
+      const value =
+        entry.value !== null && entry.value.length > MAX_VALUE ? `${entry.value.slice(0, MAX_VALUE)}…` : entry.value;
       waiting += `${JSON.stringify({ ...entry, value })}\n`;
       if (waiting.length > BUFFER) flush();
     },

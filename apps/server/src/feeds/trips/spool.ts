@@ -1,6 +1,5 @@
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
-
 import { type PastRide, pastRideLine } from "../../rides/import.ts";
 
 /** Rides that are written in one transaction, one after the other, in the order of the file. */

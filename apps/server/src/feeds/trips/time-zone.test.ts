@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-
 import { openTimeZone, UnknownTimeZone } from "./time-zone.ts";
 
 const local = (text: string) => Date.parse(`${text}Z`);
@@ -15,14 +14,20 @@ describe("openTimeZone", () => {
 
   it("gives both instants of a time that was shown twice, the earlier first", () => {
     const zone = openTimeZone("America/New_York");
-    expect(utc(zone.instants(local("2021-11-07T01:30:00")))).toEqual(["2021-11-07T05:30:00.000Z", "2021-11-07T06:30:00.000Z"]);
+    expect(utc(zone.instants(local("2021-11-07T01:30:00")))).toEqual([
+      "2021-11-07T05:30:00.000Z",
+      "2021-11-07T06:30:00.000Z",
+    ]);
     expect(utc(zone.instants(local("2021-11-07T00:59:59.999")))).toEqual(["2021-11-07T04:59:59.999Z"]);
     expect(utc(zone.instants(local("2021-11-07T02:00:00")))).toEqual(["2021-11-07T07:00:00.000Z"]);
   });
 
   it("gives both readings of a time that was skipped, the clock that was not moved first", () => {
     const zone = openTimeZone("America/New_York");
-    expect(utc(zone.instants(local("2020-03-08T02:30:00")))).toEqual(["2020-03-08T07:30:00.000Z", "2020-03-08T06:30:00.000Z"]);
+    expect(utc(zone.instants(local("2020-03-08T02:30:00")))).toEqual([
+      "2020-03-08T07:30:00.000Z",
+      "2020-03-08T06:30:00.000Z",
+    ]);
     expect(utc(zone.instants(local("2020-03-08T01:59:59.999")))).toEqual(["2020-03-08T06:59:59.999Z"]);
     expect(utc(zone.instants(local("2020-03-08T03:00:00")))).toEqual(["2020-03-08T07:00:00.000Z"]);
   });
@@ -30,7 +35,9 @@ describe("openTimeZone", () => {
   it("knows changes of half an hour, two changes a month apart, and zones without any", () => {
     expect(openTimeZone("Australia/Lord_Howe").instants(local("2024-04-07T01:45:00"))).toHaveLength(2);
     expect(openTimeZone("Africa/Casablanca").instants(local("2023-03-19T02:30:00"))).toHaveLength(2);
-    expect(utc(openTimeZone("Asia/Kolkata").instants(local("2024-01-01T05:30:00")))).toEqual(["2024-01-01T00:00:00.000Z"]);
+    expect(utc(openTimeZone("Asia/Kolkata").instants(local("2024-01-01T05:30:00")))).toEqual([
+      "2024-01-01T00:00:00.000Z",
+    ]);
     expect(openTimeZone("UTC").instants(0)).toEqual([0]);
   });
 

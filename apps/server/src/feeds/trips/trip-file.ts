@@ -2,7 +2,6 @@ import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-
 import { FileRefused } from "./problems.ts";
 
 /** Bytes read at a time. Smaller costs a round of promises more often; larger only takes memory. */

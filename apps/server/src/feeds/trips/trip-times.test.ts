@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-
 import { openTimeZone } from "./time-zone.ts";
 import { resolveTripTimes } from "./trip-times.ts";
 import { readWallTime } from "./wall-clock.ts";
@@ -26,35 +25,68 @@ describe("resolveTripTimes", () => {
   it("lets the duration choose between the two showings of an hour, for the start and for the end", () => {
     expect(resolve("2021-11-07 00:50:00", "2021-11-07 01:10:00", 1200)[1]).toBe("2021-11-07T05:10:00.000Z");
     expect(resolve("2021-11-07 00:50:00", "2021-11-07 01:10:00", 4800)[1]).toBe("2021-11-07T06:10:00.000Z");
-    expect(resolve("2021-11-07 01:50:00", "2021-11-07 02:10:00", 1200)).toEqual(["2021-11-07T06:50:00.000Z", "2021-11-07T07:10:00.000Z", true]);
-    expect(resolve("2021-11-07 01:50:00", "2021-11-07 02:10:00", 4800)).toEqual(["2021-11-07T05:50:00.000Z", "2021-11-07T07:10:00.000Z", false]);
-    expect(resolve("2021-11-07 01:10:00", "2021-11-07 01:20:00", 4200).slice(0, 2)).toEqual(["2021-11-07T05:10:00.000Z", "2021-11-07T06:20:00.000Z"]);
+    expect(resolve("2021-11-07 01:50:00", "2021-11-07 02:10:00", 1200)).toEqual([
+      "2021-11-07T06:50:00.000Z",
+      "2021-11-07T07:10:00.000Z",
+      true,
+    ]);
+    expect(resolve("2021-11-07 01:50:00", "2021-11-07 02:10:00", 4800)).toEqual([
+      "2021-11-07T05:50:00.000Z",
+      "2021-11-07T07:10:00.000Z",
+      false,
+    ]);
+    expect(resolve("2021-11-07 01:10:00", "2021-11-07 01:20:00", 4200).slice(0, 2)).toEqual([
+      "2021-11-07T05:10:00.000Z",
+      "2021-11-07T06:20:00.000Z",
+    ]);
   });
 
   it("takes the shortest trip that is none backwards where no duration is given, and else the first showing", () => {
-    expect(resolve("2021-11-07 01:50:00", "2021-11-07 01:10:00").slice(0, 2)).toEqual(["2021-11-07T05:50:00.000Z", "2021-11-07T06:10:00.000Z"]);
-    expect(resolve("2021-11-07 01:10:00", "2021-11-07 01:50:00")).toEqual(["2021-11-07T05:10:00.000Z", "2021-11-07T05:50:00.000Z", false]);
+    expect(resolve("2021-11-07 01:50:00", "2021-11-07 01:10:00").slice(0, 2)).toEqual([
+      "2021-11-07T05:50:00.000Z",
+      "2021-11-07T06:10:00.000Z",
+    ]);
+    expect(resolve("2021-11-07 01:10:00", "2021-11-07 01:50:00")).toEqual([
+      "2021-11-07T05:10:00.000Z",
+      "2021-11-07T05:50:00.000Z",
+      false,
+    ]);
     expect(resolve("2021-11-07 01:50:00", "2021-11-07 02:10:00")[0]).toBe("2021-11-07T06:50:00.000Z");
   });
 
   it("reads a time that was skipped so that the trip makes sense", () => {
     expect(resolve("2020-03-08 01:50:00", "2020-03-08 02:30:00")[1]).toBe("2020-03-08T07:30:00.000Z");
     expect(resolve("2020-03-08 02:30:00", "2020-03-08 03:10:00")[0]).toBe("2020-03-08T06:30:00.000Z");
-    expect(resolve("2020-03-08 02:10:00", "2020-03-08 02:30:00", 1200).slice(0, 2)).toEqual(["2020-03-08T07:10:00.000Z", "2020-03-08T07:30:00.000Z"]);
+    expect(resolve("2020-03-08 02:10:00", "2020-03-08 02:30:00", 1200).slice(0, 2)).toEqual([
+      "2020-03-08T07:10:00.000Z",
+      "2020-03-08T07:30:00.000Z",
+    ]);
   });
 
   it("lets the end follow from the start when the clock was not moved during the trip", () => {
     // Shown: 3 h. By the zone: 2 h. The duration says 3 h.
-    expect(resolve("2020-03-08 01:30:00", "2020-03-08 04:30:00", 10_800).slice(0, 2)).toEqual(["2020-03-08T06:30:00.000Z", "2020-03-08T09:30:00.000Z"]);
+    expect(resolve("2020-03-08 01:30:00", "2020-03-08 04:30:00", 10_800).slice(0, 2)).toEqual([
+      "2020-03-08T06:30:00.000Z",
+      "2020-03-08T09:30:00.000Z",
+    ]);
     // Shown: 2 h. By the zone: 3 h. The duration says 2 h.
-    expect(resolve("2021-11-07 00:30:00", "2021-11-07 02:30:00", 7200).slice(0, 2)).toEqual(["2021-11-07T04:30:00.000Z", "2021-11-07T06:30:00.000Z"]);
+    expect(resolve("2021-11-07 00:30:00", "2021-11-07 02:30:00", 7200).slice(0, 2)).toEqual([
+      "2021-11-07T04:30:00.000Z",
+      "2021-11-07T06:30:00.000Z",
+    ]);
   });
 
   it("leaves the times alone where a wrong duration has nothing to do with clocks", () => {
-    expect(resolve("2020-03-08 01:30:00", "2020-03-08 04:30:00", 5).slice(0, 2)).toEqual(["2020-03-08T06:30:00.000Z", "2020-03-08T08:30:00.000Z"]);
+    expect(resolve("2020-03-08 01:30:00", "2020-03-08 04:30:00", 5).slice(0, 2)).toEqual([
+      "2020-03-08T06:30:00.000Z",
+      "2020-03-08T08:30:00.000Z",
+    ]);
   });
 
   it("takes a time with its own offset as it is", () => {
-    expect(resolve("2020-03-08 02:30:00+00:00", "2020-03-08 03:30:00+00:00", 3600).slice(0, 2)).toEqual(["2020-03-08T02:30:00.000Z", "2020-03-08T03:30:00.000Z"]);
+    expect(resolve("2020-03-08 02:30:00+00:00", "2020-03-08 03:30:00+00:00", 3600).slice(0, 2)).toEqual([
+      "2020-03-08T02:30:00.000Z",
+      "2020-03-08T03:30:00.000Z",
+    ]);
   });
 });

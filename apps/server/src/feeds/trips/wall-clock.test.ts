@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-
 import { compactLocal, isSpreadsheetTime, readWallTime } from "./wall-clock.ts";
 
 describe("readWallTime", () => {
@@ -16,12 +15,20 @@ describe("readWallTime", () => {
     expect(readWallTime(text)).toEqual({ local: Date.parse(local), offset });
   });
 
-  it.each(["06:17.5", "", "yesterday", "2021-02-29 10:00:00", "2021-13-01 10:00:00", "2021-01-01 24:00:00", "2021-01-01", "43831.5", "13/31/2015 0:01", "2021-01-01 10:60:00"])(
-    "does not take %j for a time",
-    (text) => {
-      expect(readWallTime(text)).toBeUndefined();
-    },
-  );
+  it.each([
+    "06:17.5",
+    "",
+    "yesterday",
+    "2021-02-29 10:00:00",
+    "2021-13-01 10:00:00",
+    "2021-01-01 24:00:00",
+    "2021-01-01",
+    "43831.5",
+    "13/31/2015 0:01",
+    "2021-01-01 10:60:00",
+  ])("does not take %j for a time", (text) => {
+    expect(readWallTime(text)).toBeUndefined();
+  });
 });
 
 describe("isSpreadsheetTime", () => {

@@ -61,7 +61,14 @@ function fromParts(
   second: Digits,
   ms: number,
 ): number | undefined {
-  const [y, mo, d, h, mi, s] = [Number(year), Number(month), Number(day), Number(hour), Number(minute), Number(second ?? 0)];
+  const [y, mo, d, h, mi, s] = [
+    Number(year),
+    Number(month),
+    Number(day),
+    Number(hour),
+    Number(minute),
+    Number(second ?? 0),
+  ];
   if (!(h < 24 && mi < 60 && s < 60)) return undefined;
   const midnight = Date.UTC(y, mo - 1, d);
   const date = new Date(midnight);

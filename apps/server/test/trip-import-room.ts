@@ -1,14 +1,13 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-
-import { createTestDatabase } from "../../../test/database.ts";
-import type { Database } from "../../db/database.ts";
-import { statement } from "../../db/statement.ts";
-import { importTrips } from "./import.ts";
-import type { TripImport, TripImportResult } from "./order.ts";
-import type { ReportEntry } from "./report.ts";
-import { openTimeZone } from "./time-zone.ts";
+import type { Database } from "../src/db/database.ts";
+import { statement } from "../src/db/statement.ts";
+import { importTrips } from "../src/feeds/trips/import.ts";
+import type { TripImport, TripImportResult } from "../src/feeds/trips/order.ts";
+import type { ReportEntry } from "../src/feeds/trips/report.ts";
+import { openTimeZone } from "../src/feeds/trips/time-zone.ts";
+import { createTestDatabase } from "./database.ts";
 
 /** A ride as the database holds it; instants as text. */
 export interface StoredRide {

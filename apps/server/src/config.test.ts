@@ -1,0 +1,114 @@
+import { expect, it } from "vitest";
+
+import { ConfigError, readConfig } from "./config.ts";
+
+const directory = "/srv/bikes";
+
+function faultOf(env: Record<string, string>): string {
+  try {
+    readConfig(env, directory);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message;
+    throw error;
+  }
+  return "";
+}
+
+it("without any variable is a service on loopback with its own database beside it", () => {
+  expect(readConfig({}, directory)).toMatchObject({
+    host: "127.0.0.1",
+    port: 3000,
+    publicUrl: undefined,
+    databaseUrl: undefined,
+    dataDir: "/srv/bikes/.bikeshare",
+    tls: undefined,
+    trustedProxies: [],
+    systemId: "main",
+    mode: "live",
+    rateLimit: 60,
+    secretsFile: undefined,
+    logLevel: "info",
+  });
+});
+
+it("takes what the variables say, paths from the directory it is started in", () => {
+  const env = {
+    HOST: "::",
+    PORT: "0",
+    PUBLIC_URL: "https://bikes.example.com/api/",
+    DATABASE_URL: "postgresql://user:pass@db.example.com:5432/bikes?sslmode=require",
+    DATA_DIR: "data",
+    TLS_CERT_FILE: "cert.pem",
+    TLS_KEY_FILE: "/etc/key.pem",
+    TRUSTED_PROXIES: "10.0.0.0/8, ::1",
+    SYSTEM_ID: "zürich".replace("ü", "u"),
+    MODE: "test",
+    RATE_LIMIT_PER_MINUTE: "600",
+    SECRETS_FILE: "../secrets.json",
+    LOG_LEVEL: "debug",
+  };
+  expect(readConfig(env, directory)).toMatchObject({
+    host: "::",
+    port: 0,
+    publicUrl: "https://bikes.example.com/api",
+    databaseUrl: env.DATABASE_URL,
+    dataDir: "/srv/bikes/data",
+    tls: { certFile: "/srv/bikes/cert.pem", keyFile: "/etc/key.pem" },
+    trustedProxies: ["10.0.0.0/8", "::1"],
+    systemId: "zurich",
+    mode: "test",
+    rateLimit: 600,
+    secretsFile: "/srv/secrets.json",
+    logLevel: "debug",
+  });
+});
+
+it("takes an empty variable for one that is not set", () => {
+  const names = ["HOST", "PORT", "PUBLIC_URL", "DATABASE_URL", "DATA_DIR", "TLS_CERT_FILE", "TLS_KEY_FILE", "TRUSTED_PROXIES", "SYSTEM_ID", "MODE", "RATE_LIMIT_PER_MINUTE", "SECRETS_FILE", "LOG_LEVEL"];
+  expect(readConfig(Object.fromEntries(names.map((name) => [name, ""])), directory)).toEqual(readConfig({}, directory));
+});
+
+it.each([
+  ["HOST", "a host", "host name or an IP address"],
+  ["HOST", "http://localhost", "host name or an IP address"],
+  ["PORT", "65536", "whole number from 0 to 65535"],
+  ["PORT", "-1", "whole number from 0 to 65535"],
+  ["PORT", "80.5", "whole number from 0 to 65535"],
+  ["PORT", "http", "whole number from 0 to 65535"],
+  ["PUBLIC_URL", "bikes.example.com", "http or https URL"],
+  ["PUBLIC_URL", "ftp://bikes.example.com", "http or https URL"],
+  ["PUBLIC_URL", "https://bikes.example.com/?a=b", "http or https URL"],
+  ["TRUSTED_PROXIES", "10.0.0.0/8, proxy", `"proxy" is neither an IP address nor a network`],
+  ["TRUSTED_PROXIES", "true", "neither an IP address nor a network"],
+  ["SYSTEM_ID", "two words", "1 to 255 visible ASCII characters"],
+  ["SYSTEM_ID", "x".repeat(256), "1 to 255 visible ASCII characters"],
+  ["MODE", "production", "one of live, test"],
+  ["RATE_LIMIT_PER_MINUTE", "0", "whole number from 1 to"],
+  ["RATE_LIMIT_PER_MINUTE", "1e3", "whole number from 1 to"],
+  ["RATE_LIMIT_PER_MINUTE", "unlimited", "whole number from 1 to"],
+  ["LOG_LEVEL", "verbose", "one of fatal, error, warn, info, debug, trace, silent"],
+])("refuses %s=%s and says what is allowed", (name, value, allowed) => {
+  const fault = faultOf({ [name]: value });
+  expect(fault).toContain(`${name}=${JSON.stringify(value)}`);
+  expect(fault).toContain(allowed);
+});
+
+it.each(["localhost", "mysql://user:hunter2@db/bikes", "user:hunter2@db/bikes"])("refuses DATABASE_URL=%s without repeating it, since it may hold a password", (value) => {
+  const fault = faultOf({ DATABASE_URL: value });
+  expect(fault).toMatch(/^DATABASE_URL=\(not shown\): must be a URL such as postgres:/);
+  expect(fault).not.toContain("hunter2");
+});
+
+it("does not repeat a password in a PUBLIC_URL it refuses", () => {
+  const fault = faultOf({ PUBLIC_URL: "https://user:hunter2@bikes.example.com" });
+  expect(fault).toMatch(/^PUBLIC_URL=\(not shown\): must be an http or https URL/);
+});
+
+it.each(["TLS_CERT_FILE", "TLS_KEY_FILE"])("refuses %s without the other", (name) => {
+  expect(faultOf({ [name]: "file.pem" })).toBe("TLS_CERT_FILE and TLS_KEY_FILE: set both, or neither");
+});
+
+it("names every wrong variable at once", () => {
+  const fault = faultOf({ PORT: "x", MODE: "y", LOG_LEVEL: "z", TLS_KEY_FILE: "k" });
+  expect(fault.split("\n").map((line) => line.split(/[= ]/)[0])).toEqual(["TLS_CERT_FILE", "PORT", "MODE", "LOG_LEVEL"]);
+});

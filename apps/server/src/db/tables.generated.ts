@@ -1,0 +1,145 @@
+// Made from the migrations by `pnpm --filter @bikeshare/server run db:types`: do not edit.
+
+/** The tables and the values of their columns as they are read. */
+export interface Tables {
+  readonly audit_log: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly at: Date;
+    readonly actor: string;
+    readonly action: string;
+    readonly subject: string;
+    readonly detail: unknown;
+  };
+  readonly bikes: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly number: string | null;
+    readonly vehicle_type_id: string | null;
+    readonly vehicle_state: "available" | "reserved" | "on_trip" | "non_operational" | "non_contactable" | "missing" | "removed";
+    readonly station_id: string | null;
+    readonly lat: number | null;
+    readonly lon: number | null;
+    readonly current_range_meters: number | null;
+    readonly last_reported: Date | null;
+    readonly updated_at: Date;
+    readonly source: string;
+    readonly wire: string;
+  };
+  readonly gbfs_sources: {
+    readonly system_id: string;
+    readonly source: string;
+    readonly information_at: Date | null;
+    readonly readings_at: Date | null;
+    readonly readings_before: Date | null;
+    readonly vehicles_at: Date | null;
+  };
+  readonly gbfs_waiting_halves: {
+    readonly system_id: string;
+    readonly source: string;
+    readonly station_id: string;
+    readonly half: "information" | "readings";
+    readonly as_of: Date | null;
+    readonly content: unknown;
+  };
+  readonly keys: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly partner_id: string | null;
+    readonly name: string | null;
+    readonly hash: Uint8Array;
+    readonly last4: string;
+    readonly scopes: readonly string[];
+    readonly rate_limit: number | null;
+    readonly created_at: Date;
+    readonly expires_at: Date | null;
+    readonly revoked_at: Date | null;
+    readonly rotated_to: string | null;
+    readonly exposed_at: Date | null;
+    readonly last_used_at: Date | null;
+    readonly last_used_path: string | null;
+    readonly last_used_address: string | null;
+  };
+  readonly list_counts: {
+    readonly system_id: string;
+    readonly list: "stations" | "bikes" | "rides";
+    readonly slot: number;
+    readonly n: number;
+    readonly changes: number;
+  };
+  readonly migrations: {
+    readonly number: number;
+    readonly name: string;
+    readonly applied_at: Date;
+  };
+  readonly partners: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly name: string;
+    readonly created_at: Date;
+  };
+  readonly ride_counts: {
+    readonly system_id: string;
+    readonly period: "month" | "day" | "hour";
+    readonly starts_at: Date;
+    readonly slot: number;
+    readonly n: number;
+  };
+  readonly rides: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly bike_id: string;
+    readonly status: "started" | "completed" | "cancelled";
+    readonly start_station_id: string | null;
+    readonly end_station_id: string | null;
+    readonly started_at: Date;
+    readonly ended_at: Date | null;
+    readonly duration_seconds: number | null;
+    readonly distance_meters: number | null;
+    readonly vehicle_type_id: string | null;
+    readonly rider_category: "member" | "casual" | null;
+    readonly end_reason: "returned" | "free_floating" | "operator" | "timeout" | "cancelled" | null;
+    readonly is_countable: boolean | null;
+    readonly reservation_id: string | null;
+    readonly updated_at: Date;
+    readonly source: string;
+    readonly wire: string;
+  };
+  readonly stations: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly name: string;
+    readonly short_name: string | null;
+    readonly lat: number;
+    readonly lon: number;
+    readonly address: string | null;
+    readonly region_id: string | null;
+    readonly capacity: number | null;
+    readonly is_virtual_station: boolean;
+    readonly is_installed: boolean;
+    readonly is_renting: boolean;
+    readonly is_returning: boolean;
+    readonly num_bikes_available: number;
+    readonly num_bikes_reserved: number;
+    readonly num_bikes_disabled: number | null;
+    readonly num_docks_available: number | null;
+    readonly num_docks_disabled: number | null;
+    readonly vehicle_types_available: unknown;
+    readonly status: "planned" | "online" | "offline" | "removed";
+    readonly offline_reason: "flags" | "operator" | "removed_from_source" | "stale" | null;
+    readonly last_reported: Date | null;
+    readonly updated_at: Date;
+    readonly source: string;
+    readonly counters: "mirrored" | "operated";
+    readonly absent_snapshots: number;
+    readonly wire: string;
+    readonly information_as_of: Date | null;
+    readonly readings_as_of: Date | null;
+    readonly was_installed: boolean;
+  };
+  readonly systems: {
+    readonly system_id: string;
+    readonly name: string;
+    readonly created_at: Date;
+  };
+}

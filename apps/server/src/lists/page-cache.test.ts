@@ -1,0 +1,69 @@
+import { expect, it } from "vitest";
+
+import { createPageCache } from "./page-cache.ts";
+
+function makeCache(capacity?: number) {
+  const state = { listening: true, made: 0 };
+  const cache = createPageCache<number>({ listening: () => state.listening, ...(capacity === undefined ? {} : { capacity }) });
+  const get = (page: string, system = "main") => cache.get(system, page, async () => ++state.made);
+  return { cache, state, get };
+}
+
+it("a page is made once, for those who ask at the same time too", async () => {
+  const { state, get } = makeCache();
+  expect(await Promise.all([get("a"), get("a"), get("a")])).toEqual([1, 1, 1]);
+  expect(await get("a")).toBe(1);
+  expect(await get("b")).toBe(2);
+  expect(state.made).toBe(2);
+});
+
+it("is made anew after a change of its system, and not after another's", async () => {
+  const { cache, get } = makeCache();
+  await get("a");
+  cache.clear("elsewhere");
+  expect(await get("a")).toBe(1);
+  cache.clear("main");
+  expect(await get("a")).toBe(2);
+  cache.clearAll();
+  expect(await get("a")).toBe(3);
+});
+
+it("that was read before a change is not given to those who ask after it", async () => {
+  const { cache, state, get } = makeCache();
+  let release = () => {};
+  const slow = cache.get("main", "a", async () => {
+    await new Promise<void>((resolve) => (release = resolve));
+    return -1;
+  });
+  cache.clear("main");
+  expect(await get("a")).toBe(1);
+  release();
+  expect(await slow).toBe(-1);
+  expect(await get("a")).toBe(1);
+  expect(state.made).toBe(1);
+});
+
+it("is made for each request while changes would go unheard, and not kept", async () => {
+  const { state, get } = makeCache();
+  await get("a");
+  state.listening = false;
+  expect([await get("a"), await get("a")]).toEqual([2, 3]);
+});
+
+it("that could not be made is tried again", async () => {
+  const { cache, get } = makeCache();
+  await expect(cache.get("main", "a", () => Promise.reject(new Error("away")))).rejects.toThrow("away");
+  expect(await get("a")).toBe(1);
+});
+
+it("kept longest goes first when there are too many, of its own system alone", async () => {
+  const { state, get } = makeCache(2);
+  for (const page of ["a", "b", "c"]) await get(page);
+  await get("a", "elsewhere");
+  const before = state.made;
+  await get("b");
+  await get("c");
+  expect(state.made).toBe(before);
+  await get("a");
+  expect(state.made).toBe(before + 1);
+});

@@ -1,0 +1,40 @@
+import { connect } from "node:net";
+
+/** An answer as its bytes stood on the wire. */
+export interface RawAnswer {
+  readonly status: number;
+  /** By name, as it was written. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Sends bytes to a server and reads the one answer; the connection must be closed by the server or after `Content-Length`. */
+export function sendRaw(url: string, request: string): Promise<RawAnswer> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve, reject) => {
+    let text = "";
+    const socket = connect(Number(port), hostname, () => void socket.write(request, "latin1"));
+    const finish = () => {
+      socket.destroy();
+      const answer = parse(text);
+      if (answer === undefined) reject(new Error(`no whole answer: ${JSON.stringify(text)}`));
+      else resolve(answer);
+    };
+    socket.setEncoding("utf8").on("data", (part: string) => {
+      text += part;
+      if (parse(text) !== undefined) finish();
+    });
+    socket.on("end", finish);
+    socket.on("error", (error) => (parse(text) === undefined ? reject(error) : finish()));
+  });
+}
+
+function parse(text: string): RawAnswer | undefined {
+  const end = text.indexOf("\r\n\r\n");
+  if (end === -1) return undefined;
+  const [first = "", ...lines] = text.slice(0, end).split("\r\n");
+  const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]));
+  const body = text.slice(end + 4);
+  if (Buffer.byteLength(body) < Number(headers["Content-Length"] ?? 0)) return undefined;
+  return { status: Number(first.split(" ")[1]), headers, body };
+}

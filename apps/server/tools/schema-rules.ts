@@ -1,0 +1,125 @@
+/**
+ * A rule that every migration keeps, so that the database can be spread over many machines without a redesign
+ * (docs/decisions/storage-and-growth.md).
+ */
+export interface SchemaRule {
+  readonly rule: string;
+  /** SQL that gives, as `name`, whatever breaks the rule. */
+  readonly offenders: string;
+  /** SQL that breaks the rule, and the offender it makes: what shows that the rule is watched at all. */
+  readonly breach: { readonly sql: string; readonly offender: string };
+}
+
+const schema = "current_schema()::regnamespace";
+/** The runner's own book of migrations belongs to no system: every database keeps one for itself. */
+const tables = `(select oid, relname, relkind from pg_class
+  where relnamespace = ${schema} and relkind in ('r', 'p') and relname <> 'migrations')`;
+const column = (table: string, number: string) =>
+  `(select attname from pg_attribute where attrelid = ${table} and attnum = ${number})`;
+const indexes = `(select c.relname, i.indrelid, i.indisunique, ${column("i.indrelid", "i.indkey[0]")} as first_column
+  from ${tables} t join pg_index i on i.indrelid = t.oid join pg_class c on c.oid = i.indexrelid)`;
+const functions = `(select oid, proname from pg_proc where pronamespace = ${schema} and prokind = 'f')`;
+
+/** Indexes that may begin with another column than `system_id`. */
+const indexesAcrossSystems: Readonly<Record<string, string>> = {
+  keys_hash: "A request brings only its key: whose system it is, is what this look-up finds out.",
+};
+const exempt = Object.keys(indexesAcrossSystems)
+  .map((name) => `'${name}'`)
+  .join(", ");
+
+export const schemaRules: readonly SchemaRule[] = [
+  {
+    rule: 'every table has system_id text collate "C" not null',
+    offenders: `select relname as name from ${tables} t where not exists (
+      select from pg_attribute a join pg_collation l on l.oid = a.attcollation
+      where a.attrelid = t.oid and a.attname = 'system_id' and a.atttypid = 'text'::regtype
+        and l.collname = 'C' and a.attnotnull)`,
+    breach: { sql: "create table breach (system_id text not null)", offender: "breach" },
+  },
+  {
+    rule: "every table has a primary key",
+    offenders: `select relname as name from ${tables} t
+      where not exists (select from pg_index where indrelid = t.oid and indisprimary)`,
+    breach: { sql: "create table breach (id text)", offender: "breach" },
+  },
+  {
+    rule: "system_id comes first in every primary key and every unique index",
+    offenders: `select relname as name from ${indexes} i where indisunique and first_column is distinct from 'system_id'`,
+    breach: { sql: "create unique index breach on rides (bike_id) where status = 'started'", offender: "breach" },
+  },
+  {
+    rule: `system_id comes first in every index but ${Object.keys(indexesAcrossSystems).join(", ")}`,
+    offenders: `select relname as name from ${indexes} i
+      where first_column is distinct from 'system_id' and relname not in (${exempt})`,
+    breach: { sql: "create index breach on rides (lower(bike_id), system_id)", offender: "breach" },
+  },
+  {
+    rule: "an index that is exempt is there, and needs to be",
+    offenders: `select name from unnest(array[${exempt}]) as name
+      where not exists (select from ${indexes} i where relname = name and first_column <> 'system_id')`,
+    breach: { sql: "drop index keys_hash", offender: "keys_hash" },
+  },
+  {
+    rule: "system_id comes first on both sides of every foreign key",
+    offenders: `select conname as name from pg_constraint
+      where connamespace = ${schema} and contype = 'f' and not (
+        ${column("conrelid", "conkey[1]")} = 'system_id' and ${column("confrelid", "confkey[1]")} = 'system_id')`,
+    breach: {
+      sql: "alter table keys add constraint breach foreign key (partner_id) references systems (system_id)",
+      offender: "breach",
+    },
+  },
+  {
+    rule: "there is no trigger",
+    offenders: `select tgname as name from pg_trigger where not tgisinternal
+      union all select evtname from pg_event_trigger`,
+    breach: {
+      sql: "create trigger breach before update on rides for each row execute function suppress_redundant_updates_trigger()",
+      offender: "breach",
+    },
+  },
+  {
+    rule: "there is no sequence, and so no serial or identity column",
+    offenders: `select relname as name from pg_class where relnamespace = ${schema} and relkind = 'S'`,
+    breach: {
+      sql: "alter table bikes add column breach bigint generated always as identity",
+      offender: "bikes_breach_seq",
+    },
+  },
+  {
+    rule: "rides are one table, not partitioned: their id could not be unique",
+    offenders: `select relname as name from pg_class c where relnamespace = ${schema} and relname = 'rides'
+      and (relkind <> 'r' or exists (select from pg_inherits where inhparent = c.oid))`,
+    breach: {
+      sql: `alter table rides rename to rides_before;
+        create table rides (system_id text collate "C" not null, started_at timestamptz) partition by range (started_at)`,
+      offender: "rides",
+    },
+  },
+  {
+    // A function inside a function costs four times as much a row.
+    rule: "functions that make wire text call no other function of ours",
+    offenders: `select wire.proname as name from ${functions} wire join ${functions} other on other.oid <> wire.oid
+      where wire.proname like '%\\_wire' and pg_get_functiondef(wire.oid) ~ ('\\m' || other.proname || '\\s*\\(')`,
+    breach: {
+      sql: `create function instant_text(t timestamptz) returns text language sql as $$ select t::text $$;
+        create function breach_wire(t timestamptz) returns text language plpgsql as $$ begin return instant_text(t); end $$`,
+      offender: "breach_wire",
+    },
+  },
+  {
+    rule: "a column that is generated calls one function of ours at most, a *_wire",
+    offenders: `select d.adrelid::regclass::text || '.' || ${column("d.adrelid", "d.adnum")} as name
+      from pg_attrdef d
+      join pg_depend on pg_depend.classid = 'pg_attrdef'::regclass and pg_depend.objid = d.oid
+        and pg_depend.refclassid = 'pg_proc'::regclass
+      join ${functions} f on f.oid = pg_depend.refobjid
+      group by d.adrelid, d.adnum having count(*) > 1 or bool_or(f.proname not like '%\\_wire')`,
+    breach: {
+      sql: `create function breach(t text) returns text language sql immutable as $$ select t $$;
+        alter table bikes add column upper_wire text generated always as (breach(source)) stored`,
+      offender: "bikes.upper_wire",
+    },
+  },
+];

@@ -1,0 +1,83 @@
+import type { Queryable } from "../src/db/database.ts";
+import { statement } from "../src/db/statement.ts";
+
+interface Column {
+  readonly table_name: string;
+  readonly name: string;
+  /** As `format_type` gives it, without a precision: `timestamp with time zone`, `text[]`, … */
+  readonly type: string;
+  readonly is_nullable: boolean;
+  /** The checks on this column alone, as PostgreSQL writes them. */
+  readonly checks: readonly string[];
+}
+
+// A partition has the columns of its table.
+const allColumns = statement(
+  "tableTypes.columns",
+  `select c.relname::text as table_name, a.attname::text as name, format_type(a.atttypid, null) as type,
+     not a.attnotnull as is_nullable,
+     array(select pg_get_constraintdef(k.oid) from pg_constraint k
+           where k.conrelid = c.oid and k.contype = 'c' and k.conkey = array[a.attnum] order by k.conname) as checks
+   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+   where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+   order by c.relname collate "C", a.attnum`,
+);
+
+/** What a column's value is once it was read: as db/database.ts has pg parse it. */
+const typesOfValues: Readonly<Record<string, string>> = {
+  text: "string",
+  boolean: "boolean",
+  smallint: "number",
+  integer: "number",
+  bigint: "number",
+  real: "number",
+  "double precision": "number",
+  "timestamp with time zone": "Date",
+  json: "unknown",
+  jsonb: "unknown",
+  bytea: "Uint8Array",
+  "text[]": "readonly string[]",
+};
+
+const heading = `// Made from the migrations by \`pnpm --filter @bikeshare/server run db:types\`: do not edit.
+
+/** The tables and the values of their columns as they are read. */
+`;
+
+/**
+ * The types of a migrated database's tables, as the TypeScript text of an interface `Tables`.
+ * @throws Error where a column has a type whose value in TypeScript nobody has decided on
+ */
+export async function renderTableTypes(db: Queryable): Promise<string> {
+  const columns = await db.query<Column>(allColumns);
+  const tables = [...new Set(columns.map((column) => column.table_name))];
+  const members = tables.map((table) => {
+    const its = columns.filter((column) => column.table_name === table);
+    return `  readonly ${table}: {\n${its.map(renderColumn).join("")}  };\n`;
+  });
+  return `${heading}export interface Tables {\n${members.join("")}}\n`;
+}
+
+function renderColumn(column: Column): string {
+  const type = allowedTexts(column) ?? typesOfValues[column.type];
+  if (type === undefined) {
+    throw new Error(
+      `${column.table_name}.${column.name} is ${column.type}: say in tools/table-types.ts what it is read as`,
+    );
+  }
+  return `    readonly ${column.name}: ${type}${column.is_nullable && type !== "unknown" ? " | null" : ""};\n`;
+}
+
+/** The texts that `check (column in ('…', '…'))` allows, as a union; undefined without such a check. */
+function allowedTexts({ type, checks }: Column): string | undefined {
+  if (type !== "text") return undefined;
+  for (const check of checks) {
+    const list = /^CHECK \(\(\w+ = (?:ANY \(ARRAY\[(?<many>.+)\]\)|(?<one>'(?:[^']|'')*'::text))\)\)$/.exec(
+      check,
+    )?.groups;
+    const literals = [...(list?.["many"] ?? list?.["one"] ?? "").matchAll(/'((?:[^']|'')*)'::text/g)];
+    const texts = literals.map(([, text = ""]) => JSON.stringify(text.replaceAll("''", "'")));
+    if (texts.length > 0) return texts.join(" | ");
+  }
+  return undefined;
+}
