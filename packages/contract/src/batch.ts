@@ -11,18 +11,22 @@ export type BatchItem<Item> =
   | { readonly id: string | null; readonly faults: readonly z.ZodIssue[] };
 
 /**
- * A batch's body. Each item is read by itself, so that one that is wrong does not lose the others: the reader gets
- * the item or its faults.
+ * A batch's body, `{ items: […] }`. Each item is read by itself, so that one that is wrong does not lose the others:
+ * the reader gets the item or its faults. A body that is no such list at all fails as a whole.
  */
 export function batchOf<Item extends z.ZodTypeAny>(item: Item, title: string) {
   const items = z
-    .array(z.unknown())
+    .array(z.unknown(), {
+      required_error: "must be given: a list of items",
+      invalid_type_error: "must be a list of items",
+    })
     .min(1, "must hold at least one item")
     .max(MAX_BATCH, `must hold at most ${MAX_BATCH} items`)
     .transform((values) => values.map((value): BatchItem<z.output<Item>> => read(item, value)));
-  // Described to callers as what it takes, though it lets wrong items in to answer each of them.
-  const described = extendApi(items, { type: "array", items: generateSchema(item), minItems: 1, maxItems: MAX_BATCH });
-  const body = z.object({ items: described }).strict();
+  // The documents show what an item must be, though here wrong ones, null too, are let in so that each is answered.
+  const itemSchema = { ...(generateSchema(item) as object), nullable: false };
+  const body = z.object({ items: extendApi(items, { items: itemSchema }) }).strict();
+  // What callers send is typed by the item as well; to zod it is a list of unknown values.
   return extendApi(body as z.ZodType<z.output<typeof body>, z.ZodObjectDef, { items: z.input<Item>[] }>, { title });
 }
 
@@ -34,32 +38,32 @@ function read<Item extends z.ZodTypeAny>(item: Item, value: unknown): BatchItem<
 }
 
 /** What became of an item. */
-export const batchOutcome = z.enum([
-  "created",
-  "updated",
-  "unchanged",
-  "failed",
-]);
+export const batchOutcome = z.enum(["created", "updated", "unchanged", "failed"]);
 export type BatchOutcome = z.infer<typeof batchOutcome>;
+
+/** What became of one item of a batch. */
+export const batchResult = extendApi(
+  z
+    .object({
+      id: z.string().nullable().describe("The item's id; null when it had none"),
+      outcome: batchOutcome.describe("`failed` changed nothing; the same item sent again is `unchanged`"),
+      error: errorBody.nullable(),
+    })
+    .strict()
+    .describe("What became of an item. `error` says why it failed, and is null when it did not."),
+  { title: "BatchResult" },
+);
+export type BatchResult = z.infer<typeof batchResult>;
 
 /** The answer to a batch: one result an item, in the items' order. */
 export const batchResults = extendApi(
   z
     .object({
-      results: z.array(
-        z
-          .object({
-            id: z.string().nullable().describe("The item's id; null when it had none"),
-            outcome: batchOutcome.describe("`failed` changed nothing; the same item again is `unchanged`"),
-            error: errorBody.nullable().describe("Why it failed"),
-          })
-          .strict(),
-      ),
+      results: z.array(batchResult).describe("One result an item, in the items' order"),
       failed: z.number().int().min(0).describe("How many items failed"),
     })
     .strict()
-    .describe("What became of each item, in their order"),
+    .describe("What became of each item, in their order."),
   { title: "BatchResults" },
 );
 export type BatchResults = z.infer<typeof batchResults>;
-export type BatchResult = BatchResults["results"][number];

@@ -12,4 +12,6 @@ export interface EndpointMetadata {
   readonly idempotent?: boolean;
   /** The codes of status 409 that it may answer with. */
   readonly conflicts?: readonly ErrorCode[];
+  /** Of a batch: the codes that a single item may fail with. */
+  readonly itemErrors?: readonly ErrorCode[];
 }

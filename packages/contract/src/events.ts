@@ -4,6 +4,7 @@ import { identifier, identifierParam } from "./identifier.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { reservation } from "./reservations.ts";
 import { ride } from "./rides.ts";
+import { eventSchemaName } from "./schema-name.ts";
 import type { Scope } from "./scopes.ts";
 import { station } from "./stations.ts";
 import { givenOnce, timestamp } from "./time.ts";
@@ -39,12 +40,12 @@ export function scopeOfEvent(name: EventName): Scope {
 export const eventRecord = extendApi(
   z
     .discriminatedUnion("event", eventRecords())
-    .describe("Something that happened; `data` is the resource as a GET showed it at that moment"),
-  { title: "Event" },
+    .describe("Something that happened. `data` is the resource as a GET showed it at that moment."),
+  { title: "Event", discriminator: { mapping: eventMapping() } },
 );
 export type EventRecord = z.infer<typeof eventRecord>;
 
-export const eventList = listOf(eventRecord, { title: "EventList", description: "A page of events, oldest first" });
+export const eventList = listOf(eventRecord, { title: "EventList", description: "One page of events, oldest first." });
 
 export const eventListQuery = z
   .object({
@@ -79,14 +80,15 @@ export type Delivery<Name extends EventName = EventName> = {
 }[Name];
 
 function recordOf<Name extends EventName>(name: Name) {
-  return z
+  const record = z
     .object({
-      id: identifier,
+      id: identifier.describe("The same for good, so that you can drop what you have seen"),
       event: z.literal(name),
       occurred_at: timestamp.describe("When the thing happened"),
       data: eventData[name],
     })
     .strict();
+  return extendApi(record, { title: eventSchemaName(name, "Event") });
 }
 
 function eventRecords() {
@@ -101,4 +103,9 @@ function eventRecords() {
     recordOf("reservation.expired"),
     recordOf("reservation.fulfilled"),
   ] as const;
+}
+
+/** Which schema the documents show for each event's name. */
+function eventMapping(): Record<string, string> {
+  return Object.fromEntries(eventNames.map((name) => [name, `#/components/schemas/${eventSchemaName(name, "Event")}`]));
 }

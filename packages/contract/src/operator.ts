@@ -1,139 +1,21 @@
-import { extendApi } from "@anatine/zod-openapi";
 import { initContract } from "@ts-rest/core";
 import { z } from "zod";
 import { batchOf, batchResults } from "./batch.ts";
 import type { EndpointMetadata } from "./endpoint.ts";
-import { errorBody } from "./errors.ts";
-import { identifier } from "./identifier.ts";
-import { endReason, riderCategory } from "./rides.ts";
+import { type ErrorCode, errorBody } from "./errors.ts";
+import { idempotencyHeaders } from "./idempotency.ts";
+import {
+  bikeReport,
+  bikeUpsert,
+  pastRide,
+  rideCancel,
+  rideEnd,
+  rideStart,
+  stationCommand,
+  stationUpsert,
+} from "./operator-items.ts";
 
 const c = initContract();
-
-/** An instant in a body: RFC 3339 with `Z` or an offset. */
-const instant = z.string().datetime({ offset: true, message: "must be an RFC 3339 instant such as 2026-01-31T08:00:00Z" });
-const latitude = z.number().min(-90).max(90);
-const longitude = z.number().min(-180).max(180);
-const count = z.number().int().min(0);
-
-/** A station as the operator describes it. What is left out of a later upsert stays as it was. */
-export const stationUpsert = extendApi(
-  z
-    .object({
-      id: identifier,
-      name: z.string().min(1).optional().describe("Needed for a new station"),
-      short_name: z.string().nullable().optional(),
-      lat: latitude.optional().describe("Needed for a new station"),
-      lon: longitude.optional().describe("Needed for a new station"),
-      address: z.string().nullable().optional(),
-      region_id: z.string().nullable().optional(),
-      capacity: count.nullable().optional(),
-      is_virtual_station: z.boolean().optional(),
-      is_installed: z.boolean().optional().describe("True for a new station, when left out"),
-      is_renting: z.boolean().optional().describe("True for a new station, when left out"),
-      is_returning: z.boolean().optional().describe("True for a new station, when left out"),
-      num_docks_available: count.nullable().optional(),
-      num_docks_disabled: count.nullable().optional(),
-    })
-    .strict(),
-  { title: "StationUpsert" },
-);
-export type StationUpsert = z.infer<typeof stationUpsert>;
-
-/** States that a bike's own reports and its upserts may put it into; the others follow from rides and reservations. */
-export const reportedVehicleState = z.enum(["available", "non_operational", "non_contactable", "missing", "removed"]);
-
-const bikeFields = {
-  vehicle_state: reportedVehicleState.optional(),
-  station_id: identifier.nullable().optional().describe("Null: it stands outside a station"),
-  lat: latitude.optional(),
-  lon: longitude.optional(),
-  current_range_meters: count.nullable().optional(),
-};
-
-/** A bike as the operator describes it. What is left out of a later upsert stays as it was. */
-export const bikeUpsert = extendApi(
-  z
-    .object({
-      id: identifier,
-      number: z.string().nullable().optional(),
-      vehicle_type_id: identifier.nullable().optional(),
-      ...bikeFields,
-    })
-    .strict(),
-  { title: "BikeUpsert" },
-);
-export type BikeUpsert = z.infer<typeof bikeUpsert>;
-
-/** What a bike says of itself. Reports may come late and twice: what happened last counts, not what arrived last. */
-export const bikeReport = extendApi(
-  z.object({ id: identifier, at: instant.describe("When it was so"), ...bikeFields }).strict(),
-  { title: "BikeReport" },
-);
-export type BikeReport = z.infer<typeof bikeReport>;
-
-/** A ride begins. */
-export const rideStart = extendApi(
-  z
-    .object({
-      id: identifier.describe("Your own id of the ride; the same again changes nothing"),
-      bike_id: identifier,
-      started_at: instant.optional().describe("Now, when left out"),
-      start_station_id: identifier.nullable().optional().describe("Where the bike stands, when left out"),
-      rider_category: riderCategory.nullable().optional(),
-      reservation_id: identifier.optional().describe("The reservation it fulfils. The bike's own, when left out"),
-    })
-    .strict(),
-  { title: "RideStart" },
-);
-export type RideStart = z.infer<typeof rideStart>;
-
-/** A ride ends. */
-export const rideEnd = extendApi(
-  z
-    .object({
-      id: identifier,
-      ended_at: instant.optional().describe("Now, when left out"),
-      end_station_id: identifier.nullable().optional().describe("Null or left out: it ended outside a station"),
-      lat: latitude.optional().describe("Where it ended outside a station"),
-      lon: longitude.optional(),
-      distance_meters: count.nullable().optional(),
-      end_reason: endReason.exclude(["cancelled"]).optional().describe("`returned` at a station, else `free_floating`, when left out"),
-    })
-    .strict(),
-  { title: "RideEnd" },
-);
-export type RideEnd = z.infer<typeof rideEnd>;
-
-/** A ride did not come about. */
-export const rideCancel = extendApi(
-  z.object({ id: identifier, cancelled_at: instant.optional().describe("Now, when left out") }).strict(),
-  { title: "RideCancel" },
-);
-export type RideCancel = z.infer<typeof rideCancel>;
-
-/** A ride that is over, as history. It makes no events and moves no bike. */
-export const pastRide = extendApi(
-  z
-    .object({
-      id: identifier,
-      bike_id: identifier,
-      started_at: instant,
-      ended_at: instant,
-      start_station_id: identifier.nullable().optional(),
-      end_station_id: identifier.nullable().optional(),
-      distance_meters: count.nullable().optional(),
-      vehicle_type_id: identifier.nullable().optional(),
-      rider_category: riderCategory.nullable().optional(),
-      end_reason: endReason.nullable().optional(),
-    })
-    .strict(),
-  { title: "PastRide" },
-);
-export type PastRideUpsert = z.infer<typeof pastRide>;
-
-/** Names a station to which something is done. */
-export const stationCommand = extendApi(z.object({ id: identifier }).strict(), { title: "StationCommand" });
-export type StationCommand = z.infer<typeof stationCommand>;
 
 const errors = {
   400: errorBody,
@@ -149,39 +31,101 @@ const errors = {
   503: errorBody,
 };
 
-const metadata: EndpointMetadata = { scope: "operator", idempotent: true };
-
-function batch<const Path extends string, Item extends z.ZodTypeAny>(path: Path, item: Item, title: string, summary: string) {
+/** A POST that takes many items at once and answers each by itself. */
+function batch<const Path extends string, Item extends z.ZodTypeAny>(
+  path: Path,
+  item: Item,
+  named: { title: string; summary: string; description: string; itemErrors: readonly ErrorCode[] },
+) {
+  const metadata: EndpointMetadata = {
+    scope: "operator",
+    idempotent: true,
+    conflicts: ["idempotency_in_progress"],
+    // Any item may be malformed.
+    itemErrors: ["invalid_parameter", ...named.itemErrors],
+  };
   return {
     method: "POST",
     path: `/operator/v1/${path}`,
-    summary,
+    summary: named.summary,
+    description: named.description,
     metadata,
+    headers: idempotencyHeaders,
     query: z.object({}).strict(),
-    body: batchOf(item, title),
+    body: batchOf(item, named.title),
     responses: { 200: batchResults, ...errors },
   } as const;
 }
 
+const stations = {
+  upsert: batch("stations", stationUpsert, {
+    title: "StationUpserts",
+    summary: "Make or change stations",
+    description:
+      "A station with a new id is made, a known one changed. What is left out of a later one stays as it was.",
+    itemErrors: [],
+  }),
+  offline: batch("stations/offline", stationCommand, {
+    title: "StationsOffline",
+    summary: "Take stations offline",
+    description: "A station stays offline until you bring it back online, whatever its flags say.",
+    itemErrors: ["not_found"],
+  }),
+  online: batch("stations/online", stationCommand, {
+    title: "StationsOnline",
+    summary: "Bring stations back online",
+    description: "Takes back what `stations/offline` did.",
+    itemErrors: ["not_found"],
+  }),
+  remove: batch("stations/remove", stationCommand, {
+    title: "StationsRemove",
+    summary: "Remove stations for good",
+    description: "A removed station stays readable, never comes back, and its id is never used again.",
+    itemErrors: ["not_found"],
+  }),
+};
+
+const bikes = {
+  upsert: batch("bikes", bikeUpsert, {
+    title: "BikeUpserts",
+    summary: "Make or change bikes",
+    description: "A bike with a new id is made, a known one changed. What is left out of a later one stays as it was.",
+    itemErrors: ["not_found", "ride_conflict"],
+  }),
+  report: batch("bikes/reports", bikeReport, {
+    title: "BikeReports",
+    summary: "Report bikes' states and positions",
+    description: "Reports may come late and twice: what happened last counts, not what arrived last.",
+    itemErrors: ["not_found"],
+  }),
+};
+
+const rides = {
+  upsertPast: batch("rides", pastRide, {
+    title: "PastRides",
+    summary: "Add past rides",
+    description: "Rides that are over, as history: they make no events and move no bike.",
+    itemErrors: ["not_found", "ride_conflict"],
+  }),
+  start: batch("rides/start", rideStart, {
+    title: "RideStarts",
+    summary: "Start rides",
+    description: "The bike is `on_trip` from then on; a reservation that held it is fulfilled.",
+    itemErrors: ["not_found", "bike_not_available", "station_offline", "reservation_not_active", "ride_conflict"],
+  }),
+  end: batch("rides/end", rideEnd, {
+    title: "RideEnds",
+    summary: "End rides",
+    description: "The bike is `available` again where the ride ended.",
+    itemErrors: ["not_found", "ride_conflict"],
+  }),
+  cancel: batch("rides/cancel", rideCancel, {
+    title: "RideCancels",
+    summary: "Cancel rides",
+    description: "For rides that did not come about. The bike is `available` again where it stood.",
+    itemErrors: ["not_found", "ride_conflict"],
+  }),
+};
+
 /** The interface of the operator's own backend, which feeds the service. Operator keys only. */
-export const operatorContract = c.router(
-  {
-    stations: {
-      upsert: batch("stations", stationUpsert, "StationUpserts", "Make or change stations"),
-      offline: batch("stations/offline", stationCommand, "StationsOffline", "Take stations offline"),
-      online: batch("stations/online", stationCommand, "StationsOnline", "Bring stations back online"),
-      remove: batch("stations/remove", stationCommand, "StationsRemove", "Remove stations for good"),
-    },
-    bikes: {
-      upsert: batch("bikes", bikeUpsert, "BikeUpserts", "Make or change bikes"),
-      report: batch("bikes/reports", bikeReport, "BikeReports", "Report bikes' states and positions"),
-    },
-    rides: {
-      upsertPast: batch("rides", pastRide, "PastRides", "Add past rides"),
-      start: batch("rides/start", rideStart, "RideStarts", "Start rides"),
-      end: batch("rides/end", rideEnd, "RideEnds", "End rides"),
-      cancel: batch("rides/cancel", rideCancel, "RideCancels", "Cancel rides"),
-    },
-  },
-  { strictStatusCodes: true },
-);
+export const operatorContract = c.router({ stations, bikes, rides }, { strictStatusCodes: true });

@@ -1,6 +1,6 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
-import { identifier, identifierParam } from "./identifier.ts";
+import { givenIdentifier, identifier, identifierParam } from "./identifier.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { givenOnce, timestamp } from "./time.ts";
 
@@ -10,6 +10,13 @@ export const DEFAULT_HOLD_MINUTES = 15;
 export const MAX_HOLD_MINUTES = 30;
 /** Most characters of a `rider_ref`. */
 export const MAX_RIDER_REF_LENGTH = 64;
+
+/** A partner's own mark for a rider. */
+const riderRef = z
+  .string(givenOnce())
+  .regex(/^[\x21-\x7e]*$/, "must be visible ASCII characters, without spaces")
+  .min(1, "must not be empty")
+  .max(MAX_RIDER_REF_LENGTH, `must have at most ${MAX_RIDER_REF_LENGTH} characters`);
 
 export const reservationStatus = z.enum(["active", "fulfilled", "cancelled", "expired"]);
 export const cancelReason = z.enum(["partner", "operator", "bike_unavailable"]);
@@ -32,18 +39,21 @@ export const reservation = extendApi(
       updated_at: timestamp.describe("When this object last changed"),
     })
     .strict()
-    .describe("A reservation"),
+    .describe("A bike that is held for a rider of yours. You see your own reservations only."),
   { title: "Reservation" },
 );
 export type Reservation = z.infer<typeof reservation>;
 
-export const reservationList = listOf(reservation, { title: "ReservationList", description: "A page of your reservations" });
+export const reservationList = listOf(reservation, {
+  title: "ReservationList",
+  description: "One page of your reservations.",
+});
 
 export const reservationListQuery = z
   .object({
     ...pagingQuery,
     status: z.enum(reservationStatus.options, givenOnce()).optional().describe("Only reservations in this state"),
-    rider_ref: z.string(givenOnce()).max(MAX_RIDER_REF_LENGTH).optional().describe("Only reservations of this rider"),
+    rider_ref: riderRef.optional().describe("Only reservations of this rider"),
     bike_id: identifierParam.optional().describe("Only reservations of this bike"),
   })
   .strict();
@@ -52,13 +62,10 @@ export const reservationListQuery = z
 export const reservationRequest = extendApi(
   z
     .object({
-      station_id: identifier.optional().describe("Any bike of this station. Give this or `bike_id`"),
-      bike_id: identifier.optional().describe("This bike. Give this or `station_id`"),
-      vehicle_type_id: z.string().min(1).optional().describe("Only a bike of this type"),
-      rider_ref: z
-        .string()
-        .regex(/^[\x20-\x7e]+$/, "must be visible ASCII characters")
-        .max(MAX_RIDER_REF_LENGTH, `must have at most ${MAX_RIDER_REF_LENGTH} characters`)
+      station_id: givenIdentifier.optional().describe("Any bike of this station. Give this or `bike_id`, not both"),
+      bike_id: givenIdentifier.optional().describe("This bike. Give this or `station_id`, not both"),
+      vehicle_type_id: givenIdentifier.optional().describe("Only a bike of this type"),
+      rider_ref: riderRef
         .optional()
         .describe("Your own mark for the rider: one that names nobody. A rider holds one bike at a time"),
       hold_minutes: z
@@ -69,7 +76,13 @@ export const reservationRequest = extendApi(
         .optional()
         .describe(`Default ${DEFAULT_HOLD_MINUTES}, most ${MAX_HOLD_MINUTES}`),
     })
-    .strict(),
+    .strict()
+    .superRefine((request, ctx) => {
+      const named = [request.station_id, request.bike_id].filter((id) => id !== undefined).length;
+      if (named === 1) return;
+      const message = named === 0 ? "or bike_id must be given" : "and bike_id exclude each other: give one of them";
+      ctx.addIssue({ code: z.ZodIssueCode.custom, path: ["station_id"], message });
+    }),
   { title: "ReservationRequest" },
 );
 export type ReservationRequest = z.infer<typeof reservationRequest>;

@@ -1,3 +1,4 @@
+import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 
 /** An instant on the wire: RFC 3339 in UTC, to the millisecond, ending in `Z`. */
@@ -6,16 +7,32 @@ export const timestamp = z
   .datetime({ precision: 3, message: "must be an instant like 2026-01-31T08:00:00.000Z" })
   .describe("RFC 3339 instant in UTC, to the millisecond");
 
+const dateTime = z.string().datetime({ offset: true });
+
 /** An instant in a query string: RFC 3339 with `Z` or an offset. */
-export const instantParam = z
-  .string(givenOnce())
-  .datetime({
-    offset: true,
-    message: "must be an RFC 3339 instant such as 2026-01-31T08:00:00Z (write the + of an offset as %2B)",
-  })
-  .describe("RFC 3339 instant with `Z` or an offset; write the `+` of an offset as `%2B`");
+export const instantParam = extendApi(
+  z
+    .string(givenOnce())
+    .refine(isInstant, "must be an RFC 3339 instant such as 2026-01-31T08:00:00Z (write the + of an offset as %2B)"),
+  { format: "date-time", description: "RFC 3339 instant with `Z` or an offset; write the `+` of an offset as `%2B`" },
+);
+
+/** An instant in a request's body: RFC 3339 with `Z` or an offset. */
+export const givenInstant = extendApi(
+  z.string().refine(isInstant, "must be an RFC 3339 instant such as 2026-01-31T08:00:00Z"),
+  { format: "date-time", description: "RFC 3339 instant with `Z` or an offset" },
+);
 
 /** The error map of a query parameter, whose only wrong type is the array a repeated parameter becomes. */
 export function givenOnce(): { invalid_type_error: string } {
   return { invalid_type_error: "must be given once" };
+}
+
+/**
+ * Whether a text is an RFC 3339 instant. zod looks at the date; it takes times without seconds and any offset.
+ * PostgreSQL has no year 0 and no offset of 16 hours or more; nobody on earth has either.
+ */
+function isInstant(text: string): boolean {
+  const isWhole = /^(?!0000).*T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-](0\d|1[0-5]):[0-5]\d)$/.test(text);
+  return isWhole && dateTime.safeParse(text).success;
 }

@@ -40,6 +40,11 @@ export class DatabaseUnavailable extends Error {
   override readonly name = "DatabaseUnavailable";
 }
 
+/** What a transaction had decided on changed while it ran. Thrown inside one, it has it run again from the start. */
+export class TransactionConflict extends Error {
+  override readonly name = "TransactionConflict";
+}
+
 /** The code of an error by PostgreSQL or by the operating system; undefined for any other. */
 export function codeOf(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
@@ -60,6 +65,7 @@ export function isUnavailable(error: unknown): boolean {
 
 /** Whether a transaction that failed this way did nothing and may succeed when it is run again. */
 export function isRepeatable(error: unknown): boolean {
+  if (error instanceof TransactionConflict) return true;
   const code = codeOf(error);
   return code !== undefined && REPEATABLE.has(code);
 }

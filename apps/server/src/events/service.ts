@@ -1,0 +1,85 @@
+import type { EventName } from "@bikeshare/contract";
+
+import type { ReadContext } from "../lists/context.ts";
+import { cutSlice } from "../lists/cut.ts";
+import { fetchSize } from "../lists/rows.ts";
+import { type PositionCodec, type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
+import { Refusal } from "../refusal.ts";
+import {
+  BEFORE_ALL,
+  type EventPosition,
+  type EventViewer,
+  locate,
+  lookingFor,
+  readPosition,
+  writePosition,
+} from "./event.ts";
+import { findPosition, patiently, quickly, readDayCounts, readEvent, readEvents } from "./queries.ts";
+
+export interface EventFilters {
+  readonly event?: EventName | undefined;
+  /** Only events behind the one with this id. */
+  readonly after?: string | undefined;
+}
+
+/** An event's position as cursors hold it. */
+export const eventPosition: PositionCodec<EventPosition> = { encode: writePosition, decode: readPosition };
+
+/**
+ * One slice of the events that a viewer may see, oldest first.
+ * @throws Refusal `invalid_parameter` when there is no event with the id `after`, or none that the viewer may see
+ */
+export async function listEvents(
+  context: ReadContext,
+  systemId: string,
+  viewer: EventViewer,
+  filters: EventFilters,
+  request: SliceRequest<EventPosition>,
+): Promise<Slice<EventPosition>> {
+  const eyes = lookingFor(viewer, filters.event);
+  const start = startOf(request);
+  // A cursor was made where `after` was looked up; its event may be gone by now, the walk goes on.
+  if ("after" in start) return readSlice(context, systemId, eyes, request, { after: start.after, skip: 0 });
+  const after = await startingPoint(context, systemId, viewer, filters.after);
+  // Behind an event the rest of its day is counted, which may be long; otherwise there are but the kept numbers.
+  const run = filters.after === undefined ? quickly(context.reader) : patiently(context.db);
+  const days = await readDayCounts(run, systemId, eyes, after);
+  const total = days.reduce((sum, { n }) => sum + n, 0);
+  const place = locate(days, start.skip);
+  if (place === undefined) return { items: "", next: undefined, total };
+  const from = { after: place.day === after.day ? after : { day: place.day, position: 0 }, skip: place.skip };
+  return { ...(await readSlice(context, systemId, eyes, request, from)), total };
+}
+
+async function startingPoint(
+  { reader }: ReadContext,
+  systemId: string,
+  viewer: EventViewer,
+  after: string | undefined,
+): Promise<EventPosition> {
+  if (after === undefined) return BEFORE_ALL;
+  const found = await findPosition(reader, systemId, viewer, after);
+  if (found !== undefined) return found;
+  throw new Refusal("invalid_parameter", "after names no event that you may see, or one that is no longer kept. To begin with the oldest, leave it out.");
+}
+
+async function readSlice(
+  { db, reader }: ReadContext,
+  systemId: string,
+  viewer: EventViewer,
+  request: SliceRequest<EventPosition>,
+  from: { readonly after: EventPosition; readonly skip: number },
+): Promise<Slice<EventPosition>> {
+  // Stepping over part of a day takes its time.
+  const run = from.skip === 0 ? quickly(reader) : patiently(db);
+  const found = await readEvents(run, systemId, viewer, { ...from, limit: request.limit, size: fetchSize(request.limit) });
+  return cutSlice(request, { rows: found.rows, total: null }, () => {
+    if (found.last_day === null || found.last_position === null) throw new Error("a page that goes on has no last event");
+    return { day: found.last_day, position: found.last_position };
+  });
+}
+
+/** One event in its wire form; undefined when there is none, when it has no place yet, or when the viewer may not see it. */
+export function getEvent({ reader }: ReadContext, systemId: string, viewer: EventViewer, id: string): Promise<string | undefined> {
+  return readEvent(reader, systemId, viewer, id);
+}

@@ -1,0 +1,75 @@
+import type { BatchItem, BatchResults, PastRideUpsert } from "@bikeshare/contract";
+
+import { createBatchNotes, type Indexed, readableItems } from "../batches.ts";
+import { countRides, pickSlot } from "../counts/service.ts";
+import type { LiveContext } from "../live-context.ts";
+import { findPastRides, insertPastRides, type PastRideRow, updatePastRides } from "./past-queries.ts";
+import { isInFuture, rideLength } from "./ride.ts";
+
+/** Adds rides that are over, or corrects them. Makes no events and moves no bike. */
+export async function upsertPastRides(
+  { db, clock, ids }: LiveContext,
+  systemId: string,
+  items: readonly BatchItem<PastRideUpsert>[],
+): Promise<BatchResults> {
+  const notes = createBatchNotes();
+  const readable = readableItems(items, notes);
+  const now = new Date(clock());
+  await db.transaction(async (tx) => {
+    const wanted = new Map<string, Indexed<PastRideRow>>();
+    for (const { index, item } of readable) {
+      const fault = timeFault(item, now);
+      if (fault !== undefined) notes.failed(index, item.id, "invalid_parameter", fault);
+      else if (wanted.has(item.id)) notes.failed(index, item.id, "invalid_parameter", "id stands twice in this batch.");
+      else wanted.set(item.id, { index, item: rowOf(item) });
+    }
+    const rows = [...wanted.values()].map((entry) => entry.item);
+    const inserted = new Set(await insertPastRides(tx, systemId, now, rows));
+    const held = await findPastRides(tx, systemId, rows.filter((row) => !inserted.has(row.id)).map((row) => row.id));
+    const changed: PastRideRow[] = [];
+    for (const { index, item } of wanted.values()) {
+      const before = held.get(item.id);
+      if (inserted.has(item.id)) notes.done(index, item.id, "created");
+      else if (before === undefined || before.status !== "completed" || before.bike_id !== item.bike_id || before.started_at.getTime() !== item.started_at.getTime()) {
+        notes.failed(index, item.id, "ride_conflict", "There is another ride with this id: on another bike, from another time, or not over.");
+      } else if (isSame(before, item)) notes.done(index, item.id, "unchanged");
+      else {
+        notes.done(index, item.id, "updated");
+        changed.push(item);
+      }
+    }
+    await updatePastRides(tx, systemId, now, changed);
+    await countRides(tx, systemId, pickSlot(() => ids.random()), rows.filter((row) => inserted.has(row.id)).map((row) => row.started_at));
+  });
+  return notes.results();
+}
+
+function timeFault({ started_at, ended_at }: PastRideUpsert, now: Date): string | undefined {
+  if (isInFuture(Date.parse(ended_at), now.getTime())) return "ended_at lies in the future.";
+  return Date.parse(ended_at) < Date.parse(started_at) ? "ended_at lies before started_at." : undefined;
+}
+
+function rowOf(item: PastRideUpsert): PastRideRow {
+  const startedAt = new Date(item.started_at);
+  const endedAt = new Date(item.ended_at);
+  const endStation = item.end_station_id ?? null;
+  return {
+    id: item.id,
+    bike_id: item.bike_id,
+    start_station_id: item.start_station_id ?? null,
+    end_station_id: endStation,
+    started_at: startedAt,
+    ended_at: endedAt,
+    distance_meters: item.distance_meters ?? null,
+    vehicle_type_id: item.vehicle_type_id ?? null,
+    rider_category: item.rider_category ?? null,
+    end_reason: item.end_reason ?? (endStation === null ? null : "returned"),
+    ...rideLength(startedAt.getTime(), endedAt.getTime()),
+  };
+}
+
+const compared = ["start_station_id", "end_station_id", "distance_meters", "vehicle_type_id", "rider_category", "end_reason"] as const;
+
+function isSame(held: PastRideRow, wanted: PastRideRow): boolean {
+  return held.ended_at.getTime() === wanted.ended_at.getTime() && compared.every((field) => held[field] === wanted[field]);
+}

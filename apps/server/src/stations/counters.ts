@@ -1,0 +1,86 @@
+import type { Transaction } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+
+// Whoever changes a station's bikes holds the station's row first, so the count below sees every other change.
+const lock = statement(
+  "counters.lock",
+  `select id from stations where system_id = $1 and id = any($2::text[]) and counters = 'operated' order by id for update`,
+);
+
+const recount = statement(
+  "counters.recount",
+  `with types as (
+     select station_id, vehicle_type_id, count(*) filter (where vehicle_state = 'available') as available,
+       count(*) filter (where vehicle_state = 'reserved') as reserved,
+       count(*) filter (where vehicle_state = 'non_operational') as disabled
+     from bikes where system_id = $1 and station_id = any($2::text[]) group by station_id, vehicle_type_id),
+   counts as (
+     select wanted.id, coalesce(sum(available), 0)::int as available, coalesce(sum(reserved), 0)::int as reserved,
+       coalesce(sum(disabled), 0)::int as disabled,
+       coalesce('[' || string_agg('{"vehicle_type_id":' || to_json(vehicle_type_id) || ',"count":' || available || '}', ','
+         order by vehicle_type_id) filter (where vehicle_type_id is not null) || ']', '[]') as by_type
+     from unnest($2::text[]) as wanted(id) left join types on types.station_id = wanted.id
+     group by wanted.id)
+   update stations s set num_bikes_available = c.available, num_bikes_reserved = c.reserved,
+     num_bikes_disabled = c.disabled, vehicle_types_available = c.by_type::json, updated_at = $3::timestamptz
+   from counts c
+   where s.system_id = $1 and s.id = c.id and s.counters = 'operated'
+     and (s.num_bikes_available, s.num_bikes_reserved, coalesce(s.num_bikes_disabled, -1), s.vehicle_types_available::text)
+       is distinct from (c.available, c.reserved, c.disabled, c.by_type)`,
+);
+
+const shift = statement(
+  "counters.shift",
+  `update stations s set num_bikes_available = greatest(0, s.num_bikes_available + d.available),
+     num_bikes_reserved = greatest(0, s.num_bikes_reserved + d.reserved), updated_at = $5::timestamptz
+   from (select id, sum(available)::int as available, sum(reserved)::int as reserved
+         from unnest($2::text[], $3::int[], $4::int[]) as given(id, available, reserved) group by id order by id) as d
+   where s.system_id = $1 and s.id = d.id and s.counters = 'mirrored' and (d.available, d.reserved) <> (0, 0)`,
+);
+
+const tell = statement("counters.tell", "select pg_notify('stations', $1)");
+
+/**
+ * Makes the counters of operated stations equal to their bikes, as the transaction leaves them. To be called after
+ * the bikes are written; takes the stations' locks, in the order of their ids.
+ */
+export async function refreshCounters(tx: Transaction, systemId: string, stationIds: readonly string[], now: Date): Promise<void> {
+  if (stationIds.length === 0) return;
+  const ids = [...new Set(stationIds)].sort();
+  const operated = (await tx.query<{ id: string }>(lock, [systemId, ids])).map((row) => row.id);
+  if (operated.length === 0) return;
+  await tx.query(recount, [systemId, operated, now]);
+  await tx.query(tell, [systemId]);
+}
+
+/**
+ * Moves bikes of mirrored stations between available and reserved; operated stations are left alone. Until the feed
+ * speaks again, whose word on what is available then counts.
+ * @param reserved by station: how many more (negative: fewer) are reserved, and so not available
+ */
+export function shiftReserved(
+  tx: Transaction,
+  systemId: string,
+  reserved: readonly { readonly stationId: string; readonly n: number }[],
+  now: Date,
+): Promise<void> {
+  return shiftMirrored(tx, systemId, reserved.map(({ stationId, n }) => ({ stationId, available: -n, reserved: n })), now);
+}
+
+/** Changes the counters of mirrored stations by differences, until the feed speaks again. */
+export async function shiftMirrored(
+  tx: Transaction,
+  systemId: string,
+  changes: readonly { readonly stationId: string; readonly available: number; readonly reserved: number }[],
+  now: Date,
+): Promise<void> {
+  if (changes.length === 0) return;
+  await tx.query(shift, [
+    systemId,
+    changes.map((change) => change.stationId),
+    changes.map((change) => change.available),
+    changes.map((change) => change.reserved),
+    now,
+  ]);
+  await tx.query(tell, [systemId]);
+}
