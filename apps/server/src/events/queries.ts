@@ -47,16 +47,16 @@ const slice = (size: FetchSize) =>
        (select recorded_on from last) as last_day, (select position from last) as last_position`,
   );
 
-// The day that the position lies in is counted behind it; of the days that follow the kept numbers are added up.
 const dayCounts = statement(
   "events.dayCounts",
   `select recorded_on as day, sum(n)::bigint as n from event_counts
    where system_id = $1 and name = any($2::text[]) and partner_id in ('', $3) and recorded_on > $4::date
-   group by recorded_on
-   union all
-   select $4::date as day, count(*) as n from events
-   where system_id = $1 and ${visible} and recorded_on = $4::date and position > $5::bigint
-   order by day`,
+   group by recorded_on order by recorded_on`,
+);
+
+const restOfDay = statement(
+  "events.restOfDay",
+  `select count(*) as n from events where system_id = $1 and ${visible} and recorded_on = $4::date and position > $5::bigint`,
 );
 
 const positionById = statement(
@@ -86,9 +86,15 @@ export async function readEvents(run: Run, systemId: string, viewer: EventViewer
   return onlyRow(await run<EventRows>(slice(size), values));
 }
 
-/** How many events each day has behind a position, in the days' order. */
-export function readDayCounts(run: Run, systemId: string, viewer: EventViewer, after: EventPosition): Promise<DayCount[]> {
-  return run<DayCount>(dayCounts, [systemId, viewer.names, viewer.partnerId, after.day, after.position]);
+/** How many events each day after `day` has, in their order: from the kept numbers. */
+export function readDayCounts(reader: Reader, systemId: string, viewer: EventViewer, day: string): Promise<DayCount[]> {
+  return reader.read<DayCount>(dayCounts, [systemId, viewer.names, viewer.partnerId, day]);
+}
+
+/** How many events follow a position on its day: counted one by one. */
+export async function countRestOfDay(db: Queryable, systemId: string, viewer: EventViewer, after: EventPosition): Promise<number> {
+  const values = [systemId, viewer.names, viewer.partnerId, after.day, after.position];
+  return onlyRow(await db.query<{ n: number }>(restOfDay, values)).n;
 }
 
 /** Where an event stands; undefined when there is none, or none that the viewer may see. */

@@ -7,6 +7,7 @@ import { type PositionCodec, type Slice, type SliceRequest, startOf } from "../l
 import { Refusal } from "../refusal.ts";
 import {
   BEFORE_ALL,
+  type DayCount,
   type EventPosition,
   type EventViewer,
   locate,
@@ -14,7 +15,7 @@ import {
   readPosition,
   writePosition,
 } from "./event.ts";
-import { findPosition, patiently, quickly, readDayCounts, readEvent, readEvents } from "./queries.ts";
+import { countRestOfDay, findPosition, patiently, quickly, readDayCounts, readEvent, readEvents } from "./queries.ts";
 
 export interface EventFilters {
   readonly event?: EventName | undefined;
@@ -40,27 +41,31 @@ export async function listEvents(
   const start = startOf(request);
   // A cursor was made where `after` was looked up; its event may be gone by now, the walk goes on.
   if ("after" in start) return readSlice(context, systemId, eyes, request, { after: start.after, skip: 0 });
-  const after = await startingPoint(context, systemId, viewer, filters.after);
-  // Behind an event the rest of its day is counted, which may be long; otherwise there are but the kept numbers.
-  const run = filters.after === undefined ? quickly(context.reader) : patiently(context.db);
-  const days = await readDayCounts(run, systemId, eyes, after);
+  const after = filters.after === undefined ? undefined : await placeOf(context, systemId, viewer, filters.after);
+  const days = await countDays(context, systemId, eyes, after);
   const total = days.reduce((sum, { n }) => sum + n, 0);
   const place = locate(days, start.skip);
   if (place === undefined) return { items: "", next: undefined, total };
-  const from = { after: place.day === after.day ? after : { day: place.day, position: 0 }, skip: place.skip };
+  const from = { after: place.day === after?.day ? after : { day: place.day, position: 0 }, skip: place.skip };
   return { ...(await readSlice(context, systemId, eyes, request, from)), total };
 }
 
-async function startingPoint(
-  { reader }: ReadContext,
-  systemId: string,
-  viewer: EventViewer,
-  after: string | undefined,
-): Promise<EventPosition> {
-  if (after === undefined) return BEFORE_ALL;
-  const found = await findPosition(reader, systemId, viewer, after);
+async function placeOf({ reader }: ReadContext, systemId: string, viewer: EventViewer, id: string): Promise<EventPosition> {
+  const found = await findPosition(reader, systemId, viewer, id);
   if (found !== undefined) return found;
   throw new Refusal("invalid_parameter", "after names no event that you may see, or one that is no longer kept. To begin with the oldest, leave it out.");
+}
+
+/** How many events each day has: all days, or those behind a place with what is left of its own day. */
+async function countDays(
+  { db, reader }: ReadContext,
+  systemId: string,
+  viewer: EventViewer,
+  after: EventPosition | undefined,
+): Promise<readonly DayCount[]> {
+  if (after === undefined) return readDayCounts(reader, systemId, viewer, BEFORE_ALL.day);
+  const rest = { day: after.day, n: await countRestOfDay(db, systemId, viewer, after) };
+  return [rest, ...(await readDayCounts(reader, systemId, viewer, after.day))];
 }
 
 async function readSlice(

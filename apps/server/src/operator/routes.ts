@@ -3,31 +3,36 @@ import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
 
 import { reportBikes, upsertBikes } from "../bikes/commands.ts";
+import type { Database } from "../db/database.ts";
 import { wireBody } from "../http/bind.ts";
-import { callerOf } from "../http/caller.ts";
-import { type Idempotent, replayHeader } from "../http/idempotency.ts";
+import { markReplay, repeatableRequest, withIdempotency } from "../http/idempotency.ts";
 import type { LiveContext } from "../live-context.ts";
 import { cancelRides, endRides } from "../rides/finish.ts";
 import { upsertPastRides } from "../rides/past.ts";
 import { startRides } from "../rides/start.ts";
 import { bringStationsOnline, removeStations, takeStationsOffline, upsertStations } from "../stations/commands.ts";
 
-/** The endpoints of the operator's own backend: each hands a batch to the verb it is named after. */
+type Verb<Item> = (context: LiveContext, systemId: string, items: readonly BatchItem<Item>[]) => Promise<BatchResults>;
+
+interface BatchCall<Item> {
+  readonly request: FastifyRequest;
+  readonly reply: { header(name: string, value: string): unknown };
+  readonly body: { readonly items: readonly BatchItem<Item>[] };
+}
+
+/** The endpoints of the operator's own backend: each hands its batch to the verb it is named after. */
 export function operatorRoutes(
-  context: Omit<LiveContext, "db">,
-  idempotent: Idempotent,
+  context: LiveContext & { readonly db: Database },
 ): RouterImplementation<typeof operatorContract> {
-  const batch = <Item>(verb: (context: LiveContext, systemId: string, items: readonly BatchItem<Item>[]) => Promise<BatchResults>) =>
-    async (call: BatchCall<Item>) => {
-      const systemId = callerOf(call.request).key.system_id;
-      const answer = await idempotent(
-        { systemId, caller: "operator", path: call.request.routeOptions.url ?? "", key: call.headers["idempotency-key"], body: call.request.body },
-        async (tx) => {
-          const results = await verb({ ...context, db: tx }, systemId, call.body.items);
-          return { status: 200, body: JSON.stringify(results) };
-        },
-      );
-      replayHeader(call.reply, answer);
+  const batch =
+    <Item>(verb: Verb<Item>) =>
+    async ({ request, reply, body }: BatchCall<Item>) => {
+      const repeatable = repeatableRequest(request);
+      const answer = await withIdempotency(context, repeatable, async (tx) => {
+        const results = await verb({ ...context, db: tx }, repeatable.systemId, body.items);
+        return { status: 200, body: JSON.stringify(results) };
+      });
+      markReplay(reply, answer);
       return { status: 200 as const, body: wireBody<BatchResults>(answer.body) };
     };
   return {
@@ -45,11 +50,4 @@ export function operatorRoutes(
       cancel: batch(cancelRides),
     },
   };
-}
-
-interface BatchCall<Item> {
-  readonly request: FastifyRequest;
-  readonly reply: { header(name: string, value: string): unknown };
-  readonly headers: { readonly "idempotency-key"?: string | undefined };
-  readonly body: { readonly items: readonly BatchItem<Item>[] };
 }
