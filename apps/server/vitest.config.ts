@@ -1,5 +1,4 @@
 import { mergeConfig } from "vitest/config";
-
 import { sharedTestConfig } from "../../vitest.shared.ts";
 
 export default mergeConfig(sharedTestConfig("server"), {

@@ -11,7 +11,11 @@ export interface ServerProcess {
 }
 
 /** Starts a program and waits for its first line. */
-export async function startServer(script: string, args: readonly string[], env: Record<string, string>): Promise<ServerProcess> {
+export async function startServer(
+  script: string,
+  args: readonly string[],
+  env: Record<string, string>,
+): Promise<ServerProcess> {
   const child = spawn(process.execPath, ["--conditions=@bikeshare/source", script, ...args], {
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "inherit"],

@@ -1,9 +1,7 @@
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-
 import autocannon from "autocannon";
-
 import { openDatabase } from "../src/db/database.ts";
 import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
 import { migrate } from "../src/db/migrate.ts";
@@ -68,7 +66,12 @@ try {
     const page = (query: string) => ({ url: `${url}/v1/rides?limit=50${query}`, pid: ours.pid, headers });
     const cursor = await cursorInTheMiddle();
     const subjects: Subject[] = [
-      { name: "plain page", url: `${plain.firstLine}/rides?${new URLSearchParams(MIDDLE).toString()}`, pid: plain.pid, headers: {} },
+      {
+        name: "plain page",
+        url: `${plain.firstLine}/rides?${new URLSearchParams(MIDDLE).toString()}`,
+        pid: plain.pid,
+        headers: {},
+      },
       { name: "cursor page", ...page(`&cursor=${cursor}`) },
       { name: "first page", ...page("") },
       { name: "page 1", ...page("&page=1") },
@@ -117,7 +120,10 @@ async function makeKey(): Promise<string> {
 /** A cursor half-way down the list, sealed as the service seals it: walking there would take 20,000 requests. */
 async function cursorInTheMiddle(): Promise<string> {
   const secrets = await loadSecrets(join(directory, "service", "secrets.json"), () => new Uint8Array());
-  return createCursorSealer(secrets.cursorKeys).seal("main\nrides", ridePosition.encode({ startedAt: MIDDLE.started_at, id: MIDDLE.id }));
+  return createCursorSealer(secrets.cursorKeys).seal(
+    "main\nrides",
+    ridePosition.encode({ startedAt: MIDDLE.started_at, id: MIDDLE.id }),
+  );
 }
 
 async function measure(subjects: readonly Subject[]): Promise<Map<string, Figure>> {
@@ -125,9 +131,15 @@ async function measure(subjects: readonly Subject[]): Promise<Map<string, Figure
   for (let round = 0; round <= ROUNDS; round++) {
     for (const subject of subjects) {
       const before = await cpuMicroseconds(subject.pid);
-      const result = await autocannon({ url: subject.url, headers: subject.headers, connections: CONNECTIONS, duration: round === 0 ? 2 : TURN });
+      const result = await autocannon({
+        url: subject.url,
+        headers: subject.headers,
+        connections: CONNECTIONS,
+        duration: round === 0 ? 2 : TURN,
+      });
       const used = (await cpuMicroseconds(subject.pid)) - before;
-      if (result.non2xx > 0 || result.errors > 0) throw new Error(`${subject.name}: ${result.non2xx} refused, ${result.errors} errors`);
+      if (result.non2xx > 0 || result.errors > 0)
+        throw new Error(`${subject.name}: ${result.non2xx} refused, ${result.errors} errors`);
       // The first round warms up: compiled code, prepared statements, caches.
       if (round === 0) continue;
       figures.get(subject.name)?.perSecond.push(result.requests.total / result.duration);
@@ -138,14 +150,20 @@ async function measure(subjects: readonly Subject[]): Promise<Map<string, Figure
   return figures;
 }
 
-function report(figures: ReadonlyMap<string, Figure>, { load, stationsBytes }: { load: string | undefined; stationsBytes: number }): string {
+function report(
+  figures: ReadonlyMap<string, Figure>,
+  { load, stationsBytes }: { load: string | undefined; stationsBytes: number },
+): string {
   const at = (name: string): Figure => figures.get(name) ?? { perSecond: [], cpu: [] };
   const ratio = (a: string, b: string, of: keyof Figure = "perSecond") =>
     median(at(a)[of].map((value, round) => value / (at(b)[of][round] ?? Number.NaN))).toFixed(2);
   const lines = [
     `${cpus().length} cores, load before ${load}, Node ${process.versions.node}, ${RIDES} rides, ${CONNECTIONS} connections, ${ROUNDS} rounds of ${TURN} s, station page ${stationsBytes} bytes`,
     "",
-    ...[...figures].map(([name, { perSecond, cpu }]) => `${name.padEnd(20)} ${median(perSecond).toFixed(0).padStart(7)} requests/s  ${median(cpu).toFixed(0).padStart(5)} µs of the server's processor a request`),
+    ...[...figures].map(
+      ([name, { perSecond, cpu }]) =>
+        `${name.padEnd(20)} ${median(perSecond).toFixed(0).padStart(7)} requests/s  ${median(cpu).toFixed(0).padStart(5)} µs of the server's processor a request`,
+    ),
     "",
     `cursor page / plain page            ${ratio("cursor page", "plain page")}   (aim ≥ 3)`,
     `cursor page / first page            ${ratio("cursor page", "first page")}   (aim ≤ 1.2)`,

@@ -1,6 +1,6 @@
 import type { ServerOptions } from "node:https";
-import fastifyCompress from "@fastify/compress";
 import { partnerContract } from "@bikeshare/contract";
+import fastifyCompress from "@fastify/compress";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { bikeRoutes } from "./bikes/routes.ts";
 import type { Database } from "./db/database.ts";
@@ -158,10 +158,14 @@ function openDoor(http: FastifyInstance, options: AppOptions, keys: KeyCache): v
     rateLimit: options.rateLimit,
     lastUses,
     expose: (key, where) => exposeKey({ db, clock, ids, actor: "server" }, key, where),
+    onExposeFailed: (error) => logger.error({ err: error }, "a key was exposed, but could not be marked"),
   });
 }
 
-function closeConnectionsWhenDraining(http: FastifyInstance): { readonly is: () => boolean; readonly begin: () => void } {
+function closeConnectionsWhenDraining(http: FastifyInstance): {
+  readonly is: () => boolean;
+  readonly begin: () => void;
+} {
   let draining = false;
   http.addHook("onSend", (_request, reply, payload, done) => {
     if (draining) reply.header("connection", "close");

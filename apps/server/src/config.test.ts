@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-
 import { ConfigError, readConfig } from "./config.ts";
 
 const directory = "/srv/bikes";
@@ -64,7 +63,21 @@ it("takes what the variables say, paths from the directory it is started in", ()
 });
 
 it("takes an empty variable for one that is not set", () => {
-  const names = ["HOST", "PORT", "PUBLIC_URL", "DATABASE_URL", "DATA_DIR", "TLS_CERT_FILE", "TLS_KEY_FILE", "TRUSTED_PROXIES", "SYSTEM_ID", "MODE", "RATE_LIMIT_PER_MINUTE", "SECRETS_FILE", "LOG_LEVEL"];
+  const names = [
+    "HOST",
+    "PORT",
+    "PUBLIC_URL",
+    "DATABASE_URL",
+    "DATA_DIR",
+    "TLS_CERT_FILE",
+    "TLS_KEY_FILE",
+    "TRUSTED_PROXIES",
+    "SYSTEM_ID",
+    "MODE",
+    "RATE_LIMIT_PER_MINUTE",
+    "SECRETS_FILE",
+    "LOG_LEVEL",
+  ];
   expect(readConfig(Object.fromEntries(names.map((name) => [name, ""])), directory)).toEqual(readConfig({}, directory));
 });
 
@@ -93,11 +106,14 @@ it.each([
   expect(fault).toContain(allowed);
 });
 
-it.each(["localhost", "mysql://user:hunter2@db/bikes", "user:hunter2@db/bikes"])("refuses DATABASE_URL=%s without repeating it, since it may hold a password", (value) => {
-  const fault = faultOf({ DATABASE_URL: value });
-  expect(fault).toMatch(/^DATABASE_URL=\(not shown\): must be a URL such as postgres:/);
-  expect(fault).not.toContain("hunter2");
-});
+it.each(["localhost", "mysql://user:hunter2@db/bikes", "user:hunter2@db/bikes"])(
+  "refuses DATABASE_URL=%s without repeating it, since it may hold a password",
+  (value) => {
+    const fault = faultOf({ DATABASE_URL: value });
+    expect(fault).toMatch(/^DATABASE_URL=\(not shown\): must be a URL such as postgres:/);
+    expect(fault).not.toContain("hunter2");
+  },
+);
 
 it("does not repeat a password in a PUBLIC_URL it refuses", () => {
   const fault = faultOf({ PUBLIC_URL: "https://user:hunter2@bikes.example.com" });
@@ -110,5 +126,10 @@ it.each(["TLS_CERT_FILE", "TLS_KEY_FILE"])("refuses %s without the other", (name
 
 it("names every wrong variable at once", () => {
   const fault = faultOf({ PORT: "x", MODE: "y", LOG_LEVEL: "z", TLS_KEY_FILE: "k" });
-  expect(fault.split("\n").map((line) => line.split(/[= ]/)[0])).toEqual(["TLS_CERT_FILE", "PORT", "MODE", "LOG_LEVEL"]);
+  expect(fault.split("\n").map((line) => line.split(/[= ]/)[0])).toEqual([
+    "TLS_CERT_FILE",
+    "PORT",
+    "MODE",
+    "LOG_LEVEL",
+  ]);
 });

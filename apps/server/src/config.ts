@@ -1,7 +1,5 @@
 import { resolve } from "node:path";
-
 import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
-
 import { parseNetworks } from "./http/networks.ts";
 
 /** What the process is told from outside, checked and frozen. */
@@ -113,7 +111,8 @@ function systemId(text: string): string {
 
 function baseUrl(text: string): string {
   const url = URL.parse(text);
-  const whole = url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" && url.username === "";
+  const whole =
+    url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" && url.username === "";
   if (!whole) throw new Error("must be an http or https URL without query, such as https://bikes.example.com");
   return text.replace(/\/+$/, "");
 }

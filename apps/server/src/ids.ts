@@ -54,6 +54,7 @@ function createRandomPool() {
 
 function base62(value: number, length: number): string {
   let digits = "";
-  for (let rest = value; digits.length < length; rest = Math.floor(rest / 62)) digits = ALPHABET.charAt(rest % 62) + digits;
+  for (let rest = value; digits.length < length; rest = Math.floor(rest / 62))
+    digits = ALPHABET.charAt(rest % 62) + digits;
   return digits;
 }

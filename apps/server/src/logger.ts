@@ -1,6 +1,5 @@
 import { pino } from "pino";
 import pretty from "pino-pretty";
-
 import type { LogLevel } from "./config.ts";
 
 /** Logs to stderr: JSON lines, or lines for people when it is a terminal. Stdout is for results. */

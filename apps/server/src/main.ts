@@ -12,6 +12,8 @@ const clock = () => Date.now();
 const ids = createIds(clock);
 
 process.exitCode = await runProgram(process.argv.slice(2), readVersion(), createContext);
+// A connection that is dead without saying so must not keep the process alive.
+setTimeout(() => process.exit(), 2_000).unref();
 
 function createContext({ json }: { readonly json: boolean }): CliContext {
   const config = readConfig(processEnvironment(), process.cwd());

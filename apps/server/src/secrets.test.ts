@@ -2,9 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-
 import { afterEach, beforeEach, expect, it } from "vitest";
-
 import { loadSecrets } from "./secrets.ts";
 
 let directory: string;
@@ -28,7 +26,10 @@ it("are made where there are none, readable by their owner alone, and stay the s
 });
 
 it("are random: two files hold other keys", async () => {
-  const [one, other] = [await loadSecrets(file, randomBytes), await loadSecrets(join(directory, "other.json"), randomBytes)];
+  const [one, other] = [
+    await loadSecrets(file, randomBytes),
+    await loadSecrets(join(directory, "other.json"), randomBytes),
+  ];
   expect(one).not.toEqual(other);
 });
 
@@ -54,8 +55,21 @@ it("are the same for all that make them at the same time, and never half there",
 it("may hold several cursor keys, the sealing one first", async () => {
   await loadSecrets(file, randomBytes);
   const key = (byte: number) => Buffer.alloc(32, byte).toString("base64url");
-  await writeFile(file, JSON.stringify({ cursor_keys: [{ id: 2, key: key(2) }, { id: 1, key: key(1) }] }));
-  expect((await loadSecrets(file, randomBytes)).cursorKeys.map(({ id, key: bytes }) => [id, bytes[0], bytes.length])).toEqual([[2, 2, 32], [1, 1, 32]]);
+  await writeFile(
+    file,
+    JSON.stringify({
+      cursor_keys: [
+        { id: 2, key: key(2) },
+        { id: 1, key: key(1) },
+      ],
+    }),
+  );
+  expect(
+    (await loadSecrets(file, randomBytes)).cursorKeys.map(({ id, key: bytes }) => [id, bytes[0], bytes.length]),
+  ).toEqual([
+    [2, 2, 32],
+    [1, 1, 32],
+  ]);
 });
 
 it.each([

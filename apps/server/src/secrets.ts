@@ -1,8 +1,6 @@
 import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-
 import { z } from "zod";
-
 import { codeOf } from "./db/errors.ts";
 import type { CursorKey } from "./http/cursor.ts";
 
@@ -35,7 +33,9 @@ export async function loadSecrets(path: string, randomBytes: (bytes: number) => 
   }
   const parsed = fileShape.safeParse(parseJson(text));
   if (!parsed.success) {
-    throw new Error(`The secrets file ${path} is damaged. Restore it from a backup, or delete it: cursors given out before then stop working.`);
+    throw new Error(
+      `The secrets file ${path} is damaged. Restore it from a backup, or delete it: cursors given out before then stop working.`,
+    );
   }
   return {
     cursorKeys: parsed.data.cursor_keys.map(({ id, key }) => ({ id, key: Buffer.from(key, "base64url") })),

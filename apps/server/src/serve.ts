@@ -1,9 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-
 import { type App, buildApp } from "./app.ts";
 import type { Config } from "./config.ts";
-import type { Database } from "./db/database.ts";
+import { type Database, STATEMENT_TIMEOUT } from "./db/database.ts";
 import { openStore } from "./db/open.ts";
 import type { Ids } from "./ids.ts";
 import { createLogger } from "./logger.ts";
@@ -31,8 +30,6 @@ export interface Service {
 
 /** Milliseconds that requests have to end when the service stops: what orchestrators commonly grant is 30 s. */
 const DRAIN_TIMEOUT = 20_000;
-/** Milliseconds after which PostgreSQL gives a request's statement up. */
-const STATEMENT_TIMEOUT = 10_000;
 
 /** Opens the database, builds the app and listens. */
 export async function serve(options: ServeOptions): Promise<Service> {

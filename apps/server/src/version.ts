@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-
 import { z } from "zod";
 
 /** This program's version, from its package. */

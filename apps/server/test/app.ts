@@ -1,7 +1,6 @@
 import { type Scope, scopeNames } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import { pino } from "pino";
-
 import { buildApp } from "../src/app.ts";
 import type { Ids } from "../src/ids.ts";
 import { type IssuedKey, issueKey, type IssueInput } from "../src/keys/service.ts";
@@ -19,7 +18,10 @@ export interface TestApp extends TestDatabase {
   /** Makes a key of the partner; with every scope and a rate that no test reaches, unless told otherwise. */
   issue(input?: Partial<IssueInput>): Promise<IssuedKey>;
   /** GET with a key of every scope (or with the given key, or none for null). */
-  get(path: string, options?: { readonly key?: string | null; readonly headers?: Record<string, string> }): Promise<Response>;
+  get(
+    path: string,
+    options?: { readonly key?: string | null; readonly headers?: Record<string, string> },
+  ): Promise<Response>;
 }
 
 export interface TestAppOptions {
@@ -33,7 +35,10 @@ export async function startTestApp({ trustedProxies = [] }: TestAppOptions = {})
   const clock = createTestClock();
   const ids = createTestIds();
   const logged: Record<string, unknown>[] = [];
-  const logger = pino({ level: "info" }, { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) });
+  const logger = pino(
+    { level: "info" },
+    { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) },
+  );
   const app = await buildApp({
     db,
     clock,
@@ -49,7 +54,14 @@ export async function startTestApp({ trustedProxies = [] }: TestAppOptions = {})
   const context = { db, clock, ids, actor: "test" };
   const partner = await createPartner(context, systemId, "Journey Planner");
   const issue = (input: Partial<IssueInput> = {}) =>
-    issueKey(context, { systemId, kind: "live", partnerId: partner.id, scopes: [...scopeNames] as Scope[], rateLimit: 1_000_000, ...input });
+    issueKey(context, {
+      systemId,
+      kind: "live",
+      partnerId: partner.id,
+      scopes: [...scopeNames] as Scope[],
+      rateLimit: 1_000_000,
+      ...input,
+    });
   const everything = await issue();
   return {
     ...database,

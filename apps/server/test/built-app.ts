@@ -1,5 +1,4 @@
 import { pino } from "pino";
-
 import { type App, type AppOptions, buildApp } from "../src/app.ts";
 import type { KeyContext } from "../src/keys/service.ts";
 import type { TestApp } from "./app.ts";
@@ -14,7 +13,7 @@ export interface BuiltApp {
 }
 
 /** The secret that seals cursors in tests. */
-export const cursorKey = { id: 1, key: new Uint8Array(32).fill(7) };
+const cursorKey = { id: 1, key: new Uint8Array(32).fill(7) };
 
 /** Builds and opens an app that differs from the test's own in what `changes` says. */
 export async function buildAnother(
@@ -27,7 +26,10 @@ export async function buildAnother(
     db: first.db,
     clock: first.clock,
     ids: first.ids,
-    logger: pino({ level: "info" }, { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) }),
+    logger: pino(
+      { level: "info" },
+      { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) },
+    ),
     secrets: { cursorKeys: [cursorKey] },
     version: "0.0.0",
     baseUrl: () => "http://127.0.0.1",

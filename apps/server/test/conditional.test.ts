@@ -1,8 +1,6 @@
 import { request as plainRequest } from "node:http";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
-
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-
 import { startTestApp, type TestApp } from "./app.ts";
 import { bikeRow, rideRow, type RowWriter, rowWriter, stationRow } from "./rows.ts";
 
@@ -14,10 +12,14 @@ beforeAll(async () => {
   app = await startTestApp();
   write = rowWriter(app);
   key = (await app.issue()).key;
-  await write.stations(Array.from({ length: 120 }, (_, index) => stationRow({ id: `s${index}`, name: `Straße ${index} 😀` })));
+  await write.stations(
+    Array.from({ length: 120 }, (_, index) => stationRow({ id: `s${index}`, name: `Straße ${index} 😀` })),
+  );
   await write.bikes(Array.from({ length: 120 }, (_, index) => bikeRow({ id: `b${index}` })));
   await write.rides(
-    Array.from({ length: 120 }, (_, index) => rideRow({ id: `r${index}`, started_at: new Date(1_700_000_000_000 + index * 1000).toISOString() })),
+    Array.from({ length: 120 }, (_, index) =>
+      rideRow({ id: `r${index}`, started_at: new Date(1_700_000_000_000 + index * 1000).toISOString() }),
+    ),
   );
 });
 
@@ -32,17 +34,24 @@ interface Answer {
 
 function call(path: string, headers: Record<string, string> = {}, method = "GET"): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sent = plainRequest(app.url + path, { method, headers: { authorization: `Bearer ${key}`, ...headers } }, (response) => {
-      const parts: Buffer[] = [];
-      response.on("data", (part: Buffer) => parts.push(part));
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) }));
-    });
+    const sent = plainRequest(
+      app.url + path,
+      { method, headers: { authorization: `Bearer ${key}`, ...headers } },
+      (response) => {
+        const parts: Buffer[] = [];
+        response.on("data", (part: Buffer) => parts.push(part));
+        response.on("end", () =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: Buffer.concat(parts) }),
+        );
+      },
+    );
     sent.on("error", reject);
     sent.end();
   });
 }
 
-const etag = async (path: string, headers?: Record<string, string>) => String((await call(path, headers)).headers["etag"]);
+const etag = async (path: string, headers?: Record<string, string>) =>
+  String((await call(path, headers)).headers["etag"]);
 
 const resources = [
   { list: "stations", id: "s7", field: { name: "new" } },
@@ -53,7 +62,13 @@ const resources = [
 describe.each(resources)("of $list", ({ list, id, field }) => {
   const paths = async () => {
     const first = JSON.parse((await call(`/v1/${list}?limit=30`)).body.toString()) as { next_cursor: string };
-    return [`/v1/${list}`, `/v1/${list}?page=2`, `/v1/${list}?limit=30&cursor=${first.next_cursor}`, `/v1/${list}?updated_since=2020-01-01T00:00:00Z`, `/v1/${list}/${id}`];
+    return [
+      `/v1/${list}`,
+      `/v1/${list}?page=2`,
+      `/v1/${list}?limit=30&cursor=${first.next_cursor}`,
+      `/v1/${list}?updated_since=2020-01-01T00:00:00Z`,
+      `/v1/${list}/${id}`,
+    ];
   };
 
   it("an unchanged page keeps its ETag, whichever way it is asked for", async () => {
@@ -61,7 +76,8 @@ describe.each(resources)("of $list", ({ list, id, field }) => {
       const first = await etag(path);
       expect(first, path).toMatch(/^W\/"[\w-]+"$/);
       expect(await etag(path)).toBe(first);
-      for (const encoding of ["zstd", "br", "gzip", "identity"]) expect(await etag(path, { "accept-encoding": encoding })).toBe(first);
+      for (const encoding of ["zstd", "br", "gzip", "identity"])
+        expect(await etag(path, { "accept-encoding": encoding })).toBe(first);
       expect((await call(path, {}, "HEAD")).headers["etag"]).toBe(first);
     }
   });
@@ -71,10 +87,17 @@ describe.each(resources)("of $list", ({ list, id, field }) => {
       const tag = await etag(path);
       for (const condition of [tag, tag.slice(2), `"other", ${tag}`, `${tag} , "other"`, "*"]) {
         for (const method of ["GET", "HEAD"]) {
-          const { status, headers, body } = await call(path, { "if-none-match": condition, "accept-encoding": "gzip" }, method);
+          const { status, headers, body } = await call(
+            path,
+            { "if-none-match": condition, "accept-encoding": "gzip" },
+            method,
+          );
           expect([status, body.length], `${method} ${path} ${condition}`).toEqual([304, 0]);
           expect(headers).toMatchObject({ etag: tag, "cache-control": "private, no-cache" });
-          expect(String(headers["vary"]).toLowerCase().split(/, */).sort()).toEqual(["accept-encoding", "authorization"]);
+          expect(String(headers["vary"]).toLowerCase().split(/, */).sort()).toEqual([
+            "accept-encoding",
+            "authorization",
+          ]);
           expect(headers["content-encoding"]).toBeUndefined();
           // Of a HEAD it may tell the length that the body would have, as RFC 9110 allows for 304; it is never 0.
           if (method === "GET") expect(headers["content-length"]).toBeUndefined();
@@ -114,14 +137,18 @@ describe.each(resources)("of $list", ({ list, id, field }) => {
       expect(packed.headers).toMatchObject({ "content-encoding": encoding, "content-type": "application/json" });
       expect(decode(packed.body).equals(plain.body)).toBe(true);
       expect(packed.body.length).toBeLessThan(plain.body.length / 3);
-      expect(String(packed.headers["vary"]).toLowerCase().split(/, */).sort()).toEqual(["accept-encoding", "authorization"]);
+      expect(String(packed.headers["vary"]).toLowerCase().split(/, */).sort()).toEqual([
+        "accept-encoding",
+        "authorization",
+      ]);
       const length = packed.headers["content-length"];
       if (length !== undefined) expect(Number(length)).toBe(packed.body.length);
     }
   });
 
   it("nothing is compressed for callers who do not ask for it, and nothing small", async () => {
-    const encodingOf = async (path: string, accepted: Record<string, string>) => (await call(path, accepted)).headers["content-encoding"];
+    const encodingOf = async (path: string, accepted: Record<string, string>) =>
+      (await call(path, accepted)).headers["content-encoding"];
     expect(await encodingOf(`/v1/${list}`, {})).toBeUndefined();
     expect(await encodingOf(`/v1/${list}`, { "accept-encoding": "identity" })).toBeUndefined();
     expect(await encodingOf(`/v1/${list}`, { "accept-encoding": "compress, x-unknown" })).toBeUndefined();

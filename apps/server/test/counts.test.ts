@@ -1,8 +1,9 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, expect, it } from "vitest";
-
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { changeRideCounts } from "../src/counts/service.ts";
 import { statement } from "../src/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
+import { buildAnother, type BuiltApp } from "./built-app.ts";
 import { bikeRow, rideRow, type RowWriter, rowWriter, stationRow } from "./rows.ts";
 import { slice } from "./walk.ts";
 
@@ -10,16 +11,21 @@ fc.configureGlobal({ seed: 1 });
 
 let app: TestApp;
 let write: RowWriter;
+let key: string;
 let turn = 0;
 
 beforeAll(async () => {
   app = await startTestApp();
+  key = (await app.issue()).key;
   write = rowWriter(app, () => turn++ % 16);
 });
 
 afterAll(() => app.close());
 
-const keptLists = statement("", "select list, sum(n)::int as n from list_counts group by list having sum(n) <> 0 order by list");
+const keptLists = statement(
+  "",
+  "select list, sum(n)::int as n from list_counts group by list having sum(n) <> 0 order by list",
+);
 const realLists = statement(
   "",
   `select list, n from (select 'bikes' as list, count(*)::int as n from bikes union all select 'rides', count(*)::int from rides
@@ -42,7 +48,14 @@ async function expectCountsToBeReal(): Promise<void> {
 
 const startedAt = fc
   .tuple(
-    fc.constantFrom("1999-12-31T23", "2000-01-01T00", "2024-02-29T23", "2024-03-01T00", "2024-03-31T01", "2024-10-27T02"),
+    fc.constantFrom(
+      "1999-12-31T23",
+      "2000-01-01T00",
+      "2024-02-29T23",
+      "2024-03-01T00",
+      "2024-03-31T01",
+      "2024-10-27T02",
+    ),
     fc.constantFrom("00:00.000", "59:59.999"),
   )
   .map(([hour, rest]) => `${hour}:${rest}Z`);
@@ -58,7 +71,11 @@ it("kept counts equal reality after any inserts and deletions, those that go on 
     fc.asyncProperty(fc.array(batch, { minLength: 1, maxLength: 6 }), async (batches) => {
       await Promise.all(
         batches.map(async ({ inserted, deleted }) => {
-          const removed = [...new Set(deleted.flatMap((pick) => (present.length === 0 ? [] : present.splice(pick % present.length, 1))))];
+          const removed = [
+            ...new Set(
+              deleted.flatMap((pick) => (present.length === 0 ? [] : present.splice(pick % present.length, 1))),
+            ),
+          ];
           const rides = inserted.map((at) => rideRow({ id: `ride ${made++}`, started_at: at }));
           await Promise.all([write.rides(rides), write.remove("rides", removed)]);
           present.push(...rides.map(({ id }) => id));
@@ -76,21 +93,107 @@ it("a transaction that is rolled back counts nothing", async () => {
   await write.stations([stationRow({ id: "a" })]);
   await write.bikes([bikeRow({ id: "a" })]);
   await expect(write.stations([stationRow({ id: "b" }), stationRow({ id: "a" })])).rejects.toThrow(/duplicate key/);
-  await expect(write.rides([rideRow({ id: "x", started_at: "2024-01-01T00:00:00.000Z", ended_at: "2023-01-01T00:00:00.000Z" })])).rejects.toThrow();
+  await expect(
+    write.rides([rideRow({ id: "x", started_at: "2024-01-01T00:00:00.000Z", ended_at: "2023-01-01T00:00:00.000Z" })]),
+  ).rejects.toThrow();
   await expectCountsToBeReal();
 });
 
 it("deep pages stay right where whole hours, days and months have lost all their rides", async () => {
-  const started = (month: number, hour: number) => `2022-${String(month).padStart(2, "0")}-10T${String(hour).padStart(2, "0")}:30:00.000Z`;
+  const started = (month: number, hour: number) =>
+    `2022-${String(month).padStart(2, "0")}-10T${String(hour).padStart(2, "0")}:30:00.000Z`;
   const rides = Array.from({ length: 12 }, (_, index) => index + 1).flatMap((month) =>
     [1, 2, 23].map((hour) => rideRow({ id: `deep ${month} ${hour}`, started_at: started(month, hour) })),
   );
   await write.rides(rides);
-  await write.remove("rides", rides.filter((_, index) => index % 9 < 5).map(({ id }) => id));
+  await write.remove(
+    "rides",
+    rides.filter((_, index) => index % 9 < 5).map(({ id }) => id),
+  );
   await expectCountsToBeReal();
   const { total_pages: pages = 0 } = await slice(app, "/v1/rides?limit=1");
   const seen: unknown[] = [];
   for (let page = 1; page <= pages; page++) seen.push((await slice(app, `/v1/rides?limit=1&page=${page}`)).data[0]?.id);
-  const inOrder = await app.db.query<{ id: string }>(statement("", "select id from rides order by started_at desc, id desc"));
-  expect(seen).toEqual(inOrder.map(({ id }) => id));
+  expect(seen).toEqual(await inOrder());
 });
+
+describe("deep pages, once the service knows how deep each hour lies", () => {
+  let other: BuiltApp;
+  beforeAll(async () => {
+    await clearRides();
+    other = await buildAnother(app);
+    await write.rides(
+      Array.from({ length: 40 }, (_, index) =>
+        rideRow({
+          id: `known ${index}`,
+          started_at: new Date(Date.parse("2021-01-01T00:00:00Z") + index * 1_800_000).toISOString(),
+        }),
+      ),
+    );
+    // The first deep page asks for the depths to be learnt, in the background; those after it use them.
+    app.clock.advance(3_000);
+    for (let request = 0; request < 50; request++) await Promise.all([pageOf(app.url, 2), pageOf(other.url, 2)]);
+  });
+  afterAll(() => other.close());
+
+  it.each([
+    ["an insertion", () => write.rides([rideRow({ id: "new", started_at: "2021-01-01T18:00:00.000Z" })])],
+    ["a deletion", () => write.remove("rides", ["known 30"])],
+    ["rides that move to another hour and leave the total alone", moveOne],
+    ["a month that is emptied", clearRides],
+  ])("are right at once after %s, on every process", async (_what, change) => {
+    await change();
+    const rides = await inOrder();
+    for (const url of [app.url, other.url]) {
+      for (let page = 1; page <= Math.max(1, rides.length); page++)
+        expect(await pageOf(url, page)).toEqual(rides.slice(page - 1, page));
+    }
+    await expectCountsToBeReal();
+    app.clock.advance(3_000);
+    await Promise.all([pageOf(app.url, 2), pageOf(other.url, 2)]);
+  });
+
+  /** In one transaction, so that the list's length is never another. */
+  async function moveOne(): Promise<void> {
+    await app.db.transaction(async (tx) => {
+      const to = new Date("2021-01-01T02:10:00.000Z");
+      const [moved] = await tx.query<{ was: Date }>(
+        statement(
+          "",
+          `update rides set started_at = $1 from (select id, started_at as was from rides where id = 'known 35') as old
+           where rides.id = old.id returning was`,
+        ),
+        [to],
+      );
+      const hour = (at: Date) => Math.floor(at.getTime() / 3_600_000) * 3_600_000;
+      await changeRideCounts(
+        tx,
+        app.systemId,
+        3,
+        new Map([
+          [hour(moved!.was), -1],
+          [hour(to), 1],
+        ]),
+      );
+    });
+  }
+
+  async function pageOf(url: string, page: number): Promise<string[]> {
+    const response = await fetch(`${url}/v1/rides?limit=1&page=${page}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    const body = (await response.json()) as { data?: { id: string }[] };
+    return (body.data ?? []).map(({ id }) => id);
+  }
+});
+
+async function inOrder(): Promise<string[]> {
+  const rides = await app.db.query<{ id: string }>(
+    statement("", "select id from rides order by started_at desc, id desc"),
+  );
+  return rides.map(({ id }) => id);
+}
+
+async function clearRides(): Promise<void> {
+  await write.remove("rides", await inOrder());
+}

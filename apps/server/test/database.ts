@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
-
 import { type Database, openDatabase } from "../src/db/database.ts";
 import { createSystem } from "../src/systems/service.ts";
 import { runOnServer, withDatabaseName } from "./server-commands.ts";

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp } from "./built-app.ts";
 import { sendRaw } from "./raw-http.ts";
@@ -28,7 +27,11 @@ it("while it drains, readyz is 503, healthz is 200, and requests are answered wi
   expect([ready.status, ready.headers.get("connection")]).toEqual([200, "keep-alive"]);
   leaving.app.drain();
   const draining = await get("/readyz");
-  expect([draining.status, draining.headers.get("connection"), draining.headers.get("retry-after")]).toEqual([503, "close", "5"]);
+  expect([draining.status, draining.headers.get("connection"), draining.headers.get("retry-after")]).toEqual([
+    503,
+    "close",
+    "5",
+  ]);
   expect(await draining.json()).toMatchObject({ error: "unavailable" });
   for (const path of ["/healthz", "/v1/stations", "/v1/me"]) {
     const response = await get(path);
@@ -56,7 +59,12 @@ it("answers the request that has begun before it closes, and takes no new connec
     });
     leaving.app.drain();
     closing = leaving.close().then(() => void (closed = true));
-    await until(async () => get("/healthz").then(() => false, () => true));
+    await until(async () =>
+      get("/healthz").then(
+        () => false,
+        () => true,
+      ),
+    );
     expect(closed).toBe(false);
   });
   const response = await answer;

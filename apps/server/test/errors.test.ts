@@ -1,6 +1,5 @@
 import { errorBody } from "@bikeshare/contract";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-
 import { openDatabase } from "../src/db/database.ts";
 import { statement } from "../src/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
@@ -41,11 +40,16 @@ async function expectError(answer: Response | RawAnswer, status: number, error: 
 }
 
 const raw = (path: string, ...lines: string[]) =>
-  sendRaw(app.url, [`GET ${path} HTTP/1.1`, "Host: localhost", `Authorization: Bearer ${key}`, ...lines, "", ""].join("\r\n"));
+  sendRaw(
+    app.url,
+    [`GET ${path} HTTP/1.1`, "Host: localhost", `Authorization: Bearer ${key}`, ...lines, "", ""].join("\r\n"),
+  );
 
 describe("what HTTP itself refuses has the shape of every error", () => {
   it("headers that are too large", async () => {
-    expect(await expectError(await raw("/v1/rides", `X-Large: ${"x".repeat(20_000)}`), 400, "invalid_request")).toContain("16 KiB");
+    expect(
+      await expectError(await raw("/v1/rides", `X-Large: ${"x".repeat(20_000)}`), 400, "invalid_request"),
+    ).toContain("16 KiB");
     await expectError(await raw(`/v1/rides?${"x".repeat(20_000)}`), 400, "invalid_request");
   });
 
@@ -57,7 +61,10 @@ describe("what HTTP itself refuses has the shape of every error", () => {
     ["a header without a name", "GET /v1/rides HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n"],
     ["a header with a control character", "GET /v1/rides HTTP/1.1\r\nHost: a\r\nX: \x01\x00\r\n\r\n"],
     ["two lengths", "POST /v1/rides HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab"],
-    ["a length and chunks", "POST /v1/rides HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"],
+    [
+      "a length and chunks",
+      "POST /v1/rides HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ],
     ["no Host", "GET /v1/rides HTTP/1.1\r\n\r\n"],
     ["the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
   ])("%s", async (_what, request) => {
@@ -71,7 +78,16 @@ describe("what HTTP itself refuses has the shape of every error", () => {
 
   it("writes header names as their specifications do", async () => {
     const { headers } = await raw("/v1/me");
-    for (const name of ["Content-Type", "Content-Length", "Request-Id", "RateLimit", "RateLimit-Policy", "ETag", "Vary", "Cache-Control"]) {
+    for (const name of [
+      "Content-Type",
+      "Content-Length",
+      "Request-Id",
+      "RateLimit",
+      "RateLimit-Policy",
+      "ETag",
+      "Vary",
+      "Cache-Control",
+    ]) {
       expect(Object.keys(headers)).toContain(name);
     }
     const refused = await sendRaw(app.url, "GET /v1/me HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -80,11 +96,20 @@ describe("what HTTP itself refuses has the shape of every error", () => {
 });
 
 describe("paths", () => {
-  it.each(["/v1/stations/%", "/v1/stations/%zz", "/v1/stations/%ff", "/v1/stations/%c3%28", "/%"])("that are badly encoded are 400: %s", async (path) => {
-    await expectError(await raw(path), 400, "invalid_request");
-  });
+  it.each(["/v1/stations/%", "/v1/stations/%zz", "/v1/stations/%ff", "/v1/stations/%c3%28", "/%"])(
+    "that are badly encoded are 400: %s",
+    async (path) => {
+      await expectError(await raw(path), 400, "invalid_request");
+    },
+  );
 
-  it.each(["/v1/stations/none", "/v1/rides/none", "/v1/bikes/none", `/v1/stations/${"x".repeat(255)}`, "/v1/stations/%F0%9F%98%80"])("of resources that do not exist are 404: %s", async (path) => {
+  it.each([
+    "/v1/stations/none",
+    "/v1/rides/none",
+    "/v1/bikes/none",
+    `/v1/stations/${"x".repeat(255)}`,
+    "/v1/stations/%F0%9F%98%80",
+  ])("of resources that do not exist are 404: %s", async (path) => {
     await expectError(await app.get(path), 404, "not_found");
   });
 
@@ -96,15 +121,21 @@ describe("paths", () => {
     await expectError(await app.get("/v1/stations/a%00b"), 404, "not_found");
   });
 
-  it.each(["/v1/none", "/v1/stations/a/b", "/v1", "/v1/", "/v2/stations", "/operator/v1/stations"])("under the interface that do not exist are 401 without a key and 404 with one: %s", async (path) => {
-    expect((await app.get(path, { key: null })).headers.get("www-authenticate")).toBe("Bearer");
-    await expectError(await app.get(path, { key: null }), 401, "unauthorized");
-    await expectError(await app.get(path), 404, "not_found");
-  });
+  it.each(["/v1/none", "/v1/stations/a/b", "/v1", "/v1/", "/v2/stations", "/operator/v1/stations"])(
+    "under the interface that do not exist are 401 without a key and 404 with one: %s",
+    async (path) => {
+      expect((await app.get(path, { key: null })).headers.get("www-authenticate")).toBe("Bearer");
+      await expectError(await app.get(path, { key: null }), 401, "unauthorized");
+      await expectError(await app.get(path), 404, "not_found");
+    },
+  );
 
-  it.each(["/", "/none", "/v1x", "/favicon.ico", "/../etc/passwd", "//v1/rides"])("elsewhere that do not exist are 404 for anybody: %s", async (path) => {
-    await expectError(await sendRaw(app.url, `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`), 404, "not_found");
-  });
+  it.each(["/", "/none", "/v1x", "/favicon.ico", "/../etc/passwd", "//v1/rides"])(
+    "elsewhere that do not exist are 404 for anybody: %s",
+    async (path) => {
+      await expectError(await sendRaw(app.url, `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`), 404, "not_found");
+    },
+  );
 });
 
 describe("bodies", () => {
@@ -128,9 +159,12 @@ describe("bodies", () => {
     expect(answer.headers["Allow"]).toBe("GET, HEAD");
   });
 
-  it.each(["{broken", "", '{"__proto__":1}', "[1", "\xff"])("that are not the JSON they are said to be are 400: %j", async (body) => {
-    await expectError(await send("POST", body, "application/json"), 400, "invalid_request");
-  });
+  it.each(["{broken", "", '{"__proto__":1}', "[1", "\xff"])(
+    "that are not the JSON they are said to be are 400: %j",
+    async (body) => {
+      await expectError(await send("POST", body, "application/json"), 400, "invalid_request");
+    },
+  );
 
   it("that are too large are 413", async () => {
     await expectError(await send("POST", " ".repeat(1024 * 1024 + 1), "application/json"), 413, "payload_too_large");
@@ -145,27 +179,34 @@ describe("failures of ours", () => {
       http.get("/throws", () => {
         throw new Error("the secret text of a failure");
       });
-      http.get("/rejects", () => Promise.reject(Object.assign(new Error("the secret text of a failure"), { statusCode: 200 })));
+      http.get("/rejects", () =>
+        Promise.reject(Object.assign(new Error("the secret text of a failure"), { statusCode: 200 })),
+      );
       http.get("/throws-text", () => {
         // eslint-disable-next-line no-throw-literal, typescript/only-throw-error -- libraries do
         throw "the secret text of a failure";
       });
-      http.get("/sends-nothing-known", (_request, reply) => reply.code(500).send(new Error("the secret text of a failure")));
+      http.get("/sends-nothing-known", (_request, reply) =>
+        reply.code(500).send(new Error("the secret text of a failure")),
+      );
     });
   });
 
   afterAll(() => broken.close());
 
-  it.each(["/throws", "/rejects", "/throws-text", "/sends-nothing-known"])("are 500 internal without their text, and logged with the request's id: %s", async (path) => {
-    const response = await fetch(broken.url + path);
-    const id = response.headers.get("request-id");
-    expect(await expectError(response.clone(), 500, "internal")).not.toContain("secret");
-    expect([...response.headers].join()).not.toContain("secret");
-    const lines = broken.logged.filter((line) => line["reqId"] === id);
-    expect(lines).toHaveLength(1);
-    expect(JSON.stringify(lines)).toContain("the secret text of a failure");
-    expect(lines[0]).toMatchObject({ level: 50 });
-  });
+  it.each(["/throws", "/rejects", "/throws-text", "/sends-nothing-known"])(
+    "are 500 internal without their text, and logged with the request's id: %s",
+    async (path) => {
+      const response = await fetch(broken.url + path);
+      const id = response.headers.get("request-id");
+      expect(await expectError(response.clone(), 500, "internal")).not.toContain("secret");
+      expect([...response.headers].join()).not.toContain("secret");
+      const lines = broken.logged.filter((line) => line["reqId"] === id);
+      expect(lines).toHaveLength(1);
+      expect(JSON.stringify(lines)).toContain("the secret text of a failure");
+      expect(lines[0]).toMatchObject({ level: 50 });
+    },
+  );
 });
 
 describe("without its database", () => {
@@ -174,8 +215,17 @@ describe("without its database", () => {
     const db = openDatabase({ connectionString: proxy.connectionString });
     const distant = await buildAnother({ ...app, db });
     const get = (path: string) => fetch(distant.url + path, { headers: { authorization: `Bearer ${key}` } });
-    const paths = ["/v1/stations", "/v1/stations?status=online", "/v1/stations/a", "/v1/rides", "/v1/rides?page=2", "/v1/bikes", "/readyz"];
-    for (const path of paths.filter((candidate) => !candidate.includes("page"))) expect((await get(path)).status, path).toBe(200);
+    const paths = [
+      "/v1/stations",
+      "/v1/stations?status=online",
+      "/v1/stations/a",
+      "/v1/rides",
+      "/v1/rides?page=2",
+      "/v1/bikes",
+      "/readyz",
+    ];
+    for (const path of paths.filter((candidate) => !candidate.includes("page")))
+      expect((await get(path)).status, path).toBe(200);
 
     await proxy.cut();
     // Pages kept ready are given until it is known that changes would go unheard.
@@ -208,7 +258,10 @@ describe("without its database", () => {
 
   it("recovers when PostgreSQL ends every connection, with one failed request for each at most", async () => {
     await app.db.query(
-      statement("", "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"),
+      statement(
+        "",
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+      ),
     );
     for (let request = 0; request < 20; request++) {
       const response = await app.get(`/v1/rides?limit=${request + 1}`);
@@ -224,11 +277,15 @@ describe("without its database", () => {
     const hurried = await buildAnother({ ...app, db });
     await app.db.transaction(async (tx) => {
       await tx.run("lock table bikes in access exclusive mode");
-      const response = await fetch(`${hurried.url}/v1/bikes?vehicle_state=available`, { headers: { authorization: `Bearer ${key}` } });
+      const response = await fetch(`${hurried.url}/v1/bikes?vehicle_state=available`, {
+        headers: { authorization: `Bearer ${key}` },
+      });
       expect(response.headers.get("retry-after")).toBe("5");
       await expectError(response, 503, "unavailable");
     });
-    const response = await fetch(`${hurried.url}/v1/bikes?vehicle_state=available`, { headers: { authorization: `Bearer ${key}` } });
+    const response = await fetch(`${hurried.url}/v1/bikes?vehicle_state=available`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
     expect(response.status).toBe(200);
     await hurried.close();
     await db.close();

@@ -1,14 +1,14 @@
 import type { Bike, Ride, Station } from "@bikeshare/contract";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-
 import { startTestApp, type TestApp } from "./app.ts";
 import { bikeRow, rideRow, rowWriter, stationRow } from "./rows.ts";
 import { compareBytes, refused, slice, walkByCursor, walkByPage, withQuery } from "./walk.ts";
 
 fc.configureGlobal({ seed: 1 });
 
-const day = (index: number) => new Date(Date.parse("2026-02-27T00:00:00.000Z") + index * 6 * 3_600_000 + (index % 3)).toISOString();
+const day = (index: number) =>
+  new Date(Date.parse("2026-02-27T00:00:00.000Z") + index * 6 * 3_600_000 + (index % 3)).toISOString();
 
 let app: TestApp;
 const rows = makeRows();
@@ -38,8 +38,16 @@ function makeRows() {
   );
   const bikes = Array.from({ length: 60 }, (_, index) => {
     const state = pick(["available", "reserved", "on_trip", "non_operational", "missing"] as const, index);
-    const standing = state === "on_trip" ? { station_id: null, lat: null, lon: null } : { station_id: pick([null, "s1", "s2"], index) };
-    return bikeRow({ id: `b${index}`, vehicle_state: state, ...standing, updated_at: pick([0, 1, 2, 3].map(day), index) });
+    const standing =
+      state === "on_trip"
+        ? { station_id: null, lat: null, lon: null }
+        : { station_id: pick([null, "s1", "s2"], index) };
+    return bikeRow({
+      id: `b${index}`,
+      vehicle_state: state,
+      ...standing,
+      updated_at: pick([0, 1, 2, 3].map(day), index),
+    });
   });
   const rides = Array.from({ length: 120 }, (_, index) => {
     const status = pick(["completed", "completed", "started", "cancelled", "completed"] as const, index);
@@ -59,7 +67,12 @@ function makeRows() {
 
 /** An instant on or beside those of the rows, written in one of the ways that RFC 3339 allows, with its value. */
 const instant = fc
-  .record({ index: fc.integer({ min: -1, max: 8 }), shift: fc.constantFrom(-1, 0, 1), offset: fc.constantFrom(0, 60, -150, 825), fine: fc.boolean() })
+  .record({
+    index: fc.integer({ min: -1, max: 8 }),
+    shift: fc.constantFrom(-1, 0, 1),
+    offset: fc.constantFrom(0, 60, -150, 825),
+    fine: fc.boolean(),
+  })
   .map(({ index, shift, offset, fine }) => {
     const at = Date.parse(day(Math.max(0, index))) + shift;
     if (offset === 0 && fine) return { at: at + 0.5, text: `${new Date(at).toISOString().slice(0, -1)}500Z` };
@@ -84,12 +97,17 @@ const bbox = fc
   .record({
     west: fc.constantFrom(-180, -179.5, -10, 0, 170, 179.5, 180),
     east: fc.constantFrom(-180, -179.5, -10, 0, 10.0, 180),
-    lats: fc.tuple(fc.constantFrom(-90, -45.5, 0, 45.5, 90), fc.constantFrom(-90, -45.5, 0, 90)).map((lats) => lats.sort((a, b) => a - b)),
+    south: fc.constantFrom(-90, -45.5, 0, 45.5),
+    height: fc.constantFrom(0, 1, 45.5, 90),
   })
-  .map(({ west, east, lats: [south = 0, north = 0] }): Filter<Station> => ({
-    text: `${west},${south},${east},${north}`,
-    passes: ({ lat, lon }) => lat >= south && lat <= north && (west <= east ? lon >= west && lon <= east : lon >= west || lon <= east),
-  }));
+  .map(({ west, east, south, height }): Filter<Station> => {
+    const north = Math.min(90, south + height);
+    return {
+      text: `${west},${south},${east},${north}`,
+      passes: ({ lat, lon }) =>
+        lat >= south && lat <= north && (west <= east ? lon >= west && lon <= east : lon >= west || lon <= east),
+    };
+  });
 
 const stationFilters = {
   status: equal<Station>("status", "online", "offline", "planned", "removed"),
@@ -109,8 +127,14 @@ const rideFilters = {
     text,
     passes: (ride) => ride.start_station_id === text || ride.end_station_id === text,
   })),
-  started_after: instant.map(({ at, text }): Filter<Ride> => ({ text, passes: (ride) => Date.parse(ride.started_at) >= at })),
-  started_before: instant.map(({ at, text }): Filter<Ride> => ({ text, passes: (ride) => Date.parse(ride.started_at) < at })),
+  started_after: instant.map(({ at, text }): Filter<Ride> => ({
+    text,
+    passes: (ride) => Date.parse(ride.started_at) >= at,
+  })),
+  started_before: instant.map(({ at, text }): Filter<Ride> => ({
+    text,
+    passes: (ride) => Date.parse(ride.started_at) < at,
+  })),
   updated_since: since<Ride>(),
 };
 
@@ -120,11 +144,14 @@ function checkAgainst<Row extends { readonly id: string }>(
   filters: Record<string, fc.Arbitrary<Filter<Row>>>,
   all: readonly Row[],
 ): Promise<void> {
-  const chosen = fc.record(filters, { requiredKeys: [] }) as fc.Arbitrary<Record<string, Filter<Row> | undefined>>;
+  // Few at once, since many together let nothing through.
+  const chosen = fc
+    .subarray(Object.keys(filters), { maxLength: 3 })
+    .chain((names) => fc.record(Object.fromEntries(names.map((name) => [name, filters[name]!]))));
   return fc.assert(
     fc.asyncProperty(chosen, fc.integer({ min: 1, max: 60 }), fc.nat(), async (given, limit, anyPage) => {
-      const texts = Object.fromEntries(Object.entries(given).map(([name, filter]) => [name, filter?.text]));
-      const expected = all.filter((row) => Object.values(given).every((filter) => filter?.passes(row) ?? true));
+      const texts = Object.fromEntries(Object.entries(given).map(([name, filter]) => [name, filter.text]));
+      const expected = all.filter((row) => Object.values(given).every((filter) => filter.passes(row)));
       const url = withQuery(path, texts);
       const pages = Math.max(1, Math.ceil(expected.length / limit));
       const first = await slice(app, withQuery(url, { limit }));
@@ -136,19 +163,32 @@ function checkAgainst<Row extends { readonly id: string }>(
         page,
         total_pages: pages,
       });
-      expect(await refused(app, withQuery(url, { limit, page: pages + 1 }))).toMatchObject({ status: 400, error: "page_out_of_range" });
+      expect(await refused(app, withQuery(url, { limit, page: pages + 1 }))).toMatchObject({
+        status: 400,
+        error: "page_out_of_range",
+      });
       if (limit > 5) {
         expect(await walkByCursor(app, url, limit)).toEqual(expected);
         expect(await walkByPage(app, url, limit)).toEqual(expected);
       }
     }),
-    { numRuns: 60 },
+    { numRuns: 80 },
   );
 }
 
 describe("filters give what the same filters over the rows in memory give, by page, by cursor and in total", () => {
-  it("of stations", () => checkAgainst("/v1/stations", stationFilters, rows.stations.toSorted((a, b) => compareBytes(a.id, b.id))));
-  it("of bikes", () => checkAgainst("/v1/bikes", bikeFilters, rows.bikes.toSorted((a, b) => compareBytes(a.id, b.id))));
+  it("of stations", () =>
+    checkAgainst(
+      "/v1/stations",
+      stationFilters,
+      rows.stations.toSorted((a, b) => compareBytes(a.id, b.id)),
+    ));
+  it("of bikes", () =>
+    checkAgainst(
+      "/v1/bikes",
+      bikeFilters,
+      rows.bikes.toSorted((a, b) => compareBytes(a.id, b.id)),
+    ));
   it("of rides", () =>
     checkAgainst(
       "/v1/rides",
@@ -191,11 +231,18 @@ describe("a filter", () => {
 
   it("takes values that would break out of SQL or JSON as the text they are", async () => {
     for (const value of ["'", `' or '1'='1`, `";--`, "\\", "$1", "%", "😀", "\n", "' union select null --"]) {
-      expect(await slice(app, withQuery("/v1/rides", { bike_id: value }))).toEqual({ data: [], page: 1, total_pages: 1 });
+      expect(await slice(app, withQuery("/v1/rides", { bike_id: value }))).toEqual({
+        data: [],
+        page: 1,
+        total_pages: 1,
+      });
     }
   });
 
   it("takes instants to the year 9999 and from the year 1", async () => {
-    expect((await slice(app, "/v1/rides?started_after=0001-01-01T00:00:00Z&started_before=9999-12-31T23:59:59.999Z")).total_pages).toBe(3);
+    expect(
+      (await slice(app, "/v1/rides?started_after=0001-01-01T00:00:00Z&started_before=9999-12-31T23:59:59.999Z"))
+        .total_pages,
+    ).toBe(3);
   });
 });

@@ -1,9 +1,7 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-
 import type { TestProject } from "vitest/node";
-
 import { openDatabase } from "../src/db/database.ts";
 import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
 import { migrate } from "../src/db/migrate.ts";
@@ -24,7 +22,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-test-"));
   // As root PostgreSQL runs under another account, which must be able to enter.
   await chmod(directory, 0o711);
-  const own = given === undefined ? await openEmbeddedPostgres({ dataDir: directory, log: () => undefined }) : undefined;
+  const own =
+    given === undefined ? await openEmbeddedPostgres({ dataDir: directory, log: () => undefined }) : undefined;
   const serverUrl = given ?? own?.connectionString ?? "";
   const templateDatabase = `bikeshare_template_${process.pid}`;
   await runOnServer(serverUrl, `create database ${templateDatabase}`);

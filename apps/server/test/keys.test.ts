@@ -1,7 +1,5 @@
 import { createHash } from "node:crypto";
-
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-
 import { openDatabase } from "../src/db/database.ts";
 import { statement } from "../src/db/statement.ts";
 import { issueKey, KeyRefusal, keysOf, MAX_OVERLAP, revokeKey, rotateKey } from "../src/keys/service.ts";
@@ -61,7 +59,10 @@ describe("a key that was issued", () => {
     expect(row!.hash.equals(createHash("sha256").update(key).digest())).toBe(true);
     expect(row!.last4).toBe(key.slice(-4));
     expect(row!.text).not.toContain(key.slice(9, 30));
-    const [kept] = await app.db.query<{ found: boolean }>(statement("", "select bool_or(audit_log::text like $1) as found from audit_log"), [`%${key}%`]);
+    const [kept] = await app.db.query<{ found: boolean }>(
+      statement("", "select bool_or(audit_log::text like $1) as found from audit_log"),
+      [`%${key}%`],
+    );
     expect(kept).toEqual({ found: false });
   });
 
@@ -73,7 +74,12 @@ describe("a key that was issued", () => {
         action: "key.issued",
         actor: "test",
         at: new Date(app.clock()),
-        detail: { partner_id: app.partnerId, scopes: ["rides:read"], rate_limit: 7, expires_at: expiresAt.toISOString() },
+        detail: {
+          partner_id: app.partnerId,
+          scopes: ["rides:read"],
+          rate_limit: 7,
+          expires_at: expiresAt.toISOString(),
+        },
       },
     ]);
   });
@@ -109,7 +115,9 @@ describe("a key that was issued", () => {
 describe("revoking", () => {
   it("holds on another process within a second, though that one keeps the key in memory", async () => {
     const { id, key } = await app.issue();
-    expect([await status(app.url, key), await status(other.url, key), await status(other.url, key)]).toEqual([200, 200, 200]);
+    expect([await status(app.url, key), await status(other.url, key), await status(other.url, key)]).toEqual([
+      200, 200, 200,
+    ]);
     await revokeKey(keyContext(app), app.systemId, id);
     expect(await until(async () => (await status(other.url, key)) === 401)).toBeLessThan(1000);
   });
@@ -118,10 +126,16 @@ describe("revoking", () => {
     const { id, key } = await app.issue();
     expect(await status(other.url, key)).toBe(200);
     await app.db.query(
-      statement("", "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"),
+      statement(
+        "",
+        "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
+      ),
     );
     await revokeKey(keyContext(app), app.systemId, id);
     expect(await until(async () => (await status(other.url, key)) === 401)).toBeLessThan(1000);
+    // Nor does it work again once both hear of changes again, though the other had it in memory.
+    await until(async () => (await listeners()) === 2);
+    for (let repeat = 0; repeat < 20; repeat++) expect(await status(other.url, key)).toBe(401);
     const next = await app.issue();
     expect(await status(other.url, next.key)).toBe(200);
     await revokeKey(keyContext(app), app.systemId, next.id);
@@ -162,17 +176,31 @@ describe("revoking", () => {
 
 describe("rotating", () => {
   it("gives a key with the same partner, scopes, name, expiry and rate; both work for the overlap, then the new one alone", async () => {
-    const old = await app.issue({ scopes: ["rides:read"], rateLimit: 9, name: "reporting", expiresAt: new Date(app.clock() + MAX_OVERLAP * 2) });
+    const old = await app.issue({
+      scopes: ["rides:read"],
+      rateLimit: 9,
+      name: "reporting",
+      expiresAt: new Date(app.clock() + MAX_OVERLAP * 2),
+    });
     const next = await rotateKey(keyContext(app), app.systemId, old.id, "live", 60_000);
     expect(next).toMatchObject({ replaces: old.id, scopes: ["rides:read"], rate_limit: 9, expires_at: old.expires_at });
     const rows = await keysOf(app, app.systemId, app.partnerId);
-    expect(rows.find(({ id }) => id === next.id)).toMatchObject({ name: "reporting", partner_id: app.partnerId, revoked_at: null });
-    expect(rows.find(({ id }) => id === old.id)).toMatchObject({ rotated_to: next.id, revoked_at: next.replaced_key_ends_at });
+    expect(rows.find(({ id }) => id === next.id)).toMatchObject({
+      name: "reporting",
+      partner_id: app.partnerId,
+      revoked_at: null,
+    });
+    expect(rows.find(({ id }) => id === old.id)).toMatchObject({
+      rotated_to: next.id,
+      revoked_at: next.replaced_key_ends_at,
+    });
     app.clock.advance(59_999);
     expect([await status(app.url, old.key), await status(app.url, next.key)]).toEqual([200, 200]);
     app.clock.advance(1);
     expect([await status(app.url, old.key), await status(app.url, next.key)]).toEqual([401, 200]);
-    expect((await actsOn(next.id)).map(({ action, detail }) => [action, detail["replaces"]])).toEqual([["key.rotated", old.id]]);
+    expect((await actsOn(next.id)).map(({ action, detail }) => [action, detail["replaces"]])).toEqual([
+      ["key.rotated", old.id],
+    ]);
   });
 
   it("with no overlap ends the old key at once, on every process", async () => {
@@ -185,7 +213,9 @@ describe("rotating", () => {
   it("is refused outside 0 h to 30 d, twice, and of a key that no longer works", async () => {
     const old = await app.issue();
     for (const overlap of [-1, MAX_OVERLAP + 1]) {
-      await expect(rotateKey(keyContext(app), app.systemId, old.id, "live", overlap)).rejects.toThrow(/between 0 h and 30 d/);
+      await expect(rotateKey(keyContext(app), app.systemId, old.id, "live", overlap)).rejects.toThrow(
+        /between 0 h and 30 d/,
+      );
     }
     await rotateKey(keyContext(app), app.systemId, old.id, "live", MAX_OVERLAP);
     await expect(rotateKey(keyContext(app), app.systemId, old.id, "live", 0)).rejects.toThrow(/rotated already/);
@@ -206,7 +236,9 @@ it("notes when, for which path and from where a key was last used, and not what 
   const third = await buildAnother(app, { trustedProxies: ["127.0.0.1"] });
   const { id, key } = await app.issue({ scopes: ["rides:read"] });
   const get = (path: string) =>
-    fetch(third.url + path, { headers: { authorization: `Bearer ${key}`, "x-forwarded-proto": "https", "x-forwarded-for": "192.0.2.77" } });
+    fetch(third.url + path, {
+      headers: { authorization: `Bearer ${key}`, "x-forwarded-proto": "https", "x-forwarded-for": "192.0.2.77" },
+    });
   await get("/v1/rides?limit=7");
   app.clock.advance(1000);
   const at = new Date(app.clock());
@@ -220,7 +252,10 @@ it("notes when, for which path and from where a key was last used, and not what 
 
 it("issues nothing without the audit log: both or neither", async () => {
   const before = (await keysOf(app, app.systemId)).length;
-  const context = { ...keyContext(app), ids: { ...app.ids, next: (prefix: string) => (prefix === "act" ? "act_taken" : app.ids.next(prefix)) } };
+  const context = {
+    ...keyContext(app),
+    ids: { ...app.ids, next: (prefix: string) => (prefix === "act" ? "act_taken" : app.ids.next(prefix)) },
+  };
   const input = { systemId: app.systemId, kind: "live", partnerId: app.partnerId, scopes: [] } as const;
   await issueKey(context, input);
   await expect(issueKey(context, input)).rejects.toThrow(/duplicate key/);

@@ -33,7 +33,9 @@ function parse(text: string): RawAnswer | undefined {
   const end = text.indexOf("\r\n\r\n");
   if (end === -1) return undefined;
   const [first = "", ...lines] = text.slice(0, end).split("\r\n");
-  const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]));
+  const headers = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]),
+  );
   const body = text.slice(end + 4);
   if (Buffer.byteLength(body) < Number(headers["Content-Length"] ?? 0)) return undefined;
   return { status: Number(first.split(" ")[1]), headers, body };

@@ -1,7 +1,5 @@
 import type { Bike, Me, Ride, Station } from "@bikeshare/contract";
-
-import { addToListCount, addToRidePeriods } from "../src/counts/queries.ts";
-import { countRides, countRows } from "../src/counts/service.ts";
+import { changeRideCounts, countRides, countRows } from "../src/counts/service.ts";
 import type { Transaction } from "../src/db/database.ts";
 import { statement } from "../src/db/statement.ts";
 import type { TestApp } from "./app.ts";
@@ -101,7 +99,11 @@ export function rowWriter(app: TestApp, slot: () => number = () => 0): RowWriter
   };
   const insert = (list: Exclude<List, "rides">, rows: readonly Item[], own: Item) =>
     change(list, async (tx) => {
-      await insertRows(tx, list, rows.map((row) => ({ ...row, system_id: systemId, source: "test", ...own })));
+      await insertRows(
+        tx,
+        list,
+        rows.map((row) => ({ ...row, system_id: systemId, source: "test", ...own })),
+      );
       await countRows(tx, systemId, list, slot(), rows.length);
     });
   return {
@@ -109,8 +111,17 @@ export function rowWriter(app: TestApp, slot: () => number = () => 0): RowWriter
     bikes: (rows) => insert("bikes", rows, {}),
     rides: (rows) =>
       change("rides", async (tx) => {
-        await insertRows(tx, "rides", rows.map((row) => ({ ...row, system_id: systemId, source: "test" })));
-        await countRides(tx, systemId, slot(), rows.map((row) => new Date(row.started_at)));
+        await insertRows(
+          tx,
+          "rides",
+          rows.map((row) => ({ ...row, system_id: systemId, source: "test" })),
+        );
+        await countRides(
+          tx,
+          systemId,
+          slot(),
+          rows.map((row) => new Date(row.started_at)),
+        );
       }),
     remove: (list, ids) => change(list, (tx) => removeRows(tx, systemId, list, ids, slot())),
     update: (list, id, fields) =>
@@ -123,21 +134,29 @@ export function rowWriter(app: TestApp, slot: () => number = () => 0): RowWriter
   };
 }
 
-async function removeRows(tx: Transaction, systemId: string, list: List, ids: readonly string[], slot: number): Promise<void> {
+async function removeRows(
+  tx: Transaction,
+  systemId: string,
+  list: List,
+  ids: readonly string[],
+  slot: number,
+): Promise<void> {
   const text = `delete from ${list} where system_id = $1 and id = any($2) returning *`;
   const deleted = await tx.query<{ started_at: Date }>(statement("", text), [systemId, ids]);
   if (list !== "rides") return countRows(tx, systemId, list, slot, -deleted.length);
-  const hours = new Map<string, number>();
+  const hours = new Map<number, number>();
   for (const { started_at: startedAt } of deleted) {
-    const hour = `${startedAt.toISOString().slice(0, 13)}:00:00Z`;
+    const hour = startedAt.getTime() - (startedAt.getTime() % 3_600_000);
     hours.set(hour, (hours.get(hour) ?? 0) - 1);
   }
-  await addToRidePeriods(tx, systemId, slot, hours);
-  await addToListCount(tx, systemId, "rides", slot, -deleted.length);
+  await changeRideCounts(tx, systemId, slot, hours);
 }
 
 const notify = statement("test.notify", "select pg_notify($1, $2)");
-const renamePartner = statement("test.renamePartner", "update partners set name = greatest(name, $3) where system_id = $1 and id = $2");
+const renamePartner = statement(
+  "test.renamePartner",
+  "update partners set name = greatest(name, $3) where system_id = $1 and id = $2",
+);
 
 /**
  * Makes a function that comes back when the app has heard of everything that was told before. What is told arrives

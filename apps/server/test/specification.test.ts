@@ -3,9 +3,7 @@
  * after the sentence it holds the service to.
  */
 import { request as plainRequest } from "node:http";
-
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-
 import { revokeKey, rotateKey } from "../src/keys/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, keyContext } from "./built-app.ts";
@@ -50,15 +48,25 @@ async function read(path: string, key?: string): Promise<Envelope> {
   return (await response.json()) as Envelope;
 }
 
-async function refusal(path: string, headers: Record<string, string> = {}): Promise<{ status: number; error: string; message: string; headers: Headers }> {
+async function refusal(
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<{ status: number; error: string; message: string; headers: Headers }> {
   const response = await app.get(path, { key: null, headers });
-  return { status: response.status, headers: response.headers, ...((await response.json()) as { error: string; message: string }) };
+  return {
+    status: response.status,
+    headers: response.headers,
+    ...((await response.json()) as { error: string; message: string }),
+  };
 }
 
 const idsOf = ({ data }: Envelope) => data.map(({ id }) => id);
 
 /** A request whose header names are seen as they were sent. */
-function rawHeaders(path: string, headers: Record<string, string> = {}): Promise<{ status: number | undefined; headers: Record<string, string> }> {
+function rawHeaders(
+  path: string,
+  headers: Record<string, string> = {},
+): Promise<{ status: number | undefined; headers: Record<string, string> }> {
   return new Promise((resolve, reject) => {
     const sent = plainRequest(app.url + path, { headers }, (response) => {
       response.resume();
@@ -91,7 +99,9 @@ describe("What the service does", () => {
     const other = await buildAnother(app);
     const { next_cursor: cursor } = await read("/v1/stations?limit=10");
     const { key } = await app.issue();
-    const response = await fetch(`${other.url}/v1/stations?limit=10&cursor=${cursor}`, { headers: { authorization: `Bearer ${key}` } });
+    const response = await fetch(`${other.url}/v1/stations?limit=10&cursor=${cursor}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
     expect(idsOf((await response.json()) as Envelope)).toEqual(stationIds.slice(10, 20));
     await other.close();
   });
@@ -216,7 +226,10 @@ describe("Endpoints", () => {
   });
 
   it("2. “Numbered paging ends when the received page equals total_pages.”", async () => {
-    for (const [path, ids] of [["/v1/stations", stationIds], ["/v1/rides", rideIds]] as const) {
+    for (const [path, ids] of [
+      ["/v1/stations", stationIds],
+      ["/v1/rides", rideIds],
+    ] as const) {
       const seen: string[] = [];
       for (let page = 1, ended = false; !ended; page++) {
         const received = await read(`${path}?limit=37&page=${page}`);
@@ -233,7 +246,10 @@ describe("Endpoints", () => {
   });
 
   it("3. “Cursor paging ends when next_cursor is empty or absent. Cursors can only be walked in order”", async () => {
-    for (const [path, ids] of [["/v1/stations", stationIds], ["/v1/rides", rideIds]] as const) {
+    for (const [path, ids] of [
+      ["/v1/stations", stationIds],
+      ["/v1/rides", rideIds],
+    ] as const) {
       const seen: string[] = [];
       let cursor: string | undefined;
       do {
@@ -270,8 +286,15 @@ describe("Authentication", () => {
   it("2. “Authorization: Bearer <API_KEY>. The value is the scheme word Bearer, one space, then the key. A missing space makes the credential invalid.”", async () => {
     const { key } = await app.issue();
     expect((await app.get("/v1/rides", { key: null, headers: { authorization: `Bearer ${key}` } })).status).toBe(200);
-    expect(await refusal("/v1/rides", { authorization: `Bearer${key}` })).toMatchObject({ status: 401, error: "unauthorized", message: expect.stringContaining("one space") as string });
-    expect(await refusal("/v1/rides", { authorization: `Bearer  ${key}` })).toMatchObject({ status: 401, error: "unauthorized" });
+    expect(await refusal("/v1/rides", { authorization: `Bearer${key}` })).toMatchObject({
+      status: 401,
+      error: "unauthorized",
+      message: expect.stringContaining("one space") as string,
+    });
+    expect(await refusal("/v1/rides", { authorization: `Bearer  ${key}` })).toMatchObject({
+      status: 401,
+      error: "unauthorized",
+    });
   });
 
   it("3. “The header is required on every request.”", async () => {
@@ -325,7 +348,10 @@ describe("Errors", () => {
     const { status, headers } = await rawHeaders("/v1/stations");
     expect(status).toBe(401);
     expect(headers).toMatchObject({ "WWW-Authenticate": "Bearer", "Content-Type": "application/json" });
-    expect(await refusal("/v1/stations")).toMatchObject({ error: "unauthorized", message: expect.stringMatching(/^No credentials were provided/) as string });
+    expect(await refusal("/v1/stations")).toMatchObject({
+      error: "unauthorized",
+      message: expect.stringMatching(/^No credentials were provided/) as string,
+    });
   });
 
   it("“Key valid, scope insufficient: 403”, “distinct from 401”", async () => {

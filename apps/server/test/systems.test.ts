@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-
 import { statement } from "../src/db/statement.ts";
 import { issueKey } from "../src/keys/service.ts";
 import { createPartner } from "../src/partners/service.ts";
@@ -25,12 +24,24 @@ beforeAll(async () => {
     scopes: ["stations:read", "rides:read", "bikes:read"],
     rateLimit: 1_000_000,
   });
-  elsewhere = { ...app, systemId, partnerId: partner.id, get: (path, options = {}) => app.get(path, { key, ...options }) };
-  for (const [system, ids] of [[app, ["a", "b", "c"]], [elsewhere, ["b", "x", "y", "z"]]] as const) {
+  elsewhere = {
+    ...app,
+    systemId,
+    partnerId: partner.id,
+    get: (path, options = {}) => app.get(path, { key, ...options }),
+  };
+  for (const [system, ids] of [
+    [app, ["a", "b", "c"]],
+    [elsewhere, ["b", "x", "y", "z"]],
+  ] as const) {
     const write = rowWriter(system);
     await write.stations(ids.map((id) => stationRow({ id, name: `${id} of ${system.systemId}` })));
     await write.bikes(ids.map((id) => bikeRow({ id, number: `${id} of ${system.systemId}` })));
-    await write.rides(ids.map((id) => rideRow({ id, started_at: "2026-05-01T00:00:00.000Z", vehicle_type_id: `${id} of ${system.systemId}` })));
+    await write.rides(
+      ids.map((id) =>
+        rideRow({ id, started_at: "2026-05-01T00:00:00.000Z", vehicle_type_id: `${id} of ${system.systemId}` }),
+      ),
+    );
   }
 });
 
@@ -48,7 +59,10 @@ describe.each(["stations", "bikes", "rides"] as const)("%s of two systems in one
     expect((await slice(elsewhere, `/v1/${list}?limit=1`)).total_pages).toBe(4);
     expect((await slice(app, `/v1/${list}?limit=1&page=3`)).data).toHaveLength(1);
     expect(await refused(app, `/v1/${list}?limit=1&page=4`)).toMatchObject({ status: 400, error: "page_out_of_range" });
-    for (const [system, other] of [[app, "x"], [elsewhere, "a"]] as const) {
+    for (const [system, other] of [
+      [app, "x"],
+      [elsewhere, "a"],
+    ] as const) {
       expect(await refused(system, `/v1/${list}/${other}`)).toMatchObject({ status: 404 });
       expect(await (await system.get(`/v1/${list}/b`)).text()).toContain(`b of ${system.systemId}`);
     }
@@ -57,13 +71,21 @@ describe.each(["stations", "bikes", "rides"] as const)("%s of two systems in one
   it("have cursors of their own", async () => {
     const { next_cursor: cursor } = await slice(app, `/v1/${list}?limit=1`);
     expect((await slice(app, `/v1/${list}?cursor=${cursor}`)).data).toHaveLength(2);
-    expect(await refused(elsewhere, `/v1/${list}?cursor=${cursor}`)).toMatchObject({ status: 400, error: "invalid_cursor" });
+    expect(await refused(elsewhere, `/v1/${list}?cursor=${cursor}`)).toMatchObject({
+      status: 400,
+      error: "invalid_cursor",
+    });
   });
 });
 
 it("the kept counts of one system say nothing of the other", async () => {
-  const kept = await app.db.query(statement("", "select system_id, list, sum(n)::int as n from list_counts group by 1, 2 order by 1, 2"));
+  const kept = await app.db.query(
+    statement("", "select system_id, list, sum(n)::int as n from list_counts group by 1, 2 order by 1, 2"),
+  );
   expect(kept).toEqual(
-    [["elsewhere", 4], ["main", 3]].flatMap(([system, n]) => ["bikes", "rides", "stations"].map((list) => ({ system_id: system, list, n }))),
+    [
+      ["elsewhere", 4],
+      ["main", 3],
+    ].flatMap(([system, n]) => ["bikes", "rides", "stations"].map((list) => ({ system_id: system, list, n }))),
   );
 });

@@ -13,18 +13,24 @@ export interface TcpProxy {
 }
 
 /** Starts a proxy on loopback in front of an address. */
-export async function startTcpProxy(target: { readonly host: string; readonly port: number }): Promise<TcpProxy> {
+async function startTcpProxy(target: { readonly host: string; readonly port: number }): Promise<TcpProxy> {
   const pairs: [Socket, Socket][] = [];
   const server = createServer((inner) => {
     const outer = connect(target);
     pairs.push([inner, outer]);
     inner.pipe(outer).pipe(inner);
-    for (const [one, other] of [[inner, outer], [outer, inner]] as const) {
+    for (const [one, other] of [
+      [inner, outer],
+      [outer, inner],
+    ] as const) {
       one.on("error", () => other.destroy());
       one.on("close", () => other.destroy());
     }
   });
-  const listen = (port: number) => new Promise<void>((resolve) => void server.listen(port, "127.0.0.1", resolve));
+  const listen = (port: number) =>
+    new Promise<void>((resolve) => {
+      server.listen(port, "127.0.0.1", resolve);
+    });
   await listen(0);
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("the proxy has no port");
@@ -46,7 +52,9 @@ export async function startTcpProxy(target: { readonly host: string; readonly po
 }
 
 /** A proxy in front of the server of a connection string, and the connection string that leads through it. */
-export async function startDatabaseProxy(connectionString: string): Promise<TcpProxy & { readonly connectionString: string }> {
+export async function startDatabaseProxy(
+  connectionString: string,
+): Promise<TcpProxy & { readonly connectionString: string }> {
   const url = new URL(connectionString);
   const proxy = await startTcpProxy({ host: url.hostname, port: Number(url.port) });
   url.hostname = "127.0.0.1";

@@ -1,9 +1,7 @@
 import { get as getOverTls, type RequestOptions } from "node:https";
-
 import { errorBody } from "@bikeshare/contract";
 import { generate } from "selfsigned";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-
 import { statement } from "../src/db/statement.ts";
 import { makeKey } from "../src/keys/key.ts";
 import { keysOf } from "../src/keys/service.ts";
@@ -44,11 +42,23 @@ async function exposures(id: string) {
 
 describe("plain HTTP from another machine", () => {
   const plainly = (path: string, headers: Record<string, string> = {}) =>
-    fetch(proxied.url + path, { redirect: "manual", headers: { "x-forwarded-proto": "http", "x-forwarded-for": "192.0.2.1", ...headers } });
+    fetch(proxied.url + path, {
+      redirect: "manual",
+      headers: { "x-forwarded-proto": "http", "x-forwarded-for": "192.0.2.1", ...headers },
+    });
 
   it("is answered 403 https_required on every path, with a good key, with a wrong one and with none", async () => {
     const { key } = await app.issue();
-    for (const path of ["/v1/rides", "/v1/rides/x", "/v1/nothing", "/nothing", "/healthz", "/openapi.json", "/docs", "/"]) {
+    for (const path of [
+      "/v1/rides",
+      "/v1/rides/x",
+      "/v1/nothing",
+      "/nothing",
+      "/healthz",
+      "/openapi.json",
+      "/docs",
+      "/",
+    ]) {
       await expectRefusal(await plainly(path), 403, "https_required");
       await expectRefusal(await plainly(path, { authorization: `Bearer ${key}` }), 403, "https_required");
       await expectRefusal(await plainly(path, { authorization: "Bearer nonsense" }), 403, "https_required");
@@ -81,7 +91,9 @@ describe("plain HTTP from another machine", () => {
   it("says nothing of whether a key exists", async () => {
     const known = (await app.issue()).key;
     const unknown = makeKey("live", (bytes) => app.ids.randomBytes(bytes));
-    const texts = await Promise.all([known, unknown].map(async (key) => (await plainly("/v1/me", { authorization: `Bearer ${key}` })).text()));
+    const texts = await Promise.all(
+      [known, unknown].map(async (key) => (await plainly("/v1/me", { authorization: `Bearer ${key}` })).text()),
+    );
     expect(texts[0]).toBe(texts[1]);
   });
 
@@ -108,7 +120,9 @@ describe("a proxy's word", () => {
 
   it("decides under which address refused credentials are counted", async () => {
     const guess = (from: string) =>
-      fetch(`${proxied.url}/v1/me`, { headers: { "x-forwarded-proto": "https", "x-forwarded-for": from, authorization: "Bearer wrong" } });
+      fetch(`${proxied.url}/v1/me`, {
+        headers: { "x-forwarded-proto": "https", "x-forwarded-for": from, authorization: "Bearer wrong" },
+      });
     for (let sent = 0; sent < 120; sent++) expect((await guess(`198.51.100.${sent}, 192.0.2.9`)).status).toBe(401);
     const refused = await guess("203.0.113.5, 192.0.2.9");
     expect(refused.headers.get("retry-after")).toBe("60");
@@ -165,7 +179,9 @@ describe("our own TLS", () => {
         getOverTls(`${secure.url}/v1/me`, { ca: cert, ...options }, (response) => {
           let body = "";
           response.setEncoding("utf8").on("data", (part: string) => (body += part));
-          response.on("end", () => resolve({ status: response.statusCode, type: response.headers["content-type"], body }));
+          response.on("end", () =>
+            resolve({ status: response.statusCode, type: response.headers["content-type"], body }),
+          );
         }).on("error", reject);
       });
     const answer = await read({ headers: { authorization: `Bearer ${issued.key}` } });

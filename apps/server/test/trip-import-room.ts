@@ -10,7 +10,7 @@ import { openTimeZone } from "../src/feeds/trips/time-zone.ts";
 import { createTestDatabase } from "./database.ts";
 
 /** A ride as the database holds it; instants as text. */
-export interface StoredRide {
+interface StoredRide {
   readonly id: string;
   readonly bike_id: string;
   readonly status: string;
@@ -27,7 +27,7 @@ export interface StoredRide {
   readonly source: string;
 }
 
-export interface StoredStation {
+interface StoredStation {
   readonly id: string;
   readonly name: string;
   readonly lat: number;

@@ -1,5 +1,4 @@
 import type { ListEnvelope } from "@bikeshare/contract";
-
 import type { TestApp } from "./app.ts";
 
 /** An item as the tests of lists look at it. */
@@ -28,7 +27,8 @@ export async function refused(app: TestApp, path: string): Promise<Refusal> {
 /** `path` with query parameters added to those it has. */
 export function withQuery(path: string, query: Readonly<Record<string, string | number | undefined>>): string {
   const url = new URL(path, "http://localhost");
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.append(name, String(value));
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) url.searchParams.append(name, String(value));
   return url.pathname + url.search;
 }
 

@@ -1,6 +1,5 @@
 import { errorBody } from "@bikeshare/contract";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-
 import { makeKey } from "../src/keys/key.ts";
 import { revokeKey } from "../src/keys/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
@@ -14,7 +13,10 @@ beforeAll(async () => {
   app = await startTestApp();
   const write = rowWriter(app);
   await write.stations([stationRow({ id: sampleId }), stationRow({ id: "sample-2" })]);
-  await write.bikes([bikeRow({ id: sampleId }), bikeRow({ id: "sample-2", vehicle_state: "on_trip", lat: null, lon: null })]);
+  await write.bikes([
+    bikeRow({ id: sampleId }),
+    bikeRow({ id: "sample-2", vehicle_state: "on_trip", lat: null, lon: null }),
+  ]);
   await write.rides([
     rideRow({ id: sampleId, started_at: "2026-05-01T07:00:00.000Z" }),
     rideRow({ id: "sample-2", started_at: "2026-05-01T07:30:00.000Z", status: "started", ended_at: null }),
@@ -76,17 +78,6 @@ describe.each(guarded)("$method $path", ({ method, path, scope, success }) => {
     }
   });
 
-  it.skipIf(scope === "any")("answers 403 insufficient_scope to a key with every scope but its own, and counts nothing", async () => {
-    const { key } = await app.issue({ scopes: otherScopes(scope), rateLimit: 5 });
-    for (let repeat = 0; repeat < 7; repeat++) {
-      const response = await call({ authorization: `Bearer ${key}` });
-      expect(await expectError(response, 403, "forbidden")).toContain(scope);
-      expect(response.headers.get("www-authenticate")).toBe(`Bearer error="insufficient_scope", scope="${scope}"`);
-      expect(response.headers.get("ratelimit-policy")).toBe(`"default";q=5;w=60`);
-      expect(response.headers.get("ratelimit")).toBe(`"default";r=5;t=0`);
-    }
-  });
-
   it("lets a key with its scope alone in", async () => {
     const { key } = await app.issue({ scopes: scope === "any" || scope === "none" ? [] : [scope] });
     const response = await call({ authorization: `Bearer ${key}` });
@@ -121,6 +112,19 @@ describe.each(guarded)("$method $path", ({ method, path, scope, success }) => {
     const body: unknown = await response.json();
     expect(success.parse(body)).toEqual(body);
     if (typeof body === "object" && body !== null && "data" in body) expect(body.data).toHaveLength(2);
+  });
+});
+
+describe.each(guarded.filter(({ scope }) => scope !== "any"))("$method $path", ({ method, path, scope }) => {
+  it("answers 403 insufficient_scope to a key with every scope but its own, and counts nothing", async () => {
+    const { key } = await app.issue({ scopes: otherScopes(scope), rateLimit: 5 });
+    for (let repeat = 0; repeat < 7; repeat++) {
+      const response = await fetch(app.url + path, { method, headers: { authorization: `Bearer ${key}` } });
+      expect(await expectError(response, 403, "forbidden")).toContain(scope);
+      expect(response.headers.get("www-authenticate")).toBe(`Bearer error="insufficient_scope", scope="${scope}"`);
+      expect(response.headers.get("ratelimit-policy")).toBe(`"default";q=5;w=60`);
+      expect(response.headers.get("ratelimit")).toBe(`"default";r=5;t=0`);
+    }
   });
 });
 

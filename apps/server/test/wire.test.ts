@@ -2,7 +2,6 @@ import { type Bike, bike, type Ride, ride, type Station, station } from "@bikesh
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { z } from "zod";
-
 import { statement } from "../src/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { type RowWriter, rowWriter } from "./rows.ts";
@@ -29,25 +28,75 @@ beforeAll(async () => {
 beforeEach(async () => {
   for (const list of ["stations", "bikes", "rides"] as const) {
     const rows = await app.db.query<{ id: string }>(statement("", `select id from ${list}`));
-    if (rows.length > 0) await write.remove(list, rows.map(({ id }) => id));
+    if (rows.length > 0)
+      await write.remove(
+        list,
+        rows.map(({ id }) => id),
+      );
   }
 });
 
 afterAll(() => app.close());
 
 /** Characters that a careless writer of JSON, SQL or rows by line breaks, in any mixture; PostgreSQL keeps no NUL. */
-const nasty = fc.constantFrom('"', "\\", "\n", "\r", "\r\n", "\t", "\b", "\f", "\x01", "\x1b", "\x7f", "\x85", "\u2028", "\u2029", "\ufeff", "é", "日", "😀", "e\u0301", "\u202e", "'", ",\n", "},{", "</script>", "${a}", "$1", "%s", " ");
-const text = fc.oneof(fc.string({ unit: nasty, maxLength: 12 }), fc.string({ unit: "grapheme", maxLength: 12 }).map((value) => value.replaceAll("\0", "")));
+const nasty = fc.constantFrom(
+  '"',
+  "\\",
+  "\n",
+  "\r",
+  "\r\n",
+  "\t",
+  "\b",
+  "\f",
+  "\x01",
+  "\x1b",
+  "\x7f",
+  "\x85",
+  "\u2028",
+  "\u2029",
+  "\ufeff",
+  "é",
+  "日",
+  "😀",
+  "e\u0301",
+  "\u202e",
+  "'",
+  ",\n",
+  "},{",
+  "</script>",
+  "${a}",
+  "$1",
+  "%s",
+  " ",
+);
+const text = fc.oneof(
+  fc.string({ unit: nasty, maxLength: 12 }),
+  fc.string({ unit: "grapheme", maxLength: 12 }).map((value) => value.replaceAll("\0", "")),
+);
 const id = text.map((value) => (value === "" ? "id" : value));
 const integer = fc.oneof(fc.constantFrom(0, 1, 2_147_483_647), fc.nat());
 /** The ends of what four digits of a year can say, and leap seconds' neighbours. */
-const instants = ["0001-01-01T00:00:00.000Z", "1969-12-31T23:59:59.999Z", "1970-01-01T00:00:00.000Z", "2024-02-29T23:59:59.999Z", "2026-03-29T01:30:00.001Z", "9999-12-31T23:59:59.999Z"];
+const instants = [
+  "0001-01-01T00:00:00.000Z",
+  "1969-12-31T23:59:59.999Z",
+  "1970-01-01T00:00:00.000Z",
+  "2024-02-29T23:59:59.999Z",
+  "2026-03-29T01:30:00.001Z",
+  "9999-12-31T23:59:59.999Z",
+];
 const instant = fc.oneof(
   fc.constantFrom(...instants),
-  fc.date({ min: new Date("0001-01-01T00:00:00Z"), max: new Date("9999-12-31T23:59:59.999Z"), noInvalidDate: true }).map((date) => date.toISOString()),
+  fc
+    .date({ min: new Date("0001-01-01T00:00:00Z"), max: new Date("9999-12-31T23:59:59.999Z"), noInvalidDate: true })
+    .map((date) => date.toISOString()),
 );
 const degrees = (most: number) =>
-  fc.oneof(fc.constantFrom(0, most, -most, 1e-7, -1e-7, 5e-324, 47.3768866, 0.1 + 0.2, 1 / 3), fc.double({ min: -most, max: most, noNaN: true })).map((value) => value + 0);
+  fc
+    .oneof(
+      fc.constantFrom(0, most, -most, 1e-7, -1e-7, 5e-324, 47.3768866, 0.1 + 0.2, 1 / 3),
+      fc.double({ min: -most, max: most, noNaN: true }),
+    )
+    .map((value) => value + 0);
 const orNull = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: null });
 
 const anyStation: fc.Arbitrary<Station> = fc
@@ -123,15 +172,18 @@ const lists = [
 
 describe.each(lists)("the wire form of $list", ({ list, any, schema }) => {
   type Row = { readonly id: string };
+  const fields = Object.keys((schema as z.ZodObject<z.ZodRawShape>).shape);
   const rows = any as fc.Arbitrary<Row>;
   const insert = writerOf(list);
 
   async function expectWire(row: Row): Promise<void> {
-    const [kept] = await app.db.query<{ wire: string }>(statement("", `select wire from ${list} where id = $1`), [row.id]);
+    const [kept] = await app.db.query<{ wire: string }>(statement("", `select wire from ${list} where id = $1`), [
+      row.id,
+    ]);
     const wire = kept!.wire;
     expect(wire).not.toContain("\n");
     expect(JSON.parse(wire)).toEqual(row);
-    expect(Object.keys(JSON.parse(wire) as object)).toEqual(Object.keys((schema as z.AnyZodObject).shape));
+    expect(Object.keys(JSON.parse(wire) as object)).toEqual(fields);
     expect((schema as z.ZodTypeAny).safeParse(JSON.parse(wire)).error).toBeUndefined();
   }
 
@@ -141,7 +193,11 @@ describe.each(lists)("the wire form of $list", ({ list, any, schema }) => {
       fc.asyncProperty(rows, rows, async (first, second) => {
         // Distinct ids and bikes: two rows may not share one.
         const own = made++;
-        const unique = (row: Row) => ({ ...row, id: `${own} ${first.id}`, ...("bike_id" in row ? { bike_id: `${own} ${String(row.bike_id)}` } : {}) });
+        const unique = (row: Row) => ({
+          ...row,
+          id: `${own} ${first.id}`,
+          ...("bike_id" in row ? { bike_id: `${own} ${String(row.bike_id)}` } : {}),
+        });
         await insert([unique(first)]);
         await expectWire(unique(first));
         const { id: kept, ...changes } = unique(second);
@@ -154,15 +210,22 @@ describe.each(lists)("the wire form of $list", ({ list, any, schema }) => {
 
   it("stays whole in a page of many, whatever the rows hold", async () => {
     await fc.assert(
-      fc.asyncProperty(fc.uniqueArray(rows, { selector: (row) => row.id, minLength: 5, maxLength: 30 }), fc.integer({ min: 1, max: 31 }), async (made, limit) => {
-        const items = made.map((row, index) => ("bike_id" in row ? { ...row, bike_id: `${index}` } : row));
-        await insert(items);
-        const page = await slice(app, `/v1/${list}?limit=${limit}`);
-        expect(page.data).toHaveLength(Math.min(limit, items.length));
-        for (const item of page.data) expect(item).toEqual(items.find((row) => row.id === item.id));
-        expect(page.next_cursor === undefined).toBe(limit >= items.length);
-        await write.remove(list, items.map((row) => row.id));
-      }),
+      fc.asyncProperty(
+        fc.uniqueArray(rows, { selector: (row) => row.id, minLength: 5, maxLength: 30 }),
+        fc.integer({ min: 1, max: 31 }),
+        async (made, limit) => {
+          const items = made.map((row, index) => ("bike_id" in row ? { ...row, bike_id: `${index}` } : row));
+          await insert(items);
+          const page = await slice(app, `/v1/${list}?limit=${limit}`);
+          expect(page.data).toHaveLength(Math.min(limit, items.length));
+          for (const item of page.data) expect(item).toEqual(items.find((row) => row.id === item.id));
+          expect(page.next_cursor === undefined).toBe(limit >= items.length);
+          await write.remove(
+            list,
+            items.map((row) => row.id),
+          );
+        },
+      ),
       { numRuns: 20 },
     );
   });

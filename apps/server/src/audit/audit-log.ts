@@ -23,5 +23,13 @@ export interface Act {
 
 /** Writes an act into the audit log, in the transaction of the act itself. */
 export async function recordAct(tx: Queryable, act: Act): Promise<void> {
-  await tx.query(insert, [act.systemId, act.id, act.at, act.actor, act.action, act.subject, JSON.stringify(act.detail)]);
+  await tx.query(insert, [
+    act.systemId,
+    act.id,
+    act.at,
+    act.actor,
+    act.action,
+    act.subject,
+    JSON.stringify(act.detail),
+  ]);
 }

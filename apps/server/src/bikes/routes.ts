@@ -1,13 +1,12 @@
 import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
-
 import { ApiError } from "../http/api-error.ts";
 import { wireBody } from "../http/bind.ts";
 import { callerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
 import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
-import type { ReadContext } from "../lists/context.ts";
 import { idPosition } from "../lists/by-id.ts";
+import type { ReadContext } from "../lists/context.ts";
 import { getBike, listBikes } from "./service.ts";
 
 /** The endpoints of bikes. */

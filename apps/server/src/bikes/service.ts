@@ -21,7 +21,9 @@ export async function listBikes(
   const conditions = [
     filters.vehicle_state === undefined ? undefined : compare("vehicle_state", "=", filters.vehicle_state),
     filters.station_id === undefined ? undefined : compare("station_id", "=", filters.station_id),
-    filters.updated_since === undefined ? undefined : compare("updated_at", ">=", filters.updated_since, "::timestamptz"),
+    filters.updated_since === undefined
+      ? undefined
+      : compare("updated_at", ">=", filters.updated_since, "::timestamptz"),
   ].filter((condition) => condition !== undefined);
   const size = fetchSize(request.limit);
   const rows =
@@ -32,10 +34,6 @@ export async function listBikes(
 }
 
 /** One bike in its wire form; undefined when there is none. */
-export function getBike(
-  { reader }: ReadContext,
-  systemId: string,
-  id: string,
-): Promise<string | undefined> {
+export function getBike({ reader }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
   return bikeList.readOne(reader, systemId, id);
 }

@@ -21,7 +21,9 @@ export interface CliContext {
    * Opens the database (our own PostgreSQL when none is configured), brings its schema up to date, runs `work`
    * with it and the names of the migrations just applied, and closes everything again.
    */
-  readonly withDatabase: <Result>(work: (db: Database, applied: readonly string[]) => Promise<Result>) => Promise<Result>;
+  readonly withDatabase: <Result>(
+    work: (db: Database, applied: readonly string[]) => Promise<Result>,
+  ) => Promise<Result>;
   /** The system a command works on: the one named by `--system`, or the only one there is (made when there is none). */
   readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
 }

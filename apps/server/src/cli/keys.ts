@@ -1,5 +1,4 @@
 import { type Command, Option } from "commander";
-
 import type { KeyKind } from "../keys/key.ts";
 import { keyFault } from "../keys/key.ts";
 import { type IssuedKey, issueKey, type KeyRow, keysOf, revokeKey, rotateKey } from "../keys/service.ts";
@@ -20,7 +19,9 @@ interface IssueOptions {
 
 /** `keys issue`, `list`, `revoke` and `rotate`. */
 export function registerKeys(program: Command, context: () => CliContext): void {
-  const keys = program.command("keys").description("API keys: what partners and your own backend identify themselves with");
+  const keys = program
+    .command("keys")
+    .description("API keys: what partners and your own backend identify themselves with");
   keys
     .command("issue")
     .description("make a key; it is shown once")
@@ -51,12 +52,17 @@ export function registerKeys(program: Command, context: () => CliContext): void 
 
 async function issue(cli: CliContext, options: IssueOptions, command: Command): Promise<void> {
   const { clock, config, ids } = cli;
-  if (options.partner === undefined && options.operator !== true) throw new UsageError("Say whose key: --partner <id>, or --operator.");
-  if (options.operator === true && options.scopes !== undefined) throw new UsageError("An operator key takes no --scopes: it reaches all of /operator and nothing else.");
-  if (options.operator !== true && options.scopes === undefined) throw new UsageError("Say what the key may do: --scopes stations:read,rides:read.");
+  if (options.partner === undefined && options.operator !== true)
+    throw new UsageError("Say whose key: --partner <id>, or --operator.");
+  if (options.operator === true && options.scopes !== undefined)
+    throw new UsageError("An operator key takes no --scopes: it reaches all of /operator and nothing else.");
+  if (options.operator !== true && options.scopes === undefined)
+    throw new UsageError("Say what the key may do: --scopes stations:read,rides:read.");
   const scopes = options.scopes === undefined ? [] : readScopes(options.scopes);
-  const expiresAt = options.expiresAt === undefined ? null : readFutureInstant("--expires-at", options.expiresAt, clock());
-  const rateLimit = options.rateLimit === undefined ? null : readWholeNumber("--rate-limit", options.rateLimit, 1, 1_000_000);
+  const expiresAt =
+    options.expiresAt === undefined ? null : readFutureInstant("--expires-at", options.expiresAt, clock());
+  const rateLimit =
+    options.rateLimit === undefined ? null : readWholeNumber("--rate-limit", options.rateLimit, 1, 1_000_000);
   const kind: KeyKind = options.operator === true ? "operator" : config.mode;
   await cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, systemOption(command));
@@ -77,7 +83,12 @@ async function list(cli: CliContext, options: { partner?: string }, command: Com
     const rows = await keysOf({ db }, await cli.resolveSystem(db, systemOption(command)), options.partner);
     const now = cli.clock();
     cli.output.result(
-      { keys: rows.map(({ partner_name: _name, system_id: _system, ...row }) => ({ ...row, status: keyFault(row, now) ?? "active" })) },
+      {
+        keys: rows.map(({ partner_name: _name, system_id: _system, ...row }) => ({
+          ...row,
+          status: keyFault(row, now) ?? "active",
+        })),
+      },
       table(
         ["id", "partner", "name", "key", "scopes", "rate", "status", "expires", "last used"],
         rows.map((row) => [
@@ -112,7 +123,9 @@ async function rotate(cli: CliContext, id: string, options: { overlap: string },
     const systemId = await cli.resolveSystem(db, systemOption(command));
     const rotated = await rotateKey({ db, clock, ids, actor: "cli" }, systemId, id, config.mode, overlap);
     const { replaces, replaced_key_ends_at: endsAt } = rotated;
-    show(cli, rotated, { replaces, replaced_key_ends_at: endsAt }, [`It takes the place of ${replaces}, which works until ${endsAt.toISOString()}.`]);
+    show(cli, rotated, { replaces, replaced_key_ends_at: endsAt }, [
+      `It takes the place of ${replaces}, which works until ${endsAt.toISOString()}.`,
+    ]);
   });
 }
 
@@ -131,6 +144,7 @@ function show(cli: CliContext, issued: IssuedKey, more: Record<string, unknown>,
 
 function statusWord(key: KeyRow, now: number): string {
   const exposed = key.exposed_at === null ? "" : ", exposed";
-  const ending = key.revoked_at !== null && key.revoked_at.getTime() > now ? `ends ${key.revoked_at.toISOString()}` : "active";
+  const ending =
+    key.revoked_at !== null && key.revoked_at.getTime() > now ? `ends ${key.revoked_at.toISOString()}` : "active";
   return `${keyFault(key, now) ?? ending}${exposed}`;
 }

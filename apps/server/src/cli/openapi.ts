@@ -1,6 +1,5 @@
 import { createOpenApiDocument } from "@bikeshare/contract/openapi";
 import type { Command } from "commander";
-
 import { readVersion } from "../version.ts";
 import type { CliContext } from "./context.ts";
 

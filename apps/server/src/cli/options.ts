@@ -1,6 +1,5 @@
 import { scopeNames, type Scope, isScope } from "@bikeshare/contract";
 import type { Command } from "commander";
-
 import { UsageError } from "./usage-error.ts";
 
 /** What `--system` names. */
@@ -10,10 +9,15 @@ export function systemOption(command: Command): string | undefined {
 
 /** Reads a comma-separated list of scopes. */
 export function readScopes(text: string): Scope[] {
-  const names = text.split(",").map((name) => name.trim()).filter((name) => name !== "");
+  const names = text
+    .split(",")
+    .map((name) => name.trim())
+    .filter((name) => name !== "");
   const unknown = names.filter((name) => !isScope(name));
   if (unknown.length > 0 || names.length === 0) {
-    throw new UsageError(`--scopes: ${unknown.length > 0 ? `${unknown.join(", ")} is no scope` : "name at least one"}. There are: ${scopeNames.join(", ")}.`);
+    throw new UsageError(
+      `--scopes: ${unknown.length > 0 ? `${unknown.join(", ")} is no scope` : "name at least one"}. There are: ${scopeNames.join(", ")}.`,
+    );
   }
   return [...new Set(names.filter(isScope))];
 }
@@ -21,7 +25,10 @@ export function readScopes(text: string): Scope[] {
 /** Reads an RFC 3339 instant that must lie ahead of `now`. */
 export function readFutureInstant(option: string, text: string, now: number): Date {
   const instant = new Date(text);
-  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/i.test(text) || Number.isNaN(instant.getTime())) {
+  if (
+    !/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/i.test(text) ||
+    Number.isNaN(instant.getTime())
+  ) {
     throw new UsageError(`${option} must be an RFC 3339 instant such as 2027-01-31T00:00:00Z.`);
   }
   if (instant.getTime() <= now) throw new UsageError(`${option} must lie in the future.`);
@@ -42,6 +49,7 @@ const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 /** Reads a duration such as `30s`, `15m`, `24h` or `7d` into milliseconds. */
 export function readDuration(option: string, text: string): number {
   const [, amount, unit] = /^(\d+)([smhd])$/.exec(text) ?? [];
-  if (amount === undefined || unit === undefined) throw new UsageError(`${option} must be a duration such as 30s, 15m, 24h or 7d.`);
+  if (amount === undefined || unit === undefined)
+    throw new UsageError(`${option} must be a duration such as 30s, 15m, 24h or 7d.`);
   return Number(amount) * UNITS[unit as keyof typeof UNITS]; // the pattern allows no other unit
 }

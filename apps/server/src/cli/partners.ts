@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-
 import { createPartner, partnersOf } from "../partners/service.ts";
 import type { CliContext } from "./context.ts";
 import { systemOption } from "./options.ts";
@@ -31,7 +30,10 @@ export function registerPartners(program: Command, context: () => CliContext): v
         const rows = await partnersOf({ db }, await resolveSystem(db, systemOption(command)));
         output.result(
           { partners: rows },
-          table(["id", "name", "created"], rows.map((row) => [row.id, row.name, row.created_at.toISOString()])),
+          table(
+            ["id", "name", "created"],
+            rows.map((row) => [row.id, row.name, row.created_at.toISOString()]),
+          ),
         );
       });
     });

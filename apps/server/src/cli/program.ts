@@ -1,13 +1,12 @@
 import { Command, CommanderError } from "commander";
-
 import { ConfigError } from "../config.ts";
 import type { CliContext } from "./context.ts";
+import { registerImportGbfs } from "./import-gbfs.ts";
+import { registerImportTrips } from "./import-trips.ts";
 import { registerKeys } from "./keys.ts";
 import { registerMigrate } from "./migrate.ts";
 import { registerOpenApi } from "./openapi.ts";
 import { registerPartners } from "./partners.ts";
-import { registerImportGbfs } from "./import-gbfs.ts";
-import { registerImportTrips } from "./import-trips.ts";
 import { registerServe } from "./serve.ts";
 import { registerStart } from "./start.ts";
 import { registerSystems } from "./systems.ts";

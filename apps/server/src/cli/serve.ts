@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-
 import { serve } from "../serve.ts";
 import type { CliContext } from "./context.ts";
 

@@ -1,8 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-
 import type { Command } from "commander";
-
 import type { Database } from "../db/database.ts";
 import { serve } from "../serve.ts";
 import { type DemoOptions, fillWithDemoCity, isEmpty, makeDemoKey } from "../simulator/demo.ts";

@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-
 import { createSystem, systemsOf } from "../systems/service.ts";
 import type { CliContext } from "./context.ts";
 import { table } from "./table.ts";
@@ -19,7 +18,8 @@ export function registerSystems(program: Command, context: () => CliContext): vo
       await withDatabase(async (db) => {
         // The first system exists before the second: otherwise commands that name none would change their meaning.
         if ((await systemsOf(db)).length === 0 && id !== config.systemId) await resolveSystem(db, undefined);
-        if (!(await createSystem(db, id, options.name ?? id, clock()))) throw new Error(`There is a system "${id}" already.`);
+        if (!(await createSystem(db, id, options.name ?? id, clock())))
+          throw new Error(`There is a system "${id}" already.`);
         output.result({ id }, `Made system ${id}.`);
       });
     });
@@ -32,7 +32,10 @@ export function registerSystems(program: Command, context: () => CliContext): vo
         const rows = await systemsOf(db);
         output.result(
           { systems: rows.map((row) => ({ id: row.system_id, name: row.name, created_at: row.created_at })) },
-          table(["id", "name", "created"], rows.map((row) => [row.system_id, row.name, row.created_at.toISOString()])),
+          table(
+            ["id", "name", "created"],
+            rows.map((row) => [row.system_id, row.name, row.created_at.toISOString()]),
+          ),
         );
       });
     });

@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-
 import { pickSlot } from "./service.ts";
 
 it("slots are whole numbers from 0 to 15, each as likely", () => {

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
-
-import { DatabaseUnavailable, isRepeatable, isUnavailable } from "./errors.ts";
+import { endWithin } from "./ending.ts";
+import { DatabaseUnavailable, isRepeatable, nameConnectionError } from "./errors.ts";
 import type { Statement } from "./statement.ts";
 
 /** Something that runs statements: the database itself, or a transaction that is open in it. */
@@ -49,19 +49,30 @@ export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     ...connectionSettings(options.connectionString),
     max: options.maxConnections ?? 10,
-    statement_timeout: options.statementTimeout ?? 10_000,
+    ...timeouts(options.statementTimeout ?? STATEMENT_TIMEOUT),
   });
   pool.on("error", (error) => options.onConnectionLost?.(error));
   return {
     connectionString: options.connectionString,
     query: (statement, values) => run(pool, statement, values),
     transaction: (work) => inTransaction(pool, work),
-    close: () => pool.end(),
+    close: () => endWithin(pool.end()),
   };
 }
 
 /** Dates are cut at midnight UTC in our statements, whatever the server was set to. */
 export const SESSION_OPTIONS = "-c TimeZone=UTC";
+
+/** Milliseconds after which PostgreSQL gives a statement up, unless told otherwise. */
+export const STATEMENT_TIMEOUT = 10_000;
+/** Milliseconds that PostgreSQL has to say that it gave a statement up, before its connection counts as dead. */
+const GRACE = 2_000;
+
+/** Time limits of a connection's statements, on both sides: a dead connection says nothing. 0 for none. */
+export function timeouts(statementTimeout: number): pg.ClientConfig {
+  if (statementTimeout === 0) return { statement_timeout: 0 };
+  return { statement_timeout: statementTimeout, query_timeout: statementTimeout + GRACE };
+}
 
 /** What every connection of ours has in common. */
 export function connectionSettings(connectionString: string): pg.ClientConfig {
@@ -84,7 +95,8 @@ function getTypeParser(oid: number, format?: "text" | "binary"): (value: string)
   // A day stays the text it is, 2026-01-31; pg would make it midnight of whatever zone the process is in.
   if (oid === DATE && format !== "binary") return String;
   // pg types its parsers as `any`.
-  const parser: unknown = format === "binary" ? pg.types.getTypeParser(oid, "binary") : pg.types.getTypeParser(oid, "text");
+  const parser: unknown =
+    format === "binary" ? pg.types.getTypeParser(oid, "binary") : pg.types.getTypeParser(oid, "text");
   return parser as (value: string) => unknown;
 }
 
@@ -94,14 +106,14 @@ async function run<Row>(client: pg.Pool | pg.ClientBase, { name, text }: Stateme
     const result = await client.query({ name, text, values: values ? [...values] : [] });
     return result.rows as Row[];
   } catch (error) {
-    throw named(error);
+    throw nameConnectionError(error);
   }
 }
 
 async function inTransaction<Result>(pool: pg.Pool, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     const client = await pool.connect().catch((error: unknown) => {
-      throw named(error);
+      throw nameConnectionError(error);
     });
     let broken: Error | undefined;
     const onError = (error: Error) => (broken = error);
@@ -112,11 +124,11 @@ async function inTransaction<Result>(pool: pg.Pool, work: (tx: Transaction) => P
       await client.query("commit");
       return result;
     } catch (error) {
+      const named = nameConnectionError(error);
+      if (named instanceof DatabaseUnavailable) broken = named;
       // A rollback that fails means the connection is gone; the server has rolled back by itself.
-      await client.query("rollback").catch((failure: unknown) => {
-        broken = failure instanceof Error ? failure : new Error(String(failure));
-      });
-      if (attempt >= ATTEMPTS || !isRepeatable(error)) throw named(error);
+      else await client.query("rollback").catch((failure: unknown) => (broken = new Error(String(failure))));
+      if (attempt >= ATTEMPTS || !isRepeatable(error)) throw named;
     } finally {
       client.off("error", onError);
       client.release(broken);
@@ -134,11 +146,4 @@ function transactionOn(client: pg.PoolClient): Transaction {
     copyIn: (text) => client.query(copyFrom(text)),
   };
   return tx;
-}
-
-/** pg's own errors about the connection carry no code, only text: give them a class. */
-function named(error: unknown): unknown {
-  if (!(error instanceof Error) || isUnavailable(error) || "code" in error) return error;
-  const connectionLost = /connection|timeout|terminated|closed|not queryable/i.test(error.message);
-  return connectionLost ? new DatabaseUnavailable(error.message, { cause: error }) : error;
 }

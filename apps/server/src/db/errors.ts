@@ -12,6 +12,8 @@ export const sqlState = {
   cannotConnectNow: "57P03",
   queryCanceled: "57014",
   ioError: "58030",
+  invalidCatalogName: "3D000",
+  objectNotInPrerequisiteState: "55000",
 } as const;
 
 const AWAY: ReadonlySet<string> = new Set([
@@ -24,6 +26,9 @@ const AWAY: ReadonlySet<string> = new Set([
   sqlState.cannotConnectNow,
   sqlState.queryCanceled,
   sqlState.ioError,
+  // The database is not there, or takes no connections: an operator is at work on it.
+  sqlState.invalidCatalogName,
+  sqlState.objectNotInPrerequisiteState,
   "ECONNREFUSED",
   "ECONNRESET",
   "ENOTFOUND",
@@ -61,6 +66,13 @@ export function isUnavailable(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
   const code = codeOf(error);
   return code !== undefined && (AWAY.has(code) || code.startsWith("08"));
+}
+
+/** An error as callers can tell it apart: pg's own about the connection carry no code, only text. */
+export function nameConnectionError(error: unknown): unknown {
+  if (!(error instanceof Error) || isUnavailable(error) || "code" in error) return error;
+  const connectionLost = /connection|timeout|terminated|closed|not queryable/i.test(error.message);
+  return connectionLost ? new DatabaseUnavailable(error.message, { cause: error }) : error;
 }
 
 /** Whether a transaction that failed this way did nothing and may succeed when it is run again. */

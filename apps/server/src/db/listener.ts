@@ -1,6 +1,6 @@
 import pg from "pg";
-
 import { connectionSettings } from "./database.ts";
+import { endWithin } from "./ending.ts";
 
 /** Hears what other processes tell through `pg_notify`. */
 export interface Listener {
@@ -73,7 +73,7 @@ export function openListener(options: ListenerOptions): Listener {
       clearTimeout(timer);
       const client = live;
       live = undefined;
-      await client?.end().catch(() => undefined);
+      if (client !== undefined) await endWithin(client.end());
     },
   };
 }

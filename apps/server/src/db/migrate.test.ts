@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-
 import { createTestDatabase } from "../../test/database.ts";
 import { migrate } from "./migrate.ts";
 

@@ -1,6 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-
 import type { Database, Transaction } from "./database.ts";
 import { codeOf, sqlState } from "./errors.ts";
 import { statement } from "./statement.ts";

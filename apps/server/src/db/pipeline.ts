@@ -1,7 +1,7 @@
 import pg from "pg";
-
-import { connectionSettings, SESSION_OPTIONS } from "./database.ts";
-import { DatabaseUnavailable } from "./errors.ts";
+import { connectionSettings, SESSION_OPTIONS, STATEMENT_TIMEOUT, timeouts } from "./database.ts";
+import { endWithin } from "./ending.ts";
+import { DatabaseUnavailable, nameConnectionError } from "./errors.ts";
 import type { Statement } from "./statement.ts";
 
 /** Runs short reads over a few connections, each sent without waiting for the answer to the one before. */
@@ -53,7 +53,7 @@ function createSlot(options: ReaderOptions) {
       ...connectionSettings(options.connectionString),
       // These statements have one good plan, whatever their values: planning them again costs more than running them.
       options: `${SESSION_OPTIONS} -c plan_cache_mode=force_generic_plan`,
-      statement_timeout: options.statementTimeout ?? 10_000,
+      ...timeouts(options.statementTimeout ?? STATEMENT_TIMEOUT),
       pipeline: true,
     });
     const forget = () => {
@@ -61,8 +61,10 @@ function createSlot(options: ReaderOptions) {
     };
     client.on("error", forget);
     client.on("end", forget);
-    await client.connect();
-    if (closed) await client.end();
+    await client.connect().catch((error: unknown) => {
+      throw nameConnectionError(error);
+    });
+    if (closed) await endWithin(client.end());
     else live = client;
     return client;
   }
@@ -75,7 +77,7 @@ function createSlot(options: ReaderOptions) {
     },
     close: async () => {
       closed = true;
-      await live?.end();
+      if (live !== undefined) await endWithin(live.end());
     },
   };
 }

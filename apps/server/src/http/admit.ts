@@ -1,6 +1,5 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-
 import type { LastUses } from "../keys/last-use.ts";
 import type { KeyRow } from "../keys/service.ts";
 import { ApiError } from "./api-error.ts";
@@ -17,6 +16,7 @@ export interface AdmitOptions extends AuthenticateOptions {
   readonly lastUses: LastUses;
   /** Notes that others may have read a key. */
   readonly expose: (key: string, where: string) => Promise<void>;
+  readonly onExposeFailed: (error: unknown) => void;
 }
 
 /**
@@ -65,7 +65,8 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
   function admitKey(found: KeyRow): Promise<void> | undefined {
     const limit = found.rate_limit ?? (found.partner_id === null ? OPERATOR_RATE_LIMIT : options.rateLimit);
     const fault = scopeFault(found, scope);
-    const decision = fault === undefined ? options.limiter.take(found.id, limit) : options.limiter.peek(found.id, limit);
+    const decision =
+      fault === undefined ? options.limiter.take(found.id, limit) : options.limiter.peek(found.id, limit);
     return decision instanceof Promise ? decision.then(finish) : finish(decision);
 
     function finish(rate: RateDecision): undefined {
@@ -84,20 +85,32 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
   }
 }
 
-async function refuseExposedKeys(inUrl: readonly string[], inPlain: string | undefined, options: AdmitOptions): Promise<never> {
+async function refuseExposedKeys(
+  inUrl: readonly string[],
+  inPlain: string | undefined,
+  options: AdmitOptions,
+): Promise<never> {
   if (inPlain !== undefined) {
-    await options.expose(inPlain, "plain HTTP");
+    await expose(inPlain, "plain HTTP", options);
     throw httpsRequired();
   }
-  for (const key of inUrl) await options.expose(key, "query string");
+  for (const key of inUrl) await expose(key, "query string", options);
   throw new ApiError(
     "invalid_parameter",
     "A key must not stand in the URL, where logs keep it. Send Authorization: Bearer <API_KEY>, and ask for a new key: this one counts as exposed.",
   );
 }
 
+/** Marks a key as exposed. The request is refused in any case, so that a database that is away changes nothing. */
+async function expose(key: string, where: string, options: AdmitOptions): Promise<void> {
+  await options.expose(key, where).catch((error: unknown) => options.onExposeFailed(error));
+}
+
 function httpsRequired(): ApiError {
-  return new ApiError("https_required", "This service is reached over https only. A key that was sent over plain HTTP counts as exposed: ask for a new one.");
+  return new ApiError(
+    "https_required",
+    "This service is reached over https only. A key that was sent over plain HTTP counts as exposed: ask for a new one.",
+  );
 }
 
 function scopeFault(key: KeyRow, scope: string): ApiError | undefined {
@@ -114,7 +127,11 @@ function scopeFault(key: KeyRow, scope: string): ApiError | undefined {
 }
 
 function rateLimited({ limit, resetSeconds }: RateDecision): ApiError {
-  return new ApiError("rate_limited", `The key has made ${limit} requests in the last ${RATE_WINDOW_SECONDS} s. Try again in ${resetSeconds} s.`, {
-    headers: { "retry-after": String(resetSeconds) },
-  });
+  return new ApiError(
+    "rate_limited",
+    `The key has made ${limit} requests in the last ${RATE_WINDOW_SECONDS} s. Try again in ${resetSeconds} s.`,
+    {
+      headers: { "retry-after": String(resetSeconds) },
+    },
+  );
 }

@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
-
 import type { KeyCache } from "../keys/key-cache.ts";
 import { isWellFormedKey, keyFault } from "../keys/key.ts";
 import type { KeyRow } from "../keys/service.ts";
@@ -48,13 +47,18 @@ async function lookUp(
   const address = request.transport?.address ?? "";
   const guard = await refusals.peek(address, REFUSALS_PER_MINUTE);
   if (!guard.allowed) {
-    throw new ApiError("rate_limited", `Too many requests with wrong credentials from this address. Try again in ${guard.resetSeconds} s.`, {
-      headers: { "retry-after": String(guard.resetSeconds) },
-    });
+    throw new ApiError(
+      "rate_limited",
+      `Too many requests with wrong credentials from this address. Try again in ${guard.resetSeconds} s.`,
+      {
+        headers: { "retry-after": String(guard.resetSeconds) },
+      },
+    );
   }
   try {
     if (presented === undefined) throw refused(headerFault(header));
-    if (!isWellFormedKey(presented)) throw refused("The key is not complete or mistyped: its form or its checksum is wrong.");
+    if (!isWellFormedKey(presented))
+      throw refused("The key is not complete or mistyped: its form or its checksum is wrong.");
     const key = await keys.load(presented);
     if (key === undefined) throw refused("The key is unknown.");
     return usable(key, clock());

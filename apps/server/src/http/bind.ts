@@ -2,7 +2,6 @@ import type { AppRouter } from "@ts-rest/core";
 import { initServer, type RequestValidationError, type RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyInstance } from "fastify";
 import type { ZodError, ZodIssue } from "zod";
-
 import { ApiError } from "./api-error.ts";
 import { sendError } from "./errors.ts";
 
@@ -39,9 +38,14 @@ export function wireBody<Body>(json: string): Body {
 }
 
 function toApiError(error: RequestValidationError): ApiError {
-  if (error.pathParams !== null) return new ApiError("not_found", `There is no such resource: the identifier in the path ${firstMessage(error.pathParams)}.`);
+  if (error.pathParams !== null)
+    return new ApiError(
+      "not_found",
+      `There is no such resource: the identifier in the path ${firstMessage(error.pathParams)}.`,
+    );
   if (error.query !== null) return new ApiError("invalid_parameter", `${error.query.issues.map(describe).join("; ")}.`);
-  if (error.headers !== null) return new ApiError("invalid_parameter", `${error.headers.issues.map(describe).join("; ")}.`);
+  if (error.headers !== null)
+    return new ApiError("invalid_parameter", `${error.headers.issues.map(describe).join("; ")}.`);
   return new ApiError("invalid_parameter", `${(error.body?.issues ?? []).map(describe).join("; ")}.`);
 }
 

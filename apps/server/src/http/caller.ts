@@ -1,7 +1,6 @@
 import type { EndpointMetadata } from "@bikeshare/contract";
 import type { AppRoute } from "@ts-rest/core";
 import type { FastifyRequest } from "fastify";
-
 import type { KeyRow } from "../keys/service.ts";
 import type { RateDecision } from "./rate-limit.ts";
 import type { Transport } from "./transport.ts";

@@ -1,5 +1,4 @@
 import { constants } from "node:zlib";
-
 import type { FastifyCompressOptions } from "@fastify/compress";
 
 /** How answers are compressed for callers that ask for it. */

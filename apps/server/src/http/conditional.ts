@@ -1,8 +1,6 @@
 import { hash } from "node:crypto";
-
 import type { FastifyInstance } from "fastify";
 import fresh from "fresh";
-
 import { scopeOf } from "./caller.ts";
 
 /**

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-
 import { createCursorSealer } from "./cursor.ts";
 
 fc.configureGlobal({ seed: 1 });
@@ -48,7 +47,15 @@ describe("a sealed cursor", () => {
   });
 
   it("is never made of anything a caller invents", () => {
-    fc.assert(fc.property(fc.oneof(text, fc.base64String().map((value) => value.replaceAll("=", ""))), (invented) => sealer.open("list", invented) === undefined));
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          text,
+          fc.base64String().map((value) => value.replaceAll("=", "")),
+        ),
+        (invented) => sealer.open("list", invented) === undefined,
+      ),
+    );
   });
 
   it("never shares a nonce with another position or list, wherever the line between the two is drawn", () => {

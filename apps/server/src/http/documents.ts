@@ -3,7 +3,10 @@ import scalar from "@scalar/fastify-api-reference";
 import type { FastifyInstance } from "fastify";
 
 /** Serves the OpenAPI document at /openapi.json and a reference made from it, without any other host, at /docs. */
-export function serveDocuments(app: FastifyInstance, options: { readonly baseUrl: () => string; readonly version: string }): void {
+export function serveDocuments(
+  app: FastifyInstance,
+  options: { readonly baseUrl: () => string; readonly version: string },
+): void {
   let text: string | undefined;
   app.get("/openapi.json", (_request, reply) => {
     text ??= JSON.stringify(createOpenApiDocument({ baseUrl: options.baseUrl(), version: options.version }));

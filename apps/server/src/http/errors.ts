@@ -1,15 +1,13 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-
 import { codeOf, isUnavailable } from "../db/errors.ts";
 import { Refusal } from "../refusal.ts";
 import { ApiError } from "./api-error.ts";
 import { errorJson } from "./error-body.ts";
 
 /** Seconds after which a caller should try again when the service is unavailable: about what a restart takes. */
-export const RETRY_SECONDS = 5;
+const RETRY_SECONDS = 5;
 
 /** Answers every failure behind a request in the one shape that errors have. */
 export function handleErrors(app: FastifyInstance): void {
@@ -25,16 +23,18 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
   const known = toApiError(error);
   if (known.code === "internal") request.log.error({ err: error }, "request failed");
   else if (known.code === "unavailable") request.log.warn({ err: error }, "request could not be served");
-  return reply
-    .code(known.status)
-    .headers(known.headers)
-    .header("content-type", "application/json")
-    // As bytes: to a text Fastify adds a charset, and no hook takes it away again where the router itself failed.
-    .send(Buffer.from(errorJson(known.code, known.message)));
+  return (
+    reply
+      .code(known.status)
+      .headers(known.headers)
+      .header("content-type", "application/json")
+      // As bytes: to a text Fastify adds a charset, and no hook takes it away again where the router itself failed.
+      .send(Buffer.from(errorJson(known.code, known.message)))
+  );
 }
 
 /** The catalogue's word for any failure. */
-export function toApiError(error: unknown): ApiError {
+function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof Refusal) return new ApiError(error.code, error.message);
   if (isUnavailable(error)) return unavailable("The database cannot be reached. Nothing was changed.", error);
@@ -43,7 +43,11 @@ export function toApiError(error: unknown): ApiError {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
       return new ApiError("payload_too_large", "The body is larger than 1 MiB. Send less at once.", cause);
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
-      return new ApiError("unsupported_media_type", "The body must be JSON, sent with Content-Type: application/json.", cause);
+      return new ApiError(
+        "unsupported_media_type",
+        "The body must be JSON, sent with Content-Type: application/json.",
+        cause,
+      );
     case "FST_ERR_CTP_EMPTY_JSON_BODY":
       return new ApiError("invalid_request", "The body is empty, but Content-Type announces JSON.", cause);
     case "FST_ERR_CTP_INVALID_JSON_BODY":
@@ -57,7 +61,11 @@ export function toApiError(error: unknown): ApiError {
     default:
       return isClientFault(error)
         ? new ApiError("invalid_request", "The request could not be read.", cause)
-        : new ApiError("internal", "Something went wrong on our side. Try again; if it stays, tell the operator the Request-Id.", cause);
+        : new ApiError(
+            "internal",
+            "Something went wrong on our side. Try again; if it stays, tell the operator the Request-Id.",
+            cause,
+          );
   }
 }
 

@@ -1,6 +1,5 @@
 import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
-
 import { unavailable } from "./errors.ts";
 
 /** The endpoints that tell a load balancer how the process is. */

@@ -1,5 +1,4 @@
 import { DEFAULT_PAGE_SIZE } from "@bikeshare/contract";
-
 import type { PositionCodec, Slice, SliceRequest } from "../lists/slice.ts";
 import { ApiError } from "./api-error.ts";
 import type { CursorSealer } from "./cursor.ts";
@@ -34,7 +33,10 @@ export function readSliceRequest<Position>(
     throw new ApiError("invalid_parameter", "page and cursor exclude each other: give one of them.");
   }
   if (query.cursor === "") {
-    throw new ApiError("invalid_cursor", "cursor is empty. The list ended where next_cursor was absent; to begin again, leave cursor out.");
+    throw new ApiError(
+      "invalid_cursor",
+      "cursor is empty. The list ended where next_cursor was absent; to begin again, leave cursor out.",
+    );
   }
   const text = sealer.open(sealingName(name), query.cursor);
   const after = text === undefined ? undefined : codec.decode(text);
@@ -60,7 +62,10 @@ export function writeEnvelope<Position>(
     const page = request.kind === "page" ? request.page : 1;
     const totalPages = countPages(slice.total ?? 0, request.limit);
     if (page > totalPages) {
-      throw new ApiError("page_out_of_range", `page is ${page}, but the last page is ${totalPages} with a limit of ${request.limit}.`);
+      throw new ApiError(
+        "page_out_of_range",
+        `page is ${page}, but the last page is ${totalPages} with a limit of ${request.limit}.`,
+      );
     }
     text += `,"page":${page},"total_pages":${totalPages}`;
   }

@@ -1,10 +1,8 @@
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-
 import { createTransport } from "./transport.ts";
 
 fc.configureGlobal({ seed: 1 });
@@ -36,7 +34,15 @@ describe("without trusted proxies", () => {
 
   it("nothing that a caller writes makes a plain connection secure or changes its address", () => {
     const headers = fc.dictionary(
-      fc.constantFrom("x-forwarded-proto", "x-forwarded-for", "forwarded", "x-forwarded-ssl", "x-real-ip", "x-forwarded-scheme", "front-end-https"),
+      fc.constantFrom(
+        "x-forwarded-proto",
+        "x-forwarded-for",
+        "forwarded",
+        "x-forwarded-ssl",
+        "x-real-ip",
+        "x-forwarded-scheme",
+        "front-end-https",
+      ),
       fc.constantFrom("https", "on", "127.0.0.1", "::1", "proto=https;for=127.0.0.1", "https, https"),
     );
     fc.assert(
@@ -92,10 +98,13 @@ describe("behind trusted proxies", () => {
 
   it("a caller cannot choose the address it is counted under, whatever it writes in front", () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(fc.ipV4(), fc.constant("10.0.0.1"), fc.constant("unknown"), fc.constant(""))), (written) => {
-        const header = [...written, "192.0.2.1"].join(", ");
-        expect(transport(requestFrom("10.0.0.1", hops(header))).address).toBe("192.0.2.1");
-      }),
+      fc.property(
+        fc.array(fc.oneof(fc.ipV4(), fc.constant("10.0.0.1"), fc.constant("unknown"), fc.constant(""))),
+        (written) => {
+          const header = [...written, "192.0.2.1"].join(", ");
+          expect(transport(requestFrom("10.0.0.1", hops(header))).address).toBe("192.0.2.1");
+        },
+      ),
     );
   });
 });

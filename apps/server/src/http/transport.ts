@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
-
 import { createNetworkCheck, isLoopback } from "./networks.ts";
 
 /** How a request reached us, as far as we can trust what we are told. */

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from "fastify";
-
 import { ApiError } from "./api-error.ts";
 import { sendError } from "./errors.ts";
 
@@ -15,7 +14,11 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
     const path = request.url.split("?", 1)[0] ?? "";
     const entry = [...methodsByPattern.values()].find(({ pattern }) => pattern.test(path));
     if (entry === undefined) {
-      return sendError(reply, request, new ApiError("not_found", "There is no such path. /openapi.json lists those there are."));
+      return sendError(
+        reply,
+        request,
+        new ApiError("not_found", "There is no such path. /openapi.json lists those there are."),
+      );
     }
     const allow = [...entry.methods].sort().join(", ");
     const error = new ApiError("method_not_allowed", `${request.method} is not possible here; possible: ${allow}.`, {
@@ -26,10 +29,7 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
 }
 
 function toPattern(url: string): RegExp {
-  const path = url
-    .split("/")
-    .map(partPattern)
-    .join("/");
+  const path = url.split("/").map(partPattern).join("/");
   return new RegExp(`^${path}$`);
 }
 

@@ -1,5 +1,4 @@
 import { expect, it } from "vitest";
-
 import { createKeyCache } from "./key-cache.ts";
 import type { KeyRow } from "./service.ts";
 
@@ -41,7 +40,9 @@ it("gives and keeps nothing while changes would go unheard", async () => {
 it("does not keep what was read before a change and comes back after it", async () => {
   const { cache, state } = makeCache();
   let release = () => {};
-  state.release = new Promise((resolve) => (release = resolve));
+  state.release = new Promise((resolve) => {
+    release = resolve;
+  });
   const loading = cache.load("a");
   cache.clear();
   release();

@@ -1,5 +1,4 @@
 import { hash } from "node:crypto";
-
 import type { KeyRow } from "./service.ts";
 
 /** The keys that requests bring, kept in memory for as long as their revocation would be heard of. */

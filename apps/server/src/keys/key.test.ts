@@ -1,8 +1,6 @@
 import { randomBytes } from "node:crypto";
-
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-
 import { isWellFormedKey, keyFault, makeKey } from "./key.ts";
 
 fc.configureGlobal({ seed: 1 });
@@ -28,7 +26,8 @@ describe("a key", () => {
   it("uses each character of base 62 alike", () => {
     const counts = new Map<string, number>();
     for (let made = 0; made < 2000; made++) {
-      for (const character of makeKey("live", randomBytes).slice(9, 43)) counts.set(character, (counts.get(character) ?? 0) + 1);
+      for (const character of makeKey("live", randomBytes).slice(9, 43))
+        counts.set(character, (counts.get(character) ?? 0) + 1);
     }
     // 68,000 characters: 1,097 of each, ± 33. Bytes taken modulo 62 without leaving any out would make 8 of them 1,328.
     expect(counts.size).toBe(62);

@@ -1,9 +1,14 @@
 import { expect, it } from "vitest";
-
 import { createLastUses } from "./last-use.ts";
 import type { KeyUse } from "./service.ts";
 
-const use = (id: string, path: string): KeyUse => ({ systemId: "main", id, at: new Date(0), path, address: "127.0.0.1" });
+const use = (id: string, path: string): KeyUse => ({
+  systemId: "main",
+  id,
+  at: new Date(0),
+  path,
+  address: "127.0.0.1",
+});
 
 it("writes the latest use of each key, once", async () => {
   const written: (readonly KeyUse[])[] = [];

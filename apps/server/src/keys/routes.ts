@@ -1,6 +1,5 @@
 import { type Me, me, type partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
-
 import { callerOf } from "../http/caller.ts";
 
 /** The endpoint that tells a caller what the service knows of its key. */

@@ -1,7 +1,5 @@
 import { hash } from "node:crypto";
-
 import type { Scope } from "@bikeshare/contract";
-
 import { recordAct } from "../audit/audit-log.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import type { Ids } from "../ids.ts";

@@ -57,7 +57,9 @@ export function idOrderedList(table: Extract<CountedList, "stations" | "bikes">)
       const where = ["system_id = $1", ...conditions.map((condition) => condition.sql(placeholder))].join(" and ");
       const text =
         "after" in start
-          ? joinRows(`select wire from ${table} where ${where} and id > ${placeholder(start.after)} order by id limit ${size}`)
+          ? joinRows(
+              `select wire from ${table} where ${where} and id > ${placeholder(start.after)} order by id limit ${size}`,
+            )
           : `select (${joinRows(`select wire from ${table} where ${where} order by id offset ${placeholder(start.skip)}::bigint limit ${size}`)}) as rows,
                (select count(*) from ${table} where ${where}) as total`;
       return onlyRow(await db.query<ListRows>(statement("", text), values));

@@ -1,10 +1,12 @@
 import { expect, it } from "vitest";
-
 import { createPageCache } from "./page-cache.ts";
 
 function makeCache(capacity?: number) {
   const state = { listening: true, made: 0 };
-  const cache = createPageCache<number>({ listening: () => state.listening, ...(capacity === undefined ? {} : { capacity }) });
+  const cache = createPageCache<number>({
+    listening: () => state.listening,
+    ...(capacity === undefined ? {} : { capacity }),
+  });
   const get = (page: string, system = "main") => cache.get(system, page, async () => ++state.made);
   return { cache, state, get };
 }
@@ -32,7 +34,9 @@ it("that was read before a change is not given to those who ask after it", async
   const { cache, state, get } = makeCache();
   let release = () => {};
   const slow = cache.get("main", "a", async () => {
-    await new Promise<void>((resolve) => (release = resolve));
+    await new Promise<void>((resolve) => {
+      release = resolve;
+    });
     return -1;
   });
   cache.clear("main");

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-
 import { cutSlice, wireField } from "./cut.ts";
 import { cutRows, fetchSize } from "./rows.ts";
 import { startOf } from "./slice.ts";
@@ -8,7 +7,10 @@ import { startOf } from "./slice.ts";
 fc.configureGlobal({ seed: 1 });
 
 /** Rows as the database joins them; JSON escapes line ends, so no row holds one. */
-const rows = fc.array(fc.string({ unit: fc.constantFrom("a", ",", "}", "{", "\\n", "😀", '"') }).map((text) => `{${text}}`), { minLength: 1, maxLength: 60 });
+const rows = fc.array(
+  fc.string({ unit: fc.constantFrom("a", ",", "}", "{", "\\n", "😀", '"') }).map((text) => `{${text}}`),
+  { minLength: 1, maxLength: 60 },
+);
 
 it("rows are cut where they were joined, whatever they hold", () => {
   fc.assert(
@@ -33,7 +35,9 @@ it("the next position is the last shown item's, when more follow", () => {
   const wire = (id: string) => JSON.stringify({ id });
   const joined = ["a", "b", "c"].map(wire).join(",\n");
   const cut = (limit: number, kind: "first" | "cursor") =>
-    cutSlice(kind === "first" ? { kind, limit } : { kind, limit, after: "" }, { rows: joined, total: 3 }, (text) => wireField(text, "id"));
+    cutSlice(kind === "first" ? { kind, limit } : { kind, limit, after: "" }, { rows: joined, total: 3 }, (text) =>
+      wireField(text, "id"),
+    );
   expect(cut(2, "first")).toMatchObject({ next: "b", total: 3 });
   expect(cut(3, "first")).toMatchObject({ next: undefined, total: 3 });
   expect(cut(1, "cursor")).toMatchObject({ next: "a", total: undefined });
@@ -47,5 +51,7 @@ it("a page begins behind those before it, exactly, up to numbers that no list re
   expect(startOf({ kind: "page", page: 3, limit: 50 })).toEqual({ skip: 100 });
   expect(startOf({ kind: "first", limit: 50 })).toEqual({ skip: 0 });
   expect(startOf({ kind: "cursor", after: "x", limit: 50 })).toEqual({ after: "x" });
-  expect(startOf({ kind: "page", page: Number.MAX_SAFE_INTEGER, limit: 200 })).toEqual({ skip: Number.MAX_SAFE_INTEGER });
+  expect(startOf({ kind: "page", page: Number.MAX_SAFE_INTEGER, limit: 200 })).toEqual({
+    skip: Number.MAX_SAFE_INTEGER,
+  });
 });

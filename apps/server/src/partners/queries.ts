@@ -4,8 +4,14 @@ import type { Tables } from "../db/tables.generated.ts";
 
 export type PartnerRow = Pick<Tables["partners"], "id" | "name" | "created_at">;
 
-const insert = statement("partners.insert", `insert into partners (system_id, id, name, created_at) values ($1, $2, $3, $4)`);
-const all = statement("partners.all", `select id, name, created_at from partners where system_id = $1 order by created_at, id`);
+const insert = statement(
+  "partners.insert",
+  `insert into partners (system_id, id, name, created_at) values ($1, $2, $3, $4)`,
+);
+const all = statement(
+  "partners.all",
+  `select id, name, created_at from partners where system_id = $1 order by created_at, id`,
+);
 const byId = statement("partners.byId", `select id, name, created_at from partners where system_id = $1 and id = $2`);
 
 export async function insertPartner(db: Queryable, systemId: string, partner: PartnerRow): Promise<void> {

@@ -20,7 +20,15 @@ export async function createPartner(context: PartnerContext, systemId: string, n
   const partner = { id: ids.next("partner"), name, created_at: at };
   await db.transaction(async (tx) => {
     await insertPartner(tx, systemId, partner);
-    await recordAct(tx, { systemId, id: ids.next("act"), at, actor, action: "partner.created", subject: partner.id, detail: { name } });
+    await recordAct(tx, {
+      systemId,
+      id: ids.next("act"),
+      at,
+      actor,
+      action: "partner.created",
+      subject: partner.id,
+      detail: { name },
+    });
   });
   return partner;
 }
@@ -31,6 +39,10 @@ export function partnersOf({ db }: Pick<PartnerContext, "db">, systemId: string)
 }
 
 /** A partner; undefined when there is none with this id. */
-export function partnerWithId({ db }: Pick<PartnerContext, "db">, systemId: string, id: string): Promise<PartnerRow | undefined> {
+export function partnerWithId(
+  { db }: Pick<PartnerContext, "db">,
+  systemId: string,
+  id: string,
+): Promise<PartnerRow | undefined> {
   return findPartner(db, systemId, id);
 }

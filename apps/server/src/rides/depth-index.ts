@@ -1,7 +1,7 @@
 import type { RideHours } from "./queries.ts";
 
 /** Where a page deep in the list begins. */
-export interface Depth {
+interface Depth {
   /** Rides before this instant (seconds since 1970), … */
   readonly before: number;
   /** … less so many of them. */

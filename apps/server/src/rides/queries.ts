@@ -125,9 +125,11 @@ export async function readRidesFromHour(
 
 /** The number of rides that started in each hour (seconds since 1970), youngest first, and how often the list had changed. */
 export async function readRideHours(db: Queryable, systemId: string): Promise<RideHours> {
-  const { changes: version, starts_at, n } = onlyRow(
-    await db.query<{ changes: number; starts_at: number[] | null; n: number[] | null }>(hours, [systemId]),
-  );
+  const {
+    changes: version,
+    starts_at,
+    n,
+  } = onlyRow(await db.query<{ changes: number; starts_at: number[] | null; n: number[] | null }>(hours, [systemId]));
   return { version, startsAt: starts_at ?? [], n: n ?? [] };
 }
 
@@ -158,12 +160,16 @@ export async function readFilteredRides(
   const bind = (value: unknown) => `$${values.push(value)}`;
   const branches = filterBranches(filters, bind);
   const position =
-    "after" in start ? ` and (started_at, id) < (${bind(start.after.startedAt)}::timestamptz, ${bind(start.after.id)})` : "";
+    "after" in start
+      ? ` and (started_at, id) < (${bind(start.after.startedAt)}::timestamptz, ${bind(start.after.id)})`
+      : "";
   const skip = "skip" in start ? `${bind(start.skip)}::bigint` : "0";
   const candidates = branches.map(
     (where) => `(select wire, started_at, id from rides where ${where}${position} ${order} limit ${skip} + ${size})`,
   );
-  const rows = joinRows(`select wire from (${candidates.join(" union all ")}) as candidates ${order} offset ${skip} limit ${size}`);
+  const rows = joinRows(
+    `select wire from (${candidates.join(" union all ")}) as candidates ${order} offset ${skip} limit ${size}`,
+  );
   const counts = branches.map((where) => `(select count(*) from rides where ${where})`).join(" + ");
   const text = "after" in start ? rows : `select (${rows}) as rows, ${counts} as total`;
   return onlyRow(await db.query<ListRows>(statement("", text), values));
@@ -178,7 +184,8 @@ function filterBranches(filters: RideFilters, bind: (value: unknown) => string):
   if (filters.status !== undefined) conditions.push(`status = ${bind(filters.status)}`);
   if (filters.bike_id !== undefined) conditions.push(`bike_id = ${bind(filters.bike_id)}`);
   if (filters.started_after !== undefined) conditions.push(`started_at >= ${bind(filters.started_after)}::timestamptz`);
-  if (filters.started_before !== undefined) conditions.push(`started_at < ${bind(filters.started_before)}::timestamptz`);
+  if (filters.started_before !== undefined)
+    conditions.push(`started_at < ${bind(filters.started_before)}::timestamptz`);
   if (filters.updated_since !== undefined) conditions.push(`updated_at >= ${bind(filters.updated_since)}::timestamptz`);
   const common = conditions.join(" and ");
   if (filters.station_id === undefined) return [common];

@@ -28,7 +28,28 @@ const CENTER = { lat: 54.5, lon: 3.5 };
 const RADIUS = 6;
 const KILOMETRES_PER_DEGREE = 111.32;
 
-const FIRST = ["Harbour", "Mill", "Market", "Station", "Castle", "River", "Garden", "Church", "Museum", "Bridge", "Park", "School", "Orchard", "Tower", "Canal", "Meadow", "Linden", "Foundry", "Weaver", "Baker"] as const;
+const FIRST = [
+  "Harbour",
+  "Mill",
+  "Market",
+  "Station",
+  "Castle",
+  "River",
+  "Garden",
+  "Church",
+  "Museum",
+  "Bridge",
+  "Park",
+  "School",
+  "Orchard",
+  "Tower",
+  "Canal",
+  "Meadow",
+  "Linden",
+  "Foundry",
+  "Weaver",
+  "Baker",
+] as const;
 const SECOND = ["Street", "Square", "Lane", "Gate", "Quay", "Avenue", "Row", "Hill", "Yard", "Corner"] as const;
 const REGIONS = ["centre", "north", "east", "south", "west"] as const;
 
@@ -41,7 +62,8 @@ export function makeCity(random: Random, size: { readonly stations: number; read
     const distance = RADIUS * random.next() ** 0.7;
     const angle = random.next() * 2 * Math.PI;
     const lat = CENTER.lat + (distance * Math.sin(angle)) / KILOMETRES_PER_DEGREE;
-    const lon = CENTER.lon + (distance * Math.cos(angle)) / (KILOMETRES_PER_DEGREE * Math.cos((CENTER.lat * Math.PI) / 180));
+    const lon =
+      CENTER.lon + (distance * Math.cos(angle)) / (KILOMETRES_PER_DEGREE * Math.cos((CENTER.lat * Math.PI) / 180));
     const round = Math.floor(index / names.length);
     return {
       id: `station-${String(index + 1).padStart(3, "0")}`,

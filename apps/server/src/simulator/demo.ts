@@ -1,5 +1,5 @@
 import { scopeNames } from "@bikeshare/contract";
-
+import { lengthOf } from "../counts/service.ts";
 import type { Database } from "../db/database.ts";
 import { importSnapshot } from "../feeds/gbfs/import.ts";
 import type { Ids } from "../ids.ts";
@@ -7,7 +7,6 @@ import type { KeyKind } from "../keys/key.ts";
 import { issueKey } from "../keys/service.ts";
 import { createPartner } from "../partners/service.ts";
 import { type PastRide, pastRideLine, writePastRides } from "../rides/import.ts";
-import { lengthOf } from "../counts/service.ts";
 import { makeCity } from "./city.ts";
 import { cityFeeds } from "./gbfs.ts";
 import { type CityRide, makeHistory } from "./history.ts";

@@ -5,7 +5,11 @@ import type { History } from "./history.ts";
  * The feeds of a made-up city, as GBFS 2.3 documents by feed name: what an importer would read from a real one.
  * @param now milliseconds since 1970
  */
-export function cityFeeds(city: City, { standing }: Pick<History, "standing">, now: number): Readonly<Record<string, unknown>> {
+export function cityFeeds(
+  city: City,
+  { standing }: Pick<History, "standing">,
+  now: number,
+): Readonly<Record<string, unknown>> {
   const lastReported = Math.floor(now / 1000);
   const feed = (data: unknown) => ({ last_updated: lastReported, ttl: 60, version: "2.3", data });
   const counts = countBikes(city, standing);

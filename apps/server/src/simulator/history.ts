@@ -40,11 +40,16 @@ export function makeHistory(
   const standing = new Map(city.bikes.map((bike) => [bike, random.pick(city.stations)]));
   // A few more than asked for: a ride that finds no time between its neighbours is left out.
   const ridesPerBike = Math.ceil((options.rides / city.bikes.length) * 1.05) + 1;
-  const rides = city.bikes.flatMap((bike) => ridesOf(bike, city, random, standing, { ...options, rides: ridesPerBike }));
+  const rides = city.bikes.flatMap((bike) =>
+    ridesOf(bike, city, random, standing, { ...options, rides: ridesPerBike }),
+  );
   rides.sort((a, b) => a.startedAt - b.startedAt || (a.bike.id < b.bike.id ? -1 : 1));
   // The oldest go first, so that each bike's last ride still ends where it stands.
   const kept = rides.slice(-options.rides);
-  return { rides: kept.map((ride, index) => ({ ...ride, id: `ride-${String(index + 1).padStart(6, "0")}` })), standing };
+  return {
+    rides: kept.map((ride, index) => ({ ...ride, id: `ride-${String(index + 1).padStart(6, "0")}` })),
+    standing,
+  };
 }
 
 function ridesOf(

@@ -6,7 +6,7 @@ import { type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
 import { stationList } from "./queries.ts";
 
 /** A rectangle in WGS 84 degrees, borders included; with west > east it crosses the antimeridian. */
-export interface BoundingBox {
+interface BoundingBox {
   readonly west: number;
   readonly south: number;
   readonly east: number;
@@ -30,7 +30,9 @@ export async function listStations(
   const conditions = [
     filters.status === undefined ? undefined : compare("status", "=", filters.status),
     filters.region_id === undefined ? undefined : compare("region_id", "=", filters.region_id),
-    filters.updated_since === undefined ? undefined : compare("updated_at", ">=", filters.updated_since, "::timestamptz"),
+    filters.updated_since === undefined
+      ? undefined
+      : compare("updated_at", ">=", filters.updated_since, "::timestamptz"),
     filters.bbox === undefined ? undefined : within(filters.bbox),
   ].filter((condition) => condition !== undefined);
   const size = fetchSize(request.limit);
@@ -42,11 +44,7 @@ export async function listStations(
 }
 
 /** One station in its wire form; undefined when there is none. */
-export function getStation(
-  { reader }: ReadContext,
-  systemId: string,
-  id: string,
-): Promise<string | undefined> {
+export function getStation({ reader }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
   return stationList.readOne(reader, systemId, id);
 }
 
@@ -54,9 +52,7 @@ function within({ west, south, east, north }: BoundingBox): Condition {
   return {
     sql: (bind) => {
       const inLongitude =
-        west <= east
-          ? `lon between ${bind(west)} and ${bind(east)}`
-          : `(lon >= ${bind(west)} or lon <= ${bind(east)})`;
+        west <= east ? `lon between ${bind(west)} and ${bind(east)}` : `(lon >= ${bind(west)} or lon <= ${bind(east)})`;
       return `${inLongitude} and lat between ${bind(south)} and ${bind(north)}`;
     },
   };

@@ -18,7 +18,12 @@ export function systemsOf(db: Queryable): Promise<SystemRow[]> {
  * `firstId`.
  * @throws Error when the named one does not exist, or when there are several and none is named
  */
-export async function resolveSystem(db: Queryable, named: string | undefined, firstId: string, now: number): Promise<string> {
+export async function resolveSystem(
+  db: Queryable,
+  named: string | undefined,
+  firstId: string,
+  now: number,
+): Promise<string> {
   const systems = await listSystems(db);
   const ids = systems.map((system) => system.system_id);
   if (named !== undefined) {
@@ -30,6 +35,7 @@ export async function resolveSystem(db: Queryable, named: string | undefined, fi
     await createSystem(db, firstId, firstId, now);
     return firstId;
   }
-  if (others.length > 0) throw new Error(`There are several systems: say which with --system. There are: ${ids.join(", ")}.`);
+  if (others.length > 0)
+    throw new Error(`There are several systems: say which with --system. There are: ${ids.join(", ")}.`);
   return only;
 }

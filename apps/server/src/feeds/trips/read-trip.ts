@@ -7,7 +7,7 @@ import { DURATION_TOLERANCE, resolveTripTimes, type TripTimes } from "./trip-tim
 import { compactLocal, readWallTime, type WallTime } from "./wall-clock.ts";
 
 /** Where a trip file says that a station is. */
-export interface Place {
+interface Place {
   readonly lat: number;
   readonly lon: number;
 }

@@ -2,7 +2,7 @@ import type { StationSighting } from "../../stations/stubs.ts";
 import type { TripEnd } from "./read-trip.ts";
 
 /** Where in the file a station was first named. */
-export interface FirstMention {
+interface FirstMention {
   readonly row: number;
   readonly column: string;
 }
