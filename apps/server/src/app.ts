@@ -1,5 +1,5 @@
 import type { ServerOptions } from "node:https";
-import { partnerContract } from "@bikeshare/contract";
+import { operatorContract, partnerContract } from "@bikeshare/contract";
 import fastifyCompress from "@fastify/compress";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { bikeRoutes } from "./bikes/routes.ts";
@@ -7,6 +7,7 @@ import type { Database } from "./db/database.ts";
 import { openListener } from "./db/listener.ts";
 import { openReader } from "./db/pipeline.ts";
 import { statement } from "./db/statement.ts";
+import { eventRoutes } from "./events/routes.ts";
 import { admitRequests } from "./http/admit.ts";
 import { bindContract } from "./http/bind.ts";
 import { compression } from "./http/compression.ts";
@@ -27,6 +28,8 @@ import { createLastUses } from "./keys/last-use.ts";
 import { meRoutes } from "./keys/routes.ts";
 import { exposeKey, keyFor, recordUses } from "./keys/service.ts";
 import { createPageCache, type PageCache } from "./lists/page-cache.ts";
+import { operatorRoutes } from "./operator/routes.ts";
+import { reservationRoutes } from "./reservations/routes.ts";
 import { createDepthIndex } from "./rides/depth-index.ts";
 import { rideRoutes } from "./rides/routes.ts";
 import { rideHours } from "./rides/service.ts";
@@ -77,9 +80,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
     stations: stationRoutes(read, sealer, caches.stationPages),
     rides: rideRoutes({ ...read, depths }, sealer),
     bikes: bikeRoutes(read, sealer),
+    reservations: reservationRoutes({ ...read, clock, ids: options.ids }, sealer),
+    events: eventRoutes(read, sealer),
     me: meRoutes(),
     health: healthRoutes({ pingDatabase: () => ping(db), isDraining: draining.is }),
   });
+  bindContract(http, operatorContract, operatorRoutes({ db, clock, ids: options.ids }));
   serveDocuments(http, options);
   return { http, drain: draining.begin };
 }

@@ -9,6 +9,7 @@ import { createLogger } from "./logger.ts";
 import { loadSecrets } from "./secrets.ts";
 import { systemsOf } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
+import { startWorkers, type Workers } from "./workers.ts";
 
 export interface ServeOptions {
   readonly config: Config;
@@ -16,14 +17,16 @@ export interface ServeOptions {
   readonly ids: Ids;
   /** Makes the first system where there is none. */
   readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
+  /** `api` answers requests, `worker` does the work beside them, `all` both. */
+  readonly role: "all" | "api" | "worker";
   /** Runs after the database is open and before requests are taken. */
   readonly prepare?: (db: Database) => Promise<void>;
 }
 
 /** A service that takes requests. */
 export interface Service {
-  /** The base address that callers use. */
-  readonly url: string;
+  /** The base address that callers use; undefined for a process that takes no requests. */
+  readonly url: string | undefined;
   /** Takes nothing new, answers what has begun, then closes everything. */
   close(): Promise<void>;
 }
@@ -43,10 +46,16 @@ export async function serve(options: ServeOptions): Promise<Service> {
     onConnectionLost: (error) => logger.warn({ err: error }, "idle database connection lost"),
   });
   let app: App | undefined;
+  let workers: Workers | undefined;
   try {
     if (store.applied.length > 0) logger.info({ applied: store.applied }, "schema migrated");
     await ensureSystem(store.db, options);
     await options.prepare?.(store.db);
+    if (options.role !== "api") workers = startWorkers({ db: store.db, clock, ids, logger });
+    if (options.role === "worker") {
+      const running = workers;
+      return { url: undefined, close: () => stop([() => running?.close(), () => store.close()]) };
+    }
     const secretsFile = config.secretsFile ?? join(config.dataDir, "secrets.json");
     let url = config.publicUrl ?? "";
     app = await buildApp({
@@ -64,19 +73,20 @@ export async function serve(options: ServeOptions): Promise<Service> {
     const address = await app.http.listen({ host: config.host, port: config.port });
     url = config.publicUrl ?? address;
     const running = app;
-    return {
-      url,
-      close: async () => {
-        running.drain();
-        await within(DRAIN_TIMEOUT, running.http.close(), () => running.http.server.closeAllConnections());
-        await store.close();
-      },
+    const drain = () => {
+      running.drain();
+      return within(DRAIN_TIMEOUT, running.http.close(), () => running.http.server.closeAllConnections());
     };
+    return { url, close: () => stop([drain, () => workers?.close(), () => store.close()]) };
   } catch (error) {
-    await app?.http.close();
-    await store.close();
+    await stop([() => app?.http.close(), () => workers?.close(), () => store.close()]);
     throw error;
   }
+}
+
+/** Closes one thing after the other. */
+async function stop(steps: readonly (() => Promise<void> | undefined)[]): Promise<void> {
+  for (const step of steps) await step();
 }
 
 /** A deployment has a system from its first start on; where there are several, none needs to be chosen here. */

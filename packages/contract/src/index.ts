@@ -3,6 +3,7 @@ export * from "./bikes.ts";
 export * from "./endpoint.ts";
 export * from "./errors.ts";
 export * from "./events.ts";
+export * from "./gbfs.ts";
 export * from "./health.ts";
 export * from "./idempotency.ts";
 export * from "./identifier.ts";

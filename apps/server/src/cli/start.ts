@@ -21,11 +21,13 @@ export function registerStart(program: Command, context: () => CliContext): void
         clock,
         ids,
         resolveSystem: cli.resolveSystem,
+        role: "all",
         prepare: async (db) => {
           key = await prepareDemo(cli, db);
         },
       });
-      output.result({ ready: true, url: service.url, key: key ?? null }, welcome(service.url, key));
+      const { url = "" } = service;
+      output.result({ ready: true, url, key: key ?? null }, welcome(url, key));
       await signals.untilStopped();
       await service.close();
     });
