@@ -87,7 +87,7 @@ async function round(what: string, minute: number, generation: number): Promise<
   const source = { document: async (feed: string) => (texts.has(feed) ? (JSON.parse(texts.get(feed) ?? "") as unknown) : undefined) };
   const { snapshot } = await readSnapshot(source, START + minute * 60_000);
   const read = performance.now();
-  const { stations, bikes } = await applySnapshot(db, { systemId: "main", source: "bench", now: clock(), ids, random: () => ids.random() }, snapshot);
+  const { stations, bikes } = await applySnapshot(db, { systemId: "main", source: "bench", now: clock(), ids }, snapshot);
   const applied = performance.now();
   const changes = stations.created + stations.updated + bikes.created + bikes.updated;
   console.log(`${what}: read ${(read - began).toFixed(0)} ms, applied ${(applied - read).toFixed(0)} ms, ${changes} changes`);

@@ -26,6 +26,6 @@ create table gbfs_publications (
   digest       bytea not null,
   last_updated timestamptz(0) not null,
   -- another content went out in this very second: If-Modified-Since cannot tell the two apart
-  second_in_it boolean not null,
+  shares_second boolean not null,
   primary key (system_id, version, feed)
 );

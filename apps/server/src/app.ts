@@ -10,6 +10,7 @@ import { statement } from "./db/statement.ts";
 import { eventRoutes } from "./events/routes.ts";
 import { admitRequests } from "./http/admit.ts";
 import { bindContract } from "./http/bind.ts";
+import { readJsonBodies } from "./http/body.ts";
 import { compression } from "./http/compression.ts";
 import { answerConditionally } from "./http/conditional.ts";
 import { sendExactJsonType } from "./http/content-type.ts";
@@ -113,6 +114,7 @@ function createHttpServer({ ids, logger, https }: AppOptions): FastifyInstance {
       ? { https: { ...https, ServerResponse: CanonicalResponse } }
       : { http: { ServerResponse: CanonicalResponse } }),
   }) as unknown as FastifyInstance; // with `https` Fastify types its raw server otherwise; nothing here touches it
+  readJsonBodies(http);
   handleErrors(http);
   answerUnknownRoutes(http);
   return http;

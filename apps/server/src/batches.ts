@@ -1,5 +1,7 @@
 import type { BatchItem, BatchOutcome, BatchResult, BatchResults, ErrorCode } from "@bikeshare/contract";
 
+import { describeFaults } from "./faults.ts";
+
 /** What became of the items of a batch, noted while they are decided one after the other. */
 export interface BatchNotes {
   done(index: number, id: string, outcome: Exclude<BatchOutcome, "failed">): void;
@@ -28,11 +30,7 @@ export function readableItems<Item>(items: readonly BatchItem<Item>[], notes: Ba
   const readable: Indexed<Item>[] = [];
   for (const [index, entry] of items.entries()) {
     if ("item" in entry) readable.push({ index, item: entry.item });
-    else notes.failed(index, entry.id, "invalid_parameter", `${entry.faults.map(describe).join("; ")}.`);
+    else notes.failed(index, entry.id, "invalid_parameter", describeFaults(entry.faults, "item"));
   }
   return readable;
-}
-
-function describe({ path, message }: { readonly path: readonly (string | number)[]; readonly message: string }): string {
-  return path.length === 0 ? message : `${path.join(".")}: ${message}`;
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type App, buildApp } from "./app.ts";
 import type { Config } from "./config.ts";
 import { type Database, STATEMENT_TIMEOUT } from "./db/database.ts";
+import { codeOf } from "./db/errors.ts";
 import { openStore } from "./db/open.ts";
 import type { Ids } from "./ids.ts";
 import { createLogger } from "./logger.ts";
@@ -70,7 +71,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
       trustedProxies: config.trustedProxies,
       https: config.tls && { cert: await readFile(config.tls.certFile), key: await readFile(config.tls.keyFile) },
     });
-    const address = await app.http.listen({ host: config.host, port: config.port });
+    const address = await listen(app, config);
     url = config.publicUrl ?? address;
     const running = app;
     const drain = () => {
@@ -81,6 +82,15 @@ export async function serve(options: ServeOptions): Promise<Service> {
   } catch (error) {
     await stop([() => app?.http.close(), () => workers?.close(), () => store.close()]);
     throw error;
+  }
+}
+
+async function listen(app: App, { host, port }: Config): Promise<string> {
+  try {
+    return await app.http.listen({ host, port });
+  } catch (error) {
+    if (codeOf(error) !== "EADDRINUSE") throw error;
+    throw new Error(`${host}:${port} is in use. Stop what listens there, or set PORT to another port.`, { cause: error });
   }
 }
 

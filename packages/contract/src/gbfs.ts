@@ -26,7 +26,8 @@ export const gbfsDocument = extendApi(
 
 const responses = {
   200: gbfsDocument,
-  304: c.noBody(),
+  // The caller has the document already. (ts-rest's own `noBody` cannot be shared between endpoints: its type gets lost.)
+  304: z.undefined(),
   400: errorBody,
   403: errorBody,
   404: errorBody,

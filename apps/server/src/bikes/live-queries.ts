@@ -1,5 +1,5 @@
 import type { Tables } from "../db/tables.generated.ts";
-import type { Queryable, Transaction } from "../db/database.ts";
+import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { BikeFacts, BikeView, ReportedState } from "./bike.ts";
 
@@ -17,6 +17,7 @@ export interface LiveBike extends BikeFacts {
   readonly reported_state_at: Date | null;
   readonly reported_position_at: Date | null;
   readonly reported_range_at: Date | null;
+  readonly last_reported: Date | null;
 }
 
 const lock = statement(
@@ -27,7 +28,7 @@ const lock = statement(
      case when reported_position_at is null and reported_state is null then station_id else reported_station_id end as reported_station_id,
      case when reported_position_at is null and reported_state is null then lat else reported_lat end as reported_lat,
      case when reported_position_at is null and reported_state is null then lon else reported_lon end as reported_lon,
-     reported_position_at, reported_range_at
+     reported_position_at, reported_range_at, last_reported
    from bikes where system_id = $1 and id = any($2::text[]) order by id for update`,
 );
 
@@ -40,7 +41,7 @@ export interface LiveBikeWrite extends BikeFacts, BikeView {
   readonly reported_state_at: Date | null;
   readonly reported_position_at: Date | null;
   readonly reported_range_at: Date | null;
-  /** Milliseconds precision; null: it never reported itself. */
+  /** When it reported itself; null or earlier than what is kept: that stays. */
   readonly last_reported: Date | null;
   /** Whether the bike gets a new public id. */
   readonly renew_public_id: boolean;
@@ -61,7 +62,7 @@ const update = statement(
      ride_id = w.ride_id, reservation_id = w.reservation_id, reported_state = w.reported_state,
      reported_state_at = w.reported_state_at, reported_station_id = w.reported_station_id,
      reported_lat = w.reported_lat, reported_lon = w.reported_lon, reported_position_at = w.reported_position_at,
-     reported_range_at = w.reported_range_at, last_reported = coalesce(w.last_reported, b.last_reported),
+     reported_range_at = w.reported_range_at, last_reported = greatest(w.last_reported, b.last_reported),
      public_id = case when w.renew_public_id or b.public_id is null then w.public_id else b.public_id end,
      updated_at = $2::timestamptz
    from ${written}
@@ -102,18 +103,6 @@ export async function insertBikes(tx: Transaction, systemId: string, now: Date, 
   if (bikes.length === 0) return new Set();
   const rows = await tx.query<Pick<Row, "id">>(insert, [systemId, now, ...columnsOf(bikes)]);
   await tx.query(tell, [systemId]);
-  return new Set(rows.map((row) => row.id));
-}
-
-const positions = statement(
-  "liveBikes.stations",
-  `select id from stations where system_id = $1 and id = any($2::text[])`,
-);
-
-/** Which of the stations there are. */
-export async function findStationIds(db: Queryable, systemId: string, ids: readonly string[]): Promise<Set<string>> {
-  if (ids.length === 0) return new Set();
-  const rows = await db.query<Pick<Tables["stations"], "id">>(positions, [systemId, [...new Set(ids)]]);
   return new Set(rows.map((row) => row.id));
 }
 

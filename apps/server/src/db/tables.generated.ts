@@ -57,6 +57,21 @@ export interface Tables {
     readonly partner_id: string | null;
     readonly data: string;
   };
+  readonly gbfs_descriptions: {
+    readonly system_id: string;
+    readonly source: string;
+    readonly feed: "system_information" | "vehicle_types" | "system_regions";
+    readonly as_of: Date;
+    readonly content: unknown;
+  };
+  readonly gbfs_publications: {
+    readonly system_id: string;
+    readonly version: string;
+    readonly feed: string;
+    readonly digest: Uint8Array;
+    readonly last_updated: Date;
+    readonly shares_second: boolean;
+  };
   readonly gbfs_sources: {
     readonly system_id: string;
     readonly source: string;
@@ -206,5 +221,9 @@ export interface Tables {
     readonly system_id: string;
     readonly name: string;
     readonly created_at: Date;
+    readonly timezone: string | null;
+    readonly language: string | null;
+    readonly feed_contact_email: string | null;
+    readonly opening_hours: string | null;
   };
 }

@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
-
 import { locate, lookingFor, readPosition, viewerWith, writePosition } from "./event.ts";
 import { addDays, dayOf, dayOfPartition, daysAhead, daysPast, daysWithout, partitionOf } from "./partition.ts";
 
 describe("who sees which events", () => {
   it("lets a key see the events of the resources it may read, and no others", () => {
-    expect(viewerWith("p", ["events:read", "rides:read"]).names).toEqual(["ride.started", "ride.completed", "ride.cancelled"]);
+    expect(viewerWith("p", ["events:read", "rides:read"]).names).toEqual([
+      "ride.started",
+      "ride.completed",
+      "ride.cancelled",
+    ]);
     expect(viewerWith("p", ["events:read", "stations:read"]).names).toEqual(["station.offline", "station.online"]);
     expect(viewerWith("p", ["events:read", "reservations:write"]).names).toEqual([]);
   });
@@ -56,7 +59,11 @@ describe("days and partitions", () => {
   it("begin at midnight UTC and follow each other over months and leap days", () => {
     expect(dayOf(Date.parse("2026-06-01T23:59:59.999Z"))).toBe("2026-06-01");
     expect(dayOf(Date.parse("2026-06-02T00:00:00.000Z"))).toBe("2026-06-02");
-    expect([addDays("2028-02-28", 1), addDays("2026-12-31", 1), addDays("2026-03-01", -1)]).toEqual(["2028-02-29", "2027-01-01", "2026-02-28"]);
+    expect([addDays("2028-02-28", 1), addDays("2026-12-31", 1), addDays("2026-03-01", -1)]).toEqual([
+      "2028-02-29",
+      "2027-01-01",
+      "2026-02-28",
+    ]);
   });
 
   it("are named one after the other, and nothing but a day is", () => {

@@ -52,7 +52,10 @@ export interface DayCount {
  * undefined when there are no more than `skip` events.
  * @param days in their order
  */
-export function locate(days: readonly DayCount[], skip: number): { readonly day: string; readonly skip: number } | undefined {
+export function locate(
+  days: readonly DayCount[],
+  skip: number,
+): { readonly day: string; readonly skip: number } | undefined {
   let left = skip;
   for (const { day, n } of days) {
     if (left < n) return { day, skip: left };

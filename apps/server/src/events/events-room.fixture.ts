@@ -1,6 +1,5 @@
 import type { EventName } from "@bikeshare/contract";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
-
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { openReader } from "../db/pipeline.ts";
 import { statement } from "../db/statement.ts";
@@ -34,7 +33,14 @@ export async function openEventsRoom(): Promise<EventsRoom> {
   const reader = openReader({ connectionString: db.connectionString });
   const sequencer = createSequencer({ db, clock, onError: rethrow, poll: 0 });
   const write = (events: readonly Partial<NewEvent>[]) =>
-    db.transaction((tx) => recordEvents(tx, ids, systemId, events.map((event) => ({ ...someEvent(clock()), ...event }))));
+    db.transaction((tx) =>
+      recordEvents(
+        tx,
+        ids,
+        systemId,
+        events.map((event) => ({ ...someEvent(clock()), ...event })),
+      ),
+    );
   return {
     ...database,
     clock,
@@ -68,7 +74,12 @@ export const everything = viewerWith("partner-1", ["rides:read", "stations:read"
 
 /** A page as these tests look at it. */
 export interface Page {
-  readonly data: readonly { readonly id: string; readonly event: string; readonly occurred_at: string; readonly data: { readonly n?: number } }[];
+  readonly data: readonly {
+    readonly id: string;
+    readonly event: string;
+    readonly occurred_at: string;
+    readonly data: { readonly n?: number };
+  }[];
   readonly next: EventPosition | undefined;
   readonly total: number | undefined;
 }
@@ -96,5 +107,8 @@ const placed = statement(
 
 /** Every event that has a place, as it stands in the database. */
 export function placedEvents({ db, systemId }: TestDatabase) {
-  return db.query<{ id: string; position: number; recorded_on: string; name: string; partner_id: string | null }>(placed, [systemId]);
+  return db.query<{ id: string; position: number; recorded_on: string; name: string; partner_id: string | null }>(
+    placed,
+    [systemId],
+  );
 }

@@ -1,5 +1,4 @@
 import type { EventName } from "@bikeshare/contract";
-
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Ids } from "../ids.ts";
@@ -28,7 +27,12 @@ const tell = statement("outbox.tell", `select pg_notify('new_events', $1)`);
  * Leaves events in the outbox. They come into being with the transaction, or not at all; the sequencer gives them
  * their place in the list afterwards.
  */
-export async function recordEvents(tx: Transaction, ids: Ids, systemId: string, events: readonly NewEvent[]): Promise<void> {
+export async function recordEvents(
+  tx: Transaction,
+  ids: Ids,
+  systemId: string,
+  events: readonly NewEvent[],
+): Promise<void> {
   if (events.length === 0) return;
   await tx.query(insert, [
     systemId,

@@ -9,7 +9,10 @@ const partitions = statement(
    where i.inhparent = 'events'::regclass order by c.relname`,
 );
 
-const forgetCounts = statement("eventPartitions.forgetCounts", "delete from event_counts where system_id = $1 and recorded_on = $2::date");
+const forgetCounts = statement(
+  "eventPartitions.forgetCounts",
+  "delete from event_counts where system_id = $1 and recorded_on = $2::date",
+);
 
 /** The names of the partitions there are. */
 export async function readPartitions(db: Queryable): Promise<string[]> {
@@ -22,12 +25,16 @@ export async function lockPartitions(tx: Transaction): Promise<void> {
 }
 
 /**
- * Makes a day's partition. Made by the side and attached, because `create table … partition of` would wait for
+ * Makes a day's partition, with the index that leads to what a partner may see (`slice` in queries.ts). Made by the side and attached, because `create table … partition of` would wait for
  * everybody who reads events, and hold up all who come after.
  */
 export async function insertPartition(tx: Transaction, day: string): Promise<void> {
-  await tx.run(`create table ${partitionOf(day)} (like events)`);
-  await tx.run(`alter table events attach partition ${partitionOf(day)} for values from ('${day}') to ('${addDays(day, 1)}')`);
+  const name = partitionOf(day);
+  await tx.run(`create table ${name} (like events)`);
+  await tx.run(
+    `create index ${name}_seen on ${name} (system_id, (coalesce(partner_id, '')), name, recorded_on, position)`,
+  );
+  await tx.run(`alter table events attach partition ${name} for values from ('${day}') to ('${addDays(day, 1)}')`);
 }
 
 /** Forgets how many events a system had on a day. */

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-
 import { openDatabase } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import { type EventsRoom, openEventsRoom, pageOf, placedEvents } from "./events-room.fixture.ts";
@@ -14,7 +13,10 @@ beforeAll(async () => {
 });
 afterAll(() => room.close());
 
-const countedDays = statement("test.countedDays", "select distinct recorded_on as day from event_counts where system_id = $1 order by 1");
+const countedDays = statement(
+  "test.countedDays",
+  "select distinct recorded_on as day from event_counts where system_id = $1 order by 1",
+);
 
 async function daysCounted(): Promise<string[]> {
   return (await room.db.query<{ day: string }>(countedDays, [room.systemId])).map(({ day }) => day);
@@ -27,7 +29,11 @@ describe("partitions of events", () => {
   });
 
   it("are made while others read and write events, without waiting for them to end", async () => {
-    const other = openDatabase({ connectionString: room.db.connectionString, maxConnections: 1, statementTimeout: 2_000 });
+    const other = openDatabase({
+      connectionString: room.db.connectionString,
+      maxConnections: 1,
+      statementTimeout: 2_000,
+    });
     await room.write([{}]);
     await room.db.transaction(async (tx) => {
       await tx.run("select count(*) from events");
@@ -50,7 +56,12 @@ describe("partitions of events", () => {
     room.clock.advance(96 * HOUR);
     await room.write([{}]);
     await room.sequencer.runOnce(room.systemId);
-    expect((await placedEvents(room)).map((event) => event.recorded_on)).toEqual(["2026-06-01", "2026-06-01", "2026-06-02", "2026-06-06"]);
+    expect((await placedEvents(room)).map((event) => event.recorded_on)).toEqual([
+      "2026-06-01",
+      "2026-06-01",
+      "2026-06-02",
+      "2026-06-06",
+    ]);
     expect(await readPartitions(room.db)).toContain("events_20260607");
   });
 

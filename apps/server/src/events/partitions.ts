@@ -1,8 +1,14 @@
 import type { Database } from "../db/database.ts";
 import { codeOf } from "../db/errors.ts";
 import { systemsOf } from "../systems/service.ts";
+import {
+  deleteDayCounts,
+  dropPartition,
+  insertPartition,
+  lockPartitions,
+  readPartitions,
+} from "./partition-queries.ts";
 import { dayOf, daysAhead, daysPast, daysWithout } from "./partition.ts";
-import { deleteDayCounts, dropPartition, insertPartition, lockPartitions, readPartitions } from "./partition-queries.ts";
 
 export interface PartitionContext {
   readonly db: Database;
@@ -49,7 +55,9 @@ export interface PartitionKeeper {
 }
 
 /** Keeps the partitions of events in order: at once, and every minute. */
-export function startPartitionKeeper(context: PartitionContext & { readonly onError: (error: unknown) => void }): PartitionKeeper {
+export function startPartitionKeeper(
+  context: PartitionContext & { readonly onError: (error: unknown) => void },
+): PartitionKeeper {
   let current = Promise.resolve();
   const look = () => {
     current = current.then(() => keepPartitions(context)).catch(context.onError);

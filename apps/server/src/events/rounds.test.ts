@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-
 import { until } from "../../test/until.ts";
 import { createRounds } from "./rounds.ts";
 
@@ -9,7 +8,9 @@ function createWork() {
   const ends: (() => void)[] = [];
   const work = (systemId: string) => {
     begun.push(systemId);
-    return new Promise<void>((resolve) => void ends.push(resolve));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    ends.push(resolve);
+    return promise;
   };
   return { begun, work, endNext: () => ends.shift()?.() };
 }
@@ -53,7 +54,12 @@ describe("rounds", () => {
     const work = async () => {
       if (++runs === 1) throw new Error("away");
     };
-    const rounds = createRounds({ work, onError: (error, systemId) => errors.push([String(error), systemId]), concurrency: 1, rest: 0 });
+    const rounds = createRounds({
+      work,
+      onError: (error, systemId) => errors.push([String(error), systemId]),
+      concurrency: 1,
+      rest: 0,
+    });
     rounds.ask("a");
     rounds.ask("a");
     await until(() => runs === 2);

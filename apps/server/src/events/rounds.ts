@@ -38,7 +38,10 @@ export function createRounds({ work, onError, concurrency, rest }: RoundsOptions
     }
     running.delete(systemId);
     if (closed) return;
-    resting.set(systemId, setTimeout(() => wakeUp(systemId), rest));
+    resting.set(
+      systemId,
+      setTimeout(() => wakeUp(systemId), rest),
+    );
     begin();
   }
 

@@ -1,7 +1,6 @@
 import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
-
 import { ApiError } from "../http/api-error.ts";
 import { wireBody } from "../http/bind.ts";
 import { callerOf } from "../http/caller.ts";

@@ -2,7 +2,10 @@ import type { Queryable, Transaction } from "../db/database.ts";
 import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 
-const isWaiting = statement("sequencer.isWaiting", "select exists (select from new_events where system_id = $1) as waiting");
+const isWaiting = statement(
+  "sequencer.isWaiting",
+  "select exists (select from new_events where system_id = $1) as waiting",
+);
 
 const begin = statement(
   "sequencer.begin",
@@ -56,7 +59,13 @@ export async function lockSequence(tx: Transaction, systemId: string): Promise<n
  * @param today the day to record them on, unless a later one is on record
  * @returns the last place taken now
  */
-export async function moveNewEvents(tx: Transaction, systemId: string, last: number, today: string, limit: number): Promise<number> {
+export async function moveNewEvents(
+  tx: Transaction,
+  systemId: string,
+  last: number,
+  today: string,
+  limit: number,
+): Promise<number> {
   const [row] = await tx.query<{ last_position: number }>(move, [systemId, last, today, limit]);
   return row?.last_position ?? last;
 }

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-
 import { until } from "../../test/until.ts";
 import { openListener } from "../db/listener.ts";
 import { statement } from "../db/statement.ts";
@@ -73,7 +72,9 @@ describe("the sequencer", () => {
           return page.data.length;
         };
         let writing = true;
-        const writers = Promise.all(plans.map((plan, i) => write(plan, `${run}.${i}`))).finally(() => (writing = false));
+        const writers = Promise.all(plans.map((plan, i) => write(plan, `${run}.${i}`))).finally(
+          () => (writing = false),
+        );
         const sequencers = [room.sequencer, other].map(async (sequencer) => {
           while (writing) await sequencer.runOnce(room.systemId);
         });
@@ -91,7 +92,9 @@ describe("the sequencer", () => {
         expect(seen).toEqual(added.map(({ id }) => id));
         expect(added).toHaveLength(committed.length);
         expect(placed.map(({ position }) => position)).toEqual(placed.map((_, i) => i + 1));
-        expect(await room.db.query(counts, [room.systemId])).toEqual(await room.db.query(countsFromEvents, [room.systemId]));
+        expect(await room.db.query(counts, [room.systemId])).toEqual(
+          await room.db.query(countsFromEvents, [room.systemId]),
+        );
       }),
       { numRuns: 12 },
     );
@@ -123,7 +126,9 @@ describe("the sequencer", () => {
   it("numbers each system by itself", async () => {
     await createSystem(room.db, "other", "Other city", 0);
     await room.db.transaction((tx) =>
-      recordEvents(tx, room.ids, "other", [{ name: "ride.started", occurredAt: new Date(0), partnerId: null, data: "{}" }]),
+      recordEvents(tx, room.ids, "other", [
+        { name: "ride.started", occurredAt: new Date(0), partnerId: null, data: "{}" },
+      ]),
     );
     await room.write([{}]);
     expect(await room.sequencer.runOnce("other")).toBe(1);
@@ -133,7 +138,12 @@ describe("the sequencer", () => {
   });
 
   it("never records on an earlier day than before, even where another process's clock runs ahead", async () => {
-    const ahead = createSequencer({ db: room.db, clock: () => room.clock() + 24 * 3_600_000, onError: rethrow, poll: 0 });
+    const ahead = createSequencer({
+      db: room.db,
+      clock: () => room.clock() + 24 * 3_600_000,
+      onError: rethrow,
+      poll: 0,
+    });
     await room.write([{}]);
     await ahead.runOnce(room.systemId);
     await ahead.close();
@@ -158,7 +168,9 @@ describe("a sequencer that runs", () => {
     for (let i = 0; i < 200; i++) {
       await room.write([{}]);
       const from = after;
-      waits.push(await until(async () => (await pageOf(room, { kind: "cursor", after: from, limit: 1 })).data.length > 0, 5_000));
+      waits.push(
+        await until(async () => (await pageOf(room, { kind: "cursor", after: from, limit: 1 })).data.length > 0, 5_000),
+      );
       after = lastPlace(await placedEvents(room));
     }
     await listener.close();
@@ -171,7 +183,9 @@ describe("a sequencer that runs", () => {
   it("numbers events of which no message came, in every system", async () => {
     for (const { system_id: systemId } of await systemsOf(room.db)) {
       await room.db.transaction((tx) =>
-        recordEvents(tx, room.ids, systemId, [{ name: "ride.started", occurredAt: new Date(0), partnerId: null, data: "{}" }]),
+        recordEvents(tx, room.ids, systemId, [
+          { name: "ride.started", occurredAt: new Date(0), partnerId: null, data: "{}" },
+        ]),
       );
     }
     const left = statement("test.left", "select count(*) as n from new_events");
@@ -186,7 +200,10 @@ function lastPlace(placed: readonly { recorded_on: string; position: number }[])
   return last === undefined ? { day: "0001-01-01", position: 0 } : { day: last.recorded_on, position: last.position };
 }
 
-const placeOf = statement("test.placeOf", "select recorded_on as day, position from events where system_id = $1 and id = $2");
+const placeOf = statement(
+  "test.placeOf",
+  "select recorded_on as day, position from events where system_id = $1 and id = $2",
+);
 
 function lastSeen(id: string | undefined) {
   return room.db.query<{ day: string; position: number }>(placeOf, [room.systemId, id ?? null]);

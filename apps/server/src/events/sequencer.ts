@@ -66,7 +66,10 @@ export function createSequencer({ db, clock, onError, poll = POLL }: SequencerOp
     for (const system of await systemsOf(db)) rounds.ask(system.system_id);
   };
   let looking = Promise.resolve();
-  const timer = poll === 0 ? undefined : setInterval(() => (looking = look().catch(onError)), poll);
+  const lookAgain = () => {
+    looking = looking.then(look).catch(onError);
+  };
+  const timer = poll === 0 ? undefined : setInterval(lookAgain, poll);
   return {
     wake: (systemId) => rounds.ask(systemId),
     runOnce,

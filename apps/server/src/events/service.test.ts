@@ -1,10 +1,17 @@
 import { eventNames, type EventName } from "@bikeshare/contract";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-
-import type { NewEvent } from "./outbox.ts";
 import { BEFORE_ALL, type EventPosition, type EventViewer, viewerWith } from "./event.ts";
-import { everything, type EventsRoom, numbersOn, openEventsRoom, type Page, pageOf, placedEvents } from "./events-room.fixture.ts";
+import {
+  everything,
+  type EventsRoom,
+  numbersOn,
+  openEventsRoom,
+  type Page,
+  pageOf,
+  placedEvents,
+} from "./events-room.fixture.ts";
+import type { NewEvent } from "./outbox.ts";
 import { getEvent } from "./service.ts";
 
 let room: EventsRoom;
@@ -17,7 +24,9 @@ beforeAll(async () => {
   let n = 0;
   // Five days, one of them without events, each with events of every name for each partner and for all.
   for (const day of [0, 1, 3, 4]) {
-    const events = Array.from({ length: 2 }, () => eventNames).flat().flatMap((name) => partners.map((partnerId) => ({ name, partnerId })));
+    const events = Array.from({ length: 2 }, () => eventNames)
+      .flat()
+      .flatMap((name) => partners.map((partnerId) => ({ name, partnerId })));
     const ofDay = events.map(({ name, partnerId }, i) => ({
       name,
       partnerId: name.startsWith("reservation.") ? (partnerId ?? "partner-1") : null,
@@ -109,7 +118,10 @@ describe("the list of events", () => {
     expect(await pageOf(room, { kind: "page", page: 1000, limit: 200 })).toMatchObject({ data: [], next: undefined });
     const none = viewerWith("partner-1", ["events:read"]);
     expect(await pageOf(room, { kind: "first", limit: 50 }, {}, none)).toEqual({ data: [], next: undefined, total: 0 });
-    expect(await pageOf(room, { kind: "cursor", after: BEFORE_ALL, limit: 50 }, {}, none)).toMatchObject({ data: [], next: undefined });
+    expect(await pageOf(room, { kind: "cursor", after: BEFORE_ALL, limit: 50 }, {}, none)).toMatchObject({
+      data: [],
+      next: undefined,
+    });
   });
 
   it("does not show an event before it has its place, neither in the list nor by id", async () => {
@@ -125,7 +137,9 @@ describe("the list of events", () => {
     const placed = await placedEvents(room);
     const foreign = placed.find((event) => event.partner_id === "partner-2")?.id;
     for (const after of ["event_unknown", foreign]) {
-      await expect(pageOf(room, { kind: "first", limit: 1 }, { after })).rejects.toMatchObject({ code: "invalid_parameter" });
+      await expect(pageOf(room, { kind: "first", limit: 1 }, { after })).rejects.toMatchObject({
+        code: "invalid_parameter",
+      });
     }
   });
 });

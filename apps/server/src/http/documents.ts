@@ -25,6 +25,9 @@ export function serveDocuments(
       withDefaultFonts: false,
       telemetry: false,
       hideClientButton: true,
+      showDeveloperTools: "never",
+      agent: { disabled: true },
+      mcp: { disabled: true },
     },
   });
 }

@@ -1,6 +1,5 @@
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
@@ -79,7 +78,14 @@ describe("a call with a key", () => {
 
   it("means something only to its caller, at its path, in its system", async () => {
     await createSystem(database.db, "other", "Other", 0);
-    for (const other of [{}, { caller: "partner-2" }, { caller: "operator" }, { path: "/v1/other" }, { systemId: "other" }, { key: "KEY-1" }]) {
+    for (const other of [
+      {},
+      { caller: "partner-2" },
+      { caller: "operator" },
+      { path: "/v1/other" },
+      { systemId: "other" },
+      { key: "KEY-1" },
+    ]) {
       expect((await call(other)).replayed).toBe(false);
     }
     expect(await count("effects")).toBe(6);
@@ -108,10 +114,8 @@ describe("a call with a key", () => {
   });
 
   it("is refused with idempotency_in_progress while the first is still running, which then ends as if alone", async () => {
-    let enter: () => void = () => undefined;
-    let leave: () => void = () => undefined;
-    const entered = new Promise<void>((resolve) => (enter = resolve));
-    const left = new Promise<void>((resolve) => (leave = resolve));
+    const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
+    const { promise: left, resolve: leave } = Promise.withResolvers<void>();
     const first = withIdempotency(context(), request(), async (tx) => {
       enter();
       await left;

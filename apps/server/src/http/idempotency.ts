@@ -1,6 +1,5 @@
 import { idempotencyKey } from "@bikeshare/contract";
 import type { FastifyRequest } from "fastify";
-
 import { type Answer, doOnce, type IdempotencyContext, type Work } from "../idempotency/service.ts";
 import { ApiError } from "./api-error.ts";
 import { callerOf } from "./caller.ts";

@@ -54,13 +54,19 @@ export function doOnce(
 
 function refuseWhileRunning(error: unknown): never {
   if (codeOf(error) !== LOCK_NOT_AVAILABLE) throw error;
-  throw new Refusal("idempotency_in_progress", "A request with this Idempotency-Key is still running. Send the same again in a moment.");
+  throw new Refusal(
+    "idempotency_in_progress",
+    "A request with this Idempotency-Key is still running. Send the same again in a moment.",
+  );
 }
 
 async function firstAnswer(tx: Transaction, call: CallName, bodyHash: Uint8Array): Promise<Answer> {
   const { body_hash: firstHash, status, body } = await findAnswer(tx, call);
   if (Buffer.compare(firstHash, bodyHash) === 0) return { status, body };
-  throw new Refusal("idempotency_key_reused", "This Idempotency-Key was used before with another body. Make a new key for each new request.");
+  throw new Refusal(
+    "idempotency_key_reused",
+    "This Idempotency-Key was used before with another body. Make a new key for each new request.",
+  );
 }
 
 /** Calls forgotten in one statement. More hold their rows' locks for longer; fewer take more statements. */

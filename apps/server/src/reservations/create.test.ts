@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { statement } from "../db/statement.ts";
 import { createReservation } from "./create.ts";
-import { openReservationsRoom, partner, type ReservationsRoom } from "./reservations-room.fixture.ts";
+import { openReservationsRoom, outcomeOf, partner, type ReservationsRoom } from "./reservations-room.fixture.ts";
 
 let room: ReservationsRoom;
 
@@ -43,10 +43,20 @@ describe("reserving a bike of a station", () => {
   });
 
   test("takes a bike of the type that is asked for, and no other", async () => {
-    await room.fill("s", [{ id: "a", current_range_meters: 9 }, { id: "b", vehicle_type_id: "cargo" }]);
-    expect(await room.create({ station_id: "s", vehicle_type_id: "cargo" })).toMatchObject({ bike_id: "b", vehicle_type_id: "cargo" });
-    await expect(room.create({ station_id: "s", vehicle_type_id: "cargo" })).rejects.toMatchObject({ code: "no_bike_available" });
-    await expect(room.create({ station_id: "s", vehicle_type_id: "balloon" })).rejects.toMatchObject({ code: "no_bike_available" });
+    await room.fill("s", [
+      { id: "a", current_range_meters: 9 },
+      { id: "b", vehicle_type_id: "cargo" },
+    ]);
+    expect(await room.create({ station_id: "s", vehicle_type_id: "cargo" })).toMatchObject({
+      bike_id: "b",
+      vehicle_type_id: "cargo",
+    });
+    await expect(room.create({ station_id: "s", vehicle_type_id: "cargo" })).rejects.toMatchObject({
+      code: "no_bike_available",
+    });
+    await expect(room.create({ station_id: "s", vehicle_type_id: "balloon" })).rejects.toMatchObject({
+      code: "no_bike_available",
+    });
   });
 
   test("at a station that mirrors a feed moves one bike from available to reserved", async () => {
@@ -65,7 +75,7 @@ describe("reserving a bike of a station", () => {
     await room.fill("empty", []);
     const codes: Record<string, string> = {};
     for (const station_id of ["unknown", "offline", "planned", "removed", "returns only", "empty"]) {
-      await room.create({ station_id }).catch((error: { code: string }) => (codes[station_id] = error.code));
+      codes[station_id] = await outcomeOf(room.create({ station_id }));
     }
     expect(codes).toEqual({
       unknown: "not_found",
@@ -96,7 +106,14 @@ describe("reserving a bike of a station", () => {
     const second = await room.create({ station_id: "s" });
     expect(await room.bike("a")).toMatchObject({ vehicle_state: "reserved", reservation_id: second.id });
     expect(await room.counters("s")).toMatchObject({ num_bikes_available: 0, num_bikes_reserved: 1 });
-    expect((await room.events()).map(({ name, occurred_at: at, partner_id: of, data }) => [name, at.toISOString(), of, data.id])).toEqual([
+    expect(
+      (await room.events()).map(({ name, occurred_at: at, partner_id: of, data }) => [
+        name,
+        at.toISOString(),
+        of,
+        data.id,
+      ]),
+    ).toEqual([
       ["reservation.created", first.created_at, "partner-2", first.id],
       ["reservation.expired", first.expires_at, "partner-2", first.id],
       ["reservation.created", second.created_at, partner, second.id],
@@ -124,9 +141,15 @@ describe("reserving one bike", () => {
       { bike_id: "free", vehicle_type_id: "cargo" },
       { bike_id: "locked in" },
     ]) {
-      await room.create(request).catch((error: { code: string }) => codes.push(error.code));
+      codes.push(await outcomeOf(room.create(request)));
     }
-    expect(codes).toEqual(["not_found", "bike_not_available", "bike_not_available", "bike_not_available", "station_offline"]);
+    expect(codes).toEqual([
+      "not_found",
+      "bike_not_available",
+      "bike_not_available",
+      "bike_not_available",
+      "station_offline",
+    ]);
   });
 
   test("takes it when its reservation has lapsed, which expires on the way with its own event", async () => {
@@ -136,7 +159,11 @@ describe("reserving one bike", () => {
     const second = await room.create({ bike_id: "a" });
     expect(await room.bike("a")).toMatchObject({ reservation_id: second.id });
     expect(await room.get(first.id)).toMatchObject({ status: "expired", updated_at: first.expires_at });
-    expect((await room.events()).map(({ name }) => name)).toEqual(["reservation.created", "reservation.expired", "reservation.created"]);
+    expect((await room.events()).map(({ name }) => name)).toEqual([
+      "reservation.created",
+      "reservation.expired",
+      "reservation.created",
+    ]);
   });
 });
 
@@ -145,7 +172,9 @@ describe("a rider", () => {
 
   test("holds one bike at a time, among the partner's own riders", async () => {
     const { id } = await room.create({ station_id: "s", rider_ref: "rider" });
-    await expect(room.create({ station_id: "s", rider_ref: "rider" })).rejects.toMatchObject({ code: "rider_has_active_reservation" });
+    await expect(room.create({ station_id: "s", rider_ref: "rider" })).rejects.toMatchObject({
+      code: "rider_has_active_reservation",
+    });
     await room.create({ station_id: "s", rider_ref: "rider" }, "partner-2");
     await room.cancel(id);
     await room.create({ station_id: "s", rider_ref: "rider" });
@@ -159,7 +188,8 @@ describe("a rider", () => {
       const second = await room.create({ ...request, rider_ref: "rider" });
       expect(await room.get(first.id)).toMatchObject({ status: "expired" });
       expect(await room.bike(second.bike_id)).toMatchObject({ vehicle_state: "reserved", reservation_id: second.id });
-      if (second.bike_id !== "a") expect(await room.bike("a")).toMatchObject({ vehicle_state: "available", reservation_id: null });
+      if (second.bike_id !== "a")
+        expect(await room.bike("a")).toMatchObject({ vehicle_state: "available", reservation_id: null });
       expect(await room.counters("s")).toMatchObject({ num_bikes_available: 2, num_bikes_reserved: 1 });
     },
   );

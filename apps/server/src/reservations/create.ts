@@ -33,7 +33,7 @@ export async function createReservation(context: LiveContext, input: CreateReser
   const { systemId, partnerId, request } = input;
   const { ids } = context;
   const take = takerOf(request);
-  return await context.db.transaction(async (tx) => {
+  return context.db.transaction(async (tx) => {
     const moment = { ids, systemId, now: new Date(context.clock()) };
     const lapsed = await lapsedOfRider(tx, moment, partnerId, request.rider_ref);
     const { bike, settled } = await take(tx, moment, lapsed);
@@ -84,14 +84,22 @@ function takerOf({ station_id, bike_id, vehicle_type_id }: ReservationRequest): 
   throw new Refusal("invalid_parameter", "Give station_id or bike_id: exactly one of them.");
 }
 
-async function lapsedOfRider(tx: Transaction, { systemId, now }: Moment, partnerId: string, riderRef: string | undefined): Promise<Lapsed> {
+async function lapsedOfRider(
+  tx: Transaction,
+  { systemId, now }: Moment,
+  partnerId: string,
+  riderRef: string | undefined,
+): Promise<Lapsed> {
   const held = riderRef === undefined ? undefined : await findOfRider(tx, systemId, partnerId, riderRef);
   if (held !== undefined && statusAt(held, now) === "active") throw riderIsTaken();
   return held;
 }
 
 function riderIsTaken(): Refusal {
-  return new Refusal("rider_has_active_reservation", "This rider_ref holds a bike already. Cancel that reservation first.");
+  return new Refusal(
+    "rider_has_active_reservation",
+    "This rider_ref holds a bike already. Cancel that reservation first.",
+  );
 }
 
 async function takeNamed(
@@ -141,7 +149,10 @@ async function takeFromStation(tx: Transaction, moment: Moment, wanted: WantedBi
     if (bike !== undefined) return { bike, settled };
     await releaseLocks(tx);
   }
-  throw new Refusal("no_bike_available", "The station has no bike that could be reserved. Try another station, or again later.");
+  throw new Refusal(
+    "no_bike_available",
+    "The station has no bike that could be reserved. Try another station, or again later.",
+  );
 }
 
 async function takeUnlocked(tx: Transaction, { systemId }: Moment, wanted: WantedBike): Promise<Taken | undefined> {

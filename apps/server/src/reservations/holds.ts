@@ -34,7 +34,8 @@ export async function writeHolds(tx: Transaction, moment: Moment, changes: reado
 function shiftAtStation({ bike, reservation_id }: HoldChange) {
   if (bike.station_id === null) return [];
   const after = viewOf({ ...bike, reservation_id }).vehicle_state;
-  const difference = (state: LiveBike["vehicle_state"]) => Number(after === state) - Number(bike.vehicle_state === state);
+  const difference = (state: LiveBike["vehicle_state"]) =>
+    Number(after === state) - Number(bike.vehicle_state === state);
   return [{ stationId: bike.station_id, available: difference("available"), reserved: difference("reserved") }];
 }
 
@@ -59,10 +60,16 @@ export async function settleLapsed(
 ): Promise<Settled> {
   const holding = [...locked.values()].flatMap((bike) => bike.reservation_id ?? []);
   const ids = new Set([...holding, ...others]);
-  const expired = await endRows(tx, systemId, now, [...ids].map((id) => ({ id, status: "expired" })));
+  const expired = await endRows(
+    tx,
+    systemId,
+    now,
+    [...ids].map((id) => ({ id, status: "expired" })),
+  );
   const freed = heldBy(locked, expired);
   const bikes = new Map(locked);
-  for (const bike of freed) bikes.set(bike.id, { ...bike, reservation_id: null, ...viewOf({ ...bike, reservation_id: null }) });
+  for (const bike of freed)
+    bikes.set(bike.id, { ...bike, reservation_id: null, ...viewOf({ ...bike, reservation_id: null }) });
   return { bikes, expired, freed };
 }
 

@@ -8,7 +8,10 @@ type Row = Tables["reservations"];
 const wire = `reservation_wire(r.id, r.status, r.station_id, r.bike_id, r.vehicle_type_id, r.rider_ref, r.created_at,
   r.expires_at, r.cancelled_at, r.cancel_reason, r.ride_id, r.updated_at) as wire`;
 
-const station = statement("reservations.station", "select status, is_renting from stations where system_id = $1 and id = $2");
+const station = statement(
+  "reservations.station",
+  "select status, is_renting from stations where system_id = $1 and id = $2",
+);
 
 const ofRider = statement(
   "reservations.ofRider",
@@ -101,7 +104,9 @@ export async function findOfRider(
   partnerId: string,
   riderRef: string,
 ): Promise<Pick<Row, "id" | "bike_id" | "status" | "expires_at"> | undefined> {
-  return (await tx.query<Pick<Row, "id" | "bike_id" | "status" | "expires_at">>(ofRider, [systemId, partnerId, riderRef]))[0];
+  return (
+    await tx.query<Pick<Row, "id" | "bike_id" | "status" | "expires_at">>(ofRider, [systemId, partnerId, riderRef])
+  )[0];
 }
 
 /** Locks the best free bike of those that nobody has locked, and gives its id. */
@@ -110,7 +115,12 @@ export async function pickFreeBike(tx: Transaction, systemId: string, wanted: Wa
 }
 
 /** Bikes that are free, or whose reservation has lapsed, also those that others have locked. Not locked. */
-export async function findCandidates(tx: Transaction, systemId: string, wanted: WantedBike, now: Date): Promise<string[]> {
+export async function findCandidates(
+  tx: Transaction,
+  systemId: string,
+  wanted: WantedBike,
+  now: Date,
+): Promise<string[]> {
   const rows = await tx.query<{ id: string }>(candidates, [systemId, wanted.stationId, wanted.vehicleTypeId, now]);
   return rows.map((row) => row.id);
 }
@@ -131,7 +141,11 @@ export type NewReservation = Pick<
 >;
 
 /** Makes an active reservation; gives its wire form, or undefined when the rider has an active one. */
-export async function insertReservation(tx: Transaction, systemId: string, row: NewReservation): Promise<string | undefined> {
+export async function insertReservation(
+  tx: Transaction,
+  systemId: string,
+  row: NewReservation,
+): Promise<string | undefined> {
   const rows = await tx.query<{ wire: string }>(insert, [
     systemId,
     row.id,
@@ -147,7 +161,12 @@ export async function insertReservation(tx: Transaction, systemId: string, row: 
 }
 
 /** The bike of a partner's reservation, which never changes; undefined when the partner has no such reservation. */
-export async function findBikeOf(tx: Transaction, systemId: string, partnerId: string, id: string): Promise<string | undefined> {
+export async function findBikeOf(
+  tx: Transaction,
+  systemId: string,
+  partnerId: string,
+  id: string,
+): Promise<string | undefined> {
   return (await tx.query<Pick<Row, "bike_id">>(find, [systemId, partnerId, id]))[0]?.bike_id;
 }
 
@@ -157,7 +176,11 @@ export interface LockedReservation extends Pick<Row, "id" | "partner_id" | "bike
 }
 
 /** Locks reservations, in the order of their ids, and gives them by id. Their bikes are to be locked before. */
-export async function lockRows(tx: Transaction, systemId: string, ids: readonly string[]): Promise<Map<string, LockedReservation>> {
+export async function lockRows(
+  tx: Transaction,
+  systemId: string,
+  ids: readonly string[],
+): Promise<Map<string, LockedReservation>> {
   if (ids.length === 0) return new Map();
   const rows = await tx.query<LockedReservation>(lock, [systemId, [...new Set(ids)]]);
   return new Map(rows.map((row) => [row.id, row]));
@@ -180,7 +203,12 @@ export interface EndedReservation extends Pick<Row, "id" | "partner_id" | "bike_
  * Ends those of the reservations that are active, each as said; those that have lapsed by `now` become expired
  * instead, and only they become so. Their bikes are to be locked before: that is what keeps two from ending one.
  */
-export function endRows(tx: Transaction, systemId: string, now: Date, endings: readonly Ending[]): Promise<EndedReservation[]> {
+export function endRows(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  endings: readonly Ending[],
+): Promise<EndedReservation[]> {
   if (endings.length === 0) return Promise.resolve([]);
   return tx.query<EndedReservation>(end, [
     systemId,

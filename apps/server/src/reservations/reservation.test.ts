@@ -14,7 +14,11 @@ const commands: readonly ReservationCommand[] = ["fulfil", "cancel", "expire"];
 
 describe("a reservation's life", () => {
   test("an active reservation becomes whatever it is told to", () => {
-    expect(commands.map((command) => reservationTransitions.active[command])).toEqual(["fulfilled", "cancelled", "expired"]);
+    expect(commands.map((command) => reservationTransitions.active[command])).toEqual([
+      "fulfilled",
+      "cancelled",
+      "expired",
+    ]);
   });
 
   test.each(final)("%s is final", (status) => {

@@ -1,14 +1,15 @@
 import type { Bike, Reservation, ReservationRequest, Station } from "@bikeshare/contract";
 import { reservation } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
-
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { bikeRow, stationRow } from "../../test/rows.ts";
 import type { Database } from "../db/database.ts";
 import { openReader, type Reader } from "../db/pipeline.ts";
+import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Ids } from "../ids.ts";
 import type { SliceRequest } from "../lists/slice.ts";
+import { Refusal } from "../refusal.ts";
 import { createReservation } from "./create.ts";
 import type { ReservationFilters, ReservationPosition } from "./list-queries.ts";
 import { cancelReservation, getReservation, listReservations } from "./service.ts";
@@ -24,7 +25,11 @@ export interface ReservationsRoom extends TestDatabase {
   /** What verbs that change the live system are given. */
   readonly live: { readonly db: Database; readonly clock: TestClock; readonly ids: Ids };
   /** Makes a station whose counters follow its bikes (or mirror a feed), and bikes that stand there. */
-  fill(stationId: string, bikes: readonly (Partial<Bike> & { readonly id: string })[], station?: StationFields): Promise<void>;
+  fill(
+    stationId: string,
+    bikes: readonly (Partial<Bike> & { readonly id: string })[],
+    station?: StationFields,
+  ): Promise<void>;
   create(request: ReservationRequest, partnerId?: string): Promise<Reservation>;
   cancel(id: string, partnerId?: string): Promise<Reservation>;
   get(id: string, partnerId?: string): Promise<Reservation | undefined>;
@@ -86,7 +91,8 @@ export async function openReservationsRoom(): Promise<ReservationsRoom> {
     reader,
     live,
     fill: (stationId, bikes, station = {}) => fillStation(database, stationId, bikes, station),
-    create: async (request, partnerId = partner) => parsed(await createReservation(live, { ...ownerOf(partnerId), request })),
+    create: async (request, partnerId = partner) =>
+      parsed(await createReservation(live, { ...ownerOf(partnerId), request })),
     cancel: async (id, partnerId = partner) => parsed(await cancelReservation(live, ownerOf(partnerId), id)),
     get: async (id, partnerId = partner) => {
       const wire = await getReservation(read, ownerOf(partnerId), id);
@@ -96,8 +102,8 @@ export async function openReservationsRoom(): Promise<ReservationsRoom> {
       const { items, next, total } = await listReservations(read, ownerOf(partnerId), filters, request);
       return { data: reservation.array().parse(JSON.parse(`[${items}]`)), next, total };
     },
-    bike: async (id) => (await db.query<BikeState>(bikeState, [systemId, id]))[0]!,
-    counters: async (stationId) => (await db.query<Counters>(counters, [systemId, stationId]))[0]!,
+    bike: async (id) => onlyRow(await db.query<BikeState>(bikeState, [systemId, id])),
+    counters: async (stationId) => onlyRow(await db.query<Counters>(counters, [systemId, stationId])),
     events: () => db.query<OutboxEvent>(outbox, [systemId]),
     close: async () => {
       await reader.close();
@@ -129,11 +135,17 @@ async function fillStation(
     statement("", `insert into stations (${columns}) select ${columns} from json_populate_record(null::stations, $1)`),
     [JSON.stringify({ ...station, ...kept, counters: mode })],
   );
-  await insertBikes({ db, systemId }, bikes.map((bike) => bikeRow({ station_id: stationId, ...bike })));
+  await insertBikes(
+    { db, systemId },
+    bikes.map((bike) => bikeRow({ station_id: stationId, ...bike })),
+  );
 }
 
 /** Makes bikes as they stand, reported as they are shown. */
-export async function insertBikes({ db, systemId }: Pick<TestDatabase, "db" | "systemId">, bikes: readonly Bike[]): Promise<void> {
+export async function insertBikes(
+  { db, systemId }: Pick<TestDatabase, "db" | "systemId">,
+  bikes: readonly Bike[],
+): Promise<void> {
   const [first] = bikes;
   if (first === undefined) return;
   const columns = Object.keys(first).join(", ");
@@ -145,4 +157,15 @@ export async function insertBikes({ db, systemId }: Pick<TestDatabase, "db" | "s
     ),
     [systemId, JSON.stringify(bikes)],
   );
+}
+
+/** The code that a verb was refused with; any other failure is thrown on. */
+function refusalCode(reason: unknown): string {
+  if (reason instanceof Refusal) return reason.code;
+  throw reason;
+}
+
+/** `made`, or the code that a verb was refused with. */
+export function outcomeOf(answer: Promise<unknown>): Promise<string> {
+  return answer.then(() => "made", refusalCode);
 }

@@ -8,7 +8,12 @@ import { type PositionCodec, type Slice, type SliceRequest, startOf } from "../l
 import type { LiveContext } from "../live-context.ts";
 import { Refusal } from "../refusal.ts";
 import { endingEvent, heldBy, type Moment, writeHolds } from "./holds.ts";
-import { readReservation, readReservations, type ReservationFilters, type ReservationPosition } from "./list-queries.ts";
+import {
+  readReservation,
+  readReservations,
+  type ReservationFilters,
+  type ReservationPosition,
+} from "./list-queries.ts";
 import { type EndedReservation, type Ending, endRows, findBikeOf, lockDue, lockRows } from "./queries.ts";
 import { reservationTransitions, statusAt } from "./reservation.ts";
 
@@ -65,10 +70,20 @@ export function cancelReservation(context: LiveContext, owner: ReservationOwner,
     const status = statusAt(reservation, moment.now);
     const next = reservationTransitions[status].cancel;
     if (next === "same") return reservation.wire;
-    if (next === "conflict") throw new Refusal("reservation_not_active", `The reservation is ${status}, so it cannot be cancelled.`);
+    if (next === "conflict")
+      throw new Refusal("reservation_not_active", `The reservation is ${status}, so it cannot be cancelled.`);
     const ended = await endRows(tx, systemId, moment.now, [{ id, status: next, reason: "partner" }]);
-    await writeHolds(tx, moment, heldBy(bikes, ended).map((bike) => ({ bike, reservation_id: null })));
-    await recordEvents(tx, moment.ids, systemId, ended.map((each) => endingEvent(each, moment.now)));
+    await writeHolds(
+      tx,
+      moment,
+      heldBy(bikes, ended).map((bike) => ({ bike, reservation_id: null })),
+    );
+    await recordEvents(
+      tx,
+      moment.ids,
+      systemId,
+      ended.map((each) => endingEvent(each, moment.now)),
+    );
     return ended[0]?.wire ?? reservation.wire;
   });
 }
@@ -96,9 +111,18 @@ export async function fulfilReservations(
   fulfilments: readonly Fulfilment[],
 ): Promise<EndedReservation[]> {
   const startedAt = new Map(fulfilments.map(({ reservationId, at }) => [reservationId, at]));
-  const endings = fulfilments.map(({ reservationId, rideId }): Ending => ({ id: reservationId, status: "fulfilled", rideId }));
+  const endings = fulfilments.map(({ reservationId, rideId }): Ending => ({
+    id: reservationId,
+    status: "fulfilled",
+    rideId,
+  }));
   const ended = await endRows(tx, moment.systemId, moment.now, endings);
-  await recordEvents(tx, moment.ids, moment.systemId, ended.map((each) => endingEvent(each, startedAt.get(each.id) ?? moment.now)));
+  await recordEvents(
+    tx,
+    moment.ids,
+    moment.systemId,
+    ended.map((each) => endingEvent(each, startedAt.get(each.id) ?? moment.now)),
+  );
   return ended.filter(({ status }) => status === "fulfilled");
 }
 
@@ -114,10 +138,23 @@ export interface BikeLoss {
  * counters.
  * @returns those that were cancelled
  */
-export async function cancelForBikes(tx: Transaction, moment: Moment, losses: readonly BikeLoss[]): Promise<EndedReservation[]> {
-  const endings = losses.map(({ reservationId, reason }): Ending => ({ id: reservationId, status: "cancelled", reason }));
+export async function cancelForBikes(
+  tx: Transaction,
+  moment: Moment,
+  losses: readonly BikeLoss[],
+): Promise<EndedReservation[]> {
+  const endings = losses.map(({ reservationId, reason }): Ending => ({
+    id: reservationId,
+    status: "cancelled",
+    reason,
+  }));
   const ended = await endRows(tx, moment.systemId, moment.now, endings);
-  await recordEvents(tx, moment.ids, moment.systemId, ended.map((each) => endingEvent(each, moment.now)));
+  await recordEvents(
+    tx,
+    moment.ids,
+    moment.systemId,
+    ended.map((each) => endingEvent(each, moment.now)),
+  );
   return ended.filter(({ status }) => status === "cancelled");
 }
 
@@ -132,10 +169,28 @@ export function expireDue(context: LiveContext, systemId: string, limit: number)
     const moment = { ids: context.ids, systemId, now: new Date(context.clock()) };
     const due = await lockDue(tx, systemId, moment.now, limit);
     if (due.length === 0) return 0;
-    const bikes = await lockBikes(tx, systemId, due.map((each) => each.bike_id));
-    const expired = await endRows(tx, systemId, moment.now, due.map(({ id }) => ({ id, status: "expired" })));
-    await writeHolds(tx, moment, heldBy(bikes, expired).map((bike) => ({ bike, reservation_id: null })));
-    await recordEvents(tx, moment.ids, systemId, expired.map((each) => endingEvent(each, moment.now)));
+    const bikes = await lockBikes(
+      tx,
+      systemId,
+      due.map((each) => each.bike_id),
+    );
+    const expired = await endRows(
+      tx,
+      systemId,
+      moment.now,
+      due.map(({ id }) => ({ id, status: "expired" })),
+    );
+    await writeHolds(
+      tx,
+      moment,
+      heldBy(bikes, expired).map((bike) => ({ bike, reservation_id: null })),
+    );
+    await recordEvents(
+      tx,
+      moment.ids,
+      systemId,
+      expired.map((each) => endingEvent(each, moment.now)),
+    );
     return expired.length;
   });
 }

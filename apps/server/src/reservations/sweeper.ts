@@ -40,7 +40,8 @@ export function createReservationSweeper(options: ReservationSweeperOptions): Re
   async function sweepSystem(systemId: string): Promise<number> {
     let expired = 0;
     try {
-      for (let last = BATCH; last === BATCH && !closed; expired += last) last = await expireDue(options, systemId, BATCH);
+      for (let last = BATCH; last === BATCH && !closed; expired += last)
+        last = await expireDue(options, systemId, BATCH);
     } catch (error) {
       log.warn({ err: error, systemId }, "lapsed reservations not swept");
     }

@@ -25,7 +25,8 @@ const insertStarted = statement(
    from unnest($3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::text[], $8::text[], $9::text[])
      as started (id, bike_id, start_station_id, started_at, vehicle_type_id, rider_category, reservation_id)
    order by id
-   on conflict (system_id, id) do nothing
+   -- Of the id, or of the one started ride that a bike may have.
+   on conflict do nothing
    returning id, wire`,
 );
 
@@ -106,13 +107,4 @@ export async function finishRides(tx: Transaction, systemId: string, now: Date, 
     rides.map((ride) => ride.is_countable),
   ]);
   return new Map(rows.map((row) => [row.id, row.wire]));
-}
-
-const stations = statement("liveRides.stations", `select id from stations where system_id = $1 and id = any($2::text[])`);
-
-/** Which of the stations there are. */
-export async function findStations(tx: Transaction, systemId: string, ids: readonly string[]): Promise<Set<string>> {
-  if (ids.length === 0) return new Set();
-  const rows = await tx.query<Pick<Tables["stations"], "id">>(stations, [systemId, [...new Set(ids)]]);
-  return new Set(rows.map((row) => row.id));
 }

@@ -43,7 +43,7 @@ export async function fillWithDemoCity({ db, systemId, clock, ids }: DemoOptions
   const feeds = cityFeeds(city, history, now);
   await importSnapshot(
     db,
-    { systemId, source: SOURCE, now, random: () => ids.random() },
+    { systemId, source: SOURCE, now, ids },
     { document: async (feed) => feeds[feed] },
   );
   const order = { systemId, source: SOURCE, updatedAt: new Date(now).toISOString(), slot: 0 };

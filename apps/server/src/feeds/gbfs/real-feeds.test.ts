@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { bike, station } from "@bikeshare/contract";
+import { createTestIds } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { importSnapshot } from "./import.ts";
@@ -23,7 +24,7 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
   const load = async (name: string, now = NOW) =>
     importSnapshot(
       database.db,
-      { systemId, source: "gbfs", now, random: () => 0 },
+      { systemId, source: "gbfs", now, ids: createTestIds() },
       await openSource(join(feeds, name)),
     );
   const wires = (table: string) =>

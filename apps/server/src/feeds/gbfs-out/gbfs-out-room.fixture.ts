@@ -1,0 +1,108 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import fastifyCompress from "@fastify/compress";
+import { gbfsContract } from "@bikeshare/contract";
+import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
+import { Ajv, type ValidateFunction } from "ajv";
+import addFormats from "ajv-formats";
+import Fastify, { type FastifyInstance } from "fastify";
+import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { openListener } from "../../db/listener.ts";
+import { bindContract } from "../../http/bind.ts";
+import { compression } from "../../http/compression.ts";
+import { answerConditionally } from "../../http/conditional.ts";
+import { sendExactJsonType } from "../../http/content-type.ts";
+import { handleErrors } from "../../http/errors.ts";
+import { answerUnknownRoutes } from "../../http/unknown-routes.ts";
+import type { LiveContext } from "../../live-context.ts";
+import { createFeedCache, type FeedCache } from "./feed-cache.ts";
+import { type GbfsPage, gbfsRoutes } from "./routes.ts";
+
+/** A database, and a process that publishes the feeds of the systems in it. */
+export interface GbfsRoom extends TestDatabase {
+  readonly clock: TestClock;
+  readonly live: LiveContext & { readonly db: TestDatabase["db"] };
+  readonly baseUrl: () => string;
+  readonly http: FastifyInstance;
+  readonly url: string;
+  /** Another process on the same database. */
+  process(): Promise<GbfsProcess>;
+}
+
+export interface GbfsProcess {
+  readonly http: FastifyInstance;
+  readonly pages: FeedCache<GbfsPage>;
+  readonly url: string;
+}
+
+export async function openGbfsRoom(): Promise<GbfsRoom> {
+  const database = await createTestDatabase();
+  const clock = createTestClock();
+  const live = { db: database.db, clock, ids: createTestIds() };
+  const baseUrl = () => "https://bikes.example";
+  const running: GbfsProcess[] = [];
+  const start = async () => {
+    const started = await startProcess({ ...live, baseUrl });
+    running.push(started);
+    return started;
+  };
+  const { http, url } = await start();
+  return {
+    ...database,
+    clock,
+    live,
+    baseUrl,
+    http,
+    url,
+    process: start,
+    close: async () => {
+      await Promise.all(running.map((each) => each.http.close()));
+      await database.close();
+    },
+  };
+}
+
+type Context = Parameters<typeof gbfsRoutes>[0];
+
+/** The feeds behind the hooks that every answer of the service passes. */
+async function startProcess(context: Context): Promise<GbfsProcess> {
+  const http = Fastify({ genReqId: () => context.ids.next("req") });
+  handleErrors(http);
+  answerUnknownRoutes(http);
+  answerConditionally(http);
+  await http.register(fastifyCompress, compression);
+  sendExactJsonType(http);
+  const pages = createFeedCache<GbfsPage>({ clock: context.clock, listening: () => listener.listening() });
+  const listener = openListener({
+    connectionString: context.db.connectionString,
+    on: { stations: (systemId) => pages.clear(systemId), bikes: (systemId) => pages.clear(systemId) },
+    onGap: () => pages.clearAll(),
+  });
+  http.addHook("onClose", () => listener.close());
+  bindContract(http, gbfsContract, gbfsRoutes(context, pages));
+  return { http, pages, url: await http.listen({ host: "127.0.0.1", port: 0 }) };
+}
+
+const shared = process.env["BIKESHARE_SHARED_DATA"] ?? join(import.meta.dirname, "../../../../../../shared/data");
+const schemas = join(shared, "gbfs-json-schema");
+
+/** Whether the official schemas are here, and what a test's title says where they are not. */
+export const schemasAreHere = existsSync(schemas);
+export const unlessHere = schemasAreHere ? "" : " (skipped: the official schemas are not here)";
+
+const validators = new Map<string, ValidateFunction>();
+
+/** What the official schema of a feed finds wrong with a document. */
+export function schemaErrors(version: string, feed: string, document: unknown): unknown[] {
+  const path = join(schemas, `v${version}`, `${feed}.json`);
+  const validate = validators.get(path) ?? compile(path);
+  validators.set(path, validate);
+  return validate(document) ? [] : (validate.errors ?? []);
+}
+
+function compile(path: string): ValidateFunction {
+  // Not strict: the schemas carry keywords of another program. One at a time: several have the same `$id`.
+  const ajv = new Ajv({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  return ajv.compile(JSON.parse(readFileSync(path, "utf8")) as object);
+}
