@@ -1,0 +1,63 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
+import { publint } from "publint";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "..");
+const isBuilt = existsSync(join(root, "dist/index.js"));
+
+describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not built)"}`, () => {
+  let directory: string;
+  let tarball: Buffer;
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "bikeshare-contract-"));
+    const { stdout } = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", directory], {
+      cwd: root,
+    });
+    const [packed] = JSON.parse(stdout) as [{ filename: string }];
+    const file = join(directory, packed.filename);
+    tarball = await readFile(file);
+    // A project that has the package from its tarball; what it depends on comes from this workspace, so that no
+    // registry is asked.
+    const installed = join(directory, "node_modules", "@bikeshare", "contract");
+    await mkdir(installed, { recursive: true });
+    await run("tar", ["-xzf", file, "-C", installed, "--strip-components=1"]);
+    await symlink(join(root, "node_modules"), join(installed, "node_modules"), "dir");
+    await writeFile(join(directory, "package.json"), JSON.stringify({ type: "module" }));
+  });
+  afterAll(() => rm(directory, { recursive: true, force: true }));
+
+  it("has nothing that publint finds fault with", async () => {
+    const { messages } = await publint({ pack: { tarball: new Uint8Array(tarball).buffer }, strict: true });
+    expect(messages).toEqual([]);
+  });
+
+  it("has types that resolve wherever ES modules do", async () => {
+    const analysis = await checkPackage(createPackageFromTarballData(tarball));
+    if (analysis.types === false) throw new Error("the package has no types");
+    // It is an ES module: `require` reaches it from Node 20.19 on, and the oldest resolution knows no `exports`.
+    const esmOnly = new Set(["CJSResolvesToESM", "NoResolution"]);
+    const problems = analysis.problems.filter((problem) => {
+      const isOldest = "resolutionKind" in problem && problem.resolutionKind === "node10";
+      return !(problem.kind === "CJSResolvesToESM" || (isOldest && esmOnly.has(problem.kind)));
+    });
+    expect(problems).toEqual([]);
+  });
+
+  it("is imported by a project that has nothing else", async () => {
+    const program = `
+      import { partnerContract, errorCatalogue } from "@bikeshare/contract";
+      import { createOpenApiDocument } from "@bikeshare/contract/openapi";
+      const document = createOpenApiDocument({ baseUrl: "https://bikes.example", version: "1.0.0" });
+      console.log(JSON.stringify([partnerContract.rides.list.path, errorCatalogue.unauthorized.status, document.openapi]));`;
+    await writeFile(join(directory, "main.js"), program);
+    const { stdout } = await run(process.execPath, ["main.js"], { cwd: directory });
+    expect(JSON.parse(stdout)).toEqual(["/v1/rides", 401, "3.1.0"]);
+  });
+});
