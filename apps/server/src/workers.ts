@@ -1,5 +1,3 @@
-import type { FastifyBaseLogger } from "fastify";
-
 import type { Database } from "./db/database.ts";
 import { openListener } from "./db/listener.ts";
 import { startPartitionKeeper } from "./events/partitions.ts";
@@ -19,7 +17,7 @@ export interface WorkersOptions {
   readonly db: Database;
   readonly clock: () => number;
   readonly ids: Ids;
-  readonly logger: Pick<FastifyBaseLogger, "warn">;
+  readonly logger: { warn(detail: object, message: string): void };
 }
 
 /** Starts numbering events, sweeping lapsed reservations and old answers, and keeping the partitions of events. */

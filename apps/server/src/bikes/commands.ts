@@ -5,14 +5,12 @@ import { countRows, pickSlot } from "../counts/service.ts";
 import type { Transaction } from "../db/database.ts";
 import type { LiveContext } from "../live-context.ts";
 import { cancelForBikes } from "../reservations/service.ts";
-import { refreshCounters } from "../stations/counters.ts";
+import { isInFuture } from "../rides/ride.ts";
+import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { type StationPlace, stationPlaces } from "../stations/places.ts";
 import { later, type ReportedState, viewOf } from "./bike.ts";
-import { type BikeChange, changeBikes, type LiveBike, lockBikes } from "./live.ts";
+import { type BikeChange, changeBikes, type LiveBike, lockBikes, type LockedBike, shiftsOf } from "./live.ts";
 import { insertBikes, type LiveBikeWrite } from "./live-queries.ts";
-
-/** Milliseconds by which a report may lie ahead of our clock. */
-const CLOCK_TOLERANCE = 60_000;
 
 /** Makes bikes, or changes what the operator says of them. */
 export async function upsertBikes(
@@ -37,8 +35,7 @@ export async function upsertBikes(
       else change(index, item, again.get(item.id));
     }
     const changes = [...changed.values()];
-    const touched = await changeBikes(tx, { ids, systemId, now }, changes);
-    await releaseHeld(tx, { ids, systemId, now }, changes);
+    const touched = await changeOrRelease(tx, { ids, systemId, now }, changes);
     await refreshCounters(tx, systemId, [...touched, ...fresh.flatMap(({ item }) => item.station_id ?? [])], now);
     await countRows(tx, systemId, "bikes", pickSlot(() => ids.random()), inserted.size);
 
@@ -72,7 +69,7 @@ export async function reportBikes(
       const { index, item } = entry;
       const at = new Date(item.at);
       const bike = changes.get(item.id) ?? startingFrom(facts.bikes.get(item.id));
-      if (at.getTime() > now.getTime() + CLOCK_TOLERANCE) notes.failed(index, item.id, "invalid_parameter", "at lies in the future.");
+      if (isInFuture(at.getTime(), now.getTime())) notes.failed(index, item.id, "invalid_parameter", "at lies in the future.");
       else if (bike === undefined) notes.failed(index, item.id, "not_found", "There is no bike with this id.");
       else if (hasKnownStation(entry, facts, notes)) {
         const change = reported(bike, item, at, facts);
@@ -81,15 +78,14 @@ export async function reportBikes(
       }
     }
     const changed = [...changes.values()].filter((change) => Object.keys(change).length > 1);
-    const touched = await changeBikes(tx, { ids, systemId, now }, changed);
-    await releaseHeld(tx, { ids, systemId, now }, changed);
+    const touched = await changeOrRelease(tx, { ids, systemId, now }, changed);
     await refreshCounters(tx, systemId, touched, now);
   });
   return notes.results();
 }
 
 interface Facts {
-  readonly bikes: Map<string, LiveBike>;
+  readonly bikes: ReadonlyMap<string, LockedBike>;
   readonly stations: ReadonlyMap<string, StationPlace>;
 }
 
@@ -217,21 +213,25 @@ function reported(change: BikeChange, item: BikeReport, at: Date, facts: Facts):
     const said = { at: instant, value: item.current_range_meters };
     if (later(held, said) === said) next = { ...next, current_range_meters: said.value, range_at: at };
   }
-  return next === change ? change : { ...next, last_reported: latest(change.last_reported, at) };
+  const lastReported = change.last_reported ?? facts.bikes.get(bike.id)?.last_reported;
+  return lastReported == null || at > lastReported ? { ...next, last_reported: at } : next;
 }
 
-function latest(a: Date | undefined, b: Date): Date {
-  return a !== undefined && a > b ? a : b;
-}
-
-/** A held bike that can no longer be ridden is held no longer: its reservation is cancelled. */
-async function releaseHeld(
+/**
+ * Writes changes of bikes. A held bike that can no longer be ridden is held no longer: its reservation is cancelled.
+ * @returns the stations whose counters the changes touch
+ */
+async function changeOrRelease(
   tx: Transaction,
   context: { readonly ids: LiveContext["ids"]; readonly systemId: string; readonly now: Date },
   changes: readonly BikeChange[],
-): Promise<void> {
-  const lost = changes.filter(({ bike, reported_state: state }) => bike.reservation_id !== null && state !== undefined && state !== "available");
-  if (lost.length === 0) return;
-  await cancelForBikes(tx, context, lost.flatMap(({ bike }) => (bike.reservation_id === null ? [] : [{ reservationId: bike.reservation_id, reason: "bike_unavailable" as const }])));
-  await changeBikes(tx, context, lost.map((change) => ({ ...change, reservation_id: null })));
+): Promise<string[]> {
+  const isLost = ({ bike, reported_state: state }: BikeChange) =>
+    bike.reservation_id !== null && (state ?? bike.reported_state) !== "available";
+  const losses = changes.filter(isLost).flatMap(({ bike }) => bike.reservation_id ?? []);
+  await cancelForBikes(tx, context, losses.map((reservationId) => ({ reservationId, reason: "bike_unavailable" })));
+  const written = changes.map((change) => (isLost(change) ? { ...change, reservation_id: null } : change));
+  const touched = await changeBikes(tx, context, written);
+  // TODO-ORDER
+  return touched;
 }

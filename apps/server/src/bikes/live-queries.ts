@@ -17,6 +17,10 @@ export interface LiveBike extends BikeFacts {
   readonly reported_state_at: Date | null;
   readonly reported_position_at: Date | null;
   readonly reported_range_at: Date | null;
+}
+
+/** A bike that this transaction has locked. */
+export interface LockedBike extends LiveBike {
   readonly last_reported: Date | null;
 }
 
@@ -86,8 +90,8 @@ const insert = statement(
 const tell = statement("liveBikes.tell", "select pg_notify('bikes', $1)");
 
 /** Locks bikes, in the order of their ids, and gives them by id. */
-export async function lockBikes(tx: Transaction, systemId: string, ids: readonly string[]): Promise<Map<string, LiveBike>> {
-  const rows = await tx.query<LiveBike>(lock, [systemId, [...new Set(ids)]]);
+export async function lockBikes(tx: Transaction, systemId: string, ids: readonly string[]): Promise<Map<string, LockedBike>> {
+  const rows = await tx.query<LockedBike>(lock, [systemId, [...new Set(ids)]]);
   return new Map(rows.map((row) => [row.id, row]));
 }
 

@@ -1,9 +1,9 @@
 import type { Transaction } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
-import { viewOf } from "./bike.ts";
+import { type BikeFacts, viewOf } from "./bike.ts";
 import { type LiveBike, type LiveBikeWrite, lockBikes as lockRows, writeBikes } from "./live-queries.ts";
 
-export type { LiveBike } from "./live-queries.ts";
+export type { LiveBike, LockedBike } from "./live-queries.ts";
 
 /** Locks bikes, in the order of their ids, and gives them by id: the first step of every command that touches bikes. */
 export const lockBikes = lockRows;
@@ -37,8 +37,32 @@ export async function changeBikes(
   return [...new Set(touched.filter((station) => station !== null))];
 }
 
-function applied({ bike, ...change }: BikeChange, ids: Ids): LiveBikeWrite {
-  const facts = {
+/** By how many bikes the counters of a station that mirrors a feed change, until the feed speaks again. */
+export interface CounterShift {
+  readonly stationId: string;
+  readonly available: number;
+  readonly reserved: number;
+}
+
+/** What changes of bikes mean for the stations that they leave and come to. */
+export function shiftsOf(changes: readonly BikeChange[]): CounterShift[] {
+  return changes.flatMap((change) => {
+    const { bike } = change;
+    const after = viewOf(factsAfter(change));
+    if (bike.station_id === after.station_id && bike.vehicle_state === after.vehicle_state) return [];
+    return [...shiftAt(bike, -1), ...shiftAt(after, 1)];
+  });
+}
+
+function shiftAt(view: Pick<LiveBike, "vehicle_state" | "station_id">, n: number): CounterShift[] {
+  if (view.station_id === null) return [];
+  const counted = (state: LiveBike["vehicle_state"]) => (view.vehicle_state === state ? n : 0);
+  return [{ stationId: view.station_id, available: counted("available"), reserved: counted("reserved") }];
+}
+
+/** What decides how a bike is shown after a change. */
+function factsAfter({ bike, ...change }: BikeChange): BikeFacts {
+  return {
     ride_id: change.ride_id === undefined ? bike.ride_id : change.ride_id,
     reservation_id: change.reservation_id === undefined ? bike.reservation_id : change.reservation_id,
     reported_state: change.reported_state ?? bike.reported_state,
@@ -46,6 +70,11 @@ function applied({ bike, ...change }: BikeChange, ids: Ids): LiveBikeWrite {
     reported_lat: change.position === undefined ? bike.reported_lat : change.position.lat,
     reported_lon: change.position === undefined ? bike.reported_lon : change.position.lon,
   };
+}
+
+function applied(fullChange: BikeChange, ids: Ids): LiveBikeWrite {
+  const { bike, ...change } = fullChange;
+  const facts = factsAfter(fullChange);
   return {
     ...facts,
     ...viewOf(facts),

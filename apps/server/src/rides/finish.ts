@@ -2,14 +2,15 @@ import type { BatchItem, BatchResults, RideCancel, RideEnd } from "@bikeshare/co
 
 import { type BatchNotes, createBatchNotes, type Indexed, readableItems } from "../batches.ts";
 import { later } from "../bikes/bike.ts";
-import { type BikeChange, changeBikes, type LiveBike, lockBikes } from "../bikes/live.ts";
+import { type BikeChange, changeBikes, type LiveBike, lockBikes, shiftsOf } from "../bikes/live.ts";
 import type { Transaction } from "../db/database.ts";
+import { TransactionConflict } from "../db/errors.ts";
 import { recordEvents } from "../events/outbox.ts";
 import type { LiveContext } from "../live-context.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { type StationPlace, stationPlaces } from "../stations/places.ts";
 import { findBikesOfRides, type FinishedRide, finishRides, type LiveRide, lockRides } from "./command-queries.ts";
-import { isInFuture, rideLength, rideTransitions } from "./ride.ts";
+import { rideLength, rideTimesFault, rideTransitions } from "./ride.ts";
 
 /** Ends rides: each bike stands where its ride ended, available again unless something later was reported of it. */
 export function endRides(context: LiveContext, systemId: string, items: readonly BatchItem<RideEnd>[]): Promise<BatchResults> {
@@ -55,7 +56,7 @@ async function finish<Item extends { readonly id: string; readonly end_station_i
     const changes = finishes.flatMap(({ bike }) => bike ?? []);
     const touched = await changeBikes(tx, { ids, systemId, now }, changes);
     await refreshCounters(tx, systemId, touched, now);
-    await shiftMirrored(tx, systemId, changes.flatMap(arrivesAtStation), now);
+    await shiftMirrored(tx, systemId, shiftsOf(changes), now);
     await recordEvents(tx, ids, systemId, finishes.map(({ ride }) => ({
       name: ride.status === "completed" ? "ride.completed" : "ride.cancelled",
       occurredAt: ride.ended_at,
@@ -76,6 +77,8 @@ async function lockFacts(
   const bikesOfRides = await findBikesOfRides(tx, systemId, ids);
   const bikes = await lockBikes(tx, systemId, [...bikesOfRides.values()]);
   const rides = await lockRides(tx, systemId, ids);
+  // One began after its bike was looked for, so the bike is not locked: look again.
+  if ([...rides.keys()].some((id) => !bikesOfRides.has(id))) throw new TransactionConflict();
   const stations = await stationPlaces(tx, systemId, items.flatMap((item) => item.end_station_id ?? []));
   return { bikes, rides, stations, now };
 }
@@ -109,7 +112,7 @@ function decideEnd(entry: Indexed<RideEnd>, facts: Facts, notes: BatchNotes): Fi
   const ride = startedRide(entry, "end", facts, notes);
   if (ride === undefined) return undefined;
   const endedAt = item.ended_at === undefined ? facts.now : new Date(item.ended_at);
-  const fault = timeFault("ended_at", endedAt, ride, facts.now);
+  const fault = rideTimesFault(ride.started_at.getTime(), endedAt.getTime(), facts.now.getTime(), "ended_at");
   if (fault !== undefined) return noteFailure(notes, index, item.id, fault);
   const stationId = item.end_station_id ?? null;
   const station = stationId === null ? undefined : facts.stations.get(stationId);
@@ -139,7 +142,7 @@ function decideCancel(entry: Indexed<RideCancel>, facts: Facts, notes: BatchNote
   const ride = startedRide(entry, "cancel", facts, notes);
   if (ride === undefined) return undefined;
   const cancelledAt = item.cancelled_at === undefined ? facts.now : new Date(item.cancelled_at);
-  const fault = timeFault("cancelled_at", cancelledAt, ride, facts.now);
+  const fault = rideTimesFault(ride.started_at.getTime(), cancelledAt.getTime(), facts.now.getTime(), "cancelled_at");
   if (fault !== undefined) return noteFailure(notes, index, item.id, fault);
   facts.rides.set(ride.id, { ...ride, status: "cancelled" });
   const bike = facts.bikes.get(ride.bike_id);
@@ -163,12 +166,6 @@ function noteFailure(notes: BatchNotes, index: number, id: string, message: stri
   return undefined;
 }
 
-function timeFault(name: string, instant: Date, ride: LiveRide, now: Date): string | undefined {
-  if (isInFuture(instant.getTime(), now.getTime())) return `${name} lies in the future.`;
-  if (instant < ride.started_at) return `${name} lies before the ride's start, ${ride.started_at.toISOString()}.`;
-  return undefined;
-}
-
 /** What ends with a ride, unless something that happened later was reported while it went on. */
 function backFromRide(
   bike: LiveBike | undefined,
@@ -189,10 +186,4 @@ function backFromRide(
     position: position.value,
     position_at: new Date(position.at ?? at),
   };
-}
-
-/** A bike that comes to a mirrored station, or is back at it, is available there until the feed says otherwise. */
-function arrivesAtStation({ bike, position }: BikeChange): { stationId: string; available: number; reserved: number }[] {
-  const stationId = position === undefined ? bike.reported_station_id : position.station_id;
-  return stationId === null ? [] : [{ stationId, available: 1, reserved: 0 }];
 }

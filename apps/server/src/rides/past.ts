@@ -4,7 +4,7 @@ import { createBatchNotes, type Indexed, readableItems } from "../batches.ts";
 import { countRides, pickSlot } from "../counts/service.ts";
 import type { LiveContext } from "../live-context.ts";
 import { findPastRides, insertPastRides, type PastRideRow, updatePastRides } from "./past-queries.ts";
-import { isInFuture, rideLength } from "./ride.ts";
+import { rideLength, rideTimesFault } from "./ride.ts";
 
 /** Adds rides that are over, or corrects them. Makes no events and moves no bike. */
 export async function upsertPastRides(
@@ -18,7 +18,7 @@ export async function upsertPastRides(
   await db.transaction(async (tx) => {
     const wanted = new Map<string, Indexed<PastRideRow>>();
     for (const { index, item } of readable) {
-      const fault = timeFault(item, now);
+      const fault = rideTimesFault(Date.parse(item.started_at), Date.parse(item.ended_at), now.getTime(), "ended_at");
       if (fault !== undefined) notes.failed(index, item.id, "invalid_parameter", fault);
       else if (wanted.has(item.id)) notes.failed(index, item.id, "invalid_parameter", "id stands twice in this batch.");
       else wanted.set(item.id, { index, item: rowOf(item) });
@@ -42,11 +42,6 @@ export async function upsertPastRides(
     await countRides(tx, systemId, pickSlot(() => ids.random()), rows.filter((row) => inserted.has(row.id)).map((row) => row.started_at));
   });
   return notes.results();
-}
-
-function timeFault({ started_at, ended_at }: PastRideUpsert, now: Date): string | undefined {
-  if (isInFuture(Date.parse(ended_at), now.getTime())) return "ended_at lies in the future.";
-  return Date.parse(ended_at) < Date.parse(started_at) ? "ended_at lies before started_at." : undefined;
 }
 
 function rowOf(item: PastRideUpsert): PastRideRow {

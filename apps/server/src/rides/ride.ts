@@ -30,6 +30,24 @@ export function isInFuture(instant: number, now: number): boolean {
   return instant > now + CLOCK_TOLERANCE;
 }
 
+/** The earliest instant at which a ride can have started: before it nobody wrote rides down, so the date is wrong. */
+export const EARLIEST_START = Date.parse("1970-01-01T00:00:00.000Z");
+
+/** Most seconds that a ride can have lasted: what the database's integers hold, 68 years. */
+const LONGEST_RIDE = 2 ** 31 - 1;
+
+/**
+ * What is wrong with a ride's start and end, in words; undefined when nothing is. All in milliseconds since 1970.
+ * @param endField what the end is called where it came from
+ */
+export function rideTimesFault(startedAt: number, endedAt: number, now: number, endField: string): string | undefined {
+  if (isInFuture(endedAt, now)) return `${endField} lies in the future.`;
+  if (startedAt < EARLIEST_START) return "started_at lies before 1970.";
+  if (endedAt < startedAt) return `${endField} lies before the ride's start, ${new Date(startedAt).toISOString()}.`;
+  if ((endedAt - startedAt) / 1000 > LONGEST_RIDE) return `${endField} lies more than ${LONGEST_RIDE} s after the start.`;
+  return undefined;
+}
+
 /** What follows from a ride's start and end. */
 export function rideLength(startedAt: number, endedAt: number): { readonly duration_seconds: number; readonly is_countable: boolean } {
   const seconds = Math.round((endedAt - startedAt) / 1000);

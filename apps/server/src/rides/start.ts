@@ -1,16 +1,17 @@
 import type { BatchItem, BatchResults, RideStart } from "@bikeshare/contract";
 
 import { type BatchNotes, createBatchNotes, type Indexed, readableItems } from "../batches.ts";
-import { changeBikes, type LiveBike, lockBikes } from "../bikes/live.ts";
+import { changeBikes, type LiveBike, lockBikes, shiftsOf } from "../bikes/live.ts";
 import { countRides, pickSlot } from "../counts/service.ts";
 import type { Transaction } from "../db/database.ts";
 import { recordEvents } from "../events/outbox.ts";
 import type { LiveContext } from "../live-context.ts";
+import { statusAt } from "../reservations/reservation.ts";
 import { fulfilReservations, lockReservations, type LockedReservation } from "../reservations/service.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { stationPlaces } from "../stations/places.ts";
 import { insertStartedRides, type LiveRide, lockRides, type StartedRide } from "./command-queries.ts";
-import { isInFuture, rideTransitions } from "./ride.ts";
+import { EARLIEST_START, isInFuture, rideTransitions } from "./ride.ts";
 
 /** Starts rides: each on a bike that stands available, or is held by the reservation that the ride fulfils. */
 export async function startRides(
@@ -28,13 +29,14 @@ export async function startRides(
     const begun = starts.filter(({ ride }) => wires.has(ride.id));
     for (const { index, ride } of starts) {
       if (wires.has(ride.id)) notes.done(index, ride.id, "created");
-      else notes.failed(index, ride.id, "ride_conflict", "Another ride with this id was started at the same time.");
+      else notes.failed(index, ride.id, "ride_conflict", "Another ride with this id, or on this bike, was started at the same time.");
     }
     await fulfilReservations(tx, { ids, systemId, now }, begun.flatMap(({ ride, held }) =>
       held === undefined ? [] : [{ reservationId: held.id, rideId: ride.id, at: ride.started_at }]));
-    const touched = await changeBikes(tx, { ids, systemId, now }, begun.map(({ ride, bike }) => ({ bike, ride_id: ride.id, reservation_id: null })));
+    const changes = begun.map(({ ride, bike }) => ({ bike, ride_id: ride.id, reservation_id: null }));
+    const touched = await changeBikes(tx, { ids, systemId, now }, changes);
     await refreshCounters(tx, systemId, touched, now);
-    await shiftMirrored(tx, systemId, begun.flatMap(leavesMirroredStation), now);
+    await shiftMirrored(tx, systemId, shiftsOf(changes), now);
     await recordEvents(tx, ids, systemId, begun.map(({ ride }) => ({
       name: "ride.started", occurredAt: ride.started_at, partnerId: null, data: wires.get(ride.id) ?? "",
     })));
@@ -84,6 +86,7 @@ function decide({ index, item }: Indexed<RideStart>, facts: Facts, now: Date, no
     return undefined;
   }
   if (isInFuture(startedAt.getTime(), now.getTime())) return refuse("invalid_parameter", "started_at lies in the future.");
+  if (startedAt.getTime() < EARLIEST_START) return refuse("invalid_parameter", "started_at lies before 1970.");
   const bike = facts.bikes.get(item.bike_id);
   if (bike === undefined) return refuse("not_found", `There is no bike ${item.bike_id}.`);
   if (bike.ride_id !== null) return refuse("ride_conflict", `Bike ${bike.id} is on ride ${bike.ride_id}. End or cancel that first.`);
@@ -92,8 +95,10 @@ function decide({ index, item }: Indexed<RideStart>, facts: Facts, now: Date, no
     return refuse("not_found", `There is no station ${item.start_station_id}.`);
   }
   const held = bike.reservation_id === null ? undefined : facts.reservations.get(bike.reservation_id);
-  if (item.reservation_id !== undefined && item.reservation_id !== held?.id) {
-    return refuse("ride_conflict", `Reservation ${item.reservation_id} does not hold bike ${bike.id}.`);
+  // For every reader a reservation is over at its end, whether or not that has been written.
+  const holding = held !== undefined && now < held.expires_at ? held.id : null;
+  if (item.reservation_id !== undefined && item.reservation_id !== holding) {
+    return refuse("reservation_not_active", `Reservation ${item.reservation_id} does not hold bike ${bike.id}.`);
   }
   const ride: StartedRide = {
     id: item.id,
@@ -102,16 +107,9 @@ function decide({ index, item }: Indexed<RideStart>, facts: Facts, now: Date, no
     start_station_id: item.start_station_id === undefined ? bike.reported_station_id : item.start_station_id,
     vehicle_type_id: bike.vehicle_type_id,
     rider_category: item.rider_category ?? null,
-    reservation_id: held !== undefined && startedAt < held.expires_at ? held.id : null,
+    reservation_id: holding,
   };
   facts.bikes.set(bike.id, { ...bike, ride_id: ride.id, reservation_id: null });
   facts.rides.set(ride.id, { ...ride, status: "started" });
   return { index, ride, bike, held };
-}
-
-/** A bike that leaves a mirrored station was counted there as reserved or as available. */
-function leavesMirroredStation({ bike }: Start): { stationId: string; available: number; reserved: number }[] {
-  if (bike.station_id === null) return [];
-  const wasReserved = bike.vehicle_state === "reserved";
-  return [{ stationId: bike.station_id, available: wasReserved ? 0 : -1, reserved: wasReserved ? -1 : 0 }];
 }

@@ -53,20 +53,6 @@ export async function refreshCounters(tx: Transaction, systemId: string, station
   await tx.query(tell, [systemId]);
 }
 
-/**
- * Moves bikes of mirrored stations between available and reserved; operated stations are left alone. Until the feed
- * speaks again, whose word on what is available then counts.
- * @param reserved by station: how many more (negative: fewer) are reserved, and so not available
- */
-export function shiftReserved(
-  tx: Transaction,
-  systemId: string,
-  reserved: readonly { readonly stationId: string; readonly n: number }[],
-  now: Date,
-): Promise<void> {
-  return shiftMirrored(tx, systemId, reserved.map(({ stationId, n }) => ({ stationId, available: -n, reserved: n })), now);
-}
-
 /** Changes the counters of mirrored stations by differences, until the feed speaks again. */
 export async function shiftMirrored(
   tx: Transaction,

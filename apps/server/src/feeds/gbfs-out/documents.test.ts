@@ -50,7 +50,7 @@ describe("of a system", () => {
 describe("of a station", () => {
   test("flags and counts are the row's while it is online; else it lends and takes nothing", () => {
     expect(status({ is_returning: false })).toMatchObject({ is_installed: true, is_renting: true, is_returning: false, num_vehicles_available: 3 });
-    for (const state of ["offline", "planned"]) {
+    for (const state of ["offline", "planned"] as const) {
       expect(status({ status: state })).toMatchObject({ is_installed: true, is_renting: false, is_returning: false });
     }
   });
@@ -79,7 +79,7 @@ test("2.3 writes POSIX seconds, 3.0 RFC 3339, neither with a fraction", () => {
 });
 
 test("a bike is reserved, disabled or neither, as its state says", () => {
-  const flags = (vehicle_state: string) => vehicleStatus(form30, [bike({ vehicle_state })]);
+  const flags = (vehicle_state: PublishedBike["vehicle_state"]) => vehicleStatus(form30, [bike({ vehicle_state })]);
   expect(flags("available")).toMatchObject({ vehicles: [{ is_reserved: false, is_disabled: false }] });
   expect(flags("reserved")).toMatchObject({ vehicles: [{ is_reserved: true, is_disabled: false }] });
   expect(flags("non_operational")).toMatchObject({ vehicles: [{ is_reserved: false, is_disabled: true }] });

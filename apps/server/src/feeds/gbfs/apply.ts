@@ -1,3 +1,4 @@
+import type { EventName } from "@bikeshare/contract";
 import type { VehicleReport } from "../../bikes/bike.ts";
 import type { BikeChanges } from "../../bikes/snapshot.ts";
 import { applyBikeSnapshot } from "../../bikes/snapshot.ts";
@@ -28,6 +29,17 @@ export interface Applied {
   /** Names of the feeds for which a newer snapshot had been applied before. */
   readonly late: readonly string[];
 }
+
+/** How many events a snapshot made, by name. */
+export function eventsOf({ stations, bikes }: Applied): EventCounts {
+  const counts: { [Name in EventName]?: number } = {};
+  for (const name of stations.events) counts[name] = (counts[name] ?? 0) + 1;
+  if (bikes.cancelled > 0) counts["reservation.cancelled"] = bikes.cancelled;
+  return counts;
+}
+
+/** Numbers of events; a name that is not there has none. */
+export type EventCounts = { readonly [Name in EventName]?: number };
 
 const NO_BIKES: BikeChanges = { created: 0, updated: 0, unchanged: 0, removed: 0, foreign: [], cancelled: 0 };
 

@@ -30,7 +30,14 @@ export interface ImportOutcome {
  * @throws FeedFailure when not one feed of stations or vehicles can be used; nothing was changed then
  */
 export async function importSnapshot(db: Queryable, context: ApplyContext, source: GbfsSource): Promise<ImportOutcome> {
-  const reading = await readSnapshot(source, context.now);
+  return importReading(db, context, await readSnapshot(source, context.now));
+}
+
+/**
+ * Imports what the feeds of a source said, in one transaction.
+ * @throws FeedFailure when not one feed of stations or vehicles can be used; nothing was changed then
+ */
+export async function importReading(db: Queryable, context: ApplyContext, reading: SourceReading): Promise<ImportOutcome> {
   const { information, readings, vehicles } = reading.snapshot;
   if (!information && !readings && !vehicles) throw nothingUsable(reading.failures);
   const applied = await applySnapshot(db, context, reading.snapshot);
