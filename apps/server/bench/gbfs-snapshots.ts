@@ -33,15 +33,26 @@ function feedsAt(minute: number, generation: number): ReadonlyMap<string, string
     [
       "station_information",
       document({
-        stations: stations.map((i) => ({ station_id: `station-${i}`, name: `Station ${i}`, lat: 59 + i / 9000, lon: 10.7, capacity: 20 })),
+        stations: stations.map((i) => ({
+          station_id: `station-${i}`,
+          name: `Station ${i}`,
+          lat: 59 + i / 9000,
+          lon: 10.7,
+          capacity: 20,
+        })),
       }),
     ],
     [
       "station_status",
       document({
         stations: stations.map((i) => ({
-          station_id: `station-${i}`, is_installed: true, is_renting: true, is_returning: true,
-          num_bikes_available: change(i), num_docks_available: 20 - change(i), last_reported: START / 1000,
+          station_id: `station-${i}`,
+          is_installed: true,
+          is_renting: true,
+          is_returning: true,
+          num_bikes_available: change(i),
+          num_docks_available: 20 - change(i),
+          last_reported: START / 1000,
           vehicle_types_available: [{ vehicle_type_id: "classic", count: change(i) }],
         })),
       }),
@@ -50,8 +61,14 @@ function feedsAt(minute: number, generation: number): ReadonlyMap<string, string
       "free_bike_status",
       document({
         bikes: Array.from({ length: BIKES }, (_, i) => ({
-          bike_id: `bike-${i}-5f0c8a3e9b7d4421`, lat: 59 + i / 90_000, lon: 10.7 + change(i) / 1000, is_reserved: false, is_disabled: false,
-          vehicle_type_id: "classic", current_range_meters: 12_000, ...(i % 2 ? { station_id: `station-${i % STATIONS}` } : {}),
+          bike_id: `bike-${i}-5f0c8a3e9b7d4421`,
+          lat: 59 + i / 90_000,
+          lon: 10.7 + change(i) / 1000,
+          is_reserved: false,
+          is_disabled: false,
+          vehicle_type_id: "classic",
+          current_range_meters: 12_000,
+          ...(i % 2 ? { station_id: `station-${i % STATIONS}` } : {}),
         })),
       }),
     ],
@@ -60,7 +77,10 @@ function feedsAt(minute: number, generation: number): ReadonlyMap<string, string
 
 const directory = await mkdtemp(join(tmpdir(), "bikeshare-bench-"));
 const given = process.env["BENCH_DATABASE_URL"];
-const own = given === undefined ? await openEmbeddedPostgres({ dataDir: join(directory, "data"), log: () => undefined }) : undefined;
+const own =
+  given === undefined
+    ? await openEmbeddedPostgres({ dataDir: join(directory, "data"), log: () => undefined })
+    : undefined;
 const serverUrl = given ?? own?.connectionString ?? "";
 const name = `gbfs_bench_${process.pid}`;
 await runOnServer(serverUrl, `create database ${name}`);
@@ -84,11 +104,19 @@ try {
 async function round(what: string, minute: number, generation: number): Promise<void> {
   const texts = feedsAt(minute, generation);
   const began = performance.now();
-  const source = { document: async (feed: string) => (texts.has(feed) ? (JSON.parse(texts.get(feed) ?? "") as unknown) : undefined) };
+  const source = {
+    document: async (feed: string) => (texts.has(feed) ? (JSON.parse(texts.get(feed) ?? "") as unknown) : undefined),
+  };
   const { snapshot } = await readSnapshot(source, START + minute * 60_000);
   const read = performance.now();
-  const { stations, bikes } = await applySnapshot(db, { systemId: "main", source: "bench", now: clock(), ids }, snapshot);
+  const { stations, bikes } = await applySnapshot(
+    db,
+    { systemId: "main", source: "bench", now: clock(), ids },
+    snapshot,
+  );
   const applied = performance.now();
   const changes = stations.created + stations.updated + bikes.created + bikes.updated;
-  console.log(`${what}: read ${(read - began).toFixed(0)} ms, applied ${(applied - read).toFixed(0)} ms, ${changes} changes`);
+  console.log(
+    `${what}: read ${(read - began).toFixed(0)} ms, applied ${(applied - read).toFixed(0)} ms, ${changes} changes`,
+  );
 }

@@ -77,7 +77,9 @@ create table new_events (
   -- the resource's wire form at that moment
   data        text not null,
   primary key (system_id, id)
-);
+)
+-- Every row lives for some milliseconds: swept often, the table stays as small as it is.
+with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0);
 
 -- system. The events list: the sequencer moves committed events here and gives each the next place, so that whoever
 -- has read up to a place has missed nothing before it. One partition a day, dropped whole after 30 days.
@@ -93,6 +95,8 @@ create table events (
   primary key (system_id, recorded_on, position)
 ) partition by range (recorded_on);
 create index events_id on events (system_id, id);
+-- What one viewer sees of one name: a walk through a sparse view steps over nothing else.
+create index events_seen on events (system_id, (coalesce(partner_id, '')), name, position);
 
 -- system. The last place given, and the lock that lets one sequencer number a system's events at a time.
 create table event_sequences (

@@ -1,5 +1,4 @@
 import type { BatchItem, BatchOutcome, BatchResult, BatchResults, ErrorCode } from "@bikeshare/contract";
-
 import { describeFaults } from "./faults.ts";
 
 /** What became of the items of a batch, noted while they are decided one after the other. */

@@ -41,7 +41,8 @@ function reword(issue: ZodIssue): string {
   switch (issue.code) {
     case "invalid_type":
       if (issue.received === "undefined") return "must be given";
-      if (issue.received === "null") return `must not be null: it must be ${typeNames[issue.expected] ?? issue.expected}`;
+      if (issue.received === "null")
+        return `must not be null: it must be ${typeNames[issue.expected] ?? issue.expected}`;
       return `must be ${typeNames[issue.expected] ?? issue.expected}, not ${typeNames[issue.received] ?? issue.received}`;
     case "too_small":
       return `must be ${issue.inclusive ? "at least" : "more than"} ${issue.minimum}${unitOf(issue.type)}`;

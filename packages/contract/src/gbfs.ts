@@ -7,7 +7,9 @@ import { errorBody } from "./errors.ts";
 const c = initContract();
 
 const noQuery = z.object({}).strict();
-const feed = z.string().describe("A feed's file name, such as `station_status.json`; `gbfs.json` lists those there are");
+const feed = z
+  .string()
+  .describe("A feed's file name, such as `station_status.json`; `gbfs.json` lists those there are");
 const system_id = z.string().describe("GBFS's `system_id`");
 const metadata: EndpointMetadata = { scope: "none" };
 

@@ -1,5 +1,4 @@
 import type { BatchItem, BatchResults, BikeReport, BikeUpsert } from "@bikeshare/contract";
-
 import { type BatchNotes, createBatchNotes, type Indexed, readableItems } from "../batches.ts";
 import { countRows, pickSlot } from "../counts/service.ts";
 import type { Transaction } from "../db/database.ts";
@@ -9,8 +8,8 @@ import { isInFuture } from "../rides/ride.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { type StationPlace, stationPlaces } from "../stations/places.ts";
 import { later, type ReportedState, viewOf } from "./bike.ts";
-import { type BikeChange, changeBikes, type LiveBike, lockBikes, type LockedBike, shiftsOf } from "./live.ts";
 import { insertBikes, type LiveBikeWrite } from "./live-queries.ts";
+import { type BikeChange, changeBikes, type LiveBike, lockBikes, type LockedBike, shiftsOf } from "./live.ts";
 
 /** Makes bikes, or changes what the operator says of them. */
 export async function upsertBikes(
@@ -22,22 +21,45 @@ export async function upsertBikes(
   const readable = readableItems(items, notes);
   const now = new Date(clock());
   await db.transaction(async (tx) => {
-    const facts = await lockFacts(tx, systemId, readable.map(({ item }) => item));
+    const facts = await lockFacts(
+      tx,
+      systemId,
+      readable.map(({ item }) => item),
+    );
     const known = readable.filter((entry) => hasKnownStation(entry, facts, notes));
     const fresh = firstOfEach(known.filter(({ item }) => !facts.bikes.has(item.id)));
-    const inserted = await insertBikes(tx, systemId, now, fresh.map(({ item }) => newBike(item, facts, now, ids.next("v"))));
+    const inserted = await insertBikes(
+      tx,
+      systemId,
+      now,
+      fresh.map(({ item }) => newBike(item, facts, now, ids.next("v"))),
+    );
     const created = new Set(fresh.filter(({ item }) => inserted.has(item.id)).map(({ index }) => index));
     // What another command made meanwhile, and what an item before in this batch made, is changed like any other.
-    const again = await lockBikes(tx, systemId, known.filter(({ index }) => !created.has(index)).map(({ item }) => item.id));
+    const again = await lockBikes(
+      tx,
+      systemId,
+      known.filter(({ index }) => !created.has(index)).map(({ item }) => item.id),
+    );
     const changed = new Map<string, BikeChange>();
     for (const { index, item } of known) {
       if (created.has(index)) notes.done(index, item.id, "created");
       else change(index, item, again.get(item.id));
     }
     const changes = [...changed.values()];
-    const touched = await changeOrRelease(tx, { ids, systemId, now }, changes);
-    await refreshCounters(tx, systemId, [...touched, ...fresh.flatMap(({ item }) => item.station_id ?? [])], now);
-    await countRows(tx, systemId, "bikes", pickSlot(() => ids.random()), inserted.size);
+    await changeOrRelease(
+      tx,
+      { ids, systemId, now },
+      changes,
+      fresh.flatMap(({ item }) => item.station_id ?? []),
+    );
+    await countRows(
+      tx,
+      systemId,
+      "bikes",
+      pickSlot(() => ids.random()),
+      inserted.size,
+    );
 
     function change(index: number, item: BikeUpsert, bike: LiveBike | undefined): void {
       if (bike === undefined) {
@@ -63,13 +85,18 @@ export async function reportBikes(
   const readable = readableItems(items, notes);
   const now = new Date(clock());
   await db.transaction(async (tx) => {
-    const facts = await lockFacts(tx, systemId, readable.map(({ item }) => item));
+    const facts = await lockFacts(
+      tx,
+      systemId,
+      readable.map(({ item }) => item),
+    );
     const changes = new Map<string, BikeChange>();
     for (const entry of readable) {
       const { index, item } = entry;
       const at = new Date(item.at);
       const bike = changes.get(item.id) ?? startingFrom(facts.bikes.get(item.id));
-      if (isInFuture(at.getTime(), now.getTime())) notes.failed(index, item.id, "invalid_parameter", "at lies in the future.");
+      if (isInFuture(at.getTime(), now.getTime()))
+        notes.failed(index, item.id, "invalid_parameter", "at lies in the future.");
       else if (bike === undefined) notes.failed(index, item.id, "not_found", "There is no bike with this id.");
       else if (hasKnownStation(entry, facts, notes)) {
         const change = reported(bike, item, at, facts);
@@ -78,8 +105,7 @@ export async function reportBikes(
       }
     }
     const changed = [...changes.values()].filter((change) => Object.keys(change).length > 1);
-    const touched = await changeOrRelease(tx, { ids, systemId, now }, changed);
-    await refreshCounters(tx, systemId, touched, now);
+    await changeOrRelease(tx, { ids, systemId, now }, changed, []);
   });
   return notes.results();
 }
@@ -97,8 +123,16 @@ interface Placed {
 }
 
 async function lockFacts(tx: Transaction, systemId: string, items: readonly Placed[]): Promise<Facts> {
-  const bikes = await lockBikes(tx, systemId, items.map((item) => item.id));
-  const stations = await stationPlaces(tx, systemId, items.flatMap((item) => item.station_id ?? []));
+  const bikes = await lockBikes(
+    tx,
+    systemId,
+    items.map((item) => item.id),
+  );
+  const stations = await stationPlaces(
+    tx,
+    systemId,
+    items.flatMap((item) => item.station_id ?? []),
+  );
   return { bikes, stations };
 }
 
@@ -165,7 +199,9 @@ function upserted(bike: LiveBike, item: BikeUpsert, facts: Facts, now: Date): Bi
   if (!isPlaceNew && !isStateNew && !isRangeNew && !isDescriptionNew) return undefined;
   return {
     bike: described,
-    ...(isStateNew && item.vehicle_state !== undefined ? { reported_state: item.vehicle_state, reported_state_at: now } : {}),
+    ...(isStateNew && item.vehicle_state !== undefined
+      ? { reported_state: item.vehicle_state, reported_state_at: now }
+      : {}),
     ...(isPlaceNew ? { position: place, position_at: now } : {}),
     ...(isRangeNew ? { current_range_meters: item.current_range_meters ?? null, range_at: now } : {}),
   };
@@ -179,7 +215,8 @@ function afterChange({ bike, ...change }: BikeChange): LiveBike {
     reported_station_id: change.position === undefined ? bike.reported_station_id : change.position.station_id,
     reported_lat: change.position === undefined ? bike.reported_lat : change.position.lat,
     reported_lon: change.position === undefined ? bike.reported_lon : change.position.lon,
-    current_range_meters: change.current_range_meters === undefined ? bike.current_range_meters : change.current_range_meters,
+    current_range_meters:
+      change.current_range_meters === undefined ? bike.current_range_meters : change.current_range_meters,
   };
 }
 
@@ -197,13 +234,19 @@ function reported(change: BikeChange, item: BikeReport, at: Date, facts: Facts):
   let next = change;
   const instant = at.getTime();
   if (item.vehicle_state !== undefined) {
-    const held = { at: (change.reported_state_at ?? bike.reported_state_at)?.getTime() ?? null, value: change.reported_state ?? bike.reported_state };
+    const held = {
+      at: (change.reported_state_at ?? bike.reported_state_at)?.getTime() ?? null,
+      value: change.reported_state ?? bike.reported_state,
+    };
     const said = { at: instant, value: item.vehicle_state as ReportedState };
     if (later(held, said) === said) next = { ...next, reported_state: said.value, reported_state_at: at };
   }
   const place = placeOf(item, facts);
   if (place !== undefined) {
-    const held = { at: (change.position_at ?? bike.reported_position_at)?.getTime() ?? null, value: change.position ?? placeHeld(bike) };
+    const held = {
+      at: (change.position_at ?? bike.reported_position_at)?.getTime() ?? null,
+      value: change.position ?? placeHeld(bike),
+    };
     const said = { at: instant, value: place };
     if (later(held, said) === said) next = { ...next, position: place, position_at: at };
   }
@@ -218,20 +261,26 @@ function reported(change: BikeChange, item: BikeReport, at: Date, facts: Facts):
 }
 
 /**
- * Writes changes of bikes. A held bike that can no longer be ridden is held no longer: its reservation is cancelled.
- * @returns the stations whose counters the changes touch
+ * Writes changes of bikes and the counters of their stations. A held bike that can no longer be ridden is held no
+ * longer: its reservation is cancelled.
+ * @param stationIds stations where bikes were made, whose counters change as well
  */
 async function changeOrRelease(
   tx: Transaction,
   context: { readonly ids: LiveContext["ids"]; readonly systemId: string; readonly now: Date },
   changes: readonly BikeChange[],
-): Promise<string[]> {
+  stationIds: readonly string[],
+): Promise<void> {
   const isLost = ({ bike, reported_state: state }: BikeChange) =>
     bike.reservation_id !== null && (state ?? bike.reported_state) !== "available";
   const losses = changes.filter(isLost).flatMap(({ bike }) => bike.reservation_id ?? []);
-  await cancelForBikes(tx, context, losses.map((reservationId) => ({ reservationId, reason: "bike_unavailable" })));
+  await cancelForBikes(
+    tx,
+    context,
+    losses.map((reservationId) => ({ reservationId, reason: "bike_unavailable" })),
+  );
   const written = changes.map((change) => (isLost(change) ? { ...change, reservation_id: null } : change));
   const touched = await changeBikes(tx, context, written);
-  // TODO-ORDER
-  return touched;
+  await refreshCounters(tx, context.systemId, [...touched, ...stationIds], context.now);
+  await shiftMirrored(tx, context.systemId, shiftsOf(written), context.now);
 }

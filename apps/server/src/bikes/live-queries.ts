@@ -1,6 +1,6 @@
-import type { Tables } from "../db/tables.generated.ts";
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.generated.ts";
 import type { BikeFacts, BikeView, ReportedState } from "./bike.ts";
 
 type Row = Tables["bikes"];
@@ -90,20 +90,34 @@ const insert = statement(
 const tell = statement("liveBikes.tell", "select pg_notify('bikes', $1)");
 
 /** Locks bikes, in the order of their ids, and gives them by id. */
-export async function lockBikes(tx: Transaction, systemId: string, ids: readonly string[]): Promise<Map<string, LockedBike>> {
+export async function lockBikes(
+  tx: Transaction,
+  systemId: string,
+  ids: readonly string[],
+): Promise<Map<string, LockedBike>> {
   const rows = await tx.query<LockedBike>(lock, [systemId, [...new Set(ids)]]);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** Writes bikes that are locked. */
-export async function writeBikes(tx: Transaction, systemId: string, now: Date, bikes: readonly LiveBikeWrite[]): Promise<void> {
+export async function writeBikes(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  bikes: readonly LiveBikeWrite[],
+): Promise<void> {
   if (bikes.length === 0) return;
   await tx.query(update, [systemId, now, ...columnsOf(bikes)]);
   await tx.query(tell, [systemId]);
 }
 
 /** Makes bikes; gives the ids of those that were not there. */
-export async function insertBikes(tx: Transaction, systemId: string, now: Date, bikes: readonly LiveBikeWrite[]): Promise<Set<string>> {
+export async function insertBikes(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  bikes: readonly LiveBikeWrite[],
+): Promise<Set<string>> {
   if (bikes.length === 0) return new Set();
   const rows = await tx.query<Pick<Row, "id">>(insert, [systemId, now, ...columnsOf(bikes)]);
   await tx.query(tell, [systemId]);

@@ -81,7 +81,8 @@ function applied(fullChange: BikeChange, ids: Ids): LiveBikeWrite {
     id: bike.id,
     number: bike.number,
     vehicle_type_id: bike.vehicle_type_id,
-    current_range_meters: change.current_range_meters === undefined ? bike.current_range_meters : change.current_range_meters,
+    current_range_meters:
+      change.current_range_meters === undefined ? bike.current_range_meters : change.current_range_meters,
     reported_state_at: change.reported_state_at ?? bike.reported_state_at,
     reported_position_at: change.position_at ?? bike.reported_position_at,
     reported_range_at: change.range_at ?? bike.reported_range_at,

@@ -21,10 +21,7 @@ const columns = `id, number, vehicle_type_id, vehicle_state, station_id, lat, lo
 const writtenColumns = `id text, number text, vehicle_type_id text, vehicle_state text, station_id text, lat float8,
   lon float8, current_range_meters int, last_reported timestamptz`;
 
-const heldBikes = statement(
-  "bikeSnapshot.held",
-  `select ${columns} from bikes where system_id = $1 and source = $2`,
-);
+const heldBikes = statement("bikeSnapshot.held", `select ${columns} from bikes where system_id = $1 and source = $2`);
 
 const foreignBikes = statement(
   "bikeSnapshot.foreign",

@@ -69,7 +69,10 @@ export async function applyBikeSnapshot(tx: Transaction, snapshot: BikeSnapshot)
       sort(sorted, decide(snapshot, row), row);
     }
   }
-  const creations = toWrite(snapshot, unknown.filter((id) => !held.has(id)));
+  const creations = toWrite(
+    snapshot,
+    unknown.filter((id) => !held.has(id)),
+  );
   const inserted = new Set(creations.length ? await insertBikeRows(tx, systemId, source, now, creations) : []);
 
   // Decided on rows that were not locked; what is to be written is decided again on the rows as they are then.
@@ -79,7 +82,12 @@ export async function applyBikeSnapshot(tx: Transaction, snapshot: BikeSnapshot)
   if (toLock.length) {
     for (const row of await lockAndFindBikes(tx, systemId, toLock)) sort(final, decide(snapshot, row), row);
   }
-  const cancelled = await write(tx, snapshot, final, creations.filter(({ id }) => inserted.has(id)));
+  const cancelled = await write(
+    tx,
+    snapshot,
+    final,
+    creations.filter(({ id }) => inserted.has(id)),
+  );
   return {
     created: inserted.size,
     updated: final.update.length,
@@ -127,14 +135,27 @@ function toWrite(snapshot: BikeSnapshot, ids: readonly string[]): BikeWrite[] {
 }
 
 /** Writes what was decided, in the order of locks: bikes, reservations, stations. @returns reservations cancelled */
-async function write(tx: Transaction, snapshot: BikeSnapshot, decided: Sorted, created: readonly BikeWrite[]): Promise<number> {
+async function write(
+  tx: Transaction,
+  snapshot: BikeSnapshot,
+  decided: Sorted,
+  created: readonly BikeWrite[],
+): Promise<number> {
   const { systemId, ids, at } = snapshot;
   const { update, delete: deleted } = decided;
   if (created.length + update.length + deleted.length === 0) return 0;
   const now = new Date(snapshot.now);
-  const updated = toWrite(snapshot, update.map(({ id }) => id));
+  const updated = toWrite(
+    snapshot,
+    update.map(({ id }) => id),
+  );
   if (updated.length) await updateBikeRows(tx, systemId, snapshot.now, at, updated);
-  if (deleted.length) await deleteBikeRows(tx, systemId, deleted.map(({ id }) => id));
+  if (deleted.length)
+    await deleteBikeRows(
+      tx,
+      systemId,
+      deleted.map(({ id }) => id),
+    );
   const lost = update.filter(({ reservation_id }) => reservation_id !== null);
   const losses = lost.flatMap(({ reservation_id: reservationId }) =>
     reservationId === null ? [] : [{ reservationId, reason: "bike_unavailable" as const }],

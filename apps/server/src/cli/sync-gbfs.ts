@@ -29,7 +29,8 @@ async function run(cli: CliContext, url: string, options: Options, system: strin
   const { clock, ids, output, signals } = cli;
   const every = readDuration("--every", options.every);
   if (every < LEAST_EVERY || every > GREATEST_EVERY) throw new UsageError("--every must be from 1s to 1d.");
-  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? "")) throw new UsageError("<url> must be the http or https address of a gbfs.json.");
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
+    throw new UsageError("<url> must be the http or https address of a gbfs.json.");
   const stopped = signals.untilStopped();
   await cli.withDatabase(async (db) => {
     const following = startFollowing({

@@ -14,6 +14,7 @@ export const sqlState = {
   ioError: "58030",
   invalidCatalogName: "3D000",
   objectNotInPrerequisiteState: "55000",
+  lockNotAvailable: "55P03",
 } as const;
 
 const AWAY: ReadonlySet<string> = new Set([

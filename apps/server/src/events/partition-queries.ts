@@ -31,9 +31,6 @@ export async function lockPartitions(tx: Transaction): Promise<void> {
 export async function insertPartition(tx: Transaction, day: string): Promise<void> {
   const name = partitionOf(day);
   await tx.run(`create table ${name} (like events)`);
-  await tx.run(
-    `create index ${name}_seen on ${name} (system_id, (coalesce(partner_id, '')), name, recorded_on, position)`,
-  );
   await tx.run(`alter table events attach partition ${name} for values from ('${day}') to ('${addDays(day, 1)}')`);
 }
 

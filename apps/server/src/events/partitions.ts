@@ -1,5 +1,5 @@
 import type { Database } from "../db/database.ts";
-import { codeOf } from "../db/errors.ts";
+import { codeOf, sqlState } from "../db/errors.ts";
 import { systemsOf } from "../systems/service.ts";
 import {
   deleteDayCounts,
@@ -19,7 +19,6 @@ export interface PartitionContext {
 const DROP_PATIENCE = 100;
 /** Milliseconds between two looks. Longer than a day and midnight would find no partition. */
 const LOOK = 60_000;
-const LOCK_NOT_AVAILABLE = "55P03";
 
 /** Makes the partitions for a day and the one after it, where they are missing. Any number of processes may. */
 export async function makePartitions(db: Database, today: string): Promise<void> {
@@ -44,7 +43,7 @@ export async function dropPastDays({ db, clock }: PartitionContext): Promise<voi
         await dropPartition(tx, day, DROP_PATIENCE);
       });
     } catch (error) {
-      if (codeOf(error) !== LOCK_NOT_AVAILABLE) throw error;
+      if (codeOf(error) !== sqlState.lockNotAvailable) throw error;
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from "../db/database.ts";
-import { codeOf } from "../db/errors.ts";
+import { codeOf, sqlState } from "../db/errors.ts";
 import { Refusal } from "../refusal.ts";
 import { systemsOf } from "../systems/service.ts";
 import { forgottenBefore, hashOfBody } from "./idempotency.ts";
@@ -26,7 +26,6 @@ export type Work = (tx: Transaction) => Promise<Answer>;
  * one; higher, and repeats keep connections from others.
  */
 const PATIENCE = 50;
-const LOCK_NOT_AVAILABLE = "55P03";
 
 /**
  * Does `work` once, however often it is called in the time that answers are kept: in one transaction with the record
@@ -53,7 +52,7 @@ export function doOnce(
 }
 
 function refuseWhileRunning(error: unknown): never {
-  if (codeOf(error) !== LOCK_NOT_AVAILABLE) throw error;
+  if (codeOf(error) !== sqlState.lockNotAvailable) throw error;
   throw new Refusal(
     "idempotency_in_progress",
     "A request with this Idempotency-Key is still running. Send the same again in a moment.",

@@ -1,7 +1,6 @@
 import type { BatchItem, BatchResults, operatorContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
-
 import { reportBikes, upsertBikes } from "../bikes/commands.ts";
 import type { Database } from "../db/database.ts";
 import { wireBody } from "../http/bind.ts";

@@ -14,7 +14,10 @@ const lock = statement(
    from rides where system_id = $1 and id = any($2::text[]) order by id for update`,
 );
 
-const bikesOf = statement("liveRides.bikes", `select id, bike_id from rides where system_id = $1 and id = any($2::text[])`);
+const bikesOf = statement(
+  "liveRides.bikes",
+  `select id, bike_id from rides where system_id = $1 and id = any($2::text[])`,
+);
 
 const insertStarted = statement(
   "liveRides.insertStarted",
@@ -63,19 +66,32 @@ export interface FinishedRide {
 }
 
 /** Locks rides, in the order of their ids, and gives them by id. */
-export async function lockRides(tx: Transaction, systemId: string, ids: readonly string[]): Promise<Map<string, LiveRide>> {
+export async function lockRides(
+  tx: Transaction,
+  systemId: string,
+  ids: readonly string[],
+): Promise<Map<string, LiveRide>> {
   const rows = await tx.query<LiveRide>(lock, [systemId, [...new Set(ids)]]);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** The bikes of rides, by the rides' ids; nothing is locked. A ride's bike never changes. */
-export async function findBikesOfRides(tx: Transaction, systemId: string, ids: readonly string[]): Promise<Map<string, string>> {
+export async function findBikesOfRides(
+  tx: Transaction,
+  systemId: string,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
   const rows = await tx.query<Pick<LiveRide, "id" | "bike_id">>(bikesOf, [systemId, [...new Set(ids)]]);
   return new Map(rows.map((row) => [row.id, row.bike_id]));
 }
 
 /** Makes started rides; gives the wire forms, by id, of those whose id was free. */
-export async function insertStartedRides(tx: Transaction, systemId: string, now: Date, rides: readonly StartedRide[]): Promise<Map<string, string>> {
+export async function insertStartedRides(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  rides: readonly StartedRide[],
+): Promise<Map<string, string>> {
   if (rides.length === 0) return new Map();
   const rows = await tx.query<Pick<Tables["rides"], "id" | "wire">>(insertStarted, [
     systemId,
@@ -92,7 +108,12 @@ export async function insertStartedRides(tx: Transaction, systemId: string, now:
 }
 
 /** Ends started rides, which are locked; gives their wire forms by id. */
-export async function finishRides(tx: Transaction, systemId: string, now: Date, rides: readonly FinishedRide[]): Promise<Map<string, string>> {
+export async function finishRides(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  rides: readonly FinishedRide[],
+): Promise<Map<string, string>> {
   if (rides.length === 0) return new Map();
   const rows = await tx.query<Pick<Tables["rides"], "id" | "wire">>(finish, [
     systemId,

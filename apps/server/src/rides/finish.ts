@@ -1,5 +1,4 @@
 import type { BatchItem, BatchResults, RideCancel, RideEnd } from "@bikeshare/contract";
-
 import { type BatchNotes, createBatchNotes, type Indexed, readableItems } from "../batches.ts";
 import { later } from "../bikes/bike.ts";
 import { type BikeChange, changeBikes, type LiveBike, lockBikes, shiftsOf } from "../bikes/live.ts";
@@ -13,12 +12,20 @@ import { findBikesOfRides, type FinishedRide, finishRides, type LiveRide, lockRi
 import { rideLength, rideTimesFault, rideTransitions } from "./ride.ts";
 
 /** Ends rides: each bike stands where its ride ended, available again unless something later was reported of it. */
-export function endRides(context: LiveContext, systemId: string, items: readonly BatchItem<RideEnd>[]): Promise<BatchResults> {
+export function endRides(
+  context: LiveContext,
+  systemId: string,
+  items: readonly BatchItem<RideEnd>[],
+): Promise<BatchResults> {
   return finish(context, systemId, items, decideEnd);
 }
 
 /** Cancels rides that did not come about: each bike stands where it stood. */
-export function cancelRides(context: LiveContext, systemId: string, items: readonly BatchItem<RideCancel>[]): Promise<BatchResults> {
+export function cancelRides(
+  context: LiveContext,
+  systemId: string,
+  items: readonly BatchItem<RideCancel>[],
+): Promise<BatchResults> {
   return finish(context, systemId, items, decideCancel);
 }
 
@@ -49,20 +56,35 @@ async function finish<Item extends { readonly id: string; readonly end_station_i
   const readable = readableItems(items, notes);
   const now = new Date(clock());
   await db.transaction(async (tx) => {
-    const facts = await lockFacts(tx, systemId, readable.map(({ item }) => item), now);
+    const facts = await lockFacts(
+      tx,
+      systemId,
+      readable.map(({ item }) => item),
+      now,
+    );
     const finishes = readable.flatMap((entry) => decide(entry, facts, notes) ?? []);
-    const wires = await finishRides(tx, systemId, now, finishes.map(({ ride }) => ride));
+    const wires = await finishRides(
+      tx,
+      systemId,
+      now,
+      finishes.map(({ ride }) => ride),
+    );
     for (const { index, ride } of finishes) notes.done(index, ride.id, "updated");
     const changes = finishes.flatMap(({ bike }) => bike ?? []);
     const touched = await changeBikes(tx, { ids, systemId, now }, changes);
     await refreshCounters(tx, systemId, touched, now);
     await shiftMirrored(tx, systemId, shiftsOf(changes), now);
-    await recordEvents(tx, ids, systemId, finishes.map(({ ride }) => ({
-      name: ride.status === "completed" ? "ride.completed" : "ride.cancelled",
-      occurredAt: ride.ended_at,
-      partnerId: null,
-      data: wires.get(ride.id) ?? "",
-    })));
+    await recordEvents(
+      tx,
+      ids,
+      systemId,
+      finishes.map(({ ride }) => ({
+        name: ride.status === "completed" ? "ride.completed" : "ride.cancelled",
+        occurredAt: ride.ended_at,
+        partnerId: null,
+        data: wires.get(ride.id) ?? "",
+      })),
+    );
   });
   return notes.results();
 }
@@ -79,7 +101,11 @@ async function lockFacts(
   const rides = await lockRides(tx, systemId, ids);
   // One began after its bike was looked for, so the bike is not locked: look again.
   if ([...rides.keys()].some((id) => !bikesOfRides.has(id))) throw new TransactionConflict();
-  const stations = await stationPlaces(tx, systemId, items.flatMap((item) => item.end_station_id ?? []));
+  const stations = await stationPlaces(
+    tx,
+    systemId,
+    items.flatMap((item) => item.end_station_id ?? []),
+  );
   return { bikes, rides, stations, now };
 }
 
@@ -175,7 +201,10 @@ function backFromRide(
 ): BikeChange | undefined {
   if (bike === undefined || bike.ride_id !== ride.id) return undefined;
   const at = endedAt.getTime();
-  const state = later({ at: bike.reported_state_at?.getTime() ?? null, value: bike.reported_state }, { at, value: "available" as const });
+  const state = later(
+    { at: bike.reported_state_at?.getTime() ?? null, value: bike.reported_state },
+    { at, value: "available" as const },
+  );
   const heldPlace = { station_id: bike.reported_station_id, lat: bike.reported_lat, lon: bike.reported_lon };
   const position = later({ at: bike.reported_position_at?.getTime() ?? null, value: heldPlace }, { at, value: place });
   return {

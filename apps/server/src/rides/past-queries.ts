@@ -7,8 +7,17 @@ type Row = Tables["rides"];
 /** A ride that is over, as it is written. */
 export type PastRideRow = Pick<
   Row,
-  | "id" | "bike_id" | "start_station_id" | "end_station_id" | "started_at" | "distance_meters" | "vehicle_type_id"
-  | "rider_category" | "end_reason" | "duration_seconds" | "is_countable"
+  | "id"
+  | "bike_id"
+  | "start_station_id"
+  | "end_station_id"
+  | "started_at"
+  | "distance_meters"
+  | "vehicle_type_id"
+  | "rider_category"
+  | "end_reason"
+  | "duration_seconds"
+  | "is_countable"
 > & { readonly ended_at: Date };
 
 const columns = `id, bike_id, start_station_id, end_station_id, started_at, ended_at, distance_meters, vehicle_type_id,
@@ -41,19 +50,33 @@ const update = statement(
 );
 
 /** Makes rides of those whose id is free; gives their ids. */
-export async function insertPastRides(tx: Transaction, systemId: string, now: Date, rides: readonly PastRideRow[]): Promise<string[]> {
+export async function insertPastRides(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  rides: readonly PastRideRow[],
+): Promise<string[]> {
   if (rides.length === 0) return [];
   return (await tx.query<Pick<Row, "id">>(insert, [systemId, now, JSON.stringify(rides)])).map((row) => row.id);
 }
 
 /** Locks rides and gives them by id. */
-export async function findPastRides(tx: Transaction, systemId: string, ids: readonly string[]): Promise<Map<string, PastRideRow & Pick<Row, "status">>> {
+export async function findPastRides(
+  tx: Transaction,
+  systemId: string,
+  ids: readonly string[],
+): Promise<Map<string, PastRideRow & Pick<Row, "status">>> {
   if (ids.length === 0) return new Map();
   const rows = await tx.query<PastRideRow & Pick<Row, "status">>(find, [systemId, ids]);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** Corrects rides that are over. */
-export async function updatePastRides(tx: Transaction, systemId: string, now: Date, rides: readonly PastRideRow[]): Promise<void> {
+export async function updatePastRides(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  rides: readonly PastRideRow[],
+): Promise<void> {
   if (rides.length > 0) await tx.query(update, [systemId, now, JSON.stringify(rides)]);
 }

@@ -1,5 +1,4 @@
 import type { BatchItem, BatchResults, PastRideUpsert } from "@bikeshare/contract";
-
 import { createBatchNotes, type Indexed, readableItems } from "../batches.ts";
 import { countRides, pickSlot } from "../counts/service.ts";
 import type { LiveContext } from "../live-context.ts";
@@ -25,13 +24,27 @@ export async function upsertPastRides(
     }
     const rows = [...wanted.values()].map((entry) => entry.item);
     const inserted = new Set(await insertPastRides(tx, systemId, now, rows));
-    const held = await findPastRides(tx, systemId, rows.filter((row) => !inserted.has(row.id)).map((row) => row.id));
+    const held = await findPastRides(
+      tx,
+      systemId,
+      rows.filter((row) => !inserted.has(row.id)).map((row) => row.id),
+    );
     const changed: PastRideRow[] = [];
     for (const { index, item } of wanted.values()) {
       const before = held.get(item.id);
       if (inserted.has(item.id)) notes.done(index, item.id, "created");
-      else if (before === undefined || before.status !== "completed" || before.bike_id !== item.bike_id || before.started_at.getTime() !== item.started_at.getTime()) {
-        notes.failed(index, item.id, "ride_conflict", "There is another ride with this id: on another bike, from another time, or not over.");
+      else if (
+        before === undefined ||
+        before.status !== "completed" ||
+        before.bike_id !== item.bike_id ||
+        before.started_at.getTime() !== item.started_at.getTime()
+      ) {
+        notes.failed(
+          index,
+          item.id,
+          "ride_conflict",
+          "There is another ride with this id: on another bike, from another time, or not over.",
+        );
       } else if (isSame(before, item)) notes.done(index, item.id, "unchanged");
       else {
         notes.done(index, item.id, "updated");
@@ -39,7 +52,12 @@ export async function upsertPastRides(
       }
     }
     await updatePastRides(tx, systemId, now, changed);
-    await countRides(tx, systemId, pickSlot(() => ids.random()), rows.filter((row) => inserted.has(row.id)).map((row) => row.started_at));
+    await countRides(
+      tx,
+      systemId,
+      pickSlot(() => ids.random()),
+      rows.filter((row) => inserted.has(row.id)).map((row) => row.started_at),
+    );
   });
   return notes.results();
 }
@@ -63,8 +81,17 @@ function rowOf(item: PastRideUpsert): PastRideRow {
   };
 }
 
-const compared = ["start_station_id", "end_station_id", "distance_meters", "vehicle_type_id", "rider_category", "end_reason"] as const;
+const compared = [
+  "start_station_id",
+  "end_station_id",
+  "distance_meters",
+  "vehicle_type_id",
+  "rider_category",
+  "end_reason",
+] as const;
 
 function isSame(held: PastRideRow, wanted: PastRideRow): boolean {
-  return held.ended_at.getTime() === wanted.ended_at.getTime() && compared.every((field) => held[field] === wanted[field]);
+  return (
+    held.ended_at.getTime() === wanted.ended_at.getTime() && compared.every((field) => held[field] === wanted[field])
+  );
 }

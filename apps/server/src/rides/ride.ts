@@ -44,12 +44,16 @@ export function rideTimesFault(startedAt: number, endedAt: number, now: number, 
   if (isInFuture(endedAt, now)) return `${endField} lies in the future.`;
   if (startedAt < EARLIEST_START) return "started_at lies before 1970.";
   if (endedAt < startedAt) return `${endField} lies before the ride's start, ${new Date(startedAt).toISOString()}.`;
-  if ((endedAt - startedAt) / 1000 > LONGEST_RIDE) return `${endField} lies more than ${LONGEST_RIDE} s after the start.`;
+  if ((endedAt - startedAt) / 1000 > LONGEST_RIDE)
+    return `${endField} lies more than ${LONGEST_RIDE} s after the start.`;
   return undefined;
 }
 
 /** What follows from a ride's start and end. */
-export function rideLength(startedAt: number, endedAt: number): { readonly duration_seconds: number; readonly is_countable: boolean } {
+export function rideLength(
+  startedAt: number,
+  endedAt: number,
+): { readonly duration_seconds: number; readonly is_countable: boolean } {
   const seconds = Math.round((endedAt - startedAt) / 1000);
   return { duration_seconds: seconds, is_countable: seconds >= COUNTABLE_FROM };
 }

@@ -1,12 +1,10 @@
 import type { BatchItem, BatchResults, RideStart } from "@bikeshare/contract";
-
 import { type BatchNotes, createBatchNotes, type Indexed, readableItems } from "../batches.ts";
 import { changeBikes, type LiveBike, lockBikes, shiftsOf } from "../bikes/live.ts";
 import { countRides, pickSlot } from "../counts/service.ts";
 import type { Transaction } from "../db/database.ts";
 import { recordEvents } from "../events/outbox.ts";
 import type { LiveContext } from "../live-context.ts";
-import { statusAt } from "../reservations/reservation.ts";
 import { fulfilReservations, lockReservations, type LockedReservation } from "../reservations/service.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { stationPlaces } from "../stations/places.ts";
@@ -23,24 +21,57 @@ export async function startRides(
   const readable = readableItems(items, notes);
   const now = new Date(clock());
   await db.transaction(async (tx) => {
-    const facts = await lockFacts(tx, systemId, readable.map(({ item }) => item));
+    const facts = await lockFacts(
+      tx,
+      systemId,
+      readable.map(({ item }) => item),
+    );
     const starts = readable.flatMap((entry) => decide(entry, facts, now, notes) ?? []);
-    const wires = await insertStartedRides(tx, systemId, now, starts.map(({ ride }) => ride));
+    const wires = await insertStartedRides(
+      tx,
+      systemId,
+      now,
+      starts.map(({ ride }) => ride),
+    );
     const begun = starts.filter(({ ride }) => wires.has(ride.id));
     for (const { index, ride } of starts) {
       if (wires.has(ride.id)) notes.done(index, ride.id, "created");
-      else notes.failed(index, ride.id, "ride_conflict", "Another ride with this id, or on this bike, was started at the same time.");
+      else
+        notes.failed(
+          index,
+          ride.id,
+          "ride_conflict",
+          "Another ride with this id, or on this bike, was started at the same time.",
+        );
     }
-    await fulfilReservations(tx, { ids, systemId, now }, begun.flatMap(({ ride, held }) =>
-      held === undefined ? [] : [{ reservationId: held.id, rideId: ride.id, at: ride.started_at }]));
+    await fulfilReservations(
+      tx,
+      { ids, systemId, now },
+      begun.flatMap(({ ride, held }) =>
+        held === undefined ? [] : [{ reservationId: held.id, rideId: ride.id, at: ride.started_at }],
+      ),
+    );
     const changes = begun.map(({ ride, bike }) => ({ bike, ride_id: ride.id, reservation_id: null }));
     const touched = await changeBikes(tx, { ids, systemId, now }, changes);
     await refreshCounters(tx, systemId, touched, now);
     await shiftMirrored(tx, systemId, shiftsOf(changes), now);
-    await recordEvents(tx, ids, systemId, begun.map(({ ride }) => ({
-      name: "ride.started", occurredAt: ride.started_at, partnerId: null, data: wires.get(ride.id) ?? "",
-    })));
-    await countRides(tx, systemId, pickSlot(() => ids.random()), begun.map(({ ride }) => ride.started_at));
+    await recordEvents(
+      tx,
+      ids,
+      systemId,
+      begun.map(({ ride }) => ({
+        name: "ride.started",
+        occurredAt: ride.started_at,
+        partnerId: null,
+        data: wires.get(ride.id) ?? "",
+      })),
+    );
+    await countRides(
+      tx,
+      systemId,
+      pickSlot(() => ids.random()),
+      begun.map(({ ride }) => ride.started_at),
+    );
   });
   return notes.results();
 }
@@ -63,11 +94,23 @@ interface Start {
 }
 
 async function lockFacts(tx: Transaction, systemId: string, items: readonly RideStart[]): Promise<Facts> {
-  const bikes = await lockBikes(tx, systemId, items.map((item) => item.bike_id));
-  const rides = await lockRides(tx, systemId, items.map((item) => item.id));
+  const bikes = await lockBikes(
+    tx,
+    systemId,
+    items.map((item) => item.bike_id),
+  );
+  const rides = await lockRides(
+    tx,
+    systemId,
+    items.map((item) => item.id),
+  );
   const held = [...bikes.values()].flatMap((bike) => bike.reservation_id ?? []);
   const reservations = await lockReservations(tx, systemId, held);
-  const stations = await stationPlaces(tx, systemId, items.flatMap((item) => item.start_station_id ?? []));
+  const stations = await stationPlaces(
+    tx,
+    systemId,
+    items.flatMap((item) => item.start_station_id ?? []),
+  );
   return { bikes, rides, reservations, stations };
 }
 
@@ -80,17 +123,23 @@ function decide({ index, item }: Indexed<RideStart>, facts: Facts, now: Date, no
   };
   const existing = facts.rides.get(item.id);
   if (existing !== undefined && rideTransitions[existing.status].start === "same") {
-    const isSame = existing.bike_id === item.bike_id && (item.started_at === undefined || existing.started_at.getTime() === startedAt.getTime());
-    if (!isSame) return refuse("ride_conflict", "There is another ride with this id, on another bike or from another time.");
+    const isSame =
+      existing.bike_id === item.bike_id &&
+      (item.started_at === undefined || existing.started_at.getTime() === startedAt.getTime());
+    if (!isSame)
+      return refuse("ride_conflict", "There is another ride with this id, on another bike or from another time.");
     notes.done(index, item.id, "unchanged");
     return undefined;
   }
-  if (isInFuture(startedAt.getTime(), now.getTime())) return refuse("invalid_parameter", "started_at lies in the future.");
+  if (isInFuture(startedAt.getTime(), now.getTime()))
+    return refuse("invalid_parameter", "started_at lies in the future.");
   if (startedAt.getTime() < EARLIEST_START) return refuse("invalid_parameter", "started_at lies before 1970.");
   const bike = facts.bikes.get(item.bike_id);
   if (bike === undefined) return refuse("not_found", `There is no bike ${item.bike_id}.`);
-  if (bike.ride_id !== null) return refuse("ride_conflict", `Bike ${bike.id} is on ride ${bike.ride_id}. End or cancel that first.`);
-  if (bike.reported_state !== "available") return refuse("bike_not_available", `Bike ${bike.id} is ${bike.reported_state}.`);
+  if (bike.ride_id !== null)
+    return refuse("ride_conflict", `Bike ${bike.id} is on ride ${bike.ride_id}. End or cancel that first.`);
+  if (bike.reported_state !== "available")
+    return refuse("bike_not_available", `Bike ${bike.id} is ${bike.reported_state}.`);
   if (item.start_station_id != null && !facts.stations.has(item.start_station_id)) {
     return refuse("not_found", `There is no station ${item.start_station_id}.`);
   }

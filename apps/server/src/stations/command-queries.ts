@@ -7,8 +7,23 @@ type Row = Tables["stations"];
 /** A station as commands see it, locked. */
 export type LiveStation = Pick<
   Row,
-  | "id" | "name" | "short_name" | "lat" | "lon" | "address" | "region_id" | "capacity" | "is_virtual_station" | "is_installed"
-  | "is_renting" | "is_returning" | "num_docks_available" | "num_docks_disabled" | "status" | "offline_reason" | "was_installed"
+  | "id"
+  | "name"
+  | "short_name"
+  | "lat"
+  | "lon"
+  | "address"
+  | "region_id"
+  | "capacity"
+  | "is_virtual_station"
+  | "is_installed"
+  | "is_renting"
+  | "is_returning"
+  | "num_docks_available"
+  | "num_docks_disabled"
+  | "status"
+  | "offline_reason"
+  | "was_installed"
 >;
 
 const columns = `id, name, short_name, lat, lon, address, region_id, capacity, is_virtual_station, is_installed, is_renting,
@@ -41,32 +56,59 @@ const update = statement(
    where s.system_id = $1 and s.id = w.id returning s.id, s.wire`,
 );
 
-const wires = statement("liveStations.wires", "select id, wire from stations where system_id = $1 and id = any($2::text[])");
+const wires = statement(
+  "liveStations.wires",
+  "select id, wire from stations where system_id = $1 and id = any($2::text[])",
+);
 const tell = statement("liveStations.tell", "select pg_notify('stations', $1)");
 
 /** Locks stations, in the order of their ids, and gives them by id. */
-export async function lockStations(tx: Transaction, systemId: string, ids: readonly string[]): Promise<Map<string, LiveStation>> {
+export async function lockStations(
+  tx: Transaction,
+  systemId: string,
+  ids: readonly string[],
+): Promise<Map<string, LiveStation>> {
   const rows = await tx.query<LiveStation>(lock, [systemId, [...new Set(ids)]]);
   return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** Makes stations of the operator's; gives the wire forms, by id, of those that were not there. */
-export async function insertStations(tx: Transaction, systemId: string, now: Date, stations: readonly LiveStation[]): Promise<Map<string, string>> {
+export async function insertStations(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  stations: readonly LiveStation[],
+): Promise<Map<string, string>> {
   return write(tx, insert, systemId, now, stations);
 }
 
 /** Writes stations that are locked; gives their wire forms by id. */
-export async function updateStations(tx: Transaction, systemId: string, now: Date, stations: readonly LiveStation[]): Promise<Map<string, string>> {
+export async function updateStations(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  stations: readonly LiveStation[],
+): Promise<Map<string, string>> {
   return write(tx, update, systemId, now, stations);
 }
 
 /** The wire forms of stations, by id. */
-export async function stationWires(tx: Transaction, systemId: string, ids: readonly string[]): Promise<Map<string, string>> {
+export async function stationWires(
+  tx: Transaction,
+  systemId: string,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
   const rows = await tx.query<Pick<Row, "id" | "wire">>(wires, [systemId, [...ids]]);
   return new Map(rows.map((row) => [row.id, row.wire]));
 }
 
-async function write(tx: Transaction, statementToRun: typeof insert, systemId: string, now: Date, stations: readonly LiveStation[]): Promise<Map<string, string>> {
+async function write(
+  tx: Transaction,
+  statementToRun: typeof insert,
+  systemId: string,
+  now: Date,
+  stations: readonly LiveStation[],
+): Promise<Map<string, string>> {
   if (stations.length === 0) return new Map();
   const rows = await tx.query<Pick<Row, "id" | "wire">>(statementToRun, [systemId, now, JSON.stringify(stations)]);
   await tx.query(tell, [systemId]);

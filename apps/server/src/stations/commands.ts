@@ -1,21 +1,26 @@
 import type { BatchItem, BatchResults, StationCommand, StationUpsert } from "@bikeshare/contract";
-
 import { type BatchNotes, createBatchNotes, readableItems } from "../batches.ts";
 import { countRows, pickSlot } from "../counts/service.ts";
 import { TransactionConflict } from "../db/errors.ts";
 import { recordEvents } from "../events/outbox.ts";
 import type { LiveContext } from "../live-context.ts";
 import { insertStations, type LiveStation, lockStations, updateStations } from "./command-queries.ts";
+import { refreshCounters } from "./counters.ts";
 import { edgeEvent } from "./edges.ts";
 import { stationState } from "./station.ts";
 
 /** Makes stations of the operator's own, or changes what it says of them. Their counters follow from their bikes. */
-export function upsertStations(context: LiveContext, systemId: string, items: readonly BatchItem<StationUpsert>[]): Promise<BatchResults> {
+export function upsertStations(
+  context: LiveContext,
+  systemId: string,
+  items: readonly BatchItem<StationUpsert>[],
+): Promise<BatchResults> {
   return command(context, systemId, items, (held, item, refuse) => {
     if (held === undefined && (item.name === undefined || item.lat === undefined || item.lon === undefined)) {
-      return refuse("invalid_parameter", "name, lat and lon: a new station needs them.");
+      return refuse("invalid_parameter", "name, lat and lon must be given: the station is new.");
     }
-    if (held?.status === "removed") return refuse("not_found", "The station was removed for good.");
+    if (held?.status === "removed")
+      return refuse("invalid_parameter", "id is that of a station that was removed for good; it is never used again.");
     const given = Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined));
     const described: LiveStation = { ...(held ?? newStation(item)), ...given };
     const was_installed = described.was_installed || described.is_installed;
@@ -24,7 +29,11 @@ export function upsertStations(context: LiveContext, systemId: string, items: re
 }
 
 /** Takes stations offline until they are brought back. */
-export function takeStationsOffline(context: LiveContext, systemId: string, items: readonly BatchItem<StationCommand>[]): Promise<BatchResults> {
+export function takeStationsOffline(
+  context: LiveContext,
+  systemId: string,
+  items: readonly BatchItem<StationCommand>[],
+): Promise<BatchResults> {
   return command(context, systemId, items, (held, item, refuse) => {
     if (held === undefined || held.status === "removed") return refuse("not_found", `There is no station ${item.id}.`);
     return { ...held, status: "offline", offline_reason: "operator" };
@@ -32,7 +41,11 @@ export function takeStationsOffline(context: LiveContext, systemId: string, item
 }
 
 /** Brings stations back that were taken offline: they are online if their flags say that they work. */
-export function bringStationsOnline(context: LiveContext, systemId: string, items: readonly BatchItem<StationCommand>[]): Promise<BatchResults> {
+export function bringStationsOnline(
+  context: LiveContext,
+  systemId: string,
+  items: readonly BatchItem<StationCommand>[],
+): Promise<BatchResults> {
   return command(context, systemId, items, (held, item, refuse) => {
     if (held === undefined || held.status === "removed") return refuse("not_found", `There is no station ${item.id}.`);
     return { ...held, ...stationState(undefined, { ...held, absent_snapshots: 0 }) };
@@ -40,7 +53,11 @@ export function bringStationsOnline(context: LiveContext, systemId: string, item
 }
 
 /** Removes stations for good. Their rides stay. */
-export function removeStations(context: LiveContext, systemId: string, items: readonly BatchItem<StationCommand>[]): Promise<BatchResults> {
+export function removeStations(
+  context: LiveContext,
+  systemId: string,
+  items: readonly BatchItem<StationCommand>[],
+): Promise<BatchResults> {
   return command(context, systemId, items, (held, item, refuse) => {
     if (held === undefined) return refuse("not_found", `There is no station ${item.id}.`);
     return { ...held, status: "removed", offline_reason: null };
@@ -59,7 +76,11 @@ async function command<Item extends { readonly id: string }>(
   const readable = readableItems(items, notes);
   const now = new Date(clock());
   await db.transaction(async (tx) => {
-    const held = await lockStations(tx, systemId, readable.map(({ item }) => item.id));
+    const held = await lockStations(
+      tx,
+      systemId,
+      readable.map(({ item }) => item.id),
+    );
     const left = new Map(held);
     for (const { index, item } of readable) {
       const before = left.get(item.id);
@@ -75,9 +96,23 @@ async function command<Item extends { readonly id: string }>(
     // Another command made one of them meanwhile: decide again, on what it made.
     if (inserted.size < made.length) throw new TransactionConflict();
     const updated = await updateStations(tx, systemId, now, changed);
-    await recordEvents(tx, ids, systemId, changed.flatMap((station) =>
-      edgeEvent(held.get(station.id)?.status ?? station.status, station.status, updated.get(station.id) ?? "", now)));
-    await countRows(tx, systemId, "stations", pickSlot(() => ids.random()), inserted.size);
+    // Feeds name stations that nobody has described yet: their bikes may be there before them.
+    await refreshCounters(tx, systemId, [...inserted.keys()], now);
+    await recordEvents(
+      tx,
+      ids,
+      systemId,
+      changed.flatMap((station) =>
+        edgeEvent(held.get(station.id)?.status ?? station.status, station.status, updated.get(station.id) ?? "", now),
+      ),
+    );
+    await countRows(
+      tx,
+      systemId,
+      "stations",
+      pickSlot(() => ids.random()),
+      inserted.size,
+    );
   });
   return notes.results();
 }

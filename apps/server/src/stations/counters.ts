@@ -44,7 +44,12 @@ const tell = statement("counters.tell", "select pg_notify('stations', $1)");
  * Makes the counters of operated stations equal to their bikes, as the transaction leaves them. To be called after
  * the bikes are written; takes the stations' locks, in the order of their ids.
  */
-export async function refreshCounters(tx: Transaction, systemId: string, stationIds: readonly string[], now: Date): Promise<void> {
+export async function refreshCounters(
+  tx: Transaction,
+  systemId: string,
+  stationIds: readonly string[],
+  now: Date,
+): Promise<void> {
   if (stationIds.length === 0) return;
   const ids = [...new Set(stationIds)].sort();
   const operated = (await tx.query<{ id: string }>(lock, [systemId, ids])).map((row) => row.id);

@@ -1,5 +1,4 @@
 import type { Station } from "@bikeshare/contract";
-
 import type { NewEvent } from "../events/outbox.ts";
 
 /**

@@ -138,7 +138,11 @@ async function recordEdges(
 ): Promise<EventName[]> {
   if (edges.length === 0) return [];
   const at = new Date(timesAfter.readings?.latest ?? now);
-  const wires = await stationWires(tx, systemId, edges.map(({ stationId }) => stationId));
+  const wires = await stationWires(
+    tx,
+    systemId,
+    edges.map(({ stationId }) => stationId),
+  );
   const events = edges.flatMap(({ stationId, from, to }) => edgeEvent(from, to, wires.get(stationId) ?? "", at));
   await recordEvents(tx, ids, systemId, events);
   return events.map(({ name }) => name);

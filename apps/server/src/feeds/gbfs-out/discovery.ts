@@ -7,7 +7,12 @@ function addressOf(baseUrl: string, systemId: string, version: string, feed: str
 }
 
 /** The `data` of gbfs.json: 2.3 lists the feeds by language, 3.0 once. */
-export function discovery({ version }: GbfsForm, { id, language }: SystemDetails, baseUrl: string, feeds: readonly string[]): object {
+export function discovery(
+  { version }: GbfsForm,
+  { id, language }: SystemDetails,
+  baseUrl: string,
+  feeds: readonly string[],
+): object {
   const listed = { feeds: feeds.map((name) => ({ name, url: addressOf(baseUrl, id, version, name) })) };
   return version === "2.3" ? { [language]: listed } : listed;
 }

@@ -25,7 +25,11 @@ export function systemInformation({ text, version }: GbfsForm, system: SystemDet
   };
 }
 
-export function stationInformation({ text }: GbfsForm, { language }: SystemDetails, stations: readonly PublishedStation[]): object {
+export function stationInformation(
+  { text }: GbfsForm,
+  { language }: SystemDetails,
+  stations: readonly PublishedStation[],
+): object {
   return {
     stations: stations.map((station) => ({
       station_id: station.id,
@@ -81,11 +85,15 @@ export function vehicleStatus({ names, instant }: GbfsForm, bikes: readonly Publ
 }
 
 /** @param used types that stations and bikes name, whether a source describes them or not */
-export function vehicleTypes({ text }: GbfsForm, { language, vehicleTypes }: SystemDetails, used: readonly string[]): object {
-  const ids = [...new Set([UNSPECIFIED, ...vehicleTypes.keys(), ...used])].sort();
+export function vehicleTypes(
+  { text }: GbfsForm,
+  { language, vehicleTypes: described }: SystemDetails,
+  used: readonly string[],
+): object {
+  const ids = [...new Set([UNSPECIFIED, ...described.keys(), ...used])].sort();
   return {
     vehicle_types: ids.map((id) => {
-      const type = vehicleTypes.get(id) ?? plainBicycle(id);
+      const type = described.get(id) ?? plainBicycle(id);
       return {
         vehicle_type_id: id,
         form_factor: type.form_factor,
@@ -99,7 +107,11 @@ export function vehicleTypes({ text }: GbfsForm, { language, vehicleTypes }: Sys
 }
 
 /** @param used regions that stations name; undefined where there is no region at all */
-export function systemRegions({ text }: GbfsForm, { language, regions }: SystemDetails, used: readonly string[]): object | undefined {
+export function systemRegions(
+  { text }: GbfsForm,
+  { language, regions }: SystemDetails,
+  used: readonly string[],
+): object | undefined {
   const ids = [...new Set([...regions.keys(), ...used])].sort();
   if (ids.length === 0) return undefined;
   return { regions: ids.map((id) => ({ region_id: id, name: text(regions.get(id)?.name ?? id, language) })) };

@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
+import { request as plainRequest } from "node:http";
 import { join } from "node:path";
-import fastifyCompress from "@fastify/compress";
 import { gbfsContract } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
+import fastifyCompress from "@fastify/compress";
 import { Ajv, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 import Fastify, { type FastifyInstance } from "fastify";
@@ -16,7 +17,8 @@ import { handleErrors } from "../../http/errors.ts";
 import { answerUnknownRoutes } from "../../http/unknown-routes.ts";
 import type { LiveContext } from "../../live-context.ts";
 import { createFeedCache, type FeedCache } from "./feed-cache.ts";
-import { type GbfsPage, gbfsRoutes } from "./routes.ts";
+import type { GbfsPage } from "./page.ts";
+import { gbfsRoutes } from "./routes.ts";
 
 /** A database, and a process that publishes the feeds of the systems in it. */
 export interface GbfsRoom extends TestDatabase {
@@ -29,7 +31,7 @@ export interface GbfsRoom extends TestDatabase {
   process(): Promise<GbfsProcess>;
 }
 
-export interface GbfsProcess {
+interface GbfsProcess {
   readonly http: FastifyInstance;
   readonly pages: FeedCache<GbfsPage>;
   readonly url: string;
@@ -60,6 +62,25 @@ export async function openGbfsRoom(): Promise<GbfsRoom> {
       await database.close();
     },
   };
+}
+
+/** An answer as it stands on the wire. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** Asks for a path; `fetch` would make its own of conditions and caching. */
+export function call(url: string, headers: Record<string, string> = {}, method = "GET"): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = plainRequest(url, { method, headers }, (response) => {
+      let body = "";
+      response.setEncoding("utf8").on("data", (part: string) => (body += part));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
+    });
+    sent.on("error", reject).end();
+  });
 }
 
 type Context = Parameters<typeof gbfsRoutes>[0];

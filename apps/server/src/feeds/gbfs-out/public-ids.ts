@@ -6,7 +6,7 @@ import { lockNamelessBikes, nameBikes } from "./queries.ts";
 const RANDOM_BYTES = 15;
 
 /** A public id for a bike: random alone. Were the time of its making in it, it would tell when the last ride ended. */
-export function newPublicId(ids: Ids): string {
+function newPublicId(ids: Ids): string {
   return `v_${Buffer.from(ids.randomBytes(RANDOM_BYTES)).toString("base64url")}`;
 }
 
@@ -16,5 +16,11 @@ export function newPublicId(ids: Ids): string {
  */
 export async function nameNamelessBikes(tx: Transaction, ids: Ids, systemId: string): Promise<void> {
   const nameless = await lockNamelessBikes(tx, systemId);
-  if (nameless.length > 0) await nameBikes(tx, systemId, nameless, nameless.map(() => newPublicId(ids)));
+  if (nameless.length > 0)
+    await nameBikes(
+      tx,
+      systemId,
+      nameless,
+      nameless.map(() => newPublicId(ids)),
+    );
 }

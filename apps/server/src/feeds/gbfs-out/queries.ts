@@ -4,13 +4,28 @@ import type { Tables } from "../../db/tables.generated.ts";
 import type { OperatorDescription } from "./system.ts";
 
 /** A station that is published. */
-export interface PublishedStation
-  extends Pick<
-    Tables["stations"],
-    | "id" | "name" | "short_name" | "lat" | "lon" | "address" | "region_id" | "capacity" | "is_virtual_station"
-    | "is_installed" | "is_renting" | "is_returning" | "num_bikes_available" | "num_bikes_disabled"
-    | "num_docks_available" | "num_docks_disabled" | "status" | "last_reported" | "updated_at"
-  > {
+export interface PublishedStation extends Pick<
+  Tables["stations"],
+  | "id"
+  | "name"
+  | "short_name"
+  | "lat"
+  | "lon"
+  | "address"
+  | "region_id"
+  | "capacity"
+  | "is_virtual_station"
+  | "is_installed"
+  | "is_renting"
+  | "is_returning"
+  | "num_bikes_available"
+  | "num_bikes_disabled"
+  | "num_docks_available"
+  | "num_docks_disabled"
+  | "status"
+  | "last_reported"
+  | "updated_at"
+> {
   readonly vehicle_types_available: readonly { readonly vehicle_type_id: string; readonly count: number }[];
 }
 
@@ -22,7 +37,8 @@ export type PublishedBike = Pick<
 
 // What is published: stations that are there or will be (not removed ones, not those that their source gave up), and
 // bikes that somebody could find (not those on a ride, missing, out of contact or removed, nor those without a place).
-const isStationPublished = (s: string) => `${s}.status <> 'removed' and ${s}.offline_reason is distinct from 'removed_from_source'`;
+const isStationPublished = (s: string) =>
+  `${s}.status <> 'removed' and ${s}.offline_reason is distinct from 'removed_from_source'`;
 const isBikeShown = (b: string) => `${b}.vehicle_state in ('available', 'reserved', 'non_operational')`;
 const hasPlace = (b: string, s: string) => `((${b}.lat is not null and ${b}.lon is not null) or ${s}.id is not null)`;
 const stationOf = (b: string, s: string) =>
@@ -74,7 +90,10 @@ const system = statement(
   "select system_id, name, language, timezone, feed_contact_email, opening_hours from systems where system_id = $1",
 );
 
-const firstSystem = statement("gbfsOut.firstSystem", "select system_id from systems order by created_at, system_id limit 1");
+const firstSystem = statement(
+  "gbfsOut.firstSystem",
+  "select system_id from systems order by created_at, system_id limit 1",
+);
 
 const describe = statement(
   "gbfsOut.describe",
@@ -97,7 +116,12 @@ export async function lockNamelessBikes(tx: Transaction, systemId: string): Prom
 }
 
 /** Gives locked bikes their public ids. */
-export async function nameBikes(tx: Transaction, systemId: string, ids: readonly string[], publicIds: readonly string[]): Promise<void> {
+export async function nameBikes(
+  tx: Transaction,
+  systemId: string,
+  ids: readonly string[],
+  publicIds: readonly string[],
+): Promise<void> {
   await tx.query(name, [systemId, ids, publicIds]);
 }
 
@@ -119,6 +143,10 @@ export async function findFirstSystem(db: Queryable): Promise<string | undefined
 }
 
 /** Changes what the operator says of a system; null leaves a word as it is. @returns false when there is no such system */
-export async function updateSystem(db: Queryable, systemId: string, words: readonly (string | null)[]): Promise<boolean> {
+export async function updateSystem(
+  db: Queryable,
+  systemId: string,
+  words: readonly (string | null)[],
+): Promise<boolean> {
   return (await db.query(describe, [systemId, ...words])).length === 1;
 }

@@ -1,5 +1,4 @@
 import { hash } from "node:crypto";
-
 import type { Database, Queryable, Transaction } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
 import { Refusal } from "../../refusal.ts";
@@ -7,12 +6,27 @@ import { findDescriptions } from "../gbfs/description-queries.ts";
 import type { SystemDescription } from "../gbfs/descriptions.ts";
 import { emailFrom, languageFrom, timeZoneFrom } from "../gbfs/values.ts";
 import { discovery, versions } from "./discovery.ts";
-import { stationInformation, stationStatus, systemInformation, systemRegions, vehicleStatus, vehicleTypes } from "./documents.ts";
+import {
+  stationInformation,
+  stationStatus,
+  systemInformation,
+  systemRegions,
+  vehicleStatus,
+  vehicleTypes,
+} from "./documents.ts";
 import type { GbfsForm } from "./form.ts";
 import { nameNamelessBikes } from "./public-ids.ts";
-import { publish } from "./publication.ts";
 import { lockPublication, savePublication } from "./publication-queries.ts";
-import { findBikes, findFirstSystem, findStations, findSystem, findUsedRegions, findUsedTypes, updateSystem } from "./queries.ts";
+import { publish } from "./publication.ts";
+import {
+  findBikes,
+  findFirstSystem,
+  findStations,
+  findSystem,
+  findUsedRegions,
+  findUsedTypes,
+  updateSystem,
+} from "./queries.ts";
 import { systemDetails, type SystemDetails } from "./system.ts";
 
 /** What publishing feeds needs. */
@@ -46,13 +60,19 @@ const STEADY_TTL = 60;
  * @param feed its name in this version, such as `station_status`
  * @throws Refusal `not_found` where there is no such system or feed
  */
-export async function gbfsDocument(context: GbfsContext, systemId: string, form: GbfsForm, feed: string): Promise<GbfsDocument> {
+export async function gbfsDocument(
+  context: GbfsContext,
+  systemId: string,
+  form: GbfsForm,
+  feed: string,
+): Promise<GbfsDocument> {
   const { db, clock } = context;
   return db.transaction(async (tx) => {
     const operator = await findSystem(tx, systemId);
     if (operator === undefined) throw new Refusal("not_found", "There is no such system.");
     const key = [systemId, form.version, feed] as const;
-    if (!feedNames(form).includes(feed)) throw new Refusal("not_found", `There is no such feed. There are: ${feedNames(form).join(", ")}.`);
+    if (!feedNames(form).includes(feed))
+      throw new Refusal("not_found", `There is no such feed. There are: ${feedNames(form).join(", ")}.`);
     // Locked before the state is read: whoever comes next reads a later one, and publishes it later.
     const held = await lockPublication(tx, key);
     const system = systemDetails(operator, await findDescriptions(tx, systemId));
@@ -80,7 +100,11 @@ export function defaultSystem(db: Queryable): Promise<string | undefined> {
  * Notes what the operator says of a system; it goes before what sources say. A word left out stays as it is.
  * @throws Refusal `invalid_parameter` for a word that GBFS does not know, `not_found` without such a system
  */
-export async function describeSystem(db: Queryable, systemId: string, words: Partial<SystemDescription>): Promise<void> {
+export async function describeSystem(
+  db: Queryable,
+  systemId: string,
+  words: Partial<SystemDescription>,
+): Promise<void> {
   const said = [
     words.name ?? null,
     checked("language", words.language, languageFrom),
@@ -91,7 +115,11 @@ export async function describeSystem(db: Queryable, systemId: string, words: Par
   if (!(await updateSystem(db, systemId, said))) throw new Refusal("not_found", `There is no system ${systemId}.`);
 }
 
-function checked(name: string, word: string | null | undefined, meaning: (word: string) => string | undefined): string | null {
+function checked(
+  name: string,
+  word: string | null | undefined,
+  meaning: (word: string) => string | undefined,
+): string | null {
   if (word === null || word === undefined) return null;
   const read = meaning(word);
   if (read === undefined) throw new Refusal("invalid_parameter", `${name} cannot be ${JSON.stringify(word)}.`);
@@ -100,7 +128,16 @@ function checked(name: string, word: string | null | undefined, meaning: (word: 
 
 /** Every feed that a system may have, in the order in which they are listed. */
 function feedNames({ names }: GbfsForm): string[] {
-  return ["gbfs", "gbfs_versions", "system_information", "vehicle_types", "station_information", "station_status", names.vehicleFeed, "system_regions"];
+  return [
+    "gbfs",
+    "gbfs_versions",
+    "system_information",
+    "vehicle_types",
+    "station_information",
+    "station_status",
+    names.vehicleFeed,
+    "system_regions",
+  ];
 }
 
 interface Subject {
@@ -110,7 +147,11 @@ interface Subject {
 }
 
 /** The `data` of a feed; undefined where the system has none. */
-async function dataOf(tx: Transaction, context: GbfsContext, { form, system, feed }: Subject): Promise<object | undefined> {
+async function dataOf(
+  tx: Transaction,
+  context: GbfsContext,
+  { form, system, feed }: Subject,
+): Promise<object | undefined> {
   const systemId = system.id;
   switch (feed) {
     case "gbfs": {

@@ -1,5 +1,5 @@
-import type { Region, SystemDescription, VehicleType } from "../gbfs/descriptions.ts";
 import type { SourceDescription } from "../gbfs/description-queries.ts";
+import type { Region, SystemDescription, VehicleType } from "../gbfs/descriptions.ts";
 import { emailFrom, languageFrom, timeZoneFrom } from "../gbfs/values.ts";
 
 /** What the operator says of a system; null: nothing. */
@@ -31,7 +31,11 @@ export function systemDetails(operator: OperatorDescription, sources: readonly S
   const systems = sources.flatMap((said) => (said.feed === "system_information" ? [said.content] : []));
   const types = sources.flatMap((said) => (said.feed === "vehicle_types" ? said.content : []));
   const regions = sources.flatMap((said) => (said.feed === "system_regions" ? said.content : []));
-  const first = (field: keyof SystemDescription, own: string | null, meaning: (value: unknown) => string | undefined) => {
+  const first = (
+    field: keyof SystemDescription,
+    own: string | null,
+    meaning: (value: unknown) => string | undefined,
+  ) => {
     // Each word is read again: a wrong one in the database must cost that word, not the validity of the feed.
     for (const word of [own, ...systems.map((system) => system[field])]) {
       const read = meaning(word);

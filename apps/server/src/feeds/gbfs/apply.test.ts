@@ -13,7 +13,7 @@ import { CITY_TIME, city10, city23, city3, sourceOf, type Documents } from "./te
 let database: TestDatabase;
 let systemId: string;
 let systems = 0;
-const ids = createTestIds();
+const madeIds = createTestIds();
 beforeAll(async () => void (database = await createTestDatabase()));
 afterAll(() => database.close());
 // A system of its own for each test is as good as a database of its own.
@@ -25,7 +25,7 @@ const context = (over: { source?: string; now?: number } = {}) => ({
   systemId,
   source: "gbfs",
   now: CITY_TIME + 1000,
-  ids,
+  ids: madeIds,
   ...over,
 });
 const load = (documents: Documents, over = {}) => importSnapshot(database.db, context(over), sourceOf(documents));

@@ -33,7 +33,15 @@ export type Description = { readonly at: number; readonly problems: readonly Pro
   | { readonly feed: "system_regions"; readonly content: readonly Region[] }
 );
 
-const formFactors = ["bicycle", "cargo_bicycle", "car", "moped", "scooter_standing", "scooter_seated", "other"] as const;
+const formFactors = [
+  "bicycle",
+  "cargo_bicycle",
+  "car",
+  "moped",
+  "scooter_standing",
+  "scooter_seated",
+  "other",
+] as const;
 const propulsionTypes = [
   "human",
   "electric_assist",
@@ -54,7 +62,10 @@ const vehicleTypes: FeedForm<VehicleType> = {
       id,
       name: reader.text("name"),
       // `scooter` is how 2.1 to 2.3 say what is `scooter_standing` since.
-      form_factor: reader.raw["form_factor"] === "scooter" ? "scooter_standing" : oneOf(formFactors, reader, "form_factor", "other"),
+      form_factor:
+        reader.raw["form_factor"] === "scooter"
+          ? "scooter_standing"
+          : oneOf(formFactors, reader, "form_factor", "other"),
       propulsion_type: oneOf(propulsionTypes, reader, "propulsion_type", "human"),
       max_range_meters: range === undefined || range < 0 ? null : range,
     };
@@ -103,7 +114,9 @@ function readSystem(document: unknown, now: number): Description {
   const content = {
     name: reader.text("name"),
     // 3.x lists them, the chief one first.
-    language: Array.isArray(languages) ? (languageFrom(languages[0]) ?? null) : read("language", languageFrom, "not_a_language"),
+    language: Array.isArray(languages)
+      ? (languageFrom(languages[0]) ?? null)
+      : read("language", languageFrom, "not_a_language"),
     timezone: read("timezone", timeZoneFrom, "not_a_time_zone"),
     feed_contact_email: read("feed_contact_email", emailFrom, "not_an_address"),
     opening_hours: reader.text("opening_hours"),

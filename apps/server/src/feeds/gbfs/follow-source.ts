@@ -1,9 +1,8 @@
-import { createHash } from "node:crypto";
 import { discoveredFeeds } from "./discovery.ts";
 import { FeedFailure } from "./feed.ts";
-import { fetchBytes, parseJson, type FetchLimits, type Validators } from "./http.ts";
-import { addresses, failure, type GbfsSource } from "./source.ts";
-import { instantFrom, isObject, numberFrom } from "./values.ts";
+import { createAnswers } from "./follow-answers.ts";
+import type { FetchLimits } from "./http.ts";
+import { addresses, type GbfsSource } from "./source.ts";
 
 /** A source that is asked again and again, and gives only what changed. */
 export interface FollowedSource extends GbfsSource {
@@ -18,72 +17,27 @@ export interface FollowedSource extends GbfsSource {
   commit(failed: ReadonlySet<string>): void;
 }
 
-/**
- * Milliseconds for which a feed's word that it will not change is believed at most. Higher and a feed that claims a
- * day hides its changes for a day; lower and feeds that ask for rest are asked all the same.
- */
-const GREATEST_TTL = 10 * 60_000;
-
-/** The newest answer of one feed. */
-interface Answer {
-  readonly address: string;
-  readonly validators: Validators;
-  readonly hash: string;
-  /** Before this instant the feed has nothing new, as it says itself. */
-  readonly dueAt: number;
-}
-
 /** Opens the `gbfs.json` at an address to be followed; fetches nothing yet. */
 export function followSource(location: URL, limits: FetchLimits): FollowedSource {
-  const known = new Map<string, Answer>();
-  const answered = new Map<string, Answer>();
+  const answers = createAnswers(limits);
   let list: { readonly feeds: ReadonlyMap<string, string>; readonly base: URL } | undefined;
   let failedBefore = false;
   let now = 0;
 
-  /** The document at the first of the addresses that answers; undefined when it is as it was. */
-  async function changed(feed: string, candidates: readonly URL[]): Promise<{ document: unknown; url: URL } | undefined> {
-    const before = known.get(feed);
-    let first: unknown;
-    for (const address of candidates) {
-      const held = before?.address === address.href ? before : undefined;
-      try {
-        const { url, bytes, validators } = await fetchBytes(address, limits, held?.validators);
-        if (bytes === undefined) return undefined;
-        const hash = createHash("sha256").update(bytes).digest("base64");
-        // The new version of an unchanged body is worth remembering; nothing else of it is new.
-        if (hash === before?.hash) {
-          answered.set(feed, { ...before, address: address.href, validators });
-          return undefined;
-        }
-        const document = parseJson(bytes);
-        answered.set(feed, { address: address.href, validators, hash, dueAt: nextChange(document, now) });
-        return { document, url };
-      } catch (error) {
-        if (limits.signal?.aborted) throw failure(feed, error);
-        first ??= error;
-      }
-    }
-    throw failure(feed, first ?? new Error("its address cannot be fetched"));
-  }
-
   async function refreshList(): Promise<void> {
-    const found = await changed("gbfs", [location]);
+    const found = await answers.ask("gbfs", [location], now);
     if (found === undefined) return;
     const feeds = discoveredFeeds(found.document);
-    if (!feeds) {
-      answered.delete("gbfs");
-      throw new FeedFailure("gbfs", `there is no list of feeds at ${found.url.href}`);
-    }
+    if (!feeds) throw new FeedFailure("gbfs", `there is no list of feeds at ${found.url.href}`);
     list = { feeds, base: found.url };
   }
 
   return {
     async begin(at) {
       now = at;
-      answered.clear();
+      answers.forget();
       // When a feed failed it may have moved, whatever the list said about its own age.
-      if (list !== undefined && !failedBefore && isResting(known.get("gbfs"), now)) return undefined;
+      if (list !== undefined && !failedBefore && answers.isResting("gbfs", now)) return undefined;
       try {
         await refreshList();
         return undefined;
@@ -95,26 +49,14 @@ export function followSource(location: URL, limits: FetchLimits): FollowedSource
     async document(feed) {
       const listed = list?.feeds.get(feed);
       if (list === undefined || listed === undefined) return undefined;
-      // It is asked for after the feed that took its place had nothing new: that was the answer.
-      if (feed === "free_bike_status" && (known.has("vehicle_status") || answered.has("vehicle_status"))) return undefined;
-      if (isResting(known.get(feed), now)) return undefined;
-      return (await changed(feed, addresses(listed, feed, list.base)))?.document;
+      // It is asked for after the feed that took its place had nothing new, which was the answer.
+      const isReplaced = feed === "free_bike_status" && list.feeds.has("vehicle_status");
+      if ((isReplaced && answers.has("vehicle_status")) || answers.isResting(feed, now)) return undefined;
+      return (await answers.ask(feed, addresses(listed, feed, list.base), now))?.document;
     },
     commit(failed) {
       failedBefore = failed.size > 0;
-      for (const [feed, answer] of answered) if (!failed.has(feed)) known.set(feed, answer);
+      answers.commit(failed);
     },
   };
-}
-
-function isResting(answer: Answer | undefined, now: number): boolean {
-  return answer !== undefined && now < answer.dueAt;
-}
-
-/** When a feed may change next, by what it says of its own age and time to live; a clock that is ahead counts as ours. */
-function nextChange(document: unknown, now: number): number {
-  if (!isObject(document)) return now;
-  const made = Math.min(instantFrom(document["last_updated"]) ?? now, now);
-  const ttl = Math.max(0, numberFrom(document["ttl"]) ?? 0) * 1000;
-  return made + Math.min(ttl, GREATEST_TTL);
 }

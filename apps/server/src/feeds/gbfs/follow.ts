@@ -6,7 +6,7 @@ import { FeedFailure } from "./feed.ts";
 import { followSource, type FollowedSource } from "./follow-source.ts";
 import { isHttp, type FetchLimits } from "./http.ts";
 import { importReading, type ImportCounts } from "./import.ts";
-import { readSnapshot } from "./read.ts";
+import { readSnapshot, type GbfsSnapshot } from "./read.ts";
 
 export interface FollowOptions {
   readonly db: Queryable;
@@ -59,7 +59,7 @@ export function startFollowing(options: FollowOptions): Following {
   async function run(): Promise<void> {
     while (!stop.signal.aborted) {
       const began = performance.now();
-      const round = await lookOnce(options, source);
+      const round = await lookOnce(options, source, stop.signal);
       if (stop.signal.aborted && round.outcome === "failed") return;
       log(round);
       await pause(Math.max(0, every - (performance.now() - began)), stop.signal);
@@ -76,17 +76,21 @@ export function startFollowing(options: FollowOptions): Following {
 }
 
 /** One round; whatever goes wrong is part of what it gives. */
-async function lookOnce({ db, clock, ids, systemId, source: name }: FollowOptions, source: FollowedSource): Promise<FollowRound> {
+async function lookOnce(
+  { db, clock, ids, systemId, source: name }: FollowOptions,
+  source: FollowedSource,
+  signal: AbortSignal,
+): Promise<FollowRound> {
   const now = clock();
   const nothing = { at: new Date(now).toISOString(), stations: null, bikes: null, events: {} };
   try {
     const listFailure = await source.begin(now);
     const reading = await readSnapshot(source, now);
+    signal.throwIfAborted();
     const failures = [...(listFailure ? [listFailure] : []), ...reading.failures];
     const failed = new Set(failures.map(({ feed }) => feed));
     const told = failures.map(({ feed, message }) => ({ feed, message }));
-    const { information, readings, vehicles } = reading.snapshot;
-    if (!information && !readings && !vehicles) {
+    if (isEmpty(reading.snapshot)) {
       source.commit(failed);
       return { ...nothing, outcome: failures.length ? "failed" : "unchanged", failures: told };
     }
@@ -96,8 +100,16 @@ async function lookOnce({ db, clock, ids, systemId, source: name }: FollowOption
     return { ...nothing, outcome: "applied", stations, bikes, events: eventsOf(applied), failures: told };
   } catch (error) {
     const feed = error instanceof FeedFailure ? error.feed : "";
-    return { ...nothing, outcome: "failed", failures: [{ feed, message: error instanceof Error ? error.message : String(error) }] };
+    return {
+      ...nothing,
+      outcome: "failed",
+      failures: [{ feed, message: error instanceof Error ? error.message : String(error) }],
+    };
   }
+}
+
+function isEmpty({ information, readings, vehicles, descriptions = [] }: GbfsSnapshot): boolean {
+  return !information && !readings && !vehicles && descriptions.length === 0;
 }
 
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {

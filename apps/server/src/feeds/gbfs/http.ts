@@ -63,7 +63,11 @@ export async function fetchBytes(url: URL, limits: FetchLimits = {}, held = NO_V
     }
     const bytes = await bodyOf(response, limits.greatestSize ?? GREATEST_SIZE);
     const { headers } = response;
-    return { url: address, bytes, validators: { etag: headers.get("etag"), lastModified: headers.get("last-modified") } };
+    return {
+      url: address,
+      bytes,
+      validators: { etag: headers.get("etag"), lastModified: headers.get("last-modified") },
+    };
   } catch (error) {
     if (timeout.aborted) throw new Error(`no whole answer in time from ${url.href}`, { cause: error });
     const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause.message : undefined;

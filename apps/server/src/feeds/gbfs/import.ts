@@ -30,16 +30,19 @@ export interface ImportOutcome {
  * @throws FeedFailure when not one feed of stations or vehicles can be used; nothing was changed then
  */
 export async function importSnapshot(db: Queryable, context: ApplyContext, source: GbfsSource): Promise<ImportOutcome> {
-  return importReading(db, context, await readSnapshot(source, context.now));
-}
-
-/**
- * Imports what the feeds of a source said, in one transaction.
- * @throws FeedFailure when not one feed of stations or vehicles can be used; nothing was changed then
- */
-export async function importReading(db: Queryable, context: ApplyContext, reading: SourceReading): Promise<ImportOutcome> {
+  const reading = await readSnapshot(source, context.now);
   const { information, readings, vehicles } = reading.snapshot;
   if (!information && !readings && !vehicles) throw nothingUsable(reading.failures);
+  return importReading(db, context, reading);
+}
+
+/** Imports what feeds of a source said, in one transaction. */
+export async function importReading(
+  db: Queryable,
+  context: ApplyContext,
+  reading: SourceReading,
+): Promise<ImportOutcome> {
+  const { information, readings, vehicles } = reading.snapshot;
   const applied = await applySnapshot(db, context, reading.snapshot);
   const { stations, bikes } = applied;
   const rejectedStations = (information?.rejections ?? 0) + (readings?.rejections ?? 0) + stations.foreign.length;

@@ -12,7 +12,10 @@ export interface Line {
  * Cuts bytes into lines. Only a line feed ends one: JSON may hold the other characters (U+2028 …) that readers of
  * text take for line ends.
  */
-export async function* readLines(chunks: AsyncIterable<Buffer>, greatest = GREATEST_LINE): AsyncGenerator<Line, void, undefined> {
+export async function* readLines(
+  chunks: AsyncIterable<Buffer>,
+  greatest = GREATEST_LINE,
+): AsyncGenerator<Line, void, undefined> {
   let parts: Buffer[] = [];
   let size = 0;
   let line = 1;

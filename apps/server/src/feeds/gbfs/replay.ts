@@ -29,7 +29,7 @@ export interface ReplayOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface ReplayProgress {
+interface ReplayProgress {
   readonly snapshots: number;
   /** `last_updated` of the snapshot, milliseconds since 1970. */
   readonly at: number;
@@ -49,7 +49,7 @@ export interface ReplayOutcome {
 }
 
 /** Lines are counted from 1. */
-export interface FailedLine {
+interface FailedLine {
   readonly line: number;
   readonly reason: string;
 }
@@ -109,7 +109,8 @@ function readLine(bytes: Uint8Array | undefined, now: number) {
     // In a live feed that is now; here it would outrank every snapshot that follows.
     return hasNoTime(feed) ? "it has no last_updated that can be used" : feed;
   } catch (error) {
-    if (error instanceof FeedFailure || (error instanceof Error && error.cause instanceof SyntaxError)) return error.message;
+    if (error instanceof FeedFailure || (error instanceof Error && error.cause instanceof SyntaxError))
+      return error.message;
     throw error;
   }
 }
