@@ -17,6 +17,10 @@ alter table bikes add column reported_range_at timestamptz(3);
 alter table bikes add column public_id text collate "C";
 alter table bikes add check ((vehicle_state = 'on_trip') = (ride_id is not null) or ride_id is null);
 
+-- Counters and positions change all the time: swept often, these tables stay as small as they are.
+alter table stations set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+alter table bikes set (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+
 create function reservation_wire(
   id text, status text, station_id text, bike_id text, vehicle_type_id text, rider_ref text, created_at timestamptz,
   expires_at timestamptz, cancelled_at timestamptz, cancel_reason text, ride_id text, updated_at timestamptz

@@ -5,8 +5,10 @@ import type { Config } from "./config.ts";
 import { type Database, STATEMENT_TIMEOUT } from "./db/database.ts";
 import { codeOf } from "./db/errors.ts";
 import { openStore } from "./db/open.ts";
+import { startFollowing } from "./feeds/gbfs/follow.ts";
+import { logRounds } from "./feeds/gbfs/follow-log.ts";
 import type { Ids } from "./ids.ts";
-import { createLogger } from "./logger.ts";
+import { createLogger, type Logger } from "./logger.ts";
 import { loadSecrets } from "./secrets.ts";
 import { systemsOf } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
@@ -48,14 +50,17 @@ export async function serve(options: ServeOptions): Promise<Service> {
   });
   let app: App | undefined;
   let workers: Workers | undefined;
+  let following: Following | undefined;
   try {
     if (store.applied.length > 0) logger.info({ applied: store.applied }, "schema migrated");
     await ensureSystem(store.db, options);
     await options.prepare?.(store.db);
-    if (options.role !== "api") workers = startWorkers({ db: store.db, clock, ids, logger });
+    if (options.role !== "api") {
+      workers = startWorkers({ db: store.db, clock, ids, logger });
+      following = await followFeed(store.db, options, logger);
+    }
     if (options.role === "worker") {
-      const running = workers;
-      return { url: undefined, close: () => stop([() => running?.close(), () => store.close()]) };
+      return { url: undefined, close: () => stop([() => following?.close(), () => workers?.close(), () => store.close()]) };
     }
     const secretsFile = config.secretsFile ?? join(config.dataDir, "secrets.json");
     let url = config.publicUrl ?? "";
@@ -78,11 +83,26 @@ export async function serve(options: ServeOptions): Promise<Service> {
       running.drain();
       return within(DRAIN_TIMEOUT, running.http.close(), () => running.http.server.closeAllConnections());
     };
-    return { url, close: () => stop([drain, () => workers?.close(), () => store.close()]) };
+    return { url, close: () => stop([drain, () => following?.close(), () => workers?.close(), () => store.close()]) };
   } catch (error) {
-    await stop([() => app?.http.close(), () => workers?.close(), () => store.close()]);
+    await stop([() => app?.http.close(), () => following?.close(), () => workers?.close(), () => store.close()]);
     throw error;
   }
+}
+
+interface Following {
+  close(): Promise<void>;
+}
+
+/** Follows the configured feed, which belongs to the deployment's one system. */
+async function followFeed(
+  db: Database,
+  { config, clock, ids, resolveSystem }: ServeOptions,
+  logger: Logger,
+): Promise<Following | undefined> {
+  if (config.gbfsSync === undefined) return undefined;
+  const systemId = await resolveSystem(db, undefined);
+  return startFollowing({ db, clock, ids, ...config.gbfsSync, systemId, source: "gbfs", log: logRounds(logger) });
 }
 
 async function listen(app: App, { host, port }: Config): Promise<string> {

@@ -7,7 +7,7 @@ import { startTestApp, type TestApp } from "./app.ts";
 import { keyContext } from "./built-app.ts";
 import { type Calls, callsOn } from "./calls.ts";
 import { type Endpoint, endpoints, guarded, sampleId } from "./endpoints.ts";
-import { fillSystem, pictureOf } from "./walker-world.ts";
+import { fillSystem, pictureOf, restoreWorld } from "./walker-world.ts";
 
 let app: TestApp;
 let calls: Calls;
@@ -57,6 +57,7 @@ describe.each(guarded)("$method $path", (endpoint) => {
   it("shows and changes nothing of another system, although it has all the same ids", async () => {
     for (const [own, other] of [systems, systems.toReversed()]) {
       if (own === undefined || other === undefined) throw new Error("there are two systems");
+      await restoreWorld(app);
       const before = await pictureOf(app, other.systemId);
       const { key } = await keyOf(endpoint, own);
       const response = await calls.send(endpoint, { authorization: `Bearer ${key}` });

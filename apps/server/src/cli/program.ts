@@ -8,9 +8,11 @@ import { registerKeys } from "./keys.ts";
 import { registerMigrate } from "./migrate.ts";
 import { registerOpenApi } from "./openapi.ts";
 import { registerPartners } from "./partners.ts";
+import { registerReplayGbfs } from "./replay-gbfs.ts";
 import { registerServe } from "./serve.ts";
 import { registerSimulate } from "./simulate.ts";
 import { registerStart } from "./start.ts";
+import { registerSyncGbfs } from "./sync-gbfs.ts";
 import { registerSystems } from "./systems.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -48,6 +50,8 @@ export async function runProgram(
   registerImportTrips(imports, context);
   registerCheck(program, context);
   registerSimulate(program, context);
+  registerReplayGbfs(program.command("replay").description("apply recorded data"), context);
+  registerSyncGbfs(program.command("sync").description("follow live data"), context);
   registerOpenApi(program, context);
   try {
     await program.parseAsync(args, { from: "user" });

@@ -4,8 +4,9 @@ import { Refusal } from "../../refusal.ts";
 import { createSystem } from "../../systems/service.ts";
 import { beginWith, stepsOn, type StepSubject } from "./every-state.fixture.ts";
 import { forms, type GbfsForm } from "./form.ts";
-import { openGbfsRoom, schemaErrors, schemasAreHere, unlessHere } from "./gbfs-out-room.fixture.ts";
+import { openGbfsRoom } from "./gbfs-out-room.fixture.ts";
 import { gbfsDocument } from "./service.ts";
+import { schemaErrors, schemasAreHere, unlessHere } from "./test/official-schemas.ts";
 
 let systems = 0;
 const subject = { systemId: "" } as StepSubject; // its room opens below, before any step

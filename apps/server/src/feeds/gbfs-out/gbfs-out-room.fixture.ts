@@ -1,11 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
 import { request as plainRequest } from "node:http";
-import { join } from "node:path";
 import { gbfsContract } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import fastifyCompress from "@fastify/compress";
-import { Ajv, type ValidateFunction } from "ajv";
-import addFormats from "ajv-formats";
 import Fastify, { type FastifyInstance } from "fastify";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { openListener } from "../../db/listener.ts";
@@ -102,28 +98,4 @@ async function startProcess(context: Context): Promise<GbfsProcess> {
   http.addHook("onClose", () => listener.close());
   bindContract(http, gbfsContract, gbfsRoutes(context, pages));
   return { http, pages, url: await http.listen({ host: "127.0.0.1", port: 0 }) };
-}
-
-const shared = process.env["BIKESHARE_SHARED_DATA"] ?? join(import.meta.dirname, "../../../../../../shared/data");
-const schemas = join(shared, "gbfs-json-schema");
-
-/** Whether the official schemas are here, and what a test's title says where they are not. */
-export const schemasAreHere = existsSync(schemas);
-export const unlessHere = schemasAreHere ? "" : " (skipped: the official schemas are not here)";
-
-const validators = new Map<string, ValidateFunction>();
-
-/** What the official schema of a feed finds wrong with a document. */
-export function schemaErrors(version: string, feed: string, document: unknown): unknown[] {
-  const path = join(schemas, `v${version}`, `${feed}.json`);
-  const validate = validators.get(path) ?? compile(path);
-  validators.set(path, validate);
-  return validate(document) ? [] : (validate.errors ?? []);
-}
-
-function compile(path: string): ValidateFunction {
-  // Not strict: the schemas carry keywords of another program. One at a time: several have the same `$id`.
-  const ajv = new Ajv({ strict: false, allErrors: true });
-  addFormats.default(ajv);
-  return ajv.compile(JSON.parse(readFileSync(path, "utf8")) as object);
 }

@@ -7,15 +7,9 @@ import { endRides } from "../../rides/finish.ts";
 import { startRides } from "../../rides/start.ts";
 import { takeStationsOffline, upsertStations } from "../../stations/commands.ts";
 import { createSystem } from "../../systems/service.ts";
-import {
-  call as callUrl,
-  type GbfsRoom,
-  openGbfsRoom,
-  schemaErrors,
-  schemasAreHere,
-  unlessHere,
-} from "./gbfs-out-room.fixture.ts";
+import { call as callUrl, type GbfsRoom, openGbfsRoom } from "./gbfs-out-room.fixture.ts";
 import { describeSystem } from "./service.ts";
+import { schemaErrors, schemasAreHere, unlessHere } from "./test/official-schemas.ts";
 
 let room: GbfsRoom;
 

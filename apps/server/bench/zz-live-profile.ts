@@ -1,0 +1,45 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openDatabase, type Transaction } from "../src/db/database.ts";
+import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
+import { migrate } from "../src/db/migrate.ts";
+import { createIds } from "../src/ids.ts";
+import { createSystem } from "../src/systems/service.ts";
+import { startRides } from "../src/rides/start.ts";
+import { endRides } from "../src/rides/finish.ts";
+import { upsertStations } from "../src/stations/commands.ts";
+import { upsertBikes } from "../src/bikes/commands.ts";
+const directory = await mkdtemp(join(tmpdir(), "bikeshare-bench-"));
+await chmod(directory, 0o711);
+const postgres = await openEmbeddedPostgres({ dataDir: join(directory, "data"), log: () => undefined });
+const db = openDatabase({ connectionString: postgres.connectionString, statementTimeout: 0 });
+const times = new Map<string, [number, number]>();
+const note = (name: string, ms: number) => { const t = times.get(name) ?? [0, 0]; t[0]++; t[1] += ms; times.set(name, t); };
+const wrap = (tx: Transaction): Transaction => { const w: Transaction = { ...tx, query: async (s, v) => { const b = performance.now(); const r = await tx.query(s, v); note(s.name, performance.now() - b); return r as never; }, transaction: (work) => work(w) }; return w; };
+const timed = { ...db, transaction: <R>(work: (tx: Transaction) => Promise<R>) => db.transaction((tx) => work(wrap(tx))) };
+const clock = () => Date.now();
+const ctx = { db: timed, clock, ids: createIds(clock) };
+const items = (list: object[]) => list.map((item) => ({ item })) as never;
+try {
+  await migrate(db); await createSystem(db, "main", "x", Date.now());
+  const S = 1800, B = 26000;
+  const st = (n: number) => `station-${n % S}`;
+  const stations = Array.from({ length: S }, (_, n) => ({ id: st(n), name: "S", lat: 40, lon: 8 }));
+  for (let f = 0; f < S; f += 1000) await upsertStations(ctx, "main", items(stations.slice(f, f + 1000)));
+  const bikes = Array.from({ length: B }, (_, n) => ({ id: `bike-${n}`, vehicle_type_id: n % 3 ? "c" : "e", station_id: st(n) }));
+  for (let f = 0; f < B; f += 1000) await upsertBikes(ctx, "main", items(bikes.slice(f, f + 1000)));
+  console.log("fill", [...times].sort((a, b) => b[1][1] - a[1][1]).slice(0, 6)); times.clear();
+  const C = Number(process.argv[2] ?? 1), T = Number(process.argv[3] ?? 20), N = Number(process.argv[4] ?? 1000);
+  let rides = 0; const b0 = performance.now();
+  await Promise.all(Array.from({ length: C }, async (_, c) => { for (let t = 0; t < T; t++) {
+    const mine = Array.from({ length: N }, (_, n) => (((t * N + n) * C + c) * 7919) % B);
+    const begun = mine.map((bike) => ({ id: `ride-${++rides}`, bike_id: `bike-${bike}` }));
+    let b = performance.now();
+    const a = await startRides(ctx, "main", items(begun)); note("TOTAL start", performance.now() - b); if (a.failed) throw new Error(JSON.stringify(a.results.find((r) => r.error)));
+    b = performance.now();
+    const e = await endRides(ctx, "main", items(begun.map(({ id }, n) => ({ id, end_station_id: st(mine[n]! + t) })))); note("TOTAL end", performance.now() - b); if (e.failed) throw new Error("end");
+  } }));
+  console.log("rides/s", (rides / (performance.now() - b0)) * 1000);
+  for (const [name, [n, ms]] of [...times].sort((a, b) => b[1][1] - a[1][1])) console.log(name.padEnd(28), n, (ms / n).toFixed(2));
+} finally { await db.close(); await postgres.close(); await rm(directory, { recursive: true, force: true }); }
