@@ -1,5 +1,5 @@
 import type { ServerOptions } from "node:https";
-import { operatorContract, partnerContract } from "@bikeshare/contract";
+import { gbfsContract, operatorContract, partnerContract } from "@bikeshare/contract";
 import fastifyCompress from "@fastify/compress";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { bikeRoutes } from "./bikes/routes.ts";
@@ -8,6 +8,9 @@ import { openListener } from "./db/listener.ts";
 import { openReader } from "./db/pipeline.ts";
 import { statement } from "./db/statement.ts";
 import { eventRoutes } from "./events/routes.ts";
+import { createFeedCache, type FeedCache } from "./feeds/gbfs-out/feed-cache.ts";
+import type { GbfsPage } from "./feeds/gbfs-out/page.ts";
+import { gbfsRoutes } from "./feeds/gbfs-out/routes.ts";
 import { admitRequests } from "./http/admit.ts";
 import { bindContract } from "./http/bind.ts";
 import { readJsonBodies } from "./http/body.ts";
@@ -87,6 +90,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
     health: healthRoutes({ pingDatabase: () => ping(db), isDraining: draining.is }),
   });
   bindContract(http, operatorContract, operatorRoutes({ db, clock, ids: options.ids }));
+  bindContract(
+    http,
+    gbfsContract,
+    gbfsRoutes({ db, clock, ids: options.ids, baseUrl: options.baseUrl }, caches.gbfsPages),
+  );
   serveDocuments(http, options);
   return { http, drain: draining.begin };
 }
@@ -123,23 +131,33 @@ function createHttpServer({ ids, logger, https }: AppOptions): FastifyInstance {
 interface Caches {
   readonly keys: KeyCache;
   readonly stationPages: PageCache<ReadyBody>;
+  readonly gbfsPages: FeedCache<GbfsPage>;
 }
 
 /** What is kept in memory for as long as its changes would be heard of. */
-function openCaches(http: FastifyInstance, { db }: AppOptions): Caches {
+function openCaches(http: FastifyInstance, { db, clock }: AppOptions): Caches {
   const listening = () => listener.listening();
   const keys = createKeyCache({ find: (key) => keyFor({ db }, key), listening });
   const stationPages = createPageCache<ReadyBody>({ listening });
+  const gbfsPages = createFeedCache<GbfsPage>({ clock, listening });
   const listener = openListener({
     connectionString: db.connectionString,
-    on: { keys: () => keys.clear(), stations: (systemId) => stationPages.clear(systemId) },
+    on: {
+      keys: () => keys.clear(),
+      stations: (systemId) => {
+        stationPages.clear(systemId);
+        gbfsPages.clear(systemId);
+      },
+      bikes: (systemId) => gbfsPages.clear(systemId),
+    },
     onGap: () => {
       keys.clear();
       stationPages.clearAll();
+      gbfsPages.clearAll();
     },
   });
   http.addHook("onClose", () => listener.close());
-  return { keys, stationPages };
+  return { keys, stationPages, gbfsPages };
 }
 
 /** Lets requests in: transport, key, scope, rate. */

@@ -12,7 +12,7 @@ import { createLogger, type Logger } from "./logger.ts";
 import { loadSecrets } from "./secrets.ts";
 import { systemsOf } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
-import { startWorkers, type Workers } from "./workers.ts";
+import { startWorkers } from "./workers.ts";
 
 export interface ServeOptions {
   readonly config: Config;
@@ -37,9 +37,9 @@ export interface Service {
 /** Milliseconds that requests have to end when the service stops: what orchestrators commonly grant is 30 s. */
 const DRAIN_TIMEOUT = 20_000;
 
-/** Opens the database, builds the app and listens. */
+/** Opens the database, starts what the role asks for, and listens. */
 export async function serve(options: ServeOptions): Promise<Service> {
-  const { config, clock, ids } = options;
+  const { config, clock, ids, role } = options;
   const logger = createLogger(config.logLevel);
   const store = await openStore({
     databaseUrl: config.databaseUrl,
@@ -48,46 +48,57 @@ export async function serve(options: ServeOptions): Promise<Service> {
     onEmbeddedEvent: (event) => logger.info(event, "own PostgreSQL"),
     onConnectionLost: (error) => logger.warn({ err: error }, "idle database connection lost"),
   });
-  let app: App | undefined;
-  let workers: Workers | undefined;
-  let following: Following | undefined;
+  // What is open, to be closed in the opposite order: first no new requests, last the database.
+  const open: (() => Promise<void>)[] = [() => store.close()];
+  const close = async () => {
+    for (const step of open.toReversed()) await step();
+  };
   try {
     if (store.applied.length > 0) logger.info({ applied: store.applied }, "schema migrated");
     await ensureSystem(store.db, options);
     await options.prepare?.(store.db);
-    if (options.role !== "api") {
-      workers = startWorkers({ db: store.db, clock, ids, logger });
-      following = await followFeed(store.db, options, logger);
+    if (role !== "api") {
+      const workers = startWorkers({ db: store.db, clock, ids, logger });
+      open.push(() => workers.close());
+      const following = await followFeed(store.db, options, logger);
+      if (following !== undefined) open.push(() => following.close());
     }
-    if (options.role === "worker") {
-      return { url: undefined, close: () => stop([() => following?.close(), () => workers?.close(), () => store.close()]) };
-    }
-    const secretsFile = config.secretsFile ?? join(config.dataDir, "secrets.json");
-    let url = config.publicUrl ?? "";
-    app = await buildApp({
-      db: store.db,
-      clock,
-      ids,
-      logger,
-      secrets: await loadSecrets(secretsFile, (bytes) => ids.randomBytes(bytes)),
-      version: readVersion(),
-      baseUrl: () => url,
-      rateLimit: config.rateLimit,
-      trustedProxies: config.trustedProxies,
-      https: config.tls && { cert: await readFile(config.tls.certFile), key: await readFile(config.tls.keyFile) },
-    });
-    const address = await listen(app, config);
-    url = config.publicUrl ?? address;
-    const running = app;
-    const drain = () => {
-      running.drain();
-      return within(DRAIN_TIMEOUT, running.http.close(), () => running.http.server.closeAllConnections());
-    };
-    return { url, close: () => stop([drain, () => following?.close(), () => workers?.close(), () => store.close()]) };
+    const url = role === "worker" ? undefined : await answerRequests(store.db, options, logger, open);
+    return { url, close };
   } catch (error) {
-    await stop([() => app?.http.close(), () => following?.close(), () => workers?.close(), () => store.close()]);
+    await close();
     throw error;
   }
+}
+
+/** Builds the app and listens; adds its closing to `open`. @returns the base address that callers use */
+async function answerRequests(
+  db: Database,
+  { config, clock, ids }: ServeOptions,
+  logger: Logger,
+  open: (() => Promise<void>)[],
+): Promise<string> {
+  const secretsFile = config.secretsFile ?? join(config.dataDir, "secrets.json");
+  let url = config.publicUrl ?? "";
+  const app = await buildApp({
+    db,
+    clock,
+    ids,
+    logger,
+    secrets: await loadSecrets(secretsFile, (bytes) => ids.randomBytes(bytes)),
+    version: readVersion(),
+    baseUrl: () => url,
+    rateLimit: config.rateLimit,
+    trustedProxies: config.trustedProxies,
+    https: config.tls && { cert: await readFile(config.tls.certFile), key: await readFile(config.tls.keyFile) },
+  });
+  open.push(() => {
+    app.drain();
+    return within(DRAIN_TIMEOUT, app.http.close(), () => app.http.server.closeAllConnections());
+  });
+  const address = await listen(app, config);
+  url = config.publicUrl ?? address;
+  return url;
 }
 
 interface Following {
@@ -112,11 +123,6 @@ async function listen(app: App, { host, port }: Config): Promise<string> {
     if (codeOf(error) !== "EADDRINUSE") throw error;
     throw new Error(`${host}:${port} is in use. Stop what listens there, or set PORT to another port.`, { cause: error });
   }
-}
-
-/** Closes one thing after the other. */
-async function stop(steps: readonly (() => Promise<void> | undefined)[]): Promise<void> {
-  for (const step of steps) await step();
 }
 
 /** A deployment has a system from its first start on; where there are several, none needs to be chosen here. */

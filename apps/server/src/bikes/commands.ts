@@ -8,6 +8,7 @@ import { isInFuture } from "../rides/ride.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { type StationPlace, stationPlaces } from "../stations/places.ts";
 import { later, type ReportedState, viewOf } from "./bike.ts";
+import { newPublicId } from "./public-id.ts";
 import { insertBikes, type LiveBikeWrite } from "./live-queries.ts";
 import { type BikeChange, changeBikes, type LiveBike, lockBikes, type LockedBike, shiftsOf } from "./live.ts";
 
@@ -32,7 +33,7 @@ export async function upsertBikes(
       tx,
       systemId,
       now,
-      fresh.map(({ item }) => newBike(item, facts, now, ids.next("v"))),
+      fresh.map(({ item }) => newBike(item, facts, now, newPublicId(ids))),
     );
     const created = new Set(fresh.filter(({ item }) => inserted.has(item.id)).map(({ index }) => index));
     // What another command made meanwhile, and what an item before in this batch made, is changed like any other.

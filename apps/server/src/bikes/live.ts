@@ -1,5 +1,6 @@
 import type { Transaction } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
+import { newPublicId } from "./public-id.ts";
 import { type BikeFacts, viewOf } from "./bike.ts";
 import { type LiveBike, type LiveBikeWrite, lockBikes as lockRows, writeBikes } from "./live-queries.ts";
 
@@ -89,6 +90,6 @@ function applied(fullChange: BikeChange, ids: Ids): LiveBikeWrite {
     last_reported: change.last_reported ?? null,
     // A bike that comes back from a ride must not be known again by its public id.
     renew_public_id: bike.ride_id !== null && facts.ride_id === null,
-    public_id: ids.next("v"),
+    public_id: newPublicId(ids),
   };
 }

@@ -8,28 +8,28 @@ import { createRandom } from "./random.ts";
 const city = makeCity(createRandom(1), { stations: 10, bikes: 150 });
 const MINUTE = 60_000;
 
-/** What the backend of a city tells in its morning. */
-function morning(seed: number): Command[] {
+/** What the backend of a city tells from dawn to midnight. */
+function day(seed: number): Command[] {
   const told: Command[] = [];
   const agenda = createAgenda();
   const life = createLifeFor(city, seed, agenda, (command) => told.push(command));
-  for (let minute = 390; minute < 600; minute++) {
+  for (let minute = 390; minute < 1440; minute++) {
     life.plan(minute);
     agenda.runUntil(minute * MINUTE);
   }
-  life.settle(600 * MINUTE);
+  life.settle(1440 * MINUTE);
   expect(life.riding()).toBe(0);
   return told;
 }
 
 describe("a city that lives", () => {
   it("tells the same for the same seed", () => {
-    expect(morning(3)).toEqual(morning(3));
-    expect(morning(3)).not.toEqual(morning(4));
+    expect(day(3)).toEqual(day(3));
+    expect(day(3)).not.toEqual(day(4));
   });
 
   it("starts each ride once, ends or cancels it once (and repeats itself with the very same words)", () => {
-    const told = morning(3);
+    const told = day(3);
     const words = new Map<string, Set<string>>();
     for (const { path, item } of told.filter((command) => command.path.startsWith("rides/"))) {
       const key = `${item.id} ${path === "rides/start" ? "start" : "end"}`;
@@ -45,7 +45,7 @@ describe("a city that lives", () => {
   it("never starts a bike that is on a ride, and ends no ride before its start", () => {
     const riding = new Map<string, { readonly id: string; readonly at: string }>();
     const over = new Set<string>();
-    for (const command of morning(3)) {
+    for (const command of day(3)) {
       if (command.path === "rides/start" && !over.has(command.item.id)) {
         const { id, bike_id, started_at = "" } = command.item;
         expect([undefined, id]).toContain(riding.get(bike_id)?.id);
@@ -64,7 +64,7 @@ describe("a city that lives", () => {
   });
 
   it("brings every station back online that it took offline", () => {
-    const told = morning(3);
+    const told = day(3);
     const offline = told.filter(({ path }) => path === "stations/offline").map(({ about }) => about);
     const online = told.filter(({ path }) => path === "stations/online").map(({ about }) => about);
     expect(offline.length).toBeGreaterThan(0);

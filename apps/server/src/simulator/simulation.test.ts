@@ -9,6 +9,9 @@ import { createOperatorClient, type PostBatch } from "./operator-client.ts";
 import { createRandom, type Random } from "./random.ts";
 import { type Simulation, startSimulation } from "./simulation.ts";
 
+/** Milliseconds of the wall clock, two minutes of the city's. */
+const STEP = 200;
+
 let app: TestApp;
 let operatorKey: string;
 let partnerKey: string;
@@ -34,13 +37,14 @@ async function simulate(post: PostBatch, seen?: Awaited<ReturnType<typeof readCi
   });
 }
 
-/** Lets the city live until so many rides are over. */
+/** Lets the city live until so many rides are over; it waits for the service rather than run ahead of it. */
 async function live(simulation: Simulation, completed: number): Promise<void> {
   await until(() => {
-    // Two simulated minutes a step.
-    app.clock.advance(200);
+    if (simulation.figures().waiting === 0) app.clock.advance(STEP);
     return simulation.figures().completed >= completed;
-  }, 30_000);
+  }, 30_000).catch((error: unknown) => {
+    throw new Error(JSON.stringify([...simulation.figures().reasons]), { cause: error });
+  });
 }
 
 /** Loses requests on their way there, and answers on their way back. */
@@ -84,7 +88,7 @@ it("a second run goes on with the city as it stands, also after one that was cut
   );
   await live(first, 20);
   await until(async () => {
-    app.clock.advance(200);
+    app.clock.advance(STEP);
     return (await walkByCursor(app, "/v1/rides?status=started", 200)).length > 0;
   });
   isCut = true;

@@ -7,20 +7,22 @@ const lock = statement(
   `select id from stations where system_id = $1 and id = any($2::text[]) and counters = 'operated' order by id for update`,
 );
 
+// Station by station (lateral), each by its index: whatever the planner believes of the tables, it can do no worse. Left
+// free it has read every bike of a system for a batch.
 const recount = statement(
   "counters.recount",
-  `with types as (
-     select station_id, vehicle_type_id, count(*) filter (where vehicle_state = 'available') as available,
-       count(*) filter (where vehicle_state = 'reserved') as reserved,
-       count(*) filter (where vehicle_state = 'non_operational') as disabled
-     from bikes where system_id = $1 and station_id = any($2::text[]) group by station_id, vehicle_type_id),
-   counts as (
-     select wanted.id, coalesce(sum(available), 0)::int as available, coalesce(sum(reserved), 0)::int as reserved,
-       coalesce(sum(disabled), 0)::int as disabled,
-       coalesce('[' || string_agg('{"vehicle_type_id":' || to_json(vehicle_type_id) || ',"count":' || available || '}', ','
-         order by vehicle_type_id) filter (where vehicle_type_id is not null) || ']', '[]') as by_type
-     from unnest($2::text[]) as wanted(id) left join types on types.station_id = wanted.id
-     group by wanted.id)
+  `with counts as materialized (
+     select wanted.id, coalesce(c.available, 0) as available, coalesce(c.reserved, 0) as reserved,
+       coalesce(c.disabled, 0) as disabled, coalesce(c.by_type, '[]') as by_type
+     from unnest($2::text[]) as wanted(id)
+     left join lateral (
+       select sum(available)::int as available, sum(reserved)::int as reserved, sum(disabled)::int as disabled,
+         '[' || string_agg('{"vehicle_type_id":' || to_json(vehicle_type_id) || ',"count":' || available || '}', ','
+           order by vehicle_type_id) filter (where vehicle_type_id is not null) || ']' as by_type
+       from (select vehicle_type_id, count(*) filter (where vehicle_state = 'available') as available,
+               count(*) filter (where vehicle_state = 'reserved') as reserved,
+               count(*) filter (where vehicle_state = 'non_operational') as disabled
+             from bikes where system_id = $1 and station_id = wanted.id group by vehicle_type_id) as types) as c on true)
    update stations s set num_bikes_available = c.available, num_bikes_reserved = c.reserved,
      num_bikes_disabled = c.disabled, vehicle_types_available = c.by_type::json, updated_at = $3::timestamptz
    from counts c
@@ -31,8 +33,8 @@ const recount = statement(
 
 const shift = statement(
   "counters.shift",
-  `update stations s set num_bikes_available = greatest(0, s.num_bikes_available + d.available),
-     num_bikes_reserved = greatest(0, s.num_bikes_reserved + d.reserved), updated_at = $5::timestamptz
+  `update stations s set num_bikes_available = least(greatest(0, s.num_bikes_available::bigint + d.available), 2147483647),
+     num_bikes_reserved = least(greatest(0, s.num_bikes_reserved::bigint + d.reserved), 2147483647), updated_at = $5::timestamptz
    from (select id, sum(available)::int as available, sum(reserved)::int as reserved
          from unnest($2::text[], $3::int[], $4::int[]) as given(id, available, reserved) group by id order by id) as d
    where s.system_id = $1 and s.id = d.id and s.counters = 'mirrored' and (d.available, d.reserved) <> (0, 0)`,

@@ -1,14 +1,7 @@
+import { newPublicId } from "../../bikes/public-id.ts";
 import type { Transaction } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
 import { lockNamelessBikes, nameBikes } from "./queries.ts";
-
-/** Random bytes in a public id: so many that nobody ever meets one twice, and nothing can be read from it. */
-const RANDOM_BYTES = 15;
-
-/** A public id for a bike: random alone. Were the time of its making in it, it would tell when the last ride ended. */
-function newPublicId(ids: Ids): string {
-  return `v_${Buffer.from(ids.randomBytes(RANDOM_BYTES)).toString("base64url")}`;
-}
 
 /**
  * Gives a public id to each bike that has none, as imported bikes have before they are first published. Kept in the
