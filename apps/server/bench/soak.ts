@@ -87,7 +87,8 @@ async function prepare(): Promise<Keys> {
         })
       ).key;
     const partners: string[] = [];
-    for (const name of ["One", "Two"]) partners.push(await issue("live", (await createPartner(context, "main", name)).id));
+    for (const name of ["One", "Two"])
+      partners.push(await issue("live", (await createPartner(context, "main", name)).id));
     return { operator: await issue("operator", null), partners };
   } finally {
     await store.close();
@@ -183,7 +184,8 @@ async function settled(base: string, key: string): Promise<void> {
     if ((await walk(base, key, "/v1/reservations?status=active")).length === 0) break;
     await setTimeout(2000);
   }
-  for (let before = -1, now = 0; before !== now; before = now, now = await countEvents(base, key)) await setTimeout(3000);
+  for (let before = -1, now = 0; before !== now; before = now, now = await countEvents(base, key))
+    await setTimeout(3000);
 }
 
 /** Where the operator believes a bike to stand, there it is shown: no late or repeated report has moved it. */
@@ -191,7 +193,8 @@ async function compareBikes(base: string, key: string, simulation: Simulation, {
   const bikes = new Map((await walk(base, key, "/v1/bikes")).map((bike) => [bike["id"], bike]));
   for (const [bikeId, station] of simulation.standing()) {
     const bike = bikes.get(bikeId);
-    const stands = bike?.["station_id"] === station.id && ["available", "reserved"].includes(String(bike["vehicle_state"]));
+    const stands =
+      bike?.["station_id"] === station.id && ["available", "reserved"].includes(String(bike["vehicle_state"]));
     expect(stands, () => `bike ${bikeId} must stand at ${station.id}, but is shown as ${JSON.stringify(bike)}`);
   }
   say(`${simulation.standing().size} bikes stand where they must`);
@@ -204,7 +207,10 @@ function compareReservations({ promised }: ClientLedger, shown: readonly Record<
     const found = byId.get(id);
     const isSame = found?.["bike_id"] === reservation.bike_id && found["rider_ref"] === reservation.rider_ref;
     findings.expect(isSame, () => `reservation ${id} was promised, shown is ${JSON.stringify(found)}`);
-    findings.expect(!cancelled || found?.["status"] === "cancelled", () => `reservation ${id} was cancelled, but is not`);
+    findings.expect(
+      !cancelled || found?.["status"] === "cancelled",
+      () => `reservation ${id} was cancelled, but is not`,
+    );
   }
   for (const id of byId.keys()) {
     findings.expect(promised.has(String(id)), () => `reservation ${String(id)} was never acknowledged to anyone`);
@@ -217,6 +223,7 @@ async function checkStored(): Promise<void> {
   });
   await child.then(
     ({ stdout }) => say(`${stdout.trim().split("\n").length} invariants hold`),
-    (error: unknown) => findings.expect(false, () => `check: ${(error as { stdout?: string }).stdout ?? String(error)}`),
+    (error: unknown) =>
+      findings.expect(false, () => `check: ${(error as { stdout?: string }).stdout ?? String(error)}`),
   );
 }

@@ -30,8 +30,8 @@ const documentOptions = { baseUrl: "http://127.0.0.1", version: "0.0.0" };
 
 /** Every endpoint there is, read from the contracts themselves. */
 export const endpoints: readonly Endpoint[] = [
-  ...endpointsOf(partnerContract, createOpenApiDocument(documentOptions) as Document),
-  ...endpointsOf(operatorContract, createOperatorOpenApiDocument(documentOptions) as Document),
+  ...endpointsOf(partnerContract, createOpenApiDocument(documentOptions)),
+  ...endpointsOf(operatorContract, createOperatorOpenApiDocument(documentOptions)),
 ];
 
 /** Those that ask for a key. */

@@ -110,9 +110,15 @@ describe("the programs of the guides", () => {
 
 it("the operator's guide names every path with what may fail there, as the contract has it", () => {
   const text = guide("operators-guide.md");
-  const endpoints = Object.values(operatorContract).flatMap((noun) => Object.values(noun));
+  interface Endpoint {
+    readonly path: string;
+    readonly summary: string;
+    readonly metadata: EndpointMetadata;
+  }
+  const endpoints = Object.values(operatorContract).flatMap((noun): Endpoint[] => Object.values(noun) as Endpoint[]);
+  expect(endpoints).toHaveLength(10);
   for (const { path, summary, metadata } of endpoints) {
-    const { itemErrors = [] } = metadata as EndpointMetadata;
+    const { itemErrors = [] } = metadata;
     const codes = itemErrors.map((code) => `\`${code}\``).join(", ");
     expect(text).toContain(`| \`${path.replace("/operator/v1/", "")}\` | ${summary} | ${codes} |`);
   }

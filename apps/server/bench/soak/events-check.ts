@@ -57,4 +57,3 @@ export function checkStationEdges(events: readonly EventRecord[], { expect }: Fi
     last.set(data.id, event);
   }
 }
-

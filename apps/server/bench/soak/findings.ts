@@ -1,7 +1,7 @@
 /** What the soak found wrong. */
 export interface Findings {
   /** Notes a fault where something is not as it must be. */
-  expect(isRight: boolean, fault: () => string): void;
+  readonly expect: (isRight: boolean, fault: () => string) => void;
   readonly faults: readonly string[];
 }
 

@@ -10,13 +10,25 @@ import type { Findings } from "./findings.ts";
 const PAUSE = 5_000;
 
 /** Fetches the public feeds now and then and holds them against the official schemas. @returns how many were valid */
-export async function sampleFeeds(base: string, schemas: string, findings: Findings, signal: AbortSignal): Promise<number> {
+export async function sampleFeeds(
+  base: string,
+  schemas: string,
+  findings: Findings,
+  signal: AbortSignal,
+): Promise<number> {
   if (!existsSync(schemas)) return 0;
   const validators = new Map<string, ValidateFunction>();
   let valid = 0;
   while (!signal.aborted) {
     await setTimeout(PAUSE, undefined, { signal }).catch(() => undefined);
-    for (const feed of ["gbfs", "system_information", "vehicle_types", "station_information", "station_status", "free_bike_status"]) {
+    for (const feed of [
+      "gbfs",
+      "system_information",
+      "vehicle_types",
+      "station_information",
+      "station_status",
+      "free_bike_status",
+    ]) {
       const document = await fetchFeed(`${base}/gbfs/2.3/${feed}.json`);
       if (document === undefined) continue;
       const validate = validators.get(feed) ?? (await compile(join(schemas, "v2.3", `${feed}.json`)));

@@ -27,7 +27,8 @@ export function createRideLedger(): RideLedger {
         rides.set(id, { bikeId, startedAt, status: "started", endedAt: undefined });
       }
       const ride = rides.get(item.id);
-      if (ride !== undefined && path === "rides/end") Object.assign(ride, { status: "completed", endedAt: item.ended_at });
+      if (ride !== undefined && path === "rides/end")
+        Object.assign(ride, { status: "completed", endedAt: item.ended_at });
       if (ride !== undefined && path === "rides/cancel")
         Object.assign(ride, { status: "cancelled", endedAt: item.cancelled_at });
     },

@@ -6,11 +6,11 @@ import type { LiveContext } from "../live-context.ts";
 import { cancelForBikes } from "../reservations/service.ts";
 import { isInFuture } from "../rides/ride.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
-import { type StationPlace, stationPlaces } from "../stations/places.ts";
-import { later, type ReportedState, viewOf } from "./bike.ts";
+import { stationPlaces } from "../stations/places.ts";
+import { afterChange, type BikeChangeFacts, newBike, type Placed, reported, upserted } from "./changes.ts";
+import { insertBikes } from "./live-queries.ts";
+import { type BikeChange, changeBikes, lockBikes, type LockedBike, shiftsOf } from "./live.ts";
 import { newPublicId } from "./public-id.ts";
-import { insertBikes, type LiveBikeWrite } from "./live-queries.ts";
-import { type BikeChange, changeBikes, type LiveBike, lockBikes, type LockedBike, shiftsOf } from "./live.ts";
 
 /** Makes bikes, or changes what the operator says of them. */
 export async function upsertBikes(
@@ -42,38 +42,47 @@ export async function upsertBikes(
       systemId,
       known.filter(({ index }) => !created.has(index)).map(({ item }) => item.id),
     );
-    const changed = new Map<string, BikeChange>();
-    for (const { index, item } of known) {
-      if (created.has(index)) notes.done(index, item.id, "created");
-      else change(index, item, again.get(item.id));
-    }
-    const changes = [...changed.values()];
+    for (const { index, item } of known) if (created.has(index)) notes.done(index, item.id, "created");
+    const changes = upsertedBikes(
+      known.filter(({ index }) => !created.has(index)),
+      again,
+      facts,
+      now,
+      notes,
+    );
     await changeOrRelease(
       tx,
       { ids, systemId, now },
       changes,
       fresh.flatMap(({ item }) => item.station_id ?? []),
     );
-    await countRows(
-      tx,
-      systemId,
-      "bikes",
-      pickSlot(() => ids.random()),
-      inserted.size,
-    );
-
-    function change(index: number, item: BikeUpsert, bike: LiveBike | undefined): void {
-      if (bike === undefined) {
-        notes.failed(index, item.id, "not_found", "The bike was deleted at the same time.");
-        return;
-      }
-      const before = changed.get(bike.id);
-      const change = upserted(before === undefined ? bike : afterChange(before), item, facts, now);
-      notes.done(index, item.id, change === undefined ? "unchanged" : "updated");
-      if (change !== undefined) changed.set(bike.id, { ...before, ...change });
-    }
+    const slot = pickSlot(() => ids.random());
+    await countRows(tx, systemId, "bikes", slot, inserted.size);
   });
   return notes.results();
+}
+
+/** What upserts change of bikes, each on what those before have left. */
+function upsertedBikes(
+  entries: readonly Indexed<BikeUpsert>[],
+  bikes: ReadonlyMap<string, LockedBike>,
+  facts: BikeChangeFacts,
+  now: Date,
+  notes: BatchNotes,
+): BikeChange[] {
+  const changed = new Map<string, BikeChange>();
+  for (const { index, item } of entries) {
+    const bike = bikes.get(item.id);
+    if (bike === undefined) {
+      notes.failed(index, item.id, "not_found", "The bike was deleted at the same time.");
+      continue;
+    }
+    const before = changed.get(bike.id);
+    const change = upserted(before === undefined ? bike : afterChange(before), item, facts, now);
+    notes.done(index, item.id, change === undefined ? "unchanged" : "updated");
+    if (change !== undefined) changed.set(bike.id, { ...before, ...change });
+  }
+  return [...changed.values()];
 }
 
 /** Notes what bikes say of themselves: in whatever order reports come, and however often, the same holds in the end. */
@@ -95,7 +104,8 @@ export async function reportBikes(
     for (const entry of readable) {
       const { index, item } = entry;
       const at = new Date(item.at);
-      const bike = changes.get(item.id) ?? startingFrom(facts.bikes.get(item.id));
+      const locked = facts.bikes.get(item.id);
+      const bike = changes.get(item.id) ?? (locked && { bike: locked });
       if (isInFuture(at.getTime(), now.getTime()))
         notes.failed(index, item.id, "invalid_parameter", "at lies in the future.");
       else if (bike === undefined) notes.failed(index, item.id, "not_found", "There is no bike with this id.");
@@ -111,19 +121,7 @@ export async function reportBikes(
   return notes.results();
 }
 
-interface Facts {
-  readonly bikes: ReadonlyMap<string, LockedBike>;
-  readonly stations: ReadonlyMap<string, StationPlace>;
-}
-
-interface Placed {
-  readonly id: string;
-  readonly station_id?: string | null | undefined;
-  readonly lat?: number | undefined;
-  readonly lon?: number | undefined;
-}
-
-async function lockFacts(tx: Transaction, systemId: string, items: readonly Placed[]): Promise<Facts> {
+async function lockFacts(tx: Transaction, systemId: string, items: readonly Placed[]): Promise<BikeChangeFacts> {
   const bikes = await lockBikes(
     tx,
     systemId,
@@ -137,8 +135,8 @@ async function lockFacts(tx: Transaction, systemId: string, items: readonly Plac
   return { bikes, stations };
 }
 
-function hasKnownStation({ index, item }: Indexed<Placed>, { stations }: Facts, notes: BatchNotes): boolean {
-  if (item.station_id == null || stations.has(item.station_id)) return true;
+function hasKnownStation({ index, item }: Indexed<Placed>, { stations }: BikeChangeFacts, notes: BatchNotes): boolean {
+  if (item.station_id === undefined || item.station_id === null || stations.has(item.station_id)) return true;
   notes.failed(index, item.id, "not_found", `There is no station ${item.station_id}.`);
   return false;
 }
@@ -146,119 +144,6 @@ function hasKnownStation({ index, item }: Indexed<Placed>, { stations }: Facts, 
 function firstOfEach(entries: readonly Indexed<BikeUpsert>[]): Indexed<BikeUpsert>[] {
   const seen = new Set<string>();
   return entries.filter(({ item }) => !seen.has(item.id) && seen.add(item.id));
-}
-
-/** The place that an item names; undefined when it names none. A station's place stands in where no other is given. */
-function placeOf(item: Placed, { stations }: Facts): NonNullable<BikeChange["position"]> | undefined {
-  if (item.station_id === undefined && item.lat === undefined) return undefined;
-  const station = item.station_id == null ? undefined : stations.get(item.station_id);
-  return {
-    station_id: item.station_id ?? null,
-    lat: item.lat ?? station?.lat ?? null,
-    lon: item.lon ?? station?.lon ?? null,
-  };
-}
-
-function newBike(item: BikeUpsert, facts: Facts, now: Date, publicId: string): LiveBikeWrite {
-  const place = placeOf(item, facts) ?? { station_id: null, lat: null, lon: null };
-  const known = {
-    ride_id: null,
-    reservation_id: null,
-    reported_state: item.vehicle_state ?? "available",
-    reported_station_id: place.station_id,
-    reported_lat: place.lat,
-    reported_lon: place.lon,
-  } as const;
-  return {
-    ...known,
-    ...viewOf(known),
-    id: item.id,
-    number: item.number ?? null,
-    vehicle_type_id: item.vehicle_type_id ?? null,
-    current_range_meters: item.current_range_meters ?? null,
-    reported_state_at: now,
-    reported_position_at: now,
-    reported_range_at: now,
-    last_reported: null,
-    renew_public_id: true,
-    public_id: publicId,
-  };
-}
-
-/** What an upsert changes of a bike, as of now; undefined when it says nothing new. */
-function upserted(bike: LiveBike, item: BikeUpsert, facts: Facts, now: Date): BikeChange | undefined {
-  const described = {
-    ...bike,
-    number: item.number === undefined ? bike.number : item.number,
-    vehicle_type_id: item.vehicle_type_id === undefined ? bike.vehicle_type_id : item.vehicle_type_id,
-  };
-  const place = placeOf(item, facts);
-  const isPlaceNew = place !== undefined && JSON.stringify(place) !== JSON.stringify(placeHeld(bike));
-  const isStateNew = item.vehicle_state !== undefined && item.vehicle_state !== bike.reported_state;
-  const isRangeNew = item.current_range_meters !== undefined && item.current_range_meters !== bike.current_range_meters;
-  const isDescriptionNew = described.number !== bike.number || described.vehicle_type_id !== bike.vehicle_type_id;
-  if (!isPlaceNew && !isStateNew && !isRangeNew && !isDescriptionNew) return undefined;
-  return {
-    bike: described,
-    ...(isStateNew && item.vehicle_state !== undefined
-      ? { reported_state: item.vehicle_state, reported_state_at: now }
-      : {}),
-    ...(isPlaceNew ? { position: place, position_at: now } : {}),
-    ...(isRangeNew ? { current_range_meters: item.current_range_meters ?? null, range_at: now } : {}),
-  };
-}
-
-/** A bike as a change leaves it, as far as an upsert asks. */
-function afterChange({ bike, ...change }: BikeChange): LiveBike {
-  return {
-    ...bike,
-    reported_state: change.reported_state ?? bike.reported_state,
-    reported_station_id: change.position === undefined ? bike.reported_station_id : change.position.station_id,
-    reported_lat: change.position === undefined ? bike.reported_lat : change.position.lat,
-    reported_lon: change.position === undefined ? bike.reported_lon : change.position.lon,
-    current_range_meters:
-      change.current_range_meters === undefined ? bike.current_range_meters : change.current_range_meters,
-  };
-}
-
-function startingFrom(bike: LiveBike | undefined): BikeChange | undefined {
-  return bike === undefined ? undefined : { bike };
-}
-
-function placeHeld(bike: LiveBike): NonNullable<BikeChange["position"]> {
-  return { station_id: bike.reported_station_id, lat: bike.reported_lat, lon: bike.reported_lon };
-}
-
-/** What holds when a report comes to a bike and the changes before; the very same when it says nothing later. */
-function reported(change: BikeChange, item: BikeReport, at: Date, facts: Facts): BikeChange {
-  const { bike } = change;
-  let next = change;
-  const instant = at.getTime();
-  if (item.vehicle_state !== undefined) {
-    const held = {
-      at: (change.reported_state_at ?? bike.reported_state_at)?.getTime() ?? null,
-      value: change.reported_state ?? bike.reported_state,
-    };
-    const said = { at: instant, value: item.vehicle_state as ReportedState };
-    if (later(held, said) === said) next = { ...next, reported_state: said.value, reported_state_at: at };
-  }
-  const place = placeOf(item, facts);
-  if (place !== undefined) {
-    const held = {
-      at: (change.position_at ?? bike.reported_position_at)?.getTime() ?? null,
-      value: change.position ?? placeHeld(bike),
-    };
-    const said = { at: instant, value: place };
-    if (later(held, said) === said) next = { ...next, position: place, position_at: at };
-  }
-  if (item.current_range_meters !== undefined) {
-    const range = change.current_range_meters === undefined ? bike.current_range_meters : change.current_range_meters;
-    const held = { at: (change.range_at ?? bike.reported_range_at)?.getTime() ?? null, value: range };
-    const said = { at: instant, value: item.current_range_meters };
-    if (later(held, said) === said) next = { ...next, current_range_meters: said.value, range_at: at };
-  }
-  const lastReported = change.last_reported ?? facts.bikes.get(bike.id)?.last_reported;
-  return lastReported == null || at > lastReported ? { ...next, last_reported: at } : next;
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { Transaction } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
-import { newPublicId } from "./public-id.ts";
 import { type BikeFacts, viewOf } from "./bike.ts";
 import { type LiveBike, type LiveBikeWrite, lockBikes as lockRows, writeBikes } from "./live-queries.ts";
+import { newPublicId } from "./public-id.ts";
 
 export type { LiveBike, LockedBike } from "./live-queries.ts";
 

@@ -22,15 +22,15 @@ export interface Breach {
 const EXAMPLES = 5;
 
 /** @param broken a query of one column of text, a row for each thing that is wrong */
-export function invariant(name: string, meaning: string, broken: string): Invariant {
+function invariant(name: string, meaning: string, broken: string): Invariant {
   const text = `with broken (example) as materialized (${broken})
     select count(*) as broken, array(select example from broken order by example limit ${EXAMPLES}) as examples from broken`;
   return { name, meaning, statement: statement(`check.${name}`, text) };
 }
 
 /** Counts what an invariant does not hold for, in one snapshot of the data. */
-export async function findBreach(db: Queryable, systemId: string, invariant: Invariant): Promise<Breach> {
-  return onlyRow(await db.query<Breach>(invariant.statement, [systemId]));
+export async function findBreach(db: Queryable, systemId: string, { statement: broken }: Invariant): Promise<Breach> {
+  return onlyRow(await db.query<Breach>(broken, [systemId]));
 }
 
 const bikesAndRides = [

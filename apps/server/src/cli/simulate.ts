@@ -1,8 +1,8 @@
 import { setTimeout } from "node:timers/promises";
 import type { Command } from "commander";
 import { makeAccess } from "../simulator/access.ts";
-import { makeCity } from "../simulator/city.ts";
 import { readCity, type SeenCity } from "../simulator/city-reader.ts";
+import { makeCity } from "../simulator/city.ts";
 import { DEMO_SEED } from "../simulator/demo.ts";
 import { type Figures, progressLine } from "../simulator/figures.ts";
 import { createOperatorClient } from "../simulator/operator-client.ts";

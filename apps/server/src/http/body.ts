@@ -9,8 +9,8 @@ export function readJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   const parse = app.getDefaultJsonParser("error", "error");
   app.addContentTypeParser("application/json", { parseAs: "string" }, (request, body, done) => {
-    if (takesBody(request)) void parse(request, String(body), done);
-    else done(null, undefined);
+    if (!takesBody(request)) return done(null, undefined);
+    return parse(request, String(body), done);
   });
   app.addContentTypeParser("*", { parseAs: "buffer" }, (request, _body, done) => {
     if (takesBody(request)) done(notJson(), undefined);

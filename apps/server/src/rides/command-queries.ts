@@ -8,15 +8,20 @@ export type LiveRide = Pick<
   "id" | "bike_id" | "status" | "started_at" | "ended_at" | "start_station_id" | "reservation_id" | "source"
 >;
 
+// One by one (lateral), in the order of their ids, each by the primary key. While the table is young, and nothing is
+// known of it yet, `id = any(…)` is planned to read every ride of the system.
 const lock = statement(
   "liveRides.lock",
-  `select id, bike_id, status, started_at, ended_at, start_station_id, reservation_id, source
-   from rides where system_id = $1 and id = any($2::text[]) order by id for update`,
+  `select ride.* from (select id from unnest($2::text[]) as given(id) order by id collate "C") as wanted
+   cross join lateral (
+     select id, bike_id, status, started_at, ended_at, start_station_id, reservation_id, source
+     from rides where system_id = $1 and id = wanted.id for update) as ride`,
 );
 
 const bikesOf = statement(
   "liveRides.bikes",
-  `select id, bike_id from rides where system_id = $1 and id = any($2::text[])`,
+  `select ride.* from unnest($2::text[]) as wanted(id)
+   cross join lateral (select id, bike_id from rides where system_id = $1 and id = wanted.id limit 1) as ride`,
 );
 
 const insertStarted = statement(

@@ -34,9 +34,11 @@ const insert = statement(
    on conflict (system_id, id) do nothing returning id`,
 );
 
+// One by one, each by the primary key: as in the statement that locks live rides.
 const find = statement(
   "pastRides.find",
-  `select status, ${columns} from rides where system_id = $1 and id = any($2::text[]) order by id for update`,
+  `select ride.* from (select id from unnest($2::text[]) as given(id) order by id collate "C") as wanted
+   cross join lateral (select status, ${columns} from rides where system_id = $1 and id = wanted.id for update) as ride`,
 );
 
 const update = statement(

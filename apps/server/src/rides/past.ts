@@ -1,6 +1,7 @@
 import type { BatchItem, BatchResults, PastRideUpsert } from "@bikeshare/contract";
-import { createBatchNotes, type Indexed, readableItems } from "../batches.ts";
+import { type BatchNotes, createBatchNotes, type Indexed, readableItems } from "../batches.ts";
 import { countRides, pickSlot } from "../counts/service.ts";
+import type { Tables } from "../db/tables.generated.ts";
 import type { LiveContext } from "../live-context.ts";
 import { findPastRides, insertPastRides, type PastRideRow, updatePastRides } from "./past-queries.ts";
 import { rideLength, rideTimesFault } from "./ride.ts";
@@ -15,13 +16,7 @@ export async function upsertPastRides(
   const readable = readableItems(items, notes);
   const now = new Date(clock());
   await db.transaction(async (tx) => {
-    const wanted = new Map<string, Indexed<PastRideRow>>();
-    for (const { index, item } of readable) {
-      const fault = rideTimesFault(Date.parse(item.started_at), Date.parse(item.ended_at), now.getTime(), "ended_at");
-      if (fault !== undefined) notes.failed(index, item.id, "invalid_parameter", fault);
-      else if (wanted.has(item.id)) notes.failed(index, item.id, "invalid_parameter", "id stands twice in this batch.");
-      else wanted.set(item.id, { index, item: rowOf(item) });
-    }
+    const wanted = wantedRides(readable, now, notes);
     const rows = [...wanted.values()].map((entry) => entry.item);
     const inserted = new Set(await insertPastRides(tx, systemId, now, rows));
     const held = await findPastRides(
@@ -33,18 +28,8 @@ export async function upsertPastRides(
     for (const { index, item } of wanted.values()) {
       const before = held.get(item.id);
       if (inserted.has(item.id)) notes.done(index, item.id, "created");
-      else if (
-        before === undefined ||
-        before.status !== "completed" ||
-        before.bike_id !== item.bike_id ||
-        before.started_at.getTime() !== item.started_at.getTime()
-      ) {
-        notes.failed(
-          index,
-          item.id,
-          "ride_conflict",
-          "There is another ride with this id: on another bike, from another time, or not over.",
-        );
+      else if (!isSameRide(before, item)) {
+        notes.failed(index, item.id, "ride_conflict", another);
       } else if (isSame(before, item)) notes.done(index, item.id, "unchanged");
       else {
         notes.done(index, item.id, "updated");
@@ -60,6 +45,35 @@ export async function upsertPastRides(
     );
   });
   return notes.results();
+}
+
+const another = "There is another ride with this id: on another bike, from another time, or not over.";
+
+/** The rides to be written, by id; notes those that cannot be. */
+function wantedRides(
+  items: readonly Indexed<PastRideUpsert>[],
+  now: Date,
+  notes: BatchNotes,
+): Map<string, Indexed<PastRideRow>> {
+  const wanted = new Map<string, Indexed<PastRideRow>>();
+  for (const { index, item } of items) {
+    const fault = rideTimesFault(Date.parse(item.started_at), Date.parse(item.ended_at), now.getTime(), "ended_at");
+    if (fault !== undefined) notes.failed(index, item.id, "invalid_parameter", fault);
+    else if (wanted.has(item.id)) notes.failed(index, item.id, "invalid_parameter", "id stands twice in this batch.");
+    else wanted.set(item.id, { index, item: rowOf(item) });
+  }
+  return wanted;
+}
+
+function isSameRide(
+  held: (PastRideRow & Pick<Tables["rides"], "status">) | undefined,
+  wanted: PastRideRow,
+): held is PastRideRow & Pick<Tables["rides"], "status"> {
+  return (
+    held?.status === "completed" &&
+    held.bike_id === wanted.bike_id &&
+    held.started_at.getTime() === wanted.started_at.getTime()
+  );
 }
 
 function rowOf(item: PastRideUpsert): PastRideRow {

@@ -17,13 +17,13 @@ export const rideTransitions = {
 } as const satisfies Record<RideStatus | "none", Record<RideCommand, RideStatus | "same" | "conflict" | "missing">>;
 
 /** Seconds from which a ride counts: MDS takes shorter ones for a bike that was tried and put back. */
-export const COUNTABLE_FROM = 60;
+const COUNTABLE_FROM = 60;
 
 /**
  * Milliseconds by which an instant may lie ahead of our clock: what clocks of well-kept machines differ by. More and a
  * wrong clock goes unnoticed; less and honest reports are refused.
  */
-export const CLOCK_TOLERANCE = 60_000;
+const CLOCK_TOLERANCE = 60_000;
 
 /** Whether an instant lies in the future, beyond what clocks differ by. All in milliseconds since 1970. */
 export function isInFuture(instant: number, now: number): boolean {

@@ -3,7 +3,7 @@ import { type BatchNotes, createBatchNotes, type Indexed, readableItems } from "
 import { changeBikes, type LiveBike, lockBikes, shiftsOf } from "../bikes/live.ts";
 import { countRides, pickSlot } from "../counts/service.ts";
 import type { Transaction } from "../db/database.ts";
-import { recordEvents } from "../events/outbox.ts";
+import { type NewEvent, recordEvents } from "../events/outbox.ts";
 import type { LiveContext } from "../live-context.ts";
 import { fulfilReservations, lockReservations, type LockedReservation } from "../reservations/service.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
@@ -33,47 +33,49 @@ export async function startRides(
       now,
       starts.map(({ ride }) => ride),
     );
-    const begun = starts.filter(({ ride }) => wires.has(ride.id));
     for (const { index, ride } of starts) {
       if (wires.has(ride.id)) notes.done(index, ride.id, "created");
-      else
-        notes.failed(
-          index,
-          ride.id,
-          "ride_conflict",
-          "Another ride with this id, or on this bike, was started at the same time.",
-        );
+      else notes.failed(index, ride.id, "ride_conflict", takenMeanwhile);
     }
-    await fulfilReservations(
-      tx,
-      { ids, systemId, now },
-      begun.flatMap(({ ride, held }) =>
-        held === undefined ? [] : [{ reservationId: held.id, rideId: ride.id, at: ride.started_at }],
-      ),
-    );
-    const changes = begun.map(({ ride, bike }) => ({ bike, ride_id: ride.id, reservation_id: null }));
-    const touched = await changeBikes(tx, { ids, systemId, now }, changes);
-    await refreshCounters(tx, systemId, touched, now);
-    await shiftMirrored(tx, systemId, shiftsOf(changes), now);
-    await recordEvents(
-      tx,
-      ids,
-      systemId,
-      begun.map(({ ride }) => ({
-        name: "ride.started",
-        occurredAt: ride.started_at,
-        partnerId: null,
-        data: wires.get(ride.id) ?? "",
-      })),
-    );
+    const begun = starts.filter(({ ride }) => wires.has(ride.id));
+    await follow(tx, { ids, systemId, now }, begun);
+    const events = begun.map(({ ride }) => eventOf(ride, wires.get(ride.id) ?? ""));
+    await recordEvents(tx, ids, systemId, events);
+    const slot = pickSlot(() => ids.random());
     await countRides(
       tx,
       systemId,
-      pickSlot(() => ids.random()),
+      slot,
       begun.map(({ ride }) => ride.started_at),
     );
   });
   return notes.results();
+}
+
+const takenMeanwhile = "Another ride with this id, or on this bike, was started at the same time.";
+
+/** What follows from rides that have started: for the reservations that they fulfil, their bikes and the stations. */
+async function follow(tx: Transaction, moment: Moment, starts: readonly Start[]): Promise<void> {
+  const { systemId, now } = moment;
+  const fulfilments = starts.flatMap(({ ride, held }) =>
+    held === undefined ? [] : [{ reservationId: held.id, rideId: ride.id, at: ride.started_at }],
+  );
+  await fulfilReservations(tx, moment, fulfilments);
+  const changes = starts.map(({ ride, bike }) => ({ bike, ride_id: ride.id, reservation_id: null }));
+  const touched = await changeBikes(tx, moment, changes);
+  await refreshCounters(tx, systemId, touched, now);
+  await shiftMirrored(tx, systemId, shiftsOf(changes), now);
+}
+
+function eventOf({ started_at: occurredAt }: StartedRide, data: string): NewEvent {
+  return { name: "ride.started", occurredAt, partnerId: null, data };
+}
+
+/** A batch: all of it happens at one instant. */
+interface Moment {
+  readonly ids: LiveContext["ids"];
+  readonly systemId: string;
+  readonly now: Date;
 }
 
 interface Facts {
@@ -140,8 +142,9 @@ function decide({ index, item }: Indexed<RideStart>, facts: Facts, now: Date, no
     return refuse("ride_conflict", `Bike ${bike.id} is on ride ${bike.ride_id}. End or cancel that first.`);
   if (bike.reported_state !== "available")
     return refuse("bike_not_available", `Bike ${bike.id} is ${bike.reported_state}.`);
-  if (item.start_station_id != null && !facts.stations.has(item.start_station_id)) {
-    return refuse("not_found", `There is no station ${item.start_station_id}.`);
+  const namedStation = item.start_station_id ?? undefined;
+  if (namedStation !== undefined && !facts.stations.has(namedStation)) {
+    return refuse("not_found", `There is no station ${namedStation}.`);
   }
   const held = bike.reservation_id === null ? undefined : facts.reservations.get(bike.reservation_id);
   // For every reader a reservation is over at its end, whether or not that has been written.

@@ -31,8 +31,7 @@ const READER_RATE = 6000;
 export async function makeAccess({ db, systemId, clock, ids, keyKind }: AccessOptions): Promise<Access> {
   const context = { db, clock, ids, actor: "simulator" };
   const partners = await partnersOf(context, systemId);
-  const partner =
-    partners.find(({ name }) => name === PARTNER) ?? (await createPartner(context, systemId, PARTNER));
+  const partner = partners.find(({ name }) => name === PARTNER) ?? (await createPartner(context, systemId, PARTNER));
   const common = { systemId, name: "made by the simulator", expiresAt: new Date(clock() + LIFETIME) };
   const operator = await issueKey(context, { ...common, kind: "operator", partnerId: null, scopes: [] });
   const reader = await issueKey(context, {

@@ -30,7 +30,7 @@ export function createAgenda(): Agenda {
   return {
     at(moment, act) {
       heap.push({ moment, order: made++, act });
-      for (let at = heap.length - 1; at > 0; ) {
+      for (let at = heap.length - 1; at > 0;) {
         const parent = Math.floor((at - 1) / 2);
         if (!isBefore(at, parent)) return;
         swap(at, parent);

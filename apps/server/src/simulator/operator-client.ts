@@ -42,7 +42,9 @@ function refusal(response: Response, body: unknown): Answer {
   const said = errorBody.safeParse(body);
   const reason = said.success ? `${said.data.error}: ${said.data.message}` : `status ${response.status}`;
   const isPassing =
-    response.status >= 500 || response.status === 429 || (said.success && said.data.error === "idempotency_in_progress");
+    response.status >= 500 ||
+    response.status === 429 ||
+    (said.success && said.data.error === "idempotency_in_progress");
   if (!isPassing) return { kind: "refused", reason };
   const seconds = response.headers.get("retry-after");
   return { kind: "again", reason, after: seconds === null ? undefined : Number(seconds) * 1000 };

@@ -8,6 +8,9 @@ export type Happening = {
   readonly after: number;
 } & (RideWish | StationFailure | BikeFailure | VanTour | Telemetry);
 
+/** A happening of one kind. */
+export type HappeningOf<Kind extends Happening["kind"]> = Extract<Happening, { readonly kind: Kind }>;
+
 /** Somebody wants to ride. */
 interface RideWish {
   readonly kind: "ride";

@@ -18,7 +18,11 @@ function open(answers: Answer[] = []) {
   let keys = 0;
   const post: PostBatch = (path, items, key) => {
     sent.push({ path, items: items as Sent["items"], key });
-    const results = items.map((item): BatchResult => ({ id: (item as Command["item"]).id, outcome: "updated", error: null }));
+    const results = items.map((item): BatchResult => ({
+      id: (item as Command["item"]).id,
+      outcome: "updated",
+      error: null,
+    }));
     return Promise.resolve(answers.shift() ?? { kind: "done", results });
   };
   const sender = createSender({
@@ -31,7 +35,11 @@ function open(answers: Answer[] = []) {
 }
 
 function report(bikeId: string, n: number): Command {
-  return { path: "bikes/reports", about: bikeId, item: { id: bikeId, at: `2026-01-01T00:00:00.${String(n).padStart(3, "0")}Z` } };
+  return {
+    path: "bikes/reports",
+    about: bikeId,
+    item: { id: bikeId, at: `2026-01-01T00:00:00.${String(n).padStart(3, "0")}Z` },
+  };
 }
 const again: Answer = { kind: "again", reason: "connection reset", after: 0 };
 
@@ -58,7 +66,7 @@ describe("a sender", () => {
     expect(acknowledged.every(({ items }) => items.length <= 100)).toBe(true);
     for (const bike of ["bike-0", "bike-1", "bike-2"]) {
       const instants = acknowledged.flatMap(({ items }) => items.filter(({ id }) => id === bike).map(({ at }) => at));
-      expect(instants).toEqual([...instants].sort());
+      expect(instants).toEqual([...instants].sort((a = "", b = "") => (a < b ? -1 : 1)));
       expect(instants).toHaveLength(bike === "bike-2" ? 166 : 167);
     }
     await sender.close();
@@ -80,6 +88,6 @@ describe("a sender", () => {
     sender.tell({ path: "rides/end", about: "bike-1", item: { id: "ride-1" } });
     expect(await sender.flush(40)).toBe(false);
     await sender.close();
-    expect(sender.waiting()).toBeGreaterThan(0);
+    expect(sender.waiting()).toBe(2);
   });
 });

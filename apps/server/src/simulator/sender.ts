@@ -56,49 +56,22 @@ interface Lane {
 }
 
 /** A queue that is worked off in its order, a request at a time. */
-function createLane({ post, newKey, onAnswer, onRequest }: SenderOptions, closing: AbortSignal): Lane {
+function createLane(options: SenderOptions, closing: AbortSignal): Lane {
   let queue: Command[] = [];
+  /** Commands of the request under way; they stay when the lane is closed before an answer comes. */
   let inFlight = 0;
   let working = Promise.resolve();
   let isWorking = false;
-
   const work = async () => {
     isWorking = true;
     while (queue.length > 0 && !closing.aborted) {
-      const batch = takeBatch();
+      const { batch, rest } = splitBatch(queue);
+      queue = rest;
       inFlight = batch.length;
-      await send(batch, newKey());
-      inFlight = 0;
+      if (await send(batch, options, closing)) inFlight = 0;
     }
     isWorking = false;
   };
-
-  /** The commands at the head that go to one path. */
-  const takeBatch = (): Command[] => {
-    const path = queue[0]?.path;
-    const end = queue.slice(0, BATCH).findIndex((command) => command.path !== path);
-    const batch = queue.slice(0, end === -1 ? BATCH : end);
-    queue = queue.slice(batch.length);
-    return batch;
-  };
-
-  /** Sends the very same request until it is answered. */
-  const send = async (batch: readonly Command[], key: string) => {
-    const items = batch.map((command) => command.item);
-    for (let pause = RETRY.first; !closing.aborted; pause = Math.min(RETRY.most, pause * 2)) {
-      const answer = await post(batch[0]?.path ?? "", items, key);
-      onRequest(answer.kind, answer.kind === "done" ? "" : answer.reason);
-      if (answer.kind === "done") {
-        for (const [index, command] of batch.entries()) {
-          const result = answer.results[index];
-          if (result !== undefined) onAnswer(command, result);
-        }
-      }
-      if (answer.kind !== "again") return;
-      await setTimeout(answer.after ?? pause, undefined, { signal: closing }).catch(() => undefined);
-    }
-  };
-
   return {
     tell(command) {
       queue.push(command);
@@ -107,6 +80,42 @@ function createLane({ post, newKey, onAnswer, onRequest }: SenderOptions, closin
     waiting: () => queue.length + inFlight,
     idle: () => working,
   };
+}
+
+/** The first commands that go where the very first goes, but for those that must wait for one that stays behind. */
+function splitBatch(queue: readonly Command[]): { readonly batch: Command[]; readonly rest: Command[] } {
+  const path = queue[0]?.path;
+  const batch: Command[] = [];
+  const rest: Command[] = [];
+  const behind = new Set<string>();
+  for (const command of queue) {
+    if (command.path === path && batch.length < BATCH && !behind.has(command.about)) batch.push(command);
+    else {
+      rest.push(command);
+      behind.add(command.about);
+    }
+  }
+  return { batch, rest };
+}
+
+/** Sends the very same request until it is answered. @returns whether it was before the lane was closed */
+async function send(batch: readonly Command[], options: SenderOptions, closing: AbortSignal): Promise<boolean> {
+  const { post, newKey, onAnswer, onRequest } = options;
+  const items = batch.map((command) => command.item);
+  const key = newKey();
+  for (let pause = RETRY.first; !closing.aborted; pause = Math.min(RETRY.most, pause * 2)) {
+    const answer = await post(batch[0]?.path ?? "", items, key);
+    onRequest(answer.kind, answer.kind === "done" ? "" : answer.reason);
+    if (answer.kind === "done") {
+      for (const [index, command] of batch.entries()) {
+        const result = answer.results[index];
+        if (result !== undefined) onAnswer(command, result);
+      }
+    }
+    if (answer.kind !== "again") return true;
+    await setTimeout(answer.after ?? pause, undefined, { signal: closing }).catch(() => undefined);
+  }
+  return false;
 }
 
 function hashOf(text: string): number {

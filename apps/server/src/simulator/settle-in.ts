@@ -1,5 +1,5 @@
-import type { City, CityBike, CityStation } from "./city.ts";
 import type { SeenCity } from "./city-reader.ts";
+import type { City, CityBike, CityStation } from "./city.ts";
 import type { Command } from "./commands.ts";
 import type { CityLife } from "./life.ts";
 import { createRandom } from "./random.ts";

@@ -3,8 +3,8 @@ import { startTestApp, type TestApp } from "../../test/app.ts";
 import { until } from "../../test/until.ts";
 import { walkByCursor } from "../../test/walk.ts";
 import { checkInvariants } from "../check/service.ts";
-import { type City, makeCity } from "./city.ts";
 import { readCity } from "./city-reader.ts";
+import { type City, makeCity } from "./city.ts";
 import { createOperatorClient, type PostBatch } from "./operator-client.ts";
 import { createRandom, type Random } from "./random.ts";
 import { type Simulation, startSimulation } from "./simulation.ts";
@@ -84,7 +84,7 @@ it("a second run goes on with the city as it stands, also after one that was cut
   const post = createOperatorClient(app.url, operatorKey);
   let isCut = false;
   const first = await simulate((...batch) =>
-    isCut ? Promise.resolve({ kind: "again", reason: "gone", after: 60_000 }) : post(...batch),
+    isCut ? Promise.resolve({ kind: "refused", reason: "gone" }) : post(...batch),
   );
   await live(first, 20);
   await until(async () => {

@@ -1,12 +1,12 @@
 import { setTimeout } from "node:timers/promises";
-import { createAgenda } from "./agenda.ts";
-import type { City, CityStation } from "./city.ts";
+import { type Agenda, createAgenda } from "./agenda.ts";
 import type { SeenCity } from "./city-reader.ts";
-import type { OnAnswer } from "./commands.ts";
+import type { City, CityStation } from "./city.ts";
+import type { Command, OnAnswer } from "./commands.ts";
 import { createFigures, type Figures } from "./figures.ts";
-import { createCityLife } from "./life.ts";
+import { type CityLife, createCityLife } from "./life.ts";
 import type { PostBatch } from "./operator-client.ts";
-import { createSender } from "./sender.ts";
+import { createSender, type Sender } from "./sender.ts";
 import { settleIn } from "./settle-in.ts";
 
 export interface SimulationOptions {
@@ -49,13 +49,10 @@ const STOPPING = 10_000;
 
 /** Makes the city where it is missing, then lets it live against a service. */
 export async function startSimulation(options: SimulationOptions): Promise<Simulation> {
-  const { city, seed, speed, clock, seen } = options;
+  const { city, seed, clock, seen } = options;
   const figures = createFigures(clock());
-  const agenda = createAgenda();
-  let moment = BEGINNING;
-  let instant = clock();
-  const instantOf = (at: number) => Math.round(instant - (moment - at) / speed);
-  const failure = withResolver<Error>();
+  const failure = Promise.withResolvers<Error>();
+  const time = createCityTime(options);
   const sender = createSender({
     ...options,
     onAnswer: (command, result) => {
@@ -68,33 +65,24 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
       if (outcome === "refused") failure.resolve(new Error(`The service refuses what it is told: ${reason}`));
     },
   });
-  const tell = sender.tell;
-  const life = createCityLife({ city, seed, run: instant.toString(36), agenda, instantOf, tell });
-  const flush = async () => {
-    const all = await Promise.race([sender.flush(SETTLING), failure.promise]);
-    if (all instanceof Error) throw all;
-    if (!all) throw new Error(`The city could not be made within ${SETTLING / 1000} s.`);
-  };
+  const tell = (command: Command) => sender.tell(command);
+  const { agenda, instantOf } = time;
+  const life = createCityLife({ city, seed, run: clock().toString(36), agenda, instantOf, tell });
   try {
-    await settleIn({ city, seed, life, moment, tell, flush }, seen);
+    const flush = () => mustFlush(sender, failure.promise);
+    await settleIn({ city, seed, life, moment: time.moment(), tell, flush }, seen);
   } catch (error) {
     await sender.close();
     throw error;
   }
-
-  let planned = Math.floor(BEGINNING / MINUTE);
-  const tick = () => {
-    const elapsed = clock() - instant;
-    instant += elapsed;
-    if (sender.waiting() > MOST_WAITING) return;
-    moment += elapsed * speed;
-    while (planned * MINUTE <= moment) life.plan(planned++);
-    agenda.runUntil(moment);
-  };
   // The time that the city took to make is not lived.
-  instant = clock();
+  time.skip();
   const stopping = new AbortController();
-  const living = runEvery(TICK, tick, stopping.signal);
+  const living = runEvery(
+    TICK,
+    () => (sender.waiting() > MOST_WAITING ? time.skip() : time.goOn(life)),
+    stopping.signal,
+  );
   return {
     figures: () => figures.read(life.riding(), sender.waiting(), clock()),
     failed: failure.promise,
@@ -102,11 +90,49 @@ export async function startSimulation(options: SimulationOptions): Promise<Simul
     async stop() {
       stopping.abort();
       await living;
-      instant = clock();
-      life.settle(moment);
+      time.skip();
+      life.settle(time.moment());
       await sender.flush(STOPPING);
       await sender.close();
     },
+  };
+}
+
+async function mustFlush(sender: Sender, failed: Promise<Error>): Promise<void> {
+  const all = await Promise.race([sender.flush(SETTLING), failed]);
+  if (all instanceof Error) throw all;
+  if (!all) throw new Error(`The city could not be made within ${SETTLING / 1000} s.`);
+}
+
+/** Simulated time, and how it hangs together with the wall clock's. */
+interface CityTime {
+  readonly agenda: Agenda;
+  moment(): number;
+  /** The wall clock, in milliseconds since 1970, at a moment. */
+  readonly instantOf: (moment: number) => number;
+  /** The city lives as long as the wall clock went on since the last time. */
+  goOn(life: CityLife): void;
+  /** The wall clock goes on, the city does not. */
+  skip(): void;
+}
+
+function createCityTime({ clock, speed }: Pick<SimulationOptions, "clock" | "speed">): CityTime {
+  const agenda = createAgenda();
+  let moment = BEGINNING;
+  let instant = clock();
+  let planned = Math.floor(BEGINNING / MINUTE);
+  return {
+    agenda,
+    moment: () => moment,
+    instantOf: (at) => Math.round(instant - (moment - at) / speed),
+    goOn(life) {
+      const elapsed = clock() - instant;
+      instant += elapsed;
+      moment += elapsed * speed;
+      while (planned * MINUTE <= moment) life.plan(planned++);
+      agenda.runUntil(moment);
+    },
+    skip: () => void (instant = clock()),
   };
 }
 
@@ -115,9 +141,4 @@ async function runEvery(milliseconds: number, work: () => void, signal: AbortSig
     work();
     await setTimeout(milliseconds, undefined, { signal }).catch(() => undefined);
   }
-}
-
-function withResolver<Value>(): { readonly promise: Promise<Value>; readonly resolve: (value: Value) => void } {
-  const { promise, resolve } = Promise.withResolvers<Value>();
-  return { promise, resolve };
 }

@@ -84,14 +84,18 @@ async function command<Item extends { readonly id: string }>(
     const left = new Map(held);
     for (const { index, item } of readable) {
       const before = left.get(item.id);
-      const after = decide(before, item, (code, message) => void notes.failed(index, item.id, code, message));
+      const after = decide(before, item, (code, message) => {
+        notes.failed(index, item.id, code, message);
+        return undefined;
+      });
       if (after === undefined) continue;
       left.set(item.id, after);
       if (before === undefined) notes.done(index, item.id, "created");
       else notes.done(index, item.id, isSame(before, after) ? "unchanged" : "updated");
     }
-    const made = [...left.values()].filter((station) => !held.has(station.id));
-    const changed = [...left.values()].filter((station) => isChanged(held.get(station.id), station));
+    const stations = [...left.values()];
+    const made = stations.filter((station) => !held.has(station.id));
+    const changed = stations.filter((station) => isChanged(held.get(station.id), station));
     const inserted = await insertStations(tx, systemId, now, made);
     // Another command made one of them meanwhile: decide again, on what it made.
     if (inserted.size < made.length) throw new TransactionConflict();
@@ -106,13 +110,8 @@ async function command<Item extends { readonly id: string }>(
         edgeEvent(held.get(station.id)?.status ?? station.status, station.status, updated.get(station.id) ?? "", now),
       ),
     );
-    await countRows(
-      tx,
-      systemId,
-      "stations",
-      pickSlot(() => ids.random()),
-      inserted.size,
-    );
+    const slot = pickSlot(() => ids.random());
+    await countRows(tx, systemId, "stations", slot, inserted.size);
   });
   return notes.results();
 }

@@ -31,13 +31,20 @@ const recount = statement(
        is distinct from (c.available, c.reserved, c.disabled, c.by_type)`,
 );
 
+// Locked in the order of their ids before they are written, so that two transactions never wait for each other in a ring.
 const shift = statement(
   "counters.shift",
-  `update stations s set num_bikes_available = least(greatest(0, s.num_bikes_available::bigint + d.available), 2147483647),
-     num_bikes_reserved = least(greatest(0, s.num_bikes_reserved::bigint + d.reserved), 2147483647), updated_at = $5::timestamptz
-   from (select id, sum(available)::int as available, sum(reserved)::int as reserved
-         from unnest($2::text[], $3::int[], $4::int[]) as given(id, available, reserved) group by id order by id) as d
-   where s.system_id = $1 and s.id = d.id and s.counters = 'mirrored' and (d.available, d.reserved) <> (0, 0)`,
+  `with given as materialized (
+     select id, sum(available)::int as available, sum(reserved)::int as reserved
+     from unnest($2::text[], $3::int[], $4::int[]) as each(id, available, reserved)
+     group by id having sum(available) <> 0 or sum(reserved) <> 0),
+   locked as materialized (
+     select id from stations where system_id = $1 and id = any(array(select id from given)) and counters = 'mirrored'
+     order by id for update)
+   update stations s set num_bikes_available = greatest(0, s.num_bikes_available + given.available),
+     num_bikes_reserved = greatest(0, s.num_bikes_reserved + given.reserved), updated_at = $5::timestamptz
+   from given join locked using (id)
+   where s.system_id = $1 and s.id = given.id`,
 );
 
 const tell = statement("counters.tell", "select pg_notify('stations', $1)");
