@@ -5,8 +5,8 @@ import type { Config } from "./config.ts";
 import { type Database, STATEMENT_TIMEOUT } from "./db/database.ts";
 import { codeOf } from "./db/errors.ts";
 import { openStore } from "./db/open.ts";
-import { startFollowing } from "./feeds/gbfs/follow.ts";
 import { logRounds } from "./feeds/gbfs/follow-log.ts";
+import { startFollowing } from "./feeds/gbfs/follow.ts";
 import type { Ids } from "./ids.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { loadSecrets } from "./secrets.ts";
@@ -121,7 +121,9 @@ async function listen(app: App, { host, port }: Config): Promise<string> {
     return await app.http.listen({ host, port });
   } catch (error) {
     if (codeOf(error) !== "EADDRINUSE") throw error;
-    throw new Error(`${host}:${port} is in use. Stop what listens there, or set PORT to another port.`, { cause: error });
+    throw new Error(`${host}:${port} is in use. Stop what listens there, or set PORT to another port.`, {
+      cause: error,
+    });
   }
 }
 

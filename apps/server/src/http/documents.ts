@@ -10,7 +10,9 @@ export function serveDocuments(
   app: FastifyInstance,
   options: { readonly baseUrl: () => string; readonly version: string },
 ): void {
-  serveOnce(app, "/openapi.json", () => createOpenApiDocument({ baseUrl: options.baseUrl(), version: options.version }));
+  serveOnce(app, "/openapi.json", () =>
+    createOpenApiDocument({ baseUrl: options.baseUrl(), version: options.version }),
+  );
   serveOnce(app, "/openapi/operator.json", () =>
     createOperatorOpenApiDocument({ baseUrl: options.baseUrl(), version: options.version }),
   );

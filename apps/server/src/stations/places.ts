@@ -11,7 +11,11 @@ const places = statement(
 );
 
 /** The places of those of the stations that there are, by id. */
-export async function stationPlaces(db: Queryable, systemId: string, ids: readonly string[]): Promise<Map<string, StationPlace>> {
+export async function stationPlaces(
+  db: Queryable,
+  systemId: string,
+  ids: readonly string[],
+): Promise<Map<string, StationPlace>> {
   if (ids.length === 0) return new Map();
   const rows = await db.query<StationPlace>(places, [systemId, [...new Set(ids)]]);
   return new Map(rows.map((row) => [row.id, row]));
