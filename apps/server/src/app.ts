@@ -1,5 +1,5 @@
 import type { ServerOptions } from "node:https";
-import { partnerContract } from "@bikeshare/contract";
+import { gbfsContract, operatorContract, partnerContract } from "@bikeshare/contract";
 import fastifyCompress from "@fastify/compress";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { bikeRoutes } from "./bikes/routes.ts";
@@ -7,8 +7,13 @@ import type { Database } from "./db/database.ts";
 import { openListener } from "./db/listener.ts";
 import { openReader } from "./db/pipeline.ts";
 import { statement } from "./db/statement.ts";
+import { eventRoutes } from "./events/routes.ts";
+import { createFeedCache, type FeedCache } from "./feeds/gbfs-out/feed-cache.ts";
+import type { GbfsPage } from "./feeds/gbfs-out/page.ts";
+import { gbfsRoutes } from "./feeds/gbfs-out/routes.ts";
 import { admitRequests } from "./http/admit.ts";
 import { bindContract } from "./http/bind.ts";
+import { readJsonBodies } from "./http/body.ts";
 import { compression } from "./http/compression.ts";
 import { answerConditionally } from "./http/conditional.ts";
 import { sendExactJsonType } from "./http/content-type.ts";
@@ -27,6 +32,8 @@ import { createLastUses } from "./keys/last-use.ts";
 import { meRoutes } from "./keys/routes.ts";
 import { exposeKey, keyFor, recordUses } from "./keys/service.ts";
 import { createPageCache, type PageCache } from "./lists/page-cache.ts";
+import { operatorRoutes } from "./operator/routes.ts";
+import { reservationRoutes } from "./reservations/routes.ts";
 import { createDepthIndex } from "./rides/depth-index.ts";
 import { rideRoutes } from "./rides/routes.ts";
 import { rideHours } from "./rides/service.ts";
@@ -77,9 +84,17 @@ export async function buildApp(options: AppOptions): Promise<App> {
     stations: stationRoutes(read, sealer, caches.stationPages),
     rides: rideRoutes({ ...read, depths }, sealer),
     bikes: bikeRoutes(read, sealer),
+    reservations: reservationRoutes({ ...read, clock, ids: options.ids }, sealer),
+    events: eventRoutes(read, sealer),
     me: meRoutes(),
     health: healthRoutes({ pingDatabase: () => ping(db), isDraining: draining.is }),
   });
+  bindContract(http, operatorContract, operatorRoutes({ db, clock, ids: options.ids }));
+  bindContract(
+    http,
+    gbfsContract,
+    gbfsRoutes({ db, clock, ids: options.ids, baseUrl: options.baseUrl }, caches.gbfsPages),
+  );
   serveDocuments(http, options);
   return { http, drain: draining.begin };
 }
@@ -107,6 +122,7 @@ function createHttpServer({ ids, logger, https }: AppOptions): FastifyInstance {
       ? { https: { ...https, ServerResponse: CanonicalResponse } }
       : { http: { ServerResponse: CanonicalResponse } }),
   }) as unknown as FastifyInstance; // with `https` Fastify types its raw server otherwise; nothing here touches it
+  readJsonBodies(http);
   handleErrors(http);
   answerUnknownRoutes(http);
   return http;
@@ -115,23 +131,33 @@ function createHttpServer({ ids, logger, https }: AppOptions): FastifyInstance {
 interface Caches {
   readonly keys: KeyCache;
   readonly stationPages: PageCache<ReadyBody>;
+  readonly gbfsPages: FeedCache<GbfsPage>;
 }
 
 /** What is kept in memory for as long as its changes would be heard of. */
-function openCaches(http: FastifyInstance, { db }: AppOptions): Caches {
+function openCaches(http: FastifyInstance, { db, clock }: AppOptions): Caches {
   const listening = () => listener.listening();
   const keys = createKeyCache({ find: (key) => keyFor({ db }, key), listening });
   const stationPages = createPageCache<ReadyBody>({ listening });
+  const gbfsPages = createFeedCache<GbfsPage>({ clock, listening });
   const listener = openListener({
     connectionString: db.connectionString,
-    on: { keys: () => keys.clear(), stations: (systemId) => stationPages.clear(systemId) },
+    on: {
+      keys: () => keys.clear(),
+      stations: (systemId) => {
+        stationPages.clear(systemId);
+        gbfsPages.clear(systemId);
+      },
+      bikes: (systemId) => gbfsPages.clear(systemId),
+    },
     onGap: () => {
       keys.clear();
       stationPages.clearAll();
+      gbfsPages.clearAll();
     },
   });
   http.addHook("onClose", () => listener.close());
-  return { keys, stationPages };
+  return { keys, stationPages, gbfsPages };
 }
 
 /** Lets requests in: transport, key, scope, rate. */

@@ -26,6 +26,7 @@ it("without any variable is a service on loopback with its own database beside i
     mode: "live",
     rateLimit: 60,
     secretsFile: undefined,
+    gbfsSync: undefined,
     logLevel: "info",
   });
 });
@@ -44,6 +45,8 @@ it("takes what the variables say, paths from the directory it is started in", ()
     MODE: "test",
     RATE_LIMIT_PER_MINUTE: "600",
     SECRETS_FILE: "../secrets.json",
+    GBFS_SYNC_URL: "https://feeds.example.com/gbfs.json?key=x",
+    GBFS_SYNC_EVERY: "2m",
     LOG_LEVEL: "debug",
   };
   expect(readConfig(env, directory)).toMatchObject({
@@ -58,6 +61,7 @@ it("takes what the variables say, paths from the directory it is started in", ()
     mode: "test",
     rateLimit: 600,
     secretsFile: "/srv/secrets.json",
+    gbfsSync: { url: "https://feeds.example.com/gbfs.json?key=x", every: 120_000 },
     logLevel: "debug",
   });
 });
@@ -76,6 +80,8 @@ it("takes an empty variable for one that is not set", () => {
     "MODE",
     "RATE_LIMIT_PER_MINUTE",
     "SECRETS_FILE",
+    "GBFS_SYNC_URL",
+    "GBFS_SYNC_EVERY",
     "LOG_LEVEL",
   ];
   expect(readConfig(Object.fromEntries(names.map((name) => [name, ""])), directory)).toEqual(readConfig({}, directory));
@@ -99,6 +105,10 @@ it.each([
   ["RATE_LIMIT_PER_MINUTE", "0", "whole number from 1 to"],
   ["RATE_LIMIT_PER_MINUTE", "1e3", "whole number from 1 to"],
   ["RATE_LIMIT_PER_MINUTE", "unlimited", "whole number from 1 to"],
+  ["GBFS_SYNC_EVERY", "0s", "duration from 1s to 1d"],
+  ["GBFS_SYNC_EVERY", "2d", "duration from 1s to 1d"],
+  ["GBFS_SYNC_EVERY", "30", "duration from 1s to 1d"],
+  ["GBFS_SYNC_EVERY", "1w", "duration from 1s to 1d"],
   ["LOG_LEVEL", "verbose", "one of fatal, error, warn, info, debug, trace, silent"],
 ])("refuses %s=%s and says what is allowed", (name, value, allowed) => {
   const fault = faultOf({ [name]: value });
@@ -112,6 +122,20 @@ it.each(["localhost", "mysql://user:hunter2@db/bikes", "user:hunter2@db/bikes"])
     const fault = faultOf({ DATABASE_URL: value });
     expect(fault).toMatch(/^DATABASE_URL=\(not shown\): must be a URL such as postgres:/);
     expect(fault).not.toContain("hunter2");
+  },
+);
+
+it("looks at a feed each 30 s unless told otherwise", () => {
+  const url = "http://127.0.0.1:8080/gbfs.json";
+  expect(readConfig({ GBFS_SYNC_URL: url }, directory).gbfsSync).toEqual({ url, every: 30_000 });
+});
+
+it.each(["feeds.example.com/gbfs.json", "file:///etc/passwd", "https://user:hunter2@feeds.example.com/gbfs.json"])(
+  "refuses GBFS_SYNC_URL=%s without repeating it, since it may hold a key",
+  (value) => {
+    const fault = faultOf({ GBFS_SYNC_URL: value });
+    expect(fault).toMatch(/^GBFS_SYNC_URL=\(not shown\): must be the http or https URL of a gbfs.json/);
+    expect(fault).not.toContain(value);
   },
 );
 

@@ -21,6 +21,8 @@ export interface Config {
   /** Requests in any 60 s, for keys without a number of their own. */
   readonly rateLimit: number;
   readonly secretsFile: string | undefined;
+  /** The live GBFS feed that the service follows; `every` in milliseconds. Undefined: none. */
+  readonly gbfsSync: { readonly url: string; readonly every: number } | undefined;
   readonly logLevel: LogLevel;
 }
 
@@ -53,6 +55,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
   if ((certFile === undefined) !== (keyFile === undefined)) {
     faults.push("TLS_CERT_FILE and TLS_KEY_FILE: set both, or neither");
   }
+  const gbfsUrl = read("GBFS_SYNC_URL", undefined, (text): string | undefined => feedUrl(text));
+  const gbfsEvery = read("GBFS_SYNC_EVERY", 30_000, duration(1_000, 86_400_000, "1s to 1d"));
   const config: Config = {
     host: read("HOST", "127.0.0.1", hostName),
     port: read("PORT", 3000, wholeNumber(0, 65_535)),
@@ -65,6 +69,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
     mode: read("MODE", "live", oneOf(["live", "test"])),
     rateLimit: read("RATE_LIMIT_PER_MINUTE", DEFAULT_RATE_LIMIT, wholeNumber(1, 1_000_000)),
     secretsFile: read("SECRETS_FILE", undefined, (text): string | undefined => resolve(directory, text)),
+    gbfsSync: gbfsUrl === undefined ? undefined : { url: gbfsUrl, every: gbfsEvery },
     logLevel: read("LOG_LEVEL", "info", oneOf(LOG_LEVELS)),
   };
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));
@@ -78,7 +83,9 @@ export function processEnvironment(): Readonly<Record<string, string | undefined
 
 /** A URL may hold a password, which must not reach a log. */
 function shown(name: string, text: string): string {
-  return name === "DATABASE_URL" || text.includes("@") ? "(not shown)" : JSON.stringify(text);
+  return name === "DATABASE_URL" || name === "GBFS_SYNC_URL" || text.includes("@")
+    ? "(not shown)"
+    : JSON.stringify(text);
 }
 
 function wholeNumber(least: number, most: number) {
@@ -115,6 +122,27 @@ function baseUrl(text: string): string {
     url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" && url.username === "";
   if (!whole) throw new Error("must be an http or https URL without query, such as https://bikes.example.com");
   return text.replace(/\/+$/, "");
+}
+
+/** Feeds may want a key in their query; `fetch` refuses a name and password. */
+function feedUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
+    throw new Error("must be the http or https URL of a gbfs.json, without user and password");
+  }
+  return text;
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Milliseconds. */
+function duration(least: number, most: number, range: string) {
+  return (text: string): number => {
+    const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+    const value = Number(amount) * (UNITS[unit ?? ""] ?? Number.NaN);
+    if (!(value >= least && value <= most)) throw new Error(`must be a duration from ${range}, such as 30s or 5m`);
+    return value;
+  };
 }
 
 function databaseUrl(text: string): string {

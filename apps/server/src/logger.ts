@@ -1,9 +1,11 @@
-import { pino } from "pino";
+import { type Logger, pino } from "pino";
 import pretty from "pino-pretty";
 import type { LogLevel } from "./config.ts";
 
+export type { Logger } from "pino";
+
 /** Logs to stderr: JSON lines, or lines for people when it is a terminal. Stdout is for results. */
-export function createLogger(level: LogLevel) {
+export function createLogger(level: LogLevel): Logger {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   return process.stderr.isTTY
     ? pino(options, pretty({ destination: 2, ignore: "pid,hostname", translateTime: "HH:MM:ss" }))

@@ -3,12 +3,16 @@ import { join } from "node:path";
 import { type App, buildApp } from "./app.ts";
 import type { Config } from "./config.ts";
 import { type Database, STATEMENT_TIMEOUT } from "./db/database.ts";
+import { codeOf } from "./db/errors.ts";
 import { openStore } from "./db/open.ts";
+import { logRounds } from "./feeds/gbfs/follow-log.ts";
+import { startFollowing } from "./feeds/gbfs/follow.ts";
 import type { Ids } from "./ids.ts";
-import { createLogger } from "./logger.ts";
+import { createLogger, type Logger } from "./logger.ts";
 import { loadSecrets } from "./secrets.ts";
 import { systemsOf } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
+import { startWorkers } from "./workers.ts";
 
 export interface ServeOptions {
   readonly config: Config;
@@ -16,14 +20,16 @@ export interface ServeOptions {
   readonly ids: Ids;
   /** Makes the first system where there is none. */
   readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
+  /** `api` answers requests, `worker` does the work beside them, `all` both. */
+  readonly role: "all" | "api" | "worker";
   /** Runs after the database is open and before requests are taken. */
   readonly prepare?: (db: Database) => Promise<void>;
 }
 
 /** A service that takes requests. */
 export interface Service {
-  /** The base address that callers use. */
-  readonly url: string;
+  /** The base address that callers use; undefined for a process that takes no requests. */
+  readonly url: string | undefined;
   /** Takes nothing new, answers what has begun, then closes everything. */
   close(): Promise<void>;
 }
@@ -31,9 +37,9 @@ export interface Service {
 /** Milliseconds that requests have to end when the service stops: what orchestrators commonly grant is 30 s. */
 const DRAIN_TIMEOUT = 20_000;
 
-/** Opens the database, builds the app and listens. */
+/** Opens the database, starts what the role asks for, and listens. */
 export async function serve(options: ServeOptions): Promise<Service> {
-  const { config, clock, ids } = options;
+  const { config, clock, ids, role } = options;
   const logger = createLogger(config.logLevel);
   const store = await openStore({
     databaseUrl: config.databaseUrl,
@@ -42,40 +48,82 @@ export async function serve(options: ServeOptions): Promise<Service> {
     onEmbeddedEvent: (event) => logger.info(event, "own PostgreSQL"),
     onConnectionLost: (error) => logger.warn({ err: error }, "idle database connection lost"),
   });
-  let app: App | undefined;
+  // What is open, to be closed in the opposite order: first no new requests, last the database.
+  const open: (() => Promise<void>)[] = [() => store.close()];
+  const close = async () => {
+    for (const step of open.toReversed()) await step();
+  };
   try {
     if (store.applied.length > 0) logger.info({ applied: store.applied }, "schema migrated");
     await ensureSystem(store.db, options);
     await options.prepare?.(store.db);
-    const secretsFile = config.secretsFile ?? join(config.dataDir, "secrets.json");
-    let url = config.publicUrl ?? "";
-    app = await buildApp({
-      db: store.db,
-      clock,
-      ids,
-      logger,
-      secrets: await loadSecrets(secretsFile, (bytes) => ids.randomBytes(bytes)),
-      version: readVersion(),
-      baseUrl: () => url,
-      rateLimit: config.rateLimit,
-      trustedProxies: config.trustedProxies,
-      https: config.tls && { cert: await readFile(config.tls.certFile), key: await readFile(config.tls.keyFile) },
-    });
-    const address = await app.http.listen({ host: config.host, port: config.port });
-    url = config.publicUrl ?? address;
-    const running = app;
-    return {
-      url,
-      close: async () => {
-        running.drain();
-        await within(DRAIN_TIMEOUT, running.http.close(), () => running.http.server.closeAllConnections());
-        await store.close();
-      },
-    };
+    if (role !== "api") {
+      const workers = startWorkers({ db: store.db, clock, ids, logger });
+      open.push(() => workers.close());
+      const following = await followFeed(store.db, options, logger);
+      if (following !== undefined) open.push(() => following.close());
+    }
+    const url = role === "worker" ? undefined : await answerRequests(store.db, options, logger, open);
+    return { url, close };
   } catch (error) {
-    await app?.http.close();
-    await store.close();
+    await close();
     throw error;
+  }
+}
+
+/** Builds the app and listens; adds its closing to `open`. @returns the base address that callers use */
+async function answerRequests(
+  db: Database,
+  { config, clock, ids }: ServeOptions,
+  logger: Logger,
+  open: (() => Promise<void>)[],
+): Promise<string> {
+  const secretsFile = config.secretsFile ?? join(config.dataDir, "secrets.json");
+  let url = config.publicUrl ?? "";
+  const app = await buildApp({
+    db,
+    clock,
+    ids,
+    logger,
+    secrets: await loadSecrets(secretsFile, (bytes) => ids.randomBytes(bytes)),
+    version: readVersion(),
+    baseUrl: () => url,
+    rateLimit: config.rateLimit,
+    trustedProxies: config.trustedProxies,
+    https: config.tls && { cert: await readFile(config.tls.certFile), key: await readFile(config.tls.keyFile) },
+  });
+  open.push(() => {
+    app.drain();
+    return within(DRAIN_TIMEOUT, app.http.close(), () => app.http.server.closeAllConnections());
+  });
+  const address = await listen(app, config);
+  url = config.publicUrl ?? address;
+  return url;
+}
+
+interface Following {
+  close(): Promise<void>;
+}
+
+/** Follows the configured feed, which belongs to the deployment's one system. */
+async function followFeed(
+  db: Database,
+  { config, clock, ids, resolveSystem }: ServeOptions,
+  logger: Logger,
+): Promise<Following | undefined> {
+  if (config.gbfsSync === undefined) return undefined;
+  const systemId = await resolveSystem(db, undefined);
+  return startFollowing({ db, clock, ids, ...config.gbfsSync, systemId, source: "gbfs", log: logRounds(logger) });
+}
+
+async function listen(app: App, { host, port }: Config): Promise<string> {
+  try {
+    return await app.http.listen({ host, port });
+  } catch (error) {
+    if (codeOf(error) !== "EADDRINUSE") throw error;
+    throw new Error(`${host}:${port} is in use. Stop what listens there, or set PORT to another port.`, {
+      cause: error,
+    });
   }
 }
 

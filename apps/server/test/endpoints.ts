@@ -1,33 +1,82 @@
-import { type EndpointMetadata, partnerContract, type Scope, scopeNames } from "@bikeshare/contract";
+import { type EndpointMetadata, operatorContract, partnerContract, type Scope, scopeNames } from "@bikeshare/contract";
+import { createOpenApiDocument, createOperatorOpenApiDocument } from "@bikeshare/contract/openapi";
 import type { AppRoute, AppRouter } from "@ts-rest/core";
 import type { z } from "zod";
 
-/** An endpoint of the partners' contract, as a test calls it. */
+/** An endpoint of a contract, as a test calls it. */
 export interface Endpoint {
   readonly method: string;
   /** With ids of `sampleId` in it. */
   readonly path: string;
   readonly scope: EndpointMetadata["scope"];
+  readonly metadata: EndpointMetadata;
+  readonly successStatus: number;
   readonly success: z.ZodTypeAny;
+  /** Every status that the contract says it may answer with. */
+  readonly statuses: readonly number[];
+  /** A body that it takes: the first of the documents' examples; undefined where it takes none. */
+  readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** The id that the walked resources have. */
 export const sampleId = "sample-1";
 
-/** Every endpoint there is, read from the contract itself. */
-export const endpoints: readonly Endpoint[] = routesOf(partnerContract).map((route) => ({
-  method: route.method,
-  path: route.path.replaceAll(":id", sampleId),
-  scope: (route.metadata as EndpointMetadata).scope,
-  success: (route.responses as Record<number, z.ZodTypeAny>)[200]!,
-}));
+/** What of an OpenAPI document is looked at here. */
+interface Document {
+  readonly paths?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+const documentOptions = { baseUrl: "http://127.0.0.1", version: "0.0.0" };
+
+/** Every endpoint there is, read from the contracts themselves. */
+export const endpoints: readonly Endpoint[] = [
+  ...endpointsOf(partnerContract, createOpenApiDocument(documentOptions)),
+  ...endpointsOf(operatorContract, createOperatorOpenApiDocument(documentOptions)),
+];
 
 /** Those that ask for a key. */
 export const guarded = endpoints.filter(({ scope }) => scope !== "none");
 
+/** The methods that a path takes, as `Allow` names them. */
+export function methodsOf(path: string): string[] {
+  const methods = endpoints.filter((endpoint) => endpoint.path === path).map(({ method }) => method);
+  return [...methods, ...(methods.includes("GET") ? ["HEAD"] : [])].sort();
+}
+
 /** Every scope but the one that an endpoint asks for. */
 export function otherScopes(scope: EndpointMetadata["scope"]): Scope[] {
   return scopeNames.filter((name) => name !== scope);
+}
+
+function endpointsOf(contract: AppRouter, document: Document): Endpoint[] {
+  return routesOf(contract).map((route) => {
+    const metadata = route.metadata as EndpointMetadata;
+    const statuses = Object.keys(route.responses).map(Number);
+    const successStatus = Math.min(...statuses);
+    return {
+      method: route.method,
+      path: route.path.replaceAll(":id", sampleId),
+      scope: metadata.scope,
+      metadata,
+      successStatus,
+      success: (route.responses as Record<number, z.ZodTypeAny>)[successStatus]!,
+      statuses,
+      body: "body" in route && route.body !== undefined ? exampleBody(route, document) : undefined,
+    };
+  });
+}
+
+function exampleBody(route: AppRoute, { paths }: Document): Readonly<Record<string, unknown>> {
+  const operation = paths?.[route.path.replaceAll(/:(\w+)/g, "{$1}")]?.[route.method.toLowerCase()] as {
+    readonly requestBody: {
+      readonly content: Readonly<
+        Record<string, { readonly examples: Readonly<Record<string, { readonly value: Record<string, unknown> }>> }>
+      >;
+    };
+  };
+  const [example] = Object.values(operation.requestBody.content["application/json"]?.examples ?? {});
+  if (example === undefined) throw new Error(`${route.method} ${route.path} has no example of its body`);
+  return example.value;
 }
 
 function routesOf(router: AppRouter): AppRoute[] {

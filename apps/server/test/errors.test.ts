@@ -121,7 +121,7 @@ describe("paths", () => {
     await expectError(await app.get("/v1/stations/a%00b"), 404, "not_found");
   });
 
-  it.each(["/v1/none", "/v1/stations/a/b", "/v1", "/v1/", "/v2/stations", "/operator/v1/stations"])(
+  it.each(["/v1/none", "/v1/stations/a/b", "/v1", "/v1/", "/v2/stations"])(
     "under the interface that do not exist are 401 without a key and 404 with one: %s",
     async (path) => {
       expect((await app.get(path, { key: null })).headers.get("www-authenticate")).toBe("Bearer");
@@ -139,10 +139,10 @@ describe("paths", () => {
 });
 
 describe("bodies", () => {
-  const send = (method: string, body: string, type: string) =>
+  const send = (method: string, body: string, type: string, path = "/v1/stations") =>
     sendRaw(
       app.url,
-      `${method} /v1/stations HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      `${method} ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     );
 
   it("of a GET are not looked at", async () => {
@@ -162,7 +162,8 @@ describe("bodies", () => {
   it.each(["{broken", "", '{"__proto__":1}', "[1", "\xff"])(
     "that are not the JSON they are said to be are 400: %j",
     async (body) => {
-      await expectError(await send("POST", body, "application/json"), 400, "invalid_request");
+      const answer = await send("POST", body, "application/json", "/v1/reservations");
+      await expectError(answer, 400, "invalid_request");
     },
   );
 

@@ -1,26 +1,20 @@
-import { errorBody } from "@bikeshare/contract";
+import { batchResults, scopeNames } from "@bikeshare/contract";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { makeKey } from "../src/keys/key.ts";
 import { revokeKey } from "../src/keys/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { keyContext } from "./built-app.ts";
-import { endpoints, guarded, otherScopes, sampleId } from "./endpoints.ts";
-import { bikeRow, rideRow, rowWriter, stationRow } from "./rows.ts";
+import { type Calls, callsOn, expectAlways, expectError } from "./calls.ts";
+import { endpoints, guarded, methodsOf, otherScopes } from "./endpoints.ts";
+import { fillWorld } from "./walker-world.ts";
 
 let app: TestApp;
+let calls: Calls;
 
 beforeAll(async () => {
   app = await startTestApp();
-  const write = rowWriter(app);
-  await write.stations([stationRow({ id: sampleId }), stationRow({ id: "sample-2" })]);
-  await write.bikes([
-    bikeRow({ id: sampleId }),
-    bikeRow({ id: "sample-2", vehicle_state: "on_trip", lat: null, lon: null }),
-  ]);
-  await write.rides([
-    rideRow({ id: sampleId, started_at: "2026-05-01T07:00:00.000Z" }),
-    rideRow({ id: "sample-2", started_at: "2026-05-01T07:30:00.000Z", status: "started", ended_at: null }),
-  ]);
+  await fillWorld(app);
+  calls = callsOn(app);
 });
 
 // Refused credentials are counted by address; each test begins with none.
@@ -28,24 +22,9 @@ beforeEach(() => app.clock.advance(61_000));
 
 afterAll(() => app.close());
 
-/** Holds an answer against what is true of every error. */
-async function expectError(response: Response, status: number, error: string): Promise<string> {
-  expect(response.status).toBe(status);
-  expectAlways(response);
-  const text = await response.text();
-  const body = errorBody.strict().parse(JSON.parse(text));
-  expect(text).toBe(JSON.stringify({ error: body.error, message: body.message }));
-  expect(body.error).toBe(error);
-  return body.message;
-}
-
-function expectAlways(response: Response): void {
-  expect(response.headers.get("content-type")).toBe("application/json");
-  expect(response.headers.get("request-id")).toMatch(/^req_\w+$/);
-}
-
-describe.each(guarded)("$method $path", ({ method, path, scope, success }) => {
-  const call = (headers: Record<string, string> = {}, query = "") => fetch(app.url + path + query, { method, headers });
+describe.each(guarded)("$method $path", (endpoint) => {
+  const { scope, success, successStatus } = endpoint;
+  const call = (headers: Record<string, string> = {}) => calls.send(endpoint, headers);
 
   it("answers 401 with exactly `WWW-Authenticate: Bearer` when no key is sent", async () => {
     const response = await call();
@@ -79,16 +58,18 @@ describe.each(guarded)("$method $path", ({ method, path, scope, success }) => {
   });
 
   it("lets a key with its scope alone in", async () => {
-    const { key } = await app.issue({ scopes: scope === "any" || scope === "none" ? [] : [scope] });
+    const { key } = await calls.keyFor(endpoint);
     const response = await call({ authorization: `Bearer ${key}` });
-    expect(response.status).toBe(200);
+    // An event is hidden from a key that may not read its resource.
+    expect([successStatus, ...(scope === "events:read" ? [404] : [])]).toContain(response.status);
     await response.arrayBuffer();
   });
 
   it("answers 429 with Retry-After over the key's rate, and lets it in again after it", async () => {
-    const { key } = await app.issue({ rateLimit: 2 });
+    const all = scope === "operator" ? [] : [...scopeNames];
+    const { key } = await calls.keyFor(endpoint, { rateLimit: 2, scopes: all });
     const remaining = [];
-    for (const status of [200, 200]) {
+    for (const status of [successStatus, successStatus]) {
       const response = await call({ authorization: `Bearer ${key}` });
       expect(response.status).toBe(status);
       remaining.push(response.headers.get("ratelimit"));
@@ -102,24 +83,31 @@ describe.each(guarded)("$method $path", ({ method, path, scope, success }) => {
     expect(response.headers.get("ratelimit-policy")).toBe(`"default";q=2;w=60`);
     expect(response.headers.get("ratelimit")).toBe(`"default";r=0;t=40`);
     app.clock.advance(40_000);
-    expect((await call({ authorization: `Bearer ${key}` })).status).toBe(200);
+    expect((await call({ authorization: `Bearer ${key}` })).status).toBe(successStatus);
   });
 
-  it("answers 200 with what the contract's schema says, and not an empty list", async () => {
-    const response = await app.get(path);
-    expect(response.status).toBe(200);
+  it("answers 200 or 201 with what the contract's schema says, and not an empty list", async () => {
+    const response = await call(await calls.allowed(endpoint));
+    expect(response.status).toBe(successStatus);
     expectAlways(response);
     const body: unknown = await response.json();
     expect(success.parse(body)).toEqual(body);
-    if (typeof body === "object" && body !== null && "data" in body) expect(body.data).toHaveLength(2);
+    if (typeof body === "object" && body !== null && "data" in body && Array.isArray(body.data))
+      expect(body.data).not.toHaveLength(0);
+    const { itemErrors } = endpoint.metadata;
+    for (const { error } of itemErrors === undefined ? [] : batchResults.parse(body).results) {
+      if (error !== null) expect(itemErrors).toContain(error.error);
+    }
   });
 });
 
-describe.each(guarded.filter(({ scope }) => scope !== "any"))("$method $path", ({ method, path, scope }) => {
+describe.each(guarded.filter(({ scope }) => scope !== "any"))("$method $path", (endpoint) => {
+  const { scope } = endpoint;
+
   it("answers 403 insufficient_scope to a key with every scope but its own, and counts nothing", async () => {
     const { key } = await app.issue({ scopes: otherScopes(scope), rateLimit: 5 });
     for (let repeat = 0; repeat < 7; repeat++) {
-      const response = await fetch(app.url + path, { method, headers: { authorization: `Bearer ${key}` } });
+      const response = await calls.send(endpoint, { authorization: `Bearer ${key}` });
       expect(await expectError(response, 403, "forbidden")).toContain(scope);
       expect(response.headers.get("www-authenticate")).toBe(`Bearer error="insufficient_scope", scope="${scope}"`);
       expect(response.headers.get("ratelimit-policy")).toBe(`"default";q=5;w=60`);
@@ -128,48 +116,63 @@ describe.each(guarded.filter(({ scope }) => scope !== "any"))("$method $path", (
   });
 });
 
-describe.each(endpoints)("$method $path for anybody who may call it", ({ path, scope, success }) => {
-  const everything = async () => ({ authorization: `Bearer ${(await app.issue()).key}` });
+describe.each(guarded.filter(({ scope }) => scope !== "operator"))("$method $path", (endpoint) => {
+  it("answers 403 to an operator's key", async () => {
+    const { key } = await app.issue({ kind: "operator", partnerId: null, scopes: [] });
+    const response = await calls.send(endpoint, { authorization: `Bearer ${key}` });
+    expect(await expectError(response, 403, "forbidden")).toContain("operator key");
+    expect(response.headers.get("www-authenticate")).toBe(`Bearer error="insufficient_scope"`);
+  });
+});
+
+describe.each(endpoints)("$method $path for anybody who may call it", (endpoint) => {
+  const { path, success, successStatus, statuses } = endpoint;
 
   it("refuses an unknown query parameter and names it", async () => {
     for (const name of ["colour", "Limit", "constructor", "__proto__"]) {
-      const response = await app.get(`${path}?${name}=blue`);
-      expect(await expectError(response, 400, "invalid_parameter")).toContain(name);
+      const response = await calls.send(endpoint, await calls.allowed(endpoint), `?${name}=blue`);
+      expect(await expectError(response, 400, "invalid_parameter")).toBe(`${name} is no parameter of this endpoint.`);
     }
   });
 
   it("answers what the contract's schema says", async () => {
-    const response = await app.get(path, scope === "none" ? { key: null } : {});
-    expect(response.status).toBe(200);
+    const response = await calls.send(endpoint, endpoint.scope === "none" ? {} : await calls.allowed(endpoint));
+    expect(response.status).toBe(successStatus);
     expectAlways(response);
     success.parse(await response.json());
   });
 
-  it("answers HEAD as GET, without a body", async () => {
-    const headers = { ...(await everything()), "accept-encoding": "identity" };
-    const read = async (method: string) => {
+  it("answers other methods with 405 and says which there are", async () => {
+    const headers = await calls.allowed(endpoint);
+    const possible = methodsOf(path);
+    for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"]) {
+      if (possible.includes(method)) continue;
       const response = await fetch(app.url + path, { method, headers });
+      if (method === "HEAD") expect(response.status).toBe(405);
+      else await expectError(response, 405, "method_not_allowed");
+      expect(response.headers.get("allow")).toBe(possible.join(", "));
+    }
+    expect(statuses).toContain(405);
+  });
+});
+
+describe.each(endpoints.filter(({ method }) => method === "GET"))("$method $path", (endpoint) => {
+  it("answers HEAD as GET, without a body", async () => {
+    const headers = { ...(await calls.allowed(endpoint)), "accept-encoding": "identity" };
+    const read = async (method: string) => {
+      const response = await fetch(app.url + endpoint.path, { method, headers });
       const seen = Object.fromEntries(response.headers);
       for (const name of ["date", "request-id", "ratelimit", "connection", "keep-alive"]) delete seen[name];
       // What /v1/me says of the budget changes with each call.
-      if (path === "/v1/me") delete seen["etag"];
+      if (endpoint.path === "/v1/me") delete seen["etag"];
       return { status: response.status, headers: seen, body: await response.text() };
     };
     const get = await read("GET");
     expect(await read("HEAD")).toEqual({ ...get, body: "" });
   });
-
-  it("answers other methods with 405 and says which there are", async () => {
-    const headers = await everything();
-    for (const method of ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"]) {
-      const response = await fetch(app.url + path, { method, headers });
-      await expectError(response, 405, "method_not_allowed");
-      expect(response.headers.get("allow")).toBe("GET, HEAD");
-    }
-  });
 });
 
 it("walks endpoints at all", () => {
-  expect(guarded.length).toBeGreaterThanOrEqual(7);
-  expect(new Set(endpoints.map(({ path }) => path)).size).toBe(endpoints.length);
+  expect(guarded.length).toBeGreaterThanOrEqual(23);
+  expect(new Set(endpoints.map(({ method, path }) => `${method} ${path}`)).size).toBe(endpoints.length);
 });

@@ -27,6 +27,7 @@ const allColumns = statement(
 const typesOfValues: Readonly<Record<string, string>> = {
   text: "string",
   boolean: "boolean",
+  date: "string",
   smallint: "number",
   integer: "number",
   bigint: "number",

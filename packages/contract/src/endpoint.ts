@@ -1,3 +1,4 @@
+import type { ErrorCode } from "./errors.ts";
 import type { Scope } from "./scopes.ts";
 
 /**
@@ -5,6 +6,12 @@ import type { Scope } from "./scopes.ts";
  * the documents and test walkers are derived from it; no second list exists.
  */
 export interface EndpointMetadata {
-  /** A scope's name; `any`: a key with whatever scopes; `none`: no key at all. */
-  readonly scope: Scope | "any" | "none";
+  /** A scope's name; `any`: a partner's key with whatever scopes; `operator`: an operator key; `none`: no key at all. */
+  readonly scope: Scope | "any" | "operator" | "none";
+  /** Whether it takes an `Idempotency-Key`. */
+  readonly idempotent?: boolean;
+  /** The codes of status 409 that it may answer with. */
+  readonly conflicts?: readonly ErrorCode[];
+  /** Of a batch: the codes that a single item may fail with. */
+  readonly itemErrors?: readonly ErrorCode[];
 }

@@ -1,8 +1,13 @@
+import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
-import { identifier } from "./identifier.ts";
+import { identifier, identifierParam } from "./identifier.ts";
+import { listOf, pagingQuery } from "./paging.ts";
+import { reservation } from "./reservations.ts";
 import { ride } from "./rides.ts";
+import { eventSchemaName } from "./schema-name.ts";
+import type { Scope } from "./scopes.ts";
 import { station } from "./stations.ts";
-import { timestamp } from "./time.ts";
+import { givenOnce, timestamp } from "./time.ts";
 
 /** What an event's `data` holds: the resource as a GET would show it at that moment. */
 export const eventData = {
@@ -11,12 +16,44 @@ export const eventData = {
   "ride.cancelled": ride,
   "station.offline": station,
   "station.online": station,
+  "reservation.created": reservation,
+  "reservation.cancelled": reservation,
+  "reservation.expired": reservation,
+  "reservation.fulfilled": reservation,
 } as const;
 
 export type EventName = keyof typeof eventData;
 
 /** Every event's name. Clients must accept names they do not know: we only ever add. */
 export const eventNames = Object.keys(eventData) as [EventName, ...EventName[]];
+
+/** Days for which events are kept. */
+export const EVENT_RETENTION_DAYS = 30;
+
+/** The scope that a key needs, beside `events:read`, to see an event: that of its resource. */
+export function scopeOfEvent(name: EventName): Scope {
+  const [resource] = name.split(".");
+  return `${resource}s:read` as Scope; // `ride.started` tells of a ride, which `rides:read` lets one see
+}
+
+/** Something that happened, as the events list shows it. */
+export const eventRecord = extendApi(
+  z
+    .discriminatedUnion("event", eventRecords())
+    .describe("Something that happened. `data` is the resource as a GET showed it at that moment."),
+  { title: "Event", discriminator: { mapping: eventMapping() } },
+);
+export type EventRecord = z.infer<typeof eventRecord>;
+
+export const eventList = listOf(eventRecord, { title: "EventList", description: "One page of events, oldest first." });
+
+export const eventListQuery = z
+  .object({
+    ...pagingQuery,
+    event: z.enum(eventNames, givenOnce()).optional().describe("Only events of this name"),
+    after: identifierParam.optional().describe("Only events after the one with this id: where you stopped last time"),
+  })
+  .strict();
 
 /** The body of a webhook delivery that carries `name`. */
 export function deliveryOf<Name extends EventName>(name: Name) {
@@ -41,3 +78,34 @@ export type Delivery<Name extends EventName = EventName> = {
     data: z.infer<(typeof eventData)[N]>;
   };
 }[Name];
+
+function recordOf<Name extends EventName>(name: Name) {
+  const record = z
+    .object({
+      id: identifier.describe("The same for good, so that you can drop what you have seen"),
+      event: z.literal(name),
+      occurred_at: timestamp.describe("When the thing happened"),
+      data: eventData[name],
+    })
+    .strict();
+  return extendApi(record, { title: eventSchemaName(name, "Event") });
+}
+
+function eventRecords() {
+  return [
+    recordOf("ride.started"),
+    recordOf("ride.completed"),
+    recordOf("ride.cancelled"),
+    recordOf("station.offline"),
+    recordOf("station.online"),
+    recordOf("reservation.created"),
+    recordOf("reservation.cancelled"),
+    recordOf("reservation.expired"),
+    recordOf("reservation.fulfilled"),
+  ] as const;
+}
+
+/** Which schema the documents show for each event's name. */
+function eventMapping(): Record<string, string> {
+  return Object.fromEntries(eventNames.map((name) => [name, `#/components/schemas/${eventSchemaName(name, "Event")}`]));
+}

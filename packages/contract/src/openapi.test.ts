@@ -4,81 +4,113 @@ import addFormats from "ajv-formats";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
+import type { EndpointMetadata } from "./endpoint.ts";
 import { errorCatalogue, errorCodes } from "./errors.ts";
 import { deliveryOf, eventNames } from "./events.ts";
 import { DEFAULT_PAGE_SIZE, DEFAULT_RATE_LIMIT, MAX_PAGE_SIZE } from "./limits.ts";
-import { createOpenApiDocument } from "./openapi.ts";
-import type { MediaType, Operation, Parameter } from "./openapi/document.ts";
-import { toJsonSchema } from "./openapi/json-schema.ts";
+import { createOpenApiDocument, createOperatorOpenApiDocument } from "./openapi.ts";
+import type { MediaType, OpenApiDocument, Operation, Parameter } from "./openapi/document.ts";
+import { operatorContract } from "./operator.ts";
 import { partnerContract } from "./partner.ts";
 
-const document = createOpenApiDocument({ baseUrl: "https://bikes.example/", version: "1.2.3" });
-const asJson = JSON.parse(JSON.stringify(document)) as Record<string, unknown>;
-const endpoints = walk(partnerContract);
+const options = { baseUrl: "https://bikes.example/", version: "1.2.3" };
+const partners = open(createOpenApiDocument(options), partnerContract);
+const operators = open(createOperatorOpenApiDocument(options), operatorContract);
 
-const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
-addFormats.default(ajv);
-ajv.addVocabulary(["components"]); // where the document keeps its schemas
-ajv.addSchema({ $id: "doc:openapi", components: asJson["components"] }, undefined, undefined, false);
-const schemaNames = Object.keys(document.components.schemas);
+describe.each([
+  { whose: "partners'", ...partners, create: createOpenApiDocument },
+  { whose: "operator's", ...operators, create: createOperatorOpenApiDocument },
+])("the $whose document", ({ document, asJson, endpoints, create }) => {
+  test("is valid by the official schema of OpenAPI 3.1", async () => {
+    expect(await new Validator().validate(structuredClone(asJson))).toEqual({ valid: true });
+    expect(document.openapi).toBe("3.1.0");
+  });
 
-test("the document is valid by the official schema of OpenAPI 3.1", async () => {
-  expect(await new Validator().validate(structuredClone(asJson))).toEqual({ valid: true });
-  expect(document.openapi).toBe("3.1.0");
+  test("is looked at by a validator that is awake: it refuses a document with a fault", async () => {
+    const faulty = { ...structuredClone(asJson), servers: "https://bikes.example" };
+    expect((await new Validator().validate(faulty)).valid).toBe(false);
+  });
+
+  test("has nothing left of OpenAPI 3.0: no `nullable`, no boolean bounds, no union beside a type", () => {
+    expect(JSON.stringify(asJson)).not.toMatch(/"nullable"|"exclusiveM(in|ax)imum":(true|false)/);
+    expect(objectsIn(asJson).filter((schema) => "oneOf" in schema && "type" in schema)).toEqual([]);
+  });
+
+  test("shows every endpoint of the contract, and no other", () => {
+    const documented = Object.entries(document.paths).flatMap(([path, item]) =>
+      Object.entries(item).map(([method, { operationId }]) => `${operationId} ${method} ${path}`),
+    );
+    const inContract = endpoints.map(
+      ({ id, route }) => `${id} ${route.method.toLowerCase()} ${route.path.replaceAll(/:(\w+)/g, "{$1}")}`,
+    );
+    expect(documented.toSorted()).toEqual(inContract.toSorted());
+  });
+
+  test("gives every operation an identifier of its own, and explains every tag", () => {
+    const items = [...Object.values(document.paths), ...Object.values(document.webhooks)];
+    const operations = items.flatMap((item) => Object.values(item));
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+    const used = new Set(operations.flatMap(({ tags }) => tags));
+    expect([...used].toSorted()).toEqual(document.tags.map(({ name }) => name).toSorted());
+  });
+
+  test("lets grow what we send, and closes what we are sent, where unknown fields are refused", () => {
+    const fromClients = referencesIn(document.paths, "requestBody");
+    for (const [name, schema] of Object.entries(document.components.schemas)) {
+      const isFromClients = fromClients.has(name);
+      const objects = objectsIn(schema).filter(({ type }) => type === "object");
+      expect(objects.length > 0 || "oneOf" in schema, name).toBe(true);
+      for (const object of objects)
+        expect(object["additionalProperties"], name).toBe(isFromClients ? false : undefined);
+    }
+  });
+
+  test("is introduced with the base address and every error", () => {
+    const { description } = document.info;
+    expect(description).toContain("https://bikes.example/");
+    for (const code of errorCodes) expect(description).toContain(`| \`${code}\` | ${errorCatalogue[code].status} |`);
+  });
+
+  test("comes out the same at each call, whatever happened to the one before", () => {
+    expect(create({ baseUrl: "https://bikes.example", version: "1.2.3" })).toEqual(document);
+  });
 });
 
-test("the validator is awake: it refuses a document with a fault", async () => {
-  const faulty = { ...structuredClone(asJson), servers: "https://bikes.example" };
-  expect((await new Validator().validate(faulty)).valid).toBe(false);
-});
-
-test("nothing is left of OpenAPI 3.0: no `nullable`, no boolean bounds, no union beside a type", () => {
-  const text = JSON.stringify(asJson);
-  expect(text).not.toMatch(/"nullable"|"exclusiveM(in|ax)imum":(true|false)|"oneOf"/);
-});
-
-test.each(schemaNames)("the schema %s compiles as strict JSON Schema 2020-12", (name) => {
+const schemas = [partners, operators].flatMap(({ document, ajv }) =>
+  Object.keys(document.components.schemas).map((name) => ({ name, ajv })),
+);
+test.each(schemas)("the schema $name compiles as strict JSON Schema 2020-12", ({ name, ajv }) => {
   expect(ajv.compile({ $ref: `doc:openapi#/components/schemas/${name}` })).toBeTypeOf("function");
 });
 
-test("every endpoint of the contract appears, and no other", () => {
-  const documented = Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, { operationId }]) => `${operationId} ${method} ${path}`),
-  );
-  const inContract = endpoints.map(
-    ({ id, route }) => `${id} ${route.method.toLowerCase()} ${route.path.replaceAll(/:(\w+)/g, "{$1}")}`,
-  );
-  expect(documented.toSorted()).toEqual(inContract.toSorted());
-});
-
-test("every event appears as a webhook, and no other", () => {
-  expect(Object.keys(document.webhooks)).toEqual(eventNames);
-});
-
-describe.each(endpoints)("$id", ({ id, route, scope }) => {
-  const operation = operationOf(id);
-  const isData = route.path.startsWith("/v1/");
+const documented = [partners, operators].flatMap(({ endpoints, document, ajv }) =>
+  endpoints.map((endpoint) => ({ ...endpoint, ajv, operation: operationOf(document, endpoint.id) })),
+);
+describe.each(documented)("$route.method $route.path", ({ route, metadata, operation, ajv }) => {
+  const { scope } = metadata;
+  const isConditional = route.method === "GET" && route.path.startsWith("/v1/");
 
   test("says which scope it asks for: in words, as security and as x-required-scope", () => {
     expect(operation["x-required-scope"]).toBe(scope);
     if (scope === "none") expect(operation.security).toEqual([]);
     else expect(operation.security).toEqual([{ apiKey: scope === "any" ? [] : [scope] }]);
-    if (scope.includes(":")) expect(operation.description).toContain(`\`${scope}\``);
+    if (scope !== "none" && scope !== "any") expect(operation.description).toContain(`scope \`${scope}\``);
   });
 
   test("has every response of the contract, and 304 where answers carry an ETag", () => {
-    const expected = [...Object.keys(route.responses), ...(isData ? ["304"] : [])];
+    const expected = [...Object.keys(route.responses), ...(isConditional ? ["304"] : [])];
     expect(Object.keys(operation.responses).toSorted()).toEqual(expected.toSorted());
-    expect("ETag" in (operation.responses["200"]?.headers ?? {})).toBe(isData);
+    expect("ETag" in (operation.responses["200"]?.headers ?? {})).toBe(isConditional);
   });
 
-  test("has every query and path parameter of the contract, and no other", () => {
+  test("has every parameter of the contract, and no other", () => {
     const named = (place: string) =>
       inlineParameters(operation)
         .filter((p) => p.in === place)
         .map((p) => p.name);
     expect(named("query")).toEqual(Object.keys(shapeOf(route.query)));
     expect(named("path")).toEqual([...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name));
+    expect(named("header")).toEqual(metadata.idempotent === true ? ["Idempotency-Key"] : []);
   });
 
   test("tells at each status its headers and, in words, the codes that are possible there", () => {
@@ -90,107 +122,150 @@ describe.each(endpoints)("$id", ({ id, route, scope }) => {
       if (status === "403" && scope !== "none") expect(names).toContain("WWW-Authenticate");
       if (status === "405") expect(names).toContain("Allow");
       if (status === "429" || status === "503") expect(names).toContain("Retry-After");
-      if (status === "200" && scope !== "none")
+      if (status.startsWith("2") && scope !== "none")
         expect(names).toEqual(expect.arrayContaining(["RateLimit-Policy", "RateLimit"]));
-      for (const [, code] of description.matchAll(/^- `(\w+)`:/gm)) {
-        expect(errorCatalogue[code as keyof typeof errorCatalogue].status).toBe(Number(status));
-      }
-      if (Number(status) >= 400) expect(description).toMatch(/^- `\w+`: /);
+      expect(names.includes("Idempotent-Replayed"), status).toBe(
+        status.startsWith("2") && metadata.idempotent === true,
+      );
+      const codes = [...description.matchAll(/^- `(\w+)`:/gm)].map(([, code]) => code as keyof typeof errorCatalogue);
+      for (const code of codes) expect(errorCatalogue[code].status).toBe(Number(status));
+      if (Number(status) >= 400) expect(codes, status).not.toEqual([]);
+      if (status === "409") expect(codes).toEqual(metadata.conflicts);
     }
   });
 
   test("shows examples that the contract's own schema accepts, and the document's too", () => {
     for (const [status, response] of Object.entries(operation.responses)) {
       const media = response.content?.["application/json"];
-      if (media === undefined) continue;
-      expect(Object.keys(media.examples ?? {}).length, status).toBeGreaterThan(0);
-      checkExamples(media, route.responses[Number(status)] as z.ZodTypeAny);
+      if (media !== undefined) checkExamples(ajv, media, route.responses[Number(status)] as z.ZodTypeAny, status);
     }
   });
+});
+
+test.each(documented.filter(({ route }) => "body" in route))(
+  "$route.method $route.path needs a body, shows what it must be, and one as an example",
+  ({ route, operation, ajv }) => {
+    const media = operation.requestBody?.content["application/json"];
+    expect(operation.requestBody?.required).toBe(true);
+    checkExamples(ajv, media!, Reflect.get(route, "body") as z.ZodTypeAny, "body");
+  },
+);
+
+test.each(operators.endpoints)("$route.path says what a single item may fail with", ({ id, metadata }) => {
+  const { description } = operationOf(operators.document, id);
+  for (const code of metadata.itemErrors ?? []) expect(description).toContain(`\`${code}\``);
+});
+
+test.each(operators.endpoints)(
+  "the items of $route.path have their own schema, with what they need",
+  ({ id, route }) => {
+    const { document, ajv } = operators;
+    const media = operationOf(document, id).requestBody?.content["application/json"];
+    const body = document.components.schemas[nameIn(media!.schema)] as {
+      properties: { items: Record<string, unknown> };
+    };
+    expect(body.properties.items).toEqual({
+      type: "array",
+      items: { $ref: expect.stringMatching(/^#\/components\/schemas\/\w+$/) as string },
+      minItems: 1,
+      maxItems: 1000,
+    });
+    const item = document.components.schemas[nameIn(body.properties.items["items"])];
+    expect(item?.["required"]).toContain("id");
+    const validate = ajv.compile({ $ref: `doc:openapi${String(media!.schema["$ref"])}` });
+    const read = (value: unknown) => (Reflect.get(route, "body") as z.ZodTypeAny).parse(value) as { items: object[] };
+    for (const { value } of Object.values(media?.examples ?? {})) {
+      const [example] = (value as { items: object[] }).items;
+      expect(read(value).items).toEqual([{ item: example }]);
+      for (const wrong of [
+        { ...example, id: undefined },
+        { ...example, id: 1 },
+        { ...example, surprise: 1 },
+      ]) {
+        const batch = { items: [JSON.parse(JSON.stringify(wrong))] };
+        expect(validate(batch)).toBe(false);
+        expect(read(batch).items).toEqual([expect.objectContaining({ faults: expect.any(Array) as unknown[] })]);
+      }
+    }
+  },
+);
+
+test("every event appears as a webhook of the partners, and no other, marked as coming", () => {
+  expect(Object.keys(partners.document.webhooks)).toEqual(eventNames);
+  expect(partners.document.tags.find(({ name }) => name === "webhooks")?.description).toContain("Coming");
+  expect(operators.document.webhooks).toEqual({});
 });
 
 test.each(eventNames)(
   "the webhook of %s shows a delivery that its schema accepts, and the signature's header",
   (event) => {
-    const operation = document.webhooks[event]?.post;
+    const operation = partners.document.webhooks[event]?.post;
     expect(inlineParameters(operation!).map(({ name, required }) => [name, required])).toEqual([
       ["Service-Signature", true],
     ]);
     const media = operation?.requestBody?.content["application/json"];
     expect(operation?.requestBody?.required).toBe(true);
-    checkExamples(media!, deliveryOf(event));
+    checkExamples(partners.ajv, media!, deliveryOf(event), event);
   },
 );
 
+test("an event's name tells which schema it has", () => {
+  const { oneOf, discriminator } = partners.document.components.schemas["Event"] as {
+    oneOf: { $ref: string }[];
+    discriminator: { propertyName: string; mapping: Record<string, string> };
+  };
+  expect(discriminator.propertyName).toBe("event");
+  expect(Object.keys(discriminator.mapping)).toEqual(eventNames);
+  expect(Object.values(discriminator.mapping)).toEqual(oneOf.map(({ $ref }) => $ref));
+  for (const [event, reference] of Object.entries(discriminator.mapping)) {
+    const record = partners.document.components.schemas[nameIn({ $ref: reference })];
+    expect(record).toMatchObject({ properties: { event: { enum: [event] } } });
+  }
+});
+
 test("page and limit are plain whole numbers, with the bounds and defaults of the contract", () => {
-  const parameters = inlineParameters(operationOf("rides.list"));
+  const parameters = inlineParameters(operationOf(partners.document, "rides.list"));
   const schemaOf = (name: string) => parameters.find((parameter) => parameter.name === name)?.schema;
   expect(schemaOf("page")).toEqual({ type: "integer", minimum: 1 });
   expect(schemaOf("limit")).toEqual({ type: "integer", minimum: 1, default: DEFAULT_PAGE_SIZE });
+  expect(schemaOf("started_after")).toEqual({ type: "string", format: "date-time" });
 });
 
-test("what we send may grow: no schema forbids fields that are not named yet", () => {
-  expect(JSON.stringify(document.components.schemas)).not.toContain("additionalProperties");
+test("the Idempotency-Key is described, optional, and bounded", () => {
+  const [header] = inlineParameters(operationOf(partners.document, "reservations.create"));
+  expect(header).toEqual({
+    name: "Idempotency-Key",
+    in: "header",
+    description: expect.stringContaining("24 hours") as string,
+    schema: { type: "string", pattern: "^[\\x21-\\x7e]{1,255}$" },
+  });
 });
 
-test("the introduction tells base address, limits, every error and that HEAD works", () => {
-  const { description } = document.info;
+test("the partners' introduction tells the limits and that HEAD works", () => {
+  const { description } = partners.document.info;
   expect(description).toContain("https://bikes.example/v1/stations");
   expect(description).toContain("`HEAD`");
   for (const number of [DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE, DEFAULT_RATE_LIMIT])
     expect(description).toContain(` ${number} `);
-  for (const code of errorCodes) expect(description).toContain(`| \`${code}\` | ${errorCatalogue[code].status} |`);
 });
 
-test("every operation has an identifier of its own", () => {
-  const items = [...Object.values(document.paths), ...Object.values(document.webhooks)];
-  const ids = items.flatMap((item) => Object.values(item)).map(({ operationId }) => operationId);
-  expect(new Set(ids).size).toBe(ids.length);
+test("the operator's endpoints are not in the partners' document", () => {
+  expect(JSON.stringify(partners.asJson)).not.toContain("/operator/");
 });
 
-test("each call makes the same document, whatever happened to the one before", () => {
-  expect(createOpenApiDocument({ baseUrl: "https://bikes.example", version: "1.2.3" })).toEqual(document);
-});
+/** A document with what looks at it: its JSON, a validator of its schemas, and the endpoints that it must show. */
+function open(document: OpenApiDocument, contract: AppRouter) {
+  const asJson = JSON.parse(JSON.stringify(document)) as Record<string, unknown>;
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
+  addFormats.default(ajv);
+  ajv.addVocabulary(["components", "discriminator"]); // where schemas are kept, and a hint to readers
+  ajv.addSchema({ $id: "doc:openapi", components: asJson["components"] }, undefined, undefined, false);
+  return { document, asJson, ajv, endpoints: walk(contract) };
+}
 
-describe("lifting a schema from OpenAPI 3.0", () => {
-  test("turns nullable into a type, a value of the enum, or a choice", () => {
-    expect(toJsonSchema({ type: "string", nullable: true }, "as-written")).toEqual({ type: ["string", "null"] });
-    expect(toJsonSchema({ type: "string", enum: ["a"], nullable: true }, "as-written")).toEqual({
-      type: ["string", "null"],
-      enum: ["a", null],
-    });
-    expect(toJsonSchema({ allOf: [{ $ref: "#/x" }], nullable: true }, "as-written")).toEqual({
-      anyOf: [{ allOf: [{ $ref: "#/x" }] }, { type: "null" }],
-    });
-  });
-
-  test("turns exclusive bounds into numbers", () => {
-    expect(toJsonSchema({ minimum: 1, exclusiveMinimum: true }, "as-written")).toEqual({ exclusiveMinimum: 1 });
-    expect(toJsonSchema({ maximum: 9, exclusiveMaximum: 9 }, "as-written")).toEqual({ exclusiveMaximum: 9 });
-    expect(toJsonSchema({ minimum: 1, exclusiveMinimum: false }, "as-written")).toEqual({ minimum: 1 });
-  });
-
-  test("opens what we send and leaves closed what we are sent", () => {
-    const closed = {
-      type: "object",
-      properties: { a: { type: "object", additionalProperties: false } },
-      additionalProperties: false,
-    };
-    expect(toJsonSchema(closed, "as-written")).toEqual(closed);
-    expect(toJsonSchema(closed, "allowed")).toEqual({ type: "object", properties: { a: { type: "object" } } });
-  });
-
-  test("does not take a property's name for a keyword", () => {
-    const source = { properties: { nullable: { type: "string", nullable: true }, items: { type: "string" } } };
-    expect(toJsonSchema(source, "as-written")).toEqual({
-      properties: { nullable: { type: ["string", "null"] }, items: { type: "string" } },
-    });
-  });
-});
-
-function checkExamples(media: MediaType, schema: z.ZodTypeAny): void {
-  const reference = String(media.schema["$ref"]);
-  const validate = ajv.compile({ $ref: `doc:openapi${reference}` });
+function checkExamples(ajv: Ajv2020, media: MediaType, schema: z.ZodTypeAny, where: string): void {
+  const validate = ajv.compile({ $ref: `doc:openapi${String(media.schema["$ref"])}` });
+  expect(Object.keys(media.examples ?? {}).length, where).toBeGreaterThan(0);
   for (const [name, { value }] of Object.entries(media.examples ?? {})) {
     expect(schema.safeParse(value).error?.issues, name).toBeUndefined();
     validate(value);
@@ -198,7 +273,7 @@ function checkExamples(media: MediaType, schema: z.ZodTypeAny): void {
   }
 }
 
-function operationOf(id: string): Operation {
+function operationOf(document: OpenApiDocument, id: string): Operation {
   const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
   return operations.find(({ operationId }) => operationId === id)!;
 }
@@ -211,10 +286,44 @@ function shapeOf(query: unknown): object {
   return Object(Reflect.get(Object(query), "shape")) as object;
 }
 
-function walk(router: AppRouter, parents: string[] = []): { id: string; route: AppRoute; scope: string }[] {
+function nameIn(reference: unknown): string {
+  return (
+    String(Reflect.get(Object(reference), "$ref"))
+      .split("/")
+      .at(-1) ?? ""
+  );
+}
+
+/** Every object within a value of JSON, the value included. */
+function objectsIn(value: unknown): Record<string, unknown>[] {
+  if (typeof value !== "object" || value === null) return [];
+  const inner = Object.values(value).flatMap(objectsIn);
+  return Array.isArray(value) ? inner : [value as Record<string, unknown>, ...inner];
+}
+
+/** The names of the schemas that every `part` of the operations leads to. */
+function referencesIn(paths: OpenApiDocument["paths"], part: "requestBody"): Set<string> {
+  const found = new Set<string>();
+  const follow = (value: unknown): void => {
+    for (const object of objectsIn(value)) {
+      if (typeof object["$ref"] !== "string" || found.has(nameIn(object))) continue;
+      found.add(nameIn(object));
+      follow(
+        partners.document.components.schemas[nameIn(object)] ?? operators.document.components.schemas[nameIn(object)],
+      );
+    }
+  };
+  for (const item of Object.values(paths)) for (const operation of Object.values(item)) follow(operation[part]);
+  return found;
+}
+
+function walk(
+  router: AppRouter,
+  parents: string[] = [],
+): { id: string; route: AppRoute; metadata: EndpointMetadata }[] {
   return Object.entries(router).flatMap(([name, value]) => {
     const path = [...parents, name];
     if (!isAppRoute(value)) return walk(value, path);
-    return [{ id: path.join("."), route: value, scope: String(Reflect.get(Object(value.metadata), "scope")) }];
+    return [{ id: path.join("."), route: value, metadata: value.metadata as EndpointMetadata }];
   });
 }

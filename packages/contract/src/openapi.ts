@@ -1,104 +1,101 @@
-import type { Example, OpenApiDocument, Operation, PathItem, Response } from "./openapi/document.ts";
-import { answerExamples } from "./openapi/examples.ts";
-import { generate } from "./openapi/generate.ts";
+import type { AppRouter } from "@ts-rest/core";
+import { describeContract, SCHEME } from "./openapi/describe.ts";
+import type { Components, OpenApiDocument } from "./openapi/document.ts";
 import { headers, ifNoneMatch } from "./openapi/headers.ts";
 import { introduction } from "./openapi/introduction.ts";
-import { type EndpointTraits, failure, notModified, success } from "./openapi/responses.ts";
+import { operatorIntroduction } from "./openapi/operator-introduction.ts";
 import { webhooks } from "./openapi/webhooks.ts";
+import { operatorContract } from "./operator.ts";
 import { partnerContract } from "./partner.ts";
 
 export type { OpenApiDocument } from "./openapi/document.ts";
 
-/** The name of the security scheme in the document. */
-const SCHEME = "apiKey";
+/** What a document says of the deployment that it describes. */
+export interface DocumentOptions {
+  /** Where this deployment is reached, such as `https://bikes.example`. */
+  readonly baseUrl: string;
+  /** The service's version. */
+  readonly version: string;
+}
 
-const tags: Readonly<Record<keyof typeof partnerContract | "webhooks", string>> = {
+const partnerTags: Readonly<Record<keyof typeof partnerContract | "webhooks", string>> = {
   stations: "Places where bikes are rented and returned.",
   rides: "One bike's way from start to end. Who rode is never shown.",
   bikes: "Bikes, and other vehicles that are shared the same way.",
+  reservations: "Bikes held for your riders, for some minutes from now. You see your own only.",
+  events: "What happened, in order, to catch up after you were down.",
   me: "What the service knows of your key.",
   health: "For load balancers and monitors. No key.",
   webhooks: "What will be POSTed to the address that you register. Coming: this version does not send them yet.",
 };
 
-/**
- * The OpenAPI 3.1 document of the partners' interface, derived from the contract.
- *
- * @param options.baseUrl where this deployment is reached, such as `https://bikes.example`
- * @param options.version the service's version
- */
-export function createOpenApiDocument(options: { baseUrl: string; version: string }): OpenApiDocument {
-  const baseUrl = options.baseUrl.replace(/\/+$/, "");
-  const { paths, schemas } = generate(partnerContract, "clients");
+const operatorTags: Readonly<Record<keyof typeof operatorContract, string>> = {
+  stations: "Places where bikes are rented and returned.",
+  bikes: "Bikes, and other vehicles that are shared the same way.",
+  rides: "One bike's way from start to end. Never send who rode.",
+};
+
+/** The OpenAPI 3.1 document of the partners' interface, derived from the contract. */
+export function createOpenApiDocument(options: DocumentOptions): OpenApiDocument {
+  const baseUrl = baseOf(options);
   const deliveries = webhooks();
-  return {
-    openapi: "3.1.0",
+  return assemble(partnerContract, partnerTags, {
+    baseUrl,
+    deliveries,
     info: {
       title: "Bike-Sharing Data Service",
       version: options.version,
-      summary: "Stations, rides and bikes of a bike-sharing system, for its partners.",
+      summary: "Stations, rides, bikes and reservations of a bike-sharing system, for its partners.",
       description: introduction(baseUrl),
     },
-    servers: [{ url: baseUrl }],
+    keyDescription: "The key that the operator issued: `Authorization: Bearer <API_KEY>`.",
+  });
+}
+
+/** The OpenAPI 3.1 document of the operator's interface, through which its backend feeds the service. */
+export function createOperatorOpenApiDocument(options: DocumentOptions): OpenApiDocument {
+  const baseUrl = baseOf(options);
+  return assemble(operatorContract, operatorTags, {
+    baseUrl,
+    deliveries: { webhooks: {}, schemas: {} },
+    info: {
+      title: "Bike-Sharing Data Service: operator's interface",
+      version: options.version,
+      summary: "How the operator's backend tells the service of stations, bikes and rides.",
+      description: operatorIntroduction(baseUrl),
+    },
+    keyDescription:
+      "An operator key (`bss_operator_…`): `Authorization: Bearer <API_KEY>`. Partners' keys are refused.",
+  });
+}
+
+function baseOf({ baseUrl }: DocumentOptions): string {
+  return baseUrl.replace(/\/+$/, "");
+}
+
+function assemble(
+  contract: AppRouter,
+  tags: Readonly<Record<string, string>>,
+  parts: {
+    readonly baseUrl: string;
+    readonly info: OpenApiDocument["info"];
+    readonly deliveries: { readonly webhooks: OpenApiDocument["webhooks"]; readonly schemas: Components["schemas"] };
+    readonly keyDescription: string;
+  },
+): OpenApiDocument {
+  const { paths, schemas } = describeContract(contract);
+  return {
+    openapi: "3.1.0",
+    info: parts.info,
+    servers: [{ url: parts.baseUrl }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
-    paths: Object.fromEntries(Object.entries(paths).map(([path, item]) => [path, describePath(path, item)])),
-    webhooks: deliveries.webhooks,
+    paths,
+    webhooks: parts.deliveries.webhooks,
     components: {
-      schemas: { ...schemas, ...deliveries.schemas },
+      schemas: { ...schemas, ...parts.deliveries.schemas },
       headers,
       parameters: { [ifNoneMatch.name]: ifNoneMatch },
-      securitySchemes: {
-        [SCHEME]: {
-          type: "http",
-          scheme: "bearer",
-          description: "The key that the operator issued: `Authorization: Bearer <API_KEY>`.",
-        },
-      },
+      securitySchemes: { [SCHEME]: { type: "http", scheme: "bearer", description: parts.keyDescription } },
     },
   };
-}
-
-function describePath(path: string, item: PathItem): PathItem {
-  const described = Object.entries(item).map(([method, operation]): [string, Operation] => {
-    return [method, describe(operation, method === "get" && path.startsWith("/v1/"))];
-  });
-  return Object.fromEntries(described);
-}
-
-function describe(operation: Operation, isConditional: boolean): Operation {
-  const scope = operation["x-required-scope"] ?? "none";
-  const parameters = operation.parameters ?? [];
-  const isPaged = parameters.some((parameter) => "name" in parameter && parameter.name === "cursor");
-  return {
-    ...operation,
-    description: [operation.description, needs(scope)].filter((text) => text !== undefined).join("\n\n"),
-    parameters: isConditional ? [...parameters, { $ref: `#/components/parameters/${ifNoneMatch.name}` }] : parameters,
-    responses: describeResponses(operation.responses, { scope, isPaged, isConditional }),
-    security: scope === "none" ? [] : [{ [SCHEME]: scope === "any" ? [] : [scope] }],
-  };
-}
-
-function needs(scope: string): string {
-  if (scope === "none") return "Needs no key.";
-  return scope === "any" ? "Needs a key with whatever scopes." : `Needs a key with the scope \`${scope}\`.`;
-}
-
-function describeResponses(
-  generated: Readonly<Record<string, Response>>,
-  traits: EndpointTraits,
-): Record<string, Response> {
-  const described: Record<string, Response> = traits.isConditional ? { 304: notModified(traits) } : {};
-  for (const [status, response] of Object.entries(generated)) {
-    const isSuccess = status.startsWith("2");
-    described[status] = isSuccess
-      ? success(response, traits, examplesOf(response))
-      : failure(Number(status), response, traits);
-  }
-  return described;
-}
-
-function examplesOf(response: Response): Record<string, Example> {
-  const reference = response.content?.["application/json"]?.schema["$ref"];
-  const name = typeof reference === "string" ? reference.split("/").at(-1) : undefined;
-  return { ...answerExamples[name ?? ""] };
 }

@@ -1,9 +1,17 @@
 import { describe, expect, test } from "vitest";
-import type { z } from "zod";
+import { batchResults } from "./batch.ts";
 import { bike, bikeList } from "./bikes.ts";
-import { deliveryOf, eventNames } from "./events.ts";
+import { deliveryOf, eventList, eventNames, eventRecord, scopeOfEvent } from "./events.ts";
 import { me } from "./me.ts";
-import { exampleBike, exampleDelivery, exampleMe, exampleRide, exampleStation } from "./openapi/examples.ts";
+import { exampleDelivery, exampleEvent } from "./openapi/example-events.ts";
+import {
+  exampleBike,
+  exampleMe,
+  exampleReservation,
+  exampleRide,
+  exampleStation,
+} from "./openapi/example-resources.ts";
+import { reservation, reservationList } from "./reservations.ts";
 import { ride, rideList } from "./rides.ts";
 import { station, stationList } from "./stations.ts";
 import { timestamp } from "./time.ts";
@@ -16,6 +24,19 @@ const resources = [
   { name: "StationList", schema: stationList, example: { data: [exampleStation], page: 1, total_pages: 1 } },
   { name: "RideList", schema: rideList, example: { data: [exampleRide], next_cursor: "c" } },
   { name: "BikeList", schema: bikeList, example: { data: [] } },
+  { name: "Reservation", schema: reservation, example: exampleReservation },
+  { name: "ReservationList", schema: reservationList, example: { data: [exampleReservation], next_cursor: "c" } },
+  { name: "EventList", schema: eventList, example: { data: eventNames.map((event) => exampleEvent(event)) } },
+  {
+    name: "BatchResults",
+    schema: batchResults,
+    example: { results: [{ id: null, outcome: "failed", error: { error: "not_found", message: "m" } }], failed: 1 },
+  },
+  ...eventNames.map((event) => ({
+    name: `event ${event}`,
+    schema: eventRecord.optionsMap.get(event)!,
+    example: exampleEvent(event),
+  })),
   ...eventNames.map((event) => ({
     name: `delivery of ${event}`,
     schema: deliveryOf(event),
@@ -37,7 +58,7 @@ describe.each(resources)("the schema of $name", ({ schema, example }) => {
   });
 
   test("refuses a nullable field that is absent rather than null, and takes it as null", () => {
-    const nullable = Object.entries(schema.shape).filter(([, field]) => (field as z.ZodTypeAny).isNullable());
+    const nullable = Object.entries(schema.shape).filter(([, field]) => field.isNullable());
     for (const [name] of nullable) {
       const rest = Object.fromEntries(Object.entries(example).filter(([field]) => field !== name));
       expect(
@@ -59,6 +80,23 @@ test("an instant on the wire is a real one, in UTC, to the millisecond", () => {
   ]) {
     expect(timestamp.safeParse(text).success, text).toBe(false);
   }
+});
+
+test("every event has a record of its own in the union, and an event whose data is another resource is refused", () => {
+  expect([...eventRecord.optionsMap.keys()]).toEqual(eventNames);
+  expect(eventRecord.safeParse({ ...exampleEvent("ride.started"), data: exampleStation }).success).toBe(false);
+  expect(eventRecord.safeParse({ ...exampleEvent("ride.started"), event: "ride.teleported" }).success).toBe(false);
+});
+
+test("each event needs the read scope of its resource, which is a scope", () => {
+  const needed = eventNames.map((event) => [event.split(".")[0], scopeOfEvent(event)]);
+  expect(new Map(needed as [string, string][])).toEqual(
+    new Map([
+      ["ride", "rides:read"],
+      ["station", "stations:read"],
+      ["reservation", "reservations:read"],
+    ]),
+  );
 });
 
 test("a rider's identity has no place in a ride", () => {

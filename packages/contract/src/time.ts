@@ -7,6 +7,8 @@ export const timestamp = z
   .datetime({ precision: 3, message: "must be an instant like 2026-01-31T08:00:00.000Z" })
   .describe("RFC 3339 instant in UTC, to the millisecond");
 
+const dateTime = z.string().datetime({ offset: true });
+
 /** An instant in a query string: RFC 3339 with `Z` or an offset. */
 export const instantParam = extendApi(
   z
@@ -32,5 +34,5 @@ export function givenOnce(): { invalid_type_error: string } {
  */
 function isInstant(text: string): boolean {
   const isWhole = /^(?!0000).*T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-](0\d|1[0-5]):[0-5]\d)$/.test(text);
-  return isWhole && z.string().datetime({ offset: true }).safeParse(text).success;
+  return isWhole && dateTime.safeParse(text).success;
 }

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test } from "vitest";
-import { exampleRide } from "../src/openapi/examples.ts";
+import { exampleRide } from "../src/openapi/example-resources.ts";
 import { completedRides } from "./readme-example.ts";
 
 const requests: string[] = [];

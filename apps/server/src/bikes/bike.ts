@@ -63,3 +63,53 @@ export function bikeFromReport(report: VehicleReport, station: Position | undefi
     last_reported: report.last_reported,
   };
 }
+
+/** What decides how a bike stands: the ride it is on, the reservation that holds it, what was last reported of it. */
+export interface BikeFacts {
+  readonly ride_id: string | null;
+  readonly reservation_id: string | null;
+  readonly reported_state: ReportedState;
+  readonly reported_station_id: string | null;
+  readonly reported_lat: number | null;
+  readonly reported_lon: number | null;
+}
+
+/** States that a bike can be reported in; the others follow from rides and reservations. */
+export type ReportedState = Exclude<Bike["vehicle_state"], "reserved" | "on_trip">;
+
+/** How a bike is shown. */
+export interface BikeView {
+  readonly vehicle_state: Bike["vehicle_state"];
+  readonly station_id: string | null;
+  readonly lat: number | null;
+  readonly lon: number | null;
+}
+
+/** How a bike is shown, from what is known of it. Where a rider is, is shown to nobody. */
+export function viewOf(facts: BikeFacts): BikeView {
+  if (facts.ride_id !== null) return { vehicle_state: "on_trip", station_id: null, lat: null, lon: null };
+  const isHeld = facts.reservation_id !== null && facts.reported_state === "available";
+  return {
+    vehicle_state: isHeld ? "reserved" : facts.reported_state,
+    station_id: facts.reported_station_id,
+    lat: facts.reported_lat,
+    lon: facts.reported_lon,
+  };
+}
+
+/** Something that was so at an instant (milliseconds since 1970; null: since ever). */
+export interface Dated<Value> {
+  readonly at: number | null;
+  readonly value: Value;
+}
+
+/**
+ * What holds when a report meets what is held: the later of the two. Of two for one instant, the one whose JSON is
+ * greater: any rule would do that does not ask which arrived first.
+ */
+export function later<Value>(held: Dated<Value>, reported: Dated<Value>): Dated<Value> {
+  const heldAt = held.at ?? Number.NEGATIVE_INFINITY;
+  const reportedAt = reported.at ?? Number.NEGATIVE_INFINITY;
+  if (reportedAt !== heldAt) return reportedAt > heldAt ? reported : held;
+  return JSON.stringify(reported.value) > JSON.stringify(held.value) ? reported : held;
+}

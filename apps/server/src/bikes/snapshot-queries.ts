@@ -3,22 +3,29 @@ import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 import type { MirroredBike } from "./bike.ts";
 
-/** A bike as the database has it: what a snapshot is compared with. */
-export interface BikeRow extends MirroredBike, Pick<Tables["bikes"], "id" | "source"> {}
+/** A bike as the database has it: what a snapshot is compared with. Instants in milliseconds since 1970. */
+export interface BikeRow extends MirroredBike, Pick<Tables["bikes"], "id" | "source" | "ride_id" | "reservation_id"> {
+  /** When what was last reported of the bike was so; null: nothing was, beside what feeds say. */
+  readonly reported_at: number | null;
+}
 
 /** A row to be written. */
-export type BikeWrite = Omit<BikeRow, "source">;
+export interface BikeWrite extends MirroredBike {
+  readonly id: string;
+}
 
-const columns = `id, number, vehicle_type_id, vehicle_state, station_id, lat, lon, current_range_meters, last_reported,
-  source`;
+// Instants as numbers, because tens of thousands of rows are compared, and all but a few are then forgotten.
+const columns = `id, number, vehicle_type_id, vehicle_state, station_id, lat, lon, current_range_meters,
+  (extract(epoch from last_reported) * 1000)::float8 as last_reported, source, ride_id, reservation_id,
+  (extract(epoch from greatest(reported_state_at, reported_position_at)) * 1000)::float8 as reported_at`;
 const writtenColumns = `id text, number text, vehicle_type_id text, vehicle_state text, station_id text, lat float8,
   lon float8, current_range_meters int, last_reported timestamptz`;
 
-const heldBikes = statement(
-  "bikeSnapshot.held",
-  `select ${columns} from bikes where system_id = $1 and source = $2
-   union all
-   select ${columns} from bikes where system_id = $1 and source <> $2 and id = any($3::text[])`,
+const heldBikes = statement("bikeSnapshot.held", `select ${columns} from bikes where system_id = $1 and source = $2`);
+
+const foreignBikes = statement(
+  "bikeSnapshot.foreign",
+  `select ${columns} from bikes where system_id = $1 and source <> $2 and id = any($3::text[])`,
 );
 
 // In the order of the primary key, so that two transactions never wait for each other in a ring.
@@ -39,48 +46,49 @@ const insertBikes = statement(
    returning id`,
 );
 
+// What was reported by the side is kept only of bikes that commands have touched (reported_state is not null); for
+// those the feed's word, as of the snapshot, is one more report. Bikes that are held or ridden are not written, except
+// to end the hold.
 const updateBikes = statement(
   "bikeSnapshot.update",
-  `update bikes set updated_at = $2::timestamptz, number = written.number,
-     vehicle_type_id = written.vehicle_type_id, vehicle_state = written.vehicle_state,
-     station_id = written.station_id, lat = written.lat, lon = written.lon,
-     current_range_meters = written.current_range_meters, last_reported = written.last_reported
-   from json_to_recordset($3::json) as written(${writtenColumns})
-   where bikes.system_id = $1 and bikes.id = written.id`,
+  `update bikes b set updated_at = $2::timestamptz, number = w.number,
+     vehicle_type_id = w.vehicle_type_id, vehicle_state = w.vehicle_state,
+     station_id = w.station_id, lat = w.lat, lon = w.lon,
+     current_range_meters = w.current_range_meters, last_reported = w.last_reported, reservation_id = null,
+     reported_state = case when b.reported_state is not null then
+       case w.vehicle_state when 'reserved' then 'available' else w.vehicle_state end end,
+     reported_station_id = case when b.reported_state is not null then w.station_id end,
+     reported_lat = case when b.reported_state is not null then w.lat end,
+     reported_lon = case when b.reported_state is not null then w.lon end,
+     reported_state_at = case when b.reported_state is not null then $3::timestamptz end,
+     reported_position_at = case when b.reported_state is not null then $3::timestamptz end,
+     reported_range_at = case when b.reported_state is not null then $3::timestamptz end
+   from json_to_recordset($4::json) as w(${writtenColumns})
+   where b.system_id = $1 and b.id = w.id`,
 );
 
 const deleteBikes = statement("bikeSnapshot.delete", "delete from bikes where system_id = $1 and id = any($2::text[])");
 
 const notifyBikes = statement("bikeSnapshot.notify", "select pg_notify('bikes', $1)");
 
-/** What `columns` gives. */
-type Stored = Pick<
-  Tables["bikes"],
-  | "id"
-  | "number"
-  | "vehicle_type_id"
-  | "vehicle_state"
-  | "station_id"
-  | "lat"
-  | "lon"
-  | "current_range_meters"
-  | "last_reported"
-  | "source"
->;
+/** The bikes of a source. Not locked. */
+export function findBikes(tx: Transaction, systemId: string, source: string): Promise<BikeRow[]> {
+  return tx.query<BikeRow>(heldBikes, [systemId, source]);
+}
 
-/** The bikes of a source, and those of other sources that have one of `ids`. Not locked. */
-export async function findBikes(
+/** Those bikes of other sources that have one of `ids`. Not locked. */
+export function findForeignBikes(
   tx: Transaction,
   systemId: string,
   source: string,
   ids: readonly string[],
 ): Promise<BikeRow[]> {
-  return (await tx.query<Stored>(heldBikes, [systemId, source, ids])).map(fromStored);
+  return tx.query<BikeRow>(foreignBikes, [systemId, source, ids]);
 }
 
 /** Bikes as they are now, locked until the transaction ends. */
-export async function lockAndFindBikes(tx: Transaction, systemId: string, ids: readonly string[]): Promise<BikeRow[]> {
-  return (await tx.query<Stored>(lockBikes, [systemId, ids])).map(fromStored);
+export function lockAndFindBikes(tx: Transaction, systemId: string, ids: readonly string[]): Promise<BikeRow[]> {
+  return tx.query<BikeRow>(lockBikes, [systemId, ids]);
 }
 
 /** Inserts those that are not there; gives the ids it inserted. `at` in milliseconds since 1970. */
@@ -95,14 +103,19 @@ export async function insertBikeRows(
   return inserted.map((row) => row.id);
 }
 
-/** Rewrites bikes, which the transaction has locked. `at` in milliseconds since 1970. */
+/**
+ * Rewrites bikes, which the transaction has locked; no reservation holds them afterwards.
+ * @param at when it is written, milliseconds since 1970
+ * @param snapshotAt when the feed said so, milliseconds since 1970
+ */
 export async function updateBikeRows(
   tx: Transaction,
   systemId: string,
   at: number,
+  snapshotAt: number,
   rows: readonly BikeWrite[],
 ): Promise<void> {
-  await tx.query(updateBikes, [systemId, new Date(at), stored(rows)]);
+  await tx.query(updateBikes, [systemId, new Date(at), new Date(snapshotAt), stored(rows)]);
 }
 
 /** Deletes bikes, which the transaction has locked. */
@@ -113,10 +126,6 @@ export async function deleteBikeRows(tx: Transaction, systemId: string, ids: rea
 /** Tells listeners, once the transaction has committed, that bikes of this system changed. */
 export async function notifyBikesChanged(tx: Transaction, systemId: string): Promise<void> {
   await tx.query(notifyBikes, [systemId]);
-}
-
-function fromStored(row: Stored): BikeRow {
-  return { ...row, last_reported: row.last_reported && row.last_reported.getTime() };
 }
 
 function stored(rows: readonly BikeWrite[]): string {

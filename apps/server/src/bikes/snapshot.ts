@@ -1,9 +1,14 @@
 import type { Transaction } from "../db/database.ts";
-import { bikeFromReport, followsFeed } from "./bike.ts";
+import type { Ids } from "../ids.ts";
+import { cancelForBikes } from "../reservations/service.ts";
+import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
+import { bikeFromReport } from "./bike.ts";
 import type { MirroredBike, Position, VehicleReport } from "./bike.ts";
+import { type BikeDecision, decideBike } from "./snapshot-decision.ts";
 import {
   deleteBikeRows,
   findBikes,
+  findForeignBikes,
   insertBikeRows,
   lockAndFindBikes,
   notifyBikesChanged,
@@ -16,8 +21,11 @@ import {
 export interface BikeSnapshot {
   readonly systemId: string;
   readonly source: string;
+  /** When the source said so (`last_updated`), milliseconds since 1970. */
+  readonly at: number;
   /** When we apply it, milliseconds since 1970: becomes `updated_at`. */
   readonly now: number;
+  readonly ids: Ids;
   /** By bike id. */
   readonly records: ReadonlyMap<string, VehicleReport>;
   /** Named, but in a record that could not be read: these bikes are there, and stay as they are. */
@@ -36,69 +44,132 @@ export interface BikeChanges {
   readonly removed: number;
   /** Ids that the snapshot names and that belong to another source. */
   readonly foreign: readonly string[];
+  /** Reservations cancelled, because the snapshot says that their bikes cannot be ridden. */
+  readonly cancelled: number;
 }
 
 /**
  * Applies a snapshot to the bikes, writing only rows that differ. A bike that it does not name is deleted: feeds
  * give a vehicle a new random id after each ride, so the old id never comes back. To be called in the transaction
- * that holds the source's row locked; `countRows` with `created - removed` is the caller's.
+ * that holds the source's row locked, before stations are written; `countRows` with `created - removed` is the
+ * caller's.
  */
 export async function applyBikeSnapshot(tx: Transaction, snapshot: BikeSnapshot): Promise<BikeChanges> {
   const { systemId, source, now } = snapshot;
-  const wanted = new Map<string, BikeWrite>();
-  for (const [id, report] of snapshot.records) {
-    const station = report.station_id === null ? undefined : snapshot.stationPositions.get(report.station_id);
-    wanted.set(id, { id, ...bikeFromReport(report, station) });
+  const sorted = emptySort();
+  const held = new Set<string>();
+  for (const row of await findBikes(tx, systemId, source)) {
+    held.add(row.id);
+    sort(sorted, decide(snapshot, row), row);
   }
-  const decide = (row: BikeRow) => decideBike(snapshot, row, wanted.get(row.id));
-  const held = await findBikes(tx, systemId, source, [...wanted.keys()]);
-  const heldIds = new Set(held.map((row) => row.id));
-  const creations = [...wanted.values()].filter(({ id }) => !heldIds.has(id));
+  const unknown = [...snapshot.records.keys()].filter((id) => !held.has(id));
+  if (unknown.length > 0) {
+    for (const row of await findForeignBikes(tx, systemId, source, unknown)) {
+      held.add(row.id);
+      sort(sorted, decide(snapshot, row), row);
+    }
+  }
+  const creations = toWrite(
+    snapshot,
+    unknown.filter((id) => !held.has(id)),
+  );
   const inserted = new Set(creations.length ? await insertBikeRows(tx, systemId, source, now, creations) : []);
 
   // Decided on rows that were not locked; what is to be written is decided again on the rows as they are then.
-  const toLock = [
-    ...held.filter((row) => writes(decide(row))).map((row) => row.id),
-    ...creations.filter(({ id }) => !inserted.has(id)).map(({ id }) => id),
-  ];
-  const locked = toLock.length ? await lockAndFindBikes(tx, systemId, toLock) : [];
-  const lockedIds = new Set(toLock);
-  const rows = [...held.filter((row) => !lockedIds.has(row.id)), ...locked];
-  const idsOf = (decision: BikeDecision) => rows.filter((row) => decide(row) === decision).map((row) => row.id);
-  const updated = idsOf("update").flatMap((id) => wanted.get(id) ?? []);
-  const removed = idsOf("delete");
-  if (updated.length) await updateBikeRows(tx, systemId, now, updated);
-  if (removed.length) await deleteBikeRows(tx, systemId, removed);
-  if (inserted.size || updated.length || removed.length) await notifyBikesChanged(tx, systemId);
+  const toLock = [...sorted.update, ...sorted.delete].map(({ id }) => id);
+  for (const { id } of creations) if (!inserted.has(id)) toLock.push(id);
+  const final: Sorted = { ...sorted, foreign: [...sorted.foreign], update: [], delete: [] };
+  if (toLock.length) {
+    for (const row of await lockAndFindBikes(tx, systemId, toLock)) sort(final, decide(snapshot, row), row);
+  }
+  const cancelled = await write(
+    tx,
+    snapshot,
+    final,
+    creations.filter(({ id }) => inserted.has(id)),
+  );
   return {
     created: inserted.size,
-    updated: updated.length,
-    unchanged: idsOf("keep").length,
-    removed: removed.length,
-    foreign: idsOf("foreign"),
+    updated: final.update.length,
+    unchanged: final.keep,
+    removed: final.delete.length,
+    foreign: final.foreign,
+    cancelled,
   };
 }
 
-type BikeDecision = "keep" | "update" | "delete" | "foreign" | "none";
-
-function writes(decision: BikeDecision): boolean {
-  return decision === "update" || decision === "delete";
+/** Rows by what is to be done with them. Those that stay are only counted: they are nearly all. */
+interface Sorted {
+  keep: number;
+  readonly foreign: string[];
+  readonly update: BikeRow[];
+  readonly delete: BikeRow[];
 }
 
-function decideBike({ source, rejected }: BikeSnapshot, row: BikeRow, wanted: MirroredBike | undefined): BikeDecision {
-  if (row.source !== source) return wanted ? "foreign" : "none";
-  if (!followsFeed(row.vehicle_state)) return wanted ? "keep" : "none";
-  if (!wanted) return rejected.has(row.id) ? "none" : "delete";
-  return fields.every((field) => row[field] === wanted[field]) ? "keep" : "update";
+function emptySort(): Sorted {
+  return { keep: 0, foreign: [], update: [], delete: [] };
 }
 
-const fields = [
-  "number",
-  "vehicle_type_id",
-  "vehicle_state",
-  "station_id",
-  "lat",
-  "lon",
-  "current_range_meters",
-  "last_reported",
-] as const satisfies (keyof MirroredBike)[];
+function sort(sorted: Sorted, decision: BikeDecision, row: BikeRow): void {
+  if (decision === "keep") sorted.keep++;
+  else if (decision === "foreign") sorted.foreign.push(row.id);
+  else if (decision !== "none") sorted[decision].push(row);
+}
+
+function decide(snapshot: BikeSnapshot, row: BikeRow): BikeDecision {
+  return decideBike(snapshot, row, wantedBike(snapshot, row.id));
+}
+
+function wantedBike({ records, stationPositions }: BikeSnapshot, id: string): MirroredBike | undefined {
+  const report = records.get(id);
+  if (report === undefined) return undefined;
+  const station = report.station_id === null ? undefined : stationPositions.get(report.station_id);
+  return bikeFromReport(report, station);
+}
+
+function toWrite(snapshot: BikeSnapshot, ids: readonly string[]): BikeWrite[] {
+  return ids.flatMap((id) => {
+    const wanted = wantedBike(snapshot, id);
+    return wanted ? [{ id, ...wanted }] : [];
+  });
+}
+
+/** Writes what was decided, in the order of locks: bikes, reservations, stations. @returns reservations cancelled */
+async function write(
+  tx: Transaction,
+  snapshot: BikeSnapshot,
+  decided: Sorted,
+  created: readonly BikeWrite[],
+): Promise<number> {
+  const { systemId, ids, at } = snapshot;
+  const { update, delete: deleted } = decided;
+  if (created.length + update.length + deleted.length === 0) return 0;
+  const now = new Date(snapshot.now);
+  const updated = toWrite(
+    snapshot,
+    update.map(({ id }) => id),
+  );
+  if (updated.length) await updateBikeRows(tx, systemId, snapshot.now, at, updated);
+  if (deleted.length)
+    await deleteBikeRows(
+      tx,
+      systemId,
+      deleted.map(({ id }) => id),
+    );
+  const lost = update.filter(({ reservation_id }) => reservation_id !== null);
+  const losses = lost.flatMap(({ reservation_id: reservationId }) =>
+    reservationId === null ? [] : [{ reservationId, reason: "bike_unavailable" as const }],
+  );
+  const cancelled = await cancelForBikes(tx, { ids, systemId, now }, losses);
+  const stations = [...update, ...deleted, ...updated, ...created].flatMap(({ station_id }) => station_id ?? []);
+  await refreshCounters(tx, systemId, stations, now);
+  await shiftMirrored(tx, systemId, lost.flatMap(leavesReserved), now);
+  await notifyBikesChanged(tx, systemId);
+  return cancelled.length;
+}
+
+/** A bike that was held and cannot be ridden is no longer reserved at its station, and not available either. */
+function leavesReserved({ station_id, vehicle_state }: BikeRow) {
+  if (station_id === null || vehicle_state !== "reserved") return [];
+  return [{ stationId: station_id, available: 0, reserved: -1 }];
+}

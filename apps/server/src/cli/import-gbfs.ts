@@ -20,7 +20,7 @@ export function registerImportGbfs(parent: Command, context: () => CliContext): 
           systemId: await cli.resolveSystem(db, systemOption(command)),
           source: options.source,
           now: cli.clock(),
-          random: () => cli.ids.random(),
+          ids: cli.ids,
           reports: { directory: join(cli.config.dataDir, "reports"), name: cli.ids.next("gbfs") },
         });
         for (const remark of remarks(outcome)) cli.output.note(remark);

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config.ts";
+import { registerCheck } from "./check.ts";
 import type { CliContext } from "./context.ts";
 import { registerImportGbfs } from "./import-gbfs.ts";
 import { registerImportTrips } from "./import-trips.ts";
@@ -7,8 +8,11 @@ import { registerKeys } from "./keys.ts";
 import { registerMigrate } from "./migrate.ts";
 import { registerOpenApi } from "./openapi.ts";
 import { registerPartners } from "./partners.ts";
+import { registerReplayGbfs } from "./replay-gbfs.ts";
 import { registerServe } from "./serve.ts";
+import { registerSimulate } from "./simulate.ts";
 import { registerStart } from "./start.ts";
+import { registerSyncGbfs } from "./sync-gbfs.ts";
 import { registerSystems } from "./systems.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -44,6 +48,10 @@ export async function runProgram(
   const imports = program.command("import").description("bring data in");
   registerImportGbfs(imports, context);
   registerImportTrips(imports, context);
+  registerCheck(program, context);
+  registerSimulate(program, context);
+  registerReplayGbfs(program.command("replay").description("apply recorded data"), context);
+  registerSyncGbfs(program.command("sync").description("follow live data"), context);
   registerOpenApi(program, context);
   try {
     await program.parseAsync(args, { from: "user" });

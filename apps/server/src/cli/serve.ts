@@ -1,5 +1,5 @@
-import type { Command } from "commander";
-import { serve } from "../serve.ts";
+import { type Command, Option } from "commander";
+import { serve, type ServeOptions } from "../serve.ts";
 import type { CliContext } from "./context.ts";
 
 /** `serve`: runs until it is told to stop. */
@@ -7,10 +7,16 @@ export function registerServe(program: Command, context: () => CliContext): void
   program
     .command("serve")
     .description("run the service until SIGTERM or SIGINT")
-    .action(async () => {
+    .addOption(
+      new Option("--role <role>", "answer requests (api), do the work beside them (worker), or both")
+        .choices(["all", "api", "worker"])
+        .default("all"),
+    )
+    .action(async ({ role }: { role: ServeOptions["role"] }) => {
       const { clock, config, ids, output, resolveSystem, signals } = context();
-      const service = await serve({ config, clock, ids, resolveSystem });
-      output.result({ ready: true, url: service.url }, `Ready: ${service.url} (reference: ${service.url}/docs)`);
+      const service = await serve({ config, clock, ids, resolveSystem, role });
+      const { url = null } = service;
+      output.result({ ready: true, url }, url === null ? "Ready: working." : `Ready: ${url} (reference: ${url}/docs)`);
       await signals.untilStopped();
       await service.close();
     });

@@ -3,73 +3,105 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import type { Database } from "../db/database.ts";
 import { serve } from "../serve.ts";
-import { type DemoOptions, fillWithDemoCity, isEmpty, makeDemoKey } from "../simulator/demo.ts";
+import { type Access, makeAccess } from "../simulator/access.ts";
+import { readCity } from "../simulator/city-reader.ts";
+import {
+  DEMO_SEED,
+  demoCity,
+  type DemoOptions,
+  fillWithDemoCity,
+  isDemoKey,
+  isEmpty,
+  makeDemoKey,
+} from "../simulator/demo.ts";
+import { createOperatorClient } from "../simulator/operator-client.ts";
+import { type Simulation, startSimulation } from "../simulator/simulation.ts";
 import { resolveSystem, systemsOf } from "../systems/service.ts";
 import type { CliContext } from "./context.ts";
+import { localAddress } from "./local-address.ts";
+import { readWholeNumber } from "./options.ts";
+import { welcome } from "./welcome.ts";
 
-/** `start`: the service with a made-up city where there is no data yet, for whoever wants to look at it. */
+/** `start`: the service with a made-up city that lives, where there is no data yet, for whoever wants to look at it. */
 export function registerStart(program: Command, context: () => CliContext): void {
   program
     .command("start")
-    .description("try it: make a city where the database is empty, serve it, print how to call it")
-    .action(async () => {
-      const cli = context();
-      const { clock, config, ids, output, signals } = cli;
-      let key: string | undefined;
-      const service = await serve({
-        config: { ...config, logLevel: process.stderr.isTTY ? "warn" : config.logLevel },
-        clock,
-        ids,
-        resolveSystem: cli.resolveSystem,
-        prepare: async (db) => {
-          key = await prepareDemo(cli, db);
-        },
-      });
-      output.result({ ready: true, url: service.url, key: key ?? null }, welcome(service.url, key));
-      await signals.untilStopped();
-      await service.close();
-    });
+    .description("try it: make a city where the database is empty, serve it, let it ride, print how to call it")
+    .option("--speed <n>", "how much faster than life the city rides; 0: it stands still", "10")
+    .action((options: { speed: string }) => start(context(), readWholeNumber("--speed", options.speed, 0, 1000)));
 }
 
-/** @returns a key to try the service with; undefined when the database holds data that `start` did not make */
-async function prepareDemo(cli: CliContext, db: Database): Promise<string | undefined> {
+async function start(cli: CliContext, speed: number): Promise<void> {
+  const { clock, config, ids, output, signals } = cli;
+  let demo: Demo | undefined;
+  const service = await serve({
+    config: { ...config, logLevel: process.stderr.isTTY ? "warn" : config.logLevel },
+    clock,
+    ids,
+    resolveSystem: cli.resolveSystem,
+    role: "all",
+    prepare: async (db) => {
+      demo = await prepareDemo(cli, db);
+    },
+  });
+  const { url = "" } = service;
+  output.result({ ready: true, url, key: demo?.key ?? null }, welcome(url, demo?.key));
+  const stopped = signals.untilStopped();
+  const access = demo !== undefined && speed > 0 ? await demo.access() : undefined;
+  // With a public address of its own the service still listens where it is configured to.
+  const here = config.publicUrl === undefined ? url : localAddress(config);
+  const city = access && (await letItLive(cli, here, access, speed));
+  await stopped;
+  await city?.stop();
+  await access?.revoke();
+  await service.close();
+}
+
+interface Demo {
+  /** The key to try the service with. */
+  readonly key: string;
+  /** Makes the keys with which the city is simulated. */
+  readonly access: () => Promise<Access>;
+}
+
+/** @returns undefined when the database holds data that `start` did not make: they are left alone */
+async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefined> {
   const { clock, config, ids, output } = cli;
   const systemId = await demoSystem(cli, db);
   const file = join(config.dataDir, "demo-key");
-  const kept = await readFile(file, "utf8").catch(() => undefined);
   const options: DemoOptions = { db, systemId, clock, ids, keyKind: config.mode };
-  if (!(await isEmpty(db, systemId))) return kept?.trim();
-  output.note("The database is empty: making a city with 200 stations, 2,000 bikes and 50,000 past rides …");
-  await fillWithDemoCity(options);
-  const key = await makeDemoKey(options);
-  // Kept, so that the next start can show it again: a demo's key guards nothing.
-  await writeFile(file, `${key}\n`, { mode: 0o600 });
-  return key;
+  const access = () => makeAccess(options);
+  if (await isEmpty(db, systemId)) {
+    output.note("The database is empty: making a city with 200 stations, 2,000 bikes and 50,000 past rides …");
+    await fillWithDemoCity(options);
+    const key = await makeDemoKey(options);
+    // Kept, so that the next start can show it again: a demo's key guards nothing.
+    await writeFile(file, `${key}\n`, { mode: 0o600 });
+    return { key, access };
+  }
+  const kept = (await readFile(file, "utf8").catch(() => "")).trim();
+  return (await isDemoKey(options, kept)) ? { key: kept, access } : undefined;
+}
+
+/** A demo whose city stands still is better than none: what keeps it from living is said, and that is all. */
+async function letItLive(cli: CliContext, url: string, access: Access, speed: number): Promise<Simulation | undefined> {
+  try {
+    return await startSimulation({
+      city: demoCity(),
+      seed: DEMO_SEED,
+      speed,
+      clock: cli.clock,
+      post: createOperatorClient(url, access.operatorKey),
+      newKey: () => cli.ids.next("sim"),
+      seen: await readCity(url, access.partnerKey),
+    });
+  } catch (error) {
+    cli.output.note(`The city stands still: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
+  }
 }
 
 async function demoSystem({ config, clock }: CliContext, db: Database): Promise<string> {
   const [first] = await systemsOf(db);
   return first?.system_id ?? resolveSystem(db, undefined, config.systemId, clock());
-}
-
-function welcome(url: string, key: string | undefined): string {
-  if (key === undefined) {
-    return `\nReady: ${url}\nReference: ${url}/docs\n\nThe data was not made by \`start\`: make a key with \`bikeshare partners create\` and \`bikeshare keys issue\`.\n`;
-  }
-  const curl = (path: string) => `  curl -H "Authorization: Bearer ${key}" "${url}${path}"`;
-  return [
-    "",
-    `Ready:      ${url}`,
-    `Reference:  ${url}/docs`,
-    `Key:        ${key}`,
-    "",
-    "Paste into another terminal:",
-    "",
-    curl("/v1/stations?limit=3"),
-    curl("/v1/rides?limit=3"),
-    curl("/v1/me"),
-    "",
-    "Ctrl-C stops it; the data stays.",
-    "",
-  ].join("\n");
 }

@@ -87,10 +87,13 @@ export function connectionSettings(connectionString: string): pg.ClientConfig {
 }
 
 const INT8 = 20;
+const DATE = 1082;
 
 /** A bigint of ours (a count, a number of items) always fits a double; pg would give a string. */
 function getTypeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
   if (oid === INT8 && format !== "binary") return Number;
+  // A day stays the text it is, 2026-01-31; pg would make it midnight of whatever zone the process is in.
+  if (oid === DATE && format !== "binary") return String;
   // pg types its parsers as `any`.
   const parser: unknown =
     format === "binary" ? pg.types.getTypeParser(oid, "binary") : pg.types.getTypeParser(oid, "text");

@@ -14,6 +14,7 @@ export const sqlState = {
   ioError: "58030",
   invalidCatalogName: "3D000",
   objectNotInPrerequisiteState: "55000",
+  lockNotAvailable: "55P03",
 } as const;
 
 const AWAY: ReadonlySet<string> = new Set([
@@ -45,6 +46,11 @@ export class DatabaseUnavailable extends Error {
   override readonly name = "DatabaseUnavailable";
 }
 
+/** What a transaction had decided on changed while it ran. Thrown inside one, it has it run again from the start. */
+export class TransactionConflict extends Error {
+  override readonly name = "TransactionConflict";
+}
+
 /** The code of an error by PostgreSQL or by the operating system; undefined for any other. */
 export function codeOf(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null || !("code" in error)) return undefined;
@@ -72,6 +78,7 @@ export function nameConnectionError(error: unknown): unknown {
 
 /** Whether a transaction that failed this way did nothing and may succeed when it is run again. */
 export function isRepeatable(error: unknown): boolean {
+  if (error instanceof TransactionConflict) return true;
   const code = codeOf(error);
   return code !== undefined && REPEATABLE.has(code);
 }

@@ -25,6 +25,52 @@ export interface Tables {
     readonly updated_at: Date;
     readonly source: string;
     readonly wire: string;
+    readonly ride_id: string | null;
+    readonly reservation_id: string | null;
+    readonly reported_state: "available" | "non_operational" | "non_contactable" | "missing" | "removed" | null;
+    readonly reported_state_at: Date | null;
+    readonly reported_station_id: string | null;
+    readonly reported_lat: number | null;
+    readonly reported_lon: number | null;
+    readonly reported_position_at: Date | null;
+    readonly reported_range_at: Date | null;
+    readonly public_id: string | null;
+  };
+  readonly event_counts: {
+    readonly system_id: string;
+    readonly recorded_on: string;
+    readonly name: string;
+    readonly partner_id: string;
+    readonly n: number;
+  };
+  readonly event_sequences: {
+    readonly system_id: string;
+    readonly last_position: number;
+  };
+  readonly events: {
+    readonly system_id: string;
+    readonly recorded_on: string;
+    readonly position: number;
+    readonly id: string;
+    readonly name: string;
+    readonly occurred_at: Date;
+    readonly partner_id: string | null;
+    readonly data: string;
+  };
+  readonly gbfs_descriptions: {
+    readonly system_id: string;
+    readonly source: string;
+    readonly feed: "system_information" | "vehicle_types" | "system_regions";
+    readonly as_of: Date;
+    readonly content: unknown;
+  };
+  readonly gbfs_publications: {
+    readonly system_id: string;
+    readonly version: string;
+    readonly feed: string;
+    readonly digest: Uint8Array;
+    readonly last_updated: Date;
+    readonly shares_second: boolean;
   };
   readonly gbfs_sources: {
     readonly system_id: string;
@@ -41,6 +87,16 @@ export interface Tables {
     readonly half: "information" | "readings";
     readonly as_of: Date | null;
     readonly content: unknown;
+  };
+  readonly idempotency_keys: {
+    readonly system_id: string;
+    readonly caller: string;
+    readonly path: string;
+    readonly key: string;
+    readonly body_hash: Uint8Array;
+    readonly status: number | null;
+    readonly body: string | null;
+    readonly created_at: Date;
   };
   readonly keys: {
     readonly system_id: string;
@@ -72,11 +128,35 @@ export interface Tables {
     readonly name: string;
     readonly applied_at: Date;
   };
+  readonly new_events: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly name: string;
+    readonly occurred_at: Date;
+    readonly partner_id: string | null;
+    readonly data: string;
+  };
   readonly partners: {
     readonly system_id: string;
     readonly id: string;
     readonly name: string;
     readonly created_at: Date;
+  };
+  readonly reservations: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly partner_id: string;
+    readonly status: "active" | "fulfilled" | "cancelled" | "expired";
+    readonly station_id: string | null;
+    readonly bike_id: string;
+    readonly vehicle_type_id: string | null;
+    readonly rider_ref: string | null;
+    readonly created_at: Date;
+    readonly expires_at: Date;
+    readonly cancelled_at: Date | null;
+    readonly cancel_reason: "partner" | "operator" | "bike_unavailable" | null;
+    readonly ride_id: string | null;
+    readonly updated_at: Date;
   };
   readonly ride_counts: {
     readonly system_id: string;
@@ -141,5 +221,9 @@ export interface Tables {
     readonly system_id: string;
     readonly name: string;
     readonly created_at: Date;
+    readonly timezone: string | null;
+    readonly language: string | null;
+    readonly feed_contact_email: string | null;
+    readonly opening_hours: string | null;
   };
 }

@@ -1,7 +1,8 @@
 import type { AppRouter } from "@ts-rest/core";
 import { initServer, type RequestValidationError, type RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyInstance } from "fastify";
-import type { ZodError, ZodIssue } from "zod";
+import type { ZodError } from "zod";
+import { describeFaults } from "../faults.ts";
 import { ApiError } from "./api-error.ts";
 import { sendError } from "./errors.ts";
 
@@ -43,25 +44,11 @@ function toApiError(error: RequestValidationError): ApiError {
       "not_found",
       `There is no such resource: the identifier in the path ${firstMessage(error.pathParams)}.`,
     );
-  if (error.query !== null) return new ApiError("invalid_parameter", `${error.query.issues.map(describe).join("; ")}.`);
-  if (error.headers !== null)
-    return new ApiError("invalid_parameter", `${error.headers.issues.map(describe).join("; ")}.`);
-  return new ApiError("invalid_parameter", `${(error.body?.issues ?? []).map(describe).join("; ")}.`);
+  if (error.query !== null) return new ApiError("invalid_parameter", describeFaults(error.query.issues, "query"));
+  if (error.headers !== null) return new ApiError("invalid_parameter", describeFaults(error.headers.issues, "headers"));
+  return new ApiError("invalid_parameter", describeFaults(error.body?.issues ?? [], "body"));
 }
 
 function firstMessage(error: ZodError): string {
   return error.issues[0]?.message ?? "is not possible";
-}
-
-/** Names the parameter, the value's fault and the bound. */
-function describe(issue: ZodIssue): string {
-  const name = issue.path.join(".");
-  switch (issue.code) {
-    case "unrecognized_keys":
-      return `${issue.keys.join(", ")} ${issue.keys.length === 1 ? "is no parameter" : "are no parameters"} of this endpoint`;
-    case "invalid_enum_value":
-      return `${name} must be one of ${issue.options.join(", ")}`;
-    default:
-      return `${name} ${issue.message}`;
-  }
 }

@@ -34,7 +34,7 @@ export function callerOf(request: FastifyRequest): Caller {
 export function scopeOf(request: FastifyRequest): EndpointMetadata["scope"] {
   const route = request.routeOptions.config.tsRestRoute;
   if (route !== undefined) return readScope(route.metadata);
-  return isDataPath(request.url) ? "any" : "none";
+  return scopeOfPath(request.url);
 }
 
 function readScope(metadata: unknown): EndpointMetadata["scope"] {
@@ -43,6 +43,8 @@ function readScope(metadata: unknown): EndpointMetadata["scope"] {
   return scope as EndpointMetadata["scope"]; // the contract's own type says so
 }
 
-function isDataPath(url: string): boolean {
-  return /^\/(v\d+|operator)(\/|\?|$)/.test(url);
+/** A path that is no endpoint: below /operator and /v1 nobody learns that without a key. */
+function scopeOfPath(url: string): EndpointMetadata["scope"] {
+  if (/^\/operator(\/|\?|$)/.test(url)) return "operator";
+  return /^\/v\d+(\/|\?|$)/.test(url) ? "any" : "none";
 }

@@ -20,7 +20,8 @@ export function answerConditionally(app: FastifyInstance): void {
     // In lower case, as @fastify/compress looks for it: it would add a second one.
     reply.header("vary", "authorization, accept-encoding");
     const headers = { etag: String(reply.getHeader("etag")) };
-    if (fresh(request.headers, headers)) {
+    // Nothing else of the request: a cache that asks again (`Cache-Control: no-cache`) may well hear that nothing changed.
+    if (fresh({ "if-none-match": request.headers["if-none-match"] }, headers)) {
       reply.code(304);
       reply.removeHeader("content-type");
       // Fastify takes the body away from a HEAD itself, and fails where there is none.

@@ -2,6 +2,7 @@ import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { codeOf, isUnavailable } from "../db/errors.ts";
+import { Refusal } from "../refusal.ts";
 import { ApiError } from "./api-error.ts";
 import { errorJson } from "./error-body.ts";
 
@@ -35,6 +36,7 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
 /** The catalogue's word for any failure. */
 function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
+  if (error instanceof Refusal) return new ApiError(error.code, error.message);
   if (isUnavailable(error)) return unavailable("The database cannot be reached. Nothing was changed.", error);
   const cause = { cause: error };
   switch (codeOf(error)) {

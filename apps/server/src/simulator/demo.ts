@@ -1,16 +1,17 @@
-import { scopeNames } from "@bikeshare/contract";
+import { type BatchResults, scopeNames } from "@bikeshare/contract";
+import { upsertBikes } from "../bikes/commands.ts";
 import { lengthOf } from "../counts/service.ts";
 import type { Database } from "../db/database.ts";
-import { importSnapshot } from "../feeds/gbfs/import.ts";
 import type { Ids } from "../ids.ts";
 import type { KeyKind } from "../keys/key.ts";
-import { issueKey } from "../keys/service.ts";
+import { issueKey, keyFor } from "../keys/service.ts";
 import { createPartner } from "../partners/service.ts";
 import { type PastRide, pastRideLine, writePastRides } from "../rides/import.ts";
-import { makeCity } from "./city.ts";
-import { cityFeeds } from "./gbfs.ts";
+import { upsertStations } from "../stations/commands.ts";
+import { type City, makeCity } from "./city.ts";
 import { type CityRide, makeHistory } from "./history.ts";
 import { createRandom } from "./random.ts";
+import { describeCity } from "./settle-in.ts";
 
 export interface DemoOptions {
   readonly db: Database;
@@ -20,37 +21,49 @@ export interface DemoOptions {
   readonly keyKind: KeyKind;
 }
 
-/** Name under which the made-up city's data stands. */
-const SOURCE = "demo";
 /** The city is always the same one. */
-const SEED = 20_260_101;
+export const DEMO_SEED = 20_260_101;
 const CITY = { stations: 200, bikes: 2000 };
 const HISTORY = { rides: 50_000, days: 60 };
 /** Rides written in one transaction. More hold more memory; fewer commit more often. */
-const BATCH = 10_000;
+const RIDES_AT_ONCE = 10_000;
+const KEY_NAME = "made by start";
 
 /** Whether a system has neither stations nor rides. */
 export async function isEmpty(db: Database, systemId: string): Promise<boolean> {
   return (await lengthOf(db, systemId, "stations")) === 0 && (await lengthOf(db, systemId, "rides")) === 0;
 }
 
-/** Fills a system with a made-up city: 200 stations, 2,000 bikes and 50,000 past rides. */
+/** The made-up city of the demo. */
+export function demoCity(): City {
+  return makeCity(createRandom(DEMO_SEED), CITY);
+}
+
+/**
+ * Fills a system with the demo's city, as its operator's: 200 stations, 2,000 bikes and 50,000 past rides, after
+ * which the bikes stand where those rides left them.
+ */
 export async function fillWithDemoCity({ db, systemId, clock, ids }: DemoOptions): Promise<void> {
-  const random = createRandom(SEED);
+  const city = demoCity();
   const now = clock();
-  const city = makeCity(random, CITY);
-  const history = makeHistory(city, random, { ...HISTORY, now });
-  const feeds = cityFeeds(city, history, now);
-  await importSnapshot(
-    db,
-    { systemId, source: SOURCE, now, random: () => ids.random() },
-    { document: async (feed) => feeds[feed] },
-  );
-  const order = { systemId, source: SOURCE, updatedAt: new Date(now).toISOString(), slot: 0 };
-  for (let start = 0; start < history.rides.length; start += BATCH) {
-    const batch = history.rides.slice(start, start + BATCH).map(pastRide);
+  const history = makeHistory(city, createRandom(DEMO_SEED + 1), { ...HISTORY, now });
+  const { stations, bikes } = describeCity(city, history.standing);
+  const context = { db, clock, ids };
+  // What the interface would take, 1,000 items at a time, is put in as one.
+  const stationItems = stations.flatMap((command) => (command.path === "stations" ? { item: command.item } : []));
+  const bikeItems = bikes.flatMap((command) => (command.path === "bikes" ? { item: command.item } : []));
+  mustAllBeDone(await upsertStations(context, systemId, stationItems));
+  mustAllBeDone(await upsertBikes(context, systemId, bikeItems));
+  const order = { systemId, source: "operator", updatedAt: new Date(now).toISOString(), slot: 0 };
+  for (let start = 0; start < history.rides.length; start += RIDES_AT_ONCE) {
+    const batch = history.rides.slice(start, start + RIDES_AT_ONCE).map(pastRide);
     await writePastRides(db, order, Buffer.from(batch.map(pastRideLine).join("")), batch.length);
   }
+}
+
+function mustAllBeDone({ failed, results }: BatchResults): void {
+  if (failed === 0) return;
+  throw new Error(`The city could not be made: ${results.find(({ error }) => error !== null)?.error?.message ?? ""}`);
 }
 
 /** Makes the partner of the demo and a key that may do everything; it is shown once. */
@@ -62,9 +75,15 @@ export async function makeDemoKey({ db, systemId, clock, ids, keyKind }: DemoOpt
     kind: keyKind,
     partnerId: partner.id,
     scopes: scopeNames,
-    name: "made by start",
+    name: KEY_NAME,
   });
   return issued.key;
+}
+
+/** Whether a key was made by `makeDemoKey` for this very system: its data are the demo's then. */
+export async function isDemoKey({ db, systemId }: Pick<DemoOptions, "db" | "systemId">, key: string): Promise<boolean> {
+  const row = await keyFor({ db }, key);
+  return row !== undefined && row.system_id === systemId && row.name === KEY_NAME;
 }
 
 function pastRide(ride: CityRide, index: number): PastRide {

@@ -26,7 +26,7 @@ export interface History {
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 /** How many rides start in each hour of a day (UTC), relative to one another: two rush hours and a quiet night. */
-const RUSH = [1, 1, 1, 1, 2, 6, 14, 26, 30, 18, 13, 14, 17, 17, 16, 18, 26, 34, 30, 20, 14, 9, 6, 3] as const;
+export const RUSH = [1, 1, 1, 1, 2, 6, 14, 26, 30, 18, 13, 14, 17, 17, 16, 18, 26, 34, 30, 20, 14, 9, 6, 3] as const;
 
 /**
  * Makes past rides, spread over the days before `now`. Each bike starts where it stopped and never rides twice at

@@ -51,12 +51,13 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
     information_as_of: mark(halves.information?.asOf, times.information),
     readings_as_of: mark(halves.readings?.asOf, times.readings),
   };
-  const visible = row === undefined || !sameFields(row, joined, wireFields);
-  const write: StationWrite = { id, ...joined, ...marks, visible };
+  const described = row?.counters === "operated" ? { ...joined, ...pick(row, countedFields) } : joined;
+  const visible = row === undefined || !sameFields(row, described, wireFields);
+  const write: StationWrite = { id, ...described, ...marks, visible };
   if (row === undefined) return { kind: "create", id, row: write, drop };
   if (ours && !visible && sameFields(ours, write, keptFields)) return { kind: "keep", id, drop };
   const edge =
-    ours && ours.status !== joined.status ? { stationId: id, from: ours.status, to: joined.status } : undefined;
+    !isStub(row) && row.status !== joined.status ? { stationId: id, from: row.status, to: joined.status } : undefined;
   const removed = ours !== undefined && isGivenUp(joined) && !isGivenUp(ours);
   return { kind: "update", id, row: write, removed, edge, drop };
 }
@@ -136,6 +137,8 @@ const readingsFields = [
   "vehicle_types_available",
   "last_reported",
 ] as const;
+/** What follows from the bikes at a station whose counters are the operator's. */
+const countedFields = ["num_bikes_available", "num_bikes_disabled", "vehicle_types_available"] as const;
 const readingsSoFarFields = [...readingsFields, "was_installed"] as const;
 const wireFields = [
   ...informationFields,

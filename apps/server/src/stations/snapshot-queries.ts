@@ -5,7 +5,7 @@ import type { JoinedStation, ReadingsSoFar } from "./station-halves.ts";
 import type { StationInformation } from "./station.ts";
 
 /** A station as the database has it: what a snapshot is compared with. Instants in milliseconds since 1970. */
-export interface StationRow extends JoinedStation, Pick<Tables["stations"], "id" | "source"> {
+export interface StationRow extends JoinedStation, Pick<Tables["stations"], "id" | "source" | "counters"> {
   readonly information_as_of: number | null;
   readonly readings_as_of: number | null;
 }
@@ -25,7 +25,7 @@ interface Waiting<Half extends WaitingKey["half"], Content, Instant> extends Wai
 }
 
 /** A row to be written. */
-export interface StationWrite extends Omit<StationRow, "source"> {
+export interface StationWrite extends Omit<StationRow, "source" | "counters"> {
   /** Whether the station changed for readers, and not only what we keep about it. */
   readonly visible: boolean;
 }
@@ -34,7 +34,7 @@ export interface StationWrite extends Omit<StationRow, "source"> {
 const columns = `id, name, short_name, lat, lon, address, region_id, capacity, is_virtual_station, is_installed,
   is_renting, is_returning, num_bikes_available, num_bikes_disabled, num_docks_available, num_docks_disabled,
   vehicle_types_available::text as vehicle_types_available, status, offline_reason, last_reported, source,
-  absent_snapshots, was_installed, information_as_of, readings_as_of`;
+  counters, absent_snapshots, was_installed, information_as_of, readings_as_of`;
 
 const writtenColumns = `id text, name text, short_name text, lat float8, lon float8, address text, region_id text,
   capacity int, is_virtual_station boolean, is_installed boolean, is_renting boolean, is_returning boolean,
@@ -45,9 +45,12 @@ const writtenColumns = `id text, name text, short_name text, lat float8, lon flo
 
 const heldStations = statement(
   "stationSnapshot.held",
-  `select ${columns} from stations where system_id = $1 and source = $2
-   union all
-   select ${columns} from stations where system_id = $1 and source <> $2 and id = any($3::text[])`,
+  `select ${columns} from stations where system_id = $1 and source = $2`,
+);
+
+const foreignStations = statement(
+  "stationSnapshot.foreign",
+  `select ${columns} from stations where system_id = $1 and source <> $2 and id = any($3::text[])`,
 );
 
 // In the order of the primary key, so that two transactions never wait for each other in a ring.
@@ -74,7 +77,7 @@ const insertStations = statement(
 
 const updateStations = statement(
   "stationSnapshot.update",
-  `update stations set source = $2, counters = 'mirrored',
+  `update stations set source = $2,
      updated_at = case when written.visible then $3::timestamptz else stations.updated_at end,
      name = written.name, short_name = written.short_name, lat = written.lat, lon = written.lon,
      address = written.address, region_id = written.region_id, capacity = written.capacity,
@@ -142,6 +145,7 @@ interface StoredStation extends Pick<
   | "offline_reason"
   | "last_reported"
   | "source"
+  | "counters"
   | "absent_snapshots"
   | "was_installed"
   | "information_as_of"
@@ -152,9 +156,19 @@ interface StoredStation extends Pick<
 
 type StoredWaiting = WaitingRow<Tables["gbfs_waiting_halves"]["as_of"]>;
 
-/** The stations of a source, and those of other sources that have one of `ids`. Not locked. */
-export async function findStations(tx: Transaction, systemId: string, source: string, ids: readonly string[]) {
-  return (await tx.query<StoredStation>(heldStations, [systemId, source, ids])).map(fromStored);
+/** The stations of a source. Not locked. */
+export async function findStations(tx: Transaction, systemId: string, source: string): Promise<StationRow[]> {
+  return (await tx.query<StoredStation>(heldStations, [systemId, source])).map(fromStored);
+}
+
+/** Those stations of other sources that have one of `ids`. Not locked. */
+export async function findForeignStations(
+  tx: Transaction,
+  systemId: string,
+  source: string,
+  ids: readonly string[],
+): Promise<StationRow[]> {
+  return (await tx.query<StoredStation>(foreignStations, [systemId, source, ids])).map(fromStored);
 }
 
 /** The same stations as they are now, locked until the transaction ends. */

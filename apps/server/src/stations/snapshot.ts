@@ -1,7 +1,14 @@
+import type { EventName } from "@bikeshare/contract";
+import type { Position } from "../bikes/bike.ts";
 import type { Transaction } from "../db/database.ts";
+import { recordEvents } from "../events/outbox.ts";
+import type { Ids } from "../ids.ts";
+import { stationWires } from "./command-queries.ts";
+import { edgeEvent } from "./edges.ts";
 import { decideStation, type Decision, type FeedTimes, type SnapshotContext } from "./snapshot-decision.ts";
 import {
   dropWaitingHalves,
+  findForeignStations,
   findPositions,
   findStations,
   findWaitingHalves,
@@ -48,58 +55,97 @@ export interface StationChanges {
   readonly waiting: number;
   /** Ids that the snapshot names and that belong to another source. */
   readonly foreign: readonly string[];
-  /** Each change of state of a station that this source had before, in the order of their ids. */
+  /** Each change of state of a station that partners knew before, in the order of their ids. */
   readonly edges: readonly StationEdge[];
+  /** The events that the edges made, by name: those that leave `online` or come there. */
+  readonly events: readonly EventName[];
   /** How far the feeds have now been applied. */
   readonly timesAfter: FeedTimes;
 }
 
-/**
- * Applies a snapshot to the stations, writing only rows that differ. To be called in the transaction that holds
- * the source's row locked; `countRows` with `created` is the caller's.
- */
-export async function applyStationSnapshot(tx: Transaction, snapshot: StationSnapshot): Promise<StationChanges> {
-  const { systemId, source } = snapshot;
-  const waiting = waitingById(await findWaitingHalves(tx, systemId, source));
-  const incoming = incomingById(snapshot);
-  const named = [...new Set([...incoming.keys(), ...waiting.keys()])];
-  const held = byId(await findStations(tx, systemId, source, named));
-  const { timesBefore } = snapshot;
-  const timesAfter = advanced(snapshot);
-  const context: SnapshotContext = { source, timesBefore, timesAfter, incoming, waiting };
+/** What a snapshot says of the stations, decided on rows that are not locked yet. */
+export interface StationPlan {
+  readonly snapshot: StationSnapshot;
+  readonly context: SnapshotContext;
+  readonly held: ReadonlyMap<string, StationRow>;
+  readonly decisions: readonly Decision[];
+}
 
-  const first = decideAll(context, held, new Set([...held.keys(), ...named]));
+/**
+ * Decides what a snapshot does to the stations; locks and writes nothing, so that bikes can be written first. To be
+ * called in the transaction that holds the source's row locked.
+ */
+export async function planStations(tx: Transaction, snapshot: StationSnapshot): Promise<StationPlan> {
+  const { systemId, source, timesBefore } = snapshot;
+  const isSilent = snapshot.information === undefined && snapshot.readings === undefined;
+  const waiting = waitingById(isSilent ? [] : await findWaitingHalves(tx, systemId, source));
+  const incoming = incomingById(snapshot);
+  const held = byId(isSilent ? [] : await findStations(tx, systemId, source));
+  const unknown = [...new Set([...incoming.keys(), ...waiting.keys()])].filter((id) => !held.has(id));
+  const foreign = unknown.length ? await findForeignStations(tx, systemId, source, unknown) : [];
+  for (const row of foreign) held.set(row.id, row);
+  const context: SnapshotContext = { source, timesBefore, timesAfter: advanced(snapshot), incoming, waiting };
+  return { snapshot, context, held, decisions: decideAll(context, held, new Set([...held.keys(), ...unknown])) };
+}
+
+/** Writes what was planned: only rows that differ, and an event for each edge. `countRows` is the caller's. */
+export async function writeStations(tx: Transaction, ids: Ids, plan: StationPlan): Promise<StationChanges> {
+  const { snapshot, context, decisions: first } = plan;
+  const { systemId, source, now } = snapshot;
   // Decided on rows that were not locked; what is to be written is decided again on the rows as they are then.
   const toLock = first.filter((decision) => decision.kind === "update").map((decision) => decision.id);
   const creations = first.filter((decision) => decision.kind === "create").map((decision) => decision.row);
-  const inserted = new Set(
-    creations.length ? await insertStationRows(tx, systemId, source, snapshot.now, creations) : [],
-  );
+  const inserted = new Set(creations.length ? await insertStationRows(tx, systemId, source, now, creations) : []);
   for (const { id } of creations) if (!inserted.has(id)) toLock.push(id);
   const locked = toLock.length ? byId(await lockAndFindStations(tx, systemId, toLock)) : new Map<string, StationRow>();
   const second = decideAll(context, locked, new Set(toLock));
-  const updates = second.filter((decision) => decision.kind === "update");
-  if (updates.length) {
-    await updateStationRows(
-      tx,
-      systemId,
-      source,
-      snapshot.now,
-      updates.map((decision) => decision.row),
-    );
-  }
+  const updates = second.filter((decision) => decision.kind === "update").map((decision) => decision.row);
+  if (updates.length) await updateStationRows(tx, systemId, source, now, updates);
 
   const lockedIds = new Set(toLock);
   const decisions = [...first.filter((decision) => !lockedIds.has(decision.id)), ...second];
   await keepWaiting(tx, snapshot, decisions);
-  const visible = updates.some((decision) => decision.row.visible);
-  if (visible || inserted.size > 0) await notifyStationsChanged(tx, systemId);
-  return { ...summary(decisions, incoming, inserted.size), timesAfter };
+  if (inserted.size > 0 || updates.some(({ visible }) => visible)) await notifyStationsChanged(tx, systemId);
+  const changes = { ...summary(decisions, context.incoming, inserted.size), timesAfter: context.timesAfter };
+  return { ...changes, events: await recordEdges(tx, ids, snapshot, changes) };
 }
 
-/** Where stations stand, by id; without those that are not known. */
-export function stationPositions(tx: Transaction, systemId: string, ids: readonly string[]) {
-  return findPositions(tx, systemId, ids);
+/** Where stations stand once the plan is written, by id; without those that are not known. */
+export async function plannedPositions(
+  tx: Transaction,
+  { snapshot, held, decisions }: StationPlan,
+  ids: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, Position>> {
+  const positions = new Map<string, Position>(held);
+  for (const decision of decisions) {
+    if (decision.kind === "create" || decision.kind === "update") positions.set(decision.id, decision.row);
+  }
+  const others = [...ids].filter((id) => !positions.has(id));
+  const found = others.length ? await findPositions(tx, snapshot.systemId, others) : new Map<string, Position>();
+  for (const [id, position] of found) positions.set(id, position);
+  return positions;
+}
+
+/**
+ * Events happen when the feed says so. For a snapshot that came late that is the newest one's time: what it adds
+ * shows only together with those that came before it.
+ */
+async function recordEdges(
+  tx: Transaction,
+  ids: Ids,
+  { systemId, now }: StationSnapshot,
+  { edges, timesAfter }: Pick<StationChanges, "edges" | "timesAfter">,
+): Promise<EventName[]> {
+  if (edges.length === 0) return [];
+  const at = new Date(timesAfter.readings?.latest ?? now);
+  const wires = await stationWires(
+    tx,
+    systemId,
+    edges.map(({ stationId }) => stationId),
+  );
+  const events = edges.flatMap(({ stationId, from, to }) => edgeEvent(from, to, wires.get(stationId) ?? "", at));
+  await recordEvents(tx, ids, systemId, events);
+  return events.map(({ name }) => name);
 }
 
 function decideAll(context: SnapshotContext, held: ReadonlyMap<string, StationRow>, ids: Iterable<string>): Decision[] {
@@ -119,7 +165,7 @@ function summary(
   decisions: readonly Decision[],
   incoming: ReadonlyMap<string, StationHalves>,
   created: number,
-): Omit<StationChanges, "timesAfter"> {
+): Omit<StationChanges, "timesAfter" | "events"> {
   const changes = { created, updated: 0, unchanged: 0, removed: 0, waiting: 0 };
   const foreign: string[] = [];
   const edges: StationEdge[] = [];

@@ -1,122 +1,67 @@
-import type { z } from "zod";
-import type { Bike } from "../bikes.ts";
-import type { eventData, EventName } from "../events.ts";
-import type { health } from "../health.ts";
-import { DEFAULT_RATE_LIMIT, RATE_WINDOW_SECONDS } from "../limits.ts";
-import type { Me } from "../me.ts";
+import type { BatchResults } from "../batch.ts";
 import type { ListEnvelope } from "../paging.ts";
-import type { Ride } from "../rides.ts";
-import type { Station } from "../stations.ts";
+import type { ReservationRequest } from "../reservations.ts";
 import type { Example } from "./document.ts";
+import { exampleEvent } from "./example-events.ts";
+import * as items from "./example-items.ts";
+import * as resources from "./example-resources.ts";
 
-export const exampleStation: Station = {
-  id: "JC105",
-  name: "City Hall",
-  short_name: "JC105",
-  lat: 40.7177325,
-  lon: -74.043845,
-  address: null,
-  region_id: "70",
-  capacity: 26,
-  is_virtual_station: false,
-  is_installed: true,
-  is_renting: true,
-  is_returning: true,
-  num_bikes_available: 11,
-  num_bikes_reserved: 1,
-  num_bikes_disabled: 2,
-  num_docks_available: 12,
-  num_docks_disabled: 0,
-  vehicle_types_available: [
-    { vehicle_type_id: "classic", count: 8 },
-    { vehicle_type_id: "electric", count: 3 },
-  ],
-  status: "online",
-  offline_reason: null,
-  last_reported: "2026-03-14T08:21:40.000Z",
-  updated_at: "2026-03-14T08:21:43.512Z",
-};
-
-export const exampleRide: Ride = {
-  id: "ride_01JP9V6QK8N3",
-  bike_id: "bike_4711",
-  status: "completed",
-  start_station_id: exampleStation.id,
-  end_station_id: "HB103",
-  started_at: "2026-03-14T08:02:11.000Z",
-  ended_at: "2026-03-14T08:20:26.000Z",
-  duration_seconds: 1095,
-  distance_meters: 3120,
-  vehicle_type_id: "electric",
-  rider_category: "member",
-  end_reason: "returned",
-  is_countable: true,
-  reservation_id: null,
-  updated_at: "2026-03-14T08:20:26.804Z",
-};
-
-const startedRide: Ride = {
-  ...exampleRide,
-  status: "started",
-  end_station_id: null,
-  ended_at: null,
-  duration_seconds: null,
-  distance_meters: null,
-  end_reason: null,
-  is_countable: null,
-  updated_at: "2026-03-14T08:02:11.390Z",
-};
-
-const cancelledRide: Ride = {
-  ...startedRide,
-  status: "cancelled",
-  end_station_id: exampleStation.id,
-  ended_at: "2026-03-14T08:02:31.000Z",
-  duration_seconds: 20,
-  distance_meters: 0,
-  end_reason: "cancelled",
-  is_countable: false,
-  updated_at: "2026-03-14T08:02:31.207Z",
-};
-
-export const exampleBike: Bike = {
-  id: exampleRide.bike_id,
-  number: "4711",
-  vehicle_type_id: "electric",
-  vehicle_state: "available",
-  station_id: "HB103",
-  lat: 40.7359381,
-  lon: -74.0303054,
-  current_range_meters: 21400,
-  last_reported: "2026-03-14T08:20:26.000Z",
-  updated_at: "2026-03-14T08:20:26.804Z",
-};
-
-export const exampleMe: Me = {
-  key_id: "key_01JP2M0ZD4YT",
-  partner: { id: "partner_01JP2KXW7A9C", name: "City Journey Planner" },
-  scopes: ["stations:read", "rides:read"],
-  expires_at: null,
-  rate_limit: { limit: DEFAULT_RATE_LIMIT, remaining: DEFAULT_RATE_LIMIT - 1, reset_seconds: RATE_WINDOW_SECONDS },
-};
-
-const exampleHealth: z.infer<typeof health> = { status: "ok" };
+/** Examples by the name of the schema that they follow, or by the operation that gives only some of what it allows. */
+export type Examples = Readonly<Record<string, Readonly<Record<string, Example>>>>;
 
 const cursor = "AYx2pQm0b3JzZT1zdGFwbGU";
 
-/** The examples of a successful answer, by the name of its schema. */
-export const answerExamples: Readonly<Record<string, Readonly<Record<string, Example>>>> = {
-  Station: { station: { summary: "A station", value: exampleStation } },
-  StationList: listExamples(exampleStation),
+/** The examples of a successful answer. */
+export const answerExamples: Examples = {
+  Station: { station: { summary: "A station", value: resources.exampleStation } },
+  StationList: listExamples(resources.exampleStation),
   Ride: {
-    completed: { summary: "A ride that has ended", value: exampleRide },
-    started: { summary: "A ride that is under way", value: startedRide },
+    completed: { summary: "A ride that has ended", value: resources.exampleRide },
+    started: { summary: "A ride that is under way", value: resources.startedRide },
   },
-  RideList: listExamples(exampleRide),
-  Bike: { bike: { summary: "A bike at a station", value: exampleBike } },
-  BikeList: listExamples(exampleBike),
-  Me: { me: { summary: "A key for a journey planner", value: exampleMe } },
-  Health: { health: { summary: "All is well", value: exampleHealth } },
+  RideList: listExamples(resources.exampleRide),
+  Bike: { bike: { summary: "A bike at a station", value: resources.exampleBike } },
+  BikeList: listExamples(resources.exampleBike),
+  Reservation: {
+    active: { summary: "A reservation that holds its bike", value: resources.exampleReservation },
+    cancelled: { summary: "One that its partner cancelled", value: resources.cancelledReservation },
+    expired: { summary: "One whose time ran out", value: resources.expiredReservation },
+    fulfilled: { summary: "One whose bike was taken", value: resources.fulfilledReservation },
+  },
+  "reservations.create": {
+    active: { summary: "A reservation that holds its bike", value: resources.exampleReservation },
+  },
+  "reservations.cancel": { cancelled: { summary: "The bike is free again", value: resources.cancelledReservation } },
+  ReservationList: listExamples(resources.exampleReservation),
+  Event: {
+    ride: { summary: "A ride has ended", value: exampleEvent("ride.completed") },
+    station: { summary: "A station has gone offline", value: exampleEvent("station.offline") },
+    reservation: { summary: "A reservation was cancelled", value: exampleEvent("reservation.cancelled") },
+  },
+  EventList: listExamples(exampleEvent("ride.completed")),
+  Me: { me: { summary: "A key for a journey planner", value: resources.exampleMe } },
+  Health: { health: { summary: "All is well", value: resources.exampleHealth } },
+  BatchResults: {
+    mixed: { summary: "Two items done, one failed", value: batchResults() },
+  },
+};
+
+/** The examples of a request's body. */
+export const requestExamples: Examples = {
+  ReservationRequest: {
+    any_bike: { summary: "Any bike of a station", value: anyBike() },
+    one_bike: { summary: "One bike, for 10 minutes", value: oneBike() },
+  },
+  StationUpserts: batchExample("A new station", items.stationUpsert),
+  StationsOffline: batchExample("One station", items.stationCommand),
+  StationsOnline: batchExample("One station", items.stationCommand),
+  StationsRemove: batchExample("One station", items.stationCommand),
+  BikeUpserts: batchExample("A bike at a station", items.bikeUpsert),
+  BikeReports: batchExample("A bike that is out of order", items.bikeReport),
+  PastRides: batchExample("A ride of last year", items.pastRide),
+  RideStarts: batchExample("A ride from a station", items.rideStart),
+  RideEnds: batchExample("A ride to a station", items.rideEnd),
+  RideCancels: batchExample("A ride that did not come about", items.rideCancel),
 };
 
 function listExamples<Item>(item: Item): Record<string, Example> {
@@ -134,30 +79,25 @@ function listExamples<Item>(item: Item): Record<string, Example> {
   };
 }
 
-const eventExamples: { readonly [Name in EventName]: z.infer<(typeof eventData)[Name]> } = {
-  "ride.started": startedRide,
-  "ride.completed": exampleRide,
-  "ride.cancelled": cancelledRide,
-  "station.offline": {
-    ...exampleStation,
-    status: "offline",
-    offline_reason: "operator",
-    is_renting: false,
-    is_returning: false,
-  },
-  "station.online": exampleStation,
-};
+function batchExample<Item>(summary: string, item: Item): Record<string, Example> {
+  return { one: { summary, value: { items: [item] } } };
+}
 
-/** What a delivery of `event` looks like. */
-export function exampleDelivery(
-  event: EventName,
-): { readonly event: EventName; readonly data: unknown } & Record<"delivery_id" | "occurred_at" | "sent_at", string> {
-  const data = eventExamples[event];
+function batchResults(): BatchResults {
   return {
-    event,
-    delivery_id: "dlv_01JP9V7A2B6E",
-    occurred_at: data.updated_at,
-    sent_at: new Date(Date.parse(data.updated_at) + 120).toISOString(),
-    data,
+    results: [
+      { id: "a", outcome: "created", error: null },
+      { id: "b", outcome: "unchanged", error: null },
+      { id: "c", outcome: "failed", error: { error: "not_found", message: "There is no bike with the id bike_9." } },
+    ],
+    failed: 1,
   };
+}
+
+function anyBike(): ReservationRequest {
+  return { station_id: resources.exampleStation.id, rider_ref: "r-82f1" };
+}
+
+function oneBike(): ReservationRequest {
+  return { bike_id: resources.exampleReservation.bike_id, rider_ref: "r-82f1", hold_minutes: 10 };
 }

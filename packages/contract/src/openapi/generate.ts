@@ -1,58 +1,89 @@
 import type { AppRouter } from "@ts-rest/core";
 import { generateOpenApi } from "@ts-rest/open-api";
-import type { Components, Operation, PathItem, RequestBody, Response } from "./document.ts";
+import { z } from "zod";
+import { errorCodes } from "../errors.ts";
+import type { Components, JsonSchema, Operation, Parameter, PathItem, RequestBody, Response } from "./document.ts";
 import { type Additions, toJsonSchema } from "./json-schema.ts";
 
 /** What the generator makes of a contract: paths and schemas in JSON Schema 2020-12, without our prose. */
 export interface Generated {
   readonly paths: Readonly<Record<string, PathItem>>;
   readonly schemas: Components["schemas"];
+  /** Each endpoint's metadata, by its operation's identifier. */
+  readonly metadata: ReadonlyMap<string, Metadata>;
 }
+
+/** An endpoint's metadata as the contract writes it, with what it leaves out. */
+const metadataSchema = z.object({
+  scope: z.string(),
+  idempotent: z.boolean().default(false),
+  conflicts: z.array(z.enum(errorCodes)).default([]),
+  itemErrors: z.array(z.enum(errorCodes)).default([]),
+});
+export type Metadata = z.infer<typeof metadataSchema>;
+
+type Schemas = Components["schemas"];
 
 /**
  * Runs ts-rest's generator over a contract and lifts its OpenAPI 3.0 to 3.1.
  *
  * @param bodies who writes the request bodies: `clients`, which may not send unknown fields, or `us`
- * @throws Error when an endpoint's metadata names no scope
+ * @throws ZodError when an endpoint's metadata names no scope
  */
 export function generate(contract: AppRouter, bodies: "clients" | "us"): Generated {
+  const metadata = new Map<string, Metadata>();
   const document = generateOpenApi(
     contract,
     { info: { title: "", version: "" } },
     {
       setOperationId: "concatenated-path",
-      operationMapper: (operation, route) => ({ ...operation, "x-required-scope": scopeOf(route.metadata) }),
+      operationMapper: (operation, route) => {
+        const known = metadataSchema.parse(route.metadata);
+        metadata.set(String(operation.operationId), known);
+        return { ...operation, "x-required-scope": known.scope };
+      },
     },
   );
   // The generator types its paths as `any`; going through JSON also drops what it leaves undefined.
   const { paths, components } = JSON.parse(JSON.stringify(document)) as {
     paths: Record<string, PathItem>;
-    components: Pick<Components, "schemas">;
+    components: { schemas: Schemas };
   };
   const inBodies: Additions = bodies === "us" ? "allowed" : "as-written";
+  const sent = sentSchemas(paths, components.schemas);
   return {
     paths: mapValues(paths, (item) => mapValues(item, (operation) => lift(operation, inBodies))),
-    schemas: mapValues(components.schemas, (schema) => toJsonSchema(schema, "allowed")),
+    schemas: mapValues(components.schemas, (schema, name) =>
+      toJsonSchema(schema, sent.has(name) ? "allowed" : inBodies),
+    ),
+    metadata,
   };
-}
-
-function scopeOf(metadata: unknown): string {
-  const scope: unknown = typeof metadata === "object" && metadata !== null ? Reflect.get(metadata, "scope") : undefined;
-  if (typeof scope !== "string") throw new Error("an endpoint of the contract names no scope");
-  return scope;
 }
 
 function lift(operation: Operation, inBodies: Additions): Operation {
   return {
     ...operation,
     parameters: (operation.parameters ?? []).map((parameter) =>
-      "schema" in parameter ? { ...parameter, schema: toJsonSchema(parameter.schema, "as-written") } : parameter,
+      "schema" in parameter ? liftParameter(parameter) : parameter,
     ),
     ...(operation.requestBody
-      ? { requestBody: { ...liftContent(operation.requestBody, inBodies), required: true } }
+      ? { requestBody: { content: liftContent(operation.requestBody, inBodies).content, required: true } }
       : {}),
     responses: mapValues(operation.responses, (response) => liftContent(response, "allowed")),
   };
+}
+
+function liftParameter(parameter: Parameter): Parameter {
+  const schema = toJsonSchema(parameter.schema, "as-written");
+  if (parameter.in !== "header") return { ...parameter, schema };
+  // The generator leaves a header's description in its schema; the contract has its name as Node gives it.
+  const { description, ...rest } = schema;
+  return { ...parameter, name: headerName(parameter.name), description: String(description), schema: rest };
+}
+
+/** `idempotency-key` → `Idempotency-Key`. */
+function headerName(name: string): string {
+  return name.replaceAll(/(^|-)[a-z]/g, (start) => start.toUpperCase());
 }
 
 function liftContent<Holder extends Response | RequestBody>(holder: Holder, additions: Additions): Holder {
@@ -61,9 +92,31 @@ function liftContent<Holder extends Response | RequestBody>(holder: Holder, addi
   return { ...holder, content };
 }
 
+/** The names of the schemas that answers are made of. */
+function sentSchemas(paths: Readonly<Record<string, PathItem>>, schemas: Schemas): ReadonlySet<string> {
+  const answers = Object.values(paths).flatMap((item) => Object.values(item).map(({ responses }) => responses));
+  const found = new Set<string>();
+  const open: unknown[] = [answers];
+  while (open.length > 0) {
+    for (const name of referencesIn(open.pop())) {
+      if (found.has(name)) continue;
+      found.add(name);
+      open.push(schemas[name]);
+    }
+  }
+  return found;
+}
+
+function referencesIn(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value as JsonSchema).flatMap(([key, child]) =>
+    key === "$ref" && typeof child === "string" ? [child.slice(child.lastIndexOf("/") + 1)] : referencesIn(child),
+  );
+}
+
 function mapValues<Value, Result>(
   source: Readonly<Record<string, Value>>,
-  convert: (value: Value) => Result,
+  convert: (value: Value, name: string) => Result,
 ): Record<string, Result> {
-  return Object.fromEntries(Object.entries(source).map(([name, value]) => [name, convert(value)]));
+  return Object.fromEntries(Object.entries(source).map(([name, value]) => [name, convert(value, name)]));
 }

@@ -37,6 +37,11 @@ export const headers = {
     schema: { type: "string" },
     example: 'W/"jP0LrDrWrSDwjBDpB3HEAiTO9TA"',
   },
+  "Idempotent-Replayed": {
+    description: "`true` when this is the answer to an earlier request with the same `Idempotency-Key`, else absent.",
+    schema: { type: "string", enum: ["true"] },
+    example: "true",
+  },
   Allow: {
     description: "The methods that this path takes.",
     required: true,

@@ -1,14 +1,26 @@
+import { EVENT_RETENTION_DAYS } from "../events.ts";
+import { IDEMPOTENCY_KEY_HOURS } from "../idempotency.ts";
 import { DEFAULT_PAGE_SIZE, DEFAULT_RATE_LIMIT, MAX_PAGE_SIZE, RATE_WINDOW_SECONDS } from "../limits.ts";
 import { scopes } from "../scopes.ts";
 import { errorsTable } from "./errors-table.ts";
 
 /** What an engineer should know before the first request, in Markdown. */
 export function introduction(baseUrl: string): string {
-  return [start(baseUrl), keys(), paging(baseUrl), rateLimit(), errors(), reading(), versions()].join("\n\n");
+  return [
+    start(baseUrl),
+    keys(),
+    paging(baseUrl),
+    rateLimit(),
+    errors(),
+    repeating("reservation"),
+    catchingUp(),
+    reading(),
+    versions(),
+  ].join("\n\n");
 }
 
 function start(baseUrl: string): string {
-  return `Stations, rides and bikes of a bike-sharing system, as JSON over HTTPS. Your first request:
+  return `Stations, rides, bikes and reservations of a bike-sharing system, as JSON over HTTPS. Your first request:
 
 \`\`\`sh
 curl -H "Authorization: Bearer $API_KEY" ${baseUrl}/v1/stations
@@ -70,6 +82,19 @@ Every error has the same body: \`error\`, a code from this table for your progra
 ${errorsTable()}
 
 Each answer carries a \`Request-Id\`; tell it when you ask the operator for help.`;
+}
+
+/** How a POST is made safe to repeat. */
+export function repeating(what: "reservation" | "batch"): string {
+  return `## Repeating a request safely
+
+When an answer is lost you cannot know whether the ${what} was made. Send each POST with an \`Idempotency-Key\`, a new random text such as a UUID, and repeat it with the same key and the same body: it is done once, and every repeat within ${IDEMPOTENCY_KEY_HOURS} hours gets the first answer, with \`Idempotent-Replayed: true\`. The same key with another body is 422; while the first is still running, 409.`;
+}
+
+function catchingUp(): string {
+  return `## Catching up
+
+\`GET /v1/events\` lists what happened in the last ${EVENT_RETENTION_DAYS} days, oldest first. Keep the \`id\` of the last event that you dealt with, and ask with \`after=<id>\` for what came since.`;
 }
 
 function reading(): string {

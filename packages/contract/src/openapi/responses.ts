@@ -12,13 +12,22 @@ export interface EndpointTraits {
   readonly isPaged: boolean;
   /** Whether the endpoint reads data, so that its answers carry an ETag. */
   readonly isConditional: boolean;
+  /** Whether it takes an `Idempotency-Key`. */
+  readonly idempotent: boolean;
+  /** The codes of status 409 that it may answer with. */
+  readonly conflicts: readonly ErrorCode[];
 }
 
 /** The answer when all went well. */
 export function success(generated: Response, traits: EndpointTraits, examples: Record<string, Example>): Response {
   return {
     description: generated.description,
-    headers: headerReferences(["Request-Id", ...rateHeaders(traits), ...(traits.isConditional ? etag : [])]),
+    headers: headerReferences([
+      "Request-Id",
+      ...rateHeaders(traits),
+      ...(traits.isConditional ? etag : []),
+      ...(traits.idempotent ? replayed : []),
+    ]),
     ...content(generated, (media) => (Object.keys(examples).length === 0 ? media : { ...media, examples })),
   };
 }
@@ -42,7 +51,8 @@ export function failure(status: number, generated: Response, traits: EndpointTra
 }
 
 /** The codes that an endpoint may answer with at `status`. */
-function codesAt(status: number, { scope, isPaged }: EndpointTraits): ErrorCode[] {
+function codesAt(status: number, { scope, isPaged, conflicts }: EndpointTraits): ErrorCode[] {
+  if (status === 409) return [...conflicts];
   const impossible = new Set<ErrorCode>();
   if (!isPaged) impossible.add("invalid_cursor").add("page_out_of_range");
   if (scope === "none") impossible.add("forbidden");
@@ -66,6 +76,7 @@ function headersAt(status: number, traits: EndpointTraits): HeaderName[] {
 }
 
 const etag: HeaderName[] = ["ETag"];
+const replayed: HeaderName[] = ["Idempotent-Replayed"];
 
 function rateHeaders({ scope }: EndpointTraits): HeaderName[] {
   return scope === "none" ? [] : ["RateLimit-Policy", "RateLimit"];

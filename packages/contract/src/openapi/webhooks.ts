@@ -1,8 +1,9 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { initContract } from "@ts-rest/core";
 import { deliveryOf, type EventName, eventNames } from "../events.ts";
+import { eventSchemaName } from "../schema-name.ts";
 import type { Components, Operation, Parameter, PathItem, Response } from "./document.ts";
-import { exampleDelivery } from "./examples.ts";
+import { exampleDelivery } from "./example-events.ts";
 import { generate } from "./generate.ts";
 
 /** The header that proves who sent a delivery. */
@@ -41,7 +42,7 @@ export function webhooks(): { readonly webhooks: Record<string, PathItem>; reado
 function deliveries() {
   const c = initContract();
   const routes = eventNames.map((event) => {
-    const body = extendApi(deliveryOf(event), { title: schemaNameOf(event) });
+    const body = extendApi(deliveryOf(event), { title: eventSchemaName(event, "Delivery") });
     return [event, { method: "POST", path: pathOf(event), body, metadata: { scope: "none" }, responses: {} }] as const;
   });
   return c.router(Object.fromEntries(routes));
@@ -72,14 +73,12 @@ const occasions: { readonly [Name in EventName]: string } = {
   "ride.cancelled": "A ride was cancelled.",
   "station.offline": "A station has gone offline.",
   "station.online": "A station is back online.",
+  "reservation.created": "A reservation of yours holds a bike.",
+  "reservation.cancelled": "A reservation of yours was cancelled: by you, by the operator, or because its bike failed.",
+  "reservation.expired": "A reservation of yours has run out.",
+  "reservation.fulfilled": "The bike of a reservation of yours has started its ride.",
 };
 
 function pathOf(event: EventName): string {
   return `/${event}`;
-}
-
-/** `ride.completed` → `RideCompletedDelivery`. */
-function schemaNameOf(event: EventName): string {
-  const words = event.split(".").map((word) => word.charAt(0).toUpperCase() + word.slice(1));
-  return `${words.join("")}Delivery`;
 }

@@ -1,5 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { bike, station } from "@bikeshare/contract";
+import { createTestIds } from "@bikeshare/test-kit";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
@@ -12,6 +13,7 @@ import { CITY_TIME, city10, city23, city3, sourceOf, type Documents } from "./te
 let database: TestDatabase;
 let systemId: string;
 let systems = 0;
+const madeIds = createTestIds();
 beforeAll(async () => void (database = await createTestDatabase()));
 afterAll(() => database.close());
 // A system of its own for each test is as good as a database of its own.
@@ -23,7 +25,7 @@ const context = (over: { source?: string; now?: number } = {}) => ({
   systemId,
   source: "gbfs",
   now: CITY_TIME + 1000,
-  random: () => 0.5,
+  ids: madeIds,
   ...over,
 });
 const load = (documents: Documents, over = {}) => importSnapshot(database.db, context(over), sourceOf(documents));

@@ -1,9 +1,13 @@
+import type { EventName } from "@bikeshare/contract";
 import type { VehicleReport } from "../../bikes/bike.ts";
 import type { BikeChanges } from "../../bikes/snapshot.ts";
 import { applyBikeSnapshot } from "../../bikes/snapshot.ts";
 import { countRows, pickSlot } from "../../counts/service.ts";
 import type { Queryable, Transaction } from "../../db/database.ts";
-import { applyStationSnapshot, stationPositions, type StationChanges } from "../../stations/snapshot.ts";
+import type { Ids } from "../../ids.ts";
+import { plannedPositions, planStations, writeStations } from "../../stations/snapshot.ts";
+import type { StationChanges, StationPlan } from "../../stations/snapshot.ts";
+import { saveDescriptions } from "./description-queries.ts";
 import type { Feed } from "./feed.ts";
 import { lockSourceTimes, saveSourceTimes, type SourceTimes } from "./queries.ts";
 import type { GbfsSnapshot } from "./read.ts";
@@ -15,8 +19,7 @@ export interface ApplyContext {
   readonly source: string;
   /** Milliseconds since 1970: becomes `updated_at`. */
   readonly now: number;
-  /** A number from 0 up to 1. */
-  readonly random: () => number;
+  readonly ids: Ids;
 }
 
 /** What a snapshot did. */
@@ -27,18 +30,29 @@ export interface Applied {
   readonly late: readonly string[];
 }
 
-const NO_BIKES: BikeChanges = { created: 0, updated: 0, unchanged: 0, removed: 0, foreign: [] };
+/** How many events a snapshot made, by name. */
+export function eventsOf({ stations, bikes }: Applied): EventCounts {
+  const counts: { [Name in EventName]?: number } = {};
+  for (const name of stations.events) counts[name] = (counts[name] ?? 0) + 1;
+  if (bikes.cancelled > 0) counts["reservation.cancelled"] = bikes.cancelled;
+  return counts;
+}
+
+/** Numbers of events; a name that is not there has none. */
+export type EventCounts = { readonly [Name in EventName]?: number };
+
+const NO_BIKES: BikeChanges = { created: 0, updated: 0, unchanged: 0, removed: 0, foreign: [], cancelled: 0 };
 
 /**
  * Applies one snapshot of a source (all its feeds, or some) in one transaction. Feeds and snapshots may come in
- * any order: those that have come decide the result, not their order. The transaction may be an open one, so that
- * the caller can add what follows from the `edges`.
+ * any order: those that have come decide the result, not their order. Each edge of a station writes its event in
+ * the same transaction.
  */
 export async function applySnapshot(db: Queryable, context: ApplyContext, snapshot: GbfsSnapshot): Promise<Applied> {
   return db.transaction(async (tx) => {
-    const { systemId, source, now } = context;
+    const { systemId, source, now, ids } = context;
     const times = await lockSourceTimes(tx, systemId, source);
-    const stations = await applyStationSnapshot(tx, {
+    const plan = await planStations(tx, {
       systemId,
       source,
       now,
@@ -46,10 +60,13 @@ export async function applySnapshot(db: Queryable, context: ApplyContext, snapsh
       readings: snapshot.readings,
       timesBefore: times,
     });
-    const bikes = await applyVehicles(tx, context, times, snapshot.vehicles);
+    // Bikes before stations, as in every command, so that no two transactions wait for each other in a ring.
+    const bikes = await applyVehicles(tx, context, times, snapshot.vehicles, plan);
+    const stations = await writeStations(tx, ids, plan);
     const vehiclesAt = snapshot.vehicles ? Math.max(snapshot.vehicles.at, times.vehiclesAt ?? 0) : times.vehiclesAt;
     await saveSourceTimes(tx, systemId, source, { ...stations.timesAfter, vehiclesAt });
-    const slot = pickSlot(context.random);
+    await saveDescriptions(tx, systemId, source, snapshot.descriptions ?? []);
+    const slot = pickSlot(() => ids.random());
     await countRows(tx, systemId, "bikes", slot, bikes.created - bikes.removed);
     await countRows(tx, systemId, "stations", slot, stations.created);
     return { stations, bikes, late: lateFeeds(times, snapshot) };
@@ -59,9 +76,10 @@ export async function applySnapshot(db: Queryable, context: ApplyContext, snapsh
 /** An older list of vehicles says nothing: those that it names beyond the newest are gone. */
 async function applyVehicles(
   tx: Transaction,
-  { systemId, source, now }: ApplyContext,
+  { systemId, source, now, ids }: ApplyContext,
   times: SourceTimes,
   feed: Feed<VehicleReport> | undefined,
+  plan: StationPlan,
 ): Promise<BikeChanges> {
   if (!feed) return NO_BIKES;
   if (isLate(feed, times.vehiclesAt)) return { ...NO_BIKES, unchanged: feed.records.size };
@@ -69,9 +87,9 @@ async function applyVehicles(
   for (const { position, station_id } of feed.records.values()) {
     if (position === undefined && station_id !== null) places.add(station_id);
   }
-  const positions = places.size ? await stationPositions(tx, systemId, [...places]) : new Map<string, never>();
-  const { records, rejected } = feed;
-  return applyBikeSnapshot(tx, { systemId, source, now, records, rejected, stationPositions: positions });
+  const stationPositions = await plannedPositions(tx, plan, places);
+  const { at, records, rejected } = feed;
+  return applyBikeSnapshot(tx, { systemId, source, at, now, ids, records, rejected, stationPositions });
 }
 
 function lateFeeds(times: SourceTimes, { information, readings, vehicles }: GbfsSnapshot): string[] {

@@ -102,7 +102,7 @@ function listIn(name: string, lists: readonly string[], document: unknown): read
 }
 
 /** `last_updated`, or now where the feed does not say, or says a time that would outrank its next snapshots. */
-function snapshotTime(name: string, document: unknown, now: number, problems: Problem[]): number {
+export function snapshotTime(name: string, document: unknown, now: number, problems: Problem[]): number {
   const value = isObject(document) ? document["last_updated"] : undefined;
   const at = instantFrom(value);
   const future = at !== undefined && at > now + CLOCK_TOLERANCE;

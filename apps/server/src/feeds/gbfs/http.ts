@@ -11,28 +11,65 @@ export interface Fetched {
   readonly document: unknown;
 }
 
+/** What a server said last time about the version that it sent, to be asked whether there is a newer one. */
+export interface Validators {
+  readonly etag: string | null;
+  readonly lastModified: string | null;
+}
+
+/** An answer's bytes; undefined when nothing changed since the one that the validators came with. */
+export interface FetchedBytes {
+  readonly url: URL;
+  readonly bytes: Uint8Array | undefined;
+  readonly validators: Validators;
+}
+
 /** Bounds of a fetch; tests make them small. */
 export interface FetchLimits {
   readonly timeout?: number;
   readonly greatestSize?: number;
+  /** Gives the fetch up. */
+  readonly signal?: AbortSignal;
 }
+
+const NO_VALIDATORS: Validators = { etag: null, lastModified: null };
 
 /**
  * Gets a JSON document.
  * @throws Error that says what went wrong, in a few words: it goes into the report
  */
 export async function fetchJson(url: URL, limits: FetchLimits = {}): Promise<Fetched> {
-  const signal = AbortSignal.timeout(limits.timeout ?? TIMEOUT);
+  const { url: address, bytes } = await fetchBytes(url, limits);
+  return { url: address, document: parseJson(bytes ?? new Uint8Array()) };
+}
+
+/**
+ * Gets a document's bytes, or learns that nothing changed since the answer that `held` came with.
+ * @throws Error that says what went wrong, in a few words: it goes into the report
+ */
+export async function fetchBytes(url: URL, limits: FetchLimits = {}, held = NO_VALIDATORS): Promise<FetchedBytes> {
+  const timeout = AbortSignal.timeout(limits.timeout ?? TIMEOUT);
+  const signal = limits.signal ? AbortSignal.any([timeout, limits.signal]) : timeout;
   try {
-    const { response, address } = await follow(url, signal);
+    const { response, address } = await follow(url, signal, held);
+    const isConditional = held.etag !== null || held.lastModified !== null;
+    if (response.status === 304 && isConditional) {
+      await response.body?.cancel();
+      return { url: address, bytes: undefined, validators: held };
+    }
     if (!response.ok) {
       await response.body?.cancel();
       throw new Error(`HTTP ${response.status} from ${address.href}`);
     }
     const bytes = await bodyOf(response, limits.greatestSize ?? GREATEST_SIZE);
-    return { url: address, document: parseJson(bytes) };
+    const { headers } = response;
+    return {
+      url: address,
+      bytes,
+      validators: { etag: headers.get("etag"), lastModified: headers.get("last-modified") },
+    };
   } catch (error) {
-    if (signal.aborted) throw new Error(`no whole answer in time from ${url.href}`, { cause: error });
+    if (timeout.aborted) throw new Error(`no whole answer in time from ${url.href}`, { cause: error });
     const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause.message : undefined;
     throw cause === undefined ? error : new Error(`${cause} (${url.href})`, { cause: error });
   }
@@ -48,10 +85,15 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-async function follow(url: URL, signal: AbortSignal) {
+async function follow(url: URL, signal: AbortSignal, { etag, lastModified }: Validators) {
   let address = url;
+  const headers = {
+    accept: "application/json",
+    ...(etag === null ? {} : { "if-none-match": etag }),
+    ...(lastModified === null ? {} : { "if-modified-since": lastModified }),
+  };
   for (let redirects = 0; redirects <= GREATEST_REDIRECTS; redirects++) {
-    const response = await fetch(address, { signal, redirect: "manual", headers: { accept: "application/json" } });
+    const response = await fetch(address, { signal, redirect: "manual", headers });
     const location = response.headers.get("location");
     if (response.status < 300 || response.status > 399 || location === null) return { response, address };
     await response.body?.cancel();

@@ -33,6 +33,16 @@ export async function importSnapshot(db: Queryable, context: ApplyContext, sourc
   const reading = await readSnapshot(source, context.now);
   const { information, readings, vehicles } = reading.snapshot;
   if (!information && !readings && !vehicles) throw nothingUsable(reading.failures);
+  return importReading(db, context, reading);
+}
+
+/** Imports what feeds of a source said, in one transaction. */
+export async function importReading(
+  db: Queryable,
+  context: ApplyContext,
+  reading: SourceReading,
+): Promise<ImportOutcome> {
+  const { information, readings, vehicles } = reading.snapshot;
   const applied = await applySnapshot(db, context, reading.snapshot);
   const { stations, bikes } = applied;
   const rejectedStations = (information?.rejections ?? 0) + (readings?.rejections ?? 0) + stations.foreign.length;

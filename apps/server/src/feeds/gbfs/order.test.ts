@@ -1,3 +1,4 @@
+import { createTestIds } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
@@ -49,10 +50,11 @@ function snapshotOf({ feed, at, stations }: Part): GbfsSnapshot {
 }
 
 let systems = 0;
+const ids = createTestIds();
 async function stationsAfter(snapshots: readonly GbfsSnapshot[]) {
   const systemId = `s${++systems}`;
   for (const snapshot of snapshots) {
-    await applySnapshot(database.db, { systemId, source: "gbfs", now: NOW, random: () => 0 }, snapshot);
+    await applySnapshot(database.db, { systemId, source: "gbfs", now: NOW, ids }, snapshot);
   }
   // All with the same `updated_at`, so that only the state can differ.
   return database.db.query(

@@ -1,5 +1,6 @@
 import type { VehicleReport } from "../../bikes/bike.ts";
 import type { StationInformation, StationReadings } from "../../stations/station.ts";
+import { readDescription, type Description } from "./descriptions.ts";
 import { FeedFailure, type Feed } from "./feed.ts";
 import { readStationInformation, readStationStatus, readVehicles } from "./forms.ts";
 import type { GbfsSource } from "./source.ts";
@@ -9,6 +10,8 @@ export interface GbfsSnapshot {
   readonly information?: Feed<StationInformation> | undefined;
   readonly readings?: Feed<StationReadings> | undefined;
   readonly vehicles?: Feed<VehicleReport> | undefined;
+  /** What it said of the system as a whole. */
+  readonly descriptions?: readonly Description[];
 }
 
 /** A snapshot, and the feeds that failed. */
@@ -20,7 +23,7 @@ export interface SourceReading {
 /** Gets and reads all feeds that we use. One that fails is no obstacle to the others. @param now ms since 1970 */
 export async function readSnapshot(source: GbfsSource, now: number): Promise<SourceReading> {
   const failures: FeedFailure[] = [];
-  const read = async <Content>(name: string, parse: (document: unknown) => Feed<Content>) => {
+  const read = async <Content>(name: string, parse: (document: unknown) => Content) => {
     try {
       const document = await source.document(name);
       return document === undefined ? undefined : parse(document);
@@ -38,10 +41,15 @@ export async function readSnapshot(source: GbfsSource, now: number): Promise<Sou
     }
     return undefined;
   };
-  const [information, readings, vehicleFeed] = await Promise.all([
+  const describe = (name: Description["feed"]) => read(name, (document) => readDescription(name, document, now));
+  const [information, readings, vehicleFeed, ...descriptions] = await Promise.all([
     read("station_information", (document) => readStationInformation(document, now)),
     read("station_status", (document) => readStationStatus(document, now)),
     vehicles(),
+    describe("system_information"),
+    describe("vehicle_types"),
+    describe("system_regions"),
   ]);
-  return { snapshot: { information, readings, vehicles: vehicleFeed }, failures };
+  const described = descriptions.filter((description) => description !== undefined);
+  return { snapshot: { information, readings, vehicles: vehicleFeed, descriptions: described }, failures };
 }

@@ -1,15 +1,18 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { bike, station } from "@bikeshare/contract";
+import { createTestIds } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { importSnapshot } from "./import.ts";
+import { replaySnapshots } from "./replay.ts";
 import { openSource } from "./source.ts";
 
 const shared = process.env["BIKESHARE_SHARED_DATA"] ?? join(import.meta.dirname, "../../../../../../shared/data");
 const feeds = join(shared, "gbfs");
 const there = existsSync(feeds);
 const NOW = Date.UTC(2026, 0, 1);
+const madeIds = createTestIds();
 const none = { created: 0, updated: 0, unchanged: 0, removed: 0, rejected: 0 };
 
 describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is not here)"}`, () => {
@@ -21,11 +24,7 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
   beforeEach(() => void (systemId = `s${++systems}`));
 
   const load = async (name: string, now = NOW) =>
-    importSnapshot(
-      database.db,
-      { systemId, source: "gbfs", now, random: () => 0 },
-      await openSource(join(feeds, name)),
-    );
+    importSnapshot(database.db, { systemId, source: "gbfs", now, ids: madeIds }, await openSource(join(feeds, name)));
   const wires = (table: string) =>
     database.db.query<{ id: string; wire: string }>(
       { name: "", text: `select id, wire from ${table} where system_id = $1 order by id` },
@@ -77,4 +76,26 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
     ]);
     expect((await wires("stations")).map(({ id }) => id)).toEqual(["001", "002", "003", "004", "005", "008", "009"]);
   });
+
+  test("Oslo: a month's 515 snapshots make six events, each once, also when they are replayed again", async () => {
+    const replay = () =>
+      replaySnapshots({
+        db: database.db,
+        clock: () => NOW,
+        ids: madeIds,
+        systemId,
+        source: "oslo",
+        file: join(feeds, "oslo", "station_status-2022-10.ndjson.gz"),
+        information: join(feeds, "oslo", "station_information-20221023.json"),
+      });
+    expect(await replay()).toMatchObject({
+      snapshots: 515,
+      events: { "station.offline": 5, "station.online": 1 },
+      failed: [],
+      waiting: 0,
+    });
+    const before = await wires("stations");
+    expect(await replay()).toMatchObject({ snapshots: 515, events: {} });
+    expect(await wires("stations")).toEqual(before);
+  }, 120_000);
 });

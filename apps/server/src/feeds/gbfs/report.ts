@@ -7,12 +7,13 @@ import type { GbfsSnapshot, SourceReading } from "./read.ts";
 
 /** Everything that was wrong with a snapshot: in its feeds, in getting them, and in whose stations it names. */
 export function problemsOf({ snapshot, failures }: SourceReading, applied: Applied): Problem[] {
-  const { information, readings, vehicles } = snapshot;
+  const { information, readings, vehicles, descriptions = [] } = snapshot;
   return [
     ...failures.map(failed),
     ...(information?.problems ?? []),
     ...(readings?.problems ?? []),
     ...(vehicles?.problems ?? []),
+    ...descriptions.flatMap((description) => description.problems),
     ...applied.stations.foreign.map((id) => foreign(stationFeed(snapshot), "station_id", id)),
     ...applied.bikes.foreign.map((id) => foreign(vehicles?.name ?? "vehicle_status", "vehicle_id", id)),
   ];

@@ -73,13 +73,14 @@ async function openAddress(location: string, limits: FetchLimits): Promise<GbfsS
  * Where a listed feed may be: at the address given; else, since a moved or copied gbfs.json often names the host
  * it came from, beside the gbfs.json itself.
  */
-function addresses(listed: string, feed: string, base: URL): URL[] {
+export function addresses(listed: string, feed: string, base: URL): URL[] {
   const beside = new URL(`${feed}.json`, base);
   const given = URL.canParse(listed, base.href) ? new URL(listed, base) : undefined;
   if (!given || !isHttp(given)) return [beside];
   return given.host === base.host ? [given] : [given, beside];
 }
 
-function failure(feed: string, error: unknown): FeedFailure {
+/** A failure of a feed, from whatever was thrown while it was got. */
+export function failure(feed: string, error: unknown): FeedFailure {
   return new FeedFailure(feed, error instanceof Error ? error.message : String(error), { cause: error });
 }

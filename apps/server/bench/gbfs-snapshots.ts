@@ -1,0 +1,122 @@
+/*
+ * How long a GBFS snapshot takes to read and to apply: 2,000 stations and 26,000 bikes, first all new, then unchanged,
+ * then with 1 % of both changed.
+ *
+ *   node --conditions=@bikeshare/source bench/gbfs-snapshots.ts [rounds]
+ *
+ * BENCH_DATABASE_URL names a PostgreSQL server whose maintenance database it may use; without it, ours is started.
+ */
+import { mkdtemp, rm } from "node:fs/promises";
+import { cpus, loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { openDatabase } from "../src/db/database.ts";
+import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
+import { migrate } from "../src/db/migrate.ts";
+import { applySnapshot } from "../src/feeds/gbfs/apply.ts";
+import { readSnapshot } from "../src/feeds/gbfs/read.ts";
+import { createIds } from "../src/ids.ts";
+import { createSystem } from "../src/systems/service.ts";
+import { runOnServer, withDatabaseName } from "../test/server-commands.ts";
+
+const STATIONS = 2_000;
+const BIKES = 26_000;
+const ROUNDS = Number(process.argv[2] ?? 5);
+const START = Date.UTC(2025, 5, 1, 12);
+
+/** The feeds at a minute, as text; every hundredth station and bike differs from those of generation 0. */
+function feedsAt(minute: number, generation: number): ReadonlyMap<string, string> {
+  const last_updated = START / 1000 + minute * 60;
+  const document = (data: object) => JSON.stringify({ last_updated, ttl: 60, version: "2.3", data });
+  const change = (i: number) => (i % 100 === 0 ? generation : 0);
+  const stations = Array.from({ length: STATIONS }, (_, i) => i);
+  return new Map([
+    [
+      "station_information",
+      document({
+        stations: stations.map((i) => ({
+          station_id: `station-${i}`,
+          name: `Station ${i}`,
+          lat: 59 + i / 9000,
+          lon: 10.7,
+          capacity: 20,
+        })),
+      }),
+    ],
+    [
+      "station_status",
+      document({
+        stations: stations.map((i) => ({
+          station_id: `station-${i}`,
+          is_installed: true,
+          is_renting: true,
+          is_returning: true,
+          num_bikes_available: change(i),
+          num_docks_available: 20 - change(i),
+          last_reported: START / 1000,
+          vehicle_types_available: [{ vehicle_type_id: "classic", count: change(i) }],
+        })),
+      }),
+    ],
+    [
+      "free_bike_status",
+      document({
+        bikes: Array.from({ length: BIKES }, (_, i) => ({
+          bike_id: `bike-${i}-5f0c8a3e9b7d4421`,
+          lat: 59 + i / 90_000,
+          lon: 10.7 + change(i) / 1000,
+          is_reserved: false,
+          is_disabled: false,
+          vehicle_type_id: "classic",
+          current_range_meters: 12_000,
+          ...(i % 2 ? { station_id: `station-${i % STATIONS}` } : {}),
+        })),
+      }),
+    ],
+  ]);
+}
+
+const directory = await mkdtemp(join(tmpdir(), "bikeshare-bench-"));
+const given = process.env["BENCH_DATABASE_URL"];
+const own =
+  given === undefined
+    ? await openEmbeddedPostgres({ dataDir: join(directory, "data"), log: () => undefined })
+    : undefined;
+const serverUrl = given ?? own?.connectionString ?? "";
+const name = `gbfs_bench_${process.pid}`;
+await runOnServer(serverUrl, `create database ${name}`);
+const db = openDatabase({ connectionString: withDatabaseName(serverUrl, name) });
+const clock = () => Date.now();
+const ids = createIds(clock);
+console.log(`${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)}, Node ${process.version}`);
+try {
+  await migrate(db);
+  await createSystem(db, "main", "Bench", 0);
+  await round("all new", 0, 0);
+  for (let i = 1; i <= ROUNDS; i++) await round("unchanged", i, 0);
+  for (let i = 1; i <= ROUNDS; i++) await round("1 % changed", ROUNDS + i, i);
+} finally {
+  await db.close();
+  await runOnServer(serverUrl, `drop database ${name} with (force)`);
+  await own?.close();
+  await rm(directory, { recursive: true, force: true });
+}
+
+async function round(what: string, minute: number, generation: number): Promise<void> {
+  const texts = feedsAt(minute, generation);
+  const began = performance.now();
+  const source = {
+    document: async (feed: string) => (texts.has(feed) ? (JSON.parse(texts.get(feed) ?? "") as unknown) : undefined),
+  };
+  const { snapshot } = await readSnapshot(source, START + minute * 60_000);
+  const read = performance.now();
+  const { stations, bikes } = await applySnapshot(
+    db,
+    { systemId: "main", source: "bench", now: clock(), ids },
+    snapshot,
+  );
+  const applied = performance.now();
+  const changes = stations.created + stations.updated + bikes.created + bikes.updated;
+  console.log(
+    `${what}: read ${(read - began).toFixed(0)} ms, applied ${(applied - read).toFixed(0)} ms, ${changes} changes`,
+  );
+}

@@ -1,0 +1,133 @@
+import { setTimeout } from "node:timers/promises";
+import { type Reservation, reservation as reservationSchema } from "@bikeshare/contract";
+import { createRandom, type Random } from "../../src/simulator/random.ts";
+
+/** What a client was promised. */
+export interface Promised {
+  readonly reservation: Reservation;
+  /** The service acknowledged that the client cancelled it. */
+  cancelled: boolean;
+}
+
+/** What the clients of one partner were promised, and what went wrong. */
+export interface ClientLedger {
+  readonly promised: Map<string, Promised>;
+  readonly counts: { holds: number; cancels: number; refused: number; retries: number; replays: number };
+  readonly faults: string[];
+}
+
+export function createClientLedger(): ClientLedger {
+  return {
+    promised: new Map(),
+    counts: { holds: 0, cancels: 0, refused: 0, retries: 0, replays: 0 },
+    faults: [],
+  };
+}
+
+export interface ClientOptions {
+  readonly base: string;
+  readonly key: string;
+  readonly name: string;
+  readonly seed: number;
+  readonly stationIds: readonly [string, ...string[]];
+  readonly ledger: ClientLedger;
+  readonly signal: AbortSignal;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly replayed: boolean;
+}
+
+/** Refusals that a busy city makes. */
+const EXPECTED = new Set(["no_bike_available", "station_offline", "rider_has_active_reservation"]);
+
+/** Holds and cancels until the signal, each request with a key of its own, repeated until it is answered. */
+export async function runClient(options: ClientOptions): Promise<void> {
+  const random = createRandom(options.seed);
+  for (let n = 0; !options.signal.aborted; n++) {
+    const held = await hold(options, random, n);
+    await setTimeout(random.between(50, 700));
+    if (held !== undefined && random.next() < 0.6) await cancel(options, held);
+    await setTimeout(random.between(50, 700));
+  }
+}
+
+async function hold(options: ClientOptions, random: Random, n: number): Promise<Promised | undefined> {
+  const { ledger, name, stationIds } = options;
+  const body = {
+    station_id: random.pick(stationIds),
+    // Riders come back, some while they still hold a bike.
+    rider_ref: `${name}-rider-${random.between(1, 40)}`,
+    hold_minutes: random.between(1, 2),
+  };
+  const post = () => send(options, "POST", "/v1/reservations", body, `${name}-${n}`);
+  // Now and then an impatient client asks twice at once: one reservation all the same.
+  const [answer, twin] = await Promise.all([post(), random.next() < 0.1 ? post() : undefined]);
+  if (twin !== undefined && (twin.status !== answer.status || idOf(twin) !== idOf(answer))) {
+    ledger.faults.push(`${name}-${n}: asked twice, answered ${JSON.stringify([answer.body, twin.body])}`);
+  }
+  ledger.counts.replays += Number(answer.replayed) + Number(twin?.replayed ?? false);
+  if (answer.status !== 201) {
+    if (!EXPECTED.has(errorOf(answer))) ledger.faults.push(`POST: ${answer.status} ${JSON.stringify(answer.body)}`);
+    ledger.counts.refused++;
+    return undefined;
+  }
+  const promised = { reservation: reservationSchema.parse(answer.body), cancelled: false };
+  ledger.promised.set(promised.reservation.id, promised);
+  ledger.counts.holds++;
+  return promised;
+}
+
+async function cancel(options: ClientOptions, promised: Promised): Promise<void> {
+  const { counts, faults } = options.ledger;
+  const answer = await send(options, "DELETE", `/v1/reservations/${promised.reservation.id}`, undefined, undefined);
+  if (answer.status === 200) {
+    promised.cancelled = true;
+    counts.cancels++;
+  } else if (errorOf(answer) !== "reservation_not_active") {
+    faults.push(`DELETE: ${answer.status} ${JSON.stringify(answer.body)}`);
+  }
+}
+
+/** Sends a request until somebody answers it. */
+async function send(
+  { base, key, ledger }: ClientOptions,
+  method: string,
+  path: string,
+  body: unknown,
+  idempotencyKey: string | undefined,
+): Promise<Answer> {
+  const headers: Record<string, string> = { authorization: `Bearer ${key}` };
+  if (body !== undefined) headers["content-type"] = "application/json";
+  if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey;
+  for (;;) {
+    try {
+      const response = await fetch(base + path, {
+        method,
+        headers,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(10_000),
+      });
+      const answer: Answer = {
+        status: response.status,
+        body: await response.json(),
+        replayed: response.headers.get("idempotent-replayed") === "true",
+      };
+      if (answer.status < 500 && errorOf(answer) !== "idempotency_in_progress") return answer;
+    } catch {
+      // It is down: it comes back.
+    }
+    ledger.counts.retries++;
+    await setTimeout(200);
+  }
+}
+
+function idOf({ body }: Answer): unknown {
+  return (body as { id?: unknown }).id;
+}
+
+function errorOf({ body }: Answer): string {
+  return (body as { error?: string }).error ?? "";
+}

@@ -1,0 +1,172 @@
+import type { BatchItem, BatchResults, BikeReport, BikeUpsert } from "@bikeshare/contract";
+import { type BatchNotes, createBatchNotes, type Indexed, readableItems } from "../batches.ts";
+import { countRows, pickSlot } from "../counts/service.ts";
+import type { Transaction } from "../db/database.ts";
+import type { LiveContext } from "../live-context.ts";
+import { cancelForBikes } from "../reservations/service.ts";
+import { isInFuture } from "../rides/ride.ts";
+import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
+import { stationPlaces } from "../stations/places.ts";
+import { afterChange, type BikeChangeFacts, newBike, type Placed, reported, upserted } from "./changes.ts";
+import { insertBikes } from "./live-queries.ts";
+import { type BikeChange, changeBikes, lockBikes, type LockedBike, shiftsOf } from "./live.ts";
+import { newPublicId } from "./public-id.ts";
+
+/** Makes bikes, or changes what the operator says of them. */
+export async function upsertBikes(
+  { db, clock, ids }: LiveContext,
+  systemId: string,
+  items: readonly BatchItem<BikeUpsert>[],
+): Promise<BatchResults> {
+  const notes = createBatchNotes();
+  const readable = readableItems(items, notes);
+  const now = new Date(clock());
+  await db.transaction(async (tx) => {
+    const facts = await lockFacts(
+      tx,
+      systemId,
+      readable.map(({ item }) => item),
+    );
+    const known = readable.filter((entry) => hasKnownStation(entry, facts, notes));
+    const fresh = firstOfEach(known.filter(({ item }) => !facts.bikes.has(item.id)));
+    const inserted = await insertBikes(
+      tx,
+      systemId,
+      now,
+      fresh.map(({ item }) => newBike(item, facts, now, newPublicId(ids))),
+    );
+    const created = new Set(fresh.filter(({ item }) => inserted.has(item.id)).map(({ index }) => index));
+    // What another command made meanwhile, and what an item before in this batch made, is changed like any other.
+    const again = await lockBikes(
+      tx,
+      systemId,
+      known.filter(({ index }) => !created.has(index)).map(({ item }) => item.id),
+    );
+    for (const { index, item } of known) if (created.has(index)) notes.done(index, item.id, "created");
+    const changes = upsertedBikes(
+      known.filter(({ index }) => !created.has(index)),
+      again,
+      facts,
+      now,
+      notes,
+    );
+    await changeOrRelease(
+      tx,
+      { ids, systemId, now },
+      changes,
+      fresh.flatMap(({ item }) => item.station_id ?? []),
+    );
+    const slot = pickSlot(() => ids.random());
+    await countRows(tx, systemId, "bikes", slot, inserted.size);
+  });
+  return notes.results();
+}
+
+/** What upserts change of bikes, each on what those before have left. */
+function upsertedBikes(
+  entries: readonly Indexed<BikeUpsert>[],
+  bikes: ReadonlyMap<string, LockedBike>,
+  facts: BikeChangeFacts,
+  now: Date,
+  notes: BatchNotes,
+): BikeChange[] {
+  const changed = new Map<string, BikeChange>();
+  for (const { index, item } of entries) {
+    const bike = bikes.get(item.id);
+    if (bike === undefined) {
+      notes.failed(index, item.id, "not_found", "The bike was deleted at the same time.");
+      continue;
+    }
+    const before = changed.get(bike.id);
+    const change = upserted(before === undefined ? bike : afterChange(before), item, facts, now);
+    notes.done(index, item.id, change === undefined ? "unchanged" : "updated");
+    if (change !== undefined) changed.set(bike.id, { ...before, ...change });
+  }
+  return [...changed.values()];
+}
+
+/** Notes what bikes say of themselves: in whatever order reports come, and however often, the same holds in the end. */
+export async function reportBikes(
+  { db, clock, ids }: LiveContext,
+  systemId: string,
+  items: readonly BatchItem<BikeReport>[],
+): Promise<BatchResults> {
+  const notes = createBatchNotes();
+  const readable = readableItems(items, notes);
+  const now = new Date(clock());
+  await db.transaction(async (tx) => {
+    const facts = await lockFacts(
+      tx,
+      systemId,
+      readable.map(({ item }) => item),
+    );
+    const changes = new Map<string, BikeChange>();
+    for (const entry of readable) {
+      const { index, item } = entry;
+      const at = new Date(item.at);
+      const locked = facts.bikes.get(item.id);
+      const bike = changes.get(item.id) ?? (locked && { bike: locked });
+      if (isInFuture(at.getTime(), now.getTime()))
+        notes.failed(index, item.id, "invalid_parameter", "at lies in the future.");
+      else if (bike === undefined) notes.failed(index, item.id, "not_found", "There is no bike with this id.");
+      else if (hasKnownStation(entry, facts, notes)) {
+        const change = reported(bike, item, at, facts);
+        notes.done(index, item.id, change === bike ? "unchanged" : "updated");
+        changes.set(item.id, change);
+      }
+    }
+    const changed = [...changes.values()].filter((change) => Object.keys(change).length > 1);
+    await changeOrRelease(tx, { ids, systemId, now }, changed, []);
+  });
+  return notes.results();
+}
+
+async function lockFacts(tx: Transaction, systemId: string, items: readonly Placed[]): Promise<BikeChangeFacts> {
+  const bikes = await lockBikes(
+    tx,
+    systemId,
+    items.map((item) => item.id),
+  );
+  const stations = await stationPlaces(
+    tx,
+    systemId,
+    items.flatMap((item) => item.station_id ?? []),
+  );
+  return { bikes, stations };
+}
+
+function hasKnownStation({ index, item }: Indexed<Placed>, { stations }: BikeChangeFacts, notes: BatchNotes): boolean {
+  if (item.station_id === undefined || item.station_id === null || stations.has(item.station_id)) return true;
+  notes.failed(index, item.id, "not_found", `There is no station ${item.station_id}.`);
+  return false;
+}
+
+function firstOfEach(entries: readonly Indexed<BikeUpsert>[]): Indexed<BikeUpsert>[] {
+  const seen = new Set<string>();
+  return entries.filter(({ item }) => !seen.has(item.id) && seen.add(item.id));
+}
+
+/**
+ * Writes changes of bikes and the counters of their stations. A held bike that can no longer be ridden is held no
+ * longer: its reservation is cancelled.
+ * @param stationIds stations where bikes were made, whose counters change as well
+ */
+async function changeOrRelease(
+  tx: Transaction,
+  context: { readonly ids: LiveContext["ids"]; readonly systemId: string; readonly now: Date },
+  changes: readonly BikeChange[],
+  stationIds: readonly string[],
+): Promise<void> {
+  const isLost = ({ bike, reported_state: state }: BikeChange) =>
+    bike.reservation_id !== null && (state ?? bike.reported_state) !== "available";
+  const losses = changes.filter(isLost).flatMap(({ bike }) => bike.reservation_id ?? []);
+  await cancelForBikes(
+    tx,
+    context,
+    losses.map((reservationId) => ({ reservationId, reason: "bike_unavailable" })),
+  );
+  const written = changes.map((change) => (isLost(change) ? { ...change, reservation_id: null } : change));
+  const touched = await changeBikes(tx, context, written);
+  await refreshCounters(tx, context.systemId, [...touched, ...stationIds], context.now);
+  await shiftMirrored(tx, context.systemId, shiftsOf(written), context.now);
+}

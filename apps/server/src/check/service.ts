@@ -1,0 +1,27 @@
+import type { Queryable } from "../db/database.ts";
+import { findBreach, invariants } from "./queries.ts";
+
+/** What became of the check of one invariant. */
+export interface InvariantCheck {
+  readonly name: string;
+  /** What must be true. */
+  readonly meaning: string;
+  /** How many rows it does not hold for. */
+  readonly broken: number;
+  /** Some of them: ids, or numbers that differ. */
+  readonly examples: readonly string[];
+}
+
+/**
+ * Checks a system's rows against what must be true of them between any two transactions. Reads only, each invariant in
+ * one statement of its own, so that it may run while the service works. Reads every row: on a large system it takes
+ * minutes, and wants a connection without a time limit.
+ */
+export async function checkInvariants(db: Queryable, systemId: string): Promise<InvariantCheck[]> {
+  const checks: InvariantCheck[] = [];
+  for (const invariant of invariants) {
+    const breach = await findBreach(db, systemId, invariant);
+    checks.push({ name: invariant.name, meaning: invariant.meaning, ...breach });
+  }
+  return checks;
+}

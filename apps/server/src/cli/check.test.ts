@@ -1,0 +1,60 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+
+let database: TestDatabase;
+let directory: string;
+beforeEach(async () => {
+  database = await createTestDatabase();
+  directory = await mkdtemp(join(tmpdir(), "bikeshare-check-"));
+});
+afterEach(async () => {
+  await database.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+interface Ended {
+  readonly status: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+function check(...args: string[]): Promise<Ended> {
+  const main = join(import.meta.dirname, "../main.ts");
+  const env = { ...process.env, DATABASE_URL: database.db.connectionString, DATA_DIR: directory };
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      ["--conditions=@bikeshare/source", main, ...args, "check"],
+      { env },
+      (error, stdout, stderr) => resolve({ status: Number(error?.code ?? 0), stdout, stderr }),
+    );
+  });
+}
+
+it("says of every invariant that it holds, and ends with 0", async () => {
+  const { status, stdout } = await check();
+  expect(status).toBe(0);
+  const lines = stdout.trim().split("\n");
+  expect(lines.length).toBeGreaterThan(10);
+  expect(lines.every((line) => /^ok {6}\w+$/.test(line))).toBe(true);
+});
+
+it("names what is broken, with examples, and ends with 1; as JSON too", async () => {
+  await database.db.query({
+    name: "",
+    text: "insert into list_counts (system_id, list, slot, n) values ('main', 'bikes', 0, 7)",
+  });
+  const { status, stdout, stderr } = await check();
+  expect(status).toBe(1);
+  expect(stdout).toMatch(/^BROKEN {2}list_counts: .+ Not so for 1: .*7/m);
+  expect(stderr).toBe("1 of " + stdout.trim().split("\n").length + " invariants are broken in system main.\n");
+  const json = await check("--json");
+  expect(json.status).toBe(1);
+  const report = JSON.parse(json.stdout) as { ok: boolean; invariants: { name: string; broken: number }[] };
+  expect(report.ok).toBe(false);
+  expect(report.invariants.filter(({ broken }) => broken > 0)).toMatchObject([{ name: "list_counts", broken: 1 }]);
+});

@@ -1,0 +1,67 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Writable } from "node:stream";
+import { createTestIds } from "@bikeshare/test-kit";
+import { Command } from "commander";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { readConfig } from "../config.ts";
+import type { CliContext } from "./context.ts";
+import { createOutput } from "./output.ts";
+
+/** A database and a directory of its own, in which commands run as the program runs them. */
+export interface CliRoom extends TestDatabase {
+  readonly directory: string;
+  /** What the command that runs has written so far. */
+  readonly written: { stdout: string; stderr: string };
+  /** Runs a command to its end; gives what it wrote. */
+  run(...args: string[]): Promise<{ stdout: string; stderr: string }>;
+  /** What SIGTERM does. */
+  stop(): void;
+}
+
+export interface CliRoomOptions {
+  readonly register: (program: Command, context: () => CliContext) => void;
+  readonly clock: () => number;
+}
+
+export async function openCliRoom({ register, clock }: CliRoomOptions): Promise<CliRoom> {
+  const database = await createTestDatabase();
+  const directory = await mkdtemp(join(tmpdir(), "bikeshare-cli-"));
+  const written = { stdout: "", stderr: "" };
+  const ids = createTestIds();
+  const stopped = Promise.withResolvers<void>();
+  const into = (name: "stdout" | "stderr") =>
+    new Writable({
+      write(chunk, _, done) {
+        written[name] += String(chunk);
+        done();
+      },
+    });
+  return {
+    ...database,
+    directory,
+    written,
+    stop: () => stopped.resolve(),
+    async run(...args) {
+      Object.assign(written, { stdout: "", stderr: "" });
+      const context: CliContext = {
+        config: readConfig({ DATA_DIR: join(directory, "data") }, directory),
+        clock,
+        ids,
+        output: createOutput(args.includes("--json"), { stdout: into("stdout"), stderr: into("stderr") }),
+        signals: { untilStopped: () => stopped.promise },
+        withDatabase: (work) => work(database.db, []),
+        resolveSystem: (_, named) => Promise.resolve(named ?? database.systemId),
+      };
+      const program = new Command().exitOverride().option("--json").option("--system <id>");
+      register(program, () => context);
+      await program.parseAsync(args, { from: "user" });
+      return { ...written };
+    },
+    close: async () => {
+      await database.close();
+      await rm(directory, { recursive: true });
+    },
+  };
+}

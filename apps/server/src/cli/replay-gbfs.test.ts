@@ -1,0 +1,47 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { CITY_TIME, city23 } from "../feeds/gbfs/test/city.ts";
+import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
+import { registerReplayGbfs } from "./replay-gbfs.ts";
+
+let room: CliRoom;
+let series: string;
+let information: string;
+beforeEach(async () => {
+  room = await openCliRoom({ register: registerReplayGbfs, clock: () => CITY_TIME + 86_400_000 });
+  series = join(room.directory, "series.ndjson");
+  information = join(room.directory, "station_information.json");
+  const { station_information, station_status } = city23();
+  await writeFile(information, JSON.stringify(station_information));
+  const without = {
+    last_updated: CITY_TIME / 1000 + 60,
+    data: {
+      stations: [
+        { station_id: "harbour", is_renting: false, is_returning: false, is_installed: true, num_bikes_available: 0 },
+      ],
+    },
+  };
+  await writeFile(series, `${JSON.stringify(station_status)}\n${JSON.stringify(without)}\nnothing\n`);
+});
+afterEach(() => room.close());
+
+test("with --json says in one object how many snapshots it applied, which events that made, and what it skipped", async () => {
+  const { stdout, stderr } = await room.run("gbfs", series, "--information", information, "--json");
+  const { report, ...counts } = JSON.parse(stdout) as { report: string };
+  expect(counts).toEqual({ snapshots: 2, events: { "station.offline": 1 }, failed: 1, waiting: 0 });
+  expect(stderr).toBe("Line 3 was skipped: it is not JSON\n");
+  expect(await readFile(report, "utf8")).toContain("line 3: it is not JSON");
+});
+
+test("for people prints the same in lines; without information says how stations get theirs", async () => {
+  const { stdout, stderr } = await room.run("gbfs", series);
+  expect(stdout).toMatch(/^Snapshots: 2 applied, 1 lines skipped\nEvents: {4}none\nReport: /);
+  expect(stderr).toContain("Stations that wait for their information (--information, or import gbfs): 2");
+});
+
+test("fails when the file has not one snapshot, or is not there", async () => {
+  await writeFile(series, "nothing\n");
+  await expect(room.run("gbfs", series)).rejects.toThrow("no station_status snapshot");
+  await expect(room.run("gbfs", join(room.directory, "nowhere"))).rejects.toThrow("cannot be read");
+});

@@ -1,0 +1,117 @@
+import { setTimeout } from "node:timers/promises";
+import type { Command } from "commander";
+import { makeAccess } from "../simulator/access.ts";
+import { readCity, type SeenCity } from "../simulator/city-reader.ts";
+import { makeCity } from "../simulator/city.ts";
+import { DEMO_SEED } from "../simulator/demo.ts";
+import { type Figures, progressLine } from "../simulator/figures.ts";
+import { createOperatorClient } from "../simulator/operator-client.ts";
+import { createRandom } from "../simulator/random.ts";
+import { type Simulation, startSimulation } from "../simulator/simulation.ts";
+import type { CliContext } from "./context.ts";
+import { localAddress } from "./local-address.ts";
+import { readWholeNumber, systemOption } from "./options.ts";
+import { UsageError } from "./usage-error.ts";
+
+interface SimulateOptions {
+  readonly stations: string;
+  readonly bikes: string;
+  readonly speed: string;
+  readonly seed: string;
+  readonly url?: string;
+  readonly key?: string;
+}
+
+/** Milliseconds between two progress lines. */
+const PROGRESS = 1000;
+
+/** `simulate`: a city that rides, against a running service. */
+export function registerSimulate(program: Command, context: () => CliContext): void {
+  program
+    .command("simulate")
+    .description("let a made-up city ride, through the operator's interface of a running service")
+    .option("--stations <n>", "stations of the city", "200")
+    .option("--bikes <n>", "bikes of the city", "2000")
+    .option("--speed <n>", "how much faster than life: 60 is an hour a minute", "60")
+    .option("--seed <n>", "which city and which day: the same number plans the same", String(DEMO_SEED))
+    .option("--url <base>", "base address of the service; the one of this configuration, when not given")
+    .option("--key <operator key>", "needed with --url; made for the run, when neither is given")
+    .action((options: SimulateOptions, command: Command) => simulate(context(), options, command));
+}
+
+async function simulate(cli: CliContext, options: SimulateOptions, command: Command): Promise<void> {
+  const size = {
+    stations: readWholeNumber("--stations", options.stations, 1, 10_000),
+    bikes: readWholeNumber("--bikes", options.bikes, 1, 100_000),
+  };
+  const speed = readWholeNumber("--speed", options.speed, 1, 1000);
+  const seed = readWholeNumber("--seed", options.seed, 0, 2 ** 32 - 1);
+  const { url, key } = options;
+  if ((url === undefined) !== (key === undefined)) {
+    throw new UsageError("Give --url and --key together, or neither.");
+  }
+  const city = makeCity(createRandom(seed), size);
+  const run = (baseUrl: string, operatorKey: string, seen: SeenCity | undefined) =>
+    startSimulation({
+      city,
+      seed,
+      speed,
+      clock: cli.clock,
+      post: createOperatorClient(baseUrl, operatorKey),
+      newKey: () => cli.ids.next("sim"),
+      seen,
+    });
+  if (url !== undefined && key !== undefined) {
+    const baseUrl = url.replace(/\/+$/, "");
+    await watch(cli, await run(baseUrl, key, undefined));
+    return;
+  }
+  await cli.withDatabase(async (db) => {
+    const systemId = await cli.resolveSystem(db, systemOption(command));
+    const baseUrl = localAddress(cli.config);
+    const access = await makeAccess({ ...cli, db, systemId, keyKind: cli.config.mode });
+    try {
+      const seen = await readCity(baseUrl, access.partnerKey).catch((error: unknown) => {
+        throw new Error(`There is no service at ${baseUrl}: start it with \`bikeshare serve\`.`, { cause: error });
+      });
+      mustBeOurs(systemId, seen, city.stations[0].id);
+      await watch(cli, await run(baseUrl, access.operatorKey, seen));
+    } finally {
+      await access.revoke();
+    }
+  });
+}
+
+function mustBeOurs(systemId: string, { stations }: SeenCity, stationId: string): void {
+  if (stations.size === 0 || stations.has(stationId)) return;
+  throw new Error(
+    `System ${systemId} holds other data, among which made-up rides do not belong. Make another system for them: \`systems create sandbox\`, then \`--system sandbox\`.`,
+  );
+}
+
+/** Shows how it goes until it is stopped or fails. */
+async function watch(cli: CliContext, simulation: Simulation): Promise<void> {
+  const over = new AbortController();
+  cli.output.note("The city lives. Ctrl-C ends its rides and stops it.");
+  const showing = show(cli, simulation, over.signal);
+  const failure = await Promise.race([simulation.failed, cli.signals.untilStopped()]);
+  over.abort();
+  await showing;
+  await simulation.stop();
+  const figures = simulation.figures();
+  cli.output.result({ ...figures, reasons: Object.fromEntries(figures.reasons) }, summary(figures));
+  if (failure instanceof Error) throw failure;
+}
+
+async function show(cli: CliContext, simulation: Simulation, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    cli.output.progress(progressLine(simulation.figures()));
+    await setTimeout(PROGRESS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+function summary(figures: Figures): string {
+  const reasons = [...figures.reasons].map(([reason, n]) => `  ${n} × ${reason}`);
+  const unsent = figures.waiting === 0 ? [] : [`${figures.waiting} messages were not acknowledged.`];
+  return [progressLine(figures), ...reasons, ...unsent].join("\n");
+}

@@ -1,0 +1,142 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+import { createTestClock, createTestIds } from "@bikeshare/test-kit";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { until } from "../../test/until.ts";
+import { checkInvariants } from "../check/service.ts";
+import { keysOf } from "../keys/service.ts";
+import { upsertStations } from "../stations/commands.ts";
+
+const main = join(import.meta.dirname, "../main.ts");
+let database: TestDatabase;
+let directory: string;
+let env: NodeJS.ProcessEnv;
+const children = new Set<ChildProcess>();
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  directory = await mkdtemp(join(tmpdir(), "bikeshare-start-"));
+  env = {
+    ...process.env,
+    DATABASE_URL: database.db.connectionString,
+    DATA_DIR: directory,
+    PORT: "0",
+    LOG_LEVEL: "error",
+  };
+});
+afterEach(async () => {
+  for (const child of children) {
+    child.kill("SIGKILL");
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  }
+  children.clear();
+  await database.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly url: string;
+  readonly key: string | null;
+  /** @returns the exit status */
+  stop(): Promise<number | null>;
+}
+
+async function start(...args: string[]): Promise<Running> {
+  const child = spawn(process.execPath, ["--conditions=@bikeshare/source", main, "--json", "start", ...args], {
+    env,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  children.add(child);
+  const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
+  const { url, key } = JSON.parse(line) as { url: string; key: string | null };
+  return {
+    child,
+    url,
+    key,
+    stop: async () => {
+      const ended = once(child, "exit");
+      child.kill("SIGTERM");
+      await ended;
+      return child.exitCode;
+    },
+  };
+}
+
+async function total({ url, key }: Running, path: string): Promise<number> {
+  const response = await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${key}` } });
+  return ((await response.json()) as { total_pages: number }).total_pages;
+}
+
+/** Asks twice a second: the demo's key makes 60 requests a minute. */
+async function untilMore(running: Running, path: string, than: number): Promise<void> {
+  let asked = 0;
+  await until(async () => {
+    if (++asked % 100 !== 0) return false;
+    return (await total(running, path)) > than;
+  }, 30_000);
+}
+
+it("makes a city that lives; a second start goes on with the same city and key; both stop with nothing broken", async () => {
+  const completed = "/v1/events?event=ride.completed&limit=1";
+  const first = await start("--speed", "300");
+  expect((await readFile(join(directory, "demo-key"), "utf8")).trim()).toBe(first.key);
+  await untilMore(first, completed, 20);
+  expect(await first.stop()).toBe(0);
+
+  const second = await start("--speed", "300");
+  expect(second.key).toBe(first.key);
+  await untilMore(second, completed, (await total(second, completed)) + 20);
+  expect(await second.stop()).toBe(0);
+
+  const checks = await checkInvariants(database.db, database.systemId);
+  expect(checks.filter(({ broken }) => broken > 0)).toEqual([]);
+  const keys = await keysOf(database, database.systemId);
+  const usable = keys.filter(({ revoked_at }) => revoked_at === null).map(({ name }) => name);
+  expect(usable).toEqual(["made by start"]);
+}, 120_000);
+
+it("leaves a database alone that it did not make: no key, no rides, and simulate refuses to mix in its own", async () => {
+  const context = { db: database.db, clock: createTestClock(), ids: createTestIds() };
+  await upsertStations(context, database.systemId, [{ item: { id: "real", name: "Real", lat: 1, lon: 2 } }]);
+  const running = await start();
+  expect(running.key).toBeNull();
+  expect(await keysOf(database, database.systemId)).toEqual([]);
+  env = { ...env, PORT: new URL(running.url).port };
+  const simulate = promisify(execFile)(process.execPath, ["--conditions=@bikeshare/source", main, "simulate"], { env });
+  await expect(simulate).rejects.toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("System main holds other data") as string,
+  });
+  expect(await running.stop()).toBe(0);
+  const left = await keysOf(database, database.systemId);
+  expect(left.filter(({ revoked_at }) => revoked_at === null)).toEqual([]);
+}, 60_000);
+
+it("simulate drives a running service, ends its rides when it is stopped, and wants --url and --key together", async () => {
+  const server = await start("--speed", "0");
+  env = { ...env, PORT: new URL(server.url).port };
+  const child = spawn(
+    process.execPath,
+    ["--conditions=@bikeshare/source", main, "--json", "simulate", "--speed", "300"],
+    { env, stdio: ["ignore", "pipe", "ignore"] },
+  );
+  children.add(child);
+  const said = once(createInterface({ input: child.stdout }), "line") as Promise<[string]>;
+  await untilMore(server, "/v1/events?event=ride.completed&limit=1", 20);
+  child.kill("SIGTERM");
+  expect(JSON.parse((await said)[0])).toMatchObject({ riding: 0, waiting: 0, failures: 0 });
+  const other = promisify(execFile)(
+    process.execPath,
+    ["--conditions=@bikeshare/source", main, "simulate", "--url", server.url],
+    { env },
+  );
+  await expect(other).rejects.toMatchObject({ code: 2, stderr: "Give --url and --key together, or neither.\n" });
+  expect(await server.stop()).toBe(0);
+}, 120_000);

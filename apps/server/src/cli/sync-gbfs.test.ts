@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { until } from "../../test/until.ts";
+import { CITY_TIME, city23 } from "../feeds/gbfs/test/city.ts";
+import { type FeedServer, startFeedServer } from "../feeds/gbfs/test/feed-server.ts";
+import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
+import { registerSyncGbfs } from "./sync-gbfs.ts";
+
+let room: CliRoom;
+let server: FeedServer;
+beforeEach(async () => {
+  room = await openCliRoom({ register: registerSyncGbfs, clock: () => CITY_TIME + 86_400_000 });
+  server = await startFeedServer(city23());
+});
+afterEach(async () => {
+  room.stop();
+  await server.close();
+  await room.close();
+});
+
+const lines = () => room.written.stdout.split("\n").filter((line) => line !== "");
+
+test("prints a line per round, JSON with --json, and ends when it is told to", async () => {
+  const running = room.run("gbfs", server.url, "--every", "1s", "--json");
+  await until(() => lines().length >= 2);
+  room.stop();
+  await running;
+  const [first, second] = lines().map((line) => JSON.parse(line) as object);
+  const none = { updated: 0, unchanged: 0, removed: 0, rejected: 0 };
+  expect(first).toEqual({
+    at: "2025-06-02T12:00:00.000Z",
+    outcome: "applied",
+    stations: { ...none, created: 2 },
+    bikes: { ...none, created: 3 },
+    events: {},
+    failures: [],
+  });
+  expect(second).toMatchObject({ outcome: "unchanged", stations: null, bikes: null });
+});
+
+test("for people says the same in words, also what failed", async () => {
+  server.pages["station_status"] = undefined;
+  const running = room.run("gbfs", server.url);
+  await until(() => lines().length >= 1);
+  room.stop();
+  await running;
+  expect(lines()[0]).toMatch(
+    /^2025-06-02T12:00:00.000Z applied: stations none; bikes 3 created; station_status failed: HTTP 404 from /,
+  );
+});
+
+test.each([
+  [["gbfs", "feeds.example.com"], "http or https address"],
+  [["gbfs", "http://127.0.0.1:1/gbfs.json", "--every", "0s"], "from 1s to 1d"],
+  [["gbfs", "http://127.0.0.1:1/gbfs.json", "--every", "soon"], "must be a duration"],
+])("refuses %s as wrong usage", async (args, message) => {
+  await expect(room.run(...args)).rejects.toThrow(message);
+});

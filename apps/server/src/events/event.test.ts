@@ -1,0 +1,84 @@
+import { describe, expect, it } from "vitest";
+import { locate, lookingFor, readPosition, viewerWith, writePosition } from "./event.ts";
+import { addDays, dayOf, dayOfPartition, daysAhead, daysPast, daysWithout, partitionOf } from "./partition.ts";
+
+describe("who sees which events", () => {
+  it("lets a key see the events of the resources it may read, and no others", () => {
+    expect(viewerWith("p", ["events:read", "rides:read"]).names).toEqual([
+      "ride.started",
+      "ride.completed",
+      "ride.cancelled",
+    ]);
+    expect(viewerWith("p", ["events:read", "stations:read"]).names).toEqual(["station.offline", "station.online"]);
+    expect(viewerWith("p", ["events:read", "reservations:write"]).names).toEqual([]);
+  });
+
+  it("never shows more to one who looks for a name", () => {
+    const viewer = viewerWith("p", ["rides:read"]);
+    expect(lookingFor(viewer, "ride.started").names).toEqual(["ride.started"]);
+    expect(lookingFor(viewer, "station.online").names).toEqual([]);
+    expect(lookingFor(viewer, undefined)).toEqual(viewer);
+  });
+});
+
+describe("positions", () => {
+  it("come back from their text", () => {
+    const position = { day: "2026-06-01", position: 123_456_789_012 };
+    expect(readPosition(writePosition(position))).toEqual(position);
+  });
+
+  it("are not read from anything else", () => {
+    for (const text of ["", "2026-06-01", "2026-06-01 ", "2026-06-01 1x", "2026-06-01 -1", "1", "2026-06-01 1 "]) {
+      expect(readPosition(text), text).toBeUndefined();
+    }
+  });
+});
+
+describe("the day in which a page begins", () => {
+  const days = [
+    { day: "2026-06-01", n: 3 },
+    { day: "2026-06-02", n: 0 },
+    { day: "2026-06-03", n: 2 },
+  ];
+
+  it("is the one that holds the event after those skipped", () => {
+    const places = [0, 1, 2, 3, 4, 5].map((skip) => locate(days, skip));
+    expect(places).toEqual([
+      { day: "2026-06-01", skip: 0 },
+      { day: "2026-06-01", skip: 1 },
+      { day: "2026-06-01", skip: 2 },
+      { day: "2026-06-03", skip: 0 },
+      { day: "2026-06-03", skip: 1 },
+      undefined,
+    ]);
+    expect(locate([], 0)).toBeUndefined();
+  });
+});
+
+describe("days and partitions", () => {
+  it("begin at midnight UTC and follow each other over months and leap days", () => {
+    expect(dayOf(Date.parse("2026-06-01T23:59:59.999Z"))).toBe("2026-06-01");
+    expect(dayOf(Date.parse("2026-06-02T00:00:00.000Z"))).toBe("2026-06-02");
+    expect([addDays("2028-02-28", 1), addDays("2026-12-31", 1), addDays("2026-03-01", -1)]).toEqual([
+      "2028-02-29",
+      "2027-01-01",
+      "2026-02-28",
+    ]);
+  });
+
+  it("are named one after the other, and nothing but a day is", () => {
+    expect(partitionOf("2026-06-01")).toBe("events_20260601");
+    expect(dayOfPartition("events_20260601")).toBe("2026-06-01");
+    expect(dayOfPartition("events_default")).toBeUndefined();
+    expect(() => partitionOf("2026-06-01; drop table rides")).toThrow("not a day");
+  });
+
+  it("are made for today and tomorrow, where they are missing", () => {
+    expect(daysWithout(["events_20260601"], daysAhead("2026-06-01"))).toEqual(["2026-06-02"]);
+  });
+
+  it("are past once even their last event is older than 30 days", () => {
+    const partitions = ["events_20260430", "events_20260501", "events_20260502", "events_20260601", "others"];
+    expect(daysPast(partitions, "2026-06-01")).toEqual(["2026-04-30", "2026-05-01"]);
+  });
+});

@@ -1,0 +1,65 @@
+import { type EventName, eventNames, scopeOfEvent } from "@bikeshare/contract";
+
+/** Whose eyes look at the events: they decide which there are. */
+export interface EventViewer {
+  readonly partnerId: string;
+  /** The names of the events whose resource the viewer may read. */
+  readonly names: readonly EventName[];
+}
+
+/** The events that a partner's key lets one see. */
+export function viewerWith(partnerId: string, scopes: readonly string[]): EventViewer {
+  return { partnerId, names: eventNames.filter((name) => scopes.includes(scopeOfEvent(name))) };
+}
+
+/** The same eyes, looking for events of one name. */
+export function lookingFor(viewer: EventViewer, name: EventName | undefined): EventViewer {
+  return name === undefined ? viewer : { ...viewer, names: viewer.names.filter((visible) => visible === name) };
+}
+
+/** Where an event stands in its system's list. Days never run backwards from one position to the next. */
+export interface EventPosition {
+  /** The day it was recorded on, in UTC: `2026-01-31`. */
+  readonly day: string;
+  /** Its number in its system, counted from 1 without gaps. */
+  readonly position: number;
+}
+
+/** Before every event. */
+export const BEFORE_ALL: EventPosition = { day: "0001-01-01", position: 0 };
+
+const POSITION = /^(\d{4}-\d{2}-\d{2}) (\d{1,15})$/;
+
+/** An event's position as a text. */
+export function writePosition({ day, position }: EventPosition): string {
+  return `${day} ${position}`;
+}
+
+/** Reads a position back; undefined when the text is none. */
+export function readPosition(text: string): EventPosition | undefined {
+  const [, day, position] = POSITION.exec(text) ?? [];
+  return day === undefined || position === undefined ? undefined : { day, position: Number(position) };
+}
+
+/** How many of the events in question a day has. */
+export interface DayCount {
+  readonly day: string;
+  readonly n: number;
+}
+
+/**
+ * The day in which a page begins that comes after `skip` events, and how many of that day's events come before it;
+ * undefined when there are no more than `skip` events.
+ * @param days in their order
+ */
+export function locate(
+  days: readonly DayCount[],
+  skip: number,
+): { readonly day: string; readonly skip: number } | undefined {
+  let left = skip;
+  for (const { day, n } of days) {
+    if (left < n) return { day, skip: left };
+    left -= n;
+  }
+  return undefined;
+}

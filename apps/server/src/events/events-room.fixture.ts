@@ -1,0 +1,114 @@
+import type { EventName } from "@bikeshare/contract";
+import { createTestClock, type TestClock } from "@bikeshare/test-kit";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { openReader } from "../db/pipeline.ts";
+import { statement } from "../db/statement.ts";
+import { createIds, type Ids } from "../ids.ts";
+import type { ReadContext } from "../lists/context.ts";
+import type { SliceRequest } from "../lists/slice.ts";
+import { type EventPosition, type EventViewer, viewerWith } from "./event.ts";
+import { type NewEvent, recordEvents } from "./outbox.ts";
+import { createSequencer, type Sequencer } from "./sequencer.ts";
+import { type EventFilters, listEvents } from "./service.ts";
+
+/** A database with writers, a sequencer that works when told to, and readers of events. */
+export interface EventsRoom extends TestDatabase {
+  readonly clock: TestClock;
+  readonly ids: Ids;
+  readonly read: ReadContext;
+  readonly sequencer: Sequencer;
+  /** Commits events, in one transaction. */
+  write(events: readonly Partial<NewEvent>[]): Promise<void>;
+  /** Commits and numbers events of one name; their `data` is `{"n":…}`, counting up from `first`. */
+  fill(name: EventName, n: number, first?: number): Promise<void>;
+}
+
+/** Milliseconds are counted up at each call, so that events written one after the other sort in that order. */
+export async function openEventsRoom(): Promise<EventsRoom> {
+  const database = await createTestDatabase();
+  const { db, systemId } = database;
+  const clock = createTestClock();
+  let ticks = 0;
+  const ids = createIds(() => clock() + ticks++);
+  const reader = openReader({ connectionString: db.connectionString });
+  const sequencer = createSequencer({ db, clock, onError: rethrow, poll: 0 });
+  const write = (events: readonly Partial<NewEvent>[]) =>
+    db.transaction((tx) =>
+      recordEvents(
+        tx,
+        ids,
+        systemId,
+        events.map((event) => ({ ...someEvent(clock()), ...event })),
+      ),
+    );
+  return {
+    ...database,
+    clock,
+    ids,
+    read: { db, reader },
+    sequencer,
+    write,
+    fill: async (name, n, first = 0) => {
+      await write(Array.from({ length: n }, (_, i) => ({ name, data: `{"n":${first + i}}` })));
+      await sequencer.runOnce(systemId);
+    },
+    close: async () => {
+      await sequencer.close();
+      await reader.close();
+      await database.close();
+    },
+  };
+}
+
+function someEvent(at: number): NewEvent {
+  return { name: "ride.started", occurredAt: new Date(at), partnerId: null, data: "{}" };
+}
+
+/** For what must not fail in a test. */
+export function rethrow(error: unknown): never {
+  throw error;
+}
+
+/** Who sees everything but other partners' own. */
+export const everything = viewerWith("partner-1", ["rides:read", "stations:read", "reservations:read"]);
+
+/** A page as these tests look at it. */
+export interface Page {
+  readonly data: readonly {
+    readonly id: string;
+    readonly event: string;
+    readonly occurred_at: string;
+    readonly data: { readonly n?: number };
+  }[];
+  readonly next: EventPosition | undefined;
+  readonly total: number | undefined;
+}
+
+/** A slice of the events that a viewer sees. */
+export async function pageOf(
+  { read, systemId }: EventsRoom,
+  request: SliceRequest<EventPosition>,
+  filters: EventFilters = {},
+  viewer: EventViewer = everything,
+): Promise<Page> {
+  const { items, next, total } = await listEvents(read, systemId, viewer, filters, request);
+  return { data: JSON.parse(`[${items}]`) as Page["data"], next, total };
+}
+
+/** The `n` of each event on a page. */
+export function numbersOn(page: Page): (number | undefined)[] {
+  return page.data.map((event) => event.data.n);
+}
+
+const placed = statement(
+  "test.placed",
+  `select id, position, recorded_on, name, partner_id from events where system_id = $1 order by recorded_on, position`,
+);
+
+/** Every event that has a place, as it stands in the database. */
+export function placedEvents({ db, systemId }: TestDatabase) {
+  return db.query<{ id: string; position: number; recorded_on: string; name: string; partner_id: string | null }>(
+    placed,
+    [systemId],
+  );
+}

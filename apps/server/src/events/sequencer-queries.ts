@@ -1,0 +1,71 @@
+import type { Queryable, Transaction } from "../db/database.ts";
+import { onlyRow } from "../db/rows.ts";
+import { statement } from "../db/statement.ts";
+
+const isWaiting = statement(
+  "sequencer.isWaiting",
+  "select exists (select from new_events where system_id = $1) as waiting",
+);
+
+const begin = statement(
+  "sequencer.begin",
+  "insert into event_sequences (system_id, last_position) values ($1, 0) on conflict (system_id) do nothing",
+);
+
+const lock = statement("sequencer.lock", "select last_position from event_sequences where system_id = $1 for update");
+
+/*
+ * Events are taken in the order of their ids, which the index has, and placed in the order in which they happened.
+ * The day is read after the lock was given, so that it includes what the last holder wrote.
+ */
+const move = statement(
+  "sequencer.move",
+  `with day as materialized (
+     select greatest($3::date, (select max(recorded_on) from event_counts where system_id = $1)) as recorded_on),
+   moved as (
+     delete from new_events
+     where system_id = $1 and id = any(array(select id from new_events where system_id = $1 order by id limit $4))
+     returning id, name, occurred_at, partner_id, data),
+   numbered as materialized (
+     select $2::bigint + row_number() over (order by occurred_at, id) as position, id, name, occurred_at, partner_id, data
+     from moved),
+   placed as (
+     insert into events (system_id, recorded_on, position, id, name, occurred_at, partner_id, data)
+     select $1, (select recorded_on from day), position, id, name, occurred_at, partner_id, data from numbered),
+   counted as (
+     insert into event_counts (system_id, recorded_on, name, partner_id, n)
+     select $1, (select recorded_on from day), name, coalesce(partner_id, ''), count(*) from numbered group by 3, 4
+     on conflict (system_id, recorded_on, name, partner_id) do update set n = event_counts.n + excluded.n)
+   update event_sequences set last_position = (select max(position) from numbered)
+   where system_id = $1 and exists (select from numbered)
+   returning last_position`,
+);
+
+/** Whether committed events of a system wait for their place. */
+export async function hasNewEvents(db: Queryable, systemId: string): Promise<boolean> {
+  return onlyRow(await db.query<{ waiting: boolean }>(isWaiting, [systemId])).waiting;
+}
+
+/** Locks a system's sequence; gives the last place taken. */
+export async function lockSequence(tx: Transaction, systemId: string): Promise<number> {
+  const [found] = await tx.query<{ last_position: number }>(lock, [systemId]);
+  if (found !== undefined) return found.last_position;
+  await tx.query(begin, [systemId]);
+  return onlyRow(await tx.query<{ last_position: number }>(lock, [systemId])).last_position;
+}
+
+/**
+ * Places the committed events of a system, `limit` at most, behind its `last` place.
+ * @param today the day to record them on, unless a later one is on record
+ * @returns the last place taken now
+ */
+export async function moveNewEvents(
+  tx: Transaction,
+  systemId: string,
+  last: number,
+  today: string,
+  limit: number,
+): Promise<number> {
+  const [row] = await tx.query<{ last_position: number }>(move, [systemId, last, today, limit]);
+  return row?.last_position ?? last;
+}

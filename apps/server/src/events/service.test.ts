@@ -1,0 +1,160 @@
+import { eventNames, type EventName } from "@bikeshare/contract";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { BEFORE_ALL, type EventPosition, type EventViewer, viewerWith } from "./event.ts";
+import {
+  everything,
+  type EventsRoom,
+  numbersOn,
+  openEventsRoom,
+  type Page,
+  pageOf,
+  placedEvents,
+} from "./events-room.fixture.ts";
+import type { NewEvent } from "./outbox.ts";
+import { getEvent } from "./service.ts";
+
+let room: EventsRoom;
+/** What was written, in the order of the list. */
+const written: NewEvent[] = [];
+const partners = [null, "partner-1", "partner-2"] as const;
+
+beforeAll(async () => {
+  room = await openEventsRoom();
+  let n = 0;
+  // Five days, one of them without events, each with events of every name for each partner and for all.
+  for (const day of [0, 1, 3, 4]) {
+    const events = Array.from({ length: 2 }, () => eventNames)
+      .flat()
+      .flatMap((name) => partners.map((partnerId) => ({ name, partnerId })));
+    const ofDay = events.map(({ name, partnerId }, i) => ({
+      name,
+      partnerId: name.startsWith("reservation.") ? (partnerId ?? "partner-1") : null,
+      occurredAt: new Date(room.clock() + i),
+      data: `{"n":${n++}}`,
+    }));
+    await room.write(ofDay);
+    await room.sequencer.runOnce(room.systemId);
+    written.push(...ofDay);
+    room.clock.advance((day === 1 ? 2 : 1) * 24 * 3_600_000);
+  }
+});
+afterAll(() => room.close());
+
+/** The numbers of the events that somebody may see, from a plain look at all that was written. */
+function seenBy(viewer: EventViewer, name?: EventName): number[] {
+  return written.flatMap((event, i) => {
+    const mine = event.partnerId === null || event.partnerId === viewer.partnerId;
+    return mine && viewer.names.includes(event.name) && (name ?? event.name) === event.name ? [i] : [];
+  });
+}
+
+const viewers = fc
+  .record({
+    partnerId: fc.constantFrom("partner-1", "partner-2", "partner-3"),
+    scopes: fc.subarray(["rides:read", "stations:read", "reservations:read", "bikes:read"]),
+  })
+  .map(({ partnerId, scopes }) => viewerWith(partnerId, scopes));
+const names = fc.option(fc.constantFrom(...eventNames), { nil: undefined });
+/** The place in the list behind which to begin. */
+const starts = fc.option(fc.nat(300), { nil: undefined });
+const limits = fc.integer({ min: 1, max: 200 });
+
+/** Some event of those seen, and what must come behind it. */
+async function startBehind(viewer: EventViewer, start: number | undefined, name: EventName | undefined) {
+  const visible = seenBy(viewer);
+  if (start === undefined || visible.length === 0) return { after: undefined, expected: seenBy(viewer, name) };
+  const number = visible[start % visible.length] ?? 0;
+  const placed = await placedEvents(room);
+  return { after: placed[number]?.id, expected: seenBy(viewer, name).filter((n) => n > number) };
+}
+
+describe("the list of events", () => {
+  it("shows by page, each once and oldest first, what the partner may see with the scopes of the key; the total is exact", async () => {
+    await fc.assert(
+      fc.asyncProperty(viewers, names, starts, limits, async (viewer, event, start, limit) => {
+        const { after, expected } = await startBehind(viewer, start, event);
+        const seen: (number | undefined)[] = [];
+        for (let page = 1; page <= Math.max(1, Math.ceil(expected.length / limit)); page++) {
+          const shown = await pageOf(room, { kind: "page", page, limit }, { event, after }, viewer);
+          expect(shown.total).toBe(expected.length);
+          seen.push(...numbersOn(shown));
+        }
+        expect(seen).toEqual(expected);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("shows by cursor, each once and oldest first, what the partner may see with the scopes of the key", async () => {
+    await fc.assert(
+      fc.asyncProperty(viewers, names, starts, limits, async (viewer, event, start, limit) => {
+        const { after, expected } = await startBehind(viewer, start, event);
+        let page: Page = await pageOf(room, { kind: "first", limit }, { event, after }, viewer);
+        expect(page.total).toBe(expected.length);
+        const seen = numbersOn(page);
+        for (let next: EventPosition | undefined = page.next; next !== undefined; next = page.next) {
+          page = await pageOf(room, { kind: "cursor", after: next, limit }, { event, after }, viewer);
+          expect(page.total).toBeUndefined();
+          seen.push(...numbersOn(page));
+        }
+        expect(seen).toEqual(expected);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it("shows each as id, event, occurred_at and data, with the data's bytes untouched", async () => {
+    const data = String.raw`{"name":"Zürich \"HB\"\n","lat":47.10}`;
+    await room.write([{ name: "station.offline", occurredAt: new Date("2026-06-01T08:00:00.070Z"), data }]);
+    await room.sequencer.runOnce(room.systemId);
+    const { id } = (await placedEvents(room)).at(-1) ?? { id: "" };
+    const wire = `{"id":"${id}","event":"station.offline","occurred_at":"2026-06-01T08:00:00.070Z","data":${data}}`;
+    expect(await getEvent(room.read, room.systemId, everything, id)).toBe(wire);
+    written.push({ name: "station.offline", occurredAt: new Date(0), partnerId: null, data });
+  });
+
+  it("is empty past its end and where nothing is to be seen", async () => {
+    expect(await pageOf(room, { kind: "page", page: 1000, limit: 200 })).toMatchObject({ data: [], next: undefined });
+    const none = viewerWith("partner-1", ["events:read"]);
+    expect(await pageOf(room, { kind: "first", limit: 50 }, {}, none)).toEqual({ data: [], next: undefined, total: 0 });
+    expect(await pageOf(room, { kind: "cursor", after: BEFORE_ALL, limit: 50 }, {}, none)).toMatchObject({
+      data: [],
+      next: undefined,
+    });
+  });
+
+  it("does not show an event before it has its place, neither in the list nor by id", async () => {
+    const { total } = await pageOf(room, { kind: "first", limit: 1 });
+    await room.write([{}]);
+    expect((await pageOf(room, { kind: "first", limit: 1 })).total).toBe(total);
+    await room.sequencer.runOnce(room.systemId);
+    expect((await pageOf(room, { kind: "first", limit: 1 })).total).toBe((total ?? 0) + 1);
+    written.push({ name: "ride.started", occurredAt: new Date(0), partnerId: null, data: "{}" });
+  });
+
+  it("refuses an id after which to begin that is unknown, or of an event that is not to be seen", async () => {
+    const placed = await placedEvents(room);
+    const foreign = placed.find((event) => event.partner_id === "partner-2")?.id;
+    for (const after of ["event_unknown", foreign]) {
+      await expect(pageOf(room, { kind: "first", limit: 1 }, { after })).rejects.toMatchObject({
+        code: "invalid_parameter",
+      });
+    }
+  });
+});
+
+describe("one event", () => {
+  it("is found by those who may see it in the list, and by nobody else", async () => {
+    const placed = await placedEvents(room);
+    for (const viewer of [everything, viewerWith("partner-2", ["reservations:read"]), viewerWith("partner-1", [])]) {
+      const visible = new Set(seenBy(viewer));
+      for (const [n, { id }] of placed.slice(0, 60).entries()) {
+        const found = await getEvent(room.read, room.systemId, viewer, id);
+        expect(found !== undefined, `${id} by ${viewer.partnerId}`).toBe(visible.has(n));
+      }
+    }
+    expect(await getEvent(room.read, room.systemId, everything, "event_unknown")).toBeUndefined();
+    expect(await getEvent(room.read, "other", everything, placed[0]?.id ?? "")).toBeUndefined();
+  });
+});

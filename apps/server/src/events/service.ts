@@ -1,0 +1,115 @@
+import type { EventName } from "@bikeshare/contract";
+import type { ReadContext } from "../lists/context.ts";
+import { cutSlice } from "../lists/cut.ts";
+import { type PositionCodec, type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
+import { Refusal } from "../refusal.ts";
+import {
+  BEFORE_ALL,
+  type DayCount,
+  type EventPosition,
+  type EventViewer,
+  locate,
+  lookingFor,
+  readPosition,
+  writePosition,
+} from "./event.ts";
+import { countRestOfDay, findPosition, findPositionAfter, readDayCounts, readEvent, readEvents } from "./queries.ts";
+
+export interface EventFilters {
+  readonly event?: EventName | undefined;
+  /** Only events behind the one with this id. */
+  readonly after?: string | undefined;
+}
+
+/** An event's position as cursors hold it. */
+export const eventPosition: PositionCodec<EventPosition> = { encode: writePosition, decode: readPosition };
+
+/**
+ * One slice of the events that a viewer may see, oldest first.
+ * @throws Refusal `invalid_parameter` when there is no event with the id `after`, or none that the viewer may see
+ */
+export async function listEvents(
+  context: ReadContext,
+  systemId: string,
+  viewer: EventViewer,
+  filters: EventFilters,
+  request: SliceRequest<EventPosition>,
+): Promise<Slice<EventPosition>> {
+  const eyes = lookingFor(viewer, filters.event);
+  const start = startOf(request);
+  // A cursor was made where `after` was looked up; its event may be gone by now, the walk goes on.
+  if ("after" in start) return readSlice(context, systemId, eyes, request, start.after);
+  const after = filters.after === undefined ? undefined : await placeOf(context, systemId, viewer, filters.after);
+  const days = await countDays(context, systemId, eyes, after);
+  const total = days.reduce((sum, { n }) => sum + n, 0);
+  const place = locate(days, start.skip);
+  if (place === undefined) return { items: "", next: undefined, total };
+  const dayStart = place.day === after?.day ? after : { day: place.day, position: 0 };
+  const pageStart = await stepOver(context, systemId, eyes, dayStart, place.skip);
+  return { ...(await readSlice(context, systemId, eyes, request, pageStart)), total };
+}
+
+/** The place behind which a page begins that comes after `skip` events of a day. */
+async function stepOver(
+  { db }: ReadContext,
+  systemId: string,
+  viewer: EventViewer,
+  dayStart: EventPosition,
+  skip: number,
+): Promise<EventPosition> {
+  if (skip === 0) return dayStart;
+  const first = await findPositionAfter(db, systemId, viewer, dayStart, skip);
+  // Undefined only when the day was dropped a moment ago: then the list goes on behind it.
+  return { day: dayStart.day, position: first === undefined ? Number.MAX_SAFE_INTEGER : first - 1 };
+}
+
+async function placeOf(
+  { reader }: ReadContext,
+  systemId: string,
+  viewer: EventViewer,
+  id: string,
+): Promise<EventPosition> {
+  const found = await findPosition(reader, systemId, viewer, id);
+  if (found !== undefined) return found;
+  throw new Refusal(
+    "invalid_parameter",
+    "after names no event that you may see, or one that is no longer kept. To begin with the oldest, leave it out.",
+  );
+}
+
+/** How many events each day has: all days, or those behind a place with what is left of its own day. */
+async function countDays(
+  { db, reader }: ReadContext,
+  systemId: string,
+  viewer: EventViewer,
+  after: EventPosition | undefined,
+): Promise<readonly DayCount[]> {
+  if (after === undefined) return readDayCounts(reader, systemId, viewer, BEFORE_ALL.day);
+  const rest = { day: after.day, n: await countRestOfDay(db, systemId, viewer, after) };
+  return [rest, ...(await readDayCounts(reader, systemId, viewer, after.day))];
+}
+
+async function readSlice(
+  { reader }: ReadContext,
+  systemId: string,
+  viewer: EventViewer,
+  request: SliceRequest<EventPosition>,
+  after: EventPosition,
+): Promise<Slice<EventPosition>> {
+  const found = await readEvents(reader, systemId, viewer, after, request.limit);
+  return cutSlice(request, { rows: found.rows, total: null }, () => {
+    if (found.last_day === null || found.last_position === null)
+      throw new Error("a page that goes on has no last event");
+    return { day: found.last_day, position: found.last_position };
+  });
+}
+
+/** One event in its wire form; undefined when there is none, when it has no place yet, or when the viewer may not see it. */
+export function getEvent(
+  { reader }: ReadContext,
+  systemId: string,
+  viewer: EventViewer,
+  id: string,
+): Promise<string | undefined> {
+  return readEvent(reader, systemId, viewer, id);
+}

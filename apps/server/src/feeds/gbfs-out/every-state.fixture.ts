@@ -1,0 +1,150 @@
+import {
+  batchOf,
+  bikeReport,
+  bikeUpsert,
+  type BatchItem,
+  rideCancel,
+  rideEnd,
+  rideStart,
+  stationCommand,
+  stationUpsert,
+} from "@bikeshare/contract";
+import fc from "fast-check";
+import type { z } from "zod";
+import { reportBikes, upsertBikes } from "../../bikes/commands.ts";
+import { Refusal } from "../../refusal.ts";
+import { createReservation } from "../../reservations/create.ts";
+import { cancelReservation } from "../../reservations/service.ts";
+import { cancelRides, endRides } from "../../rides/finish.ts";
+import { startRides } from "../../rides/start.ts";
+import { bringStationsOnline, removeStations, takeStationsOffline, upsertStations } from "../../stations/commands.ts";
+import { FeedFailure } from "../gbfs/feed.ts";
+import { importSnapshot } from "../gbfs/import.ts";
+import {
+  nasty,
+  stationId,
+  bikeId,
+  rideId,
+  optional,
+  stationItem,
+  bikeItem,
+  reportItem,
+  snapshot,
+} from "./every-state-values.fixture.ts";
+import type { GbfsRoom } from "./gbfs-out-room.fixture.ts";
+import { describeSystem } from "./service.ts";
+
+/** The system that steps are taken in. */
+export interface StepSubject {
+  room: GbfsRoom;
+  systemId: string;
+}
+
+/** One thing that is done to a system; `does` shows it when a test fails. */
+export type Step = { readonly does: string; run(): Promise<unknown> };
+const step = <Input>(
+  does: string,
+  input: fc.Arbitrary<Input>,
+  run: (input: Input) => Promise<unknown>,
+): fc.Arbitrary<Step> => input.map((given) => ({ does: `${does} ${fc.stringify(given)}`, run: () => run(given) }));
+
+type Verb<Item> = (context: GbfsRoom["live"], systemId: string, items: readonly BatchItem<Item>[]) => Promise<unknown>;
+/** As a request would: read by the contract, so that what it refuses is refused. */
+const batch =
+  (subject: StepSubject) =>
+  <Schema extends z.ZodTypeAny>(schema: Schema, verb: Verb<z.output<Schema>>, item: unknown) => {
+    const body = batchOf(schema, "Items").parse({ items: [JSON.parse(JSON.stringify(item)) as unknown] });
+    return verb(subject.room.live, subject.systemId, body.items);
+  };
+/** What the service itself refuses is a state like any other. */
+async function refusable(work: Promise<unknown>): Promise<void> {
+  await work.catch((error: unknown) => {
+    if (!(error instanceof Refusal) && !(error instanceof FeedFailure)) throw error;
+  });
+}
+
+/** A system to begin with: a station and two bikes at it. */
+export async function beginWith(subject: StepSubject): Promise<void> {
+  const send = batch(subject);
+  await send(stationUpsert, upsertStations, { id: "s1", name: "S", lat: 1, lon: 1 });
+  for (const id of ["b1", "b2"]) await send(bikeUpsert, upsertBikes, { id, station_id: "s1" });
+}
+
+/** What the operator's backend does. */
+function operatorSteps(subject: StepSubject): fc.Arbitrary<Step> {
+  const send = batch(subject);
+  const now = (ago: number) => new Date(subject.room.clock() - ago).toISOString();
+  return fc.oneof(
+    step("upsert station", stationItem, (item) => send(stationUpsert, upsertStations, item)),
+    step("station offline", stationId, (id) => send(stationCommand, takeStationsOffline, { id })),
+    step("station online", stationId, (id) => send(stationCommand, bringStationsOnline, { id })),
+    step("remove station", fc.constantFrom("s1", "ø4"), (id) => send(stationCommand, removeStations, { id })),
+    {
+      weight: 3,
+      arbitrary: step("upsert bike", bikeItem, ([item, where]) => send(bikeUpsert, upsertBikes, { ...item, ...where })),
+    },
+    step("report bike", reportItem, ([{ ago, ...item }, where]) =>
+      send(bikeReport, reportBikes, { ...item, ...where, at: now(ago) }),
+    ),
+    {
+      weight: 3,
+      arbitrary: step("start ride", fc.record({ id: rideId, bike_id: bikeId }), (item) =>
+        send(rideStart, startRides, item),
+      ),
+    },
+    {
+      weight: 2,
+      arbitrary: step("end ride", fc.tuple(rideId, fc.option(stationId)), ([id, end_station_id]) =>
+        send(rideEnd, endRides, { id, end_station_id }),
+      ),
+    },
+    step("cancel ride", rideId, (id) => send(rideCancel, cancelRides, { id })),
+  );
+}
+
+/** What partners, feeds, the operator's people and time do. */
+function otherSteps(subject: StepSubject): fc.Arbitrary<Step> {
+  const owner = () => ({ systemId: subject.systemId, partnerId: "p" });
+  return fc.oneof(
+    step("reserve", bikeId, (bike_id) =>
+      refusable(createReservation(subject.room.live, { ...owner(), request: { bike_id } })),
+    ),
+    step("cancel reservation", fc.nat(30), (n) => refusable(cancelReservation(subject.room.live, owner(), `res_${n}`))),
+    {
+      weight: 3,
+      arbitrary: step("import", snapshot, (documents) =>
+        refusable(
+          importSnapshot(
+            subject.room.live.db,
+            { systemId: subject.systemId, source: "feed", now: subject.room.clock(), ids: subject.room.live.ids },
+            { document: (feed) => Promise.resolve(documents[feed as keyof typeof documents]) },
+          ),
+        ),
+      ),
+    },
+    step(
+      "describe",
+      fc.record({
+        name: optional(nasty),
+        language: optional(fc.constantFrom("da", "x", "EN-gb")),
+        timezone: optional(fc.constantFrom("Asia/Tokyo", "x")),
+        opening_hours: optional(nasty.filter((text) => !text.includes("\0") && text.isWellFormed())),
+      }),
+      ({ name, language, timezone, opening_hours }) =>
+        refusable(
+          describeSystem(subject.room.live.db, subject.systemId, {
+            ...(name === undefined || name.includes("\0") || !name.isWellFormed() ? {} : { name }),
+            ...(language === undefined ? {} : { language }),
+            ...(timezone === undefined ? {} : { timezone }),
+            ...(opening_hours === undefined ? {} : { opening_hours }),
+          }),
+        ),
+    ),
+    step("wait", fc.integer({ min: 0, max: 1_000_000 }), (ms) => Promise.resolve(subject.room.clock.advance(ms))),
+  );
+}
+
+/** Anything that may be done to a system through the services. */
+export function stepsOn(subject: StepSubject): fc.Arbitrary<Step> {
+  return fc.oneof({ weight: 13, arbitrary: operatorSteps(subject) }, { weight: 7, arbitrary: otherSteps(subject) });
+}

@@ -1,0 +1,101 @@
+import { request as plainRequest } from "node:http";
+import { gbfsContract } from "@bikeshare/contract";
+import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
+import fastifyCompress from "@fastify/compress";
+import Fastify, { type FastifyInstance } from "fastify";
+import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { openListener } from "../../db/listener.ts";
+import { bindContract } from "../../http/bind.ts";
+import { compression } from "../../http/compression.ts";
+import { answerConditionally } from "../../http/conditional.ts";
+import { sendExactJsonType } from "../../http/content-type.ts";
+import { handleErrors } from "../../http/errors.ts";
+import { answerUnknownRoutes } from "../../http/unknown-routes.ts";
+import type { LiveContext } from "../../live-context.ts";
+import { createFeedCache, type FeedCache } from "./feed-cache.ts";
+import type { GbfsPage } from "./page.ts";
+import { gbfsRoutes } from "./routes.ts";
+
+/** A database, and a process that publishes the feeds of the systems in it. */
+export interface GbfsRoom extends TestDatabase {
+  readonly clock: TestClock;
+  readonly live: LiveContext & { readonly db: TestDatabase["db"] };
+  readonly baseUrl: () => string;
+  readonly http: FastifyInstance;
+  readonly url: string;
+  /** Another process on the same database. */
+  process(): Promise<GbfsProcess>;
+}
+
+interface GbfsProcess {
+  readonly http: FastifyInstance;
+  readonly pages: FeedCache<GbfsPage>;
+  readonly url: string;
+}
+
+export async function openGbfsRoom(): Promise<GbfsRoom> {
+  const database = await createTestDatabase();
+  const clock = createTestClock();
+  const live = { db: database.db, clock, ids: createTestIds() };
+  const baseUrl = () => "https://bikes.example";
+  const running: GbfsProcess[] = [];
+  const start = async () => {
+    const started = await startProcess({ ...live, baseUrl });
+    running.push(started);
+    return started;
+  };
+  const { http, url } = await start();
+  return {
+    ...database,
+    clock,
+    live,
+    baseUrl,
+    http,
+    url,
+    process: start,
+    close: async () => {
+      await Promise.all(running.map((each) => each.http.close()));
+      await database.close();
+    },
+  };
+}
+
+/** An answer as it stands on the wire. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+}
+
+/** Asks for a path; `fetch` would make its own of conditions and caching. */
+export function call(url: string, headers: Record<string, string> = {}, method = "GET"): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = plainRequest(url, { method, headers }, (response) => {
+      let body = "";
+      response.setEncoding("utf8").on("data", (part: string) => (body += part));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
+    });
+    sent.on("error", reject).end();
+  });
+}
+
+type Context = Parameters<typeof gbfsRoutes>[0];
+
+/** The feeds behind the hooks that every answer of the service passes. */
+async function startProcess(context: Context): Promise<GbfsProcess> {
+  const http = Fastify({ genReqId: () => context.ids.next("req") });
+  handleErrors(http);
+  answerUnknownRoutes(http);
+  answerConditionally(http);
+  await http.register(fastifyCompress, compression);
+  sendExactJsonType(http);
+  const pages = createFeedCache<GbfsPage>({ clock: context.clock, listening: () => listener.listening() });
+  const listener = openListener({
+    connectionString: context.db.connectionString,
+    on: { stations: (systemId) => pages.clear(systemId), bikes: (systemId) => pages.clear(systemId) },
+    onGap: () => pages.clearAll(),
+  });
+  http.addHook("onClose", () => listener.close());
+  bindContract(http, gbfsContract, gbfsRoutes(context, pages));
+  return { http, pages, url: await http.listen({ host: "127.0.0.1", port: 0 }) };
+}

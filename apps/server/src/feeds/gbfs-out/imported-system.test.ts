@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createSystem } from "../../systems/service.ts";
+import { importSnapshot } from "../gbfs/import.ts";
+import { CITY_TIME, city23, sourceOf } from "../gbfs/test/city.ts";
+import { call, type GbfsRoom, openGbfsRoom } from "./gbfs-out-room.fixture.ts";
+
+let room: GbfsRoom;
+afterAll(() => room.close());
+
+type Document = { data: Record<string, Record<string, unknown>[]> };
+const read = async (path: string) => JSON.parse((await call(room.url + path)).body) as Document;
+const vehicleIds = ({ data }: Document) => (data["vehicles"] ?? []).map((vehicle) => String(vehicle["vehicle_id"]));
+
+const path = "/gbfs/imported/3.0/vehicle_status.json";
+beforeAll(async () => {
+  room = await openGbfsRoom();
+  await createSystem(room.db, "imported", "imported", room.clock());
+  const documents = {
+    ...city23(),
+    system_information: {
+      last_updated: CITY_TIME / 1000,
+      data: { name: "City", language: "de", timezone: "Europe/Berlin" },
+    },
+    vehicle_types: {
+      last_updated: CITY_TIME / 1000,
+      data: {
+        vehicle_types: [
+          {
+            vehicle_type_id: "bike",
+            form_factor: "bicycle",
+            propulsion_type: "electric_assist",
+            max_range_meters: 50_000,
+            name: "E",
+          },
+        ],
+      },
+    },
+  };
+  await importSnapshot(
+    room.db,
+    { systemId: "imported", source: "feed", now: room.clock(), ids: room.live.ids },
+    sourceOf(documents),
+  );
+});
+
+test("is called and described as its source does while the operator says nothing", async () => {
+  expect((await read("/gbfs/imported/2.3/system_information.json")).data).toEqual({
+    system_id: "imported",
+    language: "de",
+    name: "City",
+    timezone: "Europe/Berlin",
+  });
+  const { data } = await read("/gbfs/imported/3.0/vehicle_types.json");
+  expect(data["vehicle_types"]).toContainEqual({
+    vehicle_type_id: "bike",
+    form_factor: "bicycle",
+    propulsion_type: "electric_assist",
+    max_range_meters: 50_000,
+    name: [{ text: "E", language: "de" }],
+  });
+});
+
+test("has one set of public ids and one document, whichever process is asked, also when all are asked at once", async () => {
+  const others = await Promise.all([room.process(), room.process()]);
+  const answers = await Promise.all(
+    [room.url, ...others.map(({ url }) => url)].flatMap((url) => [call(url + path), call(url + path, {})]),
+  );
+  expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
+  expect(new Set(answers.map(({ headers }) => headers["etag"])).size).toBe(1);
+  const ids = vehicleIds(JSON.parse(answers[0]?.body ?? "") as Document);
+  expect(new Set(ids).size).toBe(3);
+  for (const id of ids) expect(id).toMatch(/^v_[\w-]{20}$/);
+});
+
+test("is never 304 by date alone when its date is also that of another document", async () => {
+  const first = await call(room.url + path);
+  const date = { "if-modified-since": String(first.headers["last-modified"]) };
+  room.clock.advance(-60_000); // a clock that goes back puts the next document into the second of the last
+  await importSnapshot(
+    room.db,
+    { systemId: "imported", source: "other", now: room.clock(), ids: room.live.ids },
+    sourceOf({
+      free_bike_status: {
+        last_updated: CITY_TIME / 1000,
+        data: { bikes: [{ bike_id: "o1", lat: 1, lon: 1, is_reserved: false, is_disabled: false }] },
+      },
+    }),
+  );
+  const { url } = await room.process();
+  const second = await call(url + path, date);
+  expect([second.status, second.headers["last-modified"]]).toEqual([200, first.headers["last-modified"]]);
+  expect(second.body).not.toBe(first.body);
+  expect((await call(url + path, { "if-none-match": String(second.headers["etag"]) })).status).toBe(304);
+  room.clock.advance(63_000);
+});
+
+test("keeps the same bytes while nothing changes, however often they are made", async () => {
+  const { body } = await call((await room.process()).url + path);
+  room.clock.advance(3_600_000);
+  expect((await call((await room.process()).url + path)).body).toBe(body);
+});

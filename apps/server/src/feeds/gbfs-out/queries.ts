@@ -1,0 +1,152 @@
+import type { Queryable, Transaction } from "../../db/database.ts";
+import { statement } from "../../db/statement.ts";
+import type { Tables } from "../../db/tables.generated.ts";
+import type { OperatorDescription } from "./system.ts";
+
+/** A station that is published. */
+export interface PublishedStation extends Pick<
+  Tables["stations"],
+  | "id"
+  | "name"
+  | "short_name"
+  | "lat"
+  | "lon"
+  | "address"
+  | "region_id"
+  | "capacity"
+  | "is_virtual_station"
+  | "is_installed"
+  | "is_renting"
+  | "is_returning"
+  | "num_bikes_available"
+  | "num_bikes_disabled"
+  | "num_docks_available"
+  | "num_docks_disabled"
+  | "status"
+  | "last_reported"
+  | "updated_at"
+> {
+  readonly vehicle_types_available: readonly { readonly vehicle_type_id: string; readonly count: number }[];
+}
+
+/** A bike that is published; `station_id` is that of a published station. */
+export type PublishedBike = Pick<
+  Tables["bikes"],
+  "vehicle_type_id" | "vehicle_state" | "station_id" | "lat" | "lon" | "current_range_meters" | "last_reported"
+> & { readonly public_id: string };
+
+// What is published: stations that are there or will be (not removed ones, not those that their source gave up), and
+// bikes that somebody could find (not those on a ride, missing, out of contact or removed, nor those without a place).
+const isStationPublished = (s: string) =>
+  `${s}.status <> 'removed' and ${s}.offline_reason is distinct from 'removed_from_source'`;
+const isBikeShown = (b: string) => `${b}.vehicle_state in ('available', 'reserved', 'non_operational')`;
+const hasPlace = (b: string, s: string) => `((${b}.lat is not null and ${b}.lon is not null) or ${s}.id is not null)`;
+const stationOf = (b: string, s: string) =>
+  `left join stations ${s} on ${s}.system_id = ${b}.system_id and ${s}.id = ${b}.station_id and ${isStationPublished(s)}`;
+
+const stations = statement(
+  "gbfsOut.stations",
+  `select id, name, short_name, lat, lon, address, region_id, capacity, is_virtual_station, is_installed, is_renting,
+     is_returning, num_bikes_available, num_bikes_disabled, num_docks_available, num_docks_disabled,
+     vehicle_types_available, status, last_reported, updated_at
+   from stations s where system_id = $1 and ${isStationPublished("s")} order by id`,
+);
+
+// By their public ids: in the order of the operator's ids a bike would keep its place, and be known by it.
+const bikes = statement(
+  "gbfsOut.bikes",
+  `select b.public_id, b.vehicle_type_id, b.vehicle_state, s.id as station_id, b.lat, b.lon, b.current_range_meters, b.last_reported
+   from bikes b ${stationOf("b", "s")}
+   where b.system_id = $1 and ${isBikeShown("b")} and ${hasPlace("b", "s")} and b.public_id is not null
+   order by b.public_id`,
+);
+
+const lockNameless = statement(
+  "gbfsOut.lockNameless",
+  `select id from bikes b where system_id = $1 and public_id is null and ${isBikeShown("b")} order by id for update`,
+);
+
+const name = statement(
+  "gbfsOut.name",
+  `update bikes b set public_id = given.public_id
+   from unnest($2::text[], $3::text[]) as given(id, public_id) where b.system_id = $1 and b.id = given.id`,
+);
+
+const usedTypes = statement(
+  "gbfsOut.usedTypes",
+  `select vehicle_type_id as id from bikes b where system_id = $1 and ${isBikeShown("b")} and vehicle_type_id is not null
+   union
+   select type->>'vehicle_type_id' from stations s, json_array_elements(s.vehicle_types_available) as type
+   where s.system_id = $1 and ${isStationPublished("s")}`,
+);
+
+const usedRegions = statement(
+  "gbfsOut.usedRegions",
+  `select distinct region_id as id from stations s where system_id = $1 and ${isStationPublished("s")} and region_id is not null`,
+);
+
+const system = statement(
+  "gbfsOut.system",
+  "select system_id, name, language, timezone, feed_contact_email, opening_hours from systems where system_id = $1",
+);
+
+const firstSystem = statement(
+  "gbfsOut.firstSystem",
+  "select system_id from systems order by created_at, system_id limit 1",
+);
+
+const describe = statement(
+  "gbfsOut.describe",
+  `update systems set name = coalesce($2, name), language = coalesce($3, language), timezone = coalesce($4, timezone),
+     feed_contact_email = coalesce($5, feed_contact_email), opening_hours = coalesce($6, opening_hours)
+   where system_id = $1 returning pg_notify('stations', system_id)`,
+);
+
+export function findStations(db: Queryable, systemId: string): Promise<PublishedStation[]> {
+  return db.query<PublishedStation>(stations, [systemId]);
+}
+
+export function findBikes(db: Queryable, systemId: string): Promise<PublishedBike[]> {
+  return db.query<PublishedBike>(bikes, [systemId]);
+}
+
+/** Locks the bikes that were never published and gives their ids, in order. */
+export async function lockNamelessBikes(tx: Transaction, systemId: string): Promise<string[]> {
+  return (await tx.query<{ id: string }>(lockNameless, [systemId])).map(({ id }) => id);
+}
+
+/** Gives locked bikes their public ids. */
+export async function nameBikes(
+  tx: Transaction,
+  systemId: string,
+  ids: readonly string[],
+  publicIds: readonly string[],
+): Promise<void> {
+  await tx.query(name, [systemId, ids, publicIds]);
+}
+
+export async function findUsedTypes(db: Queryable, systemId: string): Promise<string[]> {
+  return (await db.query<{ id: string }>(usedTypes, [systemId])).map(({ id }) => id);
+}
+
+export async function findUsedRegions(db: Queryable, systemId: string): Promise<string[]> {
+  return (await db.query<{ id: string }>(usedRegions, [systemId])).map(({ id }) => id);
+}
+
+export async function findSystem(db: Queryable, systemId: string): Promise<OperatorDescription | undefined> {
+  return (await db.query<OperatorDescription>(system, [systemId]))[0];
+}
+
+/** The system that was made first; undefined where there is none. */
+export async function findFirstSystem(db: Queryable): Promise<string | undefined> {
+  return (await db.query<{ system_id: string }>(firstSystem))[0]?.system_id;
+}
+
+/** Changes what the operator says of a system; null leaves a word as it is. @returns false when there is no such system */
+export async function updateSystem(
+  db: Queryable,
+  systemId: string,
+  words: readonly (string | null)[],
+): Promise<boolean> {
+  return (await db.query(describe, [systemId, ...words])).length === 1;
+}

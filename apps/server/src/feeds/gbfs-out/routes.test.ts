@@ -1,0 +1,257 @@
+import { setTimeout } from "node:timers/promises";
+import { errorBody, gbfsDocument } from "@bikeshare/contract";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { z } from "zod";
+import { upsertBikes } from "../../bikes/commands.ts";
+import { endRides } from "../../rides/finish.ts";
+import { startRides } from "../../rides/start.ts";
+import { takeStationsOffline, upsertStations } from "../../stations/commands.ts";
+import { createSystem } from "../../systems/service.ts";
+import { call as callUrl, type GbfsRoom, openGbfsRoom } from "./gbfs-out-room.fixture.ts";
+import { describeSystem } from "./service.ts";
+import { schemaErrors, schemasAreHere, unlessHere } from "./test/official-schemas.ts";
+
+let room: GbfsRoom;
+
+beforeAll(async () => {
+  room = await openGbfsRoom();
+  await createSystem(room.db, "second/city", "Second city", room.clock());
+  await upsertStations(room.live, "main", [
+    { item: { id: "harbour", name: "Harbour", lat: 59.9, lon: 10.7, region_id: "north" } },
+  ]);
+  await upsertBikes(
+    room.live,
+    "main",
+    [1, 2, 3].map((n) => ({ item: { id: `bike-${n}`, station_id: "harbour", vehicle_type_id: "classic" } })),
+  );
+});
+
+afterAll(() => room.close());
+
+const call = (path: string, headers?: Record<string, string>, method?: string) =>
+  callUrl(room.url + path, headers, method);
+
+type Item = Record<string, unknown>;
+type Document = { last_updated: string; data: Record<string, Item[]> };
+const read = async (path: string) => JSON.parse((await call(path)).body) as Document;
+
+/** What a feed says when changes so far have been heard of, and its page's least age is over. */
+async function fresh(path: string, holds: (document: Document) => boolean): Promise<Document> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    room.clock.advance(3000);
+    const document = await read(path);
+    if (holds(document)) return document;
+    await setTimeout(20);
+  }
+  throw new Error(`${path} never said what was awaited`);
+}
+
+const vehicleIds = ({ data }: Document) => (data["vehicles"] ?? []).map((vehicle) => String(vehicle["vehicle_id"]));
+
+describe("discovery", () => {
+  const documents: [feed: string, document: z.infer<typeof gbfsDocument>][] = [];
+
+  test.each(["2.3", "3.0"])(
+    "every feed that gbfs.json of %s lists is there, and names its own version",
+    async (version) => {
+      const { data } = await read(`/gbfs/${version}/gbfs.json`);
+      const { feeds = [] } =
+        version === "2.3" ? (data["en"] as unknown as { feeds: Item[] }) : { feeds: data["feeds"] };
+      expect(feeds.length).toBe(7);
+      for (const { name, url } of feeds) {
+        expect(String(url)).toMatch(new RegExp(`^https://bikes\\.example/gbfs/main/${version}/`));
+        const answer = await call(String(url).replace("https://bikes.example", ""));
+        expect([answer.status, answer.headers["content-type"]]).toEqual([200, "application/json"]);
+        const document = gbfsDocument.parse(JSON.parse(answer.body));
+        expect(document.version).toBe(version);
+        documents.push([String(name), document]);
+      }
+    },
+  );
+
+  test.skipIf(!schemasAreHere)(`every feed passes its official schema${unlessHere}`, () => {
+    expect(documents.length).toBeGreaterThan(0);
+    for (const [key, document] of documents) expect(schemaErrors(document.version, key, document), key).toEqual([]);
+  });
+
+  test("a path without a system means the first system, also when there are more", async () => {
+    expect(await read("/gbfs/3.0/station_status.json")).toEqual(await read("/gbfs/main/3.0/station_status.json"));
+    expect((await read("/gbfs/second%2Fcity/3.0/station_status.json")).data).toEqual({ stations: [] });
+    expect((await read("/gbfs/second%2Fcity/3.0/system_information.json")).data).toMatchObject({
+      system_id: "second/city",
+    });
+  });
+
+  test.each(["/gbfs/gbfs_versions.json", "/gbfs/main/gbfs_versions.json"])("%s lists both versions", async (path) => {
+    const { data } = await read(path);
+    expect(data["versions"]).toEqual([
+      { version: "2.3", url: "https://bikes.example/gbfs/main/2.3/gbfs.json" },
+      { version: "3.0", url: "https://bikes.example/gbfs/main/3.0/gbfs.json" },
+    ]);
+  });
+
+  test.each([
+    "/gbfs/3.0/free_bike_status.json",
+    "/gbfs/2.3/vehicle_status.json",
+    "/gbfs/3.0/nothing.json",
+    "/gbfs/3.0/__proto__.json",
+    "/gbfs/3.0/gbfs",
+    "/gbfs/nowhere/3.0/gbfs.json",
+    "/gbfs/second%2Fcity/3.0/system_regions.json",
+  ])("%s is 404 in the shape of every error, readable by any site", async (path) => {
+    const { status, headers, body } = await call(path);
+    expect([status, headers["content-type"], headers["access-control-allow-origin"]]).toEqual([
+      404,
+      "application/json",
+      "*",
+    ]);
+    expect(errorBody.strict().parse(JSON.parse(body)).error).toBe("not_found");
+    expect(headers["cache-control"]).toBeUndefined();
+  });
+
+  test("a parameter that means nothing is refused", async () =>
+    expect((await call("/gbfs/3.0/gbfs.json?x=1")).status).toBe(400));
+});
+
+describe("an answer", () => {
+  const path = "/gbfs/3.0/vehicle_status.json";
+
+  test("may be kept by anybody for its ttl, and read by any site", async () => {
+    const { headers, body } = await call(path);
+    expect(headers).toMatchObject({
+      "access-control-allow-origin": "*",
+      vary: "accept-encoding",
+      "cache-control": "public, max-age=10",
+    });
+    const { last_updated } = JSON.parse(body) as Document;
+    expect(Date.parse(String(headers["last-modified"]))).toBe(Date.parse(last_updated));
+    expect((await call("/gbfs/2.3/system_information.json")).headers["cache-control"]).toBe("public, max-age=60");
+  });
+
+  test("is 304 without a body to whoever has it: by tag, strong or weak, alone or in a list, by *, or by date", async () => {
+    const { headers } = await call(path);
+    const etag = String(headers["etag"]);
+    const lastModified = String(headers["last-modified"]);
+    const later = new Date(Date.parse(lastModified) + 60_000).toUTCString();
+    const conditions: Record<string, string>[] = [
+      { "if-none-match": etag },
+      { "if-none-match": etag.slice(2) },
+      { "if-none-match": `"x", ${etag}` },
+      { "if-none-match": "*" },
+      { "if-none-match": etag, "cache-control": "no-cache" },
+      { "if-modified-since": lastModified },
+      { "if-modified-since": later },
+      { "if-none-match": etag, "if-modified-since": new Date(0).toUTCString() },
+    ];
+    for (const condition of conditions) {
+      for (const method of ["GET", "HEAD"]) {
+        const answer = await call(path, condition, method);
+        expect([answer.status, answer.body], JSON.stringify(condition)).toEqual([304, ""]);
+        expect(answer.headers).toMatchObject({
+          etag,
+          "last-modified": lastModified,
+          "cache-control": "public, max-age=10",
+          vary: "accept-encoding",
+          "access-control-allow-origin": "*",
+        });
+        expect(answer.headers["content-type"]).toBeUndefined();
+      }
+    }
+  });
+
+  test("is whole to whoever has another, and a tag goes before a date", async () => {
+    const { headers } = await call(path);
+    const lastModified = String(headers["last-modified"]);
+    const conditions: Record<string, string>[] = [
+      { "if-none-match": `W/"x", "y"` },
+      { "if-none-match": `"x"`, "if-modified-since": lastModified },
+      { "if-modified-since": new Date(Date.parse(lastModified) - 1000).toUTCString() },
+      { "if-modified-since": "yesterday" },
+    ];
+    for (const condition of conditions)
+      expect((await call(path, condition)).status, JSON.stringify(condition)).toBe(200);
+  });
+
+  test("to HEAD is that of GET without its body", async () => {
+    const get = await call(path);
+    const head = await call(path, {}, "HEAD");
+    expect([head.status, head.headers["etag"], head.headers["content-length"], head.body]).toEqual([
+      200,
+      get.headers["etag"],
+      get.headers["content-length"],
+      "",
+    ]);
+  });
+});
+
+test("a large feed is the same to whoever takes gzip, to whoever takes zstd, and to HEAD", async () => {
+  await createSystem(room.db, "large", "Large", room.clock());
+  const stations = Array.from({ length: 1000 }, (_, n) => ({
+    item: { id: `s${n}`, name: `Straße ${n}`, lat: 1, lon: n / 10 },
+  }));
+  await upsertStations(room.live, "large", stations);
+  const url = `${room.url}/gbfs/large/3.0/station_information.json`;
+  const ask = async (encoding: string, method = "GET") => {
+    const response = await fetch(url, { method, headers: { "accept-encoding": encoding } });
+    const { headers } = response;
+    return {
+      coding: headers.get("content-encoding"),
+      etag: headers.get("etag"),
+      type: headers.get("content-type"),
+      body: await response.text(),
+    };
+  };
+  const plain = await ask("identity");
+  expect(plain.body.length).toBeGreaterThan(100_000);
+  expect(await ask("gzip")).toEqual({ ...plain, coding: "gzip" });
+  expect(await ask("gzip", "HEAD")).toEqual({ ...plain, coding: "gzip", body: "" });
+  expect(await ask("zstd")).toEqual({ ...plain, coding: "zstd" });
+});
+
+describe("the live state", () => {
+  test("a bike leaves the feed for its ride and comes back under another id, which says nothing of it", async () => {
+    const path = "/gbfs/3.0/vehicle_status.json";
+    const before = vehicleIds(await fresh(path, (document) => vehicleIds(document).length === 3));
+    await startRides(room.live, "main", [{ item: { id: "ride", bike_id: "bike-2" } }]);
+    const during = vehicleIds(await fresh(path, (document) => vehicleIds(document).length === 2));
+    expect(before).toEqual(expect.arrayContaining(during));
+    await endRides(room.live, "main", [{ item: { id: "ride", end_station_id: "harbour" } }]);
+    const after = vehicleIds(await fresh(path, (document) => vehicleIds(document).length === 3));
+    expect(after.filter((id) => !before.includes(id))).toHaveLength(1);
+    expect(after.filter((id) => before.includes(id)).sort()).toEqual(during.toSorted());
+    expect(JSON.stringify(after)).not.toContain("bike-");
+    expect(after).toEqual(after.toSorted());
+  });
+
+  test("counts follow the bikes, and a station that the operator takes offline lends nothing", async () => {
+    const path = "/gbfs/2.3/station_status.json";
+    const station = ({ data }: Document) => data["stations"]?.[0];
+    expect(station(await fresh(path, () => true))).toMatchObject({
+      num_bikes_available: 3,
+      is_renting: true,
+      vehicle_types_available: [{ vehicle_type_id: "classic", count: 3 }],
+    });
+    await takeStationsOffline(room.live, "main", [{ item: { id: "harbour" } }]);
+    expect(station(await fresh(path, (document) => station(document)?.["is_renting"] === false))).toMatchObject({
+      is_installed: true,
+      is_returning: false,
+    });
+  });
+
+  test("what the operator says of the system is published", async () => {
+    await describeSystem(room.db, "main", {
+      timezone: "europe/oslo",
+      language: "nb_no",
+      feed_contact_email: "feeds@bikes.example",
+    });
+    const { data } = await fresh("/gbfs/3.0/system_information.json", (document) =>
+      JSON.stringify(document).includes("nb-NO"),
+    );
+    expect(data).toMatchObject({
+      languages: ["nb-NO"],
+      timezone: "Europe/Oslo",
+      feed_contact_email: "feeds@bikes.example",
+    });
+    await expect(describeSystem(room.db, "main", { timezone: "+01:00" })).rejects.toThrow(/timezone/);
+  });
+});

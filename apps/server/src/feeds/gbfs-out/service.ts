@@ -1,0 +1,178 @@
+import { hash } from "node:crypto";
+import type { Database, Queryable, Transaction } from "../../db/database.ts";
+import type { Ids } from "../../ids.ts";
+import { Refusal } from "../../refusal.ts";
+import { findDescriptions } from "../gbfs/description-queries.ts";
+import type { SystemDescription } from "../gbfs/descriptions.ts";
+import { emailFrom, languageFrom, timeZoneFrom } from "../gbfs/values.ts";
+import { discovery, versions } from "./discovery.ts";
+import {
+  stationInformation,
+  stationStatus,
+  systemInformation,
+  systemRegions,
+  vehicleStatus,
+  vehicleTypes,
+} from "./documents.ts";
+import type { GbfsForm } from "./form.ts";
+import { nameNamelessBikes } from "./public-ids.ts";
+import { lockPublication, savePublication } from "./publication-queries.ts";
+import { publish } from "./publication.ts";
+import {
+  findBikes,
+  findFirstSystem,
+  findStations,
+  findSystem,
+  findUsedRegions,
+  findUsedTypes,
+  updateSystem,
+} from "./queries.ts";
+import { systemDetails, type SystemDetails } from "./system.ts";
+
+/** What publishing feeds needs. */
+export interface GbfsContext {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly ids: Ids;
+  /** The address at which the service is reached: what gbfs.json lists is below it. */
+  readonly baseUrl: () => string;
+}
+
+/** A document that is published. */
+export interface GbfsDocument {
+  readonly json: string;
+  readonly lastUpdated: Date;
+  /** Whether another document went out with the same `last_updated`, which cannot tell them apart then. */
+  readonly sharesSecond: boolean;
+  /** Seconds for which the document may be kept. */
+  readonly ttl: number;
+}
+
+/**
+ * Seconds that callers may keep what changes with each ride, and what seldom changes. Less costs them and us requests
+ * that bring nothing new; with more, a rider walks to a bike that is gone, or a new station shows without its name.
+ */
+const LIVE_TTL = 10;
+const STEADY_TTL = 60;
+
+/**
+ * Makes the document of a feed from the live state, and notes it as published.
+ * @param feed its name in this version, such as `station_status`
+ * @throws Refusal `not_found` where there is no such system or feed
+ */
+export async function gbfsDocument(
+  context: GbfsContext,
+  systemId: string,
+  form: GbfsForm,
+  feed: string,
+): Promise<GbfsDocument> {
+  const { db, clock } = context;
+  return db.transaction(async (tx) => {
+    const operator = await findSystem(tx, systemId);
+    if (operator === undefined) throw new Refusal("not_found", "There is no such system.");
+    const key = [systemId, form.version, feed] as const;
+    if (!feedNames(form).includes(feed))
+      throw new Refusal("not_found", `There is no such feed. There are: ${feedNames(form).join(", ")}.`);
+    // Locked before the state is read: whoever comes next reads a later one, and publishes it later.
+    const held = await lockPublication(tx, key);
+    const system = systemDetails(operator, await findDescriptions(tx, systemId));
+    const data = await dataOf(tx, context, { form, system, feed });
+    if (data === undefined) throw new Refusal("not_found", "This system has no such feed.");
+    const ttl = feed === "station_status" || feed === form.names.vehicleFeed ? LIVE_TTL : STEADY_TTL;
+    const content = `"ttl":${ttl},"version":"${form.version}","data":${JSON.stringify(data)}}`;
+    const published = publish(held, hash("sha256", content, "buffer"), clock());
+    if (published !== held) await savePublication(tx, key, published);
+    return {
+      json: `{"last_updated":${JSON.stringify(form.instant(published.last_updated))},${content}`,
+      lastUpdated: published.last_updated,
+      sharesSecond: published.shares_second,
+      ttl,
+    };
+  });
+}
+
+/** The system that paths without a system's id mean: the first that was made; undefined where there is none. */
+export function defaultSystem(db: Queryable): Promise<string | undefined> {
+  return findFirstSystem(db);
+}
+
+/**
+ * Notes what the operator says of a system; it goes before what sources say. A word left out stays as it is.
+ * @throws Refusal `invalid_parameter` for a word that GBFS does not know, `not_found` without such a system
+ */
+export async function describeSystem(
+  db: Queryable,
+  systemId: string,
+  words: Partial<SystemDescription>,
+): Promise<void> {
+  const said = [
+    words.name ?? null,
+    checked("language", words.language, languageFrom),
+    checked("timezone", words.timezone, timeZoneFrom),
+    checked("feed_contact_email", words.feed_contact_email, emailFrom),
+    words.opening_hours ?? null,
+  ];
+  if (!(await updateSystem(db, systemId, said))) throw new Refusal("not_found", `There is no system ${systemId}.`);
+}
+
+function checked(
+  name: string,
+  word: string | null | undefined,
+  meaning: (word: string) => string | undefined,
+): string | null {
+  if (word === null || word === undefined) return null;
+  const read = meaning(word);
+  if (read === undefined) throw new Refusal("invalid_parameter", `${name} cannot be ${JSON.stringify(word)}.`);
+  return read;
+}
+
+/** Every feed that a system may have, in the order in which they are listed. */
+function feedNames({ names }: GbfsForm): string[] {
+  return [
+    "gbfs",
+    "gbfs_versions",
+    "system_information",
+    "vehicle_types",
+    "station_information",
+    "station_status",
+    names.vehicleFeed,
+    "system_regions",
+  ];
+}
+
+interface Subject {
+  readonly form: GbfsForm;
+  readonly system: SystemDetails;
+  readonly feed: string;
+}
+
+/** The `data` of a feed; undefined where the system has none. */
+async function dataOf(
+  tx: Transaction,
+  context: GbfsContext,
+  { form, system, feed }: Subject,
+): Promise<object | undefined> {
+  const systemId = system.id;
+  switch (feed) {
+    case "gbfs": {
+      const hasRegions = systemRegions(form, system, await findUsedRegions(tx, systemId)) !== undefined;
+      const listed = feedNames(form).filter((name) => name !== "gbfs" && (name !== "system_regions" || hasRegions));
+      return discovery(form, system, context.baseUrl(), listed);
+    }
+    case "gbfs_versions":
+      return versions(system, context.baseUrl());
+    case "system_information":
+      return systemInformation(form, system);
+    case "vehicle_types":
+      return vehicleTypes(form, system, await findUsedTypes(tx, systemId));
+    case "station_information":
+      return stationInformation(form, system, await findStations(tx, systemId));
+    case "station_status":
+      return stationStatus(form, await findStations(tx, systemId));
+    case "system_regions":
+      return systemRegions(form, system, await findUsedRegions(tx, systemId));
+    default:
+      await nameNamelessBikes(tx, context.ids, systemId);
+      return vehicleStatus(form, await findBikes(tx, systemId));
+  }
+}

@@ -1,0 +1,28 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv, type ValidateFunction } from "ajv";
+import addFormats from "ajv-formats";
+
+const shared = process.env["BIKESHARE_SHARED_DATA"] ?? join(import.meta.dirname, "../../../../../../../shared/data");
+const schemas = join(shared, "gbfs-json-schema");
+
+/** Whether the official schemas are here, and what a test's title says where they are not. */
+export const schemasAreHere = existsSync(schemas);
+export const unlessHere = schemasAreHere ? "" : " (skipped: the official schemas are not here)";
+
+const validators = new Map<string, ValidateFunction>();
+
+/** What the official schema of a feed finds wrong with a document. */
+export function schemaErrors(version: string, feed: string, document: unknown): unknown[] {
+  const path = join(schemas, `v${version}`, `${feed}.json`);
+  const validate = validators.get(path) ?? compile(path);
+  validators.set(path, validate);
+  return validate(document) ? [] : (validate.errors ?? []);
+}
+
+function compile(path: string): ValidateFunction {
+  // Not strict: the schemas carry keywords of another program. One at a time: several have the same `$id`.
+  const ajv = new Ajv({ strict: false, allErrors: true });
+  addFormats.default(ajv);
+  return ajv.compile(JSON.parse(readFileSync(path, "utf8")) as object);
+}

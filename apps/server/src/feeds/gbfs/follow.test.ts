@@ -1,0 +1,237 @@
+import type { ServerResponse } from "node:http";
+import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { until } from "../../../test/until.ts";
+import { type Following, type FollowOptions, type FollowRound, startFollowing } from "./follow.ts";
+import { CITY_TIME, city23, type Documents } from "./test/city.ts";
+import { type FeedServer, startFeedServer } from "./test/feed-server.ts";
+
+let database: TestDatabase;
+let systemId: string;
+let systems = 0;
+let server: FeedServer;
+let clock: TestClock;
+let rounds: FollowRound[];
+const ids = createTestIds();
+const followings: Following[] = [];
+beforeAll(async () => void (database = await createTestDatabase()));
+afterAll(() => database.close());
+beforeEach(async () => {
+  systemId = `s${++systems}`;
+  clock = createTestClock(new Date(CITY_TIME + 3_600_000).toISOString());
+  rounds = [];
+  server = await startFeedServer(city());
+});
+afterEach(async () => {
+  for (const following of followings.splice(0)) await following.close();
+  await server.close();
+});
+
+/** The city without a time to live, so that it is asked again at once. */
+const city = (): Documents => fresh(city23());
+const fresh = (documents: Documents, seconds = 0): Documents =>
+  Object.fromEntries(
+    Object.entries(documents).map(([name, document]) => [
+      name,
+      { ...document, ttl: 0, last_updated: CITY_TIME / 1000 + seconds },
+    ]),
+  );
+
+function follow(over: Partial<FollowOptions> = {}): Following {
+  const log = (round: FollowRound) => void rounds.push(round);
+  const following = startFollowing({
+    db: database.db,
+    clock,
+    ids,
+    url: server.url,
+    every: 5,
+    systemId,
+    source: "gbfs",
+    log,
+    ...over,
+  });
+  followings.push(following);
+  return following;
+}
+
+/** The rounds until one is as wanted. */
+async function roundUntil(isWanted: (round: FollowRound) => boolean): Promise<FollowRound> {
+  const from = rounds.length;
+  let found: FollowRound | undefined;
+  await until(() => (found = rounds.slice(from).find(isWanted)) !== undefined);
+  if (found === undefined) throw new Error("no such round");
+  return found;
+}
+
+const sql = <Row>(text: string) => database.db.query<Row>({ name: "", text }, [systemId]);
+const states = () => sql("select id, status from stations where system_id = $1 order by id");
+const events = () =>
+  sql<{ name: string; occurred_at: Date; data: string }>(
+    "select name, occurred_at, data from new_events where system_id = $1 order by id",
+  );
+/** Takes the harbour out of service, as of some seconds later. */
+const harbourOut = (seconds: number) => {
+  const { station_status } = city23() as { station_status: { data: { stations: object[] } } };
+  const stations = station_status.data.stations.map((station) => ({
+    ...station,
+    is_renting: false,
+    is_returning: false,
+  }));
+  return fresh({ station_status: { ...station_status, data: { stations } } }, seconds)["station_status"];
+};
+
+test("applies what the feed says, then only what changes, with an event at the feed's own time", async () => {
+  follow();
+  expect(await roundUntil(({ outcome }) => outcome === "applied")).toMatchObject({
+    stations: { created: 2 },
+    bikes: { created: 3 },
+    failures: [],
+  });
+  await roundUntil(({ outcome }) => outcome === "unchanged");
+  server.pages["station_status"] = harbourOut(60);
+  const round = await roundUntil(({ outcome }) => outcome === "applied");
+  expect(round).toMatchObject({ stations: { updated: 1 }, events: { "station.offline": 1 } });
+  const [event, ...others] = await events();
+  expect([event?.name, event?.occurred_at, others]).toEqual(["station.offline", new Date(CITY_TIME + 60_000), []]);
+  expect(JSON.parse(event?.data ?? "")).toMatchObject({ id: "harbour", status: "offline", offline_reason: "flags" });
+});
+
+test("asks only whether a feed changed: an unchanged one is answered without a body", async () => {
+  follow();
+  await roundUntil(({ outcome }) => outcome === "unchanged");
+  await roundUntil(({ outcome }) => outcome === "unchanged");
+  const full = server.requests.filter((request) => request.endsWith(" 200"));
+  expect(full.toSorted()).toEqual([
+    "free_bike_status 200",
+    "gbfs 200",
+    "station_information 200",
+    "station_status 200",
+  ]);
+  expect(server.requests).toContain("station_status 304");
+});
+
+test("takes the same bytes for unchanged where a server knows no conditions", async () => {
+  await server.close();
+  server = await startFeedServer(city(), { etags: false });
+  follow();
+  await roundUntil(({ outcome }) => outcome === "applied");
+  expect(await roundUntil(() => true)).toMatchObject({ outcome: "unchanged" });
+});
+
+test.each([
+  ["answers 500", (response: ServerResponse) => response.writeHead(500).end()],
+  ["is garbage", (response: ServerResponse) => response.end("<html>")],
+  ["is no feed", (response: ServerResponse) => response.end("[]")],
+  [
+    "breaks off",
+    (response: ServerResponse) => response.writeHead(200, { "content-length": "99" }).write("{") && response.destroy(),
+  ],
+  ["never answers", () => undefined],
+])("keeps the last good state while a feed %s, says so each round, and goes on when it is back", async (_, page) => {
+  follow({ limits: { timeout: 200 } });
+  await roundUntil(({ outcome }) => outcome === "applied");
+  const before = await states();
+  server.pages["station_status"] = page;
+  for (let round = 0; round < 2; round++) {
+    const failed = await roundUntil(({ outcome }) => outcome === "failed");
+    expect(failed.failures.map(({ feed }) => feed)).toEqual(["station_status"]);
+  }
+  expect(await states()).toEqual(before);
+  server.pages["station_status"] = harbourOut(60);
+  expect(await roundUntil(({ outcome }) => outcome === "applied")).toMatchObject({ events: { "station.offline": 1 } });
+});
+
+test("waits for a server that is not there yet", async () => {
+  const { gbfs } = server.pages;
+  server.pages["gbfs"] = undefined;
+  follow();
+  expect(await roundUntil(({ outcome }) => outcome === "failed")).toMatchObject({ failures: [{ feed: "gbfs" }] });
+  server.pages["gbfs"] = gbfs;
+  await roundUntil(({ outcome }) => outcome === "applied");
+});
+
+test("fetches again what could not be stored", async () => {
+  let isAway = true;
+  const db: FollowOptions["db"] = {
+    query: (...args) => database.db.query(...args),
+    transaction: (work) => (isAway ? Promise.reject(new Error("the database is away")) : database.db.transaction(work)),
+  };
+  follow({ db });
+  expect(await roundUntil(({ outcome }) => outcome === "failed")).toMatchObject({
+    failures: [{ message: "the database is away" }],
+  });
+  isAway = false;
+  expect(await roundUntil(({ outcome }) => outcome === "applied")).toMatchObject({ stations: { created: 2 } });
+});
+
+test("does not ask a feed again before its time to live is over", async () => {
+  server.pages["station_status"] = { ...city()["station_status"], ttl: 60, last_updated: clock() / 1000 };
+  follow();
+  await roundUntil(({ outcome }) => outcome === "unchanged");
+  await roundUntil(({ outcome }) => outcome === "unchanged");
+  const asked = () => server.requests.filter((request) => request.startsWith("station_status")).length;
+  expect(asked()).toBe(1);
+  clock.advance(60_000);
+  await until(() => asked() > 1);
+});
+
+test("believes a time to live for ten minutes at most", async () => {
+  server.pages["station_status"] = {
+    ...city()["station_status"],
+    ttl: 86_400,
+    last_updated: clock() / 1000 + 9_999_999,
+  };
+  follow();
+  await roundUntil(({ outcome }) => outcome === "unchanged");
+  clock.advance(10 * 60_000);
+  await until(() => server.requests.filter((request) => request.startsWith("station_status")).length > 1);
+});
+
+test("a source with its vehicles in two versions is asked for the newer one alone", async () => {
+  await server.close();
+  const { free_bike_status, ...others } = city();
+  server = await startFeedServer({
+    ...others,
+    vehicle_status: free_bike_status ?? {},
+    free_bike_status: free_bike_status ?? {},
+  });
+  follow();
+  await roundUntil(({ outcome }) => outcome === "unchanged");
+  expect(server.requests.filter((request) => request.startsWith("free_bike_status"))).toEqual([]);
+});
+
+test("two processes on one source make each event once", async () => {
+  follow();
+  follow();
+  await roundUntil(({ outcome }) => outcome === "applied");
+  for (let minute = 1; minute <= 4; minute++) {
+    server.pages["station_status"] =
+      minute % 2 ? harbourOut(60 * minute) : fresh(city23(), 60 * minute)["station_status"];
+    await until(async () => (await events()).length >= minute);
+  }
+  for (const following of followings.splice(0)) await following.close();
+  expect((await events()).map(({ name }) => name)).toEqual([
+    "station.offline",
+    "station.online",
+    "station.offline",
+    "station.online",
+  ]);
+});
+
+test("closing gives up a fetch that hangs, tells of no such round, and begins no other", async () => {
+  server.pages["station_status"] = () => undefined;
+  let asked = false;
+  server.pages["station_information"] = (response) => {
+    asked = true;
+    response.writeHead(404).end();
+  };
+  const following = follow({ limits: { timeout: 60_000 } });
+  await until(() => asked);
+  await following.close();
+  expect(rounds).toEqual([]);
+});
+
+test("an address that is none is refused at once", () => {
+  expect(() => follow({ url: "feeds.example.com" })).toThrow("not an http or https address");
+});

@@ -1,0 +1,184 @@
+import { createTestClock, type TestClock } from "@bikeshare/test-kit";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import type { Transaction } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import { forgetOldCalls, startIdempotencySweeper } from "../idempotency/service.ts";
+import { createSystem } from "../systems/service.ts";
+import { type RepeatableRequest, withIdempotency } from "./idempotency.ts";
+
+const HOUR = 3_600_000;
+
+let database: TestDatabase;
+let clock: TestClock;
+let made = 0;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await database.db.transaction((tx) => tx.run("create table effects (n integer not null)"));
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  clock = createTestClock();
+  await database.db.transaction(async (tx) => {
+    await tx.run("delete from effects");
+    await tx.run("delete from idempotency_keys");
+  });
+});
+
+const context = () => ({ db: database.db, clock });
+const request = (changes: Partial<RepeatableRequest> = {}): RepeatableRequest => ({
+  systemId: "main",
+  caller: "partner-1",
+  path: "/v1/reservations",
+  key: "key-1",
+  body: { station_id: "s", hold_minutes: 5 },
+  ...changes,
+});
+
+/** Leaves an effect, and answers differently each time it is called. */
+async function work(tx: Transaction): Promise<{ status: number; body: string }> {
+  await tx.query(statement("test.effect", "insert into effects values (1)"));
+  return { status: 201, body: `{"id":"r${++made}",  "spaces kept":"é"}` };
+}
+
+const call = (changes: Partial<RepeatableRequest> = {}) => withIdempotency(context(), request(changes), work);
+
+async function count(table: "effects" | "idempotency_keys"): Promise<number> {
+  const [row] = await database.db.query<{ n: number }>(statement("", `select count(*) as n from ${table}`));
+  return row?.n ?? 0;
+}
+
+describe("a call without a key", () => {
+  it("does its work each time and leaves no trace", async () => {
+    const answers = [await call({ key: undefined }), await call({ key: undefined })];
+    expect(answers[0]?.body).not.toBe(answers[1]?.body);
+    expect(answers.map(({ replayed }) => replayed)).toEqual([false, false]);
+    expect([await count("effects"), await count("idempotency_keys")]).toEqual([2, 0]);
+  });
+});
+
+describe("a call with a key", () => {
+  it("is answered with the first call's status and bytes when it comes again, and has its effect once", async () => {
+    const first = await call();
+    const second = await call({ body: { hold_minutes: 5, station_id: "s" } });
+    expect(first).toMatchObject({ status: 201, replayed: false });
+    expect(second).toEqual({ ...first, replayed: true });
+    expect(await count("effects")).toBe(1);
+  });
+
+  it("is refused with idempotency_key_reused when it comes again with another body", async () => {
+    const first = await call();
+    for (const body of [{ station_id: "s", hold_minutes: 6 }, { station_id: "s" }, undefined, null]) {
+      await expect(call({ body })).rejects.toMatchObject({ code: "idempotency_key_reused" });
+    }
+    expect(await call()).toEqual({ ...first, replayed: true });
+    expect(await count("effects")).toBe(1);
+  });
+
+  it("means something only to its caller, at its path, in its system", async () => {
+    await createSystem(database.db, "other", "Other", 0);
+    for (const other of [
+      {},
+      { caller: "partner-2" },
+      { caller: "operator" },
+      { path: "/v1/other" },
+      { systemId: "other" },
+      { key: "KEY-1" },
+    ]) {
+      expect((await call(other)).replayed).toBe(false);
+    }
+    expect(await count("effects")).toBe(6);
+  });
+
+  it("counts as never made when its work fails", async () => {
+    const failure = new Error("no bike");
+    const failing = withIdempotency(context(), request(), async (tx) => {
+      await work(tx);
+      throw failure;
+    });
+    await expect(failing).rejects.toBe(failure);
+    expect([await count("effects"), await count("idempotency_keys")]).toEqual([0, 0]);
+    expect((await call({ body: "another" })).replayed).toBe(false);
+  });
+
+  it("is as new after 24 hours, not before", async () => {
+    const first = await call();
+    clock.advance(24 * HOUR);
+    expect(await call()).toEqual({ ...first, replayed: true });
+    clock.advance(1);
+    const second = await call({ body: "another" });
+    expect(second.replayed).toBe(false);
+    expect(await call({ body: "another" })).toEqual({ ...second, replayed: true });
+    expect(await count("effects")).toBe(2);
+  });
+
+  it("is refused with idempotency_in_progress while the first is still running, which then ends as if alone", async () => {
+    const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
+    const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+    const first = withIdempotency(context(), request(), async (tx) => {
+      enter();
+      await left;
+      return work(tx);
+    });
+    await entered;
+    await expect(call()).rejects.toMatchObject({ code: "idempotency_in_progress" });
+    await expect(call({ body: "another" })).rejects.toMatchObject({ code: "idempotency_in_progress" });
+    expect((await call({ key: "key-2" })).replayed).toBe(false);
+    leave();
+    const answer = await first;
+    expect(await call()).toEqual({ ...answer, replayed: true });
+    expect(await count("effects")).toBe(2);
+  });
+
+  it("has its effect once, of a hundred that come at once; each of the others is replayed or told to wait", async () => {
+    for (let round = 0; round < 5; round++) {
+      const outcomes = await Promise.allSettled(Array.from({ length: 100 }, () => call({ key: `round-${round}` })));
+      const answered = outcomes.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+      const refused = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason as unknown] : []));
+      expect(answered.filter(({ replayed }) => !replayed)).toHaveLength(1);
+      expect(new Set(answered.map(({ body }) => body)).size).toBe(1);
+      for (const reason of refused) expect(reason).toMatchObject({ code: "idempotency_in_progress" });
+      expect(await count("effects")).toBe(round + 1);
+    }
+  });
+
+  it("leaves the patience of its other statements as it was", async () => {
+    const patience = statement("test.patience", "select current_setting('lock_timeout') as lock_timeout");
+    const read = async (tx: Transaction) => ({ status: 200, body: JSON.stringify(await tx.query(patience)) });
+    expect((await withIdempotency(context(), request(), read)).body).toBe('[{"lock_timeout":"0"}]');
+  });
+});
+
+describe("a key", () => {
+  it("has 1 to 255 visible ASCII characters; any other is refused, naming the header", async () => {
+    for (const key of ["", " ", "a b", "é", "a\tb", "x".repeat(256)]) {
+      await expect(call({ key }), JSON.stringify(key)).rejects.toMatchObject({
+        code: "invalid_parameter",
+        message: expect.stringMatching(/^Idempotency-Key /) as string,
+      });
+    }
+    for (const key of ["!", "~", "x".repeat(255)]) expect((await call({ key })).status).toBe(201);
+  });
+});
+
+describe("the sweeper", () => {
+  it("forgets what is older than 24 hours in every system, many batches of it, and nothing else", async () => {
+    await call({ key: "old" });
+    await call({ key: "old", systemId: "other" });
+    await database.db.transaction((tx) =>
+      tx.run(`insert into idempotency_keys (system_id, caller, path, key, body_hash, status, body, created_at)
+              select 'main', 'p', '/', n::text, '', 200, '', timestamptz '2026-05-01' from generate_series(1, 2500) as n`),
+    );
+    clock.advance(24 * HOUR);
+    expect(await forgetOldCalls(context())).toBe(2500);
+    await call({ key: "young" });
+    clock.advance(1);
+    expect(await forgetOldCalls(context())).toBe(2);
+    expect(await count("idempotency_keys")).toBe(1);
+  });
+
+  it("ends when it is closed", async () => {
+    await startIdempotencySweeper({ ...context(), onError: () => undefined }).close();
+  });
+});

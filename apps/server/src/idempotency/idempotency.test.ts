@@ -1,0 +1,54 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { canonicalText, hashOfBody } from "./idempotency.ts";
+
+/** The same value with the members of every object the other way round. */
+function reversed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(reversed);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .reverse()
+      .map(([name, member]) => [name, reversed(member)]),
+  );
+}
+
+describe("the canonical text of a body", () => {
+  it("is the same in whatever order the members came, and says the same as the body", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const json: unknown = JSON.parse(JSON.stringify(value));
+        expect(canonicalText(reversed(json))).toBe(canonicalText(json));
+        expect(JSON.parse(canonicalText(json))).toEqual(json);
+      }),
+    );
+  });
+
+  it("tells apart what is not the same", () => {
+    const bodies = [
+      undefined,
+      null,
+      "",
+      "null",
+      0,
+      "0",
+      [],
+      {},
+      [1, 2],
+      [2, 1],
+      { a: 1 },
+      { a: "1" },
+      { a: null },
+      { a: [] },
+      { b: 1 },
+      [["a", 1]],
+    ];
+    const hashes = bodies.map((body) => Buffer.from(hashOfBody(body)).toString("hex"));
+    expect(new Set(hashes).size).toBe(bodies.length);
+  });
+
+  it("is refused for a body that is nested so deeply that it would exhaust the stack", () => {
+    const nested: unknown = JSON.parse("[".repeat(100_000) + "]".repeat(100_000));
+    expect(() => canonicalText(nested)).toThrow(expect.objectContaining({ code: "invalid_request" }));
+  });
+});

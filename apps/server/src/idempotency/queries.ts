@@ -1,0 +1,93 @@
+import type { Queryable, Transaction } from "../db/database.ts";
+import { onlyRow } from "../db/rows.ts";
+import { statement } from "../db/statement.ts";
+
+/** Names a call that may come again: a key means something only to its caller, at one path. */
+export interface CallName {
+  readonly systemId: string;
+  /** The partner's id, or `operator`. */
+  readonly caller: string;
+  readonly path: string;
+  readonly key: string;
+}
+
+/** A call that was answered. */
+export interface AnsweredCall {
+  readonly body_hash: Uint8Array;
+  readonly status: number;
+  readonly body: string;
+}
+
+// A row that is too old to count is taken over. One that counts is locked all the same, so that it stays until read.
+const claim = statement(
+  "idempotency.claim",
+  `insert into idempotency_keys (system_id, caller, path, key, body_hash, created_at)
+   values ($1, $2, $3, $4, $5, $6)
+   on conflict (system_id, caller, path, key) do update
+     set body_hash = excluded.body_hash, status = null, body = null, created_at = excluded.created_at
+     where idempotency_keys.created_at < $7
+   returning key`,
+);
+
+const find = statement(
+  "idempotency.find",
+  `select body_hash, status, body from idempotency_keys
+   where system_id = $1 and caller = $2 and path = $3 and key = $4`,
+);
+
+const keep = statement(
+  "idempotency.keep",
+  `update idempotency_keys set status = $5, body = $6
+   where system_id = $1 and caller = $2 and path = $3 and key = $4`,
+);
+
+const forget = statement(
+  "idempotency.forget",
+  `with old as materialized (
+     select caller, path, key from idempotency_keys
+     where system_id = $1 and created_at < $2
+     order by created_at limit $3 for update skip locked),
+   deleted as (
+     delete from idempotency_keys as keys using old
+     where keys.system_id = $1 and keys.caller = old.caller and keys.path = old.path and keys.key = old.key
+     returning 1)
+   select count(*) as n from deleted`,
+);
+
+/**
+ * Makes a call the caller's own. While another transaction has it, waits `patience` milliseconds.
+ * @returns false when it was answered already
+ * @throws with the code 55P03 when the other transaction was still running
+ */
+export async function claimCall(
+  tx: Transaction,
+  call: CallName,
+  bodyHash: Uint8Array,
+  times: { readonly now: Date; readonly forgottenBefore: Date },
+  patience: number,
+): Promise<boolean> {
+  await tx.run(`set local lock_timeout = ${patience}`);
+  const values = [...nameOf(call), bodyHash, times.now, times.forgottenBefore];
+  const claimed = (await tx.query(claim, values)).length === 1;
+  await tx.run("set local lock_timeout = default");
+  return claimed;
+}
+
+/** What a call was answered. */
+export async function findAnswer(tx: Transaction, call: CallName): Promise<AnsweredCall> {
+  return onlyRow(await tx.query<AnsweredCall>(find, nameOf(call)));
+}
+
+/** Keeps what a call is answered. */
+export async function keepAnswer(tx: Transaction, call: CallName, status: number, body: string): Promise<void> {
+  await tx.query(keep, [...nameOf(call), status, body]);
+}
+
+/** Forgets calls of a system that were answered before an instant, `limit` at most. @returns how many */
+export async function forgetCalls(db: Queryable, systemId: string, before: Date, limit: number): Promise<number> {
+  return onlyRow(await db.query<{ n: number }>(forget, [systemId, before, limit])).n;
+}
+
+function nameOf({ systemId, caller, path, key }: CallName): readonly string[] {
+  return [systemId, caller, path, key];
+}

@@ -1,0 +1,52 @@
+import type { BatchItem, BatchResults, operatorContract } from "@bikeshare/contract";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import type { FastifyRequest } from "fastify";
+import { reportBikes, upsertBikes } from "../bikes/commands.ts";
+import type { Database } from "../db/database.ts";
+import { wireBody } from "../http/bind.ts";
+import { markReplay, repeatableRequest, withIdempotency } from "../http/idempotency.ts";
+import type { LiveContext } from "../live-context.ts";
+import { cancelRides, endRides } from "../rides/finish.ts";
+import { upsertPastRides } from "../rides/past.ts";
+import { startRides } from "../rides/start.ts";
+import { bringStationsOnline, removeStations, takeStationsOffline, upsertStations } from "../stations/commands.ts";
+
+type Verb<Item> = (context: LiveContext, systemId: string, items: readonly BatchItem<Item>[]) => Promise<BatchResults>;
+
+interface BatchCall<Item> {
+  readonly request: FastifyRequest;
+  readonly reply: { header(name: string, value: string): unknown };
+  readonly body: { readonly items: readonly BatchItem<Item>[] };
+}
+
+/** The endpoints of the operator's own backend: each hands its batch to the verb it is named after. */
+export function operatorRoutes(
+  context: LiveContext & { readonly db: Database },
+): RouterImplementation<typeof operatorContract> {
+  const batch =
+    <Item>(verb: Verb<Item>) =>
+    async ({ request, reply, body }: BatchCall<Item>) => {
+      const repeatable = repeatableRequest(request);
+      const answer = await withIdempotency(context, repeatable, async (tx) => {
+        const results = await verb({ ...context, db: tx }, repeatable.systemId, body.items);
+        return { status: 200, body: JSON.stringify(results) };
+      });
+      markReplay(reply, answer);
+      return { status: 200 as const, body: wireBody<BatchResults>(answer.body) };
+    };
+  return {
+    stations: {
+      upsert: batch(upsertStations),
+      offline: batch(takeStationsOffline),
+      online: batch(bringStationsOnline),
+      remove: batch(removeStations),
+    },
+    bikes: { upsert: batch(upsertBikes), report: batch(reportBikes) },
+    rides: {
+      upsertPast: batch(upsertPastRides),
+      start: batch(startRides),
+      end: batch(endRides),
+      cancel: batch(cancelRides),
+    },
+  };
+}

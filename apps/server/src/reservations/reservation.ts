@@ -1,0 +1,70 @@
+import { DEFAULT_HOLD_MINUTES, type EventName, type Reservation } from "@bikeshare/contract";
+import type { LiveBike } from "../bikes/live.ts";
+
+export type ReservationStatus = Reservation["status"];
+
+/** What can happen to a reservation. */
+export type ReservationCommand = "fulfil" | "cancel" | "expire";
+
+/**
+ * A reservation's life: `active` → `fulfilled` | `cancelled` | `expired`, all final. For each state and command: the
+ * state that follows, `same` where the command finds done what it asks for, `conflict` where it cannot be.
+ */
+export const reservationTransitions = {
+  active: { fulfil: "fulfilled", cancel: "cancelled", expire: "expired" },
+  fulfilled: { fulfil: "conflict", cancel: "conflict", expire: "conflict" },
+  cancelled: { fulfil: "conflict", cancel: "same", expire: "conflict" },
+  expired: { fulfil: "conflict", cancel: "conflict", expire: "same" },
+} as const satisfies Record<ReservationStatus, Record<ReservationCommand, ReservationStatus | "same" | "conflict">>;
+
+/** The event that tells of a reservation's end. */
+export const endingEvents = {
+  fulfilled: "reservation.fulfilled",
+  cancelled: "reservation.cancelled",
+  expired: "reservation.expired",
+} as const satisfies Record<Exclude<ReservationStatus, "active">, EventName>;
+
+/** When a hold ends that begins now. */
+export function expiryOf(createdAt: Date, holdMinutes: number = DEFAULT_HOLD_MINUTES): Date {
+  return new Date(createdAt.getTime() + holdMinutes * 60_000);
+}
+
+/**
+ * The status as of an instant: from `expires_at` on a reservation that is kept as active is expired, whether or not
+ * that has been written. The statements that read and end reservations follow the same rule.
+ */
+export function statusAt(
+  { status, expires_at }: { readonly status: ReservationStatus; readonly expires_at: Date },
+  instant: Date,
+): ReservationStatus {
+  return status === "active" && instant >= expires_at ? "expired" : status;
+}
+
+/** Whether riders can take a bike from the station. */
+export function rentsOut(station: { readonly status: string; readonly is_renting: boolean }): boolean {
+  return station.status === "online" && station.is_renting;
+}
+
+/** Whether nobody rides or holds the bike, and it can be ridden. */
+export function isFree(bike: Pick<LiveBike, "vehicle_state" | "ride_id" | "reservation_id">): boolean {
+  return bike.vehicle_state === "available" && bike.ride_id === null && bike.reservation_id === null;
+}
+
+/** What a station's bike must be to be chosen. */
+export interface WantedBike {
+  readonly stationId: string;
+  /** Null: any type. */
+  readonly vehicleTypeId: string | null;
+}
+
+/** Of the free bikes that are as wanted the one with the longest range; the id breaks ties. */
+export function chooseBike(bikes: Iterable<LiveBike>, wanted: WantedBike): LiveBike | undefined {
+  const suited = [...bikes].filter(
+    (bike) =>
+      isFree(bike) &&
+      bike.station_id === wanted.stationId &&
+      (wanted.vehicleTypeId === null || bike.vehicle_type_id === wanted.vehicleTypeId),
+  );
+  const range = (bike: LiveBike) => bike.current_range_meters ?? -1;
+  return suited.sort((a, b) => range(b) - range(a) || (a.id < b.id ? -1 : 1))[0];
+}

@@ -1,0 +1,171 @@
+import type { Bike, Reservation, ReservationRequest, Station } from "@bikeshare/contract";
+import { reservation } from "@bikeshare/contract";
+import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { bikeRow, stationRow } from "../../test/rows.ts";
+import type { Database } from "../db/database.ts";
+import { openReader, type Reader } from "../db/pipeline.ts";
+import { onlyRow } from "../db/rows.ts";
+import { statement } from "../db/statement.ts";
+import type { Ids } from "../ids.ts";
+import type { SliceRequest } from "../lists/slice.ts";
+import { Refusal } from "../refusal.ts";
+import { createReservation } from "./create.ts";
+import type { ReservationFilters, ReservationPosition } from "./list-queries.ts";
+import { cancelReservation, getReservation, listReservations } from "./service.ts";
+
+/** The partner that acts where a test names none. */
+export const partner = "partner-1";
+
+/** A database with stations and bikes, and the verbs on reservations as a partner calls them. */
+export interface ReservationsRoom extends TestDatabase {
+  readonly clock: TestClock;
+  readonly ids: Ids;
+  readonly reader: Reader;
+  /** What verbs that change the live system are given. */
+  readonly live: { readonly db: Database; readonly clock: TestClock; readonly ids: Ids };
+  /** Makes a station whose counters follow its bikes (or mirror a feed), and bikes that stand there. */
+  fill(
+    stationId: string,
+    bikes: readonly (Partial<Bike> & { readonly id: string })[],
+    station?: StationFields,
+  ): Promise<void>;
+  create(request: ReservationRequest, partnerId?: string): Promise<Reservation>;
+  cancel(id: string, partnerId?: string): Promise<Reservation>;
+  get(id: string, partnerId?: string): Promise<Reservation | undefined>;
+  list(filters?: ReservationFilters, request?: SliceRequest<ReservationPosition>, partnerId?: string): Promise<Page>;
+  bike(id: string): Promise<BikeState>;
+  /** The station's counters. */
+  counters(stationId: string): Promise<Counters>;
+  /** Every event in the outbox, by id. */
+  events(): Promise<readonly OutboxEvent[]>;
+}
+
+type StationFields = Partial<Station> & { readonly counters?: "mirrored" | "operated" };
+
+interface Page {
+  readonly data: readonly Reservation[];
+  readonly next: ReservationPosition | undefined;
+  readonly total: number | undefined;
+}
+
+interface BikeState extends Pick<Bike, "vehicle_state" | "station_id"> {
+  readonly reservation_id: string | null;
+}
+
+type Counters = Pick<Station, "num_bikes_available" | "num_bikes_reserved" | "vehicle_types_available">;
+
+interface OutboxEvent {
+  readonly name: string;
+  readonly occurred_at: Date;
+  readonly partner_id: string | null;
+  readonly data: Reservation;
+}
+
+const bikeState = statement(
+  "test.bikeState",
+  "select vehicle_state, station_id, reservation_id from bikes where system_id = $1 and id = $2",
+);
+const counters = statement(
+  "test.counters",
+  "select num_bikes_available, num_bikes_reserved, vehicle_types_available from stations where system_id = $1 and id = $2",
+);
+const outbox = statement(
+  "test.outbox",
+  "select name, occurred_at, partner_id, data::json as data from new_events where system_id = $1 order by id",
+);
+
+export async function openReservationsRoom(): Promise<ReservationsRoom> {
+  const database = await createTestDatabase();
+  const { db, systemId } = database;
+  const clock = createTestClock();
+  const ids = createTestIds();
+  const reader = openReader({ connectionString: db.connectionString });
+  const live = { db, clock, ids };
+  const read = { ...live, reader };
+  const ownerOf = (partnerId: string) => ({ systemId, partnerId });
+  return {
+    ...database,
+    clock,
+    ids,
+    reader,
+    live,
+    fill: (stationId, bikes, station = {}) => fillStation(database, stationId, bikes, station),
+    create: async (request, partnerId = partner) =>
+      parsed(await createReservation(live, { ...ownerOf(partnerId), request })),
+    cancel: async (id, partnerId = partner) => parsed(await cancelReservation(live, ownerOf(partnerId), id)),
+    get: async (id, partnerId = partner) => {
+      const wire = await getReservation(read, ownerOf(partnerId), id);
+      return wire === undefined ? undefined : parsed(wire);
+    },
+    list: async (filters = {}, request = { kind: "first", limit: 50 }, partnerId = partner) => {
+      const { items, next, total } = await listReservations(read, ownerOf(partnerId), filters, request);
+      return { data: reservation.array().parse(JSON.parse(`[${items}]`)), next, total };
+    },
+    bike: async (id) => onlyRow(await db.query<BikeState>(bikeState, [systemId, id])),
+    counters: async (stationId) => onlyRow(await db.query<Counters>(counters, [systemId, stationId])),
+    events: () => db.query<OutboxEvent>(outbox, [systemId]),
+    close: async () => {
+      await reader.close();
+      await database.close();
+    },
+  };
+}
+
+/** What a verb answers, as a client reads it: held against the contract. */
+function parsed(wire: string): Reservation {
+  return reservation.parse(JSON.parse(wire));
+}
+
+async function fillStation(
+  { db, systemId }: TestDatabase,
+  stationId: string,
+  bikes: readonly (Partial<Bike> & { readonly id: string })[],
+  { counters: mode = "operated", ...fields }: StationFields,
+): Promise<void> {
+  const station = stationRow({
+    id: stationId,
+    num_bikes_available: bikes.length,
+    vehicle_types_available: [{ vehicle_type_id: "classic", count: bikes.length }],
+    ...fields,
+  });
+  const kept = { system_id: systemId, source: "test", absent_snapshots: 0, was_installed: true };
+  const columns = Object.keys({ ...station, ...kept, counters: mode }).join(", ");
+  await db.query(
+    statement("", `insert into stations (${columns}) select ${columns} from json_populate_record(null::stations, $1)`),
+    [JSON.stringify({ ...station, ...kept, counters: mode })],
+  );
+  await insertBikes(
+    { db, systemId },
+    bikes.map((bike) => bikeRow({ station_id: stationId, ...bike })),
+  );
+}
+
+/** Makes bikes as they stand, reported as they are shown. */
+export async function insertBikes(
+  { db, systemId }: Pick<TestDatabase, "db" | "systemId">,
+  bikes: readonly Bike[],
+): Promise<void> {
+  const [first] = bikes;
+  if (first === undefined) return;
+  const columns = Object.keys(first).join(", ");
+  await db.query(
+    statement(
+      "",
+      `insert into bikes (system_id, source, ${columns})
+       select $1, 'test', ${columns} from json_populate_recordset(null::bikes, $2)`,
+    ),
+    [systemId, JSON.stringify(bikes)],
+  );
+}
+
+/** The code that a verb was refused with; any other failure is thrown on. */
+function refusalCode(reason: unknown): string {
+  if (reason instanceof Refusal) return reason.code;
+  throw reason;
+}
+
+/** `made`, or the code that a verb was refused with. */
+export function outcomeOf(answer: Promise<unknown>): Promise<string> {
+  return answer.then(() => "made", refusalCode);
+}

@@ -1,0 +1,207 @@
+import { lockBikes } from "../bikes/live.ts";
+import type { Queryable, Transaction } from "../db/database.ts";
+import type { Reader } from "../db/pipeline.ts";
+import { recordEvents } from "../events/outbox.ts";
+import { cutSlice, wireField } from "../lists/cut.ts";
+import { fetchSize } from "../lists/rows.ts";
+import { type PositionCodec, type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
+import type { LiveContext } from "../live-context.ts";
+import { Refusal } from "../refusal.ts";
+import { endingEvent, heldBy, type Moment, writeHolds } from "./holds.ts";
+import {
+  readReservation,
+  readReservations,
+  type ReservationFilters,
+  type ReservationPosition,
+} from "./list-queries.ts";
+import { type EndedReservation, type Ending, endRows, findBikeOf, lockDue, lockRows } from "./queries.ts";
+import { reservationTransitions, statusAt } from "./reservation.ts";
+
+export type { ReservationFilters, ReservationPosition } from "./list-queries.ts";
+export type { EndedReservation, LockedReservation } from "./queries.ts";
+
+/** What reading reservations needs. */
+export interface ReservationReadContext {
+  readonly db: Queryable;
+  readonly reader: Reader;
+  readonly clock: () => number;
+}
+
+/** Whose reservations are asked for: a partner sees its own only. */
+export interface ReservationOwner {
+  readonly systemId: string;
+  readonly partnerId: string;
+}
+
+/** One slice of a partner's reservations as they are now, newest first. */
+export async function listReservations(
+  { db, clock }: ReservationReadContext,
+  owner: ReservationOwner,
+  filters: ReservationFilters,
+  request: SliceRequest<ReservationPosition>,
+): Promise<Slice<ReservationPosition>> {
+  const whose = { ...owner, now: new Date(clock()) };
+  const rows = await readReservations(db, whose, filters, startOf(request), fetchSize(request.limit));
+  return cutSlice(request, rows, (wire) => ({ createdAt: wireField(wire, "created_at"), id: wireField(wire, "id") }));
+}
+
+/** One of a partner's reservations as it is now, in its wire form; undefined when the partner has none with this id. */
+export function getReservation(
+  { reader, clock }: ReservationReadContext,
+  owner: ReservationOwner,
+  id: string,
+): Promise<string | undefined> {
+  return readReservation(reader, { ...owner, now: new Date(clock()) }, id);
+}
+
+/**
+ * Cancels a partner's reservation and gives its bike back. Cancelling a cancelled one changes nothing.
+ * @returns the reservation's wire form
+ * @throws Refusal `not_found`; `reservation_not_active` when it was fulfilled or has expired
+ */
+export function cancelReservation(context: LiveContext, owner: ReservationOwner, id: string): Promise<string> {
+  const { systemId, partnerId } = owner;
+  return context.db.transaction(async (tx) => {
+    const moment = { ids: context.ids, systemId, now: new Date(context.clock()) };
+    const bikeId = await findBikeOf(tx, systemId, partnerId, id);
+    const bikes = await lockBikes(tx, systemId, bikeId === undefined ? [] : [bikeId]);
+    const reservation = (await lockRows(tx, systemId, bikeId === undefined ? [] : [id])).get(id);
+    if (reservation === undefined) throw new Refusal("not_found", "You have no reservation with this id.");
+    const status = statusAt(reservation, moment.now);
+    const next = reservationTransitions[status].cancel;
+    if (next === "same") return reservation.wire;
+    if (next === "conflict")
+      throw new Refusal("reservation_not_active", `The reservation is ${status}, so it cannot be cancelled.`);
+    const ended = await endRows(tx, systemId, moment.now, [{ id, status: next, reason: "partner" }]);
+    await writeHolds(
+      tx,
+      moment,
+      heldBy(bikes, ended).map((bike) => ({ bike, reservation_id: null })),
+    );
+    await recordEvents(
+      tx,
+      moment.ids,
+      systemId,
+      ended.map((each) => endingEvent(each, moment.now)),
+    );
+    return ended[0]?.wire ?? reservation.wire;
+  });
+}
+
+/** Locks reservations, in the order of their ids, and gives them by id. Their bikes are to be locked before. */
+export const lockReservations = lockRows;
+
+/** A ride that starts on a held bike. */
+export interface Fulfilment {
+  readonly reservationId: string;
+  readonly rideId: string;
+  /** When the ride started: when the event says that it happened. */
+  readonly at: Date;
+}
+
+/**
+ * Fulfils reservations whose bikes start rides, and records their events. One that has lapsed by `now` becomes expired
+ * instead, because readers have been told so; one that is not active stays as it is. The caller holds the bikes
+ * locked, and writes them and the counters.
+ * @returns those that were fulfilled
+ */
+export async function fulfilReservations(
+  tx: Transaction,
+  moment: Moment,
+  fulfilments: readonly Fulfilment[],
+): Promise<EndedReservation[]> {
+  const startedAt = new Map(fulfilments.map(({ reservationId, at }) => [reservationId, at]));
+  const endings = fulfilments.map(({ reservationId, rideId }): Ending => ({
+    id: reservationId,
+    status: "fulfilled",
+    rideId,
+  }));
+  const ended = await endRows(tx, moment.systemId, moment.now, endings);
+  await recordEvents(
+    tx,
+    moment.ids,
+    moment.systemId,
+    ended.map((each) => endingEvent(each, startedAt.get(each.id) ?? moment.now)),
+  );
+  return ended.filter(({ status }) => status === "fulfilled");
+}
+
+/** A held bike that its rider cannot have. */
+export interface BikeLoss {
+  readonly reservationId: string;
+  readonly reason: "bike_unavailable" | "operator";
+}
+
+/**
+ * Cancels reservations whose bikes cannot be had, and records their events. One that has lapsed by `now` becomes
+ * expired instead; one that is not active stays as it is. The caller holds the bikes locked, and writes them and the
+ * counters.
+ * @returns those that were cancelled
+ */
+export async function cancelForBikes(
+  tx: Transaction,
+  moment: Moment,
+  losses: readonly BikeLoss[],
+): Promise<EndedReservation[]> {
+  const endings = losses.map(({ reservationId, reason }): Ending => ({
+    id: reservationId,
+    status: "cancelled",
+    reason,
+  }));
+  const ended = await endRows(tx, moment.systemId, moment.now, endings);
+  await recordEvents(
+    tx,
+    moment.ids,
+    moment.systemId,
+    ended.map((each) => endingEvent(each, moment.now)),
+  );
+  return ended.filter(({ status }) => status === "cancelled");
+}
+
+/**
+ * Writes as expired what has lapsed by now, at most `limit` reservations, the oldest first, and gives their bikes
+ * back. Any number of processes may do so at once: each reservation expires once. Those whose bike is locked at the
+ * moment are left for the next time.
+ * @returns how many expired
+ */
+export function expireDue(context: LiveContext, systemId: string, limit: number): Promise<number> {
+  return context.db.transaction(async (tx) => {
+    const moment = { ids: context.ids, systemId, now: new Date(context.clock()) };
+    const due = await lockDue(tx, systemId, moment.now, limit);
+    if (due.length === 0) return 0;
+    const bikes = await lockBikes(
+      tx,
+      systemId,
+      due.map((each) => each.bike_id),
+    );
+    const expired = await endRows(
+      tx,
+      systemId,
+      moment.now,
+      due.map(({ id }) => ({ id, status: "expired" })),
+    );
+    await writeHolds(
+      tx,
+      moment,
+      heldBy(bikes, expired).map((bike) => ({ bike, reservation_id: null })),
+    );
+    await recordEvents(
+      tx,
+      moment.ids,
+      systemId,
+      expired.map((each) => endingEvent(each, moment.now)),
+    );
+    return expired.length;
+  });
+}
+
+const POSITION = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z) (.+)$/s;
+
+/** A reservation's position as cursors hold it. */
+export const reservationPosition: PositionCodec<ReservationPosition> = {
+  encode: ({ createdAt, id }) => `${createdAt} ${id}`,
+  decode(text) {
+    const [, createdAt, id] = POSITION.exec(text) ?? [];
+    return createdAt === undefined || id === undefined ? undefined : { createdAt, id };
+  },
+};

@@ -1,0 +1,111 @@
+import type { BatchItem, BatchResults, PastRideUpsert } from "@bikeshare/contract";
+import { type BatchNotes, createBatchNotes, type Indexed, readableItems } from "../batches.ts";
+import { countRides, pickSlot } from "../counts/service.ts";
+import type { Tables } from "../db/tables.generated.ts";
+import type { LiveContext } from "../live-context.ts";
+import { findPastRides, insertPastRides, type PastRideRow, updatePastRides } from "./past-queries.ts";
+import { rideLength, rideTimesFault } from "./ride.ts";
+
+/** Adds rides that are over, or corrects them. Makes no events and moves no bike. */
+export async function upsertPastRides(
+  { db, clock, ids }: LiveContext,
+  systemId: string,
+  items: readonly BatchItem<PastRideUpsert>[],
+): Promise<BatchResults> {
+  const notes = createBatchNotes();
+  const readable = readableItems(items, notes);
+  const now = new Date(clock());
+  await db.transaction(async (tx) => {
+    const wanted = wantedRides(readable, now, notes);
+    const rows = [...wanted.values()].map((entry) => entry.item);
+    const inserted = new Set(await insertPastRides(tx, systemId, now, rows));
+    const held = await findPastRides(
+      tx,
+      systemId,
+      rows.filter((row) => !inserted.has(row.id)).map((row) => row.id),
+    );
+    const changed: PastRideRow[] = [];
+    for (const { index, item } of wanted.values()) {
+      const before = held.get(item.id);
+      if (inserted.has(item.id)) notes.done(index, item.id, "created");
+      else if (!isSameRide(before, item)) {
+        notes.failed(index, item.id, "ride_conflict", another);
+      } else if (isSame(before, item)) notes.done(index, item.id, "unchanged");
+      else {
+        notes.done(index, item.id, "updated");
+        changed.push(item);
+      }
+    }
+    await updatePastRides(tx, systemId, now, changed);
+    await countRides(
+      tx,
+      systemId,
+      pickSlot(() => ids.random()),
+      rows.filter((row) => inserted.has(row.id)).map((row) => row.started_at),
+    );
+  });
+  return notes.results();
+}
+
+const another = "There is another ride with this id: on another bike, from another time, or not over.";
+
+/** The rides to be written, by id; notes those that cannot be. */
+function wantedRides(
+  items: readonly Indexed<PastRideUpsert>[],
+  now: Date,
+  notes: BatchNotes,
+): Map<string, Indexed<PastRideRow>> {
+  const wanted = new Map<string, Indexed<PastRideRow>>();
+  for (const { index, item } of items) {
+    const fault = rideTimesFault(Date.parse(item.started_at), Date.parse(item.ended_at), now.getTime(), "ended_at");
+    if (fault !== undefined) notes.failed(index, item.id, "invalid_parameter", fault);
+    else if (wanted.has(item.id)) notes.failed(index, item.id, "invalid_parameter", "id stands twice in this batch.");
+    else wanted.set(item.id, { index, item: rowOf(item) });
+  }
+  return wanted;
+}
+
+function isSameRide(
+  held: (PastRideRow & Pick<Tables["rides"], "status">) | undefined,
+  wanted: PastRideRow,
+): held is PastRideRow & Pick<Tables["rides"], "status"> {
+  return (
+    held?.status === "completed" &&
+    held.bike_id === wanted.bike_id &&
+    held.started_at.getTime() === wanted.started_at.getTime()
+  );
+}
+
+function rowOf(item: PastRideUpsert): PastRideRow {
+  const startedAt = new Date(item.started_at);
+  const endedAt = new Date(item.ended_at);
+  const endStation = item.end_station_id ?? null;
+  return {
+    id: item.id,
+    bike_id: item.bike_id,
+    start_station_id: item.start_station_id ?? null,
+    end_station_id: endStation,
+    started_at: startedAt,
+    ended_at: endedAt,
+    distance_meters: item.distance_meters ?? null,
+    vehicle_type_id: item.vehicle_type_id ?? null,
+    rider_category: item.rider_category ?? null,
+    end_reason: item.end_reason ?? (endStation === null ? null : "returned"),
+    ...rideLength(startedAt.getTime(), endedAt.getTime()),
+  };
+}
+
+const compared = [
+  "start_station_id",
+  "end_station_id",
+  "distance_meters",
+  "vehicle_type_id",
+  "rider_category",
+  "end_reason",
+] as const;
+
+function isSame(held: PastRideRow, wanted: PastRideRow): boolean {
+  return (
+    held.ended_at.getTime() === wanted.ended_at.getTime() && compared.every((field) => held[field] === wanted[field])
+  );
+}

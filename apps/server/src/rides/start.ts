@@ -1,0 +1,167 @@
+import type { BatchItem, BatchResults, RideStart } from "@bikeshare/contract";
+import { type BatchNotes, createBatchNotes, type Indexed, readableItems } from "../batches.ts";
+import { changeBikes, type LiveBike, lockBikes, shiftsOf } from "../bikes/live.ts";
+import { countRides, pickSlot } from "../counts/service.ts";
+import type { Transaction } from "../db/database.ts";
+import { type NewEvent, recordEvents } from "../events/outbox.ts";
+import type { LiveContext } from "../live-context.ts";
+import { fulfilReservations, lockReservations, type LockedReservation } from "../reservations/service.ts";
+import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
+import { stationPlaces } from "../stations/places.ts";
+import { insertStartedRides, type LiveRide, lockRides, type StartedRide } from "./command-queries.ts";
+import { EARLIEST_START, isInFuture, rideTransitions } from "./ride.ts";
+
+/** Starts rides: each on a bike that stands available, or is held by the reservation that the ride fulfils. */
+export async function startRides(
+  { db, clock, ids }: LiveContext,
+  systemId: string,
+  items: readonly BatchItem<RideStart>[],
+): Promise<BatchResults> {
+  const notes = createBatchNotes();
+  const readable = readableItems(items, notes);
+  const now = new Date(clock());
+  await db.transaction(async (tx) => {
+    const facts = await lockFacts(
+      tx,
+      systemId,
+      readable.map(({ item }) => item),
+    );
+    const starts = readable.flatMap((entry) => decide(entry, facts, now, notes) ?? []);
+    const wires = await insertStartedRides(
+      tx,
+      systemId,
+      now,
+      starts.map(({ ride }) => ride),
+    );
+    for (const { index, ride } of starts) {
+      if (wires.has(ride.id)) notes.done(index, ride.id, "created");
+      else notes.failed(index, ride.id, "ride_conflict", takenMeanwhile);
+    }
+    const begun = starts.filter(({ ride }) => wires.has(ride.id));
+    await follow(tx, { ids, systemId, now }, begun);
+    const events = begun.map(({ ride }) => eventOf(ride, wires.get(ride.id) ?? ""));
+    await recordEvents(tx, ids, systemId, events);
+    const slot = pickSlot(() => ids.random());
+    await countRides(
+      tx,
+      systemId,
+      slot,
+      begun.map(({ ride }) => ride.started_at),
+    );
+  });
+  return notes.results();
+}
+
+const takenMeanwhile = "Another ride with this id, or on this bike, was started at the same time.";
+
+/** What follows from rides that have started: for the reservations that they fulfil, their bikes and the stations. */
+async function follow(tx: Transaction, moment: Moment, starts: readonly Start[]): Promise<void> {
+  const { systemId, now } = moment;
+  const fulfilments = starts.flatMap(({ ride, held }) =>
+    held === undefined ? [] : [{ reservationId: held.id, rideId: ride.id, at: ride.started_at }],
+  );
+  await fulfilReservations(tx, moment, fulfilments);
+  const changes = starts.map(({ ride, bike }) => ({ bike, ride_id: ride.id, reservation_id: null }));
+  const touched = await changeBikes(tx, moment, changes);
+  await refreshCounters(tx, systemId, touched, now);
+  await shiftMirrored(tx, systemId, shiftsOf(changes), now);
+}
+
+function eventOf({ started_at: occurredAt }: StartedRide, data: string): NewEvent {
+  return { name: "ride.started", occurredAt, partnerId: null, data };
+}
+
+/** A batch: all of it happens at one instant. */
+interface Moment {
+  readonly ids: LiveContext["ids"];
+  readonly systemId: string;
+  readonly now: Date;
+}
+
+interface Facts {
+  /** The bikes as the items before have left them. */
+  readonly bikes: Map<string, LiveBike>;
+  readonly rides: Map<string, Pick<LiveRide, "id" | "bike_id" | "status" | "started_at">>;
+  readonly reservations: ReadonlyMap<string, LockedReservation>;
+  readonly stations: ReadonlyMap<string, unknown>;
+}
+
+interface Start {
+  readonly index: number;
+  readonly ride: StartedRide;
+  /** As it stood before. */
+  readonly bike: LiveBike;
+  /** The reservation that the ride fulfils, or that had lapsed when it began. */
+  readonly held: LockedReservation | undefined;
+}
+
+async function lockFacts(tx: Transaction, systemId: string, items: readonly RideStart[]): Promise<Facts> {
+  const bikes = await lockBikes(
+    tx,
+    systemId,
+    items.map((item) => item.bike_id),
+  );
+  const rides = await lockRides(
+    tx,
+    systemId,
+    items.map((item) => item.id),
+  );
+  const held = [...bikes.values()].flatMap((bike) => bike.reservation_id ?? []);
+  const reservations = await lockReservations(tx, systemId, held);
+  const stations = await stationPlaces(
+    tx,
+    systemId,
+    items.flatMap((item) => item.start_station_id ?? []),
+  );
+  return { bikes, rides, reservations, stations };
+}
+
+/** Decides one start on the facts as the items before have left them; notes why it cannot be. */
+function decide({ index, item }: Indexed<RideStart>, facts: Facts, now: Date, notes: BatchNotes): Start | undefined {
+  const startedAt = item.started_at === undefined ? now : new Date(item.started_at);
+  const refuse = (...why: [Parameters<BatchNotes["failed"]>[2], string]) => {
+    notes.failed(index, item.id, ...why);
+    return undefined;
+  };
+  const existing = facts.rides.get(item.id);
+  if (existing !== undefined && rideTransitions[existing.status].start === "same") {
+    const isSame =
+      existing.bike_id === item.bike_id &&
+      (item.started_at === undefined || existing.started_at.getTime() === startedAt.getTime());
+    if (!isSame)
+      return refuse("ride_conflict", "There is another ride with this id, on another bike or from another time.");
+    notes.done(index, item.id, "unchanged");
+    return undefined;
+  }
+  if (isInFuture(startedAt.getTime(), now.getTime()))
+    return refuse("invalid_parameter", "started_at lies in the future.");
+  if (startedAt.getTime() < EARLIEST_START) return refuse("invalid_parameter", "started_at lies before 1970.");
+  const bike = facts.bikes.get(item.bike_id);
+  if (bike === undefined) return refuse("not_found", `There is no bike ${item.bike_id}.`);
+  if (bike.ride_id !== null)
+    return refuse("ride_conflict", `Bike ${bike.id} is on ride ${bike.ride_id}. End or cancel that first.`);
+  if (bike.reported_state !== "available")
+    return refuse("bike_not_available", `Bike ${bike.id} is ${bike.reported_state}.`);
+  const namedStation = item.start_station_id ?? undefined;
+  if (namedStation !== undefined && !facts.stations.has(namedStation)) {
+    return refuse("not_found", `There is no station ${namedStation}.`);
+  }
+  const held = bike.reservation_id === null ? undefined : facts.reservations.get(bike.reservation_id);
+  // For every reader a reservation is over at its end, whether or not that has been written.
+  const holding = held !== undefined && now < held.expires_at ? held.id : null;
+  if (item.reservation_id !== undefined && item.reservation_id !== holding) {
+    return refuse("reservation_not_active", `Reservation ${item.reservation_id} does not hold bike ${bike.id}.`);
+  }
+  const ride: StartedRide = {
+    id: item.id,
+    bike_id: bike.id,
+    started_at: startedAt,
+    start_station_id: item.start_station_id === undefined ? bike.reported_station_id : item.start_station_id,
+    vehicle_type_id: bike.vehicle_type_id,
+    rider_category: item.rider_category ?? null,
+    reservation_id: holding,
+  };
+  facts.bikes.set(bike.id, { ...bike, ride_id: ride.id, reservation_id: null });
+  facts.rides.set(ride.id, { ...ride, status: "started" });
+  return { index, ride, bike, held };
+}

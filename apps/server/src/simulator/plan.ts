@@ -1,0 +1,151 @@
+import { type City, type CityStation, metresBetween } from "./city.ts";
+import { RUSH } from "./history.ts";
+import { createRandom, type Random } from "./random.ts";
+
+/** Something that happens in a made-up city. Times are simulated ones. */
+export type Happening = {
+  /** Milliseconds after the minute's begin. */
+  readonly after: number;
+} & (RideWish | StationFailure | BikeFailure | VanTour | Telemetry);
+
+/** A happening of one kind. */
+export type HappeningOf<Kind extends Happening["kind"]> = Extract<Happening, { readonly kind: Kind }>;
+
+/** Somebody wants to ride. */
+interface RideWish {
+  readonly kind: "ride";
+  readonly from: CityStation;
+  readonly to: CityStation;
+  readonly seconds: number;
+  readonly distanceMeters: number;
+  readonly riderCategory: "member" | "casual";
+  /** `outside` ends near `to`, at no station; `cancelled` does not come about. */
+  readonly end: "returned" | "outside" | "cancelled";
+  /** The bike had no reception: start and end are told together, when it is over. */
+  readonly isLate: boolean;
+  /** The backend tells it twice. */
+  readonly isRepeated: boolean;
+}
+
+/** A station loses its power. */
+interface StationFailure {
+  readonly kind: "station_fails";
+  readonly station: CityStation;
+  readonly seconds: number;
+}
+
+/** A bike of a station breaks and is repaired. */
+interface BikeFailure {
+  readonly kind: "bike_breaks";
+  readonly station: CityStation;
+  readonly seconds: number;
+}
+
+/** A van brings bikes from where they are many to where they are few. */
+interface VanTour {
+  readonly kind: "van";
+  readonly bikes: number;
+  readonly seconds: number;
+}
+
+/** The bikes of a station say how they are. */
+interface Telemetry {
+  readonly kind: "telemetry";
+  readonly station: CityStation;
+  readonly rangeMeters: number;
+  /** It comes after later news of the bikes, and must change nothing. */
+  readonly isLate: boolean;
+}
+
+/** How often each bike is ridden a day: what busy systems see. */
+const RIDES_PER_BIKE_A_DAY = 5;
+const MINUTES_PER_DAY = 1440;
+/** Shares of rides. Real systems cancel and lose fewer; here they must be seen within minutes. */
+const SHARES = { cancelled: 0.03, outside: 0.02, late: 0.03, repeated: 0.03 };
+/** How often each station fails and each bike breaks, per simulated day. */
+const STATION_FAILURES_A_DAY = 0.5;
+const BIKE_FAILURES_A_DAY = 0.03;
+const VAN_TOURS_AN_HOUR = 12;
+/** How often each station's bikes report, per simulated hour. */
+const TELEMETRY_AN_HOUR = 0.5;
+
+/**
+ * What happens in one minute of a city's life: depends on nothing but its arguments.
+ * @param minute simulated minutes since the midnight of the first day
+ */
+export function happeningsIn(city: City, seed: number, minute: number): Happening[] {
+  const random = createRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(minute + 1, 0x85ebca6b));
+  const hour = Math.floor(minute / 60) % 24;
+  const total = RUSH.reduce((sum, weight) => sum + weight, 0);
+  const rides = (city.bikes.length * RIDES_PER_BIKE_A_DAY * (RUSH[hour] ?? 0)) / total / 60;
+  const stations = city.stations.length;
+  return [
+    ...times(random, rides, () => rideWish(city, random, hour)),
+    ...times(random, (stations * STATION_FAILURES_A_DAY) / MINUTES_PER_DAY, () => ({
+      kind: "station_fails" as const,
+      station: random.pick(city.stations),
+      seconds: random.between(300, 3600),
+    })),
+    ...times(random, (city.bikes.length * BIKE_FAILURES_A_DAY) / MINUTES_PER_DAY, () => ({
+      kind: "bike_breaks" as const,
+      station: random.pick(city.stations),
+      seconds: random.between(3600, 14_400),
+    })),
+    ...times(random, VAN_TOURS_AN_HOUR / 60, () => ({
+      kind: "van" as const,
+      bikes: random.between(2, 8),
+      seconds: random.between(600, 1800),
+    })),
+    ...times(random, (stations * TELEMETRY_AN_HOUR) / 60, () => ({
+      kind: "telemetry" as const,
+      station: random.pick(city.stations),
+      rangeMeters: random.between(2000, 60_000),
+      isLate: random.next() < 0.2,
+    })),
+  ].sort((a, b) => a.after - b.after);
+}
+
+/** Makes as many as are expected on average, each at some moment of the minute. */
+function times<Made>(random: Random, expected: number, make: () => Made): (Made & { readonly after: number })[] {
+  const n = Math.floor(expected + random.next());
+  return Array.from({ length: n }, () => ({ ...make(), after: random.between(0, 59_999) }));
+}
+
+function rideWish(city: City, random: Random, hour: number): RideWish {
+  const [a, b] = [random.pick(city.stations), random.pick(city.stations)];
+  const [outer, inner] = centrality(city, a) < centrality(city, b) ? [a, b] : [b, a];
+  // In the morning riders go where the city is, in the evening home again: what makes vans necessary.
+  const flows = random.next() < 0.6;
+  const [start, end] = tide(flows, hour, [outer, inner], [a, b]);
+  const distanceMeters = Math.round(metresBetween(start, end) * 1.3) + random.between(50, 400);
+  const fate = random.next();
+  return {
+    kind: "ride",
+    from: start,
+    to: end,
+    seconds: Math.round(distanceMeters / (3 + 2 * random.next())) + random.between(20, 240),
+    distanceMeters,
+    riderCategory: random.next() < 0.8 ? "member" : "casual",
+    end: fateOf(fate),
+    isLate: random.next() < SHARES.late,
+    isRepeated: random.next() < SHARES.repeated,
+  };
+}
+
+type Way = readonly [CityStation, CityStation];
+
+function tide(flows: boolean, hour: number, [outer, inner]: Way, otherwise: Way): Way {
+  if (flows && hour < 12) return [outer, inner];
+  return flows && hour >= 15 ? [inner, outer] : otherwise;
+}
+
+function fateOf(fate: number): RideWish["end"] {
+  if (fate < SHARES.cancelled) return "cancelled";
+  return fate < SHARES.cancelled + SHARES.outside ? "outside" : "returned";
+}
+
+/** Greater nearer to the middle, which is where the city's region `centre` lies. */
+function centrality(city: City, station: CityStation): number {
+  const middle = city.stations.find(({ regionId }) => regionId === "centre") ?? city.stations[0];
+  return -metresBetween(middle, station);
+}

@@ -1,0 +1,109 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { startTestApp, type TestApp } from "../../test/app.ts";
+import { until } from "../../test/until.ts";
+import { walkByCursor } from "../../test/walk.ts";
+import { checkInvariants } from "../check/service.ts";
+import { readCity } from "./city-reader.ts";
+import { type City, makeCity } from "./city.ts";
+import { createOperatorClient, type PostBatch } from "./operator-client.ts";
+import { createRandom, type Random } from "./random.ts";
+import { type Simulation, startSimulation } from "./simulation.ts";
+
+/** Milliseconds of the wall clock, two minutes of the city's. */
+const STEP = 200;
+
+let app: TestApp;
+let operatorKey: string;
+let partnerKey: string;
+let city: City;
+
+beforeEach(async () => {
+  app = await startTestApp();
+  operatorKey = (await app.issue({ kind: "operator", partnerId: null, scopes: [] })).key;
+  partnerKey = (await app.issue()).key;
+  city = makeCity(createRandom(2), { stations: 12, bikes: 200 });
+});
+afterEach(() => app.close());
+
+async function simulate(post: PostBatch, seen?: Awaited<ReturnType<typeof readCity>>): Promise<Simulation> {
+  return startSimulation({
+    city,
+    seed: 2,
+    speed: 600,
+    clock: app.clock,
+    post,
+    newKey: () => app.ids.next("key"),
+    seen,
+  });
+}
+
+/** Lets the city live until so many rides are over; it waits for the service rather than run ahead of it. */
+async function live(simulation: Simulation, completed: number): Promise<void> {
+  await until(() => {
+    if (simulation.figures().waiting === 0) app.clock.advance(STEP);
+    return simulation.figures().completed >= completed;
+  }, 30_000).catch((error: unknown) => {
+    throw new Error(JSON.stringify([...simulation.figures().reasons]), { cause: error });
+  });
+}
+
+/** Loses requests on their way there, and answers on their way back. */
+function unreliable(post: PostBatch, random: Random): PostBatch {
+  const lost = { kind: "again", reason: "connection reset", after: 0 } as const;
+  return async (path, items, key) => {
+    if (random.next() < 0.15) return lost;
+    const answer = await post(path, items, key);
+    return random.next() < 0.15 ? lost : answer;
+  };
+}
+
+async function mustBeAsBelieved(simulation: Simulation): Promise<void> {
+  const checks = await checkInvariants(app.db, app.systemId);
+  expect(checks.filter(({ broken }) => broken > 0)).toEqual([]);
+  const bikes = new Map((await walkByCursor(app, "/v1/bikes", 200)).map((bike) => [bike.id, bike]));
+  expect(simulation.standing().size).toBeGreaterThan(150);
+  for (const [bikeId, station] of simulation.standing()) {
+    expect(bikes.get(bikeId)).toMatchObject({ vehicle_state: "available", station_id: station.id });
+  }
+}
+
+it("a city lives on a connection that loses requests and answers, and all is as its operator believes", async () => {
+  const post = unreliable(createOperatorClient(app.url, operatorKey), createRandom(9));
+  const simulation = await simulate(post);
+  await live(simulation, 150);
+  await simulation.stop();
+  const figures = simulation.figures();
+  expect(figures).toMatchObject({ riding: 0, waiting: 0, failures: 0 });
+  expect(figures.retries).toBeGreaterThan(5);
+  expect(figures.completed + figures.cancelled).toBe(figures.started);
+  expect(await walkByCursor(app, "/v1/rides", 200)).toHaveLength(figures.started);
+  await mustBeAsBelieved(simulation);
+}, 60_000);
+
+it("a second run goes on with the city as it stands, also after one that was cut off", async () => {
+  const post = createOperatorClient(app.url, operatorKey);
+  let isCut = false;
+  const first = await simulate((...batch) =>
+    isCut ? Promise.resolve({ kind: "refused", reason: "gone" }) : post(...batch),
+  );
+  await live(first, 20);
+  await until(async () => {
+    app.clock.advance(STEP);
+    return (await walkByCursor(app, "/v1/rides?status=started", 200)).length > 0;
+  });
+  isCut = true;
+  const stations = await walkByCursor(app, "/v1/stations", 200);
+  const second = await simulate(post, await readCity(app.url, partnerKey));
+  expect((await walkByCursor(app, "/v1/stations", 200)).map(({ id }) => id)).toEqual(stations.map(({ id }) => id));
+  await live(second, 50);
+  await second.stop();
+  expect(second.figures()).toMatchObject({ failures: 0, waiting: 0 });
+  expect(await walkByCursor(app, "/v1/rides?status=started", 200)).toEqual([]);
+  await mustBeAsBelieved(second);
+  await first.stop();
+}, 60_000);
+
+it("a key that the service does not take ends the simulation before it begins, with the service's words", async () => {
+  const post = createOperatorClient(app.url, partnerKey);
+  await expect(simulate(post)).rejects.toThrow(/The service refuses what it is told: forbidden/);
+});

@@ -1,0 +1,170 @@
+import { batchResults, errorCatalogue, type ErrorCode, MAX_BATCH } from "@bikeshare/contract";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { startTestApp, type TestApp } from "./app.ts";
+import { type Calls, callsOn, expectAlways, expectError } from "./calls.ts";
+import { endpoints } from "./endpoints.ts";
+import { fillWorld, pictureOf, restoreWorld } from "./walker-world.ts";
+
+let app: TestApp;
+let calls: Calls;
+
+beforeAll(async () => {
+  app = await startTestApp();
+  await fillWorld(app);
+  calls = callsOn(app);
+});
+
+beforeEach(() => app.clock.advance(61_000));
+
+afterAll(() => app.close());
+
+const json = { "content-type": "application/json" };
+
+describe.each(endpoints.filter(({ body }) => body !== undefined))("the body of $method $path", (endpoint) => {
+  const { statuses, success, successStatus } = endpoint;
+  const isBatch = endpoint.metadata.itemErrors !== undefined;
+  const example = JSON.stringify(endpoint.body);
+  const some = (body: unknown) => JSON.stringify(body);
+
+  /** Sends what must be refused whole, and holds it against having changed anything. */
+  async function refused(
+    body: string | undefined,
+    code: ErrorCode,
+    headers: Record<string, string> = json,
+  ): Promise<string> {
+    const key = await calls.allowed(endpoint);
+    await restoreWorld(app);
+    const before = await pictureOf(app);
+    const response = await calls.sendBody(endpoint, { ...key, ...headers }, body);
+    const { status } = errorCatalogue[code];
+    expect(statuses).toContain(status);
+    const message = await expectError(response, status, code);
+    expect(await pictureOf(app)).toEqual(before);
+    return message;
+  }
+
+  it("must be JSON: anything else is 400", async () => {
+    for (const body of ["{", "bikes", '{"items":[}', `${example}x`, "", "\u0000"])
+      await refused(body, "invalid_request");
+  });
+
+  it("must come as application/json: anything else is 415", async () => {
+    for (const type of ["text/plain", "application/xml", "application/x-www-form-urlencoded", "multipart/form-data"]) {
+      await refused(example, "unsupported_media_type", { "content-type": type });
+    }
+    const withCharset = { "content-type": "application/json; charset=utf-8", ...(await calls.allowed(endpoint)) };
+    expect((await calls.sendBody(endpoint, withCharset, example)).status).toBe(successStatus);
+  });
+
+  it("must be there, and an object", async () => {
+    expect(await refused(undefined, "invalid_parameter", {})).toBe("the body must be given.");
+    expect(await refused("null", "invalid_parameter")).toMatch(/^the body must (not be null|be)/);
+    expect(await refused("[]", "invalid_parameter")).toBe("the body must be an object, not a list.");
+    expect(await refused('"x"', "invalid_parameter")).toBe("the body must be an object, not a text.");
+  });
+
+  it("may have 1 MiB, and no more", async () => {
+    const padded = (bytes: number) => example + " ".repeat(bytes - example.length);
+    expect(await refused(padded(1024 * 1024 + 1), "payload_too_large")).toContain("1 MiB");
+    const key = await calls.allowed(endpoint);
+    const response = await calls.sendBody(endpoint, { ...key, ...json }, padded(1024 * 1024));
+    expect(response.status).toBe(successStatus);
+    success.parse(await response.json());
+  });
+
+  it("must have no fields but its own: others are named", async () => {
+    expect(await refused(some({ ...endpoint.body, colour: "red", "": 1 }), "invalid_parameter")).toContain("colour");
+    await refused(`{"__proto__": {}, ${example.slice(1)}`, "invalid_request");
+  });
+
+  it("is answered once for an Idempotency-Key, however often it comes", async () => {
+    const key = { ...(await calls.allowed(endpoint)), ...json, "idempotency-key": `walk-${endpoint.path}` };
+    const first = await calls.sendBody(endpoint, key, example);
+    const answer = await first.text();
+    expect([first.status, first.headers.get("idempotent-replayed")]).toEqual([successStatus, null]);
+    const before = await pictureOf(app);
+    for (const body of [example, JSON.stringify(endpoint.body, undefined, 2)]) {
+      const again = await fetch(app.url + endpoint.path, { method: endpoint.method, headers: key, body });
+      expectAlways(again);
+      expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([successStatus, "true"]);
+      expect(await again.text()).toBe(answer);
+    }
+    expect(await pictureOf(app)).toEqual(before);
+    const other = isBatch ? { items: [{ id: "another" }] } : { bike_id: "another" };
+    const reused = await fetch(app.url + endpoint.path, { method: endpoint.method, headers: key, body: some(other) });
+    await expectError(reused, 422, "idempotency_key_reused");
+    expect(await pictureOf(app)).toEqual(before);
+  });
+
+  it("is refused with an Idempotency-Key that is none", async () => {
+    for (const key of ["", "two words", "x".repeat(256)]) {
+      expect(await refused(example, "invalid_parameter", { ...json, "idempotency-key": key })).toMatch(
+        /idempotency-key/i,
+      );
+    }
+  });
+
+  if (!isBatch) return;
+
+  it(`holds 1 to ${MAX_BATCH} items`, async () => {
+    expect(await refused("{}", "invalid_parameter")).toBe("items must be given: a list of items.");
+    for (const items of [null, {}, "x", 5]) {
+      expect(await refused(some({ items }), "invalid_parameter")).toBe("items must be a list of items.");
+    }
+    expect(await refused(some({ items: [] }), "invalid_parameter")).toBe("items must hold at least one item.");
+    const many = Array<unknown>(MAX_BATCH + 1).fill({});
+    expect(await refused(some({ items: many }), "invalid_parameter")).toBe(
+      `items must hold at most ${MAX_BATCH} items.`,
+    );
+  });
+
+  it("answers each item by itself: those that cannot be read have changed nothing", async () => {
+    const headers = { ...(await calls.allowed(endpoint)), ...json };
+    const before = await pictureOf(app);
+    const items = [
+      null,
+      [],
+      "x",
+      {},
+      { id: "" },
+      { id: "a\u0000b" },
+      { id: "x".repeat(256) },
+      { id: "a", colour: "red" },
+    ];
+    const broken = [...items, ...Array<unknown>(MAX_BATCH - items.length).fill(7)];
+    const response = await calls.sendBody(endpoint, headers, some({ items: broken }));
+    expect(response.status).toBe(200);
+    const { results, failed } = batchResults.parse(await response.json());
+    expect([results.length, failed]).toEqual([MAX_BATCH, MAX_BATCH]);
+    for (const { error } of results) {
+      expect(error?.error).toBe("invalid_parameter");
+      expect(error?.message).toMatch(/^(the item|[a-z_]+) (must|is)[^A-Z]*\.$/);
+    }
+    expect(results.slice(0, 3).map(({ error }) => error?.message)).toEqual([
+      "the item must not be null: it must be an object.",
+      "the item must be an object, not a list.",
+      "the item must be an object, not a text.",
+    ]);
+    expect(results[7]?.error?.message).toContain("colour is no field of an item");
+    expect(await pictureOf(app)).toEqual(before);
+  });
+});
+
+describe.each(endpoints.filter(({ method }) => method === "DELETE"))("$method $path", (endpoint) => {
+  it("needs no body: whatever type an empty one is announced as, and twice is as good as once", async () => {
+    const key = await calls.allowed(endpoint);
+    const answers: string[] = [];
+    for (const headers of [{}, json, { "content-type": "text/plain" }, { ...json, "content-length": "0" }]) {
+      const response = await fetch(app.url + endpoint.path, { method: "DELETE", headers: { ...key, ...headers } });
+      expect(response.status).toBe(200);
+      expectAlways(response);
+      answers.push(await response.text());
+      endpoint.success.parse(JSON.parse(answers[0] ?? ""));
+    }
+    expect(new Set(answers).size).toBe(1);
+  });
+});
+
+it("walks endpoints with bodies at all", () => {
+  expect(endpoints.filter(({ body }) => body !== undefined)).toHaveLength(11);
+});

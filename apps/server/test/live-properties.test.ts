@@ -1,0 +1,157 @@
+import { eventNames } from "@bikeshare/contract";
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { statement } from "../src/db/statement.ts";
+import { createSequencer } from "../src/events/sequencer.ts";
+import { Refusal } from "../src/refusal.ts";
+import { expireDue } from "../src/reservations/service.ts";
+import { type LiveRoom, openLiveRoom, stationItem } from "./live-room.ts";
+
+const eventsSeen = statement(
+  "test.eventsSeen",
+  "select name as event, count(*) as n from events where system_id = $1 group by name order by name",
+);
+
+let room: LiveRoom;
+
+beforeAll(async () => {
+  room = await openLiveRoom();
+  await room.stations(stationItem("A"), stationItem("B", { lat: 47.5 }), stationItem("C", { lat: 47.6 }));
+});
+afterAll(() => room.close());
+
+/** A world of few things, so that commands meet: bikes, rides and stations by number. */
+const bike = fc.nat(3);
+const ride = fc.nat(5);
+const station = fc.constantFrom("A", "B", "C");
+/** Minutes from now, most of them in the past. */
+const when = fc.integer({ min: -9, max: 1 });
+
+const command = fc.oneof(
+  fc.record({
+    do: fc.constant("start"),
+    rides: fc.array(fc.record({ ride, bike, when }), { minLength: 1, maxLength: 4 }),
+  }),
+  fc.record({
+    do: fc.constant("end"),
+    rides: fc.array(fc.record({ ride, station, when }), { minLength: 1, maxLength: 4 }),
+  }),
+  fc.record({ do: fc.constant("cancel"), rides: fc.array(fc.record({ ride, when }), { minLength: 1, maxLength: 2 }) }),
+  fc.record({
+    do: fc.constant("report"),
+    bikes: fc.array(
+      fc.record({
+        bike,
+        station,
+        when,
+        state: fc.constantFrom(undefined, "available", "available", "non_operational"),
+      }),
+      { minLength: 1, maxLength: 4 },
+    ),
+  }),
+  fc.record({
+    do: fc.constant("upsert"),
+    bikes: fc.array(fc.record({ bike, station, state: fc.constantFrom("available", "available", "missing") }), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+  }),
+  fc.record({ do: fc.constant("reserve station"), station, minutes: fc.integer({ min: 1, max: 30 }) }),
+  fc.record({ do: fc.constant("reserve bike"), bike, minutes: fc.integer({ min: 1, max: 30 }) }),
+  fc.record({ do: fc.constant("give back"), nth: fc.nat(5) }),
+  fc.record({ do: fc.constant("sweep") }),
+  fc.record({ do: fc.constantFrom("offline", "online"), station }),
+);
+type Command = typeof command extends fc.Arbitrary<infer One> ? One : never;
+
+/** Commands that are sent at once, from connections of their own, and the minutes that pass before. */
+const round = fc.record({ minutes: fc.nat(12), commands: fc.array(command, { minLength: 1, maxLength: 6 }) });
+
+let worlds = 0;
+
+it("whatever is commanded at once, in whatever order: nothing that must be true of the rows is ever false", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(round, { minLength: 3, maxLength: 8 }), async (rounds) => {
+      const world = `w${++worlds}`;
+      const held: string[] = [];
+      await room.online({ id: "A" }, { id: "B" }, { id: "C" });
+      await room.bikes(
+        ...[0, 1, 2, 3].map((n) => ({
+          id: `${world}-${n}`,
+          station_id: "A",
+          vehicle_type_id: n < 2 ? "classic" : null,
+        })),
+      );
+      for (const { minutes, commands } of rounds) {
+        room.clock.advance(minutes * 60_000);
+        await Promise.all(commands.map((one) => refusable(obey(one, world, held))));
+        await room.expectSound();
+      }
+    }),
+    { numRuns: 60, seed: 20260602 },
+  );
+  const sequencer = createSequencer({
+    db: room.db,
+    clock: room.clock,
+    poll: 0,
+    onError: (error) => expect.unreachable(String(error)),
+  });
+  await sequencer.runOnce(room.systemId);
+  await sequencer.close();
+  await room.expectSound();
+  // The commands have brought everything about that they can.
+  const seen = await room.db.query<{ event: string; n: number }>(eventsSeen, [room.systemId]);
+  expect(seen.map(({ event }) => event)).toEqual([...eventNames].sort());
+  expect(seen.filter(({ n }) => n < 4)).toEqual([]);
+}, 120_000);
+
+/** A refusal is an answer; any other failure is none. */
+async function refusable(work: Promise<unknown>): Promise<void> {
+  await work.catch((error: unknown) => {
+    if (!(error instanceof Refusal)) throw error;
+  });
+}
+
+async function obey(one: Command, world: string, held: string[]): Promise<unknown> {
+  const at = (minutes: number) => new Date(room.clock() + minutes * 60_000).toISOString();
+  const bikeId = (n: number) => `${world}-${n}`;
+  const rideId = (n: number) => `${world}-ride-${n}`;
+  if ("minutes" in one) {
+    const what = "bike" in one ? { bike_id: bikeId(one.bike) } : { station_id: one.station };
+    const made = await room.reserve({ ...what, hold_minutes: one.minutes, rider_ref: `rider-${one.minutes % 5}` });
+    return held.push(made.id);
+  }
+  if ("nth" in one) {
+    const id = held[one.nth % Math.max(held.length, 1)];
+    return id === undefined ? undefined : room.giveBack(id);
+  }
+  if ("bikes" in one) {
+    const items = one.bikes.map((item) => ({
+      id: bikeId(item.bike),
+      station_id: item.station,
+      ...(item.state === undefined ? {} : { vehicle_state: item.state }),
+      ...("when" in item ? { at: at(item.when) } : {}),
+    }));
+    return "when" in (one.bikes[0] ?? {}) ? room.report(...items) : room.bikes(...items);
+  }
+  if ("rides" in one) return obeyRides(one, at, rideId, bikeId);
+  if ("station" in one)
+    return one.do === "offline" ? room.offline({ id: one.station }) : room.online({ id: one.station });
+  return expireDue(room.live, room.systemId, 100);
+}
+
+function obeyRides(
+  { rides }: Extract<Command, { rides: unknown }>,
+  at: (minutes: number) => string,
+  rideId: (n: number) => string,
+  bikeId: (n: number) => string,
+): Promise<unknown> {
+  const items = rides.map((item) => {
+    if ("bike" in item) return { id: rideId(item.ride), bike_id: bikeId(item.bike), started_at: at(item.when) };
+    if ("station" in item) return { id: rideId(item.ride), end_station_id: item.station, ended_at: at(item.when) };
+    return { id: rideId(item.ride), cancelled_at: at(item.when) };
+  });
+  const [first] = rides;
+  if (first !== undefined && "bike" in first) return room.start(...items);
+  return first !== undefined && "station" in first ? room.end(...items) : room.cancel(...items);
+}

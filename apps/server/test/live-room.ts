@@ -1,0 +1,126 @@
+import { type BatchResults, operatorContract } from "@bikeshare/contract";
+import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
+import { expect } from "vitest";
+import { reportBikes, upsertBikes } from "../src/bikes/commands.ts";
+import { checkInvariants } from "../src/check/service.ts";
+import { statement } from "../src/db/statement.ts";
+import type { Ids } from "../src/ids.ts";
+import type { LiveContext } from "../src/live-context.ts";
+import { createReservation } from "../src/reservations/create.ts";
+import { cancelReservation } from "../src/reservations/service.ts";
+import { cancelRides, endRides } from "../src/rides/finish.ts";
+import { upsertPastRides } from "../src/rides/past.ts";
+import { startRides } from "../src/rides/start.ts";
+import { bringStationsOnline, removeStations, takeStationsOffline, upsertStations } from "../src/stations/commands.ts";
+import { createTestDatabase, type TestDatabase } from "./database.ts";
+
+type Row = Readonly<Record<string, unknown>>;
+type Item = Readonly<Record<string, unknown>> & { readonly id?: unknown };
+
+/** The live system with nothing in front of it: each verb takes items as they come from outside. */
+export interface LiveRoom extends TestDatabase {
+  readonly clock: TestClock;
+  readonly ids: Ids;
+  readonly live: LiveContext;
+  readonly stations: Verb;
+  readonly offline: Verb;
+  readonly online: Verb;
+  readonly remove: Verb;
+  readonly bikes: Verb;
+  readonly report: Verb;
+  readonly past: Verb;
+  readonly start: Verb;
+  readonly end: Verb;
+  readonly cancel: Verb;
+  /** Reserves for a partner; gives the reservation. */
+  reserve(
+    request: Parameters<typeof createReservation>[1]["request"],
+    partnerId?: string,
+  ): Promise<Row & { id: string }>;
+  /** Cancels a partner's reservation. */
+  giveBack(id: string, partnerId?: string): Promise<unknown>;
+  station(id: string): Promise<Row>;
+  bike(id: string): Promise<Row>;
+  ride(id: string): Promise<Row>;
+  /** What events there are, oldest first: `<name> <id of its resource>`. */
+  events(): Promise<string[]>;
+  /** Every row of the live system, to be compared with a later picture. */
+  picture(): Promise<unknown>;
+  /** Expects every invariant to hold. */
+  expectSound(): Promise<void>;
+}
+
+type Verb = (...items: readonly Item[]) => Promise<BatchResults>;
+
+/** What the room does to read its own rows. */
+const read = (table: string) =>
+  statement(`test.room.${table}`, `select * from ${table} where system_id = $1 and id = $2`);
+const reads = { stations: read("stations"), bikes: read("bikes"), rides: read("rides") };
+const eventNames = statement(
+  "test.room.events",
+  `select name || ' ' || (data::json ->> 'id') as event from new_events where system_id = $1 order by id`,
+);
+const wholes = ["stations", "bikes", "rides", "reservations", "new_events", "list_counts", "ride_counts"].map((table) =>
+  statement(`test.room.all.${table}`, `select * from ${table} order by 1, 2, 3`),
+);
+
+/** A room on a database of its own. */
+export async function openLiveRoom(): Promise<LiveRoom> {
+  const database = await createTestDatabase();
+  const { db, systemId } = database;
+  const clock = createTestClock();
+  const ids = createTestIds();
+  const live = { db, clock, ids };
+  const { stations, bikes, rides } = operatorContract;
+  // What an endpoint does: reads the items by the contract, and hands them to its verb.
+  const verb =
+    <Items>(
+      contract: { readonly body: { parse(body: unknown): { items: Items } } },
+      work: (context: LiveContext, systemId: string, items: Items) => Promise<BatchResults>,
+    ): Verb =>
+    (...items) =>
+      work(live, systemId, contract.body.parse({ items }).items);
+  const row = async (of: keyof typeof reads, id: string) => {
+    const [found] = await db.query<Row>(reads[of], [systemId, id]);
+    if (found === undefined) throw new Error(`${of}: there is no ${id}`);
+    return found;
+  };
+  return {
+    ...database,
+    clock,
+    ids,
+    live,
+    stations: verb(stations.upsert, upsertStations),
+    offline: verb(stations.offline, takeStationsOffline),
+    online: verb(stations.online, bringStationsOnline),
+    remove: verb(stations.remove, removeStations),
+    bikes: verb(bikes.upsert, upsertBikes),
+    report: verb(bikes.report, reportBikes),
+    past: verb(rides.upsertPast, upsertPastRides),
+    start: verb(rides.start, startRides),
+    end: verb(rides.end, endRides),
+    cancel: verb(rides.cancel, cancelRides),
+    reserve: async (request, partnerId = "partner-1") =>
+      JSON.parse(await createReservation(live, { systemId, partnerId, request })) as Row & { id: string },
+    giveBack: (id, partnerId = "partner-1") => cancelReservation(live, { systemId, partnerId }, id),
+    station: (id) => row("stations", id),
+    bike: (id) => row("bikes", id),
+    ride: (id) => row("rides", id),
+    events: async () => (await db.query<{ event: string }>(eventNames, [systemId])).map(({ event }) => event),
+    picture: () => Promise.all(wholes.map((whole) => db.query(whole))),
+    expectSound: async () => {
+      const checks = await checkInvariants(db, systemId);
+      expect(checks.filter(({ broken }) => broken > 0)).toEqual([]);
+    },
+  };
+}
+
+/** What became of each item: its outcome, or the code of its error. */
+export function outcomes({ results }: BatchResults): string[] {
+  return results.map(({ outcome, error }) => error?.error ?? outcome);
+}
+
+/** A station as the operator makes it. */
+export function stationItem(id: string, fields: Item = {}): Item {
+  return { id, name: `Station ${id}`, lat: 47.37, lon: 8.54, ...fields };
+}

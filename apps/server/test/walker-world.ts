@@ -1,0 +1,99 @@
+import { expect } from "vitest";
+import { statement } from "../src/db/statement.ts";
+import { createSequencer } from "../src/events/sequencer.ts";
+import { createSystem } from "../src/systems/service.ts";
+import type { TestApp } from "./app.ts";
+import { endpoints, sampleId } from "./endpoints.ts";
+import { bikeRow, rideRow, rowWriter, stationRow } from "./rows.ts";
+
+/** The system that the operator's commands are walked on, so that they do not disturb what partners are shown. */
+export const operatedSystem = "operated";
+
+/** Far beyond where any test's clock goes. */
+const FAR = "2099-01-01T00:00:00.000Z";
+
+const insertReservations = statement(
+  "test.insertReservations",
+  `insert into reservations (system_id, id, partner_id, status, bike_id, created_at, expires_at, updated_at)
+   select $1, id, $2, 'active', 'held by ' || id, $3, '${FAR}', $3 from unnest($4::text[]) as id`,
+);
+const insertEvents = statement(
+  "test.insertEvents",
+  `insert into new_events (system_id, id, name, occurred_at, data)
+   select system_id, id, 'ride.completed', ended_at, wire from rides where system_id = $1 and status = 'completed'`,
+);
+const forgetReservations = statement(
+  "test.forgetReservations",
+  "delete from reservations where system_id = $1 and id not like 'sample-%'",
+);
+const freeBikes = statement(
+  "test.freeBikes",
+  `update bikes set reservation_id = null, vehicle_state = 'available'
+   where system_id = $1 and reservation_id not like 'sample-%'`,
+);
+
+/** Fills the app's system, and makes the one that the operator's commands are walked on. */
+export async function fillWorld(app: TestApp): Promise<void> {
+  await createSystem(app.db, operatedSystem, "Another city", app.clock());
+  await fillSystem(app);
+}
+
+/** Fills a system so that every endpoint has something to answer with: two of each, and what the examples name. */
+export async function fillSystem(app: TestApp): Promise<void> {
+  const write = rowWriter(app);
+  const samples = [sampleId, "sample-2"];
+  const places = namedBy("station_id");
+  const free = namedBy("bike_id");
+  await write.stations([...samples, ...places].map((id) => stationRow({ id })));
+  await write.bikes([
+    ...[...samples, ...free].map((id) => bikeRow({ id })),
+    ...places.map((id) => bikeRow({ id: `at ${id}`, station_id: id })),
+    ...samples.map((id) => bikeRow({ id: `held by ${id}`, vehicle_state: "reserved" })),
+  ]);
+  await write.rides(samples.map((id, n) => rideRow({ id, started_at: `2026-05-01T07:0${n}:00.000Z` })));
+  const now = new Date(app.clock());
+  await app.db.query(insertReservations, [app.systemId, app.partnerId, now, samples]);
+  for (const id of samples) await write.update("bikes", `held by ${id}`, { reservation_id: id });
+  await app.db.query(insertEvents, [app.systemId]);
+  const sequencer = createSequencer({
+    ...app,
+    poll: 0,
+    onError: (error) => expect.unreachable(String(error)),
+  });
+  await sequencer.runOnce(app.systemId);
+  await sequencer.close();
+}
+
+/** Takes back what reserving did, so that the same can be asked for again. */
+export async function restoreWorld({ db, systemId }: TestApp): Promise<void> {
+  await db.query(freeBikes, [systemId]);
+  await db.query(forgetReservations, [systemId]);
+}
+
+/** The ids that the examples of partners' requests give in a field. */
+function namedBy(field: string): string[] {
+  const bodies = endpoints.filter(({ scope }) => scope !== "operator").map(({ body }) => body?.[field]);
+  return bodies.filter((id) => typeof id === "string");
+}
+
+const tables = [
+  "stations",
+  "bikes",
+  "rides",
+  "reservations",
+  "new_events",
+  "events",
+  "idempotency_keys",
+  "list_counts",
+];
+const pictures = tables.map((table) =>
+  statement(
+    `test.picture.${table}`,
+    `select * from ${table} where $1::text is null or system_id = $1 order by 1, 2, 3, 4`,
+  ),
+);
+
+/** Every row of the live system (of one system where it is named), to be compared with a later picture. */
+export function pictureOf({ db }: Pick<TestApp, "db">, systemId: string | null = null): Promise<unknown[][]> {
+  return Promise.all(pictures.map((picture) => db.query(picture, [systemId])));
+}

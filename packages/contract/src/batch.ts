@@ -1,0 +1,69 @@
+import { extendApi, generateSchema } from "@anatine/zod-openapi";
+import { z } from "zod";
+import { errorBody } from "./errors.ts";
+
+/** Items that one batch may hold. More would hold locks for too long; fewer waste round trips. */
+export const MAX_BATCH = 1000;
+
+/** An item of a batch after reading: what it says, or what is wrong with it. */
+export type BatchItem<Item> =
+  | { readonly item: Item }
+  | { readonly id: string | null; readonly faults: readonly z.ZodIssue[] };
+
+/**
+ * A batch's body, `{ items: […] }`. Each item is read by itself, so that one that is wrong does not lose the others:
+ * the reader gets the item or its faults. A body that is no such list at all fails as a whole.
+ */
+export function batchOf<Item extends z.ZodTypeAny>(item: Item, title: string) {
+  const items = z
+    .array(z.unknown(), {
+      required_error: "must be given: a list of items",
+      invalid_type_error: "must be a list of items",
+    })
+    .min(1, "must hold at least one item")
+    .max(MAX_BATCH, `must hold at most ${MAX_BATCH} items`)
+    .transform((values) => values.map((value): BatchItem<z.output<Item>> => read(item, value)));
+  // The documents show what an item must be, though here wrong ones, null too, are let in so that each is answered.
+  const itemSchema = { ...(generateSchema(item) as object), nullable: false };
+  const body = z.object({ items: extendApi(items, { items: itemSchema }) }).strict();
+  // What callers send is typed by the item as well; to zod it is a list of unknown values.
+  return extendApi(body as z.ZodType<z.output<typeof body>, z.ZodObjectDef, { items: z.input<Item>[] }>, { title });
+}
+
+function read<Item extends z.ZodTypeAny>(item: Item, value: unknown): BatchItem<z.output<Item>> {
+  const parsed = item.safeParse(value);
+  if (parsed.success) return { item: parsed.data as z.output<Item> };
+  const id: unknown = typeof value === "object" && value !== null ? Reflect.get(value, "id") : undefined;
+  return { id: typeof id === "string" ? id : null, faults: parsed.error.issues };
+}
+
+/** What became of an item. */
+export const batchOutcome = z.enum(["created", "updated", "unchanged", "failed"]);
+export type BatchOutcome = z.infer<typeof batchOutcome>;
+
+/** What became of one item of a batch. */
+export const batchResult = extendApi(
+  z
+    .object({
+      id: z.string().nullable().describe("The item's id; null when it had none"),
+      outcome: batchOutcome.describe("`failed` changed nothing; the same item sent again is `unchanged`"),
+      error: errorBody.nullable(),
+    })
+    .strict()
+    .describe("What became of an item. `error` says why it failed, and is null when it did not."),
+  { title: "BatchResult" },
+);
+export type BatchResult = z.infer<typeof batchResult>;
+
+/** The answer to a batch: one result an item, in the items' order. */
+export const batchResults = extendApi(
+  z
+    .object({
+      results: z.array(batchResult).describe("One result an item, in the items' order"),
+      failed: z.number().int().min(0).describe("How many items failed"),
+    })
+    .strict()
+    .describe("What became of each item, in their order."),
+  { title: "BatchResults" },
+);
+export type BatchResults = z.infer<typeof batchResults>;

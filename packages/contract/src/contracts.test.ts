@@ -1,0 +1,97 @@
+import { type AppRoute, type AppRouter, isAppRoute } from "@ts-rest/core";
+import { describe, expect, test } from "vitest";
+import type { EndpointMetadata } from "./endpoint.ts";
+import { type ErrorCode, errorCatalogue, errorCodes } from "./errors.ts";
+import { idempotencyHeaders } from "./idempotency.ts";
+import { operatorContract } from "./operator.ts";
+import { partnerContract } from "./partner.ts";
+import { isScope } from "./scopes.ts";
+
+const partners = walk(partnerContract);
+const operators = walk(operatorContract);
+const endpoints = [
+  ...partners.map((endpoint) => ({ ...endpoint, name: `partner's ${endpoint.id}` })),
+  ...operators.map((endpoint) => ({ ...endpoint, name: `operator's ${endpoint.id}` })),
+];
+const withKey = endpoints.filter(({ metadata }) => metadata.scope !== "none");
+
+describe.each(endpoints)("$name", ({ route, metadata }) => {
+  const statuses = Object.keys(route.responses).map(Number);
+
+  test("answers only with statuses that the error catalogue knows, beside its one success", () => {
+    const known = new Set<number>(errorCodes.map((code) => errorCatalogue[code].status));
+    expect(statuses.filter((status) => status < 400)).toHaveLength(1);
+    expect(statuses.filter((status) => status >= 400 && !known.has(status))).toEqual([]);
+  });
+
+  test("declares what any request may meet: 400, 403 over plain HTTP, 405 and 500", () => {
+    expect(statuses).toEqual(expect.arrayContaining([400, 403, 405, 500]));
+  });
+
+  test("declares 409 exactly when it names conflicts, each of which is a code of status 409", () => {
+    const conflicts: readonly ErrorCode[] = metadata.conflicts ?? [];
+    expect(statuses.includes(409)).toBe(conflicts.length > 0);
+    expect(conflicts.filter((code) => errorCatalogue[code].status !== 409)).toEqual([]);
+    expect(new Set(conflicts).size).toBe(conflicts.length);
+  });
+
+  test("takes an Idempotency-Key exactly when it is a POST, and then declares what may become of one", () => {
+    expect(metadata.idempotent === true).toBe(route.method === "POST");
+    if (route.method === "POST") expect(route.headers).toBe(idempotencyHeaders);
+    else expect(route.headers ?? {}).toEqual({});
+    expect(metadata.conflicts?.includes("idempotency_in_progress") === true).toBe(route.method === "POST");
+    expect(statuses.includes(422)).toBe(route.method === "POST");
+  });
+
+  test("declares what may be wrong with a body exactly when it takes one", () => {
+    const takesBody = "body" in route;
+    expect([413, 415].map((status) => statuses.includes(status))).toEqual([takesBody, takesBody]);
+  });
+
+  test("takes no query parameter that it does not name", () => {
+    const query = route.query as unknown as { safeParse(value: unknown): { success: boolean } };
+    expect(query.safeParse({}).success).toBe(true);
+    expect(query.safeParse({ surprise: "1" }).success).toBe(false);
+  });
+});
+
+test.each(withKey)("$name, which needs a key, declares 401, 403 and 429", ({ route }) => {
+  expect(Object.keys(route.responses)).toEqual(expect.arrayContaining(["401", "403", "429"]));
+});
+
+test("no two endpoints share a method and a path", () => {
+  const names = endpoints.map(({ route }) => `${route.method} ${route.path.replaceAll(/:\w+/g, ":")}`);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test("partners' data stands under /v1 and asks for a partner's key; what asks for none stands outside", () => {
+  for (const { id, route, metadata } of partners) {
+    expect(route.path.startsWith("/v1/"), id).toBe(metadata.scope !== "none");
+    expect(metadata.scope === "any" || metadata.scope === "none" || isScope(metadata.scope), id).toBe(true);
+  }
+});
+
+test("everything of the operator stands under /operator/v1 and asks for an operator key", () => {
+  expect(operators.length).toBeGreaterThanOrEqual(10);
+  for (const { id, route, metadata } of operators) {
+    expect(route.path.startsWith("/operator/v1/"), id).toBe(true);
+    expect(metadata.scope, id).toBe("operator");
+    expect(metadata.itemErrors, id).toContain("invalid_parameter");
+  }
+});
+
+test("whoever may write reservations needs the scope that says so", () => {
+  const writing = partners.filter(({ route }) => route.method !== "GET").map(({ metadata }) => metadata.scope);
+  expect(writing).toEqual(["reservations:write", "reservations:write"]);
+});
+
+function walk(
+  router: AppRouter,
+  parents: string[] = [],
+): { id: string; route: AppRoute; metadata: EndpointMetadata }[] {
+  return Object.entries(router).flatMap(([name, value]) => {
+    const path = [...parents, name];
+    if (!isAppRoute(value)) return walk(value, path);
+    return [{ id: path.join("."), route: value, metadata: value.metadata as EndpointMetadata }];
+  });
+}

@@ -1,0 +1,26 @@
+import { z } from "zod";
+
+/** Hours for which the answer to an `Idempotency-Key` is kept. */
+export const IDEMPOTENCY_KEY_HOURS = 24;
+
+/** Most characters of an `Idempotency-Key`. */
+export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
+
+/** The value of the header `Idempotency-Key`. */
+export const idempotencyKey = z
+  .string()
+  // A header sent twice arrives joined by ", ": having no space refuses that too.
+  .regex(
+    new RegExp(`^[\\x21-\\x7e]{1,${MAX_IDEMPOTENCY_KEY_LENGTH}}$`),
+    `must be 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} visible ASCII characters, without spaces`,
+  );
+
+/** The headers of every endpoint that takes an `Idempotency-Key`. Names are in lower case, as Node gives them. */
+export const idempotencyHeaders = z.object({
+  "idempotency-key": idempotencyKey
+    .optional()
+    .describe(
+      "Makes the request safe to repeat: a new random text for each new request, the same one for each repeat of it. " +
+        `The first answer is kept for ${IDEMPOTENCY_KEY_HOURS} hours and given again, with \`Idempotent-Replayed: true\`.`,
+    ),
+});

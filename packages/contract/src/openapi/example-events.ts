@@ -1,0 +1,48 @@
+import type { EventName, EventRecord } from "../events.ts";
+import {
+  cancelledReservation,
+  cancelledRide,
+  exampleReservation,
+  exampleRide,
+  exampleStation,
+  expiredReservation,
+  fulfilledReservation,
+  startedRide,
+} from "./example-resources.ts";
+
+type Data = { readonly [Name in EventName]: Extract<EventRecord, { event: Name }>["data"] };
+
+const data: Data = {
+  "ride.started": startedRide,
+  "ride.completed": exampleRide,
+  "ride.cancelled": cancelledRide,
+  "station.offline": {
+    ...exampleStation,
+    status: "offline",
+    offline_reason: "operator",
+    is_renting: false,
+    is_returning: false,
+  },
+  "station.online": exampleStation,
+  "reservation.created": exampleReservation,
+  "reservation.cancelled": cancelledReservation,
+  "reservation.expired": expiredReservation,
+  "reservation.fulfilled": fulfilledReservation,
+};
+
+/** What `event` looks like in the list of events. */
+export function exampleEvent<Name extends EventName>(event: Name) {
+  return { id: "evt_01JP9V79Z4C2", event, occurred_at: data[event].updated_at, data: data[event] };
+}
+
+/** What a delivery of `event` looks like. */
+export function exampleDelivery<Name extends EventName>(event: Name) {
+  const occurredAt = data[event].updated_at;
+  return {
+    event,
+    delivery_id: "dlv_01JP9V7A2B6E",
+    occurred_at: occurredAt,
+    sent_at: new Date(Date.parse(occurredAt) + 120).toISOString(),
+    data: data[event],
+  };
+}

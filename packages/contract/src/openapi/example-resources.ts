@@ -1,0 +1,137 @@
+import type { z } from "zod";
+import type { Bike } from "../bikes.ts";
+import type { health } from "../health.ts";
+import { DEFAULT_RATE_LIMIT, RATE_WINDOW_SECONDS } from "../limits.ts";
+import type { Me } from "../me.ts";
+import type { Reservation } from "../reservations.ts";
+import type { Ride } from "../rides.ts";
+import type { Station } from "../stations.ts";
+
+export const exampleStation: Station = {
+  id: "JC105",
+  name: "City Hall",
+  short_name: "JC105",
+  lat: 40.7177325,
+  lon: -74.043845,
+  address: null,
+  region_id: "70",
+  capacity: 26,
+  is_virtual_station: false,
+  is_installed: true,
+  is_renting: true,
+  is_returning: true,
+  num_bikes_available: 11,
+  num_bikes_reserved: 1,
+  num_bikes_disabled: 2,
+  num_docks_available: 12,
+  num_docks_disabled: 0,
+  vehicle_types_available: [
+    { vehicle_type_id: "classic", count: 8 },
+    { vehicle_type_id: "electric", count: 3 },
+  ],
+  status: "online",
+  offline_reason: null,
+  last_reported: "2026-03-14T08:21:40.000Z",
+  updated_at: "2026-03-14T08:21:43.512Z",
+};
+
+export const exampleRide: Ride = {
+  id: "ride_01JP9V6QK8N3",
+  bike_id: "bike_4711",
+  status: "completed",
+  start_station_id: exampleStation.id,
+  end_station_id: "HB103",
+  started_at: "2026-03-14T08:02:11.000Z",
+  ended_at: "2026-03-14T08:20:26.000Z",
+  duration_seconds: 1095,
+  distance_meters: 3120,
+  vehicle_type_id: "electric",
+  rider_category: "member",
+  end_reason: "returned",
+  is_countable: true,
+  reservation_id: null,
+  updated_at: "2026-03-14T08:20:26.804Z",
+};
+
+export const startedRide: Ride = {
+  ...exampleRide,
+  status: "started",
+  end_station_id: null,
+  ended_at: null,
+  duration_seconds: null,
+  distance_meters: null,
+  end_reason: null,
+  is_countable: null,
+  updated_at: "2026-03-14T08:02:11.390Z",
+};
+
+export const cancelledRide: Ride = {
+  ...startedRide,
+  status: "cancelled",
+  end_station_id: exampleStation.id,
+  ended_at: "2026-03-14T08:02:31.000Z",
+  duration_seconds: 20,
+  distance_meters: 0,
+  end_reason: "cancelled",
+  is_countable: false,
+  updated_at: "2026-03-14T08:02:31.207Z",
+};
+
+export const exampleBike: Bike = {
+  id: exampleRide.bike_id,
+  number: "4711",
+  vehicle_type_id: "electric",
+  vehicle_state: "available",
+  station_id: "HB103",
+  lat: 40.7359381,
+  lon: -74.0303054,
+  current_range_meters: 21400,
+  last_reported: "2026-03-14T08:20:26.000Z",
+  updated_at: "2026-03-14T08:20:26.804Z",
+};
+
+export const exampleMe: Me = {
+  key_id: "key_01JP2M0ZD4YT",
+  partner: { id: "partner_01JP2KXW7A9C", name: "City Journey Planner" },
+  scopes: ["stations:read", "rides:read"],
+  expires_at: null,
+  rate_limit: { limit: DEFAULT_RATE_LIMIT, remaining: DEFAULT_RATE_LIMIT - 1, reset_seconds: RATE_WINDOW_SECONDS },
+};
+
+export const exampleHealth: z.infer<typeof health> = { status: "ok" };
+
+export const exampleReservation: Reservation = {
+  id: "rsv_01JP9W3D5F7H",
+  status: "active",
+  station_id: exampleStation.id,
+  bike_id: "bike_1138",
+  vehicle_type_id: "electric",
+  rider_ref: "r-82f1",
+  created_at: "2026-03-14T08:21:43.512Z",
+  expires_at: "2026-03-14T08:36:43.512Z",
+  cancelled_at: null,
+  cancel_reason: null,
+  ride_id: null,
+  updated_at: "2026-03-14T08:21:43.512Z",
+};
+
+export const cancelledReservation: Reservation = {
+  ...exampleReservation,
+  status: "cancelled",
+  cancelled_at: "2026-03-14T08:25:02.118Z",
+  cancel_reason: "partner",
+  updated_at: "2026-03-14T08:25:02.118Z",
+};
+
+export const expiredReservation: Reservation = {
+  ...exampleReservation,
+  status: "expired",
+  updated_at: exampleReservation.expires_at,
+};
+
+export const fulfilledReservation: Reservation = {
+  ...exampleReservation,
+  status: "fulfilled",
+  ride_id: "ride_01JP9W8R2T4V",
+  updated_at: "2026-03-14T08:29:51.640Z",
+};

@@ -1,0 +1,171 @@
+import { extendApi } from "@anatine/zod-openapi";
+import { z } from "zod";
+import { givenIdentifier } from "./identifier.ts";
+import { endReason, riderCategory } from "./rides.ts";
+import { isOneLine } from "./text.ts";
+import { givenInstant } from "./time.ts";
+
+/** Most characters of a name. */
+export const MAX_NAME_LENGTH = 255;
+/** Most characters of an address. */
+export const MAX_ADDRESS_LENGTH = 1000;
+
+const latitude = z.number().min(-90).max(90);
+const longitude = z.number().min(-180).max(180);
+const count = z
+  .number()
+  .int()
+  .min(0)
+  .max(2 ** 31 - 1); // what the database's integers hold
+
+function oneLine(maxLength: number) {
+  return z
+    .string()
+    .min(1, "must not be empty")
+    .max(maxLength, `must have at most ${maxLength} characters`)
+    .refine(isOneLine, "must be one line without control characters or spaces at the ends");
+}
+
+/** Refuses half a position. */
+function wholePosition(place: { lat?: number | undefined; lon?: number | undefined }, ctx: z.RefinementCtx): void {
+  if ((place.lat === undefined) === (place.lon === undefined)) return;
+  const [missing, given] = place.lat === undefined ? ["lat", "lon"] : ["lon", "lat"];
+  ctx.addIssue({ code: z.ZodIssueCode.custom, path: [missing], message: `must be given with ${given}` });
+}
+
+/** A station as the operator describes it. What is left out of a later upsert stays as it was. */
+export const stationUpsert = extendApi(
+  z
+    .object({
+      id: givenIdentifier.describe("Your own id of the station: stable, never reused"),
+      name: oneLine(MAX_NAME_LENGTH).optional().describe("Needed for a new station"),
+      short_name: oneLine(MAX_NAME_LENGTH).nullable().optional(),
+      lat: latitude.optional().describe("Needed for a new station. WGS 84 degrees"),
+      lon: longitude.optional().describe("Needed for a new station. WGS 84 degrees"),
+      address: oneLine(MAX_ADDRESS_LENGTH).nullable().optional(),
+      region_id: givenIdentifier.nullable().optional(),
+      capacity: count.nullable().optional().describe("Docks in all"),
+      is_virtual_station: z.boolean().optional().describe("False for a new station, when left out"),
+      is_installed: z.boolean().optional().describe("True for a new station, when left out"),
+      is_renting: z.boolean().optional().describe("True for a new station, when left out"),
+      is_returning: z.boolean().optional().describe("True for a new station, when left out"),
+      num_docks_available: count.nullable().optional(),
+      num_docks_disabled: count.nullable().optional(),
+    })
+    .strict()
+    .superRefine(wholePosition),
+  { title: "StationUpsert" },
+);
+export type StationUpsert = z.infer<typeof stationUpsert>;
+
+/** States that a bike's own reports and its upserts may put it into; the others follow from rides and reservations. */
+export const reportedVehicleState = z.enum(["available", "non_operational", "non_contactable", "missing", "removed"]);
+
+const bikeFields = {
+  vehicle_state: reportedVehicleState
+    .optional()
+    .describe("`on_trip` and `reserved` are not yours to set: they follow from rides and reservations"),
+  station_id: givenIdentifier.nullable().optional().describe("Null: it stands outside a station"),
+  lat: latitude.optional().describe("With `lon`. WGS 84 degrees"),
+  lon: longitude.optional().describe("With `lat`. WGS 84 degrees"),
+  current_range_meters: count.nullable().optional(),
+};
+
+/** A bike as the operator describes it. What is left out of a later upsert stays as it was. */
+export const bikeUpsert = extendApi(
+  z
+    .object({
+      id: givenIdentifier.describe("Your own id of the bike: stable, never reused"),
+      number: oneLine(MAX_NAME_LENGTH).nullable().optional().describe("What is painted on the bike"),
+      vehicle_type_id: givenIdentifier.nullable().optional(),
+      ...bikeFields,
+    })
+    .strict()
+    .superRefine(wholePosition),
+  { title: "BikeUpsert" },
+);
+export type BikeUpsert = z.infer<typeof bikeUpsert>;
+
+/** What a bike says of itself. Reports may come late and twice: what happened last counts, not what arrived last. */
+export const bikeReport = extendApi(
+  z
+    .object({ id: givenIdentifier, at: givenInstant, ...bikeFields })
+    .strict()
+    .superRefine(wholePosition),
+  { title: "BikeReport", description: "What a bike said of itself at the instant `at`." },
+);
+export type BikeReport = z.infer<typeof bikeReport>;
+
+/** A ride begins. */
+export const rideStart = extendApi(
+  z
+    .object({
+      id: givenIdentifier.describe("Your own id of the ride; the same again changes nothing"),
+      bike_id: givenIdentifier,
+      started_at: givenInstant.optional().describe("Now, when left out"),
+      start_station_id: givenIdentifier.nullable().optional().describe("Where the bike stands, when left out"),
+      rider_category: riderCategory.nullable().optional(),
+      reservation_id: givenIdentifier
+        .optional()
+        .describe("The reservation it fulfils. That of the bike, if it has one, when left out"),
+    })
+    .strict(),
+  { title: "RideStart" },
+);
+export type RideStart = z.infer<typeof rideStart>;
+
+/** A ride ends. */
+export const rideEnd = extendApi(
+  z
+    .object({
+      id: givenIdentifier,
+      ended_at: givenInstant.optional().describe("Now, when left out"),
+      end_station_id: givenIdentifier.nullable().optional().describe("Null or left out: it ended outside a station"),
+      lat: latitude.optional().describe("With `lon`: where it ended outside a station. WGS 84 degrees"),
+      lon: longitude.optional().describe("With `lat`. WGS 84 degrees"),
+      distance_meters: count.nullable().optional(),
+      end_reason: endReason
+        .exclude(["cancelled"])
+        .optional()
+        .describe("`returned` at a station, else `free_floating`, when left out"),
+    })
+    .strict()
+    .superRefine(wholePosition),
+  { title: "RideEnd" },
+);
+export type RideEnd = z.infer<typeof rideEnd>;
+
+/** A ride did not come about. */
+export const rideCancel = extendApi(
+  z.object({ id: givenIdentifier, cancelled_at: givenInstant.optional().describe("Now, when left out") }).strict(),
+  { title: "RideCancel" },
+);
+export type RideCancel = z.infer<typeof rideCancel>;
+
+/** A ride that is over, as history. It makes no events and moves no bike. */
+export const pastRide = extendApi(
+  z
+    .object({
+      id: givenIdentifier,
+      bike_id: givenIdentifier,
+      started_at: givenInstant,
+      ended_at: givenInstant,
+      start_station_id: givenIdentifier.nullable().optional(),
+      end_station_id: givenIdentifier.nullable().optional(),
+      distance_meters: count.nullable().optional(),
+      vehicle_type_id: givenIdentifier.nullable().optional(),
+      rider_category: riderCategory.nullable().optional(),
+      end_reason: endReason.nullable().optional(),
+    })
+    .strict()
+    .superRefine((ride, ctx) => {
+      if (Date.parse(ride.ended_at) >= Date.parse(ride.started_at)) return;
+      ctx.addIssue({ code: z.ZodIssueCode.custom, path: ["ended_at"], message: "must not be before started_at" });
+    }),
+  { title: "PastRide" },
+);
+export type PastRideUpsert = z.infer<typeof pastRide>;
+
+/** Names a station to which something is done. */
+export const stationCommand = extendApi(z.object({ id: givenIdentifier }).strict(), { title: "StationCommand" });
+export type StationCommand = z.infer<typeof stationCommand>;

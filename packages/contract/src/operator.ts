@@ -1,0 +1,131 @@
+import { initContract } from "@ts-rest/core";
+import { z } from "zod";
+import { batchOf, batchResults } from "./batch.ts";
+import type { EndpointMetadata } from "./endpoint.ts";
+import { type ErrorCode, errorBody } from "./errors.ts";
+import { idempotencyHeaders } from "./idempotency.ts";
+import {
+  bikeReport,
+  bikeUpsert,
+  pastRide,
+  rideCancel,
+  rideEnd,
+  rideStart,
+  stationCommand,
+  stationUpsert,
+} from "./operator-items.ts";
+
+const c = initContract();
+
+const errors = {
+  400: errorBody,
+  401: errorBody,
+  403: errorBody,
+  405: errorBody,
+  409: errorBody,
+  413: errorBody,
+  415: errorBody,
+  422: errorBody,
+  429: errorBody,
+  500: errorBody,
+  503: errorBody,
+};
+
+/** A POST that takes many items at once and answers each by itself. */
+function batch<const Path extends string, Item extends z.ZodTypeAny>(
+  path: Path,
+  item: Item,
+  named: { title: string; summary: string; description: string; itemErrors: readonly ErrorCode[] },
+) {
+  const metadata: EndpointMetadata = {
+    scope: "operator",
+    idempotent: true,
+    conflicts: ["idempotency_in_progress"],
+    // Any item may be malformed.
+    itemErrors: ["invalid_parameter", ...named.itemErrors],
+  };
+  return {
+    method: "POST",
+    path: `/operator/v1/${path}`,
+    summary: named.summary,
+    description: named.description,
+    metadata,
+    headers: idempotencyHeaders,
+    query: z.object({}).strict(),
+    body: batchOf(item, named.title),
+    responses: { 200: batchResults, ...errors },
+  } as const;
+}
+
+const stations = {
+  upsert: batch("stations", stationUpsert, {
+    title: "StationUpserts",
+    summary: "Make or change stations",
+    description:
+      "A station with a new id is made, a known one changed. What is left out of a later one stays as it was.",
+    itemErrors: [],
+  }),
+  offline: batch("stations/offline", stationCommand, {
+    title: "StationsOffline",
+    summary: "Take stations offline",
+    description: "A station stays offline until you bring it back online, whatever its flags say.",
+    itemErrors: ["not_found"],
+  }),
+  online: batch("stations/online", stationCommand, {
+    title: "StationsOnline",
+    summary: "Bring stations back online",
+    description: "Takes back what `stations/offline` did.",
+    itemErrors: ["not_found"],
+  }),
+  remove: batch("stations/remove", stationCommand, {
+    title: "StationsRemove",
+    summary: "Remove stations for good",
+    description: "A removed station stays readable, never comes back, and its id is never used again.",
+    itemErrors: ["not_found"],
+  }),
+};
+
+const bikes = {
+  upsert: batch("bikes", bikeUpsert, {
+    title: "BikeUpserts",
+    summary: "Make or change bikes",
+    description: "A bike with a new id is made, a known one changed. What is left out of a later one stays as it was.",
+    itemErrors: ["not_found", "ride_conflict"],
+  }),
+  report: batch("bikes/reports", bikeReport, {
+    title: "BikeReports",
+    summary: "Report bikes' states and positions",
+    description: "Reports may come late and twice: what happened last counts, not what arrived last.",
+    itemErrors: ["not_found"],
+  }),
+};
+
+const rides = {
+  upsertPast: batch("rides", pastRide, {
+    title: "PastRides",
+    summary: "Add past rides",
+    description: "Rides that are over, as history: they make no events and move no bike.",
+    itemErrors: ["not_found", "ride_conflict"],
+  }),
+  start: batch("rides/start", rideStart, {
+    title: "RideStarts",
+    summary: "Start rides",
+    description: "The bike is `on_trip` from then on; a reservation that held it is fulfilled.",
+    itemErrors: ["not_found", "bike_not_available", "station_offline", "reservation_not_active", "ride_conflict"],
+  }),
+  end: batch("rides/end", rideEnd, {
+    title: "RideEnds",
+    summary: "End rides",
+    description: "The bike is `available` again where the ride ended.",
+    itemErrors: ["not_found", "ride_conflict"],
+  }),
+  cancel: batch("rides/cancel", rideCancel, {
+    title: "RideCancels",
+    summary: "Cancel rides",
+    description: "For rides that did not come about. The bike is `available` again where it stood.",
+    itemErrors: ["not_found", "ride_conflict"],
+  }),
+};
+
+/** The interface of the operator's own backend, which feeds the service. Operator keys only. */
+export const operatorContract = c.router({ stations, bikes, rides }, { strictStatusCodes: true });

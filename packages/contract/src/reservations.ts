@@ -1,0 +1,88 @@
+import { extendApi } from "@anatine/zod-openapi";
+import { z } from "zod";
+import { givenIdentifier, identifier, identifierParam } from "./identifier.ts";
+import { listOf, pagingQuery } from "./paging.ts";
+import { givenOnce, timestamp } from "./time.ts";
+
+/** Minutes that a reservation holds a bike when the request names no number. */
+export const DEFAULT_HOLD_MINUTES = 15;
+/** Most minutes that a reservation may hold a bike. */
+export const MAX_HOLD_MINUTES = 30;
+/** Most characters of a `rider_ref`. */
+export const MAX_RIDER_REF_LENGTH = 64;
+
+/** A partner's own mark for a rider. */
+const riderRef = z
+  .string(givenOnce())
+  .regex(/^[\x21-\x7e]*$/, "must be visible ASCII characters, without spaces")
+  .min(1, "must not be empty")
+  .max(MAX_RIDER_REF_LENGTH, `must have at most ${MAX_RIDER_REF_LENGTH} characters`);
+
+export const reservationStatus = z.enum(["active", "fulfilled", "cancelled", "expired"]);
+export const cancelReason = z.enum(["partner", "operator", "bike_unavailable"]);
+
+/** A bike that is held for a partner's rider, from now for some minutes. */
+export const reservation = extendApi(
+  z
+    .object({
+      id: identifier,
+      status: reservationStatus.describe("`active` → `fulfilled`, `cancelled` or `expired`, all final"),
+      station_id: identifier.nullable().describe("Where the bike stands; null outside a station"),
+      bike_id: identifier.describe("Assigned at once"),
+      vehicle_type_id: z.string().nullable(),
+      rider_ref: z.string().nullable().describe("Your own mark for the rider; it means nothing to us"),
+      created_at: timestamp,
+      expires_at: timestamp.describe("From this instant on the reservation is `expired`, to the second"),
+      cancelled_at: timestamp.nullable(),
+      cancel_reason: cancelReason.nullable(),
+      ride_id: identifier.nullable().describe("The ride that fulfilled it"),
+      updated_at: timestamp.describe("When this object last changed"),
+    })
+    .strict()
+    .describe("A bike that is held for a rider of yours. You see your own reservations only."),
+  { title: "Reservation" },
+);
+export type Reservation = z.infer<typeof reservation>;
+
+export const reservationList = listOf(reservation, {
+  title: "ReservationList",
+  description: "One page of your reservations.",
+});
+
+export const reservationListQuery = z
+  .object({
+    ...pagingQuery,
+    status: z.enum(reservationStatus.options, givenOnce()).optional().describe("Only reservations in this state"),
+    rider_ref: riderRef.optional().describe("Only reservations of this rider"),
+    bike_id: identifierParam.optional().describe("Only reservations of this bike"),
+  })
+  .strict();
+
+/** What is asked for: any bike of a station, or one bike. */
+export const reservationRequest = extendApi(
+  z
+    .object({
+      station_id: givenIdentifier.optional().describe("Any bike of this station. Give this or `bike_id`, not both"),
+      bike_id: givenIdentifier.optional().describe("This bike. Give this or `station_id`, not both"),
+      vehicle_type_id: givenIdentifier.optional().describe("Only a bike of this type"),
+      rider_ref: riderRef
+        .optional()
+        .describe("Your own mark for the rider: one that names nobody. A rider holds one bike at a time"),
+      hold_minutes: z
+        .number()
+        .int("must be a whole number")
+        .min(1, `must be between 1 and ${MAX_HOLD_MINUTES}`)
+        .max(MAX_HOLD_MINUTES, `must be between 1 and ${MAX_HOLD_MINUTES}`)
+        .optional()
+        .describe(`Default ${DEFAULT_HOLD_MINUTES}, most ${MAX_HOLD_MINUTES}`),
+    })
+    .strict()
+    .superRefine((request, ctx) => {
+      const named = [request.station_id, request.bike_id].filter((id) => id !== undefined).length;
+      if (named === 1) return;
+      const message = named === 0 ? "or bike_id must be given" : "and bike_id exclude each other: give one of them";
+      ctx.addIssue({ code: z.ZodIssueCode.custom, path: ["station_id"], message });
+    }),
+  { title: "ReservationRequest" },
+);
+export type ReservationRequest = z.infer<typeof reservationRequest>;
