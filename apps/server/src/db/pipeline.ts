@@ -26,7 +26,9 @@ export interface ReaderOptions {
 
 /** Opens the connections when they are first needed, and again whenever one breaks. */
 export function openReader(options: ReaderOptions): Reader {
-  const slots = Array.from({ length: options.connections ?? Math.ceil(availableParallelism() / 2) }, () => createSlot(options));
+  const slots = Array.from({ length: options.connections ?? Math.ceil(availableParallelism() / 2) }, () =>
+    createSlot(options),
+  );
   let turn = 0;
   return {
     async read<Row>({ name, text }: Statement, values: readonly unknown[]) {
