@@ -5,6 +5,7 @@ import { buildApp } from "../src/app.ts";
 import type { Ids } from "../src/ids.ts";
 import { type IssuedKey, issueKey, type IssueInput } from "../src/keys/service.ts";
 import { createPartner } from "../src/partners/service.ts";
+import { closeApp } from "./close-app.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 
 /** A running service on a database of its own, with one partner. */
@@ -74,7 +75,7 @@ export async function startTestApp({ trustedProxies = [] }: TestAppOptions = {})
     get: (path, { key = everything.key, headers = {} } = {}) =>
       fetch(url + path, { headers: key === null ? headers : { authorization: `Bearer ${key}`, ...headers } }),
     close: async () => {
-      await app.http.close();
+      await closeApp(app);
       await database.close();
     },
   };

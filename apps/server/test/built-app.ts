@@ -2,6 +2,7 @@ import { pino } from "pino";
 import { type App, type AppOptions, buildApp } from "../src/app.ts";
 import type { KeyContext } from "../src/keys/service.ts";
 import type { TestApp } from "./app.ts";
+import { closeApp } from "./close-app.ts";
 
 /** Another process, as it were, on the database of a test's app. */
 export interface BuiltApp {
@@ -39,7 +40,7 @@ export async function buildAnother(
   });
   prepare(app);
   const url = await app.http.listen({ host: "127.0.0.1", port: 0 });
-  return { app, url, logged, close: () => app.http.close() };
+  return { app, url, logged, close: () => closeApp(app) };
 }
 
 /** What the verbs on keys need. */
