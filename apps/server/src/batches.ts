@@ -1,15 +1,41 @@
 import type { BatchItem, BatchOutcome, BatchResult, BatchResults, ErrorCode } from "@bikeshare/contract";
+import type { Transaction } from "./db/database.ts";
 import { describeFaults } from "./faults.ts";
+import type { LiveContext } from "./live-context.ts";
 
 /** What became of the items of a batch, noted while they are decided one after the other. */
 export interface BatchNotes {
   done(index: number, id: string, outcome: Exclude<BatchOutcome, "failed">): void;
   failed(index: number, id: string | null, error: ErrorCode, message: string): void;
-  /** One result an item. */
-  results(): BatchResults;
 }
 
-export function createBatchNotes(): BatchNotes {
+/** A batch while it is worked on. */
+export interface Batch<Item> {
+  /** The items that could be read; the others are noted as failed. */
+  readonly readable: readonly Indexed<Item>[];
+  readonly notes: BatchNotes;
+  /** When the batch came: the same for all its items. */
+  readonly now: Date;
+}
+
+/**
+ * Works on a batch in one transaction. A transaction that is run again, because it met another, notes everything anew.
+ * @returns one result an item, in the items' order
+ */
+export function runBatch<Item>(
+  { db, clock }: Pick<LiveContext, "db" | "clock">,
+  items: readonly BatchItem<Item>[],
+  work: (tx: Transaction, batch: Batch<Item>) => Promise<void>,
+): Promise<BatchResults> {
+  const now = new Date(clock());
+  return db.transaction(async (tx) => {
+    const notes = createBatchNotes();
+    await work(tx, { readable: readableItems(items, notes), notes, now });
+    return notes.results();
+  });
+}
+
+export function createBatchNotes(): BatchNotes & { results(): BatchResults } {
   const results: BatchResult[] = [];
   return {
     done: (index, id, outcome) => void (results[index] = { id, outcome, error: null }),

@@ -1,5 +1,5 @@
 import type { BatchItem, BatchResults, BikeReport, BikeUpsert } from "@bikeshare/contract";
-import { type BatchNotes, createBatchNotes, type Indexed, readableItems } from "../batches.ts";
+import { type BatchNotes, type Indexed, runBatch } from "../batches.ts";
 import { countRows, pickSlot } from "../counts/service.ts";
 import type { Transaction } from "../db/database.ts";
 import type { LiveContext } from "../live-context.ts";
@@ -13,15 +13,12 @@ import { type BikeChange, changeBikes, lockBikes, type LockedBike, shiftsOf } fr
 import { newPublicId } from "./public-id.ts";
 
 /** Makes bikes, or changes what the operator says of them. */
-export async function upsertBikes(
+export function upsertBikes(
   { db, clock, ids }: LiveContext,
   systemId: string,
   items: readonly BatchItem<BikeUpsert>[],
 ): Promise<BatchResults> {
-  const notes = createBatchNotes();
-  const readable = readableItems(items, notes);
-  const now = new Date(clock());
-  await db.transaction(async (tx) => {
+  return runBatch({ db, clock }, items, async (tx, { readable, notes, now }) => {
     const facts = await lockFacts(
       tx,
       systemId,
@@ -59,7 +56,6 @@ export async function upsertBikes(
     const slot = pickSlot(() => ids.random());
     await countRows(tx, systemId, "bikes", slot, inserted.size);
   });
-  return notes.results();
 }
 
 /** What upserts change of bikes, each on what those before have left. */
@@ -86,15 +82,12 @@ function upsertedBikes(
 }
 
 /** Notes what bikes say of themselves: in whatever order reports come, and however often, the same holds in the end. */
-export async function reportBikes(
+export function reportBikes(
   { db, clock, ids }: LiveContext,
   systemId: string,
   items: readonly BatchItem<BikeReport>[],
 ): Promise<BatchResults> {
-  const notes = createBatchNotes();
-  const readable = readableItems(items, notes);
-  const now = new Date(clock());
-  await db.transaction(async (tx) => {
+  return runBatch({ db, clock }, items, async (tx, { readable, notes, now }) => {
     const facts = await lockFacts(
       tx,
       systemId,
@@ -118,7 +111,6 @@ export async function reportBikes(
     const changed = [...changes.values()].filter((change) => Object.keys(change).length > 1);
     await changeOrRelease(tx, { ids, systemId, now }, changed, []);
   });
-  return notes.results();
 }
 
 async function lockFacts(tx: Transaction, systemId: string, items: readonly Placed[]): Promise<BikeChangeFacts> {

@@ -1,5 +1,5 @@
 import type { BatchItem, BatchResults, RideCancel, RideEnd } from "@bikeshare/contract";
-import { type BatchNotes, createBatchNotes, type Indexed, readableItems } from "../batches.ts";
+import { type BatchNotes, type Indexed, runBatch } from "../batches.ts";
 import { later } from "../bikes/bike.ts";
 import { type BikeChange, changeBikes, type LiveBike, lockBikes, shiftsOf } from "../bikes/live.ts";
 import type { Transaction } from "../db/database.ts";
@@ -46,16 +46,13 @@ interface Finish {
 
 type Decide<Item> = (entry: Indexed<Item>, facts: Facts, notes: BatchNotes) => Finish | undefined;
 
-async function finish<Item extends { readonly id: string; readonly end_station_id?: string | null | undefined }>(
+function finish<Item extends { readonly id: string; readonly end_station_id?: string | null | undefined }>(
   { db, clock, ids }: LiveContext,
   systemId: string,
   items: readonly BatchItem<Item>[],
   decide: Decide<Item>,
 ): Promise<BatchResults> {
-  const notes = createBatchNotes();
-  const readable = readableItems(items, notes);
-  const now = new Date(clock());
-  await db.transaction(async (tx) => {
+  return runBatch({ db, clock }, items, async (tx, { readable, notes, now }) => {
     const facts = await lockFacts(
       tx,
       systemId,
@@ -86,7 +83,6 @@ async function finish<Item extends { readonly id: string; readonly end_station_i
       })),
     );
   });
-  return notes.results();
 }
 
 async function lockFacts(

@@ -1,5 +1,5 @@
 import type { BatchItem, BatchResults, PastRideUpsert } from "@bikeshare/contract";
-import { type BatchNotes, createBatchNotes, type Indexed, readableItems } from "../batches.ts";
+import { type BatchNotes, type Indexed, runBatch } from "../batches.ts";
 import { countRides, pickSlot } from "../counts/service.ts";
 import type { Tables } from "../db/tables.generated.ts";
 import type { LiveContext } from "../live-context.ts";
@@ -7,15 +7,12 @@ import { findPastRides, insertPastRides, type PastRideRow, updatePastRides } fro
 import { rideLength, rideTimesFault } from "./ride.ts";
 
 /** Adds rides that are over, or corrects them. Makes no events and moves no bike. */
-export async function upsertPastRides(
+export function upsertPastRides(
   { db, clock, ids }: LiveContext,
   systemId: string,
   items: readonly BatchItem<PastRideUpsert>[],
 ): Promise<BatchResults> {
-  const notes = createBatchNotes();
-  const readable = readableItems(items, notes);
-  const now = new Date(clock());
-  await db.transaction(async (tx) => {
+  return runBatch({ db, clock }, items, async (tx, { readable, notes, now }) => {
     const wanted = wantedRides(readable, now, notes);
     const rows = [...wanted.values()].map((entry) => entry.item);
     const inserted = new Set(await insertPastRides(tx, systemId, now, rows));
@@ -44,7 +41,6 @@ export async function upsertPastRides(
       rows.filter((row) => inserted.has(row.id)).map((row) => row.started_at),
     );
   });
-  return notes.results();
 }
 
 const another = "There is another ride with this id: on another bike, from another time, or not over.";

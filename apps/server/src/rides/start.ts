@@ -1,5 +1,5 @@
 import type { BatchItem, BatchResults, RideStart } from "@bikeshare/contract";
-import { type BatchNotes, createBatchNotes, type Indexed, readableItems } from "../batches.ts";
+import { type BatchNotes, type Indexed, runBatch } from "../batches.ts";
 import { changeBikes, type LiveBike, lockBikes, shiftsOf } from "../bikes/live.ts";
 import { countRides, pickSlot } from "../counts/service.ts";
 import type { Transaction } from "../db/database.ts";
@@ -12,15 +12,12 @@ import { insertStartedRides, type LiveRide, lockRides, type StartedRide } from "
 import { EARLIEST_START, isInFuture, rideTransitions } from "./ride.ts";
 
 /** Starts rides: each on a bike that stands available, or is held by the reservation that the ride fulfils. */
-export async function startRides(
+export function startRides(
   { db, clock, ids }: LiveContext,
   systemId: string,
   items: readonly BatchItem<RideStart>[],
 ): Promise<BatchResults> {
-  const notes = createBatchNotes();
-  const readable = readableItems(items, notes);
-  const now = new Date(clock());
-  await db.transaction(async (tx) => {
+  return runBatch({ db, clock }, items, async (tx, { readable, notes, now }) => {
     const facts = await lockFacts(
       tx,
       systemId,
@@ -49,7 +46,6 @@ export async function startRides(
       begun.map(({ ride }) => ride.started_at),
     );
   });
-  return notes.results();
 }
 
 const takenMeanwhile = "Another ride with this id, or on this bike, was started at the same time.";

@@ -1,5 +1,5 @@
 import type { BatchItem, BatchResults, StationCommand, StationUpsert } from "@bikeshare/contract";
-import { type BatchNotes, createBatchNotes, readableItems } from "../batches.ts";
+import { type BatchNotes, runBatch } from "../batches.ts";
 import { countRows, pickSlot } from "../counts/service.ts";
 import { TransactionConflict } from "../db/errors.ts";
 import { recordEvents } from "../events/outbox.ts";
@@ -66,16 +66,13 @@ export function removeStations(
 
 type Refuse = (...why: [Parameters<BatchNotes["failed"]>[2], string]) => undefined;
 
-async function command<Item extends { readonly id: string }>(
+function command<Item extends { readonly id: string }>(
   { db, clock, ids }: LiveContext,
   systemId: string,
   items: readonly BatchItem<Item>[],
   decide: (held: LiveStation | undefined, item: Item, refuse: Refuse) => LiveStation | undefined,
 ): Promise<BatchResults> {
-  const notes = createBatchNotes();
-  const readable = readableItems(items, notes);
-  const now = new Date(clock());
-  await db.transaction(async (tx) => {
+  return runBatch({ db, clock }, items, async (tx, { readable, notes, now }) => {
     const held = await lockStations(
       tx,
       systemId,
@@ -113,7 +110,6 @@ async function command<Item extends { readonly id: string }>(
     const slot = pickSlot(() => ids.random());
     await countRows(tx, systemId, "stations", slot, inserted.size);
   });
-  return notes.results();
 }
 
 function isChanged(held: LiveStation | undefined, station: LiveStation): boolean {
