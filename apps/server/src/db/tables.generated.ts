@@ -226,4 +226,119 @@ export interface Tables {
     readonly feed_contact_email: string | null;
     readonly opening_hours: string | null;
   };
+  readonly webhook_attempts: {
+    readonly system_id: string;
+    readonly started_on: string;
+    readonly delivery_id: string;
+    readonly number: number;
+    readonly endpoint_id: string;
+    readonly started_at: Date;
+    readonly outcome: "succeeded" | "rejected" | "failed" | "unknown";
+    readonly failure: string | null;
+    readonly detail: string | null;
+    readonly url: string;
+    readonly request_headers: string;
+    readonly request_body: string;
+    readonly remote_address: string | null;
+    readonly status: number | null;
+    readonly response_headers: string | null;
+    readonly response_body: Uint8Array | null;
+    readonly response_cut: boolean;
+    readonly dns_ms: number | null;
+    readonly connect_ms: number | null;
+    readonly tls_ms: number | null;
+    readonly first_byte_ms: number | null;
+    readonly total_ms: number | null;
+    readonly next_at: Date | null;
+    readonly next_why: string | null;
+  };
+  readonly webhook_bodies: {
+    readonly system_id: string;
+    readonly created_on: string;
+    readonly event_id: string;
+    readonly event: string;
+    readonly occurred_at: Date;
+    readonly data: string;
+  };
+  readonly webhook_deliveries: {
+    readonly system_id: string;
+    readonly created_on: string;
+    readonly id: string;
+    readonly endpoint_id: string;
+    readonly event_id: string;
+    readonly event: string;
+    readonly created_at: Date;
+    readonly status: "pending" | "succeeded" | "failed" | "held";
+    readonly attempts: number;
+    readonly settled_at: Date | null;
+    readonly stuck: boolean;
+  };
+  readonly webhook_due: {
+    readonly system_id: string;
+    readonly delivery_id: string;
+    readonly endpoint_id: string;
+    readonly created_on: string;
+    readonly event_id: string;
+    readonly replay: boolean;
+    readonly due_at: Date;
+    readonly attempts: number;
+    readonly tries: number;
+    readonly claim: number | null;
+  };
+  readonly webhook_endpoints: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly partner_id: string;
+    readonly tag: string;
+    readonly url: string;
+    readonly events: readonly string[];
+    readonly email: string | null;
+    readonly status: "active" | "probing" | "paused";
+    readonly pause_reason: "partner" | "operator" | "failing" | "gone" | "probe_failed" | null;
+    readonly paused_at: Date | null;
+    readonly created_at: Date;
+    readonly updated_at: Date;
+  };
+  readonly webhook_lanes: {
+    readonly system_id: string;
+    readonly endpoint_id: string;
+    readonly worker: string | null;
+    readonly token: number;
+    readonly leased_until: Date | null;
+    readonly failing_since: Date | null;
+    readonly failures: number;
+    readonly failed_deliveries: readonly string[];
+    readonly gone_deliveries: readonly string[];
+    readonly warned: number;
+  };
+  readonly webhook_replay_items: {
+    readonly system_id: string;
+    readonly replay_id: string;
+    readonly created_on: string;
+    readonly delivery_id: string;
+  };
+  readonly webhook_replays: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly endpoint_id: string;
+    readonly since: Date;
+    readonly until: Date;
+    readonly total: number;
+    readonly queued: number;
+    readonly created_at: Date;
+    readonly finished_at: Date | null;
+  };
+  readonly webhook_secrets: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly endpoint_id: string;
+    readonly sealed: string;
+    readonly created_at: Date;
+    readonly expires_at: Date | null;
+  };
+  readonly webhook_workers: {
+    readonly system_id: string;
+    readonly worker: string;
+    readonly alive_until: Date;
+  };
 }

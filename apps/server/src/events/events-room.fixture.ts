@@ -36,8 +36,7 @@ export async function openEventsRoom(): Promise<EventsRoom> {
     db.transaction((tx) =>
       recordEvents(
         tx,
-        ids,
-        systemId,
+        { ids, systemId, now: new Date(clock()) },
         events.map((event) => ({ ...someEvent(clock()), ...event })),
       ),
     );

@@ -14,28 +14,58 @@ export interface NewEvent {
   readonly data: string;
 }
 
+/** Where and when events are recorded. */
+export interface OutboxMoment {
+  readonly ids: Ids;
+  readonly systemId: string;
+  readonly now: Date;
+}
+
+/*
+ * The event, and a delivery of it to each endpoint that wants it: due at once, or held while the endpoint is paused.
+ * A delivery's id is made of its event's and its endpoint's, because only the statement knows the endpoints.
+ */
 const insert = statement(
   "outbox.insert",
-  `insert into new_events (system_id, id, name, occurred_at, partner_id, data)
-   select $1, id, name, occurred_at, partner_id, data
-   from unnest($2::text[], $3::text[], $4::timestamptz[], $5::text[], $6::text[])
-     as new (id, name, occurred_at, partner_id, data)`,
+  `with new as materialized (
+     select id, name, occurred_at, partner_id, data
+     from unnest($3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::text[])
+       as new (id, name, occurred_at, partner_id, data)),
+   recorded as (
+     insert into new_events (system_id, id, name, occurred_at, partner_id, data)
+     select $1, id, name, occurred_at, partner_id, data from new),
+   wanted as materialized (
+     select 'delivery_' || substr(new.id, strpos(new.id, '_') + 1) || e.tag as delivery_id, e.id as endpoint_id,
+       e.status = 'paused' as paused, new.id as event_id, new.name
+     from new join webhook_endpoints e on e.system_id = $1 and new.name = any(e.events)
+       and (new.partner_id is null or new.partner_id = e.partner_id)),
+   said as (
+     insert into webhook_bodies (system_id, created_on, event_id, event, occurred_at, data)
+     select $1, $2::timestamptz::date, id, name, occurred_at, data from new
+     where id in (select event_id from wanted)),
+   delivered as (
+     insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status, stuck)
+     select $1, $2::timestamptz::date, delivery_id, endpoint_id, event_id, name, $2,
+       case when paused then 'held' else 'pending' end, paused
+     from wanted)
+   insert into webhook_due (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
+   select $1, delivery_id, endpoint_id, $2::timestamptz::date, event_id, $2 from wanted where not paused`,
 );
 const tell = statement("outbox.tell", `select pg_notify('new_events', $1)`);
 
 /**
- * Leaves events in the outbox. They come into being with the transaction, or not at all; the sequencer gives them
- * their place in the list afterwards.
+ * Leaves events in the outbox, with their deliveries. They come into being with the transaction, or not at all; the
+ * sequencer gives the events their place in the list afterwards, the dispatcher sends the deliveries.
  */
 export async function recordEvents(
   tx: Transaction,
-  ids: Ids,
-  systemId: string,
+  { ids, systemId, now }: OutboxMoment,
   events: readonly NewEvent[],
 ): Promise<void> {
   if (events.length === 0) return;
   await tx.query(insert, [
     systemId,
+    now,
     events.map(() => ids.next("event")),
     events.map((event) => event.name),
     events.map((event) => event.occurredAt),

@@ -27,7 +27,9 @@ beforeAll(async () => {
         }
       : { name: "ride.completed", occurredAt, partnerId: null, data: JSON.stringify(ride) };
   });
-  await app.db.transaction((tx) => recordEvents(tx, app.ids, app.systemId, events));
+  await app.db.transaction((tx) =>
+    recordEvents(tx, { ids: app.ids, systemId: app.systemId, now: new Date(app.clock()) }, events),
+  );
   await sequencer.runOnce(app.systemId);
   await sequencer.close();
   ids = (await slice(app, "/v1/events?limit=200")).data.map(({ id }) => id);

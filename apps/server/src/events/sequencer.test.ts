@@ -39,7 +39,7 @@ async function write(plan: { events: number; turns: number; commits: boolean }, 
     await room.db.transaction(async (tx) => {
       for (let i = 0; i < plan.events; i++) {
         const data = JSON.stringify({ name: `${name}.${i}` });
-        await recordEvents(tx, room.ids, room.systemId, [
+        await recordEvents(tx, { ids: room.ids, systemId: room.systemId, now: new Date(room.clock()) }, [
           { name: "ride.started", occurredAt: new Date(room.clock()), partnerId: i === 3 ? "partner-1" : null, data },
         ]);
         written.push(data);
@@ -126,7 +126,7 @@ describe("the sequencer", () => {
   it("numbers each system by itself", async () => {
     await createSystem(room.db, "other", "Other city", 0);
     await room.db.transaction((tx) =>
-      recordEvents(tx, room.ids, "other", [
+      recordEvents(tx, { ids: room.ids, systemId: "other", now: new Date(room.clock()) }, [
         { name: "ride.started", occurredAt: new Date(0), partnerId: null, data: "{}" },
       ]),
     );
@@ -183,7 +183,7 @@ describe("a sequencer that runs", () => {
   it("numbers events of which no message came, in every system", async () => {
     for (const { system_id: systemId } of await systemsOf(room.db)) {
       await room.db.transaction((tx) =>
-        recordEvents(tx, room.ids, systemId, [
+        recordEvents(tx, { ids: room.ids, systemId, now: new Date(room.clock()) }, [
           { name: "ride.started", occurredAt: new Date(0), partnerId: null, data: "{}" },
         ]),
       );

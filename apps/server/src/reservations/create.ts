@@ -53,7 +53,7 @@ export async function createReservation(context: LiveContext, input: CreateReser
       ...settled.freed.filter((freed) => freed.id !== bike.id).map((freed) => ({ bike: freed, reservation_id: null })),
       { bike, reservation_id: id },
     ]);
-    await recordEvents(tx, ids, systemId, [
+    await recordEvents(tx, moment, [
       ...settled.expired.map((expired) => endingEvent(expired, moment.now)),
       { name: "reservation.created", occurredAt: moment.now, partnerId, data: wire },
     ]);

@@ -80,8 +80,7 @@ export function cancelReservation(context: LiveContext, owner: ReservationOwner,
     );
     await recordEvents(
       tx,
-      moment.ids,
-      systemId,
+      moment,
       ended.map((each) => endingEvent(each, moment.now)),
     );
     return ended[0]?.wire ?? reservation.wire;
@@ -119,8 +118,7 @@ export async function fulfilReservations(
   const ended = await endRows(tx, moment.systemId, moment.now, endings);
   await recordEvents(
     tx,
-    moment.ids,
-    moment.systemId,
+    moment,
     ended.map((each) => endingEvent(each, startedAt.get(each.id) ?? moment.now)),
   );
   return ended.filter(({ status }) => status === "fulfilled");
@@ -151,8 +149,7 @@ export async function cancelForBikes(
   const ended = await endRows(tx, moment.systemId, moment.now, endings);
   await recordEvents(
     tx,
-    moment.ids,
-    moment.systemId,
+    moment,
     ended.map((each) => endingEvent(each, moment.now)),
   );
   return ended.filter(({ status }) => status === "cancelled");
@@ -187,8 +184,7 @@ export function expireDue(context: LiveContext, systemId: string, limit: number)
     );
     await recordEvents(
       tx,
-      moment.ids,
-      systemId,
+      moment,
       expired.map((each) => endingEvent(each, moment.now)),
     );
     return expired.length;

@@ -73,8 +73,7 @@ function finish<Item extends { readonly id: string; readonly end_station_id?: st
     await shiftMirrored(tx, systemId, shiftsOf(changes), now);
     await recordEvents(
       tx,
-      ids,
-      systemId,
+      { ids, systemId, now },
       finishes.map(({ ride }) => ({
         name: ride.status === "completed" ? "ride.completed" : "ride.cancelled",
         occurredAt: ride.ended_at,

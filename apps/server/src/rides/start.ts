@@ -37,7 +37,7 @@ export function startRides(
     const begun = starts.filter(({ ride }) => wires.has(ride.id));
     await follow(tx, { ids, systemId, now }, begun);
     const events = begun.map(({ ride }) => eventOf(ride, wires.get(ride.id) ?? ""));
-    await recordEvents(tx, ids, systemId, events);
+    await recordEvents(tx, { ids, systemId, now }, events);
     const slot = pickSlot(() => ids.random());
     await countRides(
       tx,

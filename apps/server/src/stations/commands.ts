@@ -101,8 +101,7 @@ function command<Item extends { readonly id: string }>(
     await refreshCounters(tx, systemId, [...inserted.keys()], now);
     await recordEvents(
       tx,
-      ids,
-      systemId,
+      { ids, systemId, now },
       changed.flatMap((station) =>
         edgeEvent(held.get(station.id)?.status ?? station.status, station.status, updated.get(station.id) ?? "", now),
       ),

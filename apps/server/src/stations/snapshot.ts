@@ -144,7 +144,7 @@ async function recordEdges(
     edges.map(({ stationId }) => stationId),
   );
   const events = edges.flatMap(({ stationId, from, to }) => edgeEvent(from, to, wires.get(stationId) ?? "", at));
-  await recordEvents(tx, ids, systemId, events);
+  await recordEvents(tx, { ids, systemId, now: new Date(now) }, events);
   return events.map(({ name }) => name);
 }
 

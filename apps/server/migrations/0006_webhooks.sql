@@ -1,0 +1,182 @@
+-- Webhooks: where deliveries go, what is due, what was tried. The rules are in docs/decisions/webhooks.md.
+
+-- reference. Where a partner's deliveries go: one address per partner.
+create table webhook_endpoints (
+  system_id    text collate "C" not null,
+  id           text collate "C" not null,
+  partner_id   text collate "C" not null,
+  -- ends the id of every delivery to this endpoint, so that a statement can make those ids
+  tag          text collate "C" not null check (tag ~ '^[0-9A-Za-z]{6}$'),
+  url          text not null,
+  events       text[] not null check (cardinality(events) > 0),
+  -- who hears that deliveries fail
+  email        text,
+  -- probing: resumed, and not yet answered with success
+  status       text not null check (status in ('active', 'probing', 'paused')),
+  pause_reason text check (pause_reason in ('partner', 'operator', 'failing', 'gone', 'probe_failed')),
+  paused_at    timestamptz(3),
+  created_at   timestamptz(3) not null,
+  updated_at   timestamptz(3) not null,
+  primary key (system_id, id),
+  check ((status = 'paused') = (paused_at is not null)),
+  check ((status = 'paused') = (pause_reason is not null))
+);
+create unique index webhook_endpoints_partner on webhook_endpoints (system_id, partner_id);
+create unique index webhook_endpoints_tag on webhook_endpoints (system_id, tag);
+alter table webhook_endpoints add foreign key (system_id, partner_id) references partners (system_id, id);
+
+-- reference. What an endpoint's deliveries are signed with: every secret that has not expired.
+create table webhook_secrets (
+  system_id   text collate "C" not null,
+  id          text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  -- sealed with a key of the secrets file, so that a copy of the database signs nothing
+  sealed      text not null,
+  created_at  timestamptz(3) not null,
+  -- null: the newest
+  expires_at  timestamptz(3),
+  primary key (system_id, id)
+);
+create index webhook_secrets_endpoint on webhook_secrets (system_id, endpoint_id, created_at);
+alter table webhook_secrets add foreign key (system_id, endpoint_id) references webhook_endpoints (system_id, id);
+
+-- system. One lane an endpoint: who sends to it now, and how the endpoint has answered lately.
+create table webhook_lanes (
+  system_id         text collate "C" not null,
+  endpoint_id       text collate "C" not null,
+  worker            text collate "C",
+  -- counts the lane's holders: what an earlier one writes is refused
+  token             bigint not null default 0,
+  -- by the database's clock, so that workers need not agree on theirs
+  leased_until      timestamptz(3),
+  failing_since     timestamptz(3),
+  failures          integer not null default 0,
+  failed_deliveries text[] not null default '{}',
+  gone_deliveries   text[] not null default '{}',
+  warned            smallint not null default 0,
+  primary key (system_id, endpoint_id)
+) with (fillfactor = 50);
+alter table webhook_lanes add foreign key (system_id, endpoint_id) references webhook_endpoints (system_id, id);
+
+-- system. The worker processes that live: they share the lanes evenly.
+create table webhook_workers (
+  system_id   text collate "C" not null,
+  worker      text collate "C" not null,
+  alive_until timestamptz(3) not null,
+  primary key (system_id, worker)
+) with (fillfactor = 50);
+
+-- system. What an event says, once for all its deliveries.
+create table webhook_bodies (
+  system_id   text collate "C" not null,
+  created_on  date not null,
+  event_id    text collate "C" not null,
+  event       text collate "C" not null,
+  occurred_at timestamptz(3) not null,
+  data        text not null,
+  primary key (system_id, created_on, event_id)
+) partition by range (created_on);
+-- system. For a day without a partition of its own: no ride fails for want of one.
+create table webhook_bodies_default partition of webhook_bodies default;
+
+-- system. One event for one endpoint, as its partner sees it.
+create table webhook_deliveries (
+  system_id   text collate "C" not null,
+  created_on  date not null,
+  id          text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  event_id    text collate "C" not null,
+  event       text collate "C" not null,
+  created_at  timestamptz(3) not null,
+  status      text not null check (status in ('pending', 'succeeded', 'failed', 'held')),
+  attempts    smallint not null default 0,
+  -- when it last came to rest
+  settled_at  timestamptz(3),
+  -- failed or held. A column of its own, because an index on the status would have to be written at every success.
+  stuck       boolean not null,
+  primary key (system_id, created_on, id),
+  check (stuck = (status in ('failed', 'held')))
+) partition by range (created_on);
+create index webhook_deliveries_endpoint on webhook_deliveries (system_id, endpoint_id, created_on, id);
+create index webhook_deliveries_stuck on webhook_deliveries (system_id, endpoint_id, created_on, id) where stuck;
+-- system. For a day without a partition of its own.
+create table webhook_deliveries_default partition of webhook_deliveries default;
+
+-- system. What waits to be sent. Small, and rewritten all the time: swept often.
+create table webhook_due (
+  system_id   text collate "C" not null,
+  delivery_id text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  -- where the delivery and its body lie
+  created_on  date not null,
+  event_id    text collate "C" not null,
+  -- what is sent again on request waits for what happens now
+  replay      boolean not null default false,
+  due_at      timestamptz(3) not null,
+  -- attempts made so far; of them those of this schedule
+  attempts    smallint not null default 0,
+  tries       smallint not null default 0,
+  -- the token of the lane's holder that is sending it
+  claim       bigint,
+  primary key (system_id, delivery_id)
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
+        autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.2, autovacuum_analyze_threshold = 5000);
+create index webhook_due_next on webhook_due (system_id, endpoint_id, replay, due_at, delivery_id);
+
+-- system. Every POST: the bytes that went and the bytes that came.
+create table webhook_attempts (
+  system_id        text collate "C" not null,
+  started_on       date not null,
+  delivery_id      text collate "C" not null,
+  number           smallint not null,
+  endpoint_id      text collate "C" not null,
+  started_at       timestamptz(3) not null,
+  -- unknown: the process that sent it died before it could say
+  outcome          text not null check (outcome in ('succeeded', 'rejected', 'failed', 'unknown')),
+  failure          text,
+  detail           text,
+  url              text not null,
+  request_headers  text not null,
+  request_body     text not null,
+  remote_address   text,
+  status           smallint,
+  response_headers text,
+  response_body    bytea,
+  response_cut     boolean not null default false,
+  dns_ms           real,
+  connect_ms       real,
+  tls_ms           real,
+  first_byte_ms    real,
+  total_ms         real,
+  next_at          timestamptz(3),
+  next_why         text,
+  primary key (system_id, started_on, delivery_id, number)
+) partition by range (started_on);
+-- system. For a day without a partition of its own.
+create table webhook_attempts_default partition of webhook_attempts default;
+
+-- system. A range of deliveries to be sent again.
+create table webhook_replays (
+  system_id   text collate "C" not null,
+  id          text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  since       timestamptz(3) not null,
+  until       timestamptz(3) not null,
+  -- counted when it was asked for
+  total       bigint not null,
+  -- handed over to be sent
+  queued      bigint not null default 0,
+  created_at  timestamptz(3) not null,
+  finished_at timestamptz(3),
+  primary key (system_id, id)
+);
+create index webhook_replays_endpoint on webhook_replays (system_id, endpoint_id, id);
+
+-- system. What of a replay has not been handed over yet.
+create table webhook_replay_items (
+  system_id   text collate "C" not null,
+  replay_id   text collate "C" not null,
+  created_on  date not null,
+  delivery_id text collate "C" not null,
+  primary key (system_id, replay_id, created_on, delivery_id)
+);
