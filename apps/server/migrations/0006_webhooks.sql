@@ -118,6 +118,7 @@ create table webhook_due (
   tries       smallint not null default 0,
   -- the token of the lane's holder that is sending it
   claim       bigint,
+  claimed_at  timestamptz(3),
   primary key (system_id, delivery_id)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.2, autovacuum_analyze_threshold = 5000);
@@ -136,8 +137,9 @@ create table webhook_attempts (
   failure          text,
   detail           text,
   url              text not null,
-  request_headers  text not null,
-  request_body     text not null,
+  -- null where nobody can say any more what exactly went
+  request_headers  text,
+  request_body     text,
   remote_address   text,
   status           smallint,
   response_headers text,

@@ -27,6 +27,9 @@ it("without any variable is a service on loopback with its own database beside i
     rateLimit: 60,
     secretsFile: undefined,
     gbfsSync: undefined,
+    webhooks: { allowNetworks: [], allowPorts: [{ from: 443, to: 443 }] },
+    mail: undefined,
+    metricsPort: undefined,
     logLevel: "info",
   });
 });
@@ -47,6 +50,11 @@ it("takes what the variables say, paths from the directory it is started in", ()
     SECRETS_FILE: "../secrets.json",
     GBFS_SYNC_URL: "https://feeds.example.com/gbfs.json?key=x",
     GBFS_SYNC_EVERY: "2m",
+    WEBHOOK_ALLOW_NETWORKS: "127.0.0.0/8, ::1",
+    WEBHOOK_ALLOW_PORTS: "443, 1024-65535",
+    SMTP_URL: "smtp://user:pass@mail.example.com:587",
+    MAIL_FROM: "Example Bikes <bikes@example.com>",
+    METRICS_PORT: "9464",
     LOG_LEVEL: "debug",
   };
   expect(readConfig(env, directory)).toMatchObject({
@@ -62,6 +70,15 @@ it("takes what the variables say, paths from the directory it is started in", ()
     rateLimit: 600,
     secretsFile: "/srv/secrets.json",
     gbfsSync: { url: "https://feeds.example.com/gbfs.json?key=x", every: 120_000 },
+    webhooks: {
+      allowNetworks: ["127.0.0.0/8", "::1"],
+      allowPorts: [
+        { from: 443, to: 443 },
+        { from: 1024, to: 65_535 },
+      ],
+    },
+    mail: { smtpUrl: env.SMTP_URL, from: "Example Bikes <bikes@example.com>" },
+    metricsPort: 9464,
     logLevel: "debug",
   });
 });
@@ -82,6 +99,11 @@ it("takes an empty variable for one that is not set", () => {
     "SECRETS_FILE",
     "GBFS_SYNC_URL",
     "GBFS_SYNC_EVERY",
+    "WEBHOOK_ALLOW_NETWORKS",
+    "WEBHOOK_ALLOW_PORTS",
+    "SMTP_URL",
+    "MAIL_FROM",
+    "METRICS_PORT",
     "LOG_LEVEL",
   ];
   expect(readConfig(Object.fromEntries(names.map((name) => [name, ""])), directory)).toEqual(readConfig({}, directory));
@@ -109,6 +131,14 @@ it.each([
   ["GBFS_SYNC_EVERY", "2d", "duration from 1s to 1d"],
   ["GBFS_SYNC_EVERY", "30", "duration from 1s to 1d"],
   ["GBFS_SYNC_EVERY", "1w", "duration from 1s to 1d"],
+  ["WEBHOOK_ALLOW_NETWORKS", "loopback", `"loopback" is neither an IP address nor a network`],
+  ["WEBHOOK_ALLOW_PORTS", "https", `"https" is neither a port from 1 to 65535 nor a range`],
+  ["WEBHOOK_ALLOW_PORTS", "443,70000", `"70000" is neither a port`],
+  ["WEBHOOK_ALLOW_PORTS", ",", "no port is listed"],
+  ["MAIL_FROM", "bikes", "must be a mail address"],
+  ["MAIL_FROM", "a@example.com, b@example.com", "must be a mail address"],
+  ["MAIL_FROM", "a@example.com\nBcc: b@example.com", "must be a mail address"],
+  ["METRICS_PORT", "65536", "whole number from 0 to 65535"],
   ["LOG_LEVEL", "verbose", "one of fatal, error, warn, info, debug, trace, silent"],
 ])("refuses %s=%s and says what is allowed", (name, value, allowed) => {
   const fault = faultOf({ [name]: value });
@@ -136,6 +166,28 @@ it.each(["feeds.example.com/gbfs.json", "file:///etc/passwd", "https://user:hunt
     const fault = faultOf({ GBFS_SYNC_URL: value });
     expect(fault).toMatch(/^GBFS_SYNC_URL=\(not shown\): must be the http or https URL of a gbfs.json/);
     expect(fault).not.toContain(value);
+  },
+);
+
+it.each(["mail.example.com", "https://mail.example.com", "user:hunter2@mail.example.com"])(
+  "refuses SMTP_URL=%s without repeating it, since it may hold a password",
+  (value) => {
+    const fault = faultOf({ SMTP_URL: value, MAIL_FROM: "bikes@example.com" });
+    expect(fault).toMatch(/^SMTP_URL=\(not shown\): must be a URL such as smtp:/);
+    expect(fault).not.toContain("hunter2");
+  },
+);
+
+it("sends mails from the public host unless told otherwise", () => {
+  const env = { SMTP_URL: "smtps://mail.example.com", PUBLIC_URL: "https://bikes.example.com/api" };
+  expect(readConfig(env, directory).mail).toEqual({ smtpUrl: env.SMTP_URL, from: "no-reply@bikes.example.com" });
+});
+
+it.each(["", "http://127.0.0.1:3000", "http://localhost:3000"])(
+  "asks for MAIL_FROM where mails are sent and PUBLIC_URL=%j is no public name",
+  (publicUrl) => {
+    const fault = faultOf({ SMTP_URL: "smtp://mail.example.com", PUBLIC_URL: publicUrl });
+    expect(fault).toBe("MAIL_FROM: must be set beside SMTP_URL, to what mails are from, such as bikes@example.com");
   },
 );
 

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
 import { parseNetworks } from "./http/networks.ts";
+import { type AddressRules, parsePorts, type PortRange } from "./webhooks/address-guard.ts";
 
 /** What the process is told from outside, checked and frozen. */
 export interface Config {
@@ -23,8 +24,17 @@ export interface Config {
   readonly secretsFile: string | undefined;
   /** The live GBFS feed that the service follows; `every` in milliseconds. Undefined: none. */
   readonly gbfsSync: { readonly url: string; readonly every: number } | undefined;
+  /** Where webhooks may be sent beside public addresses on port 443. */
+  readonly webhooks: AddressRules;
+  /** The mail server, and what mails are from. Undefined: mails are logged. */
+  readonly mail: { readonly smtpUrl: string; readonly from: string } | undefined;
+  /** Where metrics are served, on `host`. Undefined: nowhere. */
+  readonly metricsPort: number | undefined;
   readonly logLevel: LogLevel;
 }
+
+/** Where every receiver is expected to listen. */
+const HTTPS_PORT: PortRange = { from: 443, to: 443 };
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -57,10 +67,16 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
   }
   const gbfsUrl = read("GBFS_SYNC_URL", undefined, (text): string | undefined => feedUrl(text));
   const gbfsEvery = read("GBFS_SYNC_EVERY", 30_000, duration(1_000, 86_400_000, "1s to 1d"));
+  const publicUrl = read("PUBLIC_URL", undefined, (text): string | undefined => baseUrl(text));
+  const smtpUrl = read("SMTP_URL", undefined, (text): string | undefined => mailServerUrl(text));
+  const mailFrom = read("MAIL_FROM", senderAt(publicUrl), (text): string | undefined => mailSender(text));
+  if (smtpUrl !== undefined && mailFrom === undefined && (env["MAIL_FROM"] ?? "") === "") {
+    faults.push("MAIL_FROM: must be set beside SMTP_URL, to what mails are from, such as bikes@example.com");
+  }
   const config: Config = {
     host: read("HOST", "127.0.0.1", hostName),
     port: read("PORT", 3000, wholeNumber(0, 65_535)),
-    publicUrl: read("PUBLIC_URL", undefined, baseUrl),
+    publicUrl,
     databaseUrl: read("DATABASE_URL", undefined, databaseUrl),
     dataDir: read("DATA_DIR", resolve(directory, ".bikeshare"), (text) => resolve(directory, text)),
     tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
@@ -70,6 +86,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
     rateLimit: read("RATE_LIMIT_PER_MINUTE", DEFAULT_RATE_LIMIT, wholeNumber(1, 1_000_000)),
     secretsFile: read("SECRETS_FILE", undefined, (text): string | undefined => resolve(directory, text)),
     gbfsSync: gbfsUrl === undefined ? undefined : { url: gbfsUrl, every: gbfsEvery },
+    webhooks: {
+      allowNetworks: read("WEBHOOK_ALLOW_NETWORKS", [], parseNetworks),
+      allowPorts: read("WEBHOOK_ALLOW_PORTS", [HTTPS_PORT], parsePorts),
+    },
+    mail: smtpUrl === undefined || mailFrom === undefined ? undefined : { smtpUrl, from: mailFrom },
+    metricsPort: read("METRICS_PORT", undefined, (text): number | undefined => wholeNumber(0, 65_535)(text)),
     logLevel: read("LOG_LEVEL", "info", oneOf(LOG_LEVELS)),
   };
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));
@@ -81,11 +103,12 @@ export function processEnvironment(): Readonly<Record<string, string | undefined
   return process.env;
 }
 
+const SECRET_URLS: readonly string[] = ["DATABASE_URL", "GBFS_SYNC_URL", "SMTP_URL"];
+
 /** A URL may hold a password, which must not reach a log. */
 function shown(name: string, text: string): string {
-  return name === "DATABASE_URL" || name === "GBFS_SYNC_URL" || text.includes("@")
-    ? "(not shown)"
-    : JSON.stringify(text);
+  const isSecret = SECRET_URLS.includes(name) || (text.includes("@") && name !== "MAIL_FROM");
+  return isSecret ? "(not shown)" : JSON.stringify(text);
 }
 
 function wholeNumber(least: number, most: number) {
@@ -122,6 +145,31 @@ function baseUrl(text: string): string {
     url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" && url.username === "";
   if (!whole) throw new Error("must be an http or https URL without query, such as https://bikes.example.com");
   return text.replace(/\/+$/, "");
+}
+
+function mailServerUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === "") {
+    throw new Error(
+      "must be a URL such as smtp://user:password@mail.example.com:587, or smtps:// for TLS from the start",
+    );
+  }
+  return text;
+}
+
+/** An address, or a name and an address; nothing that a second header could hide in. */
+function mailSender(text: string): string {
+  if (!/^(?:[^<>\r\n]+ )?<[^<>@\s,;]+@[^<>@\s,;]+>$|^[^<>@\s,;]+@[^<>@\s,;]+$/.test(text)) {
+    throw new Error("must be a mail address, such as bikes@example.com or Example Bikes <bikes@example.com>");
+  }
+  return text;
+}
+
+/** What mails are from where nobody says: nobody, at the service's own host. Undefined where it has no public name. */
+function senderAt(publicUrl: string | undefined): string | undefined {
+  const host = publicUrl === undefined ? undefined : URL.parse(publicUrl)?.hostname;
+  const isPublicName = host !== undefined && host.includes(".") && /[a-z]$/i.test(host);
+  return isPublicName ? `no-reply@${host}` : undefined;
 }
 
 /** Feeds may want a key in their query; `fetch` refuses a name and password. */

@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { writeFileSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, readlink, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { loadSecrets } from "./secrets.ts";
 
 let directory: string;
@@ -19,6 +20,9 @@ it("are made where there are none, readable by their owner alone, and stay the s
   const made = await loadSecrets(file, randomBytes);
   expect(made.cursorKeys).toHaveLength(1);
   expect(made.cursorKeys[0]?.key).toHaveLength(32);
+  expect(made.webhookKeys).toHaveLength(1);
+  expect(made.webhookKeys[0]?.key).toHaveLength(32);
+  expect(made.webhookKeys[0]?.key).not.toEqual(made.cursorKeys[0]?.key);
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   // Others may pass through the directory, as the account of our own PostgreSQL must, but not look into it.
   expect((await stat(join(directory, "data"))).mode & 0o066).toBe(0);
@@ -72,6 +76,82 @@ it("may hold several cursor keys, the sealing one first", async () => {
   ]);
 });
 
+describe("of an earlier version, without a key for webhooks", () => {
+  const key = (byte: number) => Buffer.alloc(32, byte).toString("base64url");
+  const old = {
+    cursor_keys: [
+      { id: 7, key: key(7) },
+      { id: 3, key: key(3) },
+    ],
+    note: "kept by the operator",
+  };
+  const place = async (path: string, mode = 0o600) => {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, JSON.stringify(old), { mode });
+  };
+
+  it("get one, and keep everything else, their mode, and their place behind a link", async () => {
+    const real = join(directory, "elsewhere", "real.json");
+    await place(real, 0o640);
+    await mkdir(dirname(file), { recursive: true });
+    await symlink(real, file);
+    const loaded = await loadSecrets(file, randomBytes);
+    expect(loaded.cursorKeys.map(({ id }) => id)).toEqual([7, 3]);
+    expect(loaded.webhookKeys.map(({ key: bytes }) => bytes.length)).toEqual([32]);
+    expect(JSON.parse(await readFile(real, "utf8"))).toMatchObject(old);
+    expect((await stat(real)).mode & 0o777).toBe(0o640);
+    expect(await readdir(dirname(real))).toEqual(["real.json"]);
+    expect(await readlink(file)).toBe(real);
+    expect(await loadSecrets(file, randomBytes)).toEqual(loaded);
+  });
+
+  it("get the same one in every copy of the file, so that machines that are upgraded apart agree", async () => {
+    const [here, there] = [join(directory, "here.json"), join(directory, "there.json")];
+    await place(here);
+    await place(there);
+    expect(await loadSecrets(here, randomBytes)).toEqual(await loadSecrets(there, randomBytes));
+  });
+
+  it("get it once when many start at the same time, and are never half there", async () => {
+    for (let round = 0; round < 40; round++) {
+      const shared = join(directory, `upgrade-${round}`, "secrets.json");
+      await place(shared);
+      let done = false;
+      const watch = async () => {
+        while (!done) expect(JSON.parse(await readFile(shared, "utf8"))).toMatchObject(old);
+      };
+      const watching = Promise.all([watch(), watch()]);
+      const all = await Promise.all(Array.from({ length: 4 }, () => loadSecrets(shared, randomBytes)));
+      done = true;
+      await watching;
+      for (const secrets of all) expect(secrets).toEqual(all[0]);
+      expect(await readdir(dirname(shared))).toEqual(["secrets.json"]);
+    }
+  });
+
+  it("lose nothing that an operator writes into the file meanwhile", async () => {
+    await place(file);
+    const added = { ...old, cursor_keys: [{ id: 9, key: key(9) }, ...old.cursor_keys] };
+    let edited = false;
+    // Random bytes are asked for between reading the file and replacing it.
+    const edit = (bytes: number) => {
+      if (!edited) writeFileSync(file, JSON.stringify(added));
+      edited = true;
+      return randomBytes(bytes);
+    };
+    expect((await loadSecrets(file, edit)).cursorKeys.map(({ id }) => id)).toEqual([9, 7, 3]);
+  });
+
+  it("that cannot be written stop the start and say how to go on", async () => {
+    await place(file);
+    const failing = () => {
+      throw new Error("read-only");
+    };
+    await expect(loadSecrets(file, failing)).rejects.toThrow(/has no webhook_keys yet.*writable for one start/);
+    expect(JSON.parse(await readFile(file, "utf8"))).toEqual(old);
+  });
+});
+
 it.each([
   "",
   "{",
@@ -81,6 +161,8 @@ it.each([
   `{"cursor_keys":[{"id":1,"key":"short"}]}`,
   `{"cursor_keys":[{"id":256,"key":"${"A".repeat(43)}"}]}`,
   `{"cursor_keys":[{"id":1,"key":"${"A".repeat(43)}"},{"id":1,"key":"${"B".repeat(42)}A"}]}`,
+  `{"cursor_keys":[{"id":1,"key":"${"A".repeat(43)}"}],"webhook_keys":[]}`,
+  `{"cursor_keys":[{"id":1,"key":"${"A".repeat(43)}"}],"webhook_keys":[{"id":1,"key":"AAAA"}]}`,
 ])("that are damaged are refused, left as they are, and not repeated: %s", async (contents) => {
   await loadSecrets(file, randomBytes);
   await writeFile(file, contents);

@@ -1,27 +1,43 @@
-import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { dirname } from "node:path";
+import { hkdfSync } from "node:crypto";
+import { link, mkdir, open, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import { codeOf } from "./db/errors.ts";
 import type { CursorKey } from "./http/cursor.ts";
+import type { SecretKey } from "./webhooks/secret.ts";
 
-/** What must stay secret and be the same on every process of a deployment. */
+/** What answering requests needs of the secrets. They must be the same on every process of a deployment. */
 export interface Secrets {
   /** The first seals new cursors; all open. */
   readonly cursorKeys: readonly CursorKey[];
 }
 
-const fileShape = z.object({
-  cursor_keys: z
-    .array(z.object({ id: z.number().int().min(0).max(255), key: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }))
-    .min(1)
-    .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length),
-});
+/** Everything in the secrets file. */
+export interface AllSecrets extends Secrets {
+  /** The first seals new secrets of webhooks; all open. */
+  readonly webhookKeys: readonly SecretKey[];
+}
+
+type RandomBytes = (bytes: number) => Uint8Array;
+
+const keysShape = z
+  .array(z.object({ id: z.number().int().min(0).max(255), key: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }))
+  .min(1)
+  .refine((keys) => new Set(keys.map(({ id }) => id)).size === keys.length);
+const fileShape = z.object({ cursor_keys: keysShape, webhook_keys: keysShape.optional() }).passthrough();
+type SecretsFile = z.infer<typeof fileShape>;
+
+/** Where the secrets file is: where SECRETS_FILE says, or in the data directory. */
+export function secretsPath(config: { readonly secretsFile: string | undefined; readonly dataDir: string }): string {
+  return config.secretsFile ?? join(config.dataDir, "secrets.json");
+}
 
 /**
- * Reads the secrets file; makes it, readable by its owner alone, when there is none.
- * @throws Error when the file is there but is no secrets file
+ * Reads the secrets file; makes it, readable by its owner alone, when there is none. A file of an earlier version gets
+ * what it lacks.
+ * @throws Error when the file is there but is no secrets file, or lacks something and cannot be written
  */
-export async function loadSecrets(path: string, randomBytes: (bytes: number) => Uint8Array): Promise<Secrets> {
+export async function loadSecrets(path: string, randomBytes: RandomBytes): Promise<AllSecrets> {
   const text = await readFile(path, "utf8").catch((error: unknown) => {
     if (codeOf(error) === "ENOENT") return undefined;
     throw error;
@@ -34,20 +50,27 @@ export async function loadSecrets(path: string, randomBytes: (bytes: number) => 
   const parsed = fileShape.safeParse(parseJson(text));
   if (!parsed.success) {
     throw new Error(
-      `The secrets file ${path} is damaged. Restore it from a backup, or delete it: cursors given out before then stop working.`,
+      `The secrets file ${path} is damaged. Restore it from a backup. Without it, cursors given out before stop working, and every partner's webhook secret must be rotated.`,
     );
   }
-  return {
-    cursorKeys: parsed.data.cursor_keys.map(({ id, key }) => ({ id, key: Buffer.from(key, "base64url") })),
-  };
+  const { cursor_keys: cursorKeys, webhook_keys: webhookKeys } = parsed.data;
+  if (webhookKeys === undefined) {
+    await addWebhookKey(path, text, parsed.data, randomBytes);
+    return loadSecrets(path, randomBytes);
+  }
+  return { cursorKeys: cursorKeys.map(readKey), webhookKeys: webhookKeys.map(readKey) };
 }
 
-async function create(path: string, randomBytes: (bytes: number) => Uint8Array): Promise<void> {
+function readKey({ id, key }: { readonly id: number; readonly key: string }): CursorKey & SecretKey {
+  return { id, key: Buffer.from(key, "base64url") };
+}
+
+async function create(path: string, randomBytes: RandomBytes): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o711 });
-  const key = Buffer.from(randomBytes(32)).toString("base64url");
-  const contents = `${JSON.stringify({ cursor_keys: [{ id: 1, key }] }, null, 2)}\n`;
+  const key = () => ({ id: 1, key: Buffer.from(randomBytes(32)).toString("base64url") });
+  const contents = write({ cursor_keys: [key()], webhook_keys: [key()] });
   // Whole before it has its name: whoever starts at the same moment must not read half a file.
-  const draft = `${path}.${Buffer.from(randomBytes(8)).toString("hex")}`;
+  const draft = draftName(path, randomBytes);
   try {
     await writeFile(draft, contents, { flag: "wx", mode: 0o600, flush: true });
     await link(draft, path);
@@ -56,6 +79,52 @@ async function create(path: string, randomBytes: (bytes: number) => Uint8Array):
   } finally {
     await rm(draft, { force: true });
   }
+}
+
+/**
+ * Gives a file of an earlier version the key it lacks, made from its cursor key: processes that do so at the same time,
+ * or on copies of one file on several machines, all come to the same one.
+ */
+async function addWebhookKey(path: string, text: string, file: SecretsFile, randomBytes: RandomBytes): Promise<void> {
+  const [source] = file.cursor_keys;
+  if (source === undefined) throw new Error("the file's shape has at least one cursor key");
+  const made = hkdfSync("sha256", Buffer.from(source.key, "base64url"), "", "bikeshare webhook key", 32);
+  const key = Buffer.from(made).toString("base64url");
+  try {
+    await replace(await realpath(path), text, write({ ...file, webhook_keys: [{ id: 1, key }] }), randomBytes);
+  } catch (error) {
+    throw new Error(
+      `The secrets file ${path} has no webhook_keys yet, and they cannot be added. Make the file and its directory writable for one start, or add "webhook_keys": [{ "id": 1, "key": "<32 random bytes in base64url>" }] yourself, the same on every machine.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Replaces a file at once, unless it has changed since it was read: then there is something new to go by. */
+async function replace(path: string, before: string, after: string, randomBytes: RandomBytes): Promise<void> {
+  const draft = draftName(path, randomBytes);
+  const { uid, gid, mode } = await stat(path);
+  const handle = await open(draft, "wx", 0o600);
+  try {
+    const own = await handle.stat();
+    // Run once as root, it must not lock out the account that owns the file.
+    if (own.uid !== uid || own.gid !== gid) await handle.chown(uid, gid);
+    await handle.chmod(mode & 0o660);
+    await handle.writeFile(after);
+    await handle.sync();
+    if ((await readFile(path, "utf8")) === before) await rename(draft, path);
+  } finally {
+    await handle.close();
+    await rm(draft, { force: true });
+  }
+}
+
+function write(file: SecretsFile): string {
+  return `${JSON.stringify(file, null, 2)}\n`;
+}
+
+function draftName(path: string, randomBytes: RandomBytes): string {
+  return `${path}.${Buffer.from(randomBytes(8)).toString("hex")}`;
 }
 
 function parseJson(text: string): unknown {

@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { type App, buildApp } from "./app.ts";
 import type { Config } from "./config.ts";
 import { type Database, STATEMENT_TIMEOUT } from "./db/database.ts";
@@ -9,9 +8,14 @@ import { logRounds } from "./feeds/gbfs/follow-log.ts";
 import { startFollowing } from "./feeds/gbfs/follow.ts";
 import type { Ids } from "./ids.ts";
 import { createLogger, type Logger } from "./logger.ts";
-import { loadSecrets } from "./secrets.ts";
+import { createMetrics, type Metrics } from "./metrics/registry.ts";
+import { startMetricsServer } from "./metrics/server.ts";
+import { type AllSecrets, loadSecrets, secretsPath } from "./secrets.ts";
 import { systemsOf } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
+import { createMailer } from "./webhooks/mailer.ts";
+import { createSecretSealer } from "./webhooks/secret.ts";
+import type { WebhookSettings } from "./webhooks/worker.ts";
 import { startWorkers } from "./workers.ts";
 
 export interface ServeOptions {
@@ -56,14 +60,21 @@ export async function serve(options: ServeOptions): Promise<Service> {
   try {
     if (store.applied.length > 0) logger.info({ applied: store.applied }, "schema migrated");
     await ensureSystem(store.db, options);
+    const secrets = await loadSecrets(secretsPath(config), (bytes) => ids.randomBytes(bytes));
     await options.prepare?.(store.db);
+    const metrics = createMetrics({ version: readVersion() });
+    if (config.metricsPort !== undefined) {
+      const server = await startMetricsServer({ host: config.host, port: config.metricsPort, metrics, logger });
+      open.push(() => server.close());
+    }
     if (role !== "api") {
-      const workers = startWorkers({ db: store.db, clock, ids, logger });
+      const webhooks = webhookSettings(config, secrets, metrics);
+      const workers = startWorkers({ db: store.db, clock, ids, logger, webhooks });
       open.push(() => workers.close());
       const following = await followFeed(store.db, options, logger);
       if (following !== undefined) open.push(() => following.close());
     }
-    const url = role === "worker" ? undefined : await answerRequests(store.db, options, logger, open);
+    const url = role === "worker" ? undefined : await answerRequests(store.db, options, { logger, secrets, open });
     return { url, close };
   } catch (error) {
     await close();
@@ -75,17 +86,19 @@ export async function serve(options: ServeOptions): Promise<Service> {
 async function answerRequests(
   db: Database,
   { config, clock, ids }: ServeOptions,
-  logger: Logger,
-  open: (() => Promise<void>)[],
+  {
+    logger,
+    secrets,
+    open,
+  }: { readonly logger: Logger; readonly secrets: AllSecrets; readonly open: (() => Promise<void>)[] },
 ): Promise<string> {
-  const secretsFile = config.secretsFile ?? join(config.dataDir, "secrets.json");
   let url = config.publicUrl ?? "";
   const app = await buildApp({
     db,
     clock,
     ids,
     logger,
-    secrets: await loadSecrets(secretsFile, (bytes) => ids.randomBytes(bytes)),
+    secrets,
     version: readVersion(),
     baseUrl: () => url,
     rateLimit: config.rateLimit,
@@ -99,6 +112,17 @@ async function answerRequests(
   const address = await listen(app, config);
   url = config.publicUrl ?? address;
   return url;
+}
+
+function webhookSettings(config: Config, secrets: AllSecrets, metrics: Metrics): WebhookSettings {
+  const { mail } = config;
+  return {
+    rules: config.webhooks,
+    sealer: createSecretSealer(secrets.webhookKeys),
+    metrics,
+    mailer: mail && createMailer(mail.smtpUrl, { from: mail.from }),
+    version: readVersion(),
+  };
 }
 
 interface Following {

@@ -5,6 +5,7 @@ import { type BikeFacts, viewOf } from "../src/bikes/bike.ts";
 import { reservationTransitions } from "../src/reservations/reservation.ts";
 import { rideTransitions } from "../src/rides/ride.ts";
 import { type StationState, stationState } from "../src/stations/station.ts";
+import { deliveryTransitions } from "../src/webhooks/delivery.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../docs/states.md"), "utf8");
 
@@ -33,11 +34,13 @@ function movesOf(table: Readonly<Record<string, Readonly<Record<string, string>>
 }
 
 describe("the page on states", () => {
-  it("shows the moves of rides and reservations, and no other", () => {
+  it("shows the moves of rides, reservations and deliveries, and no other", () => {
     const shown = (section: string) => arrowsOf(section).map(({ from, to, label }) => `${from} ${label} ${to}`);
     expect(shown("Ride").sort()).toEqual(movesOf(rideTransitions).sort());
     const moves = ["[*] create active", ...movesOf(reservationTransitions)];
     expect(shown("Reservation").sort()).toEqual(moves.sort());
+    const made = ["[*] create pending", "[*] create_held held"];
+    expect(shown("Delivery").sort()).toEqual([...made, ...movesOf(deliveryTransitions)].sort());
   });
 
   it("shows the ways between a bike's states that rides, reservations and reports make", () => {

@@ -1,5 +1,6 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
+import { bike } from "./bikes.ts";
 import { identifier, identifierParam } from "./identifier.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { reservation } from "./reservations.ts";
@@ -9,7 +10,7 @@ import type { Scope } from "./scopes.ts";
 import { station } from "./stations.ts";
 import { givenOnce, timestamp } from "./time.ts";
 
-/** What an event's `data` holds: the resource as a GET would show it at that moment. */
+/** What the `data` of an event of the list holds: the resource as a GET would show it at that moment. */
 export const eventData = {
   "ride.started": ride,
   "ride.completed": ride,
@@ -24,14 +25,31 @@ export const eventData = {
 
 export type EventName = keyof typeof eventData;
 
-/** Every event's name. Clients must accept names they do not know: we only ever add. */
+/** The name of every event of the list. Clients must accept names they do not know: we only ever add. */
 export const eventNames = Object.keys(eventData) as [EventName, ...EventName[]];
+
+/**
+ * What the `data` of a webhook delivery holds. Beside the events of the list: notices of a resource's present state,
+ * which the list leaves out, because they would flood it and because whoever was down fetches the resource.
+ */
+export const deliveryData = { ...eventData, "station.updated": station, "bike.state_changed": bike } as const;
+
+export type DeliveryName = keyof typeof deliveryData;
+
+/** The name of everything that can be delivered: the list's events first. */
+export const deliveryNames = Object.keys(deliveryData) as [DeliveryName, ...DeliveryName[]];
+
+/** What is delivered and is not in the events list: it tells of a state, not of history. */
+export type NoticeName = Exclude<DeliveryName, EventName>;
+
+/** Seconds from one `station.updated` of a station to its next at least. */
+export const STATION_NOTICE_SECONDS = 60;
 
 /** Days for which events are kept. */
 export const EVENT_RETENTION_DAYS = 30;
 
-/** The scope that a key needs, beside `events:read`, to see an event: that of its resource. */
-export function scopeOfEvent(name: EventName): Scope {
+/** The scope that lets one see an event: that of its resource. To read the list, a key needs `events:read` beside it. */
+export function scopeOfEvent(name: DeliveryName): Scope {
   const [resource] = name.split(".");
   return `${resource}s:read` as Scope; // `ride.started` tells of a ride, which `rides:read` lets one see
 }
@@ -56,26 +74,26 @@ export const eventListQuery = z
   .strict();
 
 /** The body of a webhook delivery that carries `name`. */
-export function deliveryOf<Name extends EventName>(name: Name) {
+export function deliveryOf<Name extends DeliveryName>(name: Name) {
   return z
     .object({
       event: z.literal(name),
       delivery_id: identifier.describe("The same over all attempts, so that a receiver can drop repeats"),
       occurred_at: timestamp.describe("When the thing happened"),
       sent_at: timestamp.describe("When this attempt was sent"),
-      data: eventData[name],
+      data: deliveryData[name],
     })
     .strict();
 }
 
 /** What is POSTed to a partner's webhook address. */
-export type Delivery<Name extends EventName = EventName> = {
+export type Delivery<Name extends DeliveryName = DeliveryName> = {
   [N in Name]: {
     event: N;
     delivery_id: string;
     occurred_at: string;
     sent_at: string;
-    data: z.infer<(typeof eventData)[N]>;
+    data: z.infer<(typeof deliveryData)[N]>;
   };
 }[Name];
 

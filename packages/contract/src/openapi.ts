@@ -26,7 +26,7 @@ const partnerTags: Readonly<Record<keyof typeof partnerContract | "webhooks", st
   events: "What happened, in order, to catch up after you were down.",
   me: "What the service knows of your key.",
   health: "For load balancers and monitors. No key.",
-  webhooks: "What will be POSTed to the address that you register. Coming: this version does not send them yet.",
+  webhooks: "What is POSTed to the address that you register.",
 };
 
 const operatorTags: Readonly<Record<keyof typeof operatorContract, string>> = {

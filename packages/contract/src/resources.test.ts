@@ -1,7 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { batchResults } from "./batch.ts";
 import { bike, bikeList } from "./bikes.ts";
-import { deliveryOf, eventList, eventNames, eventRecord, scopeOfEvent } from "./events.ts";
+import {
+  deliveryNames,
+  deliveryOf,
+  eventList,
+  eventListQuery,
+  eventNames,
+  eventRecord,
+  scopeOfEvent,
+} from "./events.ts";
 import { me } from "./me.ts";
 import { exampleDelivery, exampleEvent } from "./openapi/example-events.ts";
 import {
@@ -37,7 +45,7 @@ const resources = [
     schema: eventRecord.optionsMap.get(event)!,
     example: exampleEvent(event),
   })),
-  ...eventNames.map((event) => ({
+  ...deliveryNames.map((event) => ({
     name: `delivery of ${event}`,
     schema: deliveryOf(event),
     example: exampleDelivery(event),
@@ -88,13 +96,21 @@ test("every event has a record of its own in the union, and an event whose data 
   expect(eventRecord.safeParse({ ...exampleEvent("ride.started"), event: "ride.teleported" }).success).toBe(false);
 });
 
+test("what is delivered is every event of the list and the two notices, which the list refuses", () => {
+  expect(deliveryNames).toEqual([...eventNames, "station.updated", "bike.state_changed"]);
+  const notice = { ...exampleEvent("station.online"), event: "station.updated" };
+  expect(eventRecord.safeParse(notice).success).toBe(false);
+  expect(eventListQuery.safeParse({ event: "bike.state_changed" }).success).toBe(false);
+});
+
 test("each event needs the read scope of its resource, which is a scope", () => {
-  const needed = eventNames.map((event) => [event.split(".")[0], scopeOfEvent(event)]);
+  const needed = deliveryNames.map((event) => [event.split(".")[0], scopeOfEvent(event)]);
   expect(new Map(needed as [string, string][])).toEqual(
     new Map([
       ["ride", "rides:read"],
       ["station", "stations:read"],
       ["reservation", "reservations:read"],
+      ["bike", "bikes:read"],
     ]),
   );
 });

@@ -1,2 +1,3 @@
 export { createTestClock, type TestClock } from "./clock.ts";
 export { createTestIds } from "./ids.ts";
+export { nodeBinaries, type NodeBinary } from "./node-binaries.ts";

@@ -9,7 +9,7 @@ import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { stationPlaces } from "../stations/places.ts";
 import { afterChange, type BikeChangeFacts, newBike, type Placed, reported, upserted } from "./changes.ts";
 import { insertBikes } from "./live-queries.ts";
-import { type BikeChange, changeBikes, lockBikes, type LockedBike, shiftsOf } from "./live.ts";
+import { type BikeChange, changeBikes, lockBikes, type LockedBike, shiftsOf, tellStates } from "./live.ts";
 import { newPublicId } from "./public-id.ts";
 
 /** Makes bikes, or changes what the operator says of them. */
@@ -32,6 +32,8 @@ export function upsertBikes(
       now,
       fresh.map(({ item }) => newBike(item, facts, now, newPublicId(ids))),
     );
+    const wires = [...inserted.values()].filter((wire) => wire !== null);
+    await tellStates(tx, { ids, systemId, now }, wires);
     const created = new Set(fresh.filter(({ item }) => inserted.has(item.id)).map(({ index }) => index));
     // What another command made meanwhile, and what an item before in this batch made, is changed like any other.
     const again = await lockBikes(

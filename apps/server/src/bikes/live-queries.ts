@@ -1,6 +1,7 @@
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
+import { isWanted } from "../events/outbox.ts";
 import type { BikeFacts, BikeView, ReportedState } from "./bike.ts";
 
 type Row = Tables["bikes"];
@@ -59,9 +60,11 @@ const written = `unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text
      reported_state, reported_state_at, reported_station_id, reported_lat, reported_lon, reported_position_at,
      reported_range_at, last_reported, renew_public_id, public_id)`;
 
+// The bike as the statement found it has the state before: a row's own new version is not seen in `returning`.
 const update = statement(
   "liveBikes.update",
-  `update bikes b set number = w.number, vehicle_type_id = w.vehicle_type_id, vehicle_state = w.vehicle_state,
+  `with changed as (
+   update bikes b set number = w.number, vehicle_type_id = w.vehicle_type_id, vehicle_state = w.vehicle_state,
      station_id = w.station_id, lat = w.lat, lon = w.lon, current_range_meters = w.current_range_meters,
      ride_id = w.ride_id, reservation_id = w.reservation_id, reported_state = w.reported_state,
      reported_state_at = w.reported_state_at, reported_station_id = w.reported_station_id,
@@ -70,7 +73,10 @@ const update = statement(
      public_id = case when w.renew_public_id or b.public_id is null then w.public_id else b.public_id end,
      updated_at = $2::timestamptz
    from ${written}
-   where b.system_id = $1 and b.id = w.id`,
+   where b.system_id = $1 and b.id = w.id
+   returning b.id, case when ${isWanted("bike.state_changed")} and b.vehicle_state <> (
+     select before.vehicle_state from bikes before where before.system_id = $1 and before.id = b.id) then b.wire end as wire)
+   select wire from changed where wire is not null order by id`,
 );
 
 const insert = statement(
@@ -84,7 +90,7 @@ const insert = statement(
    from ${written}
    order by id
    on conflict (system_id, id) do nothing
-   returning id`,
+   returning id, case when ${isWanted("bike.state_changed")} then wire end as wire`,
 );
 
 const tell = statement("liveBikes.tell", "select pg_notify('bikes', $1)");
@@ -99,29 +105,30 @@ export async function lockBikes(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Writes bikes that are locked. */
+/** Writes bikes that are locked. @returns the wire forms of those whose state changed, where somebody wants to be told */
 export async function writeBikes(
   tx: Transaction,
   systemId: string,
   now: Date,
   bikes: readonly LiveBikeWrite[],
-): Promise<void> {
-  if (bikes.length === 0) return;
-  await tx.query(update, [systemId, now, ...columnsOf(bikes)]);
+): Promise<string[]> {
+  if (bikes.length === 0) return [];
+  const rows = await tx.query<Pick<Row, "wire">>(update, [systemId, now, ...columnsOf(bikes)]);
   await tx.query(tell, [systemId]);
+  return rows.map((row) => row.wire);
 }
 
-/** Makes bikes; gives the ids of those that were not there. */
+/** Makes bikes; gives those that were not there, by id: their wire forms where somebody wants to be told of them, else null. */
 export async function insertBikes(
   tx: Transaction,
   systemId: string,
   now: Date,
   bikes: readonly LiveBikeWrite[],
-): Promise<Set<string>> {
-  if (bikes.length === 0) return new Set();
-  const rows = await tx.query<Pick<Row, "id">>(insert, [systemId, now, ...columnsOf(bikes)]);
+): Promise<Map<string, string | null>> {
+  if (bikes.length === 0) return new Map();
+  const rows = await tx.query<{ id: string; wire: string | null }>(insert, [systemId, now, ...columnsOf(bikes)]);
   await tx.query(tell, [systemId]);
-  return new Set(rows.map((row) => row.id));
+  return new Map(rows.map((row) => [row.id, row.wire]));
 }
 
 function columnsOf(bikes: readonly LiveBikeWrite[]): unknown[] {

@@ -1,4 +1,5 @@
 import type { Transaction } from "../db/database.ts";
+import { recordNotices } from "../events/outbox.ts";
 import type { Ids } from "../ids.ts";
 import { type BikeFacts, viewOf } from "./bike.ts";
 import { type LiveBike, type LiveBikeWrite, lockBikes as lockRows, writeBikes } from "./live-queries.ts";
@@ -23,19 +24,31 @@ export interface BikeChange {
   readonly last_reported?: Date;
 }
 
+/** A command on a system's bikes: all of it happens at one instant. */
+interface Moment {
+  readonly ids: Ids;
+  readonly systemId: string;
+  readonly now: Date;
+}
+
 /**
- * Writes changes of locked bikes, each with the state that follows for readers.
+ * Writes changes of locked bikes, each with the state that follows for readers, and tells of the states that are new.
  * @returns the stations whose counters the changes touch
  */
-export async function changeBikes(
-  tx: Transaction,
-  context: { readonly ids: Ids; readonly systemId: string; readonly now: Date },
-  changes: readonly BikeChange[],
-): Promise<string[]> {
+export async function changeBikes(tx: Transaction, context: Moment, changes: readonly BikeChange[]): Promise<string[]> {
   const writes = changes.map((change) => applied(change, context.ids));
-  await writeBikes(tx, context.systemId, context.now, writes);
+  await tellStates(tx, context, await writeBikes(tx, context.systemId, context.now, writes));
   const touched = changes.flatMap(({ bike }, index) => [bike.station_id, writes[index]?.station_id ?? null]);
   return [...new Set(touched.filter((station) => station !== null))];
+}
+
+/** Tells the endpoints that want it of bikes that have another state than before. @param wires the bikes as they are now */
+export function tellStates(tx: Transaction, moment: Moment, wires: readonly string[]): Promise<void> {
+  return recordNotices(
+    tx,
+    moment,
+    wires.map((data) => ({ name: "bike.state_changed", occurredAt: moment.now, data })),
+  );
 }
 
 /** By how many bikes the counters of a station that mirrors a feed change, until the feed speaks again. */

@@ -1,6 +1,7 @@
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
+import { isWanted } from "../events/outbox.ts";
 import type { MirroredBike } from "./bike.ts";
 
 /** A bike as the database has it: what a snapshot is compared with. Instants in milliseconds since 1970. */
@@ -43,15 +44,16 @@ const insertBikes = statement(
    from json_to_recordset($4::json) as written(${writtenColumns})
    order by id
    on conflict (system_id, id) do nothing
-   returning id`,
+   returning id, case when ${isWanted("bike.state_changed")} then wire end as wire`,
 );
 
 // What was reported by the side is kept only of bikes that commands have touched (reported_state is not null); for
 // those the feed's word, as of the snapshot, is one more report. Bikes that are held or ridden are not written, except
-// to end the hold.
+// to end the hold. In `returning` the bike as the statement found it has the state before.
 const updateBikes = statement(
   "bikeSnapshot.update",
-  `update bikes b set updated_at = $2::timestamptz, number = w.number,
+  `with changed as (
+   update bikes b set updated_at = $2::timestamptz, number = w.number,
      vehicle_type_id = w.vehicle_type_id, vehicle_state = w.vehicle_state,
      station_id = w.station_id, lat = w.lat, lon = w.lon,
      current_range_meters = w.current_range_meters, last_reported = w.last_reported, reservation_id = null,
@@ -64,7 +66,10 @@ const updateBikes = statement(
      reported_position_at = case when b.reported_state is not null then $3::timestamptz end,
      reported_range_at = case when b.reported_state is not null then $3::timestamptz end
    from json_to_recordset($4::json) as w(${writtenColumns})
-   where b.system_id = $1 and b.id = w.id`,
+   where b.system_id = $1 and b.id = w.id
+   returning b.id, case when ${isWanted("bike.state_changed")} and b.vehicle_state <> (
+     select before.vehicle_state from bikes before where before.system_id = $1 and before.id = b.id) then b.wire end as wire)
+   select wire from changed where wire is not null order by id`,
 );
 
 const deleteBikes = statement("bikeSnapshot.delete", "delete from bikes where system_id = $1 and id = any($2::text[])");
@@ -91,22 +96,28 @@ export function lockAndFindBikes(tx: Transaction, systemId: string, ids: readonl
   return tx.query<BikeRow>(lockBikes, [systemId, ids]);
 }
 
-/** Inserts those that are not there; gives the ids it inserted. `at` in milliseconds since 1970. */
-export async function insertBikeRows(
+/** A bike that was inserted, with its wire form where somebody wants to be told of it. */
+export interface InsertedBike {
+  readonly id: string;
+  readonly wire: string | null;
+}
+
+/** Inserts those that are not there; gives what it inserted. `at` in milliseconds since 1970. */
+export function insertBikeRows(
   tx: Transaction,
   systemId: string,
   source: string,
   at: number,
   rows: readonly BikeWrite[],
-): Promise<string[]> {
-  const inserted = await tx.query<Pick<BikeRow, "id">>(insertBikes, [systemId, source, new Date(at), stored(rows)]);
-  return inserted.map((row) => row.id);
+): Promise<InsertedBike[]> {
+  return tx.query<InsertedBike>(insertBikes, [systemId, source, new Date(at), stored(rows)]);
 }
 
 /**
  * Rewrites bikes, which the transaction has locked; no reservation holds them afterwards.
  * @param at when it is written, milliseconds since 1970
  * @param snapshotAt when the feed said so, milliseconds since 1970
+ * @returns the wire forms of those whose state changed, where somebody wants to be told
  */
 export async function updateBikeRows(
   tx: Transaction,
@@ -114,8 +125,9 @@ export async function updateBikeRows(
   at: number,
   snapshotAt: number,
   rows: readonly BikeWrite[],
-): Promise<void> {
-  await tx.query(updateBikes, [systemId, new Date(at), new Date(snapshotAt), stored(rows)]);
+): Promise<string[]> {
+  const values = [systemId, new Date(at), new Date(snapshotAt), stored(rows)];
+  return (await tx.query<Pick<Tables["bikes"], "wire">>(updateBikes, values)).map((row) => row.wire);
 }
 
 /** Deletes bikes, which the transaction has locked. */

@@ -4,6 +4,7 @@ import { cancelForBikes } from "../reservations/service.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { bikeFromReport } from "./bike.ts";
 import type { MirroredBike, Position, VehicleReport } from "./bike.ts";
+import { tellStates } from "./live.ts";
 import { type BikeDecision, decideBike } from "./snapshot-decision.ts";
 import {
   deleteBikeRows,
@@ -73,7 +74,8 @@ export async function applyBikeSnapshot(tx: Transaction, snapshot: BikeSnapshot)
     snapshot,
     unknown.filter((id) => !held.has(id)),
   );
-  const inserted = new Set(creations.length ? await insertBikeRows(tx, systemId, source, now, creations) : []);
+  const made = creations.length ? await insertBikeRows(tx, systemId, source, now, creations) : [];
+  const inserted = new Set(made.map(({ id }) => id));
 
   // Decided on rows that were not locked; what is to be written is decided again on the rows as they are then.
   const toLock = [...sorted.update, ...sorted.delete].map(({ id }) => id);
@@ -82,12 +84,9 @@ export async function applyBikeSnapshot(tx: Transaction, snapshot: BikeSnapshot)
   if (toLock.length) {
     for (const row of await lockAndFindBikes(tx, systemId, toLock)) sort(final, decide(snapshot, row), row);
   }
-  const cancelled = await write(
-    tx,
-    snapshot,
-    final,
-    creations.filter(({ id }) => inserted.has(id)),
-  );
+  const created = creations.filter(({ id }) => inserted.has(id));
+  const wires = made.flatMap(({ wire }) => wire ?? []);
+  const cancelled = await write(tx, snapshot, final, created, wires);
   return {
     created: inserted.size,
     updated: final.update.length,
@@ -134,12 +133,17 @@ function toWrite(snapshot: BikeSnapshot, ids: readonly string[]): BikeWrite[] {
   });
 }
 
-/** Writes what was decided, in the order of locks: bikes, reservations, stations. @returns reservations cancelled */
+/**
+ * Writes what was decided, in the order of locks: bikes, reservations, stations.
+ * @param wires of the created bikes, where somebody wants to be told of them
+ * @returns reservations cancelled
+ */
 async function write(
   tx: Transaction,
   snapshot: BikeSnapshot,
   decided: Sorted,
   created: readonly BikeWrite[],
+  wires: readonly string[],
 ): Promise<number> {
   const { systemId, ids, at } = snapshot;
   const { update, delete: deleted } = decided;
@@ -149,7 +153,8 @@ async function write(
     snapshot,
     update.map(({ id }) => id),
   );
-  if (updated.length) await updateBikeRows(tx, systemId, snapshot.now, at, updated);
+  const changed = updated.length ? await updateBikeRows(tx, systemId, snapshot.now, at, updated) : [];
+  await tellStates(tx, { ids, systemId, now }, [...wires, ...changed]);
   if (deleted.length)
     await deleteBikeRows(
       tx,

@@ -15,6 +15,7 @@ import { registerStart } from "./start.ts";
 import { registerSyncGbfs } from "./sync-gbfs.ts";
 import { registerSystems } from "./systems.ts";
 import { UsageError } from "./usage-error.ts";
+import { registerWebhooks } from "./webhooks.ts";
 
 /** Exit statuses of every command. */
 const FAILED = 1;
@@ -45,6 +46,7 @@ export async function runProgram(
   registerSystems(program, context);
   registerPartners(program, context);
   registerKeys(program, context);
+  registerWebhooks(program, context);
   const imports = program.command("import").description("bring data in");
   registerImportGbfs(imports, context);
   registerImportTrips(imports, context);

@@ -9,8 +9,8 @@ import {
   DEMO_SEED,
   demoCity,
   type DemoOptions,
+  demoPartner,
   fillWithDemoCity,
-  isDemoKey,
   isEmpty,
   makeDemoKey,
 } from "../simulator/demo.ts";
@@ -20,6 +20,7 @@ import { resolveSystem, systemsOf } from "../systems/service.ts";
 import type { CliContext } from "./context.ts";
 import { localAddress } from "./local-address.ts";
 import { readWholeNumber } from "./options.ts";
+import { startSampleWebhooks } from "./start-webhooks.ts";
 import { welcome } from "./welcome.ts";
 
 /** `start`: the service with a made-up city that lives, where there is no data yet, for whoever wants to look at it. */
@@ -32,7 +33,9 @@ export function registerStart(program: Command, context: () => CliContext): void
 }
 
 async function start(cli: CliContext, speed: number): Promise<void> {
-  const { clock, config, ids, output, signals } = cli;
+  const { clock, ids, output, signals } = cli;
+  const webhooks = await startSampleWebhooks(cli);
+  const { config } = webhooks;
   let demo: Demo | undefined;
   const service = await serve({
     config: { ...config, logLevel: process.stderr.isTTY ? "warn" : config.logLevel },
@@ -42,6 +45,7 @@ async function start(cli: CliContext, speed: number): Promise<void> {
     role: "all",
     prepare: async (db) => {
       demo = await prepareDemo(cli, db);
+      if (demo !== undefined) await webhooks.connect(db, demo.systemId, demo.partnerId);
     },
   });
   const { url = "" } = service;
@@ -55,9 +59,12 @@ async function start(cli: CliContext, speed: number): Promise<void> {
   await city?.stop();
   await access?.revoke();
   await service.close();
+  await webhooks.close();
 }
 
 interface Demo {
+  readonly systemId: string;
+  readonly partnerId: string;
   /** The key to try the service with. */
   readonly key: string;
   /** Makes the keys with which the city is simulated. */
@@ -74,13 +81,14 @@ async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefi
   if (await isEmpty(db, systemId)) {
     output.note("The database is empty: making a city with 200 stations, 2,000 bikes and 50,000 past rides …");
     await fillWithDemoCity(options);
-    const key = await makeDemoKey(options);
+    const { key, partnerId } = await makeDemoKey(options);
     // Kept, so that the next start can show it again: a demo's key guards nothing.
     await writeFile(file, `${key}\n`, { mode: 0o600 });
-    return { key, access };
+    return { systemId, partnerId, key, access };
   }
   const kept = (await readFile(file, "utf8").catch(() => "")).trim();
-  return (await isDemoKey(options, kept)) ? { key: kept, access } : undefined;
+  const partnerId = await demoPartner(options, kept);
+  return partnerId === undefined ? undefined : { systemId, partnerId, key: kept, access };
 }
 
 /** A demo whose city stands still is better than none: what keeps it from living is said, and that is all. */

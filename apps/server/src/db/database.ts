@@ -35,6 +35,8 @@ export interface DatabaseOptions {
   readonly maxConnections?: number;
   /** Milliseconds after which PostgreSQL gives a statement up; 0 for never. Importers run long, requests do not. */
   readonly statementTimeout?: number;
+  /** Settings of every connection beyond the usual ones, as in `-c enable_seqscan=off`. */
+  readonly sessionOptions?: string;
   /** Called when an idle connection breaks: worth a log line, nothing to do, the pool makes a new one. */
   readonly onConnectionLost?: (error: Error) => void;
 }
@@ -47,7 +49,7 @@ const CONNECT_TIMEOUT = 5_000;
 /** Opens a pool. No connection is made before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
-    ...connectionSettings(options.connectionString),
+    ...connectionSettings(options.connectionString, options.sessionOptions),
     max: options.maxConnections ?? 10,
     ...timeouts(options.statementTimeout ?? STATEMENT_TIMEOUT),
   });
@@ -75,14 +77,14 @@ export function timeouts(statementTimeout: number): pg.ClientConfig {
 }
 
 /** What every connection of ours has in common. */
-export function connectionSettings(connectionString: string): pg.ClientConfig {
+export function connectionSettings(connectionString: string, sessionOptions?: string): pg.ClientConfig {
   return {
     connectionString,
     connectionTimeoutMillis: CONNECT_TIMEOUT,
     keepAlive: true,
     types: { getTypeParser },
     application_name: "bikeshare",
-    options: SESSION_OPTIONS,
+    options: sessionOptions === undefined ? SESSION_OPTIONS : `${SESSION_OPTIONS} ${sessionOptions}`,
   };
 }
 

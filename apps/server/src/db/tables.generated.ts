@@ -237,8 +237,8 @@ export interface Tables {
     readonly failure: string | null;
     readonly detail: string | null;
     readonly url: string;
-    readonly request_headers: string;
-    readonly request_body: string;
+    readonly request_headers: string | null;
+    readonly request_body: string | null;
     readonly remote_address: string | null;
     readonly status: number | null;
     readonly response_headers: string | null;
@@ -284,6 +284,7 @@ export interface Tables {
     readonly attempts: number;
     readonly tries: number;
     readonly claim: number | null;
+    readonly claimed_at: Date | null;
   };
   readonly webhook_endpoints: {
     readonly system_id: string;
@@ -335,6 +336,12 @@ export interface Tables {
     readonly sealed: string;
     readonly created_at: Date;
     readonly expires_at: Date | null;
+  };
+  readonly webhook_station_notices: {
+    readonly system_id: string;
+    readonly station_id: string;
+    readonly told_at: Date;
+    readonly wire_hash: number;
   };
   readonly webhook_workers: {
     readonly system_id: string;

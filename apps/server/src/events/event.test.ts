@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
 import { locate, lookingFor, readPosition, viewerWith, writePosition } from "./event.ts";
-import { addDays, dayOf, dayOfPartition, daysAhead, daysPast, daysWithout, partitionOf } from "./partition.ts";
 
 describe("who sees which events", () => {
   it("lets a key see the events of the resources it may read, and no others", () => {
@@ -52,33 +51,5 @@ describe("the day in which a page begins", () => {
       undefined,
     ]);
     expect(locate([], 0)).toBeUndefined();
-  });
-});
-
-describe("days and partitions", () => {
-  it("begin at midnight UTC and follow each other over months and leap days", () => {
-    expect(dayOf(Date.parse("2026-06-01T23:59:59.999Z"))).toBe("2026-06-01");
-    expect(dayOf(Date.parse("2026-06-02T00:00:00.000Z"))).toBe("2026-06-02");
-    expect([addDays("2028-02-28", 1), addDays("2026-12-31", 1), addDays("2026-03-01", -1)]).toEqual([
-      "2028-02-29",
-      "2027-01-01",
-      "2026-02-28",
-    ]);
-  });
-
-  it("are named one after the other, and nothing but a day is", () => {
-    expect(partitionOf("2026-06-01")).toBe("events_20260601");
-    expect(dayOfPartition("events_20260601")).toBe("2026-06-01");
-    expect(dayOfPartition("events_default")).toBeUndefined();
-    expect(() => partitionOf("2026-06-01; drop table rides")).toThrow("not a day");
-  });
-
-  it("are made for today and tomorrow, where they are missing", () => {
-    expect(daysWithout(["events_20260601"], daysAhead("2026-06-01"))).toEqual(["2026-06-02"]);
-  });
-
-  it("are past once even their last event is older than 30 days", () => {
-    const partitions = ["events_20260430", "events_20260501", "events_20260502", "events_20260601", "others"];
-    expect(daysPast(partitions, "2026-06-01")).toEqual(["2026-04-30", "2026-05-01"]);
   });
 });

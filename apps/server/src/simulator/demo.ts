@@ -67,7 +67,13 @@ function mustAllBeDone({ failed, results }: BatchResults): void {
 }
 
 /** Makes the partner of the demo and a key that may do everything; it is shown once. */
-export async function makeDemoKey({ db, systemId, clock, ids, keyKind }: DemoOptions): Promise<string> {
+export async function makeDemoKey({
+  db,
+  systemId,
+  clock,
+  ids,
+  keyKind,
+}: DemoOptions): Promise<{ readonly key: string; readonly partnerId: string }> {
   const context = { db, clock, ids, actor: "cli" };
   const partner = await createPartner(context, systemId, "Demo partner");
   const issued = await issueKey(context, {
@@ -77,13 +83,18 @@ export async function makeDemoKey({ db, systemId, clock, ids, keyKind }: DemoOpt
     scopes: scopeNames,
     name: KEY_NAME,
   });
-  return issued.key;
+  return { key: issued.key, partnerId: partner.id };
 }
 
-/** Whether a key was made by `makeDemoKey` for this very system: its data are the demo's then. */
-export async function isDemoKey({ db, systemId }: Pick<DemoOptions, "db" | "systemId">, key: string): Promise<boolean> {
+/** The partner of a key that `makeDemoKey` made for this very system, whose data are the demo's then; else undefined. */
+export async function demoPartner(
+  { db, systemId }: Pick<DemoOptions, "db" | "systemId">,
+  key: string,
+): Promise<string | undefined> {
   const row = await keyFor({ db }, key);
-  return row !== undefined && row.system_id === systemId && row.name === KEY_NAME;
+  return row !== undefined && row.system_id === systemId && row.name === KEY_NAME
+    ? (row.partner_id ?? undefined)
+    : undefined;
 }
 
 function pastRide(ride: CityRide, index: number): PastRide {

@@ -1,7 +1,8 @@
-import type { EventName, EventRecord } from "../events.ts";
+import type { Delivery, DeliveryName, EventName } from "../events.ts";
 import {
   cancelledReservation,
   cancelledRide,
+  exampleBike,
   exampleReservation,
   exampleRide,
   exampleStation,
@@ -10,7 +11,7 @@ import {
   startedRide,
 } from "./example-resources.ts";
 
-type Data = { readonly [Name in EventName]: Extract<EventRecord, { event: Name }>["data"] };
+type Data = { readonly [Name in DeliveryName]: Delivery<Name>["data"] };
 
 const data: Data = {
   "ride.started": startedRide,
@@ -28,6 +29,8 @@ const data: Data = {
   "reservation.cancelled": cancelledReservation,
   "reservation.expired": expiredReservation,
   "reservation.fulfilled": fulfilledReservation,
+  "station.updated": exampleStation,
+  "bike.state_changed": exampleBike,
 };
 
 /** What `event` looks like in the list of events. */
@@ -36,7 +39,7 @@ export function exampleEvent<Name extends EventName>(event: Name) {
 }
 
 /** What a delivery of `event` looks like. */
-export function exampleDelivery<Name extends EventName>(event: Name) {
+export function exampleDelivery<Name extends DeliveryName>(event: Name) {
   const occurredAt = data[event].updated_at;
   return {
     event,

@@ -1,6 +1,6 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { initContract } from "@ts-rest/core";
-import { deliveryOf, type EventName, eventNames } from "../events.ts";
+import { type DeliveryName, deliveryNames, deliveryOf, STATION_NOTICE_SECONDS } from "../events.ts";
 import { eventSchemaName } from "../schema-name.ts";
 import type { Components, Operation, Parameter, PathItem, Response } from "./document.ts";
 import { exampleDelivery } from "./example-events.ts";
@@ -30,7 +30,7 @@ const receiverResponses: Record<string, Response> = {
 /** Every event as a webhook of OpenAPI 3.1, with the schemas of the deliveries. */
 export function webhooks(): { readonly webhooks: Record<string, PathItem>; readonly schemas: Components["schemas"] } {
   const { paths, schemas } = generate(deliveries(), "us");
-  const described = eventNames.map((event): [string, PathItem] => {
+  const described = deliveryNames.map((event): [string, PathItem] => {
     const operation = paths[pathOf(event)]?.post;
     if (operation === undefined) throw new Error(`no webhook was generated for ${event}`);
     return [event, { post: describe(event, operation) }];
@@ -41,14 +41,14 @@ export function webhooks(): { readonly webhooks: Record<string, PathItem>; reado
 /** The deliveries as a contract of their own, in which we are the client: so the same generator reads them. */
 function deliveries() {
   const c = initContract();
-  const routes = eventNames.map((event) => {
+  const routes = deliveryNames.map((event) => {
     const body = extendApi(deliveryOf(event), { title: eventSchemaName(event, "Delivery") });
     return [event, { method: "POST", path: pathOf(event), body, metadata: { scope: "none" }, responses: {} }] as const;
   });
   return c.router(Object.fromEntries(routes));
 }
 
-function describe(event: EventName, generated: Operation): Operation {
+function describe(event: DeliveryName, generated: Operation): Operation {
   const schema = generated.requestBody?.content["application/json"]?.schema ?? {};
   const example = { summary: `A delivery of ${event}`, value: exampleDelivery(event) };
   return {
@@ -67,7 +67,9 @@ function describe(event: EventName, generated: Operation): Operation {
   };
 }
 
-const occasions: { readonly [Name in EventName]: string } = {
+const unlisted = "Not in the events list: after a gap fetch the resource.";
+
+const occasions: { readonly [Name in DeliveryName]: string } = {
   "ride.started": "A ride has started.",
   "ride.completed": "A ride has ended.",
   "ride.cancelled": "A ride was cancelled.",
@@ -77,8 +79,10 @@ const occasions: { readonly [Name in EventName]: string } = {
   "reservation.cancelled": "A reservation of yours was cancelled: by you, by the operator, or because its bike failed.",
   "reservation.expired": "A reservation of yours has run out.",
   "reservation.fulfilled": "The bike of a reservation of yours has started its ride.",
+  "station.updated": `A station has changed: its counters, its flags, anything. One in ${STATION_NOTICE_SECONDS} seconds at most for each station; the last change is always told. ${unlisted}`,
+  "bike.state_changed": `A bike has another \`vehicle_state\` than before, or is new. ${unlisted}`,
 };
 
-function pathOf(event: EventName): string {
+function pathOf(event: DeliveryName): string {
   return `/${event}`;
 }

@@ -1,0 +1,114 @@
+/**
+ * What 500 evil receivers at once cost the process that calls them, at the true limits (15 s for each attempt):
+ * `node --conditions=@bikeshare/source bench/sender-memory.ts [attempts]`. The receivers are a process of their own, and
+ * each kind is measured in a fresh one. Prints the memory added at its highest and the longest attempt, of which the
+ * aims are 64 MiB and 15.5 s.
+ */
+import { createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { fileURLToPath } from "node:url";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { createSender } from "../src/webhooks/sender.ts";
+import type { Sender } from "../src/webhooks/sender.ts";
+import { startServer } from "./processes.ts";
+
+const head = "HTTP/1.1 200 OK\r\n";
+const wide = Buffer.alloc(65_536, "x");
+
+/** What each kind of receiver does once the request has arrived. */
+const kinds: Record<string, (socket: Socket) => void> = {
+  "says nothing": () => {},
+  "hangs behind 199 headers": (socket) => socket.write(`${head}${`a: ${"x".repeat(60)}\r\n`.repeat(198)}`),
+  "hangs behind thousands of headers": (socket) => socket.write(`${head}${"a:\r\n".repeat(3_900)}`),
+  "hangs behind thousands of trailers": (socket) =>
+    socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n0\r\n${"a:\r\n".repeat(3_900)}`),
+  "hangs one byte before 64 KiB": (socket) => socket.write(`${head}\r\n${"x".repeat(65_535)}`),
+  "sends a byte a second": (socket) => {
+    socket.write(`${head}\r\n`);
+    const timer = setInterval(() => socket.write("x"), 1_000);
+    socket.once("close", () => clearInterval(timer));
+  },
+  "sends chunks of 64 bytes, then hangs": (socket) =>
+    socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n${`40\r\n${"x".repeat(64)}\r\n`.repeat(1_023)}`),
+  "sends chunks of one byte, then hangs": (socket) =>
+    socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(60_000)}`),
+  "sends without end": (socket) => {
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(wide));
+    };
+    socket.write(`${head}Content-Encoding: gzip\r\n\r\n`);
+    socket.on("drain", more);
+    more();
+  },
+};
+
+const [first = "500", kind = "", evilPorts = "", attempts = ""] = process.argv.slice(2);
+
+if (first === "receivers") await receive();
+else if (first === "measure") await measure(Number(kind), evilPorts.split(","), Number(attempts));
+else await measureAll(first);
+
+async function measureAll(attemptsEach: string): Promise<void> {
+  const script = fileURLToPath(import.meta.url);
+  const receivers = await startServer(script, ["receivers"], {});
+  try {
+    for (const [index, name] of Object.keys(kinds).entries()) {
+      const measured = await startServer(script, ["measure", String(index), receivers.firstLine, attemptsEach], {});
+      console.log(`${name}: ${measured.firstLine}`);
+      await measured.stop();
+    }
+  } finally {
+    await receivers.stop();
+  }
+}
+
+async function receive(): Promise<void> {
+  process.once("SIGTERM", () => process.exit(0));
+  const ports: number[] = [];
+  const healthy = (socket: Socket) => socket.write(`${head}Content-Length: 2\r\n\r\nok`);
+  for (const act of [healthy, ...Object.values(kinds)]) {
+    const server = createServer((socket) => {
+      socket.on("error", () => {});
+      socket.on("data", () => act(socket));
+    });
+    await new Promise<void>((resolve) => {
+      server.listen({ port: 0, host: "127.0.0.1", backlog: 1_024 }, resolve);
+    });
+    ports.push((server.address() as AddressInfo).port);
+  }
+  console.log(ports.join(","));
+}
+
+async function measure(index: number, [healthy = "", ...evil]: readonly string[], count: number): Promise<void> {
+  const rules = { allowNetworks: ["127.0.0.0/8"], allowPorts: [{ from: 1, to: 65_535 }] };
+  const sender = createSender({ rules });
+  // A process that has been sending for a while: what the runtime takes for that is not the evil receivers' doing.
+  for (let warming = 0; warming < 500; warming++) {
+    await Promise.all(Array.from({ length: 50 }, () => post(sender, healthy)));
+  }
+  collectGarbage();
+  const before = process.memoryUsage.rss();
+  let highest = before;
+  const look = (): void => {
+    highest = Math.max(highest, process.memoryUsage.rss());
+  };
+  const sampler = setInterval(look, 20);
+  const results = await Promise.all(Array.from({ length: count }, () => post(sender, evil[index] ?? "")));
+  look();
+  clearInterval(sampler);
+  const longest = Math.max(...results.map(({ timings }) => timings.total));
+  const ends = [...new Set(results.map(({ outcome, failure }) => failure ?? outcome))].join(", ");
+  const added = ((highest - before) / 2 ** 20).toFixed(1);
+  console.log(`+${added} MiB, longest ${(longest / 1000).toFixed(2)} s, ${ends}`);
+  await sender.close();
+}
+
+function post(sender: Sender, port: string) {
+  return sender.send({ url: `http://127.0.0.1:${port}/`, headers: [["Content-Type", "application/json"]], body: "{}" });
+}
+
+function collectGarbage(): void {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc()");
+}

@@ -1,0 +1,101 @@
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { openDatabase } from "../src/db/database.ts";
+import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
+import { statement } from "../src/db/statement.ts";
+import { createSecretSealer } from "../src/webhooks/secret.ts";
+import { startServer } from "./processes.ts";
+import { bareLoop, type Contestant, graphileWorker, pgBoss } from "./webhooks/contestants.ts";
+import { measureLatency } from "./webhooks/latency.ts";
+import { ours } from "./webhooks/ours.ts";
+import { makeWorld } from "./webhooks/world.ts";
+
+/*
+ * Signed deliveries per second to a receiver in a process of its own, PostgreSQL beside it: the service's dispatcher,
+ * which logs every attempt with its bytes, against a bare loop without any database and two job queues that POST the same
+ * bodies. `pnpm bench:webhooks` runs it.
+ */
+const DELIVERIES = Number(process.env["BENCH_DELIVERIES"] ?? 30_000);
+const ENDPOINTS = Number(process.env["BENCH_ENDPOINTS"] ?? 50);
+/** Only those whose name contains this. */
+const WHO = process.env["BENCH_WHO"] ?? "";
+const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 3);
+const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 15);
+
+const directory = await mkdtemp(join(tmpdir(), "bikeshare-bench-"));
+// As root PostgreSQL runs under another account, which must be able to enter.
+await chmod(directory, 0o711);
+const postgres = await openEmbeddedPostgres({ dataDir: join(directory, "data"), log: () => undefined });
+const receiver = await startServer(join(import.meta.dirname, "webhooks/receiver.ts"), [String(ENDPOINTS)], {});
+try {
+  const { urls } = JSON.parse(receiver.firstLine) as { urls: string[] };
+  const [url = ""] = urls;
+  const sealer = createSecretSealer([{ id: 1, key: Buffer.alloc(32, 7) }]);
+  const world = await makeWorld(await database("ours"), sealer, urls);
+  const far = { urls, secret: `whsec_${"x".repeat(43)}`, data: world.data };
+  const contestants: Contestant[] = [
+    bareLoop(far),
+    ours(world, sealer),
+    pgBoss(far, await database("boss")),
+    graphileWorker(far, await database("graphile")),
+  ].filter(({ name }) => name.includes(WHO));
+  const load = loadavg()[0]?.toFixed(2);
+  const rates = new Map<string, number[]>(contestants.map(({ name }) => [name, []]));
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const contestant of contestants) rates.get(contestant.name)?.push(await race(contestant, url));
+  }
+  const best = median(rates.get("ours") ?? []);
+  const latency = await measureLatency(world, sealer, { perSecond: best / 2, seconds: SECONDS });
+  process.stdout.write(report(rates, load));
+  process.stdout.write(`\nFrom commit to receipt at half load: ${JSON.stringify(latency)}\n`);
+  await world.db.close();
+} finally {
+  await receiver.stop();
+  await postgres.close();
+  await rm(directory, { recursive: true, force: true });
+}
+
+/** Makes a database of its own. @returns its address */
+async function database(name: string): Promise<string> {
+  const db = openDatabase({ connectionString: postgres.connectionString });
+  await db.query(statement("", `create database bench_${name}`));
+  await db.close();
+  const address = new URL(postgres.connectionString);
+  address.pathname = `/bench_${name}`;
+  return address.href;
+}
+
+/** @returns deliveries per second */
+async function race(contestant: Contestant, url: string): Promise<number> {
+  await contestant.prepare(DELIVERIES);
+  await fetch(`${url}/reset`);
+  const from = performance.now();
+  const running = await contestant.start();
+  for (let count = 0; count < DELIVERIES;) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    count = (await (await fetch(`${url}/count`)).json()) as number;
+  }
+  const seconds = (performance.now() - from) / 1000;
+  await running.stop();
+  return DELIVERIES / seconds;
+}
+
+function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+}
+
+function report(rates: ReadonlyMap<string, readonly number[]>, load: string | undefined): string {
+  const bare = median(rates.get("bare undici") ?? []);
+  const lines = [...rates].map(([name, all]) => {
+    const middle = median(all);
+    return `| ${name} | ${Math.round(middle)} | ${(middle / bare).toFixed(2)} | ${all.map(Math.round).join(", ")} |`;
+  });
+  return [
+    `${DELIVERIES} deliveries to ${ENDPOINTS} endpoints, ${ROUNDS} rounds, load ${load} before`,
+    "| who | deliveries/s | of the bare loop | rounds |",
+    "|---|---|---|---|",
+    ...lines,
+    "",
+  ].join("\n");
+}

@@ -1,0 +1,168 @@
+import { Logger, makeWorkerUtils, run, runMigrations } from "graphile-worker";
+import PgBoss from "pg-boss";
+import { Agent, request } from "undici";
+import { composeMessage } from "../../src/webhooks/message.ts";
+
+/** Something that POSTs signed deliveries. */
+export interface Contestant {
+  readonly name: string;
+  /** Lays so many deliveries ready. */
+  prepare(deliveries: number): Promise<void>;
+  /** Sends them. Resolves when all have been answered, or earlier: the receiver counts. */
+  start(): Promise<{ stop(): Promise<void> }>;
+}
+
+/** What a delivery is to a contestant that is not ours. */
+export interface Job {
+  readonly url: string;
+  readonly event: string;
+  readonly delivery_id: string;
+  readonly occurred_at: string;
+  readonly data: string;
+}
+
+export interface Far {
+  readonly urls: readonly string[];
+  readonly secret: string;
+  readonly data: string;
+}
+
+/** It would print a line a job. */
+const quiet = new Logger(() => () => undefined);
+
+/** POSTs at a time: what ours has in flight at most with these endpoints would be 10 for each. */
+const CONCURRENCY = 100;
+/** Jobs that pg-boss fetches, and that are in one job of graphile-worker. */
+const BATCH = 500;
+
+/** Signs and POSTs one delivery, as simply as one can. */
+function poster({ secret }: Far) {
+  const agent = new Agent({ connections: CONCURRENCY, pipelining: 1 });
+  const post = async (job: Job) => {
+    const message = composeMessage(
+      {
+        event: job.event,
+        deliveryId: job.delivery_id,
+        occurredAt: new Date(job.occurred_at),
+        data: job.data,
+        sentAt: Date.now(),
+        secrets: [{ text: secret, expiresAt: null }],
+      },
+      "bench",
+    );
+    const answer = await request(job.url, {
+      method: "POST",
+      dispatcher: agent,
+      headers: Object.fromEntries(message.headers),
+      body: message.body,
+    });
+    await answer.body.dump();
+    if (answer.statusCode >= 300) throw new Error(`answered ${answer.statusCode}`);
+  };
+  return { post, close: () => agent.close() };
+}
+
+/** Does work on items, so many at a time. */
+async function each<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
+  let next = 0;
+  const lane = async () => {
+    for (let item = items[next++]; item !== undefined; item = items[next++]) await work(item);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, lane));
+}
+
+function jobs(far: Far, n: number): Job[] {
+  return Array.from({ length: n }, (_, i) => ({
+    url: far.urls[i % far.urls.length] ?? "",
+    event: "ride.completed",
+    delivery_id: `delivery_${String(i).padStart(28, "0")}`,
+    occurred_at: new Date().toISOString(),
+    data: far.data,
+  }));
+}
+
+export function bareLoop(far: Far): Contestant {
+  let ready: Job[] = [];
+  return {
+    name: "bare undici",
+    async prepare(n) {
+      ready = jobs(far, n);
+    },
+    async start() {
+      const { post, close } = poster(far);
+      await each(ready, post);
+      return { stop: close };
+    },
+  };
+}
+
+export function pgBoss(far: Far, connectionString: string): Contestant {
+  const options = { connectionString, max: 10, supervise: false, schedule: false };
+  return {
+    name: "pg-boss 11",
+    async prepare(n) {
+      const boss = await new PgBoss(options).start();
+      await boss.createQueue("hooks");
+      const all = jobs(far, n);
+      for (let i = 0; i < n; i += 5000) {
+        await boss.insert(
+          "hooks",
+          all.slice(i, i + 5000).map((data) => ({ name: "hooks", data })),
+        );
+      }
+      await boss.stop({ graceful: false });
+    },
+    async start() {
+      const { post, close } = poster(far);
+      const boss = await new PgBoss(options).start();
+      const work = async (batch: readonly { readonly data: Job }[]) => {
+        await Promise.all(batch.map(({ data }) => post(data)));
+      };
+      // Two workers, so that one sends while the other fetches; it polls no oftener than every half second otherwise.
+      for (let worker = 0; worker < 2; worker++) {
+        await boss.work("hooks", { batchSize: BATCH, pollingIntervalSeconds: 0.5 }, work);
+      }
+      return {
+        stop: async () => {
+          await boss.stop({ graceful: true, timeout: 5_000 });
+          await close();
+        },
+      };
+    },
+  };
+}
+
+export function graphileWorker(far: Far, connectionString: string): Contestant {
+  return {
+    name: "graphile-worker 0.18",
+    async prepare(n) {
+      await runMigrations({ connectionString });
+      const tools = await makeWorkerUtils({ connectionString });
+      const all = jobs(far, n);
+      for (let i = 0; i < n; i += BATCH) await tools.addJob("hooks", all.slice(i, i + BATCH));
+      await tools.release();
+    },
+    async start() {
+      const { post, close } = poster(far);
+      const runner = await run({
+        connectionString,
+        logger: quiet,
+        concurrency: 2,
+        pollInterval: 100,
+        noHandleSignals: true,
+        taskList: {
+          // Its batch form: a job's payload is a list.
+          hooks: async (payload) => {
+            await Promise.all((payload as Job[]).map(post));
+          },
+        },
+      });
+      return {
+        stop: async () => {
+          await runner.stop();
+          await close();
+        },
+      };
+    },
+  };
+}

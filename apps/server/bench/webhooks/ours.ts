@@ -1,0 +1,41 @@
+import { createMetrics } from "../../src/metrics/registry.ts";
+import { type Dispatcher, startDispatcher } from "../../src/webhooks/dispatcher.ts";
+import { endpointsOf } from "../../src/webhooks/endpoints.ts";
+import type { SecretSealer } from "../../src/webhooks/secret.ts";
+import { createSender } from "../../src/webhooks/sender.ts";
+import type { Contestant } from "./contestants.ts";
+import { enqueue, waitingDeliveries, type World } from "./world.ts";
+
+/** The service's own dispatcher. */
+export function ours(world: World, sealer: SecretSealer): Contestant {
+  return {
+    name: "ours",
+    prepare: (n) => enqueue(world, n / world.endpoints),
+    async start() {
+      const dispatcher = dispatcherFor(world, sealer);
+      return {
+        stop: async () => {
+          await dispatcher.close();
+          const left = await waitingDeliveries(world);
+          if (left > 0) throw new Error(`${left} deliveries were left`);
+        },
+      };
+    },
+  };
+}
+
+export function dispatcherFor({ db, ids }: World, sealer: SecretSealer): Dispatcher {
+  const clock = () => Date.now();
+  return startDispatcher({
+    connectionString: db.connectionString,
+    sender: createSender({ rules: { allowNetworks: ["127.0.0.0/8"], allowPorts: [{ from: 1, to: 65_535 }] } }),
+    clock,
+    monotonic: () => performance.now(),
+    ids,
+    userAgent: "bench",
+    loadEndpoints: (on, systemId) => endpointsOf({ db: on, sealer }, systemId),
+    feedReplays: () => Promise.resolve(0),
+    observe: createMetrics({ version: "bench" }).webhooks,
+    onError: (error) => process.stderr.write(`${String(error)}\n`),
+  });
+}

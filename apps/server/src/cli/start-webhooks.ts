@@ -1,0 +1,90 @@
+import type { Delivery } from "@bikeshare/webhooks";
+import type { Config } from "../config.ts";
+import type { Database } from "../db/database.ts";
+import { loadSecrets, secretsPath } from "../secrets.ts";
+import { isSampleReceiver, type SampleReceiver, startSampleReceiver } from "../simulator/sample-receiver.ts";
+import { setEndpoint } from "../webhooks/endpoint-settings.ts";
+import { endpointsOf } from "../webhooks/endpoints.ts";
+import { createSecretSealer } from "../webhooks/secret.ts";
+import type { CliContext } from "./context.ts";
+import type { Output } from "./output.ts";
+
+/** What `start` shows of webhooks: a receiver that verifies what arrives and prints it. */
+export interface SampleWebhooks {
+  /** The configuration, with the receiver's address allowed. */
+  readonly config: Config;
+  /** Makes the receiver the endpoint of the demo's partner, unless that has chosen another. */
+  connect(db: Database, systemId: string, partnerId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Deliveries printed one by one; what follows is counted. A city that rides would fill the terminal. */
+const SHOWN = 12;
+/** Milliseconds between two counts. */
+const COUNT_EVERY = 30_000;
+
+export async function startSampleWebhooks(cli: CliContext): Promise<SampleWebhooks> {
+  const printer = createPrinter(cli.output);
+  const receiver = await startSampleReceiver((delivery) => printer.show(delivery));
+  const { webhooks } = cli.config;
+  const config: Config = {
+    ...cli.config,
+    webhooks: {
+      allowNetworks: [...webhooks.allowNetworks, "127.0.0.1"],
+      allowPorts: [...webhooks.allowPorts, { from: receiver.port, to: receiver.port }],
+    },
+  };
+  return {
+    config,
+    connect: (db, systemId, partnerId) => connect({ ...cli, config }, receiver, db, { systemId, partnerId }),
+    close: async () => {
+      printer.close();
+      await receiver.close();
+    },
+  };
+}
+
+async function connect(
+  { clock, config, ids, output }: CliContext,
+  receiver: SampleReceiver,
+  db: Database,
+  partner: { readonly systemId: string; readonly partnerId: string },
+): Promise<void> {
+  const { webhookKeys } = await loadSecrets(secretsPath(config), (bytes) => ids.randomBytes(bytes));
+  const sealer = createSecretSealer(webhookKeys);
+  const mine = async () => {
+    const all = await endpointsOf({ db, sealer }, partner.systemId);
+    return all.find(({ partnerId }) => partnerId === partner.partnerId);
+  };
+  const before = await mine();
+  if (before !== undefined && !isSampleReceiver(before.url)) return;
+  await setEndpoint(
+    { db, clock, ids, actor: "cli", sealer, rules: config.webhooks },
+    { ...partner, url: receiver.url, ...(before === undefined ? { events: EVENTS } : {}) },
+  );
+  const secrets = (await mine())?.secrets.map(({ text }) => text) ?? [];
+  receiver.expect(secrets, { onError: (error) => output.note(`webhook refused: ${String(error)}`) });
+}
+
+const EVENTS = ["ride.started", "ride.completed", "station.offline", "station.online", "reservation.created"];
+
+function createPrinter(output: Output): { show(delivery: Delivery): void; close(): void } {
+  let shown = 0;
+  let counted = 0;
+  const timer = setInterval(() => {
+    if (counted > 0) output.note(`webhooks: ${counted} more received and verified`);
+    counted = 0;
+  }, COUNT_EVERY);
+  timer.unref();
+  return {
+    show(delivery) {
+      if (++shown > SHOWN) {
+        counted++;
+        return;
+      }
+      output.note(`webhook received, signature verified: ${delivery.event} ${delivery.delivery_id}`);
+      if (shown === SHOWN) output.note("webhooks: the next ones are counted");
+    },
+    close: () => clearInterval(timer),
+  };
+}

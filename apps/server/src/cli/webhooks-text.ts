@@ -1,0 +1,118 @@
+import type { DeliveryDetail } from "../webhooks/deliveries.ts";
+import type { EndpointView } from "../webhooks/endpoint-status.ts";
+import type { Exchange, HeaderPair } from "../webhooks/exchange-view.ts";
+
+/** A secret that is shown this once. */
+export function describeSecret(secret: string): string[] {
+  return ["Secret:", "", `  ${secret}`, "", "It is shown this once: we keep it sealed, for signing."];
+}
+
+/** How many deliveries are held, and how to send them. */
+export function describeReplayNeed(partner: string, held: number, since: Date | null): string[] {
+  if (held === 0 || since === null) return [];
+  const command = `webhooks replay --partner ${partner} --since ${since.toISOString()} --status held`;
+  return [`${held} deliveries stay held. To send them once the endpoint is active again:`, `  ${command}`];
+}
+
+/** An endpoint for people. */
+export function describeEndpoint(view: EndpointView): string {
+  const secrets = view.secrets.map(({ expires_at: end }) => (end === null ? "current" : `until ${end.toISOString()}`));
+  const rows: [string, string][] = [
+    ["endpoint", view.id],
+    ["url", view.url],
+    ["events", view.events.join(", ")],
+    ["email", view.email ?? "nobody"],
+    ["status", view.status_text],
+    ["secrets", `${secrets.length}: ${secrets.join(", ")}`],
+    ["failing", failing(view)],
+    ["waiting", waiting(view)],
+    ["held", view.held_since === null ? "0" : `${view.held}, since ${view.held_since.toISOString()}`],
+    ...view.replays.map((replay): [string, string] => ["replay", describeReplay(replay)]),
+  ];
+  return [
+    ...rows.map(([name, value]) => `${name.padEnd(9)} ${value}`),
+    ...describeReplayNeed(view.partner_id, view.held, view.held_since),
+  ].join("\n");
+}
+
+function failing({ failing_since: since, failures }: EndpointView): string {
+  return since === null ? "no" : `since ${since.toISOString()}, ${failures} attempts`;
+}
+
+function waiting({ pending, oldest_due: oldest }: EndpointView): string {
+  return oldest === null ? "0" : `${pending}, the first due ${oldest.toISOString()}`;
+}
+
+function describeReplay(replay: EndpointView["replays"][number]): string {
+  const { id, since, until, total, queued, finished_at: finished } = replay;
+  const range = `${since.toISOString()} to ${until.toISOString()}`;
+  if (finished === null) return `${id}: ${range}, ${queued} of ${total} handed over`;
+  const dropped = total - queued === 0 ? "" : `, ${total - queued} no longer kept`;
+  return `${id}: ${range}, all ${queued} handed over${dropped}`;
+}
+
+/** A delivery with its attempts, exchange by exchange. */
+export function describeDelivery(delivery: DeliveryDetail): string {
+  const { id, event, partner_id: partner, created_at: created, explanation, exchanges } = delivery;
+  const head = [`${id}: ${event} for ${partner}, ${created.toISOString()}`, `${delivery.status}: ${explanation}`];
+  return [...head, ...exchanges.flatMap((exchange) => ["", ...describeExchange(exchange)])].join("\n");
+}
+
+function describeExchange(exchange: Exchange): string[] {
+  const { number, started_at: started, summary, request, answer, detail, timings } = exchange;
+  const times = Object.entries(timings).flatMap(([name, ms]) =>
+    ms === null ? [] : [`${name.replace("_", " ")} ${ms.toFixed(1)} ms`],
+  );
+  return [
+    `--- attempt ${number}, ${started.toISOString()}: ${summary}`,
+    ...(detail === null ? [] : [detail]),
+    `to ${exchange.remote_address ?? "(no connection)"}${times.length === 0 ? "" : `; ${times.join(", ")}`}`,
+    ...describeRequest(exchange.url, request),
+    ...describeAnswer(answer),
+    ...describeNext(exchange),
+  ];
+}
+
+function describeRequest(url: string, request: Exchange["request"]): string[] {
+  if (request === null) return [`> POST ${url} (what exactly was sent is not known)`];
+  return [
+    `> POST ${url}`,
+    ...request.headers.map((header) => `> ${headerLine(header)}`),
+    ">",
+    ...quote(">", request.body),
+  ];
+}
+
+function describeAnswer(answer: Exchange["answer"]): string[] {
+  if (answer === null) return [];
+  const { status, headers, body } = answer;
+  const marks = [
+    ...(body.encoding === "base64" ? ["(not UTF-8: base64)"] : []),
+    ...(body.cut ? ["(cut: more came than is kept)"] : []),
+  ];
+  return [
+    `< ${status}`,
+    ...headers.map((header) => `< ${headerLine(header)}`),
+    "<",
+    ...(body.text === "" ? [] : quote("<", body.text)),
+    ...marks.map((mark) => `< ${mark}`),
+  ];
+}
+
+function describeNext({ next_at: at, next_why: why }: Exchange): string[] {
+  return at === null ? [] : [`next attempt ${at.toISOString()}${why === null ? "" : ` (${why})`}`];
+}
+
+function headerLine([name, value]: HeaderPair): string {
+  return `${name}: ${printable(value)}`;
+}
+
+function quote(mark: string, text: string): string[] {
+  return text.split(/\r\n|\n|\r/).map((line) => `${mark} ${printable(line)}`);
+}
+
+/** Without what a terminal would act on: what a receiver answers is a stranger's text. */
+function printable(text: string): string {
+  // oxlint-disable-next-line no-control-regex -- control characters are the point
+  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "\uFFFD");
+}

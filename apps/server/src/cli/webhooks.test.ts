@@ -1,0 +1,294 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createTestClock, type TestClock } from "@bikeshare/test-kit";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { statement } from "../db/statement.ts";
+import { recordEvents } from "../events/outbox.ts";
+import { createIds, type Ids } from "../ids.ts";
+import { createPartner } from "../partners/service.ts";
+import { claimDue } from "../webhooks/due-queries.ts";
+import { answered } from "../webhooks/endpoint-room.fixture.ts";
+import { settledAttempt } from "../webhooks/result.ts";
+import { writeResults } from "../webhooks/settle-queries.ts";
+import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
+import { registerWebhooks } from "./webhooks.ts";
+
+let room: CliRoom;
+let clock: TestClock;
+let ids: Ids;
+let partner: string;
+
+beforeEach(async () => {
+  clock = createTestClock();
+  let ticks = 0;
+  ids = createIds(() => clock() + ticks++);
+  room = await openCliRoom({ register: registerWebhooks, clock });
+  partner = (await createPartner({ db: room.db, clock, ids, actor: "test" }, room.systemId, "Partner 1")).id;
+});
+afterEach(() => room.close());
+
+/** Runs a command with `--json`; gives what it printed. */
+async function json<Shape>(...args: string[]): Promise<Shape> {
+  const { stdout } = await room.run("--json", "webhooks", ...args);
+  expect(stdout.trimEnd().split("\n")).toHaveLength(1);
+  return JSON.parse(stdout) as Shape;
+}
+const text = async (...args: string[]) => (await room.run("webhooks", ...args)).stdout;
+const set = (...more: string[]) =>
+  json<{
+    id: string;
+    secret: string | null;
+    status: string;
+    outcome: string;
+    events: string[];
+    url: string;
+    email: string | null;
+  }>("set", "--partner", partner, ...more);
+const make = () => set("--url", "https://partner.example/hooks", "--events", "ride.completed,ride.started");
+
+async function happen(n: number): Promise<void> {
+  for (let i = 0; i < n; i++) {
+    const now = new Date(clock());
+    const event = { name: "ride.started" as const, occurredAt: now, partnerId: null, data: "{}" };
+    await room.db.transaction((tx) => recordEvents(tx, { ids, systemId: room.systemId, now }, [event]));
+    clock.advance(1);
+  }
+}
+
+/** Sends everything that is due. */
+async function send(endpointId: string, status: number, body = ""): Promise<void> {
+  const { db, systemId } = room;
+  const now = new Date(clock());
+  const claimed = await claimDue(db, systemId, [{ endpointId, token: 0, limit: 99, after: new Date(0) }], false, now);
+  const url = "https://partner.example/hooks";
+  const made = { url, message: { headers: [], body: `{"sent":1}` }, startedAt: clock(), endedAt: clock(), chance: 0 };
+  const rows = claimed.map((row) => settledAttempt({ ...made, row, result: answered(status, body) }));
+  await db.transaction((tx) => writeResults(tx, systemId, now, rows));
+}
+
+describe("webhooks set", () => {
+  it("makes an endpoint and shows its secret this once", async () => {
+    const made = await make();
+    expect(made).toMatchObject({
+      url: "https://partner.example/hooks",
+      events: ["ride.started", "ride.completed"],
+      email: null,
+      status: "active",
+      outcome: "created",
+    });
+    expect(made.secret).toMatch(/^whsec_[A-Za-z0-9_-]{43}$/);
+    expect(await set("--email", "ops@partner.example")).toMatchObject({
+      id: made.id,
+      secret: null,
+      outcome: "changed",
+      email: "ops@partner.example",
+    });
+    expect(await set("--no-email")).toMatchObject({ email: null });
+    expect(await text("set", "--partner", partner, "--events", "ride.started")).toContain("Its secret stays as it is.");
+  });
+
+  it("says why an address, an event or an empty wish is refused", async () => {
+    const refused = (...args: string[]) => expect(set(...args)).rejects;
+    await refused("--url", "http://partner.example/", "--events", "ride.started").toThrow(/must begin with https/);
+    await refused("--url", "https://10.0.0.1/", "--events", "ride.started").toThrow(/WEBHOOK_ALLOW_NETWORKS/);
+    await refused("--url", "https://partner.example/", "--events", "rides").toThrow(/There is no event "rides"/);
+    await refused("--url", "https://partner.example/").toThrow(/needs a URL and at least one event/);
+    await refused().toThrow(/Say what to set/);
+  });
+});
+
+describe("webhooks show, pause, resume, rotate", () => {
+  it("show an endpoint for people and as JSON, without a secret", async () => {
+    const { id, secret } = await make();
+    await happen(2);
+    const shown = await text("show", "--partner", partner);
+    expect(shown).toContain(`endpoint  ${id}\n`);
+    expect(shown).toMatch(/^waiting {3}2, the first due 2026-06-01T12:00:00.000Z$/m);
+    expect(await json("show", "--partner", partner)).toMatchObject({ id, status: "active", pending: 2, held: 0 });
+    expect(shown).not.toContain(secret);
+  });
+
+  it("pause and resume, and say how many are held and how to send them", async () => {
+    const { id } = await make();
+    expect(await json("pause", "--partner", partner)).toMatchObject({
+      id,
+      status: "paused",
+      pause_reason: "operator",
+      changed: true,
+    });
+    expect(await text("pause", "--partner", partner)).toContain("was paused already (operator)");
+    expect(await text("set", "--partner", partner, "--url", "https://new.example/")).toContain("It stays paused");
+    await happen(3);
+    expect(await text("show", "--partner", partner)).toContain("paused by the operator, 2026-06-01T12:00:00.000Z");
+    const resumed = await text("resume", "--partner", partner);
+    expect(resumed).toMatch(/^Resumed endpoint_\S+ delivery_\S+ is sent as a probe\.\n2 deliveries stay held/);
+    const [, command = ""] = /^ {2}webhooks (replay .+)$/m.exec(resumed) ?? [];
+    expect(await json(...command.split(" "))).toMatchObject({ total: 2, endpoint_status: "probing" });
+    expect(await text("resume", "--partner", partner)).toContain("is not paused: it is probing");
+  });
+
+  it("rotate a secret, with an overlap or none", async () => {
+    const { secret } = await make();
+    const rotated = await json<{ secret: string; old_secrets_end_at: string }>("rotate", "--partner", partner);
+    expect(rotated.secret).not.toBe(secret);
+    expect(rotated.old_secrets_end_at).toBe("2026-06-02T12:00:00.000Z");
+    expect(await text("show", "--partner", partner)).toMatch(
+      /^secrets {3}2: current, until 2026-06-02T12:00:00.000Z$/m,
+    );
+    expect(await text("rotate", "--partner", partner, "--overlap", "0h")).toContain("The old ones sign no more.");
+    expect(await text("show", "--partner", partner)).toMatch(/^secrets {3}1: current$/m);
+    await expect(json("rotate", "--partner", partner, "--overlap", "8d")).rejects.toThrow(/between 0 h and 7 d/);
+    await expect(json("rotate", "--partner", partner, "--overlap", "soon")).rejects.toThrow(/must be a duration/);
+  });
+});
+
+describe("webhooks deliveries, attempts, redeliver, replay", () => {
+  interface Listed {
+    readonly deliveries: { id: string; status: string; explanation: string }[];
+    readonly next: string | null;
+  }
+
+  it("list deliveries page by page, each explained, with filters", async () => {
+    const { id } = await make();
+    await happen(3);
+    await send(id, 204);
+    await happen(2);
+    const first = await json<Listed>("deliveries", "--partner", partner, "--limit", "4");
+    expect(first.deliveries.map(({ status }) => status)).toEqual(["pending", "pending", "succeeded", "succeeded"]);
+    expect(first.deliveries[2]?.explanation).toMatch(/^arrived .+ at attempt 1, answered 204$/);
+    const second = await json<Listed>("deliveries", "--partner", partner, "--limit", "4", "--after", first.next ?? "");
+    expect(second.deliveries).toHaveLength(1);
+    expect(second.next).toBeNull();
+    const pending = await text(
+      "deliveries",
+      "--partner",
+      partner,
+      "--status",
+      "pending",
+      "--event",
+      "ride.started",
+      "--since",
+      "1h",
+    );
+    expect(pending.match(/in line: attempt 1 of 14/g)).toHaveLength(2);
+    expect(await text("deliveries", "--partner", partner, "--limit", "1")).toMatch(/\nMore: --after delivery_\S+\n$/);
+    await expect(text("deliveries", "--partner", partner, "--event", "ride.begun")).rejects.toThrow(
+      /none of ride.started/,
+    );
+    await expect(text("deliveries", "--partner", partner, "--since", "yesterday")).rejects.toThrow(/RFC 3339/);
+    await expect(text("deliveries", "--partner", partner, "--limit", "201")).rejects.toThrow(/from 1 to 200/);
+  });
+
+  it("show every exchange readably, with nothing in it that a terminal would act on", async () => {
+    const { id } = await make();
+    await happen(1);
+    await send(id, 500, "broken\n\u001b[2Jgone");
+    const { deliveries } = await json<Listed>("deliveries", "--partner", partner);
+    const delivery = deliveries[0]?.id ?? "";
+    expect(await text("attempts", delivery)).toBe(
+      [
+        `${delivery}: ride.started for ${partner}, 2026-06-01T12:00:00.000Z`,
+        "pending: waits in line: attempt 2 of 14 due at 2026-06-01T12:00:05.001Z; the latest attempt: answered 500",
+        "",
+        "--- attempt 1, 2026-06-01T12:00:00.001Z: answered 500",
+        "to 192.0.2.7; dns 1.0 ms, connect 2.0 ms, tls 3.0 ms, first byte 4.0 ms, total 20.0 ms",
+        "> POST https://partner.example/hooks",
+        "> Host: partner.example",
+        "> Content-Type: application/json",
+        ">",
+        `> {"sent":1}`,
+        "< 500",
+        "< Server: test",
+        "<",
+        "< broken",
+        "< \uFFFD[2Jgone",
+        "next attempt 2026-06-01T12:00:05.001Z (answered 500; attempt 1 of 14)",
+        "",
+      ].join("\n"),
+    );
+    const shown = await json<{ attempts: { answer: { body: { text: string } } }[] }>("attempts", delivery);
+    expect(shown.attempts[0]?.answer.body.text).toBe("broken\n\u001b[2Jgone");
+    await expect(text("attempts", "delivery_none")).rejects.toThrow(/There is no delivery delivery_none/);
+  });
+
+  it("redeliver one, and replay a range that is counted before", async () => {
+    const { id } = await make();
+    await happen(2);
+    await send(id, 204);
+    const { deliveries } = await json<Listed>("deliveries", "--partner", partner);
+    const delivery = deliveries[0]?.id ?? "";
+    const range = ["replay", "--partner", partner, "--since", "2026-06-01T00:00:00Z"];
+    expect(await json(...range, "--dry-run")).toMatchObject({ id: null, total: 2, dry_run: true });
+    expect(await text(...range, "--dry-run")).toMatch(/^2 deliveries made from .+ would be sent again\.\n$/);
+    expect(await json("redeliver", delivery)).toEqual({ id: delivery, outcome: "redelivered" });
+    expect(await text("redeliver", delivery)).toContain("nothing was changed");
+    expect(await json(...range, "--status", "succeeded,held")).toMatchObject({ total: 1, dry_run: false });
+    expect(await text("show", "--partner", partner)).toMatch(/^replay {4}replay_\S+ .+, 0 of 1 handed over$/m);
+    await expect(json(...range, "--status", "pending")).rejects.toThrow(/"pending" is none of succeeded, failed, held/);
+  });
+
+  it("write who did what into the audit log", async () => {
+    const { id } = await make();
+    await happen(1);
+    await send(id, 204);
+    const { deliveries } = await json<Listed>("deliveries", "--partner", partner);
+    await json("rotate", "--partner", partner);
+    await json("replay", "--partner", partner, "--since", "1d");
+    await json("redeliver", deliveries[0]?.id ?? "");
+    await json("pause", "--partner", partner);
+    await json("resume", "--partner", partner);
+    const acts = await room.db.query<{ action: string; actor: string }>(
+      statement("", "select action, actor from audit_log where action like 'webhook.%' order by id"),
+    );
+    expect(acts).toEqual(
+      ["created", "secret_rotated", "replayed", "redelivered", "paused", "resumed"].map((act) => ({
+        action: `webhook.${act}`,
+        actor: "cli",
+      })),
+    );
+  });
+});
+
+describe("as a process", () => {
+  let directory: string;
+  beforeEach(async () => {
+    directory = await mkdtemp(join(tmpdir(), "bikeshare-webhooks-"));
+  });
+  afterEach(() => rm(directory, { recursive: true, force: true }));
+
+  interface Ended {
+    readonly status: number;
+    readonly stdout: string;
+    readonly stderr: string;
+  }
+  const start = (dataDir: string, ...args: string[]): Promise<Ended> =>
+    new Promise((resolve) => {
+      const main = join(import.meta.dirname, "../main.ts");
+      const env = { ...process.env, DATABASE_URL: room.db.connectionString, DATA_DIR: join(directory, dataDir) };
+      execFile(
+        process.execPath,
+        ["--conditions=@bikeshare/source", main, "webhooks", ...args],
+        { env },
+        (error, stdout, stderr) => resolve({ status: Number(error?.code ?? 0), stdout, stderr }),
+      );
+    });
+  const settings = () => ["set", "--partner", partner, "--url", "https://partner.example/", "--events", "ride.started"];
+
+  it("ends with 0 done, 1 refused, 2 wrong usage; another machine's secrets file is refused", async () => {
+    expect(await start("one", ...settings())).toMatchObject({ status: 0, stderr: "" });
+    expect(JSON.parse(await readFile(join(directory, "one", "secrets.json"), "utf8"))).toHaveProperty("webhook_keys");
+    expect(await start("other", "rotate", "--partner", partner)).toMatchObject({
+      status: 1,
+      stdout: "",
+      stderr: expect.stringMatching(/sealed with a key that this SECRETS_FILE does not have/) as unknown,
+    });
+    expect(await start("one", "show", "--partner", "nobody")).toMatchObject({ status: 1, stdout: "" });
+    expect(await start("one", "show")).toMatchObject({ status: 2, stdout: "" });
+    expect(await start("one", "replay", "--partner", partner, "--since", "later")).toMatchObject({
+      status: 2,
+      stdout: "",
+    });
+  }, 60_000);
+});

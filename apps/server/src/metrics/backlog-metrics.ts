@@ -1,0 +1,89 @@
+import { Counter, Gauge, type Registry } from "prom-client";
+
+/** What waits in one system. */
+export interface SystemBacklog {
+  readonly systemId: string;
+  /** Deliveries due now or later, and those under way. */
+  readonly pending: number;
+  /** Milliseconds for which the oldest of those that are due has been so; null: none is due. */
+  readonly oldestDueMs: number | null;
+  /** Deliveries held at paused endpoints. */
+  readonly held: number;
+  readonly endpoints: { readonly active: number; readonly probing: number; readonly paused: number };
+}
+
+/** Where the figures come from that are read when somebody looks. */
+export interface MetricSources {
+  /** Attempts under way in this process. */
+  readonly inFlight: () => number;
+  /** One entry a system. */
+  readonly backlog: () => Promise<readonly SystemBacklog[]>;
+  /** Hears why the backlog could not be read. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Figures that are true when they are read, and not kept in between. */
+export interface BacklogMetrics {
+  /** Brings the figures up to date. Never rejects: what cannot be read is left out, and counted. */
+  refresh(sources: MetricSources): Promise<void>;
+}
+
+/**
+ * Adds the figures to a registry.
+ * @param patience milliseconds that the backlog may take
+ */
+export function createBacklogMetrics(registry: Registry, patience: number): BacklogMetrics {
+  const { inFlight, failures, ...gauges } = register([registry]);
+  return {
+    async refresh(sources) {
+      inFlight.set(sources.inFlight());
+      try {
+        show(await within(patience, sources.backlog()));
+      } catch (error) {
+        // A figure from an earlier look would be taken for one of now.
+        for (const gauge of Object.values(gauges)) gauge.reset();
+        failures.inc();
+        sources.onError(error);
+      }
+    },
+  };
+
+  function show(systems: readonly SystemBacklog[]): void {
+    for (const gauge of Object.values(gauges)) gauge.reset();
+    for (const { systemId: system, pending, oldestDueMs, held, endpoints } of systems) {
+      gauges.pending.set({ system }, pending);
+      gauges.oldestDue.set({ system }, (oldestDueMs ?? 0) / 1_000);
+      gauges.held.set({ system }, held);
+      for (const [status, count] of Object.entries(endpoints)) gauges.endpoints.set({ system, status }, count);
+    }
+  }
+}
+
+function register(registers: Registry[]) {
+  const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
+    new Gauge({ name: `bikeshare_webhook_${name}`, help, labelNames, registers });
+  return {
+    inFlight: gauge("in_flight", "Attempts under way in this process."),
+    pending: gauge("pending_deliveries", "Deliveries that are due now or later, or under way.", ["system"]),
+    oldestDue: gauge("oldest_due_age_seconds", "For how long the oldest due delivery has been due.", ["system"]),
+    held: gauge("held_deliveries", "Deliveries held at paused endpoints.", ["system"]),
+    endpoints: gauge("endpoints", "Endpoints by status.", ["system", "status"]),
+    failures: new Counter({
+      name: "bikeshare_metrics_failures_total",
+      help: "Looks at which the backlog could not be read, so that its figures are missing.",
+      registers,
+    }),
+  };
+}
+
+async function within<Value>(milliseconds: number, work: Promise<Value>): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`The backlog was not read within ${milliseconds} ms.`)), milliseconds);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

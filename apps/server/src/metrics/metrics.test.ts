@@ -1,0 +1,210 @@
+import { describe, expect, test } from "vitest";
+import type { MetricSources, SystemBacklog } from "./backlog-metrics.ts";
+import { createMetrics, type Metrics } from "./registry.ts";
+import type { CountedAttempt, CountedEnding } from "./webhook-metrics.ts";
+
+/** The samples of our own metrics, without those of Node. */
+async function samples(metrics: Metrics): Promise<Map<string, number>> {
+  const lines = (await metrics.text()).split("\n").filter((line) => line.startsWith("bikeshare_"));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ")))]),
+  );
+}
+
+function ending(settled: Partial<CountedAttempt>, fields: Partial<CountedEnding> = {}): CountedEnding {
+  const attempt = { outcome: "succeeded", failure: null, status: 200, total_ms: 3 } as const;
+  return { settled: { ...attempt, ...settled }, change: null, warn: null, ...fields };
+}
+
+function sources(fields: Partial<MetricSources> = {}): MetricSources {
+  return { inFlight: () => 0, backlog: () => Promise.resolve([]), onError: () => undefined, ...fields };
+}
+
+const backlog: SystemBacklog = {
+  systemId: "oslo",
+  pending: 12,
+  oldestDueMs: 3_500,
+  held: 4,
+  endpoints: { active: 5, probing: 1, paused: 2 },
+};
+
+test("the process's own figures and its version are among the metrics", async () => {
+  const text = await createMetrics({ version: "1.2.3" }).text();
+  expect(text).toContain('bikeshare_build_info{version="1.2.3"} 1');
+  for (const name of ["process_cpu_seconds_total", "process_resident_memory_bytes", "nodejs_eventloop_lag_seconds"]) {
+    expect(text).toContain(`# TYPE ${name} `);
+  }
+});
+
+test("every metric of ours says in its help what it counts, and each has its own name", async () => {
+  const metrics = createMetrics({ version: "1" });
+  metrics.watch(sources());
+  const text = await metrics.text();
+  const helps = text.match(/^# HELP bikeshare_\S+ .{10,}$/gm) ?? [];
+  const names = [...text.matchAll(/^# TYPE (bikeshare_\S+)/gm)].map(([, name]) => name);
+  expect(helps).toHaveLength(names.length);
+  expect(new Set(names).size).toBe(names.length);
+  expect(names).toMatchInlineSnapshot(`
+    [
+      "bikeshare_build_info",
+      "bikeshare_webhook_attempts_total",
+      "bikeshare_webhook_attempt_duration_seconds",
+      "bikeshare_webhook_due_to_sent_seconds",
+      "bikeshare_webhook_claims_total",
+      "bikeshare_webhook_claimed_deliveries_total",
+      "bikeshare_webhook_settlements_total",
+      "bikeshare_webhook_settled_results_total",
+      "bikeshare_webhook_stale_results_total",
+      "bikeshare_webhook_takeovers_total",
+      "bikeshare_webhook_pauses_total",
+      "bikeshare_webhook_recoveries_total",
+      "bikeshare_webhook_warnings_total",
+      "bikeshare_webhook_in_flight",
+      "bikeshare_webhook_pending_deliveries",
+      "bikeshare_webhook_oldest_due_age_seconds",
+      "bikeshare_webhook_held_deliveries",
+      "bikeshare_webhook_endpoints",
+      "bikeshare_metrics_failures_total",
+    ]
+  `);
+});
+
+describe("attempts", () => {
+  test("are counted by outcome and by a class of failure that takes few values", async () => {
+    const metrics = createMetrics({ version: "1" });
+    metrics.webhooks.settled(
+      [
+        ending({}),
+        ending({ status: 204 }),
+        ending({ outcome: "rejected", status: 500 }),
+        ending({ outcome: "rejected", status: 503 }),
+        ending({ outcome: "rejected", status: 404 }),
+        ending({ outcome: "rejected", status: 410 }),
+        ending({ outcome: "rejected", status: 302 }),
+        ending({ outcome: "failed", failure: "connect_timeout", status: null }),
+        ending({ outcome: "failed", failure: "body_timeout", status: 200 }),
+      ],
+      0,
+    );
+    const counted = [...(await samples(metrics))].filter(([name]) =>
+      name.startsWith("bikeshare_webhook_attempts_total"),
+    );
+    expect(Object.fromEntries(counted)).toEqual({
+      'bikeshare_webhook_attempts_total{outcome="succeeded",failure="none"}': 2,
+      'bikeshare_webhook_attempts_total{outcome="rejected",failure="http_5xx"}': 2,
+      'bikeshare_webhook_attempts_total{outcome="rejected",failure="http_4xx"}': 1,
+      'bikeshare_webhook_attempts_total{outcome="rejected",failure="http_410"}': 1,
+      'bikeshare_webhook_attempts_total{outcome="rejected",failure="http_3xx"}': 1,
+      'bikeshare_webhook_attempts_total{outcome="failed",failure="connect_timeout"}': 1,
+      'bikeshare_webhook_attempts_total{outcome="failed",failure="body_timeout"}': 1,
+    });
+  });
+
+  test("whose result nobody knows are counted when they are written off", async () => {
+    const metrics = createMetrics({ version: "1" });
+    metrics.webhooks.tookOver(7);
+    const counted = await samples(metrics);
+    expect(counted.get('bikeshare_webhook_attempts_total{outcome="unknown",failure="none"}')).toBe(7);
+    expect(counted.get("bikeshare_webhook_takeovers_total")).toBe(1);
+  });
+
+  test("are timed in seconds, up to the 15 they may take", async () => {
+    const metrics = createMetrics({ version: "1" });
+    metrics.webhooks.settled([ending({ total_ms: 15_000 }), ending({ total_ms: 4 }), ending({ total_ms: null })], 0);
+    const counted = await samples(metrics);
+    const bucket = (le: string) =>
+      counted.get(`bikeshare_webhook_attempt_duration_seconds_bucket{le="${le}",outcome="succeeded"}`);
+    expect(["0.005", "10", "15", "+Inf"].map(bucket)).toEqual([1, 1, 2, 2]);
+    expect(counted.get('bikeshare_webhook_attempt_duration_seconds_sum{outcome="succeeded"}')).toBeCloseTo(15.004);
+  });
+
+  test("wait for their turn in two lines, live and replay, and never less than no time", async () => {
+    const metrics = createMetrics({ version: "1" });
+    metrics.webhooks.sent(150, "live");
+    metrics.webhooks.sent(-3, "live");
+    metrics.webhooks.sent(90_000, "replay");
+    const counted = await samples(metrics);
+    expect(counted.get('bikeshare_webhook_due_to_sent_seconds_sum{line="live"}')).toBeCloseTo(0.15);
+    expect(counted.get('bikeshare_webhook_due_to_sent_seconds_sum{line="replay"}')).toBe(90);
+  });
+});
+
+test("batches are counted with what was in them, and results that came too late", async () => {
+  const metrics = createMetrics({ version: "1" });
+  metrics.webhooks.claimed(40);
+  metrics.webhooks.claimed(2);
+  metrics.webhooks.settled([ending({}), ending({}), ending({})], 1);
+  const counted = await samples(metrics);
+  const names = ["claims", "claimed_deliveries", "settlements", "settled_results", "stale_results"];
+  expect(names.map((name) => counted.get(`bikeshare_webhook_${name}_total`))).toEqual([2, 42, 1, 3, 1]);
+});
+
+test("pauses, recoveries and warnings are counted as results bring them", async () => {
+  const metrics = createMetrics({ version: "1" });
+  const endings = [
+    ending({}, { change: "active" }),
+    ending({}, { warn: 25 }),
+    ending({}, { change: "failing", warn: 100 }),
+    ending({}, { change: "gone" }),
+  ];
+  metrics.webhooks.settled(endings, 0);
+  const counted = await samples(metrics);
+  expect(counted.get("bikeshare_webhook_recoveries_total")).toBe(1);
+  expect(counted.get('bikeshare_webhook_pauses_total{reason="failing"}')).toBe(1);
+  expect(counted.get('bikeshare_webhook_pauses_total{reason="gone"}')).toBe(1);
+  expect(counted.get('bikeshare_webhook_warnings_total{percent="25"}')).toBe(1);
+  expect(counted.get('bikeshare_webhook_warnings_total{percent="100"}')).toBe(1);
+});
+
+describe("the backlog", () => {
+  test("is read at each look, by system", async () => {
+    const metrics = createMetrics({ version: "1" });
+    let systems = [backlog, { ...backlog, systemId: "bergen", pending: 0, oldestDueMs: null }];
+    metrics.watch(sources({ inFlight: () => 9, backlog: () => Promise.resolve(systems) }));
+    const counted = await samples(metrics);
+    expect(counted.get("bikeshare_webhook_in_flight")).toBe(9);
+    expect(counted.get('bikeshare_webhook_pending_deliveries{system="oslo"}')).toBe(12);
+    expect(counted.get('bikeshare_webhook_oldest_due_age_seconds{system="oslo"}')).toBe(3.5);
+    expect(counted.get('bikeshare_webhook_oldest_due_age_seconds{system="bergen"}')).toBe(0);
+    expect(counted.get('bikeshare_webhook_held_deliveries{system="oslo"}')).toBe(4);
+    expect(counted.get('bikeshare_webhook_endpoints{system="oslo",status="paused"}')).toBe(2);
+    systems = [{ ...backlog, pending: 13 }];
+    const later = await samples(metrics);
+    expect(later.get('bikeshare_webhook_pending_deliveries{system="oslo"}')).toBe(13);
+    expect(later.has('bikeshare_webhook_pending_deliveries{system="bergen"}')).toBe(false);
+  });
+
+  test("is left out, and its absence counted, when it cannot be read or takes too long; all else is shown", async () => {
+    const metrics = createMetrics({ version: "1", patience: 20 });
+    const answers = [() => Promise.resolve([backlog]), () => Promise.reject(new Error("away")), pendingForEver];
+    const errors: unknown[] = [];
+    const read = () => (answers.shift() ?? pendingForEver)();
+    metrics.watch(sources({ backlog: read, onError: (error) => errors.push(error) }));
+    const pending = 'bikeshare_webhook_pending_deliveries{system="oslo"}';
+    expect((await samples(metrics)).get(pending)).toBe(12);
+    for (const failures of [1, 2]) {
+      const counted = await samples(metrics);
+      expect(counted.has(pending)).toBe(false);
+      expect(counted.get("bikeshare_metrics_failures_total")).toBe(failures);
+      expect(counted.get('bikeshare_build_info{version="1"}')).toBe(1);
+    }
+    expect(errors.map(String)).toEqual(["Error: away", "Error: The backlog was not read within 20 ms."]);
+  });
+
+  test("is read once for looks at the same time", async () => {
+    const metrics = createMetrics({ version: "1" });
+    let reads = 0;
+    const read = async () => {
+      reads += 1;
+      return [backlog];
+    };
+    metrics.watch(sources({ backlog: read }));
+    const texts = await Promise.all([metrics.text(), metrics.text(), metrics.text()]);
+    expect(new Set(texts).size).toBe(1);
+    expect(reads).toBe(1);
+    await metrics.text();
+    expect(reads).toBe(2);
+  });
+});
+
+const pendingForEver = () => Promise.withResolvers<never>().promise;

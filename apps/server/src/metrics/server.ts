@@ -1,0 +1,90 @@
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { Metrics } from "./registry.ts";
+
+export interface MetricsServerOptions {
+  /** Loopback unless said otherwise: what is counted here is nobody else's business. */
+  readonly host?: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly metrics: Pick<Metrics, "text" | "contentType">;
+  readonly logger: { warn(detail: object, message: string): void };
+}
+
+/** A server that shows the metrics. */
+export interface MetricsServer {
+  /** The base address. */
+  readonly url: string;
+  /** Stops listening and cuts what is open: a scraper comes again. */
+  close(): Promise<void>;
+}
+
+/** Milliseconds for a request to be sent whole, and for a connection to rest. Longer keeps dead connections. */
+const REQUEST_TIMEOUT = 5_000;
+/** Scrapers are few; more connections than this are somebody's mistake. */
+const MAX_CONNECTIONS = 32;
+
+/**
+ * Answers `GET /metrics`, `GET /healthz` and nothing else, apart from the service's own port, so that a proxy in front of
+ * that one need not hide them.
+ * @throws Error naming METRICS_PORT when the port is taken
+ */
+export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
+  const { host = "127.0.0.1", port, metrics, logger } = options;
+  const server = createServer({ requestTimeout: REQUEST_TIMEOUT, keepAliveTimeout: REQUEST_TIMEOUT });
+  server.maxConnections = MAX_CONNECTIONS;
+  server.on("request", ({ method, url = "/" }, response) => {
+    const path = method === "GET" || method === "HEAD" ? url.replace(/\?.*$/, "") : undefined;
+    if (path === "/healthz") answer(response, 200, "text/plain", "ok\n");
+    else if (path !== "/metrics") answer(response, 404, "text/plain", "Only GET /metrics and /healthz are here.\n");
+    else showMetrics(response, metrics, logger);
+  });
+  await listen(server, host, port);
+  return { url: addressOf(server, host), close: () => close(server) };
+}
+
+function showMetrics(
+  response: ServerResponse,
+  metrics: MetricsServerOptions["metrics"],
+  logger: MetricsServerOptions["logger"],
+): void {
+  metrics.text().then(
+    (text) => answer(response, 200, metrics.contentType, text),
+    (error: unknown) => {
+      logger.warn({ err: error }, "metrics cannot be read");
+      answer(response, 500, "text/plain", "The metrics cannot be read; the log says why.\n");
+    },
+  );
+}
+
+function answer(response: ServerResponse, status: number, type: string, body: string): void {
+  response.writeHead(status, { "content-type": type, "content-length": Buffer.byteLength(body) }).end(body);
+}
+
+async function listen(server: Server, host: string, port: number): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen(port, host, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) throw error;
+    throw new Error(`${host}:${port} is in use. Stop what listens there, or set METRICS_PORT to another port.`, {
+      cause: error,
+    });
+  } finally {
+    server.off("error", reject);
+  }
+}
+
+function addressOf(server: Server, host: string): string {
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+async function close(server: Server): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  server.closeAllConnections();
+  await promise;
+}

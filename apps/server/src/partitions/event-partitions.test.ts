@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openDatabase } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import { type EventsRoom, openEventsRoom, pageOf, placedEvents, rethrow } from "../events/events-room.fixture.ts";
+import { readPartitions } from "./partition-queries.ts";
+import { dayOf, eventsTable } from "./partition.ts";
+import { dropPastDays, makePartitions } from "./service.ts";
+
+const HOUR = 3_600_000;
+
+let room: EventsRoom;
+beforeAll(async () => {
+  room = await openEventsRoom();
+});
+afterAll(() => room.close());
+
+const drop = () => dropPastDays({ ...room, warn: (_, message) => rethrow(new Error(message)) }, eventsTable);
+
+const countedDays = statement(
+  "test.countedDays",
+  "select distinct recorded_on as day from event_counts where system_id = $1 order by 1",
+);
+
+async function daysCounted(): Promise<string[]> {
+  return (await room.db.query<{ day: string }>(countedDays, [room.systemId])).map(({ day }) => day);
+}
+
+describe("partitions of events", () => {
+  it("are made for today and tomorrow, once, by however many at the same time", async () => {
+    await Promise.all(Array.from({ length: 8 }, () => makePartitions(room.db, eventsTable, "2026-06-01")));
+    expect(await readPartitions(room.db, eventsTable)).toEqual(["events_20260601", "events_20260602"]);
+  });
+
+  it("are made while others read and write events, without waiting for them to end", async () => {
+    const other = openDatabase({
+      connectionString: room.db.connectionString,
+      maxConnections: 1,
+      statementTimeout: 2_000,
+    });
+    await room.write([{}]);
+    await room.db.transaction(async (tx) => {
+      await tx.run("select count(*) from events");
+      await tx.run("insert into events values ('x', '2026-06-01', 1, 'x', 'ride.started', now(), null, '{}')");
+      await makePartitions(other, eventsTable, "2026-06-03");
+      await tx.run("delete from events where system_id = 'x'");
+    });
+    await other.close();
+    expect(await readPartitions(room.db, eventsTable)).toContain("events_20260604");
+  });
+
+  it("take what is recorded after midnight, without anybody having made one", async () => {
+    await room.sequencer.runOnce(room.systemId);
+    room.clock.advance(12 * HOUR - 1);
+    await room.write([{}]);
+    await room.sequencer.runOnce(room.systemId);
+    room.clock.advance(1);
+    await room.write([{}]);
+    await room.sequencer.runOnce(room.systemId);
+    room.clock.advance(96 * HOUR);
+    await room.write([{}]);
+    await room.sequencer.runOnce(room.systemId);
+    expect((await placedEvents(room)).map((event) => event.recorded_on)).toEqual([
+      "2026-06-01",
+      "2026-06-01",
+      "2026-06-02",
+      "2026-06-06",
+    ]);
+    expect(await readPartitions(room.db, eventsTable)).toContain("events_20260607");
+  });
+
+  it("are dropped with their counts when their last event is older than 30 days, not a day before", async () => {
+    room.clock.advance(Date.parse("2026-07-01T23:59:59.999Z") - room.clock());
+    await makePartitions(room.db, eventsTable, dayOf(room.clock()));
+    await drop();
+    expect(await daysCounted()).toEqual(["2026-06-01", "2026-06-02", "2026-06-06"]);
+    expect((await pageOf(room, { kind: "first", limit: 50 })).total).toBe(4);
+    room.clock.advance(1);
+    await makePartitions(room.db, eventsTable, dayOf(room.clock()));
+    await drop();
+    expect(await daysCounted()).toEqual(["2026-06-02", "2026-06-06"]);
+    const page = await pageOf(room, { kind: "first", limit: 50 });
+    expect(page.total).toBe(2);
+    expect(page.data).toHaveLength(2);
+    expect(await readPartitions(room.db, eventsTable)).toEqual([
+      "events_20260602",
+      "events_20260603",
+      "events_20260604",
+      "events_20260606",
+      "events_20260607",
+      "events_20260701",
+      "events_20260702",
+      "events_20260703",
+    ]);
+  });
+
+  it("do not break a walk by cursor when they go: it goes on with the next event there is", async () => {
+    const first = await pageOf(room, { kind: "first", limit: 1 });
+    expect(first.next).toBeDefined();
+    room.clock.advance(2 * 24 * HOUR);
+    await drop();
+    expect(await daysCounted()).toEqual(["2026-06-06"]);
+    const next = await pageOf(room, { kind: "cursor", after: first.next ?? { day: "", position: 0 }, limit: 1 });
+    expect(next.data).toHaveLength(1);
+  });
+
+  it("that are in use are left for the next time, with their counts", async () => {
+    room.clock.advance(30 * 24 * HOUR);
+    await room.db.transaction(async (tx) => {
+      await tx.run("select count(*) from events");
+      await drop();
+    });
+    expect(await daysCounted()).toEqual(["2026-06-06"]);
+    await drop();
+    expect(await daysCounted()).toEqual([]);
+    expect((await pageOf(room, { kind: "first", limit: 50 })).total).toBe(0);
+  });
+
+  it("go on being numbered where they left off, after all that was kept is gone", async () => {
+    await room.write([{}]);
+    await room.sequencer.runOnce(room.systemId);
+    expect((await placedEvents(room)).map((event) => event.position)).toEqual([5]);
+  });
+});

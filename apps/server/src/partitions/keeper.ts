@@ -1,0 +1,62 @@
+import { type DailyTable, dailyTables, dayOf } from "./partition.ts";
+import {
+  dropPastDays,
+  emptyDefault,
+  makePartitions,
+  makePartitionsBesideDefault,
+  type PartitionContext,
+} from "./service.ts";
+
+/** Milliseconds between two looks. Longer than a day and midnight would find no partition. */
+const LOOK = 60_000;
+
+/** Partitions that are kept in order until closed. */
+export interface PartitionKeeper {
+  /** Looks now, after the look that is under way: makes what will be needed, drops what is past. */
+  look(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface PartitionKeeperOptions extends PartitionContext {
+  /** A table could not be looked after; the others were, and it is tried again with the next look. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Keeps the partitions of every table by day in order: at once, and every minute. Any number of processes may. */
+export function startPartitionKeeper(options: PartitionKeeperOptions): PartitionKeeper {
+  const { db, clock, warn, onError } = options;
+  // Days in default partitions that were told of: `webhook_bodies 2026-01-31`.
+  const told = new Set<string>();
+  let isClosed = false;
+
+  const make = async (table: DailyTable, today: string) => {
+    if (!table.hasDefault) return makePartitions(db, table, today);
+    for (const day of await makePartitionsBesideDefault(db, table, today)) {
+      const name = `${table.name} ${day}`;
+      if (told.has(name)) continue;
+      told.add(name);
+      warn({ table: table.name, day }, "the day stays in the default partition, which has rows of it");
+    }
+  };
+  const keepAll = async () => {
+    const today = dayOf(clock());
+    // What will be needed first, for every table: dropping can wait.
+    for (const table of dailyTables) await make(table, today).catch(onError);
+    for (const table of dailyTables) {
+      if (isClosed) return;
+      await dropPastDays(options, table).catch(onError);
+      if (table.hasDefault) await emptyDefault(options, table).catch(onError);
+    }
+  };
+  let current = keepAll().catch(onError);
+  const look = () => (current = current.then(keepAll).catch(onError));
+  const timer = setInterval(() => void look(), LOOK);
+  return {
+    look,
+    close: () => {
+      isClosed = true;
+      clearInterval(timer);
+      return current;
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
+
+const DAY = 24 * 3_600_000;
+
+/** A table that is kept in one partition a day, each dropped whole when it is past. */
+export interface DailyTable {
+  readonly name: "events" | "webhook_bodies" | "webhook_deliveries" | "webhook_attempts";
+  /** Its column that says the day. */
+  readonly day: "recorded_on" | "created_on" | "started_on";
+  /** Whether rows of a day without a partition go into a default partition, rather than fail. */
+  readonly hasDefault: boolean;
+  /** Rows elsewhere that mean nothing without the day's rows. */
+  readonly dependents: readonly Dependent[];
+}
+
+/** Rows of another table that tell of a day. */
+export interface Dependent {
+  readonly table: "event_counts" | "webhook_due" | "webhook_replay_items";
+  readonly day: "recorded_on" | "created_on";
+  /** What it means that there are some when their day goes, which then go first. Undefined: they always go with it. */
+  readonly loss?: string;
+}
+
+/** The events list. Only the sequencer writes it, and sees to its partitions itself before it does. */
+export const eventsTable: DailyTable = {
+  name: "events",
+  day: "recorded_on",
+  hasDefault: false,
+  dependents: [{ table: "event_counts", day: "recorded_on" }],
+};
+
+/** Every table by day, in the order in which days go: deliveries before the bodies that they need. */
+export const dailyTables: readonly DailyTable[] = [
+  eventsTable,
+  {
+    name: "webhook_deliveries",
+    day: "created_on",
+    hasDefault: true,
+    dependents: [
+      { table: "webhook_due", day: "created_on", loss: "deliveries that were never sent" },
+      { table: "webhook_replay_items", day: "created_on", loss: "deliveries that a replay had not reached" },
+    ],
+  },
+  { name: "webhook_bodies", day: "created_on", hasDefault: true, dependents: [] },
+  { name: "webhook_attempts", day: "started_on", hasDefault: true, dependents: [] },
+];
+
+/** The day in UTC, `2026-01-31`, of an instant in milliseconds since 1970. */
+export function dayOf(instant: number): string {
+  return new Date(instant).toISOString().slice(0, 10);
+}
+
+/** The day that comes `n` days after a day (negative: before it). */
+export function addDays(day: string, n: number): string {
+  return dayOf(Date.parse(day) + n * DAY);
+}
+
+/** The name of the partition that holds a table's rows of a day. */
+export function partitionOf({ name }: DailyTable, day: string): string {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(day)) throw new Error(`not a day: ${day}`);
+  return `${name}_${day.replaceAll("-", "")}`;
+}
+
+/** The name of the partition that takes what has none. */
+export function defaultOf({ name }: DailyTable): string {
+  return `${name}_default`;
+}
+
+/** The day of a table's partition; undefined when the name is none of its days'. */
+export function dayOfPartition({ name: table }: DailyTable, name: string): string | undefined {
+  const [, of, year, month, day] = /^(\w+)_(\d{4})(\d{2})(\d{2})$/.exec(name) ?? [];
+  return of === table ? `${year}-${month}-${day}` : undefined;
+}
+
+/** The days to have partitions for on a day: tomorrow's too, so that midnight finds it made. */
+export function daysAhead(today: string): readonly string[] {
+  return [today, addDays(today, 1)];
+}
+
+/** Those of `days` that have no partition among the named ones. */
+export function daysWithout(table: DailyTable, partitions: readonly string[], days: readonly string[]): string[] {
+  return days.filter((day) => !partitions.includes(partitionOf(table, day)));
+}
+
+/** The first day of which rows are kept: a delivery may be sent again, and an event read, for as many days. */
+export function oldestKept(today: string): string {
+  return addDays(today, -EVENT_RETENTION_DAYS);
+}
+
+/** The days among a table's partitions of which even the last row is older than rows are kept. */
+export function daysPast(table: DailyTable, partitions: readonly string[], today: string): string[] {
+  return partitions.flatMap((name) => {
+    const day = dayOfPartition(table, name);
+    return day !== undefined && day < oldestKept(today) ? [day] : [];
+  });
+}

@@ -1,0 +1,150 @@
+import type { Database, Queryable, Transaction } from "../db/database.ts";
+import { codeOf, sqlState } from "../db/errors.ts";
+import { systemsOf } from "../systems/service.ts";
+import {
+  deleteDependents,
+  deleteFromDefault,
+  deleteSomeDependents,
+  dropPartition,
+  firstDayInDefault,
+  insertPartition,
+  isInDefault,
+  limitStatements,
+  limitWaiting,
+  lockDefault,
+  lockPartitions,
+  readPartitions,
+} from "./partition-queries.ts";
+import { type DailyTable, dayOf, daysAhead, daysPast, daysWithout, oldestKept } from "./partition.ts";
+
+export interface PartitionContext {
+  readonly db: Database;
+  readonly clock: () => number;
+  /** Where is told what an operator should know of. */
+  readonly warn: (detail: object, message: string) => void;
+}
+
+/** Milliseconds that others may wait behind us for a lock. Lower fails on a busy machine, again and again. */
+const LOCK_PATIENCE = 100;
+/** Milliseconds for which a new partition may keep others from the default one. Lower fails on a busy machine. */
+const ATTACH_PATIENCE = 1_000;
+/** Rows deleted in one statement. More hold their locks for longer; fewer take more statements. */
+const BATCH = 1000;
+/** Such statements one after the other. With more, a table full of old rows holds up the next look for minutes. */
+const BATCHES = 100;
+
+/** Makes a table's partitions for a day and the one after it, where they are missing. Any number of processes may. */
+export async function makePartitions(db: Queryable, table: DailyTable, today: string): Promise<void> {
+  const days = daysAhead(today);
+  if (daysWithout(table, await readPartitions(db, table), days).length === 0) return;
+  await db.transaction(async (tx) => {
+    await lockPartitions(tx, table);
+    // Asked again: another process may have made them before the lock was ours.
+    for (const day of daysWithout(table, await readPartitions(tx, table), days)) await insertPartition(tx, table, day);
+  });
+}
+
+/**
+ * The same for a table with a default partition. One that is in use is left for the next time; so is a day of which the
+ * default partition has rows: its rows stay there, all of them, until they are past.
+ * @returns the days that stay in the default partition
+ */
+export async function makePartitionsBesideDefault(db: Queryable, table: DailyTable, today: string): Promise<string[]> {
+  const days = daysWithout(table, await readPartitions(db, table), daysAhead(today));
+  const stay: string[] = [];
+  for (const day of days) {
+    const isMade = await unlessInUse(async () => {
+      if (await hasRowsInDefault(db, table, day)) return false;
+      return db.transaction((tx) => attachBesideDefault(tx, table, day));
+    });
+    if (isMade === false) stay.push(day);
+  }
+  return stay;
+}
+
+/** @returns false when the default partition has rows of that day */
+async function attachBesideDefault(tx: Transaction, table: DailyTable, day: string): Promise<boolean> {
+  await limitWaiting(tx, LOCK_PATIENCE);
+  await limitStatements(tx, ATTACH_PATIENCE);
+  await lockPartitions(tx, table);
+  if (daysWithout(table, await readPartitions(tx, table), [day]).length === 0) return true;
+  await lockDefault(tx, table);
+  // Asked again, now that nobody can write there.
+  if (await hasRowsInDefault(tx, table, day)) return false;
+  await insertPartition(tx, table, day);
+  return true;
+}
+
+async function hasRowsInDefault(db: Queryable, table: DailyTable, day: string): Promise<boolean> {
+  for (const system of await systemsOf(db)) if (await isInDefault(db, table, system.system_id, day)) return true;
+  return false;
+}
+
+/** Drops the days of which a table's rows are no longer kept. A day that is in use is left for the next time. */
+export async function dropPastDays(context: PartitionContext, table: DailyTable): Promise<void> {
+  const { db, clock } = context;
+  const past = daysPast(table, await readPartitions(db, table), dayOf(clock()));
+  if (past.length === 0) return;
+  const systems = (await systemsOf(db)).map((system) => system.system_id);
+  for (const day of past) {
+    await deleteLost(context, table, systems, day);
+    await unlessInUse(() => db.transaction((tx) => dropDay(tx, table, systems, day)));
+  }
+}
+
+async function dropDay(tx: Transaction, table: DailyTable, systems: readonly string[], day: string): Promise<void> {
+  await limitWaiting(tx, LOCK_PATIENCE);
+  await dropPartition(tx, table, day);
+  // What goes with the day, and what was made while the lock was waited for.
+  for (const dependent of table.dependents)
+    for (const systemId of systems) await deleteDependents(tx, dependent, systemId, day);
+}
+
+/** Deletes what is no longer kept from a table's default partition, batch by batch. */
+export async function emptyDefault(context: PartitionContext, table: DailyTable): Promise<void> {
+  const { db, clock } = context;
+  const oldest = oldestKept(dayOf(clock()));
+  for (const { system_id: systemId } of await systemsOf(db)) {
+    const day = await firstDayInDefault(db, table, systemId, oldest);
+    // One day a look: there is one more only every day.
+    if (day === null) continue;
+    await deleteLost(context, table, [systemId], day);
+    await inBatches((limit) => deleteFromDefault(db, table, systemId, day, limit));
+  }
+}
+
+/** Deletes, and tells of, what is lost with a day; before the day itself, which it would lead to in vain. */
+async function deleteLost(
+  { db, warn }: PartitionContext,
+  { name, dependents }: DailyTable,
+  systems: readonly string[],
+  day: string,
+): Promise<void> {
+  for (const dependent of dependents.filter(({ loss }) => loss !== undefined)) {
+    for (const systemId of systems) {
+      const n = await inBatches((limit) => deleteSomeDependents(db, dependent, systemId, day, limit));
+      if (n > 0) warn({ systemId, table: name, day, n }, `the day is past, and with it ${dependent.loss}`);
+    }
+  }
+}
+
+/** Deletes until nothing is left, or for as long as a look may take. @returns how many rows */
+async function inBatches(deleteSome: (limit: number) => Promise<number>): Promise<number> {
+  let deleted = 0;
+  for (let n = BATCH, left = BATCHES; n === BATCH && left > 0; left--) {
+    n = await deleteSome(BATCH);
+    deleted += n;
+  }
+  return deleted;
+}
+
+/** Does something that others must not wait for long; undefined when it was given up, because others were at it. */
+async function unlessInUse<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === sqlState.lockNotAvailable || code === sqlState.queryCanceled) return undefined;
+    throw error;
+  }
+}

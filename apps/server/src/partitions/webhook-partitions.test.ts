@@ -1,0 +1,267 @@
+import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { openDatabase } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import { recordEvents } from "../events/outbox.ts";
+import type { Ids } from "../ids.ts";
+import { startPartitionKeeper } from "./keeper.ts";
+import { readPartitions } from "./partition-queries.ts";
+import { addDays, dailyTables, dayOf, defaultOf, partitionOf } from "./partition.ts";
+import { dropPastDays, emptyDefault, makePartitionsBesideDefault } from "./service.ts";
+
+const DAY = 24 * 3_600_000;
+const tables = dailyTables.filter(({ hasDefault }) => hasDefault);
+const [deliveries] = tables.filter(({ name }) => name === "webhook_deliveries");
+if (deliveries === undefined) throw new Error("there is no table of deliveries");
+
+let room: TestDatabase;
+let clock: TestClock;
+let ids: Ids;
+let today: string;
+let warned: unknown[];
+
+beforeEach(async () => {
+  room = await createTestDatabase();
+  clock = createTestClock();
+  ids = createTestIds();
+  today = dayOf(clock());
+  warned = [];
+  await run(`insert into partners values ('main', 'p', 'P', now())`);
+  await run(`insert into webhook_endpoints (system_id, id, partner_id, tag, url, events, status, created_at, updated_at)
+    values ('main', 'e', 'p', 'aaaaaa', 'https://p.example', '{ride.started}', 'active', now(), now())`);
+});
+afterEach(() => room.close());
+
+const run = (text: string) => room.db.transaction((tx) => tx.run(text));
+const context = () => ({
+  db: room.db,
+  clock,
+  warn: (detail: object, message: string) => void warned.push({ ...detail, message }),
+});
+
+/** A ride starts, which makes one delivery; it is attempted at once. */
+async function rideStarts(): Promise<void> {
+  const now = new Date(clock());
+  await room.db.transaction((tx) =>
+    recordEvents(tx, { ids, systemId: room.systemId, now }, [
+      { name: "ride.started", occurredAt: now, partnerId: null, data: "{}" },
+    ]),
+  );
+  await run(`insert into webhook_attempts (system_id, started_on, delivery_id, number, endpoint_id, started_at, outcome, url)
+    select system_id, created_on, id, 1, endpoint_id, created_at, 'failed', 'u' from webhook_deliveries
+    on conflict do nothing`);
+}
+
+/** How many rows a table has, and a partition of it. */
+async function count(table: string): Promise<number> {
+  const [row] = await room.db.query<{ n: number }>(statement("", `select count(*) as n from ${table}`));
+  return row?.n ?? 0;
+}
+
+async function makeAll(): Promise<string[]> {
+  const stay = await Promise.all(tables.map((table) => makePartitionsBesideDefault(room.db, table, dayOf(clock()))));
+  return stay.flat();
+}
+
+describe("partitions of webhooks' tables", () => {
+  it("are made for today and tomorrow, with every index and check of their table, by however many at once", async () => {
+    await Promise.all(Array.from({ length: 8 }, makeAll));
+    // Who did not get the lock in time left it to the others.
+    await makeAll();
+    for (const table of tables) {
+      expect(await readPartitions(room.db, table)).toEqual([
+        partitionOf(table, today),
+        partitionOf(table, addDays(today, 1)),
+        defaultOf(table),
+      ]);
+      const parts = await room.db.query<{ indexes: number; checks: number }>(
+        statement(
+          "",
+          `select (select count(*) from pg_index where indrelid = inhrelid) as indexes,
+             (select count(*) from pg_constraint where conrelid = inhrelid and contype = 'c') as checks
+           from pg_inherits where inhparent = '${table.name}'::regclass`,
+        ),
+      );
+      expect(new Set(parts.map((part) => JSON.stringify(part))).size, table.name).toBe(1);
+    }
+  });
+
+  it("take what happens on their day; a day that has none goes into the default, and fails nobody", async () => {
+    await rideStarts();
+    for (const table of tables) expect(await count(defaultOf(table))).toBe(1);
+    clock.advance(DAY);
+    await makeAll();
+    await rideStarts();
+    for (const table of tables) {
+      expect(await count(defaultOf(table))).toBe(1);
+      expect(await count(partitionOf(table, addDays(today, 1)))).toBe(1);
+    }
+  });
+
+  it("are not made for a day of which the default has rows: it stays there, and this is told once", async () => {
+    await rideStarts();
+    expect(await makeAll()).toEqual(tables.map(() => today));
+    const keeper = startPartitionKeeper({ ...context(), onError: fail });
+    await keeper.look();
+    await keeper.look();
+    await keeper.close();
+    expect(warned).toEqual(
+      tables.map(({ name }) => ({
+        table: name,
+        day: today,
+        message: "the day stays in the default partition, which has rows of it",
+      })),
+    );
+    await rideStarts();
+    for (const table of tables) {
+      expect(await readPartitions(room.db, table)).toEqual([partitionOf(table, addDays(today, 1)), defaultOf(table)]);
+      expect(await count(defaultOf(table))).toBe(2);
+    }
+  });
+
+  it("are made while rides write theirs, which do not wait", async () => {
+    const patient = openDatabase({
+      connectionString: room.db.connectionString,
+      maxConnections: 1,
+      statementTimeout: 2_000,
+    });
+    await makeAll();
+    clock.advance(DAY);
+    await room.db.transaction(async (tx) => {
+      await recordEvents(tx, { ids, systemId: "main", now: new Date(clock()) }, [
+        { name: "ride.started", occurredAt: new Date(clock()), partnerId: null, data: "{}" },
+      ]);
+      for (const table of tables) await makePartitionsBesideDefault(patient, table, dayOf(clock()));
+    });
+    await patient.close();
+    for (const table of tables)
+      expect(await readPartitions(room.db, table)).toContain(partitionOf(table, addDays(today, 2)));
+  });
+
+  it("are left for the next time while somebody uses the default", async () => {
+    await room.db.transaction(async (tx) => {
+      for (const table of tables) await tx.run(`select count(*) from ${table.name}`);
+      expect(await makeAll()).toEqual([]);
+    });
+    for (const table of tables) expect(await readPartitions(room.db, table)).toEqual([defaultOf(table)]);
+    await makeAll();
+    for (const table of tables) expect(await readPartitions(room.db, table)).toHaveLength(3);
+  });
+});
+
+describe("days that are past", () => {
+  const dropAll = async () => {
+    for (const table of tables) await dropPastDays(context(), table);
+  };
+  const emptyAll = async () => {
+    for (const table of tables) await emptyDefault(context(), table);
+  };
+
+  it("go whole when they are older than 30 days, not a day before, and with them what was never sent", async () => {
+    await makeAll();
+    await rideStarts();
+    await run(`insert into webhook_replay_items select system_id, 'r', created_on, id from webhook_deliveries`);
+    clock.advance(30 * DAY);
+    await makeAll();
+    await rideStarts();
+    await dropAll();
+    for (const table of tables) expect(await count(table.name)).toBe(2);
+    clock.advance(DAY);
+    await dropAll();
+    for (const table of tables) {
+      expect(await count(table.name)).toBe(1);
+      expect(await readPartitions(room.db, table)).not.toContain(partitionOf(table, today));
+    }
+    expect(await count("webhook_due")).toBe(1);
+    expect(await count("webhook_replay_items")).toBe(0);
+    expect(warned).toEqual(
+      ["deliveries that were never sent", "deliveries that a replay had not reached"].map((loss) => ({
+        systemId: "main",
+        table: "webhook_deliveries",
+        day: today,
+        n: 1,
+        message: `the day is past, and with it ${loss}`,
+      })),
+    );
+  });
+
+  it("that are in use are left for the next time", async () => {
+    await makeAll();
+    await rideStarts();
+    clock.advance(31 * DAY);
+    await room.db.transaction(async (tx) => {
+      for (const table of tables) await tx.run(`select count(*) from ${table.name}`);
+      await dropAll();
+    });
+    for (const table of tables) expect(await count(table.name)).toBe(1);
+    await dropAll();
+    for (const table of tables) expect(await count(table.name)).toBe(0);
+  });
+
+  it("take along a delivery that was put in line again while the day was being dropped", async () => {
+    await makeAll();
+    await rideStarts();
+    clock.advance(31 * DAY);
+    // Puts it in line while the dropping waits for its lock, and ends before that gives up.
+    const again = room.db.transaction(async (tx) => {
+      await tx.run("delete from webhook_due");
+      await tx.run("update webhook_deliveries set attempts = attempts");
+      const dropping = dropPastDays(context(), deliveries);
+      await untilSomebodyWaits();
+      await tx.run(`insert into webhook_due (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
+        select system_id, id, endpoint_id, created_on, event_id, created_at from webhook_deliveries`);
+      return { dropping };
+    });
+    await (
+      await again
+    ).dropping;
+    // On a machine so slow that it gave up first, the next look does it.
+    await dropPastDays(context(), deliveries);
+    expect(await count("webhook_deliveries")).toBe(0);
+    expect(await count("webhook_due")).toBe(0);
+  });
+
+  it("go from the default too, in batches, and leave younger ones there", async () => {
+    await run(`insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status, stuck)
+      select 'main', '${today}', 'old' || n, 'e', 'x', 'ride.started', now(), 'pending', false from generate_series(1, 2500) n`);
+    await run(`insert into webhook_due (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
+      select system_id, id, endpoint_id, created_on, event_id, created_at from webhook_deliveries`);
+    clock.advance(30 * DAY);
+    await rideStarts();
+    await emptyAll();
+    expect(await count("webhook_deliveries_default")).toBe(2501);
+    clock.advance(DAY);
+    await emptyAll();
+    expect(await count("webhook_deliveries_default")).toBe(1);
+    expect(await count("webhook_due")).toBe(1);
+    expect(warned).toEqual([expect.objectContaining({ day: today, n: 2500 })]);
+  });
+
+  it("in the default do not keep a look from ending while somebody holds their rows", async () => {
+    await rideStarts();
+    clock.advance(31 * DAY);
+    await room.db.transaction(async (tx) => {
+      await tx.run("select * from webhook_deliveries for update");
+      await emptyAll();
+    });
+    expect(await count("webhook_deliveries")).toBe(1);
+    await emptyAll();
+    expect(await count("webhook_deliveries")).toBe(0);
+  });
+});
+
+async function untilSomebodyWaits(): Promise<void> {
+  const waiting = statement(
+    "",
+    "select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  );
+  for (let look = 0; look < 1000; look++) {
+    const [row] = await room.db.query<{ n: number }>(waiting);
+    if (row !== undefined && row.n > 0) return;
+  }
+}
+
+function fail(error: unknown): never {
+  throw error;
+}

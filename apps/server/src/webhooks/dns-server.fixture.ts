@@ -1,0 +1,61 @@
+import { createSocket } from "node:dgram";
+import { decode, encode } from "dns-packet";
+import type { Answer } from "dns-packet";
+
+/** What the server says to a question; `silence` says nothing at all. */
+export type DnsReply = readonly string[] | "nxdomain" | "servfail" | "silence";
+
+/** A DNS server on loopback that answers as a test wants it to. */
+export interface DnsServer {
+  /** `address:port`, for a resolver. */
+  readonly place: string;
+  /** Questions so far, as `A name` or `AAAA name`. */
+  readonly questions: readonly string[];
+  close(): Promise<void>;
+}
+
+/**
+ * Starts one.
+ * @param answer what to say; `nth` counts the questions of the same type and name, from 0
+ */
+export async function startDnsServer(
+  answer: (question: { readonly type: "A" | "AAAA"; readonly name: string; readonly nth: number }) => DnsReply,
+): Promise<DnsServer> {
+  const socket = createSocket("udp4");
+  const questions: string[] = [];
+  socket.on("message", (message, { address, port }) => {
+    const query = decode(message);
+    const [asked] = query.questions ?? [];
+    if (asked === undefined || (asked.type !== "A" && asked.type !== "AAAA")) return;
+    const { type, name } = asked;
+    const nth = questions.filter((each) => each === `${type} ${name}`).length;
+    questions.push(`${type} ${name}`);
+    const reply = answer({ type, name, nth });
+    if (reply === "silence") return;
+    const answers = typeof reply === "string" ? [] : reply.map((data): Answer => ({ type, name, ttl: 0, data }));
+    const flags = { nxdomain: 3, servfail: 2 } as const;
+    socket.send(
+      encode({
+        id: query.id ?? 0,
+        type: "response",
+        // Recursion available, and the code of the answer.
+        flags: 0x80 | (typeof reply === "string" ? flags[reply] : 0),
+        questions: [asked],
+        answers,
+      }),
+      port,
+      address,
+    );
+  });
+  await new Promise<void>((resolve) => {
+    socket.bind(0, "127.0.0.1", resolve);
+  });
+  return {
+    place: `127.0.0.1:${socket.address().port}`,
+    questions,
+    close: () =>
+      new Promise((resolve) => {
+        socket.close(() => resolve());
+      }),
+  };
+}

@@ -1,0 +1,156 @@
+import type { Queryable } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+
+/** How many deliveries a lane can take up. */
+export interface ClaimRequest {
+  readonly endpointId: string;
+  /** The holder's token: a lane that has passed to another holder gives nothing. */
+  readonly token: number;
+  readonly limit: number;
+  /** Rows due earlier than this are skipped: they are known to be gone, and stepping over the dead ones costs. */
+  readonly after: Date;
+}
+
+/** A delivery that is ours to send. */
+export interface ClaimedRow {
+  readonly endpoint_id: string;
+  readonly delivery_id: string;
+  readonly created_on: string;
+  readonly event_id: string;
+  readonly attempts: number;
+  readonly tries: number;
+  readonly due_at: Date;
+  readonly replay: boolean;
+  /** The holder's token under which it was claimed. */
+  readonly claim: number;
+  readonly event: string;
+  readonly occurred_at: Date;
+  readonly data: string;
+}
+
+/*
+ * The lane's row, share-locked, holds off whoever would take the lane over until the claim is committed: what an
+ * earlier holder claims is either seen by the next one, or not claimed.
+ */
+const claim = statement(
+  "due.claim",
+  `with held as materialized (
+     select lane.endpoint_id, lane.token, wanted.n, wanted.after
+     from unnest($2::text[], $3::bigint[], $4::int[], $5::timestamptz[]) as wanted (endpoint_id, token, n, after)
+     join webhook_lanes lane on lane.system_id = $1 and lane.endpoint_id = wanted.endpoint_id
+       and lane.token = wanted.token
+     order by lane.endpoint_id
+     for share of lane),
+   picked as materialized (
+     select next.delivery_id, held.token
+     from held cross join lateral (
+       select due.delivery_id from webhook_due due
+       where due.system_id = $1 and due.endpoint_id = held.endpoint_id and due.replay = $6
+         and due.due_at >= held.after and due.due_at <= $7 and due.claim is null
+       order by due.due_at, due.delivery_id
+       limit held.n
+       for update skip locked) next),
+   claimed as (
+     update webhook_due due set claim = picked.token, claimed_at = $7
+     from picked
+     where due.system_id = $1 and due.delivery_id = picked.delivery_id
+     returning due.endpoint_id, due.delivery_id, due.created_on, due.event_id, due.attempts, due.tries, due.due_at,
+       due.replay, due.claim)
+   select claimed.*, body.event, body.occurred_at, body.data
+   from claimed join webhook_bodies body
+     on body.system_id = $1 and body.created_on = claimed.created_on and body.event_id = claimed.event_id
+   order by claimed.due_at, claimed.delivery_id`,
+);
+
+/** Claims what is due, for each lane as much as it asks for. */
+export function claimDue(
+  db: Queryable,
+  systemId: string,
+  requests: readonly ClaimRequest[],
+  replay: boolean,
+  now: Date,
+): Promise<ClaimedRow[]> {
+  return db.query<ClaimedRow>(claim, [
+    systemId,
+    requests.map(({ endpointId }) => endpointId),
+    requests.map(({ token }) => token),
+    requests.map(({ limit }) => limit),
+    requests.map(({ after }) => after),
+    replay,
+    now,
+  ]);
+}
+
+const release = statement(
+  "due.release",
+  `update webhook_due set claim = null, claimed_at = null
+   where system_id = $1 and endpoint_id = $2 and claim = $3 and delivery_id <> all($4::text[])`,
+);
+
+/** Gives back what was claimed under a lane's token, all but the `known`. Not to be called while a claim is under way. */
+export async function releaseAllBut(
+  db: Queryable,
+  systemId: string,
+  lane: Pick<ClaimRequest, "endpointId" | "token">,
+  known: readonly string[],
+): Promise<void> {
+  await db.query(release, [systemId, lane.endpointId, lane.token, known]);
+}
+
+/** A delivery that an earlier holder of its lane had claimed. */
+export interface OrphanRow {
+  readonly endpoint_id: string;
+  readonly delivery_id: string;
+  readonly created_on: string;
+  readonly attempts: number;
+  readonly tries: number;
+  readonly claim: number;
+  readonly claimed_at: Date;
+}
+
+const orphans = statement(
+  "due.orphans",
+  `select due.endpoint_id, due.delivery_id, due.created_on, due.attempts, due.tries, due.claim, due.claimed_at
+   from webhook_due due join webhook_lanes lane on lane.system_id = $1 and lane.endpoint_id = due.endpoint_id
+   where due.system_id = $1 and due.endpoint_id = any($2::text[]) and due.claim is not null and due.claim <> lane.token
+   order by due.endpoint_id, due.due_at, due.delivery_id
+   limit $3`,
+);
+
+/** Deliveries that were claimed under another token than the lane's present one, `limit` at most. */
+export function findOrphans(
+  db: Queryable,
+  systemId: string,
+  endpointIds: readonly string[],
+  limit: number,
+): Promise<OrphanRow[]> {
+  return db.query<OrphanRow>(orphans, [systemId, endpointIds, limit]);
+}
+
+const hold = statement(
+  "due.hold",
+  `with paused as materialized (
+     select id from webhook_endpoints where system_id = $1 and id = $2 and status = 'paused' for share),
+   taken as (
+     delete from webhook_due
+     where system_id = $1 and delivery_id = any(array(
+       select due.delivery_id from webhook_due due join paused on paused.id = due.endpoint_id
+       where due.system_id = $1 and due.claim is null
+       limit $4 for update of due skip locked))
+     returning delivery_id, created_on)
+   update webhook_deliveries delivery set status = 'held', stuck = true, settled_at = $3
+   from taken
+   where delivery.system_id = $1 and delivery.created_on = taken.created_on and delivery.id = taken.delivery_id
+   returning delivery.id`,
+);
+
+/** Takes what is due at a paused endpoint out of the line, `limit` at most. @returns how many */
+export async function holdDue(
+  db: Queryable,
+  systemId: string,
+  endpointId: string,
+  now: Date,
+  limit: number,
+): Promise<number> {
+  return (await db.query(hold, [systemId, endpointId, now, limit])).length;
+}

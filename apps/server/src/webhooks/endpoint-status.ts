@@ -1,0 +1,113 @@
+import type { Database } from "../db/database.ts";
+import {
+  countEndpoint,
+  type EndpointCounts,
+  type EndpointRow,
+  findEndpoint,
+  lockEndpoint,
+  markPaused,
+  markStatus,
+  resetLaneHealth,
+} from "./endpoint-queries.ts";
+import { type EndpointContext, mustBeThere, type PartnerScope, recordEndpointAct } from "./endpoint-settings.ts";
+import { describeStatus } from "./endpoint.ts";
+import { takeProbe } from "./probe-queries.ts";
+import { latestReplays, type ReplayRow } from "./replay-queries.ts";
+import { listLiveSecrets } from "./secret-queries.ts";
+
+/** An endpoint as its partner sees it. Never with a secret. */
+export interface EndpointView extends Omit<EndpointRow, "tag">, EndpointCounts {
+  /** The status in words. */
+  readonly status_text: string;
+  /** Secrets that sign now, the newest first; `expires_at` null: until it is rotated. */
+  readonly secrets: readonly { readonly id: string; readonly expires_at: Date | null }[];
+  /** The latest first. */
+  readonly replays: readonly ReplayRow[];
+}
+
+/** Replays that are shown with an endpoint. */
+const SHOWN_REPLAYS = 5;
+
+/**
+ * A partner's endpoint and how it does.
+ * @throws WebhookRefusal when there is none
+ */
+export async function showEndpoint(
+  { db, clock }: { readonly db: Database; readonly clock: () => number },
+  { systemId, partnerId }: PartnerScope,
+): Promise<EndpointView> {
+  const row = mustBeThere(await findEndpoint(db, systemId, partnerId), partnerId);
+  const live = await listLiveSecrets(db, systemId, row.id, new Date(clock()));
+  return {
+    ...withoutTag(row),
+    ...(await countEndpoint(db, systemId, row.id)),
+    status_text: describeStatus(row),
+    secrets: live.map(({ id, expires_at: expiresAt }) => ({ id, expires_at: expiresAt })),
+    replays: await latestReplays(db, systemId, row.id, SHOWN_REPLAYS),
+  };
+}
+
+/** The tag makes ids; it tells nobody anything. */
+function withoutTag({ tag: _tag, ...shown }: EndpointRow): Omit<EndpointRow, "tag"> {
+  return shown;
+}
+
+/** An endpoint whose status was asked to change. */
+export interface EndpointChange {
+  readonly endpoint: EndpointRow;
+  /** False: it was so already. */
+  readonly changed: boolean;
+}
+
+/**
+ * Pauses an endpoint: what happens from now on is held, what is in flight ends. One that is paused already keeps its
+ * reason.
+ * @throws WebhookRefusal when there is no endpoint
+ */
+export async function pauseEndpoint(
+  context: EndpointContext,
+  { systemId, partnerId, reason }: PartnerScope & { readonly reason: "partner" | "operator" },
+): Promise<EndpointChange> {
+  return context.db.transaction(async (tx) => {
+    const before = mustBeThere(await lockEndpoint(tx, systemId, partnerId), partnerId);
+    const now = new Date(context.clock());
+    const paused = await markPaused(tx, systemId, before.id, { from: ["active", "probing"], reason, now });
+    if (paused === undefined) return { endpoint: before, changed: false };
+    await recordEndpointAct(context, tx, systemId, "webhook.paused", before.id, { reason });
+    return { endpoint: paused, changed: true };
+  });
+}
+
+/** An endpoint that was resumed. */
+export interface ResumedEndpoint extends EndpointChange {
+  /** The held delivery that is sent to see whether the endpoint is well; null: the next event is. */
+  readonly probe: string | null;
+  /** Deliveries that stay held: a replay sends them. */
+  readonly held: number;
+  readonly held_since: Date | null;
+}
+
+/**
+ * Resumes a paused endpoint: one delivery is sent as a probe, the oldest of those held; once it succeeds the endpoint is
+ * active.
+ * @throws WebhookRefusal when there is no endpoint
+ */
+export async function resumeEndpoint(
+  context: EndpointContext,
+  { systemId, partnerId }: PartnerScope,
+): Promise<ResumedEndpoint> {
+  return context.db.transaction(async (tx) => {
+    const before = mustBeThere(await lockEndpoint(tx, systemId, partnerId), partnerId);
+    const now = new Date(context.clock());
+    const resumed = await markStatus(tx, systemId, before.id, { from: "paused", to: "probing", now });
+    let probe: string | null = null;
+    if (resumed !== undefined) {
+      await resetLaneHealth(tx, systemId, before.id);
+      probe = (await takeProbe(tx, systemId, before.id, now)) ?? null;
+      const was = before.pause_reason;
+      await recordEndpointAct(context, tx, systemId, "webhook.resumed", before.id, { was, probe });
+    }
+    const { held, held_since } = await countEndpoint(tx, systemId, before.id);
+    return { endpoint: resumed ?? before, changed: resumed !== undefined, probe, held, held_since };
+  });
+}

@@ -1,0 +1,46 @@
+import { type DeliveryName, deliveryNames } from "@bikeshare/contract";
+import type { EndpointRow } from "./endpoint-queries.ts";
+
+/** Longest time for which an old secret goes on signing beside a new one: 7 days, in milliseconds. */
+export const MAX_OVERLAP = 7 * 24 * 3_600_000;
+
+/**
+ * Secrets of an endpoint that may sign at the same time. Each adds 68 bytes to a header, of which receivers take 8 KiB in
+ * all; fewer would refuse a rotation that follows a mistaken one.
+ */
+export const MAX_LIVE_SECRETS = 5;
+
+/** Events that an endpoint can ask for. */
+export const offeredEvents: readonly string[] = deliveryNames satisfies readonly DeliveryName[];
+
+/** The names once each, in the contract's order; or the first one that there is no event of. */
+export function readEvents(
+  names: readonly string[],
+): { readonly events: readonly string[] } | { readonly unknown: string } {
+  const unknown = names.find((name) => !offeredEvents.includes(name));
+  if (unknown !== undefined) return { unknown };
+  return { events: offeredEvents.filter((name) => names.includes(name)) };
+}
+
+/** Whether a text can be somebody's mail address: enough that no second recipient or header fits in. */
+export function isMailAddress(text: string): boolean {
+  return text.length <= 254 && /^[^\s@<>,;:"()[\]\\]+@[A-Za-z0-9.-]+$/.test(text);
+}
+
+const pauseWords = {
+  partner: "paused by the partner",
+  operator: "paused by the operator",
+  failing: "paused because it failed for 72 hours",
+  gone: "paused because it answered 410 Gone to three deliveries in a row",
+  probe_failed: "paused again because the probe after its resuming failed",
+} as const satisfies Record<NonNullable<EndpointRow["pause_reason"]>, string>;
+
+/** An endpoint's status for people. */
+export function describeStatus({ status, pause_reason: reason, paused_at: pausedAt }: EndpointStatusColumns): string {
+  if (status === "active") return "active";
+  if (status === "probing") return "probing: resumed, one delivery at a time until one succeeds";
+  const why = reason === null ? "paused" : pauseWords[reason];
+  return pausedAt === null ? why : `${why}, ${pausedAt.toISOString()}`;
+}
+
+type EndpointStatusColumns = Pick<EndpointRow, "status" | "pause_reason" | "paused_at">;

@@ -1,0 +1,51 @@
+import type { Queryable, Transaction } from "../db/database.ts";
+import { onlyRow } from "../db/rows.ts";
+import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.generated.ts";
+import { isWanted } from "../events/outbox.ts";
+
+/** A station that is to be told of. */
+export type ToldStation = Pick<Tables["stations"], "wire" | "updated_at">;
+
+const wanted = statement("stationNotices.wanted", `select ${isWanted("station.updated")} as wanted`);
+
+/*
+ * The stations that are not as they were last told, and were not told of lately. They are found without a lock; the row
+ * that says what was told is the guard: who finds it written meanwhile, by another process, is told nothing of it. In
+ * the order of the ids, so that two processes never wait for each other in a ring.
+ */
+const tell = statement(
+  "stationNotices.tell",
+  `with changed as materialized (
+     select s.id, s.wire, s.updated_at, s.wire_hash
+     from (select id, wire, updated_at, hashtextextended(wire, 0) as wire_hash from stations where system_id = $1) s
+     left join webhook_station_notices told on told.system_id = $1 and told.station_id = s.id
+     where told.station_id is null or (told.told_at <= $3 and told.wire_hash <> s.wire_hash)
+     order by s.id limit $4),
+   noted as (
+     insert into webhook_station_notices as told (system_id, station_id, told_at, wire_hash)
+     select $1, id, $2, wire_hash from changed order by id
+     on conflict (system_id, station_id) do update set told_at = excluded.told_at, wire_hash = excluded.wire_hash
+       where told.told_at <= $3 and told.wire_hash <> excluded.wire_hash
+     returning station_id)
+   select changed.wire, changed.updated_at from changed join noted on noted.station_id = changed.id order by changed.id`,
+);
+
+/** Whether an endpoint of the system wants to be told of stations. */
+export async function areStationsWanted(db: Queryable, systemId: string): Promise<boolean> {
+  return onlyRow(await db.query<{ wanted: boolean }>(wanted, [systemId])).wanted;
+}
+
+/**
+ * Notes that stations are being told of: those that changed since they last were, and last were at `before` or earlier;
+ * `limit` at most. @returns them
+ */
+export function noteChangedStations(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  before: Date,
+  limit: number,
+): Promise<ToldStation[]> {
+  return tx.query<ToldStation>(tell, [systemId, now, before, limit]);
+}

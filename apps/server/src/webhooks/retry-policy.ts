@@ -1,0 +1,98 @@
+/** How an attempt ended. `rejected`: an answer that is no 2xx. `failed`: no whole answer. `unknown`: its process died. */
+export type AttemptOutcome = "succeeded" | "rejected" | "failed" | "unknown";
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+
+/**
+ * Milliseconds to wait before each attempt of a schedule, counted from the end of the one before it. Together 73 h: long
+ * enough for a weekend without anybody at the receiver's desk.
+ */
+export const RETRY_DELAYS: readonly number[] = [
+  0,
+  5 * SECOND,
+  30 * SECOND,
+  2 * MINUTE,
+  10 * MINUTE,
+  30 * MINUTE,
+  1 * HOUR,
+  2 * HOUR,
+  4 * HOUR,
+  8 * HOUR,
+  12 * HOUR,
+  12 * HOUR,
+  16 * HOUR,
+  17 * HOUR,
+];
+
+/** Attempts of one schedule; after them the delivery is given up. */
+export const MAX_TRIES = RETRY_DELAYS.length;
+
+/**
+ * The most that a wait is lengthened by chance. Less, and the deliveries that failed together come back together; more,
+ * and the schedule no longer means what it says.
+ */
+const JITTER = 0.1;
+
+/** The longest that a receiver's wish to be left alone counts for: longer, and one wrong header eats the schedule. */
+const LONGEST_RETRY_AFTER = 6 * HOUR;
+
+/** The end of an attempt. */
+export interface AttemptEnd {
+  /** Attempts of this schedule, this one included: 1 to 14. */
+  readonly tries: number;
+  readonly outcome: AttemptOutcome;
+  /** Of the answer; null where none came. */
+  readonly status: number | null;
+  /** Why there was no whole answer, as the log calls it. */
+  readonly failure: string | null;
+  /** Milliseconds since 1970. */
+  readonly endedAt: number;
+  /** Milliseconds for which the answer's `Retry-After` asks; null where it does not. */
+  readonly retryAfterMs: number | null;
+  /** From 0 to 1, drawn for this attempt alone. */
+  readonly chance: number;
+}
+
+/** What follows from an attempt. `nextAt` in milliseconds since 1970; `why` is a short text for the log. */
+export type AfterAttempt =
+  | { readonly state: "succeeded" }
+  | { readonly state: "failed" }
+  | { readonly state: "pending"; readonly nextAt: number; readonly why: string };
+
+/**
+ * What follows from an attempt: done, given up, or the next one's time, which is never earlier than the schedule says.
+ * `Retry-After` can lengthen the wait, to 6 h at most (more counts as 6 h), and never shortens it. An attempt whose result
+ * nobody knows counts as a try, and the next is due at once: the receiver has done nothing that asks for a wait.
+ */
+export function afterAttempt(attempt: AttemptEnd): AfterAttempt {
+  const { tries, outcome, endedAt } = attempt;
+  if (outcome === "succeeded") return { state: "succeeded" };
+  const delay = RETRY_DELAYS[tries];
+  if (delay === undefined) return { state: "failed" };
+  const happened = `${describeEnd(attempt)}; attempt ${tries} of ${MAX_TRIES}`;
+  if (outcome === "unknown") return { state: "pending", nextAt: endedAt, why: happened };
+  const asked = askedFor(attempt.retryAfterMs);
+  const wait = Math.max(delay, asked);
+  const nextAt = endedAt + wait + Math.floor(wait * JITTER * attempt.chance);
+  const why = asked > delay ? `${happened}; asked to wait ${asked / SECOND} s by Retry-After` : happened;
+  return { state: "pending", nextAt, why };
+}
+
+/** Whole milliseconds for which `Retry-After` counts. */
+function askedFor(retryAfterMs: number | null): number {
+  if (retryAfterMs === null || !(retryAfterMs > 0)) return 0;
+  return Math.min(Math.ceil(retryAfterMs), LONGEST_RETRY_AFTER);
+}
+
+/** What an attempt met with, in a few words. */
+export function describeEnd({
+  outcome,
+  status,
+  failure,
+}: Pick<AttemptEnd, "outcome" | "status" | "failure">): string {
+  if (outcome === "unknown") return "result unknown";
+  if (outcome === "rejected") return `answered ${status ?? "without a status"}`;
+  return failure === null ? "no whole answer" : `no whole answer (${failure})`;
+}

@@ -1,0 +1,56 @@
+import { isIP } from "node:net";
+import type { Socket } from "node:net";
+import { connect } from "node:tls";
+import type { SecureContext, TLSSocket } from "node:tls";
+import { describeFailure } from "./attempt.ts";
+import type { Failure } from "./attempt.ts";
+
+export type SecureResult = { readonly socket: TLSSocket } | Failure;
+
+/**
+ * Begins TLS on an open connection and checks that the certificate is the host's: trusted, in force, in its name.
+ * NODE_TLS_REJECT_UNAUTHORIZED does not switch that off. Never throws.
+ *
+ * @param host a name or a literal address without brackets
+ * @param timeoutMs for the whole handshake
+ */
+export function secure(
+  tcp: Socket,
+  host: string,
+  secureContext: SecureContext,
+  timeoutMs: number,
+): Promise<SecureResult> {
+  return new Promise((resolve) => {
+    const socket = connect({
+      socket: tcp,
+      host,
+      // A literal address must not be sent as a name (RFC 6066); the certificate is checked against it all the same.
+      servername: isIP(host) === 0 ? host : "",
+      secureContext,
+      rejectUnauthorized: true,
+      ALPNProtocols: ["http/1.1"],
+    });
+    const end = (result: SecureResult): void => {
+      clearTimeout(timer);
+      socket.off("secureConnect", onSecure).off("close", onClose).off("error", onError);
+      // What fails from here on is told elsewhere or no longer matters, but must find a listener.
+      socket.on("error", () => {});
+      if (!("socket" in result)) socket.destroy();
+      resolve(result);
+    };
+    const onSecure = (): void => end({ socket });
+    const onError = (error: Error): void => end(describeFailure("tls", describe(error)));
+    const onClose = (): void => end(describeFailure("tls", "The far side closed during the TLS handshake."));
+    const timer = setTimeout(
+      () => end(describeFailure("connect_timeout", "The TLS handshake did not end in time.")),
+      timeoutMs,
+    );
+    socket.once("secureConnect", onSecure).once("close", onClose).once("error", onError);
+  });
+}
+
+function describe(error: Error): string {
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  if (code === "ECONNRESET" || code === "EPIPE") return "The far side closed during the TLS handshake.";
+  return code === "" ? error.message : `${error.message} (${code})`;
+}

@@ -1,0 +1,101 @@
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { makeCertificate } from "./certificates.fixture.ts";
+import { startDnsServer } from "./dns-server.fixture.ts";
+import { answer } from "./receiver.fixture.ts";
+import { loopback, openReceiver, openSender, post, shortLimits } from "./sender-room.fixture.ts";
+
+const good = await makeCertificate("partner.test");
+const other = await makeCertificate("other.test");
+const expired = await makeCertificate("partner.test", -1);
+const literal = await makeCertificate("127.0.0.1");
+
+/** A sender for which partner.test is loopback. */
+async function openNamedSender(ca: string | undefined) {
+  const dns = await startDnsServer(({ type }) => (type === "A" ? ["127.0.0.1"] : []));
+  onTestFinished(() => dns.close());
+  return openSender({ resolve: { servers: [dns.place] }, tls: { ca } });
+}
+
+async function openTlsReceiver(tls: { readonly key: string; readonly cert: string }) {
+  return openReceiver((socket) => socket.write(answer("200 OK")), { tls });
+}
+
+describe("https", () => {
+  it("reaches a receiver whose certificate is trusted and its own, and keeps the connection", async () => {
+    const receiver = await openTlsReceiver(good);
+    const sender = await openNamedSender(good.cert);
+    const url = `https://partner.test:${receiver.port}/`;
+    const result = await post(sender, url);
+    expect(result).toMatchObject({ outcome: "succeeded", remoteAddress: "127.0.0.1" });
+    expect(result.timings.tls).toBeGreaterThan(0);
+    expect(await post(sender, url)).toMatchObject({ outcome: "succeeded", reusedConnection: true });
+    expect(receiver.received[0]).toContain(`host: partner.test:${receiver.port}\r\n`);
+  });
+
+  it("checks literal addresses against the certificate too", async () => {
+    const receiver = await openTlsReceiver(literal);
+    expect(await post(openSender({ tls: { ca: literal.cert } }), receiver.url)).toMatchObject({ outcome: "succeeded" });
+    const stranger = await openTlsReceiver(good);
+    const result = await post(openSender({ tls: { ca: good.cert } }), stranger.url);
+    expect(result).toMatchObject({ outcome: "failed", failure: "tls" });
+    expect(result.detail).toContain("ERR_TLS_CERT_ALTNAME_INVALID");
+  });
+
+  it.each([
+    ["for another name", other, other.cert, "ERR_TLS_CERT_ALTNAME_INVALID"],
+    ["that has expired", expired, expired.cert, "CERT_HAS_EXPIRED"],
+    ["that nobody vouches for", good, undefined, "SELF_SIGNED_CERT"],
+    ["that another authority vouches for", good, other.cert, "SELF_SIGNED_CERT"],
+  ])("sends nothing to a receiver with a certificate %s", async (_name, certificate, ca, code) => {
+    // Even where the environment says not to look. Node warns of that; here it must have no effect.
+    vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    vi.stubEnv("NODE_TLS_REJECT_UNAUTHORIZED", "0");
+    const receiver = await openTlsReceiver(certificate);
+    const sender = await openNamedSender(ca);
+    const result = await post(sender, `https://partner.test:${receiver.port}/`);
+    expect(result).toMatchObject({ outcome: "failed", failure: "tls", status: null, sentHeaders: [] });
+    expect(result.detail).toContain(code);
+    expect(receiver.received.join("")).toBe("");
+  });
+
+  it("ends in time when the handshake hangs", async () => {
+    const receiver = await openReceiver(() => {});
+    const sender = openSender();
+    const result = await post(sender, receiver.url.replace("http:", "https:"));
+    expect(result).toMatchObject({ outcome: "failed", failure: "connect_timeout", sentHeaders: [] });
+    expect(result.detail).toContain("TLS");
+    expect(result.timings.total).toBeLessThan(shortLimits.connectMs + 400);
+  });
+
+  it.each([
+    ["closes", "destroy"],
+    ["resets", "resetAndDestroy"],
+  ] as const)("fails as such when the far side %s during the handshake", async (_name, how) => {
+    const receiver = await openReceiver(
+      () => {},
+      {},
+      (socket) => socket.once("data", () => socket[how]()),
+    );
+    const result = await post(openSender(), receiver.url.replace("http:", "https:"));
+    expect(result).toMatchObject({ outcome: "failed", failure: "tls", sentHeaders: [] });
+  });
+
+  it("fails as such when the far side speaks plain http", async () => {
+    const receiver = await openReceiver(
+      () => {},
+      {},
+      (socket) => socket.once("data", () => socket.end(answer("400 Bad Request"))),
+    );
+    const result = await post(openSender(), receiver.url.replace("http:", "https:"));
+    expect(result).toMatchObject({ outcome: "failed", failure: "tls" });
+    expect(result.detail).not.toMatch(/\n/);
+  });
+
+  it("is not mixed with plain http in what is kept", async () => {
+    const receiver = await openTlsReceiver(literal);
+    const sender = openSender({ rules: loopback, tls: { ca: literal.cert } });
+    await post(sender, receiver.url);
+    const plain = await post(sender, receiver.url.replace("https:", "http:"));
+    expect(plain).toMatchObject({ outcome: "failed", reusedConnection: false });
+  });
+});

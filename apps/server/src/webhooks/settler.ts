@@ -1,0 +1,106 @@
+import type { Database } from "../db/database.ts";
+import type { PauseCause, Warning } from "./endpoint-health.ts";
+import { setActive, setPaused } from "./endpoints.ts";
+import { writeLaneHealth } from "./lane-queries.ts";
+import type { Lane } from "./lane.ts";
+import { type SettledRow, writeResults } from "./settle-queries.ts";
+import { createTurns } from "./turns.ts";
+
+/** The end of an attempt, to be written back. */
+export interface Ending {
+  readonly lane: Lane;
+  readonly settled: SettledRow;
+  /** The endpoint's health has changed by it. */
+  readonly healthChanged: boolean;
+  /** The endpoint's status changes by it. */
+  readonly change: PauseCause | "active" | null;
+  readonly warn: Warning | null;
+}
+
+/** Writes results back, many at a time. */
+export interface Settler {
+  add(ending: Ending): void;
+  /** Resolves when everything that was added is written, or cannot be before `milliseconds` are over. */
+  close(milliseconds: number): Promise<void>;
+}
+
+export interface SettlerOptions {
+  readonly db: Database;
+  readonly systemId: string;
+  readonly clock: () => number;
+  /** After the commit. `stale`: results that a later holder of the lane had written off already. */
+  readonly onSettled: (endings: readonly Ending[], stale: number) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Results in one transaction. Fewer cost more commits; more hold the next ones up for longer. */
+const BATCH = 1_000;
+/** Milliseconds between two looks whether everything is written, when closing. */
+const LOOK = 20;
+
+export function createSettler(options: SettlerOptions): Settler {
+  const { db, systemId, clock } = options;
+  const waiting: Ending[] = [];
+
+  const turns = createTurns(async () => {
+    const batch = waiting.slice(0, BATCH);
+    if (batch.length === 0) return 0;
+    const written = await write(batch);
+    // Taken out after the commit: what could not be written is tried again.
+    waiting.splice(0, batch.length);
+    for (const ending of batch) forget(ending, written.has(ending.settled));
+    if (waiting.length > 0) turns.ask();
+    options.onSettled(batch, batch.length - written.size);
+    return 0;
+  }, options.onError);
+
+  /** @returns those that were still ours to write */
+  function write(batch: readonly Ending[]): Promise<Set<SettledRow>> {
+    const now = new Date(clock());
+    return db.transaction(async (tx) => {
+      const results = batch.map(({ settled }) => settled);
+      const ids = new Set(await writeResults(tx, systemId, now, results));
+      const ours = batch.filter(({ settled }) => ids.has(settled.delivery_id));
+      // Endpoints before their lanes, as whoever resumes one does: neither waits for the other in a circle.
+      for (const { lane, change } of ours) {
+        if (change === null) continue;
+        const { endpointId } = lane;
+        if (change === "active") await setActive(tx, { systemId, endpointId, now });
+        else await setPaused(tx, { systemId, endpointId, reason: change, now });
+      }
+      for (const lane of lanesToWrite(ours)) await writeLaneHealth(tx, systemId, lane, healthColumns(lane));
+      return new Set(ours.map(({ settled }) => settled));
+    });
+  }
+
+  return {
+    add(ending) {
+      waiting.push(ending);
+      turns.ask();
+    },
+    async close(milliseconds) {
+      for (let left = milliseconds; waiting.length > 0 && left > 0; left -= LOOK) {
+        turns.ask();
+        await new Promise((resolve) => setTimeout(resolve, LOOK));
+      }
+      await turns.close();
+    },
+  };
+}
+
+function forget({ lane, settled, change }: Ending, isWritten: boolean): void {
+  lane.known.delete(settled.delivery_id);
+  if (change !== null) lane.changes.written++;
+  // It may be claimed for its next attempt, without our knowing.
+  if (!isWritten) lane.suspect = true;
+}
+
+/** In the order in which claims lock lanes, so that neither waits for the other in a circle. */
+function lanesToWrite(batch: readonly Ending[]): Lane[] {
+  const changed = new Set(batch.flatMap((ending) => (ending.healthChanged ? [ending.lane] : [])));
+  return [...changed].toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1));
+}
+
+function healthColumns({ health }: Lane) {
+  return { ...health, failingSince: health.failingSince === null ? null : new Date(health.failingSince) };
+}

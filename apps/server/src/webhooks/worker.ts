@@ -1,0 +1,69 @@
+import type { Database } from "../db/database.ts";
+import type { Ids } from "../ids.ts";
+import type { Metrics } from "../metrics/registry.ts";
+import { systemsOf } from "../systems/service.ts";
+import type { AddressRules } from "./address-guard.ts";
+import { readBacklog } from "./backlog-queries.ts";
+import { type Dispatcher, startDispatcher } from "./dispatcher.ts";
+import { endpointsOf } from "./endpoints.ts";
+import { tellFailures } from "./failure-notices.ts";
+import type { Mailer } from "./mailer.ts";
+import { feedReplays } from "./replays.ts";
+import type { SecretSealer } from "./secret.ts";
+import { createSender } from "./sender.ts";
+
+/** What sending webhooks needs of the deployment. */
+export interface WebhookSettings {
+  readonly rules: AddressRules;
+  readonly sealer: SecretSealer;
+  readonly metrics: Metrics;
+  /** Undefined: what would be mailed is logged. */
+  readonly mailer: Mailer | undefined;
+  /** The service's version, which receivers see. */
+  readonly version: string;
+}
+
+export interface WebhookWorkerOptions extends WebhookSettings {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly ids: Ids;
+  readonly logger: { warn(detail: object, message: string): void };
+}
+
+/** Starts sending webhooks from this process. */
+export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
+  const { db, clock, ids, logger, metrics, mailer, sealer } = options;
+  const onError = (error: unknown) => logger.warn({ err: error }, "sending webhooks failed; tried again soon");
+  const notices = { mailer, logger, clock, dashboardUrl: null };
+  const dispatcher = startDispatcher({
+    connectionString: db.connectionString,
+    sender: createSender({ rules: options.rules, clock }),
+    clock,
+    monotonic: () => performance.now(),
+    ids,
+    userAgent: `bikeshare/${options.version}`,
+    loadEndpoints: (on, systemId) => endpointsOf({ db: on, sealer }, systemId),
+    feedReplays: (on, systemId) => feedReplays({ db: on, clock }, systemId),
+    observe: {
+      ...metrics.webhooks,
+      settled: (endings, stale) => {
+        metrics.webhooks.settled(endings, stale);
+        tellFailures(notices, endings);
+      },
+    },
+    onError,
+  });
+  metrics.watch({ inFlight: () => dispatcher.inFlight(), backlog: () => backlogs(db, clock), onError });
+  return dispatcher;
+}
+
+async function backlogs(db: Database, clock: () => number) {
+  const now = clock();
+  const systems = await systemsOf(db);
+  return Promise.all(
+    systems.map(async ({ system_id: systemId }) => {
+      const { pending, oldest_due_at: oldest, held, ...endpoints } = await readBacklog(db, systemId, new Date(now));
+      return { systemId, pending, oldestDueMs: oldest === null ? null : now - oldest.getTime(), held, endpoints };
+    }),
+  );
+}

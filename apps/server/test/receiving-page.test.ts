@@ -1,0 +1,23 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { MAX_IN_FLIGHT_PER_ENDPOINT } from "../src/webhooks/lane.ts";
+import { MAX_TRIES, RETRY_DELAYS } from "../src/webhooks/retry-policy.ts";
+
+const page = readFileSync(join(import.meta.dirname, "../../../docs/receiving-webhooks.md"), "utf8");
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000 };
+
+function cellsOf(row: string): string[] {
+  const [, cells = ""] = new RegExp(`^\\| ${row} \\|(.*)\\|$`, "m").exec(page) ?? [];
+  return cells.split("|").map((cell) => cell.trim());
+}
+
+it("the page for receivers shows the retries as they are made, and how many come at a time", () => {
+  const delays = cellsOf("after").map((cell) => {
+    const [amount = "", unit = "s"] = cell.split(" ");
+    return Number(amount) * (UNITS[unit] ?? Number.NaN);
+  });
+  expect(delays).toEqual(RETRY_DELAYS);
+  expect(cellsOf("attempt").at(-1)).toBe(String(MAX_TRIES));
+  expect(page).toContain(`At most ${MAX_IN_FLIGHT_PER_ENDPOINT} deliveries`);
+});

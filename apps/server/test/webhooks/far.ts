@@ -1,0 +1,113 @@
+import type { AttemptFailure, AttemptRequest, AttemptResult } from "../../src/webhooks/attempt.ts";
+import type { Sender } from "../../src/webhooks/sender.ts";
+
+/** A POST as it reached the far side. */
+export interface FarRequest extends AttemptRequest {
+  readonly body: string;
+  readonly deliveryId: string;
+  /** What the event says: its number. */
+  readonly n: number;
+}
+
+/** The far side of the network, scripted: it answers as the test says. */
+export interface Far {
+  /** For a dispatcher of its own, which closes it. */
+  sender(): Sender;
+  /** Everything that came, in order. */
+  readonly requests: readonly FarRequest[];
+  /** How it answers from now on; 204 at first. */
+  respond: (request: FarRequest) => AttemptResult | Promise<AttemptResult>;
+  /** Requests under way to an address. */
+  inFlight(url: string): number;
+  /** The most that were ever under way to an address at once. */
+  most(url: string): number;
+  /** The ids of the deliveries that came to an address, in order. */
+  received(url: string): string[];
+}
+
+export function createFar(): Far {
+  const requests: FarRequest[] = [];
+  const underWay = new Map<string, number>();
+  const most = new Map<string, number>();
+  const step = (url: string, by: 1 | -1) => {
+    const now = (underWay.get(url) ?? 0) + by;
+    underWay.set(url, now);
+    most.set(url, Math.max(most.get(url) ?? 0, now));
+  };
+  const far: Far = {
+    requests,
+    respond: () => answered(204),
+    inFlight: (url) => underWay.get(url) ?? 0,
+    most: (url) => most.get(url) ?? 0,
+    received: (url) => requests.filter((request) => request.url === url).map(({ deliveryId }) => deliveryId),
+    sender: () => ({
+      async send(sent) {
+        const request = readRequest(sent);
+        requests.push(request);
+        step(request.url, 1);
+        try {
+          const result = await far.respond(request);
+          return { ...result, sentHeaders: result.remoteAddress === null ? [] : sent.headers };
+        } finally {
+          step(request.url, -1);
+        }
+      },
+      close: () => Promise.resolve(),
+    }),
+  };
+  return far;
+}
+
+function readRequest(sent: AttemptRequest): FarRequest {
+  const body = typeof sent.body === "string" ? sent.body : Buffer.from(sent.body).toString();
+  // What the service itself wrote.
+  const said = JSON.parse(body) as { readonly delivery_id: string; readonly data: { readonly n: number } };
+  return { ...sent, body, deliveryId: said.delivery_id, n: said.data.n };
+}
+
+const record = {
+  sentHeaders: [],
+  remoteAddress: "192.0.2.7",
+  reusedConnection: false,
+  answerHeaders: [["Server", "far"]],
+  answerBody: new Uint8Array(),
+  answerCut: false,
+  retryAfterMs: null,
+  timings: { dns: null, connect: 1, tls: 2, firstByte: 3, total: 6 },
+} as const;
+
+/** A whole answer. */
+export function answered(status: number, retryAfterMs: number | null = null): AttemptResult {
+  const outcome = status >= 200 && status < 300 ? "succeeded" : "rejected";
+  return { ...record, outcome, status, failure: null, detail: null, retryAfterMs };
+}
+
+/** No whole answer. */
+export function broken(failure: AttemptFailure): AttemptResult {
+  return { ...record, remoteAddress: null, outcome: "failed", status: null, failure, detail: "as the test says" };
+}
+
+/** Requests that wait until the test lets them go. */
+export interface Gate {
+  /** Waits for the test's answer. */
+  readonly wait: (request: FarRequest) => Promise<AttemptResult>;
+  readonly waiting: readonly FarRequest[];
+  /** Answers those that wait, `n` at most. */
+  open(result?: AttemptResult, n?: number): void;
+}
+
+export function createGate(): Gate {
+  const held: { readonly request: FarRequest; readonly answer: (result: AttemptResult) => void }[] = [];
+  return {
+    wait: (request) =>
+      new Promise((resolve) => {
+        held.push({ request, answer: resolve });
+      }),
+    get waiting() {
+      return held.map(({ request }) => request);
+    },
+    open(result = answered(204), n = held.length) {
+      for (const { answer } of held.splice(0, n)) answer(result);
+    },
+  };
+}

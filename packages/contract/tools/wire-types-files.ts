@@ -1,0 +1,132 @@
+import {
+  bike,
+  bikeListQuery,
+  cancelReason,
+  deliveryNames,
+  deliveryOf,
+  endReason,
+  errorBody,
+  errorCodes,
+  eventListQuery,
+  eventNames,
+  eventRecord,
+  health,
+  me,
+  offlineReason,
+  reservation,
+  reservationListQuery,
+  reservationRequest,
+  reservationStatus,
+  ride,
+  rideList,
+  rideListQuery,
+  riderCategory,
+  rideStatus,
+  scopeNames,
+  station,
+  stationListQuery,
+  stationStatus,
+  vehicleState,
+} from "@bikeshare/contract";
+import type { z } from "zod";
+import { eventSchemaName } from "../src/schema-name.ts";
+import { type Declaration, type Side, wireTypes } from "./wire-types.ts";
+
+/** A generated file: where it stands, and what must be in it. */
+export interface GeneratedFile {
+  readonly url: URL;
+  readonly text: string;
+}
+
+/** The declarations of the wire that each published package carries, so that it needs neither us nor zod. */
+export function wireTypeFiles(): readonly GeneratedFile[] {
+  return [
+    { url: new URL("../../sdk/src/wire.generated.ts", import.meta.url), text: sdkTypes() },
+    { url: new URL("../../webhooks/src/wire.generated.ts", import.meta.url), text: webhookTypes() },
+  ];
+}
+
+const heading = (what: string) =>
+  `// ${what}\n// Made from packages/contract by \`pnpm --filter @bikeshare/sdk run generate\`. Do not edit here.`;
+
+const names = (name: string, doc: string, values: readonly string[]): Declaration => ({
+  kind: "names",
+  name,
+  doc,
+  values,
+});
+const object = (name: string, schema: z.ZodTypeAny, side: Side = "answer"): Declaration => ({
+  kind: "object",
+  name,
+  schema,
+  side,
+});
+
+/** What events and deliveries tell of. */
+const resources: readonly Declaration[] = [
+  names("StationStatus", "The states of a station.", stationStatus.options),
+  names("OfflineReason", "Why a station is offline.", offlineReason.options),
+  object("Station", station),
+  names("RideStatus", "The states of a ride.", rideStatus.options),
+  names("EndReason", "How a ride ended.", endReason.options),
+  names("RiderCategory", "Kinds of riders.", riderCategory.options),
+  object("Ride", ride),
+  names("ReservationStatus", "The states of a reservation.", reservationStatus.options),
+  names("CancelReason", "Who or what cancelled a reservation.", cancelReason.options),
+  object("Reservation", reservation),
+  names("VehicleState", "The states of a bike, in the words of MDS 2.0.", vehicleState.options),
+  object("Bike", bike),
+];
+
+const MORE = "More will come: an unknown one is no fault.";
+
+function sdkTypes(): string {
+  const item = new Map<z.ZodTypeAny, string>([[ride, "Item"]]);
+  const envelope = wireTypes("", [object("ListEnvelope<Item>", rideList)], item)
+    .trim()
+    .replace(RIDES_PAGE, "items");
+  const records = Object.fromEntries(
+    eventRecord.options.map((record) => [eventSchemaName(record.shape.event.value, "Event"), record]),
+  );
+  return wireTypes(heading("What goes over the wire, as types."), [
+    ...resources,
+    names("EventName", `The names of events known today. ${MORE}`, eventNames),
+    {
+      kind: "tagged",
+      name: "EventRecord",
+      doc: "Something that happened. Compare `event` with a name to know what `data` holds.",
+      tagged: { tag: "event", content: "data", unknown: "UnknownEvent", members: records },
+    },
+    names("Scope", "What a key may be allowed.", scopeNames),
+    object("Me", me),
+    object("Health", health),
+    names("ErrorCode", "The codes of errors known today. Decide by the status where you do not know one.", errorCodes),
+    object("ErrorBody", errorBody),
+    { kind: "text", text: envelope },
+    object("StationListQuery", stationListQuery, "request"),
+    object("RideListQuery", rideListQuery, "request"),
+    object("BikeListQuery", bikeListQuery, "request"),
+    object("ReservationListQuery", reservationListQuery, "request"),
+    object("EventListQuery", eventListQuery, "request"),
+    object("ReservationRequest", reservationRequest, "request"),
+  ]);
+}
+
+/** The word in the description of the list that the envelope is taken from. */
+const RIDES_PAGE = /(?<=One page of )rides/;
+
+function webhookTypes(): string {
+  const deliveries = Object.fromEntries(
+    deliveryNames.map((name) => [eventSchemaName(name, "Delivery"), deliveryOf(name)]),
+  );
+  return wireTypes(heading("What deliveries carry, as types."), [
+    ...resources,
+    names("EventName", `What can be delivered today. ${MORE}`, deliveryNames),
+    {
+      kind: "tagged",
+      name: "Delivery",
+      doc: "The body of a delivery. Compare `event` with a name to know what `data` holds.",
+      tagged: { tag: "event", content: "data", unknown: "UnknownDelivery", members: deliveries },
+    },
+  ]);
+}

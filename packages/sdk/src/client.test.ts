@@ -1,0 +1,457 @@
+import { inspect } from "node:util";
+import { describe, expect, it } from "vitest";
+import { answer, KEY, refusal, script, type Scripted, simulate, simulatedClient } from "../test/simulation.ts";
+import { BikeShare } from "./client.ts";
+import { ApiError, BikeShareError } from "./errors/errors.ts";
+import { isApiError, isBikeShareError } from "./errors/guards.ts";
+import type { Hooks, RequestNote, ResponseNote, RetryNote } from "./hooks.ts";
+import type { ClientOptions } from "./options.ts";
+
+const baseUrl = "https://bikes.example";
+
+/** A client whose fetch does what the script says, in simulated time. */
+function setUp(lines: readonly Scripted[], options: Partial<ClientOptions> = {}) {
+  const fetch = script(...lines);
+  const simulation = simulate(fetch);
+  return { fetch, simulation, client: simulatedClient(simulation, options) };
+}
+
+/** What a call throws. */
+function caught(call: PromiseLike<unknown>): Promise<BikeShareError> {
+  return Promise.resolve(call).then(
+    () => expect.unreachable("it did not throw"),
+    (error: unknown) => error as BikeShareError,
+  );
+}
+
+describe("the service's address", () => {
+  it.each([
+    "https://bikes.example",
+    "https://bikes.example/",
+    "https://bikes.example:8443/under/here/",
+    "http://localhost:8080",
+    "http://app.localhost",
+    "http://127.0.0.1:1",
+    "http://127.9.9.9",
+    "http://[::1]:3000",
+    "HTTPS://BIKES.EXAMPLE",
+  ])("may be %s", (url) => {
+    expect(() => new BikeShare({ apiKey: KEY, baseUrl: url })).not.toThrow();
+  });
+
+  it.each([
+    "http://bikes.example",
+    "http://127.0.0.1.example",
+    "http://localhost.example",
+    "http://127.0.0.1@evil.example",
+    "http://localhost@evil.example",
+    "http://evil.example#localhost",
+    "http://10.0.0.1",
+    "http://0.0.0.0",
+    "http://[::2]",
+    "ftp://bikes.example",
+    "https://user:pass@bikes.example",
+    "https://bikes.example?x=1",
+    "https://bikes.example#x",
+    "bikes.example",
+    "//bikes.example",
+    "",
+    KEY,
+  ])("may not be %s, and is not repeated", (url) => {
+    const make = () => new BikeShare({ apiKey: KEY, baseUrl: url });
+    expect(make).toThrow(BikeShareError);
+    expect(make).toThrow(/^baseUrl must be https/);
+    expect(make).not.toThrow(KEY);
+  });
+
+  it("keeps its path, and ids are one segment of a path", async () => {
+    const { client, fetch, simulation } = setUp([answer({ id: "x" })], { baseUrl: "https://bikes.example/api/" });
+    await simulation.run(client.stations.get("a/b ?#%ü"));
+    expect(fetch.sent[0]!.url.href).toBe("https://bikes.example/api/v1/stations/a%2Fb%20%3F%23%25%C3%BC");
+  });
+
+  it.each(["", ".", "..", undefined, 7])("has no segment for the id %j", async (id) => {
+    const { client, fetch } = setUp([answer({ id: "x" })]);
+    expect(await caught(client.rides.get(id as string))).toMatchObject({ name: "UsageError", attempts: 0 });
+    expect(fetch.sent).toEqual([]);
+  });
+});
+
+describe("options", () => {
+  it.each<[string, object]>([
+    ["apiKey", { apiKey: undefined }],
+    ["apiKey", { apiKey: "" }],
+    ["apiKey", { apiKey: "secret\n" }],
+    ["apiKey", { apiKey: "seçret" }],
+    ["maxRetries", { maxRetries: -1 }],
+    ["maxRetries", { maxRetries: "many" }],
+    ["attemptTimeoutMs", { attemptTimeoutMs: 0 }],
+    ["deadlineMs", { deadlineMs: Number.NaN }],
+  ])("%s is refused by name, and without its text, when it is %j", (name, options) => {
+    const make = () => new BikeShare({ apiKey: KEY, baseUrl, ...options } as ClientOptions);
+    expect(make).toThrow(BikeShareError);
+    expect(make).toThrow(name);
+    expect(make).not.toThrow(/secret|seçret|many/);
+  });
+
+  it("that are undefined are the defaults, of the client and of a call", async () => {
+    const { client, simulation } = setUp([refusal(500, "internal")], { maxRetries: undefined, fetch: undefined });
+    const error = await simulation.run(caught(client.rides.get("x", { maxRetries: undefined, deadlineMs: undefined })));
+    expect(error.attempts).toBe(5);
+  });
+
+  it("may give the key by a function, which is asked before each request", async () => {
+    const keys = ["first", "second"];
+    const { client, fetch, simulation } = setUp([refusal(500, "internal"), answer({ id: "x" })], {
+      apiKey: () => Promise.resolve(keys.shift() ?? ""),
+    });
+    await simulation.run(client.rides.get("x"));
+    expect(fetch.sent.map(({ headers }) => headers.get("authorization"))).toEqual(["Bearer first", "Bearer second"]);
+    expect(await simulation.run(caught(client.rides.get("x")))).toMatchObject({ name: "UsageError" });
+  });
+
+  it("may name the program, before the package's own name; a browser names itself", async () => {
+    const { client, fetch, simulation } = setUp([answer({ id: "x" })], { userAgent: "acme-planner/2.1" });
+    await simulation.run(client.rides.get("x"));
+    expect(fetch.sent[0]!.headers.get("user-agent")).toMatch(/^acme-planner\/2\.1 bikeshare-sdk\/\d/);
+    const browser = script(answer({ id: "x" }));
+    const page = simulate(browser);
+    await page.run(simulatedClient({ ...page, world: { ...page.world, document: {} } }).rides.get("x"));
+    expect(browser.sent[0]!.headers.has("user-agent")).toBe(false);
+  });
+
+  it("`fetch` is what sends, and what it is given does as an argument of the platform's own", async () => {
+    const fetch = script(answer({ id: "x" }));
+    const { client, simulation } = setUp([new Error("not this one")], { fetch });
+    await simulation.run(client.rides.get("x"));
+    expect(new Request(fetch.sent[0]!.url, fetch.sent[0]!.init).headers.get("authorization")).toBe(`Bearer ${KEY}`);
+  });
+
+  it("`validate` is asked about every success, and what it says is an error", async () => {
+    const asked: string[] = [];
+    const validate = (operation: string) => {
+      asked.push(operation);
+      return operation.endsWith("/:id") ? "a ride without wheels" : undefined;
+    };
+    const { client, simulation } = setUp([answer({ data: [], page: 1, total_pages: 1 })], { validate });
+    await simulation.run(client.rides.list());
+    expect(await simulation.run(caught(client.rides.get("x")))).toMatchObject({
+      name: "UnexpectedAnswerError",
+      message: "GET /v1/rides/:id was answered with a ride without wheels",
+    });
+    expect(asked).toEqual(["GET /v1/rides", "GET /v1/rides/:id"]);
+  });
+});
+
+describe("what is sent", () => {
+  it("has the key in its header and nowhere else", async () => {
+    const { client, fetch, simulation } = setUp([answer({ id: "x" }, 201)]);
+    await simulation.run(client.reservations.create({ bike_id: "b" }));
+    const [{ url, init, headers }] = fetch.sent as [(typeof fetch.sent)[0]];
+    expect(headers.get("authorization")).toBe(`Bearer ${KEY}`);
+    expect(headers.get("content-type")).toBe("application/json");
+    expect(
+      [url.href, init.body, ...[...headers].filter(([name]) => name !== "authorization").flat()].join(),
+    ).not.toContain(KEY);
+  });
+
+  it("has no key where none is needed", async () => {
+    const { client, fetch, simulation } = setUp([answer({ status: "ok" })]);
+    await simulation.run(client.health.ready());
+    expect(fetch.sent[0]!.headers.has("authorization")).toBe(false);
+  });
+
+  it("has the filters that are given, and none that are undefined", async () => {
+    const { client, fetch, simulation } = setUp([answer({ data: [], page: 1, total_pages: 1 })]);
+    await simulation.run(
+      client.rides.list({ status: "completed", bike_id: undefined, started_after: "2026-01-01T00:00:00+01:00" }),
+    );
+    expect(fetch.sent[0]!.url.search).toBe("?status=completed&started_after=2026-01-01T00%3A00%3A00%2B01%3A00");
+  });
+});
+
+describe("an answer that is not the service's", () => {
+  it.each<[string, Response, RegExp]>([
+    [
+      "a redirect",
+      new Response(null, { status: 302, headers: { location: "https://evil.example" } }),
+      /a redirect; none is followed$/,
+    ],
+    ["a permanent redirect", new Response(null, { status: 308 }), /a redirect/],
+    ["what is not changed", new Response(null, { status: 304 }), /a redirect/],
+    ["another success", answer({ id: "x" }, 202), /status 202$/],
+    ["nothing", new Response(null, { status: 204 }), /status 204$/],
+    ["a page", new Response("<html></html>"), /no JSON$/],
+    ["half of it", new Response('{"id":'), /no JSON$/],
+    ["a text", answer("ride"), /no JSON$/],
+    ["null", answer(null), /no JSON$/],
+  ])("%s is an error that is not tried again", async (_, response, message) => {
+    const { client, fetch, simulation } = setUp([response]);
+    const error = await simulation.run(caught(client.rides.get("x")));
+    expect(error).toMatchObject({ name: "UnexpectedAnswerError", status: response.status, attempts: 1 });
+    expect(error.message).toMatch(message);
+    expect(fetch.sent).toHaveLength(1);
+  });
+
+  it("is refused too where a browser hides the redirect or an own fetch has followed it", async () => {
+    for (const hidden of [
+      { type: "opaqueredirect", status: 0 },
+      { redirected: true, status: 200 },
+    ]) {
+      const line = () => Promise.resolve(Object.defineProperties(answer({ id: "x" }), values(hidden)));
+      const { client, simulation } = setUp([line]);
+      // A copy would not carry what is laid over it.
+      const own = simulatedClient(simulation, { fetch: line });
+      expect(await simulation.run(caught(own.rides.get("x")))).toMatchObject({ name: "UnexpectedAnswerError" });
+      expect(client).toBeDefined();
+    }
+  });
+
+  it("never lets fetch follow a redirect itself", async () => {
+    const { client, fetch, simulation } = setUp([answer({ id: "x" })]);
+    await simulation.run(client.rides.get("x"));
+    expect(fetch.sent[0]!.init.redirect).toBe("manual");
+  });
+});
+
+function values(properties: object): PropertyDescriptorMap {
+  return Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, { value: value as unknown }]));
+}
+
+describe("an error of the service", () => {
+  it.each([
+    [400, "InvalidRequestError"],
+    [401, "UnauthorizedError"],
+    [403, "ForbiddenError"],
+    [404, "NotFoundError"],
+    [405, "InvalidRequestError"],
+    [408, "ApiError"],
+    [409, "ConflictError"],
+    [410, "InvalidRequestError"],
+    [413, "InvalidRequestError"],
+    [415, "InvalidRequestError"],
+    [422, "InvalidRequestError"],
+    [429, "RateLimitedError"],
+    [500, "ServerError"],
+    [503, "ServerError"],
+    [599, "ServerError"],
+  ])("of status %i is a %s, whatever its code", async (status, name) => {
+    const { client, simulation } = setUp([refusal(status, "a_code_of_tomorrow", { "retry-after": "7" })], {
+      maxRetries: 0,
+    });
+    const error = await simulation.run(caught(client.rides.get("x")));
+    expect(error).toBeInstanceOf(ApiError);
+    expect({ ...error }).toEqual({
+      name,
+      attempts: 1,
+      status,
+      code: "a_code_of_tomorrow",
+      requestId: `req-${status}`,
+      retryAfterMs: 7000,
+    });
+    expect(error.message).toBe(`${status} a_code_of_tomorrow: Why a_code_of_tomorrow.`);
+  });
+
+  it.each(["<html>", "", "null", '"text"', "[]", '{"error":7,"message":{}}'])(
+    "may have %j for a body",
+    async (body) => {
+      const { client, simulation } = setUp([new Response(body, { status: 502 })], { maxRetries: 0 });
+      const error = await simulation.run(caught(client.rides.get("x")));
+      expect(error).toMatchObject({ name: "ServerError", status: 502, message: "502 without a reason" });
+      expect(error.code).toBeUndefined();
+    },
+  );
+
+  it("is known by guards over copies of the package, and by its code", async () => {
+    const copy = (await import(`./errors/errors.ts?${"copy"}`)) as typeof import("./errors/errors.ts");
+    const other: unknown = new copy.ConflictError("409", { code: "no_bike_available" });
+    expect(other).not.toBeInstanceOf(BikeShareError);
+    expect([isBikeShareError(other), isApiError(other), isApiError(other, "no_bike_available")]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect(isApiError(other, "station_offline")).toBe(false);
+    expect([isBikeShareError, isApiError].map((is) => is(new copy.TimeoutError("late")))).toEqual([true, false]);
+    for (const nothing of [undefined, null, 1, "x", {}, new Error("x")]) {
+      expect([isBikeShareError(nothing), isApiError(nothing)]).toEqual([false, false]);
+    }
+  });
+});
+
+describe("the key", () => {
+  /** All that one can make of a value to read it. */
+  const shown = (value: unknown): string =>
+    [
+      inspect(value, { depth: Infinity, showHidden: true, getters: true }),
+      JSON.stringify(value),
+      String(value),
+      (value as Error).stack,
+    ].join("\n");
+
+  it("is in nothing that a client shows", () => {
+    expect(shown(new BikeShare({ apiKey: KEY, baseUrl }))).not.toContain(KEY);
+  });
+
+  it.each<[string, Scripted]>([
+    ["of the service, which repeats it", answer({ error: `no ${KEY}`, message: `Who is ${KEY}?` }, 401)],
+    [
+      "of fetch, which repeats it",
+      Object.assign(new TypeError(`bad header Bearer ${KEY}`), {
+        config: { headers: { authorization: `Bearer ${KEY}` } },
+      }),
+    ],
+    [
+      "of fetch, deep inside",
+      new Error("failed", { cause: new Error("deeper", { cause: { message: KEY, code: KEY, headers: KEY } }) }),
+    ],
+    ["of fetch, which throws no error", (() => Promise.reject(KEY as unknown as Error)) as Scripted],
+    ["of a page that repeats it", new Response(KEY, { status: 500 })],
+    ["of an answer that is none", answer([KEY], 203)],
+  ])("is in no error %s", async (_, line) => {
+    const { client, simulation } = setUp([line], { maxRetries: 0 });
+    const error = await simulation.run(caught(client.rides.get("x")));
+    expect(error).toBeInstanceOf(BikeShareError);
+    expect(shown(error)).not.toContain(KEY);
+  });
+
+  it("is in nothing that hooks are told", async () => {
+    const notes: unknown[] = [];
+    const note = (told: unknown) => void notes.push(told);
+    const hooks: Hooks = { onRequest: note, onResponse: note, onRetry: note, onRateLimit: note };
+    const { client, simulation } = setUp(
+      [refusal(429, "rate_limited"), answer({ id: "x" })],
+      hooks as Partial<ClientOptions>,
+    );
+    await simulation.run(client.rides.get("x"));
+    expect(notes).toHaveLength(6);
+    expect(shown(notes)).not.toContain(KEY);
+    expect((notes[0] as RequestNote).headers["authorization"]).toBe("Bearer [redacted]");
+  });
+});
+
+describe("the reason of a broken connection", () => {
+  it("is told in the message and kept as the cause, with its code", async () => {
+    const down = new TypeError("fetch failed", {
+      cause: Object.assign(new Error("connect refused"), { code: "ECONNREFUSED" }),
+    });
+    const { client, simulation } = setUp([down], { maxRetries: 0 });
+    expect(await simulation.run(caught(client.rides.get("x")))).toMatchObject({
+      name: "ConnectionError",
+      message: "GET /v1/rides/:id had no answer: connect refused",
+      cause: { message: "connect refused", code: "ECONNREFUSED" },
+    });
+  });
+});
+
+describe("hooks", () => {
+  it("are told of each request, answer and retry, in their order", async () => {
+    const told: string[] = [];
+    const { client, simulation } = setUp(
+      [refusal(503, "unavailable"), answer({ id: "x" }, 200, { "request-id": "req-1" })],
+      {
+        onRequest: ({ operation, method, attempt }: RequestNote) => void told.push(`${attempt} ${method} ${operation}`),
+        onResponse: ({ status, requestId, durationMs }: ResponseNote) =>
+          void told.push(`${status} ${requestId} ${durationMs}`),
+        onRetry: ({ error, delayMs, request }: RetryNote) =>
+          void told.push(`${error.name} ${delayMs} ${request.attempt}`),
+      },
+    );
+    await simulation.run(client.rides.get("x"));
+    const operation = "GET GET /v1/rides/:id";
+    expect(told).toEqual([`1 ${operation}`, "503 req-503 0", "ServerError 250 1", `2 ${operation}`, "200 req-1 0"]);
+  });
+
+  it("that throw end the call with what they throw", async () => {
+    const { client, fetch, simulation } = setUp([answer({ id: "x" })], {
+      onResponse: () => {
+        throw new Error("a hook's own fault");
+      },
+    });
+    await expect(simulation.run(client.rides.get("x"))).rejects.toThrow("a hook's own fault");
+    expect(fetch.sent).toHaveLength(1);
+  });
+});
+
+describe("a call", () => {
+  it("gives its answer beside what it holds", async () => {
+    const { client, simulation } = setUp([answer({ id: "x" }, 200, { "request-id": "req-1", "x-more": "1" })]);
+    const { data, response, requestId, attempts } = await simulation.run(client.rides.get("x").withResponse());
+    expect([data, response.status, response.headers.get("x-more"), requestId, attempts]).toEqual([
+      { id: "x" },
+      200,
+      "1",
+      "req-1",
+      1,
+    ]);
+    const page = await simulation.run(
+      setUp([answer({ data: [], page: 1, total_pages: 1 })])
+        .client.rides.list()
+        .withResponse(),
+    );
+    expect([page.data.data, page.attempts]).toEqual([[], 1]);
+  });
+
+  it("begins without being awaited, and is a promise", async () => {
+    const { client, fetch, simulation } = setUp([answer({ id: "x" }, 201)]);
+    const call = client.reservations.create({ bike_id: "b" });
+    await simulation.run(simulation.sleep(0));
+    expect(fetch.sent).toHaveLength(1);
+    expect(await Promise.all([call, call.finally(() => undefined), call.then(({ id }) => id)])).toEqual([
+      { id: "x" },
+      { id: "x" },
+      "x",
+    ]);
+    const failing = setUp([refusal(404, "not_found")]);
+    expect(await failing.simulation.run(failing.client.rides.get("x").catch(() => "none"))).toBe("none");
+  });
+});
+
+describe("the events since a checkpoint", () => {
+  const event = (id: string) => ({ id, event: "ride.started", occurred_at: "2026-06-01T12:00:00.000Z", data: {} });
+  const page = (...ids: readonly string[]) => answer({ data: ids.map(event), page: 1, total_pages: 1 });
+  const search = ({ url }: { readonly url: URL }) => url.search;
+
+  it("are asked for behind it, and the last one given out is the next checkpoint", async () => {
+    const { client, fetch, simulation } = setUp([page("e2", "e3"), page()]);
+    const events = client.events.since("e1");
+    expect(events.checkpoint()).toBe("e1");
+    expect(await simulation.run(events.toArray({ limit: 1 }))).toEqual([event("e2")]);
+    expect(events.checkpoint()).toBe("e2");
+    const walk = client.events.since(events.checkpoint())[Symbol.asyncIterator]();
+    expect(await simulation.run(walk.next())).toMatchObject({ done: true });
+    expect(walk.checkpoint()).toBe("e2");
+    expect(fetch.sent.map(search)).toEqual(["?after=e1&limit=200", "?after=e2&limit=200"]);
+  });
+
+  it("begin with the oldest where there is none yet", async () => {
+    const { client, fetch, simulation } = setUp([page()]);
+    const events = client.events.since(undefined, { event: "ride.started" });
+    await simulation.run(events.toArray({ limit: 9 }));
+    expect(events.checkpoint()).toBeUndefined();
+    expect(fetch.sent.map(search)).toEqual(["?event=ride.started&limit=200"]);
+  });
+
+  it("go on from a checkpoint that is handed to the list", async () => {
+    const { client, fetch, simulation } = setUp([page("e9")]);
+    const events = client.events.list({ event: "ride.started" }).startFrom("e8");
+    await simulation.run(events.pages().next());
+    expect(events.checkpoint()).toBe("e9");
+    expect(fetch.sent.map(search)).toEqual(["?event=ride.started&after=e8&limit=200"]);
+  });
+
+  it("say so when the checkpoint is no longer kept, and only then", async () => {
+    const invalid = refusal(400, "invalid_parameter");
+    const lost = setUp([invalid, refusal(404, "not_found")]);
+    expect(await lost.simulation.run(caught(lost.client.events.since("e1").toArray({ limit: 1 })))).toMatchObject({
+      name: "CheckpointLostError",
+      status: 400,
+      message: "event e1 is no longer kept",
+      cause: { name: "InvalidRequestError" },
+    });
+    const other = setUp([invalid, answer(event("e1"))]);
+    expect(await other.simulation.run(caught(other.client.events.since("e1")))).toMatchObject({
+      name: "InvalidRequestError",
+    });
+  });
+});

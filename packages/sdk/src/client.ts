@@ -1,0 +1,38 @@
+import { createApi } from "./core/api.ts";
+import type { ClientOptions } from "./options.ts";
+import { Bikes } from "./resources/bikes.ts";
+import { Events } from "./resources/events.ts";
+import { ServiceHealth } from "./resources/health.ts";
+import { MyKey } from "./resources/me.ts";
+import { Reservations } from "./resources/reservations.ts";
+import { Rides } from "./resources/rides.ts";
+import { Stations } from "./resources/stations.ts";
+
+/**
+ * A client of the Bike-Sharing Data Service. Make one for each key and keep it: its calls share the key's limit.
+ *
+ * @example
+ * const client = new BikeShare({ baseUrl: "https://bikes.example", apiKey });
+ * for await (const station of client.stations.list()) console.log(station.name, station.num_bikes_available);
+ */
+export class BikeShare {
+  readonly stations: Stations;
+  readonly rides: Rides;
+  readonly bikes: Bikes;
+  readonly reservations: Reservations;
+  readonly events: Events;
+  readonly me: MyKey;
+  readonly health: ServiceHealth;
+
+  /** @throws UsageError that names the wrong option */
+  constructor(options: ClientOptions) {
+    const api = createApi(options);
+    this.stations = new Stations(api);
+    this.rides = new Rides(api);
+    this.bikes = new Bikes(api);
+    this.reservations = new Reservations(api);
+    this.events = new Events(api);
+    this.me = new MyKey(api);
+    this.health = new ServiceHealth(api);
+  }
+}

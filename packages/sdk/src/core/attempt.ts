@@ -1,0 +1,80 @@
+import { BikeShareError, ConnectionError, type ErrorFacts, TimeoutError } from "../errors/errors.ts";
+import { causeOf } from "../errors/redact.ts";
+import type { RequestNote } from "../hooks.ts";
+import { checkText, type ClientOptions, type Settings } from "../options.ts";
+import { readAnswer, readRateLimit, readRetryAfter } from "./answer.ts";
+import type { RateLimit } from "./pacer.ts";
+import type { Route } from "./route.ts";
+import { within } from "./waiting.ts";
+
+/** A successful answer. */
+export interface Answered<Data> {
+  readonly data: Data;
+  /** Status and headers. Its body has been read. */
+  readonly response: Response;
+  /** The answer's `Request-Id`. */
+  readonly requestId: string | undefined;
+  /** Requests that were sent for it. */
+  readonly attempts: number;
+}
+
+/** What an error of an attempt tells: at least its number. */
+export type AttemptFacts = ErrorFacts & { readonly attempts: number };
+
+/**
+ * Sends a request once and reads its answer to the end. What the network or the service does is returned, not thrown.
+ *
+ * @param request without the key
+ * @param onRate told what the answer says of the limit
+ * @throws the signal's reason; what a hook throws
+ */
+export async function attempt(
+  settings: Settings,
+  route: Route,
+  request: RequestNote,
+  body: string | null,
+  facts: AttemptFacts,
+  signal: AbortSignal,
+  onRate: (rate: RateLimit | undefined) => void,
+): Promise<Answered<object> | BikeShareError> {
+  const { attemptTimeoutMs, world } = settings;
+  const key = route[2] === "open" ? "" : await readKey(settings);
+  const redact = (text: string) => (key ? text.replaceAll(key, "[redacted]") : text);
+  const { operation, method, url, headers: shown } = request;
+  const headers = key ? { ...shown, authorization: `Bearer ${key}` } : shown;
+  settings.onRequest?.(request);
+  const started = world.performance.now();
+  const late = () => lateError(operation, attemptTimeoutMs, facts);
+  const received = await within(world, attemptTimeoutMs, signal, late, async (limited) => {
+    // Where a redirect leads must get neither the key nor what the answer tells.
+    const response = await settings.fetch(url, { method, headers, redirect: "manual", signal: limited, body });
+    return { response, text: redact(await response.text()) };
+  }).catch((thrown: unknown) => {
+    signal.throwIfAborted();
+    if (thrown instanceof BikeShareError) return thrown;
+    const cause = causeOf(thrown, redact);
+    return new ConnectionError(`${operation} had no answer: ${cause.message}`, { ...facts, cause });
+  });
+  if (received instanceof Error) return received;
+  const { response, text } = received;
+  const { status, headers: answered } = response;
+  const requestId = answered.get("request-id") ?? undefined;
+  const rateLimit = readRateLimit(answered);
+  const durationMs = world.performance.now() - started;
+  onRate(rateLimit);
+  settings.onResponse?.({ request, status, headers: answered, requestId, durationMs, rateLimit });
+  const known = { ...facts, status, requestId, retryAfterMs: readRetryAfter(answered) };
+  const data = readAnswer(route, response, text, known, settings.validate);
+  return data instanceof Error ? data : { data, response, requestId, attempts: facts.attempts };
+}
+
+/** The error for when some milliseconds are over. */
+export function lateError(operation: string, ms: number, facts: ErrorFacts): TimeoutError {
+  return new TimeoutError(`${operation} had no answer within ${ms} ms`, facts);
+}
+
+async function readKey({ apiKey }: ClientOptions): Promise<string> {
+  const key = typeof apiKey === "string" ? apiKey : await apiKey();
+  checkText("apiKey", key);
+  return key;
+}

@@ -1,0 +1,289 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { answer, refusal, script, type Scripted, simulate, simulatedClient } from "../../test/simulation.ts";
+
+fc.configureGlobal({ seed: 1 });
+
+interface Item {
+  readonly id: string;
+}
+
+/** A list of items that answers as the service does, by cursor and by number. */
+function serve(items: () => readonly Item[], fault: (request: number) => Response | undefined = () => undefined) {
+  let requests = 0;
+  const fetch = script(({ url }) => {
+    const failed = fault(++requests);
+    if (failed !== undefined) return failed;
+    const all = items();
+    const query = url.searchParams;
+    const limit = Math.min(Number(query.get("limit") ?? 50), 200);
+    const pages = Math.max(1, Math.ceil(all.length / limit));
+    const page = Number(query.get("page") ?? 1);
+    const cursor = query.get("cursor");
+    // A cursor holds the position of the item before: what is inserted above it does not move it.
+    const start = cursor === null ? (page - 1) * limit : all.findIndex(({ id }) => id === cursor) + 1;
+    const data = all.slice(start, start + limit);
+    const rest = start + limit < all.length && !query.has("page") ? { next_cursor: data.at(-1)!.id } : {};
+    return answer({ data, ...(cursor === null ? { page, total_pages: pages } : {}), ...rest });
+  });
+  const simulation = simulate(fetch);
+  return { fetch, simulation, client: simulatedClient(simulation, { maxRetries: 0 }) };
+}
+
+const some = (n: number): Item[] => Array.from({ length: n }, (_, i) => ({ id: `i${i}` }));
+
+async function read<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
+  const all: Value[] = [];
+  for await (const value of values) all.push(value);
+  return all;
+}
+
+describe("a list", () => {
+  it("sends nothing before it is awaited or walked", () => {
+    const { client, fetch } = serve(() => some(3));
+    client.rides.list();
+    expect(fetch.sent).toEqual([]);
+  });
+
+  it("awaited is its first page, as the service gave it, and is fetched once", async () => {
+    const { client, fetch, simulation } = serve(() => some(60));
+    const list = client.rides.list({ status: "completed" });
+    const page = await simulation.run(list);
+    expect({ ...page }).toEqual({ data: some(50), page: 1, total_pages: 2, next_cursor: "i49" });
+    expect(await list).toBe(page);
+    expect(fetch.sent.map(({ url }) => url.search)).toEqual(["?status=completed"]);
+  });
+
+  it("has its pages one after the other, the last of which leads no further", async () => {
+    const { client, simulation } = serve(() => some(7));
+    const ids: string[] = [];
+    const walk = async () => {
+      for (let page = await client.rides.list({ limit: 3 }); ;) {
+        ids.push(...page.data.map(({ id }) => id));
+        const rest = page.rest();
+        if (rest === undefined) return;
+        page = await rest;
+      }
+    };
+    await simulation.run(walk());
+    expect(ids).toEqual(some(7).map(({ id }) => id));
+  });
+
+  it("gives every item once, in its order, whatever the sizes", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(450),
+        fc.option(fc.integer({ min: 1, max: 250 })),
+        fc.boolean(),
+        async (n, limit, isNumbered) => {
+          const { client, simulation } = serve(() => some(n));
+          const list = client.rides.list({ ...(limit === null ? {} : { limit }), ...(isNumbered ? { page: 1 } : {}) });
+          expect(await simulation.run(read(list))).toEqual(some(n));
+          expect((await simulation.run(read(list.pages()))).flatMap(({ data }) => data)).toEqual(some(n));
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it("is walked in pages as large as may be, and in the size that was asked for", async () => {
+    const { client, fetch, simulation } = serve(() => some(450));
+    await simulation.run(read(client.rides.list()));
+    expect(fetch.sent.splice(0).map(({ url }) => url.search)).toEqual([
+      "?limit=200",
+      "?cursor=i199&limit=200",
+      "?cursor=i399&limit=200",
+    ]);
+    await simulation.run(read(client.rides.list({ limit: 300 })));
+    expect(fetch.sent.splice(0).map(({ url }) => url.searchParams.get("limit"))).toEqual(["300", "300", "300"]);
+  });
+
+  it("by number is walked by number, in the size that its numbers mean", async () => {
+    const { client, fetch, simulation } = serve(() => some(120));
+    expect(await simulation.run(read(client.rides.list({ page: 2 })))).toEqual(some(120).slice(50));
+    expect(fetch.sent.map(({ url }) => url.search)).toEqual(["?page=2", "?page=3"]);
+  });
+
+  it("begins a new walk with each loop", async () => {
+    const { client, simulation } = serve(() => some(3));
+    const list = client.rides.list();
+    expect(await simulation.run(read(list))).toEqual(some(3));
+    expect(await simulation.run(read(list))).toEqual(some(3));
+  });
+
+  it("as an array has at most as many items as asked for, and tells where the rest begins", async () => {
+    const { client, simulation } = serve(() => some(250));
+    const list = client.rides.list();
+    expect(await simulation.run(list.toArray({ limit: 210 }))).toEqual(some(210));
+    const rest = client.rides.list().startFrom(list.checkpoint()!);
+    expect(await simulation.run(rest.toArray({ limit: Infinity }))).toEqual(some(250).slice(210));
+    expect(rest.checkpoint()).toBeUndefined();
+    await expect(list.toArray({ limit: 0 })).rejects.toMatchObject({ name: "UsageError" });
+  });
+});
+
+describe("a walk", () => {
+  it("that met a failure goes on where it stood when it is asked again, and loses and repeats nothing", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 60 }),
+        fc.array(fc.boolean(), { maxLength: 30 }),
+        async (n, faults) => {
+          const { client, simulation } = serve(
+            () => some(n),
+            (request) => (faults[request - 1] ? refusal(500, "internal") : undefined),
+          );
+          const walk = client.rides.list({ limit: 7 })[Symbol.asyncIterator]();
+          const seen: Item[] = [];
+          const go = async () => {
+            for (;;) {
+              try {
+                for await (const item of walk) seen.push(item);
+                return;
+              } catch (error) {
+                expect(error).toMatchObject({ name: "ServerError" });
+              }
+            }
+          };
+          await simulation.run(go());
+          expect(seen).toEqual(some(n));
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it("that a loop left is gone on with by the next loop over it", async () => {
+    const { client, simulation } = serve(() => some(10));
+    const walk = client.rides.list({ limit: 3 })[Symbol.asyncIterator]();
+    const firstFive = async () => {
+      const items: Item[] = [];
+      for await (const item of walk) if (items.push(item) === 5) break;
+      return items;
+    };
+    expect(await simulation.run(firstFive())).toEqual(some(5));
+    expect(await simulation.run(read(walk))).toEqual(some(10).slice(5));
+  });
+
+  it("can be asked for several steps at once", async () => {
+    const { client, fetch, simulation } = serve(() => some(4));
+    const walk = client.rides.list({ limit: 2 })[Symbol.asyncIterator]();
+    const steps = await simulation.run(Promise.all(Array.from({ length: 5 }, () => walk.next())));
+    expect(steps.map(({ value }) => (value as Item | undefined)?.id)).toEqual(["i0", "i1", "i2", "i3", undefined]);
+    expect(fetch.sent).toHaveLength(2);
+  });
+
+  it("stops when its signal aborts, between pages and between items", async () => {
+    const { client, fetch, simulation } = serve(() => some(100));
+    const controller = new AbortController();
+    const seen: Item[] = [];
+    const walk = async () => {
+      for await (const item of client.rides.list({ limit: 10 }, { signal: controller.signal })) {
+        if (seen.push(item) === 15) controller.abort(new Error("enough"));
+      }
+    };
+    await expect(simulation.run(walk())).rejects.toThrow("enough");
+    expect(seen).toHaveLength(15);
+    expect(fetch.sent).toHaveLength(2);
+  });
+});
+
+describe("a checkpoint", () => {
+  it("goes on behind the last item given out, at any place and by any way, in pages of any size", async () => {
+    const sizes = fc.integer({ min: 1, max: 20 });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 60 }),
+        sizes,
+        sizes,
+        fc.boolean(),
+        fc.nat(),
+        async (n, limit, later, isNumbered, stop) => {
+          const { client, simulation } = serve(() => some(n));
+          const taken = 1 + (stop % n);
+          const list = client.rides.list({ limit, ...(isNumbered ? { page: 1 } : {}) });
+          const first = await simulation.run(list.toArray({ limit: taken }));
+          const checkpoint = list.checkpoint();
+          const following = client.rides.list({ limit: later });
+          const rest = checkpoint && (await simulation.run(read(following.startFrom(checkpoint))));
+          expect([...first, ...(rest || [])]).toEqual(some(n));
+        },
+      ),
+    );
+  });
+
+  it("loses nothing when items come in above it and its own item is gone", async () => {
+    let all: readonly Item[] = some(30);
+    const { client, simulation } = serve(() => all);
+    const list = client.rides.list({ limit: 10 });
+    const first = await simulation.run(list.toArray({ limit: 15 }));
+    all = [{ id: "new" }, ...some(30).filter(({ id }) => id !== "i14")];
+    const rest = await simulation.run(read(client.rides.list({ limit: 10 }).startFrom(list.checkpoint()!)));
+    const seen = new Set([...first, ...rest].map(({ id }) => id));
+    for (const { id } of some(30)) expect(seen).toContain(id);
+  });
+
+  it("of a walk by pages begins with the next page", async () => {
+    const { client, simulation } = serve(() => some(30));
+    const pages = client.rides.list({ limit: 10 }).pages();
+    await simulation.run(pages.next());
+    expect(await simulation.run(read(client.rides.list().startFrom(pages.checkpoint()!)))).toEqual(some(30).slice(10));
+  });
+
+  it("may be a page's own next_cursor", async () => {
+    const { client, simulation } = serve(() => some(60));
+    const page = await simulation.run(client.rides.list());
+    expect(await simulation.run(read(client.rides.list().startFrom(page.next_cursor!)))).toEqual(some(60).slice(50));
+  });
+
+  it("is there before the first item and gone after the last", async () => {
+    const { client, simulation } = serve(() => some(3));
+    const list = client.rides.list();
+    expect(await simulation.run(read(client.rides.list().startFrom(list.checkpoint()!)))).toEqual(some(3));
+    await simulation.run(read(list));
+    expect(list.checkpoint()).toBeUndefined();
+  });
+
+  it("that is nothing is refused, lest a program begins anew for ever", () => {
+    const { client } = serve(() => some(3));
+    for (const nothing of ["", undefined, null]) {
+      expect(() => client.rides.list().startFrom(nothing as string)).toThrow("a finished walk has none");
+    }
+  });
+});
+
+describe("an answer that is not the page asked for is an error, not an end", () => {
+  const item = { id: "i0" };
+  const whole = { data: [item], page: 1, total_pages: 1 };
+  const walkOf = (query: object, ...lines: readonly Scripted[]) => {
+    const simulation = simulate(script(...lines));
+    return simulation.run(read(simulatedClient(simulation).rides.list(query)));
+  };
+
+  it("and a whole one is none", async () => {
+    expect(await walkOf({}, answer(whole))).toEqual([item]);
+    expect(await walkOf({}, answer({ ...whole, next_cursor: "" }))).toEqual([item]);
+    expect(await walkOf({ cursor: "c" }, answer({ data: [] }))).toEqual([]);
+  });
+
+  it.each<[string, object, unknown]>([
+    ["without data", {}, { page: 1, total_pages: 1 }],
+    ["with data that is no list", {}, { ...whole, data: {} }],
+    ["without page", {}, { data: [item], total_pages: 1 }],
+    ["without total_pages", {}, { data: [item], page: 1 }],
+    ["with more pages and no cursor", {}, { ...whole, total_pages: 2 }],
+    ["with another page than asked for", { page: 2 }, { ...whole, total_pages: 3 }],
+    ["with fewer pages than its own number", { page: 2 }, { ...whole, page: 2, total_pages: 1 }],
+    ["with a cursor that is no text", { cursor: "c" }, { data: [item], next_cursor: null }],
+    ["with the cursor that led to it", { cursor: "c" }, { data: [item], next_cursor: "c" }],
+    ["that is a bare list", {}, [item]],
+    ["that is null", {}, null],
+  ])("%s", async (_, query, body) => {
+    await expect(walkOf(query, answer(body))).rejects.toMatchObject({ name: "UnexpectedAnswerError", attempts: 1 });
+  });
+
+  it("with an empty page in the middle goes on", async () => {
+    const pages = [answer({ data: [], page: 1, total_pages: 2, next_cursor: "c" }), answer({ data: [item] })];
+    expect(await walkOf({}, ...pages)).toEqual([item]);
+  });
+});

@@ -1,0 +1,148 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { answer, script, simulate, simulatedClient, type Simulation } from "../../test/simulation.ts";
+import type { RateLimitNote } from "../hooks.ts";
+
+fc.configureGlobal({ seed: 1 });
+
+/** Counts as the service does: exactly, at most `limit` in any 60 s; refused ones are not counted. */
+function limiter(now: () => number, limit: number) {
+  const counted: number[] = [];
+  return {
+    take(): { readonly headers: Record<string, string>; readonly allowed: boolean } {
+      while (counted.length > 0 && counted[0]! <= now() - 60_000) counted.shift();
+      const allowed = counted.length < limit;
+      if (allowed) counted.push(now());
+      const reset = counted.length === 0 ? 0 : Math.ceil((counted[0]! + 60_000 - now()) / 1000);
+      const headers = {
+        "ratelimit-policy": `"default";q=${limit};w=60`,
+        ratelimit: `"default";r=${limit - counted.length};t=${reset}`,
+      };
+      return { allowed, headers: allowed ? headers : { ...headers, "retry-after": String(reset) } };
+    },
+  };
+}
+
+/** A service of `pages` pages of one item, that takes some milliseconds to hear and some to answer. */
+function service(pages: number, limit = 60, latency: () => number = () => 20) {
+  const simulation: Simulation = simulate(
+    script(async ({ url }) => {
+      await simulation.sleep(latency());
+      if (url.pathname === "/healthz") return answer({ status: "ok" });
+      const { allowed, headers } = limits.take();
+      if (!allowed) refused.push(simulation.now());
+      await simulation.sleep(latency());
+      if (!allowed) return answer({ error: "rate_limited", message: "Wait." }, 429, headers);
+      const number = Number(url.searchParams.get("cursor") ?? 1);
+      const next = number < pages ? { next_cursor: String(number + 1) } : {};
+      const counted = number === 1 ? { page: 1, total_pages: pages } : {};
+      return answer({ data: [{ id: `item-${number}` }], ...counted, ...next }, 200, headers);
+    }),
+  );
+  const limits = limiter(simulation.now, limit);
+  /** When the client was refused. */
+  const refused: number[] = [];
+  return { simulation, limits, refused };
+}
+
+async function count(list: AsyncIterable<unknown>): Promise<number> {
+  let items = 0;
+  for await (const _ of list) items++;
+  return items;
+}
+
+describe("the pace of a client", () => {
+  it("walks 1,000 pages at 60 a minute without meeting a 429, in the time that the limit asks for", async () => {
+    const { simulation, refused } = service(1000);
+    const client = simulatedClient(simulation);
+    expect(await simulation.run(count(client.rides.list()))).toBe(1000);
+    expect(refused).toEqual([]);
+    // 1,000 requests are 16 whole windows and 40 requests.
+    expect(simulation.now()).toBeGreaterThan(16 * 60_000);
+    expect(simulation.now()).toBeLessThan(17.2 * 60_000);
+  });
+
+  it("is shared by all walks of a client, whatever the network's delays", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 80 }),
+        fc.integer({ min: 2, max: 8 }),
+        fc.array(fc.integer({ min: 0, max: 4000 }), { minLength: 1, maxLength: 20 }),
+        async (limit, walks, delays) => {
+          let turn = 0;
+          const { simulation, refused } = service(30, limit, () => delays[turn++ % delays.length]!);
+          const client = simulatedClient(simulation, { deadlineMs: Infinity });
+          const first = await simulation.run(client.me.get().then(() => undefined));
+          expect(first).toBeUndefined();
+          const all = Array.from({ length: walks }, () => count(client.rides.list()));
+          expect(await simulation.run(Promise.all(all))).toEqual(all.map(() => 30));
+          expect(refused).toEqual([]);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("learns a key's own limit from the first answer, and hurries where it is higher", async () => {
+    const { simulation, refused } = service(500, 600);
+    await simulation.run(count(simulatedClient(simulation).rides.list()));
+    expect(refused).toEqual([]);
+    expect(simulation.now()).toBe(500 * 40);
+  });
+
+  it("leaves room for others who use the same key", async () => {
+    const { simulation, limits, refused } = service(200);
+    const others = (async () => {
+      for (let n = 0; n < 40; n++) {
+        limits.take();
+        await simulation.sleep(4000);
+      }
+    })();
+    const client = simulatedClient(simulation);
+    expect(await simulation.run(count(client.rides.list()))).toBe(200);
+    await simulation.run(others);
+    expect(refused).toEqual([]);
+  });
+
+  it("tells of each wait before the limit, and of none that is not", async () => {
+    const { simulation } = service(61);
+    const notes: RateLimitNote[] = [];
+    const client = simulatedClient(simulation, { onRateLimit: (note) => void notes.push(note) });
+    await simulation.run(count(client.rides.list()));
+    // The first of 60 requests was answered at 40 ms and is given back 60 s later; the last was answered at 2,400 ms.
+    expect(notes).toEqual([{ operation: "GET /v1/rides", reason: "ahead", waitMs: 57_640 }]);
+  });
+
+  it("does not begin a wait that ends after the deadline", async () => {
+    const { simulation } = service(61);
+    const client = simulatedClient(simulation, { deadlineMs: 30_000 });
+    await expect(simulation.run(count(client.rides.list()))).rejects.toMatchObject({
+      name: "TimeoutError",
+      attempts: 0,
+      message: "GET /v1/rides had no answer within 30000 ms",
+    });
+    expect(simulation.now()).toBe(60 * 40);
+  });
+
+  it("lets those behind go when one that waits for its turn is given up", async () => {
+    const { simulation } = service(1000, 1);
+    const client = simulatedClient(simulation);
+    const controller = new AbortController();
+    await simulation.run(client.me.get().then(() => undefined));
+    const second = client.me.get({ signal: controller.signal }).catch((error: unknown) => error);
+    const third = client.me.get().then(() => "answered");
+    await simulation.run(simulation.sleep(10));
+    controller.abort(new Error("no more"));
+    expect(await simulation.run(second)).toEqual(new Error("no more"));
+    expect(await simulation.run(third)).toBe("answered");
+    expect(simulation.timers()).toBe(0);
+  });
+
+  it("does not hold back what needs no key", async () => {
+    const { simulation } = service(1000, 1);
+    const client = simulatedClient(simulation);
+    await simulation.run(client.me.get().then(() => undefined));
+    await simulation.run(client.health.live().then(() => undefined));
+    expect(simulation.now()).toBe(60);
+  });
+});

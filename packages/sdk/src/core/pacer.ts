@@ -1,0 +1,93 @@
+import { RATE_LIMIT, RATE_WINDOW_MS } from "../routes.generated.ts";
+import { sleep } from "./waiting.ts";
+import type { World } from "./world.ts";
+
+/** What the service said of a key's limit. */
+export interface RateLimit {
+  /** Requests in any window. */
+  readonly limit: number;
+  readonly windowMs: number;
+  /** Requests left. */
+  readonly remaining: number;
+  /** Milliseconds until the next request is given back. */
+  readonly resetMs: number;
+}
+
+/** Lets requests go in the order in which they ask, as many as the limit allows. One for all requests of a client. */
+export interface Pacer {
+  /**
+   * Waits for a turn. Each turn taken must be given back by `done`.
+   *
+   * @param onWait told before each wait how many milliseconds it takes at most; may throw to give up
+   * @throws the signal's reason
+   */
+  turn(signal: AbortSignal, onWait: (ms: number) => void): Promise<void>;
+  /** The request of a turn is over; what its answer said of the limit. */
+  done(rate: RateLimit | undefined): void;
+  /** Lets no request go for some milliseconds: the service refused one. */
+  pause(ms: number): void;
+}
+
+/**
+ * The service counts a request when it comes and gives it back one window later. It came between being sent and being
+ * answered, so counting each from its start until a window after its answer never lets through too many. Where the
+ * answers say that less is left than we used, others use the same key; what they used is believed until the next answer.
+ */
+export function createPacer(world: World): Pacer {
+  const now = () => world.performance.now();
+  let limit: number = RATE_LIMIT;
+  /** Requests on their way. */
+  let open = 0;
+  /** When each answered request will have left the window, soonest first. */
+  const leaving: number[] = [];
+  /** Requests that others used, and when one of all that are used is given back. */
+  let foreign = 0;
+  let givenBackAt = 0;
+  let pausedUntil = 0;
+  let queue: Promise<void> = Promise.resolve();
+  let wake = () => {};
+
+  /** When a request may go: infinitely late where only an answer can tell. */
+  const nextTurn = (): number => {
+    while ((leaving[0] ?? Infinity) <= now()) leaving.shift();
+    const own = open + leaving.length;
+    if (own + foreign < limit) return pausedUntil;
+    const ownRoom = leaving[0] ?? Infinity;
+    // Others are in the way. Once one request must have been given back, a single one goes and finds out.
+    const room = own < limit && open === 0 ? Math.min(ownRoom, givenBackAt) : ownRoom;
+    return Math.max(pausedUntil, room);
+  };
+
+  const take = async (signal: AbortSignal, onWait: (ms: number) => void): Promise<void> => {
+    for (;;) {
+      signal.throwIfAborted();
+      const ms = nextTurn() - now();
+      if (ms <= 0) break;
+      if (ms < Infinity) onWait(ms);
+      const answered = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      await Promise.race([sleep(world, ms, signal), answered]);
+    }
+    open++;
+  };
+
+  return {
+    turn(signal, onWait) {
+      const mine = queue.then(() => take(signal, onWait));
+      queue = mine.catch(() => {});
+      return mine;
+    },
+    done(rate) {
+      open--;
+      leaving.push(now() + (rate?.windowMs ?? RATE_WINDOW_MS));
+      if (rate) {
+        ({ limit } = rate);
+        foreign = Math.max(0, limit - open - leaving.length - rate.remaining);
+        givenBackAt = now() + rate.resetMs;
+      }
+      wake();
+    },
+    pause: (ms) => void (pausedUntil = Math.max(pausedUntil, now() + ms)),
+  };
+}

@@ -1,0 +1,306 @@
+import { describe, expect, it } from "vitest";
+import { answer, hang, refusal, script, type Scripted, simulate, simulatedClient } from "../../test/simulation.ts";
+import type { RetryNote } from "../hooks.ts";
+import type { ClientOptions } from "../options.ts";
+
+const ride = { id: "r1" };
+const down = new TypeError("fetch failed", {
+  cause: Object.assign(new Error("connect refused"), { code: "ECONNREFUSED" }),
+});
+
+/** A client whose fetch does what the script says, in simulated time. */
+function setUp(lines: readonly Scripted[], options: Partial<ClientOptions> = {}, random?: () => number) {
+  const fetch = script(...lines);
+  const simulation = simulate(fetch, random);
+  return { fetch, simulation, client: simulatedClient(simulation, options) };
+}
+
+describe("a request that fails", () => {
+  it.each<[string, Scripted]>([
+    ["a broken connection", down],
+    ["408", refusal(408, "whatever")],
+    ["429", refusal(429, "rate_limited")],
+    ["500", refusal(500, "internal")],
+    ["502 of a proxy", new Response("<html>", { status: 502 })],
+    ["503", refusal(503, "unavailable")],
+  ])("with %s is sent again", async (_, line) => {
+    const { client, fetch, simulation } = setUp([line, answer(ride)]);
+    expect(await simulation.run(client.rides.get("r1"))).toEqual(ride);
+    expect(fetch.sent).toHaveLength(2);
+    expect(simulation.timers()).toBe(0);
+  });
+
+  it.each([400, 401, 403, 404, 405, 409, 410, 413, 415, 418, 422])("with %i is not sent again", async (status) => {
+    const { client, fetch, simulation } = setUp([refusal(status, "some_code")]);
+    await expect(simulation.run(client.rides.get("r1"))).rejects.toMatchObject({ status, attempts: 1 });
+    expect(fetch.sent).toHaveLength(1);
+  });
+
+  it("whose answer breaks off in the middle is sent again", async () => {
+    const broken = () => {
+      const body = new ReadableStream({
+        start: (stream) => stream.enqueue(new TextEncoder().encode('{"id":"r')),
+        pull: (stream) => stream.error(new TypeError("terminated")),
+      });
+      return Promise.resolve(Object.assign(new Response(body), { clone: () => new Response(body) }));
+    };
+    const { client, simulation } = setUp([broken, answer(ride)]);
+    expect(await simulation.run(client.rides.get("r1"))).toEqual(ride);
+  });
+
+  it("is sent as often as `maxRetries` says and then fails with the number of attempts", async () => {
+    const { client, fetch, simulation } = setUp([refusal(503, "unavailable")]);
+    await expect(simulation.run(client.rides.get("r1", { maxRetries: 2 }))).rejects.toMatchObject({
+      name: "ServerError",
+      code: "unavailable",
+      attempts: 3,
+      requestId: "req-503",
+    });
+    expect(fetch.sent).toHaveLength(3);
+  });
+
+  it.each<[string, Scripted]>([
+    ["503", refusal(503, "unavailable")],
+    ["429", refusal(429, "rate_limited", { "retry-after": "1" })],
+    ["a broken connection", down],
+  ])("with %s is sent once where `maxRetries` is 0", async (_, line) => {
+    const { client, fetch, simulation } = setUp([line], { maxRetries: 0 });
+    await expect(simulation.run(client.rides.get("r1"))).rejects.toMatchObject({ attempts: 1 });
+    expect(fetch.sent).toHaveLength(1);
+    expect(simulation.now()).toBe(0);
+  });
+
+  it("waits anything up to 0.5, 1, 2, 4 s and at most 8 s before it is sent again", async () => {
+    const pauses: number[] = [];
+    const onRetry = ({ delayMs }: RetryNote) => void pauses.push(delayMs);
+    const options = { onRetry, maxRetries: 6 };
+    for (const random of [0, 0.5, 0.999]) {
+      const { client, simulation } = setUp([down], options, () => random);
+      await expect(simulation.run(client.rides.get("r1"))).rejects.toMatchObject({ attempts: 7 });
+      expect(pauses.splice(0)).toEqual([500, 1000, 2000, 4000, 8000, 8000].map((most) => most * random));
+    }
+  });
+
+  it("is not sent again without end by a client that meets nothing but failures", async () => {
+    const { client, fetch, simulation } = setUp([refusal(500, "internal")]);
+    for (let call = 0; call < 100; call++) {
+      await expect(simulation.run(client.health.live())).rejects.toMatchObject({ name: "ServerError" });
+    }
+    // 20 retries of the budget, and each call's first attempt.
+    expect(fetch.sent).toHaveLength(120);
+  });
+
+  it("earns its client a retry for every ten that succeed", async () => {
+    let isUp = false;
+    const { client, fetch, simulation } = setUp([() => (isUp ? answer({ status: "ok" }) : refusal(500, "internal"))]);
+    const call = () => simulation.run(client.health.live().catch(() => undefined));
+    for (let calls = 0; calls < 10; calls++) await call();
+    isUp = true;
+    for (let calls = 0; calls < 30; calls++) await call();
+    isUp = false;
+    fetch.sent.splice(0);
+    for (let calls = 0; calls < 10; calls++) await call();
+    expect(fetch.sent.length - 10).toBeGreaterThanOrEqual(2);
+    expect(fetch.sent.length - 10).toBeLessThanOrEqual(3);
+  });
+});
+
+describe("what the service asks to wait", () => {
+  it.each([1, 59, 3600, 86_400])("%i s are waited, and never less", async (seconds) => {
+    const { client, simulation } = setUp(
+      [refusal(429, "rate_limited", { "retry-after": String(seconds) }), answer(ride)],
+      {
+        deadlineMs: Infinity,
+      },
+    );
+    await simulation.run(client.rides.get("r1"));
+    expect(simulation.now()).toBeGreaterThanOrEqual(seconds * 1000);
+    expect(simulation.now()).toBeLessThanOrEqual(seconds * 1000 + 250);
+  });
+
+  it("may be longer than any timer", async () => {
+    const month = 31 * 86_400;
+    const { client, simulation } = setUp(
+      [refusal(503, "unavailable", { "retry-after": String(month) }), answer(ride)],
+      {
+        deadlineMs: Infinity,
+      },
+    );
+    await simulation.run(client.rides.get("r1"));
+    expect(simulation.now()).toBeGreaterThanOrEqual(month * 1000);
+  });
+
+  it("may be a date, which is compared with the answer's own", async () => {
+    const headers = { date: "Mon, 01 Jun 2026 12:00:00 GMT", "retry-after": "Mon, 01 Jun 2026 12:00:30 GMT" };
+    const { client, simulation } = setUp([refusal(503, "unavailable", headers), answer(ride)]);
+    await simulation.run(client.rides.get("r1"));
+    expect(simulation.now()).toBeGreaterThanOrEqual(30_000);
+    expect(simulation.now()).toBeLessThanOrEqual(30_250);
+  });
+
+  it("is said at once where it is beyond the deadline", async () => {
+    const { client, fetch, simulation } = setUp([refusal(429, "rate_limited", { "retry-after": "60" })], {
+      deadlineMs: 59_000,
+    });
+    await expect(simulation.run(client.rides.get("r1"))).rejects.toMatchObject({
+      name: "RateLimitedError",
+      retryAfterMs: 60_000,
+      attempts: 1,
+    });
+    expect(simulation.now()).toBe(0);
+    expect(fetch.sent).toHaveLength(1);
+  });
+
+  it("holds all calls of the client back after a 429, not only the one that was refused", async () => {
+    const { client, fetch, simulation } = setUp([refusal(429, "rate_limited", { "retry-after": "30" }), answer(ride)]);
+    const first = client.rides.get("r1");
+    await simulation.run(simulation.sleep(1));
+    const second = client.rides.get("r2");
+    await simulation.run(simulation.sleep(29_000));
+    expect(fetch.sent).toHaveLength(1);
+    await simulation.run(Promise.all([first, second]));
+    expect(simulation.now()).toBeGreaterThanOrEqual(30_000);
+  });
+
+  it("is survived when it comes in a storm", async () => {
+    const { client, simulation } = setUp([
+      ...Array<Scripted>(4).fill(refusal(429, "rate_limited", { "retry-after": "60" })),
+      answer(ride),
+    ]);
+    expect(await simulation.run(client.rides.get("r1").withResponse())).toMatchObject({ data: ride, attempts: 5 });
+  });
+});
+
+describe("time", () => {
+  it("for one attempt ends it, and another is made", async () => {
+    const { client, fetch, simulation } = setUp([hang, answer(ride)], { attemptTimeoutMs: 1000 }, () => 0);
+    expect(await simulation.run(client.rides.get("r1"))).toEqual(ride);
+    expect(fetch.sent[0]!.init.signal!.aborted).toBe(true);
+    expect(simulation.now()).toBe(1000);
+  });
+
+  it("for one attempt includes the answer's body", async () => {
+    const endless = () => {
+      const body = new ReadableStream({ pull: () => new Promise(() => {}) });
+      return Promise.resolve(Object.assign(new Response(body), { clone: () => new Response(body) }));
+    };
+    const { client, simulation } = setUp([endless], { attemptTimeoutMs: 1000, maxRetries: 0 });
+    await expect(simulation.run(client.rides.get("r1"))).rejects.toMatchObject({
+      name: "TimeoutError",
+      message: "GET /v1/rides/:id had no answer within 1000 ms",
+      attempts: 1,
+    });
+  });
+
+  it("for a call ends its attempts and pauses, and its error tells what went wrong last", async () => {
+    const { client, simulation } = setUp([refusal(503, "unavailable"), hang], {
+      attemptTimeoutMs: 60_000,
+      deadlineMs: 5000,
+    });
+    const error: unknown = await simulation.run(client.rides.get("r1").catch((reason: unknown) => reason));
+    expect(error).toMatchObject({ name: "TimeoutError", attempts: 2, cause: { status: 503 } });
+    expect(simulation.now()).toBe(5000);
+    expect(simulation.timers()).toBe(0);
+  });
+
+  it("ends the call even where an own fetch does not heed its signal", async () => {
+    const { client, simulation } = setUp([() => new Promise(() => {})], { deadlineMs: 5000, attemptTimeoutMs: 9000 });
+    await expect(simulation.run(client.rides.get("r1"))).rejects.toMatchObject({ name: "TimeoutError" });
+    expect(simulation.timers()).toBe(0);
+  });
+});
+
+describe("an AbortSignal", () => {
+  const reason = new Error("the user left");
+
+  it.each<[string, Scripted]>([
+    ["a request", hang],
+    ["a pause between requests", refusal(503, "unavailable", { "retry-after": "100" })],
+  ])("ends %s at once with its reason", async (_, line) => {
+    const { client, fetch, simulation } = setUp([line]);
+    const controller = new AbortController();
+    const call = client.rides.get("r1", { signal: controller.signal }).catch((error: unknown) => error);
+    await simulation.run(simulation.sleep(100));
+    controller.abort(reason);
+    expect(await call).toBe(reason);
+    expect(simulation.now()).toBe(100);
+    expect(simulation.timers()).toBe(0);
+    expect(fetch.sent).toHaveLength(1);
+  });
+
+  it("that is aborted already sends nothing", async () => {
+    const { client, fetch } = setUp([answer(ride)]);
+    await expect(client.rides.get("r1", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(fetch.sent).toEqual([]);
+  });
+
+  it("keeps no listener of a call that is over", async () => {
+    const { client, simulation } = setUp([answer(ride)]);
+    let listeners = 0;
+    const { signal } = new AbortController();
+    const { addEventListener: add, removeEventListener: remove } = signal;
+    signal.addEventListener = (...args: Parameters<typeof add>) => void (listeners++, add.apply(signal, args));
+    signal.removeEventListener = (...args: Parameters<typeof remove>) => void (listeners--, remove.apply(signal, args));
+    await simulation.run(client.rides.get("r1", { signal }));
+    expect(listeners).toBe(0);
+  });
+});
+
+describe("a creation", () => {
+  const request = { station_id: "s1" };
+  const made = answer({ id: "x" }, 201);
+  const keys = (fetch: ReturnType<typeof script>) => fetch.sent.map(({ headers }) => headers.get("idempotency-key"));
+
+  it("is sent again under the one key that was made for it", async () => {
+    const { client, fetch, simulation } = setUp([down, refusal(500, "internal"), made]);
+    await simulation.run(client.reservations.create(request));
+    const [key] = keys(fetch);
+    expect(key).toMatch(/^[!-~]{1,255}$/);
+    expect(keys(fetch)).toEqual([key, key, key]);
+    expect(fetch.sent.map(({ init }) => init.body)).toEqual(Array(3).fill(JSON.stringify(request)));
+  });
+
+  it("gets another key than the creation before", async () => {
+    const { client, fetch, simulation } = setUp([made]);
+    await simulation.run(client.reservations.create(request));
+    await simulation.run(client.reservations.create(request));
+    expect(new Set(keys(fetch)).size).toBe(2);
+  });
+
+  it("uses the key that the caller gives", async () => {
+    const { client, fetch, simulation } = setUp([made]);
+    await simulation.run(client.reservations.create(request, { idempotencyKey: "order-7" }));
+    expect(keys(fetch)).toEqual(["order-7"]);
+  });
+
+  it("that fails tells its key, so that it can be finished later", async () => {
+    const { client, fetch, simulation } = setUp([down], { maxRetries: 1 });
+    const error: unknown = await simulation.run(client.reservations.create(request).catch((reason: unknown) => reason));
+    expect(error).toMatchObject({ name: "ConnectionError", idempotencyKey: keys(fetch)[0] });
+  });
+
+  it("that is still running somewhere is asked for again", async () => {
+    const { client, simulation } = setUp([refusal(409, "idempotency_in_progress"), made]);
+    expect(await simulation.run(client.reservations.create(request))).toEqual({ id: "x" });
+  });
+
+  it("that must not be is not asked for again", async () => {
+    const { client, fetch, simulation } = setUp([refusal(409, "no_bike_available")]);
+    await expect(simulation.run(client.reservations.create(request))).rejects.toMatchObject({ name: "ConflictError" });
+    expect(fetch.sent).toHaveLength(1);
+  });
+
+  it("with a key that no header can hold is refused before anything is sent", async () => {
+    const { client, fetch } = setUp([made]);
+    await expect(client.reservations.create(request, { idempotencyKey: "a\nb" })).rejects.toMatchObject({
+      name: "UsageError",
+    });
+    expect(fetch.sent).toEqual([]);
+  });
+});
+
+it("a cancellation is sent again: by the contract to cancel twice is to cancel once", async () => {
+  const { client, fetch, simulation } = setUp([down, answer({ id: "x", status: "cancelled" })]);
+  await simulation.run(client.reservations.cancel("x"));
+  expect(fetch.sent.map(({ init }) => init.method)).toEqual(["DELETE", "DELETE"]);
+});

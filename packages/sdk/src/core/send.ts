@@ -1,0 +1,96 @@
+import type { BikeShareError } from "../errors/errors.ts";
+import { checkText, type CreateOptions, type Settings, withOptions } from "../options.ts";
+import { VERSION } from "../version.ts";
+import { fillPath, type Query } from "./address.ts";
+import { type Answered, attempt, lateError } from "./attempt.ts";
+import type { RateLimit } from "./pacer.ts";
+import { isPassing, pauseAfter } from "./retry-policy.ts";
+import type { Route } from "./route.ts";
+import { sleep, within } from "./waiting.ts";
+
+/** What a call wants. */
+export interface Wanted {
+  readonly route: Route;
+  readonly id?: string | undefined;
+  readonly query?: Query;
+  readonly body?: object;
+}
+
+/**
+ * Makes a call: waits for its turn, sends, and sends again while that may help.
+ *
+ * @throws BikeShareError of the last attempt, TimeoutError at the deadline, or the signal's reason
+ */
+export async function send(client: Settings, wanted: Wanted, options: CreateOptions): Promise<Answered<object>> {
+  const settings = withOptions(client, options);
+  const { world, pacer, budget, deadlineMs } = settings;
+  const { route, body } = wanted;
+  const [operation, , kind] = route;
+  const isOpen = kind === "open";
+  // Made once: however often it is sent, it is the same creation.
+  const own = kind === "idempotent" ? { idempotencyKey: settings.idempotencyKey ?? world.crypto.randomUUID() } : {};
+  const note = prepare(settings, wanted, own);
+  const text = body ? JSON.stringify(body) : null;
+  const deadline = world.performance.now() + deadlineMs;
+  let attempts = 0;
+  let cause: BikeShareError | undefined;
+  const late = () => lateError(operation, deadlineMs, { ...own, attempts, cause });
+  const isLate = (ms: number) => world.performance.now() + ms >= deadline;
+  const tell = (reason: "ahead" | "refused", waitMs: number) => settings.onRateLimit?.({ operation, reason, waitMs });
+
+  return within(world, deadlineMs, settings.signal, late, async (signal) => {
+    for (;;) {
+      if (!isOpen) {
+        await pacer.turn(signal, (waitMs) => {
+          if (isLate(waitMs)) throw late();
+          tell("ahead", waitMs);
+        });
+      }
+      let rate: RateLimit | undefined;
+      const request = { ...note, attempt: ++attempts };
+      const outcome = await attempt(settings, route, request, text, { ...own, attempts }, signal, (said) => {
+        rate = said;
+      }).finally(() => isOpen || pacer.done(rate));
+      if (!(outcome instanceof Error)) {
+        budget.earn();
+        return outcome;
+      }
+      const delayMs = pauseAfter(attempts, outcome.retryAfterMs, world.Math.random());
+      // What the limit refused cost the service next to nothing: it waits with all others, and is not in the budget.
+      const isRefused = outcome.status === 429;
+      if (isRefused) {
+        pacer.pause(delayMs);
+        tell("refused", delayMs);
+      }
+      // A pause that would end after the deadline is not begun: what is known now is said now.
+      if (attempts > settings.maxRetries || !isPassing(outcome) || isLate(delayMs)) throw outcome;
+      if (!isRefused && !budget.take()) throw outcome;
+      cause = outcome;
+      settings.onRetry?.({ request, error: outcome, delayMs });
+      await sleep(world, delayMs, signal);
+    }
+  });
+}
+
+/**
+ * A request as hooks see it, and as it is sent but for the key.
+ *
+ * @throws UsageError for what cannot be sent
+ */
+function prepare(
+  { baseUrl, userAgent = "", world }: Settings,
+  { route: [operation, , kind], id, query = {}, body }: Wanted,
+  { idempotencyKey }: { readonly idempotencyKey?: string },
+) {
+  const [method = "", path = ""] = operation.split(" ");
+  const headers: Record<string, string> = { accept: "application/json" };
+  if (kind !== "open") headers["authorization"] = "Bearer [redacted]";
+  // A blank at the beginning is not sent. A browser names itself, and would first ask the service whether another name is welcome.
+  if (!world.document) headers["user-agent"] = `${userAgent} bikeshare-sdk/${VERSION}`;
+  if (body) headers["content-type"] = "application/json";
+  if (idempotencyKey) {
+    checkText("idempotencyKey", idempotencyKey);
+    headers["idempotency-key"] = idempotencyKey;
+  }
+  return { operation, method, url: baseUrl + fillPath(path, id, query), headers };
+}

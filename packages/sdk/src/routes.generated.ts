@@ -1,0 +1,42 @@
+// Every endpoint of the partners' interface, and what the client must know of its limits.
+// Made from packages/contract by `pnpm --filter @bikeshare/sdk run generate`. Do not edit here.
+
+/** By noun and verb: method and path, the status of a success, and what is special about it. */
+export const routes = {
+  stations: {
+    list: ["GET /v1/stations",200],
+    get: ["GET /v1/stations/:id",200],
+  },
+  rides: {
+    list: ["GET /v1/rides",200],
+    get: ["GET /v1/rides/:id",200],
+  },
+  bikes: {
+    list: ["GET /v1/bikes",200],
+    get: ["GET /v1/bikes/:id",200],
+  },
+  reservations: {
+    list: ["GET /v1/reservations",200],
+    get: ["GET /v1/reservations/:id",200],
+    create: ["POST /v1/reservations",201,"idempotent"],
+    cancel: ["DELETE /v1/reservations/:id",200],
+  },
+  events: {
+    list: ["GET /v1/events",200],
+    get: ["GET /v1/events/:id",200],
+  },
+  me: {
+    get: ["GET /v1/me",200],
+  },
+  health: {
+    live: ["GET /healthz",200,"open"],
+    ready: ["GET /readyz",200,"open"],
+  },
+} as const;
+
+/** Requests that a key may make in any window unless it has a number of its own. */
+export const RATE_LIMIT = 60;
+/** Milliseconds of a window. */
+export const RATE_WINDOW_MS = 60000;
+/** Most items on a page. */
+export const MAX_PAGE_SIZE = 200;

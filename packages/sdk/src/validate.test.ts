@@ -1,0 +1,105 @@
+import { partnerContract } from "@bikeshare/contract";
+import { createOpenApiDocument } from "@bikeshare/contract/openapi";
+import { describe, expect, it } from "vitest";
+import { checkAnswer } from "./validate.ts";
+
+type Body = Readonly<Record<string, unknown>>;
+
+/** Every answer that the documents show, with its operation. */
+function examples(): [operation: string, name: string, body: Body][] {
+  const { paths } = createOpenApiDocument({ baseUrl: "https://bikes.example", version: "1.0.0" });
+  const routes = Object.values(partnerContract).flatMap(
+    (verbs) => Object.values(verbs) as { method: string; path: string }[],
+  );
+  return routes.flatMap(({ method, path }) => {
+    const operation = Reflect.get(paths?.[path.replace(":id", "{id}")] ?? {}, method.toLowerCase()) as {
+      readonly responses: Readonly<
+        Record<string, { readonly content: Readonly<Record<string, { readonly examples: Body }>> }>
+      >;
+    };
+    const success = operation.responses["200"] ?? operation.responses["201"];
+    const shown = success?.content["application/json"]?.examples ?? {};
+    return Object.entries(shown).map(([name, example]): [string, string, Body] => [
+      `${method} ${path}`,
+      name,
+      (example as { value: Body }).value,
+    ]);
+  });
+}
+
+/** The places of an answer's fields, with that field changed. */
+function changed(body: Body, change: (field: string, of: Body) => Body): [place: string, body: Body][] {
+  return Object.keys(body).flatMap((field): [string, Body][] => {
+    const value = body[field];
+    const own: [string, Body] = [field, change(field, body)];
+    if (Array.isArray(value) && typeof value[0] === "object") {
+      const inner = changed(value[0] as Body, change);
+      return [
+        own,
+        ...inner.map(([place, item]): [string, Body] => [`${field}[0].${place}`, { ...body, [field]: [item] }]),
+      ];
+    }
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return [own];
+    const inner = changed(value as Body, change);
+    return [own, ...inner.map(([place, item]): [string, Body] => [`${field}.${place}`, { ...body, [field]: item }])];
+  });
+}
+
+const without = (field: string, { [field]: _, ...rest }: Body): Body => rest;
+const marks = ["page", "total_pages", "next_cursor"];
+
+it("has an example of every operation to be tried on", () => {
+  const operations = new Set(examples().map(([operation]) => operation));
+  expect(operations.size).toBe(Object.values(partnerContract).flatMap((verbs) => Object.values(verbs)).length);
+});
+
+describe.each(examples())("the answer to %s (%s)", (operation, _, body) => {
+  it("is without fault as the documents show it", () => {
+    expect(checkAnswer(operation, body)).toBeUndefined();
+  });
+
+  it("may have fields that are new", () => {
+    for (const [, more] of changed(body, (field, of) => ({ ...of, [`${field}_of_tomorrow`]: {} }))) {
+      expect(checkAnswer(operation, more)).toBeUndefined();
+    }
+  });
+
+  it("may not lack a field, and the fault names its place", () => {
+    for (const [place, less] of changed(body, without)) {
+      // Of an event without a name nothing is known.
+      const isOpen = marks.includes(place) || /(^|\.)event$/.test(place);
+      expect(checkAnswer(operation, less) ?? "", place).toMatch(isOpen ? /^$/ : `${place} that is no `);
+    }
+  });
+
+  it("may not have another kind of value, and the fault does not repeat it", () => {
+    for (const wrong of [{ a: "secret" }, ["secret"], Symbol("secret")]) {
+      for (const [place, other] of changed(body, (field, of) => ({ ...of, [field]: wrong }))) {
+        if (/(^|\.)event$/.test(place)) continue;
+        if (Array.isArray(wrong) && place === "scopes") continue;
+        expect(checkAnswer(operation, other) ?? "", place).toMatch(/ that is no /);
+        expect(checkAnswer(operation, other) ?? "", place).not.toContain("secret");
+      }
+    }
+  });
+
+  it("may not be anything but an object", () => {
+    for (const wrong of [null, undefined, [], "text", 7])
+      expect(checkAnswer(operation, wrong)).toBe("a body that is no object");
+  });
+});
+
+it("takes values of open sets that are new, events too", () => {
+  const [, , ride] = examples().find(([operation]) => operation === "GET /v1/rides/:id")!;
+  expect(checkAnswer("GET /v1/rides/:id", { ...ride, status: "a state of tomorrow" })).toBeUndefined();
+  const event = { id: "e", event: "ride.of_tomorrow", occurred_at: "2026-06-01T12:00:00.000Z", data: 7 };
+  expect(checkAnswer("GET /v1/events/:id", event)).toBeUndefined();
+  expect(checkAnswer("GET /v1/of-tomorrow", {})).toBeUndefined();
+});
+
+it("takes an instant for one only in the form of the interface", () => {
+  const [, , ride] = examples().find(([operation]) => operation === "GET /v1/rides/:id")!;
+  for (const started of ["yesterday", "2026-06-01T12:00:00+02:00", "2026-99-01T12:00:00.000Z", 1_780_000_000_000]) {
+    expect(checkAnswer("GET /v1/rides/:id", { ...ride, started_at: started })).toBe("started_at that is no instant");
+  }
+});

@@ -1,0 +1,409 @@
+// What goes over the wire, as types.
+// Made from packages/contract by `pnpm --filter @bikeshare/sdk run generate`. Do not edit here.
+
+/** Values of a set that grows: those known today, and any other. */
+export type Open<Known extends string> = Known | (string & {});
+
+/** The states of a station. */
+export type StationStatus = "planned" | "online" | "offline" | "removed";
+
+/** Why a station is offline. */
+export type OfflineReason = "flags" | "operator" | "removed_from_source" | "stale";
+
+/** A place where bikes are rented and returned: its description and its present state in one object. */
+export interface Station {
+  /** The operator's own station id: stable, never reused */
+  id: string;
+  name: string;
+  short_name: string | null;
+  /** WGS 84 degrees */
+  lat: number;
+  /** WGS 84 degrees */
+  lon: number;
+  address: string | null;
+  region_id: string | null;
+  /** Docks in all, as published; not the sum of the counts */
+  capacity: number | null;
+  /** A marked area without docks */
+  is_virtual_station: boolean;
+  is_installed: boolean;
+  is_renting: boolean;
+  is_returning: boolean;
+  /** Bikes that can be rented or reserved now */
+  num_bikes_available: number;
+  /** Bikes held by reservations */
+  num_bikes_reserved: number;
+  num_bikes_disabled: number | null;
+  /** As published; never derived from capacity */
+  num_docks_available: number | null;
+  num_docks_disabled: number | null;
+  /** Bikes available, by vehicle type */
+  vehicle_types_available: Array<{
+    vehicle_type_id: string;
+    count: number;
+  }>;
+  /** `planned` → `online` ⇄ `offline` → `removed` */
+  status: Open<StationStatus>;
+  /** Why the station is offline */
+  offline_reason: Open<OfflineReason> | null;
+  /** When the station itself last reported */
+  last_reported: string | null;
+  /** When this object last changed */
+  updated_at: string;
+}
+
+/** The states of a ride. */
+export type RideStatus = "started" | "completed" | "cancelled";
+
+/** How a ride ended. */
+export type EndReason = "returned" | "free_floating" | "operator" | "timeout" | "cancelled";
+
+/** Kinds of riders. */
+export type RiderCategory = "member" | "casual";
+
+/** One bike's way from start to end. Who rode is never part of it. */
+export interface Ride {
+  id: string;
+  bike_id: string;
+  /** `started` → `completed` or `cancelled`, both final */
+  status: Open<RideStatus>;
+  /** Null when the ride began outside a station */
+  start_station_id: string | null;
+  /** Null until the end, and when the ride ended outside a station */
+  end_station_id: string | null;
+  /** RFC 3339 instant in UTC, to the millisecond */
+  started_at: string;
+  /** RFC 3339 instant in UTC, to the millisecond */
+  ended_at: string | null;
+  duration_seconds: number | null;
+  distance_meters: number | null;
+  vehicle_type_id: string | null;
+  rider_category: Open<RiderCategory> | null;
+  end_reason: Open<EndReason> | null;
+  /** Whether the ride lasted 60 s or more */
+  is_countable: boolean | null;
+  /** The reservation that this ride fulfilled */
+  reservation_id: string | null;
+  /** When this object last changed */
+  updated_at: string;
+}
+
+/** The states of a reservation. */
+export type ReservationStatus = "active" | "fulfilled" | "cancelled" | "expired";
+
+/** Who or what cancelled a reservation. */
+export type CancelReason = "partner" | "operator" | "bike_unavailable";
+
+/** A bike that is held for a rider of yours. You see your own reservations only. */
+export interface Reservation {
+  id: string;
+  /** `active` → `fulfilled`, `cancelled` or `expired`, all final */
+  status: Open<ReservationStatus>;
+  /** Where the bike stands; null outside a station */
+  station_id: string | null;
+  /** Assigned at once */
+  bike_id: string;
+  vehicle_type_id: string | null;
+  /** Your own mark for the rider; it means nothing to us */
+  rider_ref: string | null;
+  /** RFC 3339 instant in UTC, to the millisecond */
+  created_at: string;
+  /** From this instant on the reservation is `expired`, to the second */
+  expires_at: string;
+  /** RFC 3339 instant in UTC, to the millisecond */
+  cancelled_at: string | null;
+  cancel_reason: Open<CancelReason> | null;
+  /** The ride that fulfilled it */
+  ride_id: string | null;
+  /** When this object last changed */
+  updated_at: string;
+}
+
+/** The states of a bike, in the words of MDS 2.0. */
+export type VehicleState = "available" | "reserved" | "on_trip" | "non_operational" | "non_contactable" | "missing" | "removed";
+
+/** A bike, or another vehicle that is shared the same way. */
+export interface Bike {
+  id: string;
+  /** What is painted on the bike */
+  number: string | null;
+  vehicle_type_id: string | null;
+  vehicle_state: Open<VehicleState>;
+  /** The station where it stands; null elsewhere and while on a trip */
+  station_id: string | null;
+  /** WGS 84 degrees; null while on a trip */
+  lat: number | null;
+  /** WGS 84 degrees; null while on a trip */
+  lon: number | null;
+  current_range_meters: number | null;
+  /** When the bike itself last reported */
+  last_reported: string | null;
+  /** When this object last changed */
+  updated_at: string;
+}
+
+/** The names of events known today. More will come: an unknown one is no fault. */
+export type EventName = "ride.started" | "ride.completed" | "ride.cancelled" | "station.offline" | "station.online" | "reservation.created" | "reservation.cancelled" | "reservation.expired" | "reservation.fulfilled";
+
+export interface RideStartedEvent {
+  /** The same for good, so that you can drop what you have seen */
+  id: string;
+  event: "ride.started";
+  /** When the thing happened */
+  occurred_at: string;
+  /** One bike's way from start to end. Who rode is never part of it. */
+  data: Ride;
+}
+
+export interface RideCompletedEvent {
+  /** The same for good, so that you can drop what you have seen */
+  id: string;
+  event: "ride.completed";
+  /** When the thing happened */
+  occurred_at: string;
+  /** One bike's way from start to end. Who rode is never part of it. */
+  data: Ride;
+}
+
+export interface RideCancelledEvent {
+  /** The same for good, so that you can drop what you have seen */
+  id: string;
+  event: "ride.cancelled";
+  /** When the thing happened */
+  occurred_at: string;
+  /** One bike's way from start to end. Who rode is never part of it. */
+  data: Ride;
+}
+
+export interface StationOfflineEvent {
+  /** The same for good, so that you can drop what you have seen */
+  id: string;
+  event: "station.offline";
+  /** When the thing happened */
+  occurred_at: string;
+  /** A place where bikes are rented and returned: its description and its present state in one object. */
+  data: Station;
+}
+
+export interface StationOnlineEvent {
+  /** The same for good, so that you can drop what you have seen */
+  id: string;
+  event: "station.online";
+  /** When the thing happened */
+  occurred_at: string;
+  /** A place where bikes are rented and returned: its description and its present state in one object. */
+  data: Station;
+}
+
+export interface ReservationCreatedEvent {
+  /** The same for good, so that you can drop what you have seen */
+  id: string;
+  event: "reservation.created";
+  /** When the thing happened */
+  occurred_at: string;
+  /** A bike that is held for a rider of yours. You see your own reservations only. */
+  data: Reservation;
+}
+
+export interface ReservationCancelledEvent {
+  /** The same for good, so that you can drop what you have seen */
+  id: string;
+  event: "reservation.cancelled";
+  /** When the thing happened */
+  occurred_at: string;
+  /** A bike that is held for a rider of yours. You see your own reservations only. */
+  data: Reservation;
+}
+
+export interface ReservationExpiredEvent {
+  /** The same for good, so that you can drop what you have seen */
+  id: string;
+  event: "reservation.expired";
+  /** When the thing happened */
+  occurred_at: string;
+  /** A bike that is held for a rider of yours. You see your own reservations only. */
+  data: Reservation;
+}
+
+export interface ReservationFulfilledEvent {
+  /** The same for good, so that you can drop what you have seen */
+  id: string;
+  event: "reservation.fulfilled";
+  /** When the thing happened */
+  occurred_at: string;
+  /** A bike that is held for a rider of yours. You see your own reservations only. */
+  data: Reservation;
+}
+
+/** What UnknownEvent is called. At run time any text: the type is a text that no known name equals, because comparing `event` with a known name could otherwise not tell what `data` holds. */
+export type UnknownEventName = `(unknown) ${string}`;
+
+/** One whose name is newer than this package: pass over it. */
+export interface UnknownEvent {
+  event: UnknownEventName;
+  /** The same for good, so that you can drop what you have seen */
+  id: string;
+  /** When the thing happened */
+  occurred_at: string;
+  data: unknown;
+}
+
+/** Those known today, told apart by `event`. */
+export type KnownEventRecord =
+  | RideStartedEvent
+  | RideCompletedEvent
+  | RideCancelledEvent
+  | StationOfflineEvent
+  | StationOnlineEvent
+  | ReservationCreatedEvent
+  | ReservationCancelledEvent
+  | ReservationExpiredEvent
+  | ReservationFulfilledEvent;
+
+/** Something that happened. Compare `event` with a name to know what `data` holds. */
+export type EventRecord = KnownEventRecord | UnknownEvent;
+
+/** What a key may be allowed. */
+export type Scope = "stations:read" | "rides:read" | "bikes:read" | "reservations:read" | "reservations:write" | "events:read";
+
+/** What the service knows of the key that asks. */
+export interface Me {
+  key_id: string;
+  partner: {
+    id: string;
+    name: string;
+  };
+  scopes: Array<Open<Scope>>;
+  /** Null: the key does not expire */
+  expires_at: string | null;
+  rate_limit: {
+    /** Requests in any 60 s */
+    limit: number;
+    /** What is left of it, this request counted */
+    remaining: number;
+    /** Seconds until a used request is given back */
+    reset_seconds: number;
+  };
+}
+
+/** All is well. */
+export interface Health {
+  status: "ok";
+}
+
+/** The codes of errors known today. Decide by the status where you do not know one. */
+export type ErrorCode = "unauthorized" | "forbidden" | "https_required" | "invalid_request" | "invalid_parameter" | "invalid_cursor" | "page_out_of_range" | "not_found" | "method_not_allowed" | "no_bike_available" | "bike_not_available" | "station_offline" | "rider_has_active_reservation" | "reservation_not_active" | "ride_conflict" | "idempotency_in_progress" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal" | "unavailable";
+
+/** The body of every error: exactly these two fields. */
+export interface ErrorBody {
+  /** Short machine-readable reason */
+  error: Open<ErrorCode>;
+  /** Plain-words reason: what is wrong and what to do */
+  message: string;
+}
+
+/** One page of items. */
+export interface ListEnvelope<Item> {
+  /** One page of items */
+  data: Item[];
+  /** Numbered paging: the current page, counting from 1 */
+  page?: number;
+  /** Numbered paging: the number of pages */
+  total_pages?: number;
+  /** Cursor paging: opaque marker of the next slice; absent when the list is finished */
+  next_cursor?: string;
+}
+
+export interface StationListQuery {
+  /** Numbered paging: which page to return, counting from 1, up to `total_pages`. Without it, the first. */
+  page?: number | undefined;
+  /** Items on a page. A larger number gives 200 items; it is not refused. */
+  limit?: number | undefined;
+  /** Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one. */
+  cursor?: string | undefined;
+  /** Only stations in this state */
+  status?: StationStatus | undefined;
+  /** Only stations of this region */
+  region_id?: string | undefined;
+  /** Only stations within `min_lon,min_lat,max_lon,max_lat` (WGS 84 degrees, borders included); a min_lon greater than max_lon crosses the antimeridian */
+  bbox?: string | undefined;
+  /** Only stations changed at or after this instant */
+  updated_since?: string | undefined;
+}
+
+export interface RideListQuery {
+  /** Numbered paging: which page to return, counting from 1, up to `total_pages`. Without it, the first. */
+  page?: number | undefined;
+  /** Items on a page. A larger number gives 200 items; it is not refused. */
+  limit?: number | undefined;
+  /** Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one. */
+  cursor?: string | undefined;
+  /** Only rides in this state */
+  status?: RideStatus | undefined;
+  /** Only rides of this bike */
+  bike_id?: string | undefined;
+  /** Only rides that started or ended at this station */
+  station_id?: string | undefined;
+  /** Only rides that started at or after this instant */
+  started_after?: string | undefined;
+  /** Only rides that started before this instant */
+  started_before?: string | undefined;
+  /** Only rides changed at or after this instant */
+  updated_since?: string | undefined;
+}
+
+export interface BikeListQuery {
+  /** Numbered paging: which page to return, counting from 1, up to `total_pages`. Without it, the first. */
+  page?: number | undefined;
+  /** Items on a page. A larger number gives 200 items; it is not refused. */
+  limit?: number | undefined;
+  /** Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one. */
+  cursor?: string | undefined;
+  /** Only bikes in this state */
+  vehicle_state?: VehicleState | undefined;
+  /** Only bikes at this station */
+  station_id?: string | undefined;
+  /** Only bikes changed at or after this instant */
+  updated_since?: string | undefined;
+}
+
+export interface ReservationListQuery {
+  /** Numbered paging: which page to return, counting from 1, up to `total_pages`. Without it, the first. */
+  page?: number | undefined;
+  /** Items on a page. A larger number gives 200 items; it is not refused. */
+  limit?: number | undefined;
+  /** Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one. */
+  cursor?: string | undefined;
+  /** Only reservations in this state */
+  status?: ReservationStatus | undefined;
+  /** Only reservations of this rider */
+  rider_ref?: string | undefined;
+  /** Only reservations of this bike */
+  bike_id?: string | undefined;
+}
+
+export interface EventListQuery {
+  /** Numbered paging: which page to return, counting from 1, up to `total_pages`. Without it, the first. */
+  page?: number | undefined;
+  /** Items on a page. A larger number gives 200 items; it is not refused. */
+  limit?: number | undefined;
+  /** Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one. */
+  cursor?: string | undefined;
+  /** Only events of this name */
+  event?: EventName | undefined;
+  /** Only events after the one with this id: where you stopped last time */
+  after?: string | undefined;
+}
+
+export interface ReservationRequest {
+  /** Any bike of this station. Give this or `bike_id`, not both */
+  station_id?: string | undefined;
+  /** This bike. Give this or `station_id`, not both */
+  bike_id?: string | undefined;
+  /** Only a bike of this type */
+  vehicle_type_id?: string | undefined;
+  /** Your own mark for the rider: one that names nobody. A rider holds one bike at a time */
+  rider_ref?: string | undefined;
+  /** Default 15, most 30 */
+  hold_minutes?: number | undefined;
+}

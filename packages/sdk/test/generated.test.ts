@@ -1,0 +1,108 @@
+import { readFileSync } from "node:fs";
+import type * as contract from "@bikeshare/contract";
+import { type EndpointMetadata, errorCodes, eventNames, partnerContract, scopeNames } from "@bikeshare/contract";
+import { expect, expectTypeOf, test } from "vitest";
+import { wireTypeFiles } from "../../contract/tools/wire-types-files.ts";
+import { routes } from "../src/routes.generated.ts";
+import { VERSION } from "../src/version.ts";
+import type * as wire from "../src/wire.generated.ts";
+import { answersFile, answersText } from "../tools/answers.ts";
+import { routesFile, routesText } from "../tools/routes.ts";
+
+const advice = "run `pnpm --filter @bikeshare/sdk run generate`";
+
+test("the types on the wire are those that the contract makes", () => {
+  const file = wireTypeFiles().find(({ url }) => url.pathname.endsWith("/sdk/src/wire.generated.ts"));
+  expect(readFileSync(file!.url, "utf8"), advice).toBe(file!.text);
+});
+
+test("the route table is the one that the contract makes", () => {
+  expect(readFileSync(routesFile, "utf8"), advice).toBe(routesText());
+});
+
+test("the route table has every endpoint of the partners, with its method, path, success and idempotency", () => {
+  const inContract = Object.entries(partnerContract).map(([noun, verbs]) => [
+    noun,
+    Object.fromEntries(
+      Object.entries(verbs).map(([verb, { method, path, metadata, responses }]) => {
+        const { idempotent, scope } = metadata as EndpointMetadata;
+        const success = Math.min(...Object.keys(responses as object).map(Number));
+        const kind = [...(scope === "none" ? ["open"] : []), ...(idempotent ? ["idempotent"] : [])];
+        return [verb, [`${method} ${path}`, success, ...kind]];
+      }),
+    ),
+  ]);
+  expect(routes).toEqual(Object.fromEntries(inContract));
+});
+
+test("the descriptions of answers are those that the contract makes", () => {
+  expect(readFileSync(answersFile, "utf8"), advice).toBe(answersText());
+});
+
+test("the version is the package's", () => {
+  const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as {
+    version: string;
+  };
+  expect(VERSION).toBe(version);
+});
+
+/** An object whose open sets have no room for values that are not known yet. */
+type Closed<Type> = { [Name in keyof Type]: ClosedField<Type[Name]> };
+type ClosedField<Type> = [Literals<Type>] extends [never] ? Type : Literals<Type> | Exclude<Type, string>;
+type Literals<Type> = Type extends string ? (string extends Type ? never : Type) : never;
+/** What a schema takes. */
+type Input<Schema extends { readonly _input: unknown }> = Schema["_input"];
+
+test("the contract's resources are resources here, and the other way but for values not known yet", () => {
+  expectTypeOf<contract.Station>().toExtend<wire.Station>();
+  expectTypeOf<contract.Ride>().toExtend<wire.Ride>();
+  expectTypeOf<contract.Bike>().toExtend<wire.Bike>();
+  expectTypeOf<contract.Reservation>().toExtend<wire.Reservation>();
+  expectTypeOf<contract.Me>().toExtend<wire.Me>();
+  expectTypeOf<contract.ErrorBody>().toExtend<wire.ErrorBody>();
+  expectTypeOf<contract.EventRecord>().toExtend<wire.KnownEventRecord>();
+  expectTypeOf<Closed<wire.Station>>().toExtend<contract.Station>();
+  expectTypeOf<Closed<wire.Ride>>().toExtend<contract.Ride>();
+  expectTypeOf<Closed<wire.Bike>>().toExtend<contract.Bike>();
+  expectTypeOf<Closed<wire.Reservation>>().toExtend<contract.Reservation>();
+});
+
+test("requests are what the contract takes, and nothing that it refuses", () => {
+  expectTypeOf<wire.StationListQuery>().toExtend<Input<typeof contract.stationListQuery>>();
+  expectTypeOf<wire.RideListQuery>().toExtend<Input<typeof contract.rideListQuery>>();
+  expectTypeOf<wire.BikeListQuery>().toExtend<Input<typeof contract.bikeListQuery>>();
+  expectTypeOf<wire.ReservationListQuery>().toExtend<Input<typeof contract.reservationListQuery>>();
+  expectTypeOf<wire.EventListQuery>().toExtend<Input<typeof contract.eventListQuery>>();
+  expectTypeOf<wire.ReservationRequest>().toExtend<contract.ReservationRequest>();
+  expectTypeOf<contract.ReservationRequest>().toExtend<wire.ReservationRequest>();
+  expectTypeOf<keyof wire.RideListQuery>().toEqualTypeOf<keyof Input<typeof contract.rideListQuery>>();
+  expectTypeOf<keyof wire.StationListQuery>().toEqualTypeOf<keyof Input<typeof contract.stationListQuery>>();
+});
+
+test("names are the contract's", () => {
+  expectTypeOf<wire.EventName>().toEqualTypeOf<contract.EventName>();
+  expectTypeOf<wire.Scope>().toEqualTypeOf<contract.Scope>();
+  expectTypeOf<wire.ErrorCode>().toEqualTypeOf<contract.ErrorCode>();
+  const text = readFileSync(new URL("../src/wire.generated.ts", import.meta.url), "utf8");
+  for (const name of [...eventNames, ...scopeNames, ...errorCodes]) expect(text).toContain(`"${name}"`);
+});
+
+test("a value of an open set may be new, and known ones are still suggested", () => {
+  expectTypeOf<"a state of tomorrow">().toExtend<wire.Ride["status"]>();
+  expectTypeOf<"completed">().toExtend<wire.Ride["status"]>();
+  expectTypeOf<"a state of tomorrow">().not.toExtend<NonNullable<wire.RideListQuery["status"]>>();
+});
+
+test("comparing `event` with a name tells what `data` holds, and leaves unknown events unknown", () => {
+  const told = (event: wire.EventRecord) => {
+    switch (event.event) {
+      case "ride.completed":
+        return expectTypeOf(event.data).toEqualTypeOf<wire.Ride>();
+      case "station.offline":
+        return expectTypeOf(event.data).toEqualTypeOf<wire.Station>();
+      default:
+        return expectTypeOf<Extract<typeof event, wire.UnknownEvent>["data"]>().toBeUnknown();
+    }
+  };
+  expect(told).toBeTypeOf("function");
+});

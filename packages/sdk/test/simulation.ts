@@ -1,0 +1,117 @@
+import { type BikeShare, BikeShare as Client } from "../src/client.ts";
+import { WORLD, type World } from "../src/core/world.ts";
+import type { ClientOptions } from "../src/options.ts";
+
+/** A world whose time goes on only when everyone waits. */
+export interface Simulation {
+  readonly world: World;
+  /** Milliseconds since the beginning. */
+  now(): number;
+  /** Timers that are running. */
+  timers(): number;
+  /** Waits in the simulated world. */
+  sleep(ms: number): Promise<void>;
+  /** Lets time go on until work is done; gives what it gives. */
+  run<Result>(work: PromiseLike<Result>): Promise<Result>;
+}
+
+/** @param random what the world's dice show, each time */
+export function simulate(fetch: World["fetch"], random: () => number = () => 0.5): Simulation {
+  let now = 0;
+  let made = 0;
+  const timers = new Map<number, { readonly at: number; readonly run: () => void }>();
+  const setTimer = (run: () => void, ms: number) => {
+    timers.set(++made, { at: now + Math.max(0, ms), run });
+    return made;
+  };
+  /** Fires the timer that is due next; false when there is none. */
+  const step = (): boolean => {
+    const [next] = [...timers].sort(([a, one], [b, other]) => one.at - other.at || a - b);
+    if (next === undefined) return false;
+    const [id, { at, run }] = next;
+    timers.delete(id);
+    now = at;
+    run();
+    return true;
+  };
+  return {
+    world: {
+      performance: { now: () => now },
+      setTimeout: setTimer,
+      clearTimeout: (id) => void timers.delete(id as number),
+      Math: { random },
+      crypto: { randomUUID: () => `uuid-${++made}` },
+      fetch,
+    },
+    now: () => now,
+    timers: () => timers.size,
+    sleep: (ms) =>
+      new Promise((resolve) => {
+        setTimer(resolve, ms);
+      }),
+    run: async (awaited) => {
+      let isDone = false;
+      const work = Promise.resolve(awaited);
+      const done = () => void (isDone = true);
+      work.then(done, done);
+      for (;;) {
+        // All that can go on without time goes on first.
+        await new Promise<void>((resolve) => {
+          setImmediate(resolve);
+        });
+        if (isDone) return work;
+        if (!step()) throw new Error("everyone waits and no timer is running");
+      }
+    },
+  };
+}
+
+/** The key that tests use; none may find it in what a client shows. */
+export const KEY = "bss_test_1234567890";
+
+/** A client in a simulated world. */
+export function simulatedClient(simulation: Simulation, options: Partial<ClientOptions> = {}): BikeShare {
+  const given = { apiKey: KEY, baseUrl: "https://bikes.example", ...options, [WORLD]: simulation.world };
+  return new Client(given);
+}
+
+/** An answer in JSON. */
+export function answer(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
+  return new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json", ...headers } });
+}
+
+/** The service's refusal. */
+export function refusal(status: number, error: string, headers: Record<string, string> = {}): Response {
+  return answer({ error, message: `Why ${error}.` }, status, { "request-id": `req-${status}`, ...headers });
+}
+
+/** A request that a scripted fetch was sent. */
+export interface Sent {
+  readonly url: URL;
+  readonly init: RequestInit;
+  readonly headers: Headers;
+}
+
+/** What a scripted fetch does: answers, or throws what is an error. */
+export type Scripted = Response | Error | ((sent: Sent) => Response | Error | Promise<Response>);
+
+/** A fetch that does what the script says, one line a request, and the last line again and again. */
+export function script(...lines: readonly Scripted[]): World["fetch"] & { readonly sent: Sent[] } {
+  const sent: Sent[] = [];
+  const fetch = async (url: string, init: RequestInit) => {
+    const request = { url: new URL(url), init, headers: new Headers(init.headers) };
+    const line = lines[Math.min(sent.length, lines.length - 1)];
+    sent.push(request);
+    const outcome = typeof line === "function" ? await line(request) : line;
+    if (outcome instanceof Response) return outcome.clone();
+    throw outcome;
+  };
+  return Object.assign(fetch, { sent });
+}
+
+/** A fetch that never answers, and ends only when its signal aborts. */
+export function hang({ init: { signal } }: Sent): Promise<Response> {
+  return new Promise((_, reject) => {
+    signal?.addEventListener("abort", () => reject(signal.reason as Error));
+  });
+}

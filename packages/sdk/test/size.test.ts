@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+import { expect, test } from "vitest";
+
+/** What the package's main entry may cost a partner's page, in bytes. */
+const BUDGET = 5 * 1024;
+
+const root = new URL("..", import.meta.url);
+
+test(`the main entry is at most ${BUDGET} bytes, minified and compressed, and loads nothing of a platform`, async () => {
+  const { outputFiles } = await build({
+    entryPoints: [new URL("src/index.ts", root).pathname],
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "esm",
+    // A browser's bundle: an import of Node's would fail it.
+    platform: "browser",
+    target: "es2022",
+  });
+  const [file] = outputFiles;
+  expect(gzipSync(file!.contents, { level: 9 }).length).toBeLessThanOrEqual(BUDGET);
+  expect(file!.text).not.toMatch(/\bimport\b|require\(/);
+});
+
+test("the package depends on nothing", () => {
+  const manifest = JSON.parse(readFileSync(new URL("package.json", root), "utf8")) as Record<string, unknown>;
+  expect(manifest["dependencies"]).toBeUndefined();
+});

@@ -1,0 +1,52 @@
+import {
+  DEFAULT_RATE_LIMIT,
+  type EndpointMetadata,
+  MAX_PAGE_SIZE,
+  partnerContract,
+  RATE_WINDOW_SECONDS,
+} from "@bikeshare/contract";
+
+/** What of an endpoint goes into the table. */
+interface Endpoint {
+  readonly method: string;
+  readonly path: string;
+  readonly metadata: EndpointMetadata;
+  readonly responses: Readonly<Record<number, unknown>>;
+}
+
+type Contract = Readonly<Record<string, Readonly<Record<string, Endpoint>>>>;
+
+/** Where the route table stands. */
+export const routesFile = new URL("../src/routes.generated.ts", import.meta.url);
+
+const HEAD = `// Every endpoint of the partners' interface, and what the client must know of its limits.
+// Made from packages/contract by \`pnpm --filter @bikeshare/sdk run generate\`. Do not edit here.
+`;
+
+/** The text of src/routes.generated.ts, made from the contract. */
+export function routesText(): string {
+  const nouns = Object.entries(partnerContract as Contract).map(([noun, verbs]) => {
+    const routes = Object.entries(verbs).map(([verb, route]) => `    ${verb}: ${routeText(route)},`);
+    return `  ${noun}: {\n${routes.join("\n")}\n  },`;
+  });
+  return `${HEAD}
+/** By noun and verb: method and path, the status of a success, and what is special about it. */
+export const routes = {
+${nouns.join("\n")}
+} as const;
+
+/** Requests that a key may make in any window unless it has a number of its own. */
+export const RATE_LIMIT = ${DEFAULT_RATE_LIMIT};
+/** Milliseconds of a window. */
+export const RATE_WINDOW_MS = ${RATE_WINDOW_SECONDS * 1000};
+/** Most items on a page. */
+export const MAX_PAGE_SIZE = ${MAX_PAGE_SIZE};
+`;
+}
+
+function routeText({ method, path, metadata, responses }: Endpoint): string {
+  const success = Math.min(...Object.keys(responses).map(Number));
+  const operation = `${method} ${path}`;
+  if (metadata.scope === "none") return JSON.stringify([operation, success, "open"]);
+  return JSON.stringify([operation, success, ...(metadata.idempotent ? ["idempotent"] : [])]);
+}

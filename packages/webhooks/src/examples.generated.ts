@@ -1,0 +1,291 @@
+// An example of each delivery.
+// Made from packages/contract by `pnpm --filter @bikeshare/webhooks run generate`. Do not edit here.
+import type { DeliveryOf } from "./delivery.ts";
+import type { KnownDelivery } from "./wire.generated.ts";
+
+export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: DeliveryOf<Name> } = {
+  "ride.started": {
+    "event": "ride.started",
+    "delivery_id": "dlv_01JP9V7A2B6E",
+    "occurred_at": "2026-03-14T08:02:11.390Z",
+    "sent_at": "2026-03-14T08:02:11.510Z",
+    "data": {
+      "id": "ride_01JP9V6QK8N3",
+      "bike_id": "bike_4711",
+      "status": "started",
+      "start_station_id": "JC105",
+      "end_station_id": null,
+      "started_at": "2026-03-14T08:02:11.000Z",
+      "ended_at": null,
+      "duration_seconds": null,
+      "distance_meters": null,
+      "vehicle_type_id": "electric",
+      "rider_category": "member",
+      "end_reason": null,
+      "is_countable": null,
+      "reservation_id": null,
+      "updated_at": "2026-03-14T08:02:11.390Z"
+    }
+  },
+  "ride.completed": {
+    "event": "ride.completed",
+    "delivery_id": "dlv_01JP9V7A2B6E",
+    "occurred_at": "2026-03-14T08:20:26.804Z",
+    "sent_at": "2026-03-14T08:20:26.924Z",
+    "data": {
+      "id": "ride_01JP9V6QK8N3",
+      "bike_id": "bike_4711",
+      "status": "completed",
+      "start_station_id": "JC105",
+      "end_station_id": "HB103",
+      "started_at": "2026-03-14T08:02:11.000Z",
+      "ended_at": "2026-03-14T08:20:26.000Z",
+      "duration_seconds": 1095,
+      "distance_meters": 3120,
+      "vehicle_type_id": "electric",
+      "rider_category": "member",
+      "end_reason": "returned",
+      "is_countable": true,
+      "reservation_id": null,
+      "updated_at": "2026-03-14T08:20:26.804Z"
+    }
+  },
+  "ride.cancelled": {
+    "event": "ride.cancelled",
+    "delivery_id": "dlv_01JP9V7A2B6E",
+    "occurred_at": "2026-03-14T08:02:31.207Z",
+    "sent_at": "2026-03-14T08:02:31.327Z",
+    "data": {
+      "id": "ride_01JP9V6QK8N3",
+      "bike_id": "bike_4711",
+      "status": "cancelled",
+      "start_station_id": "JC105",
+      "end_station_id": "JC105",
+      "started_at": "2026-03-14T08:02:11.000Z",
+      "ended_at": "2026-03-14T08:02:31.000Z",
+      "duration_seconds": 20,
+      "distance_meters": 0,
+      "vehicle_type_id": "electric",
+      "rider_category": "member",
+      "end_reason": "cancelled",
+      "is_countable": false,
+      "reservation_id": null,
+      "updated_at": "2026-03-14T08:02:31.207Z"
+    }
+  },
+  "station.offline": {
+    "event": "station.offline",
+    "delivery_id": "dlv_01JP9V7A2B6E",
+    "occurred_at": "2026-03-14T08:21:43.512Z",
+    "sent_at": "2026-03-14T08:21:43.632Z",
+    "data": {
+      "id": "JC105",
+      "name": "City Hall",
+      "short_name": "JC105",
+      "lat": 40.7177325,
+      "lon": -74.043845,
+      "address": null,
+      "region_id": "70",
+      "capacity": 26,
+      "is_virtual_station": false,
+      "is_installed": true,
+      "is_renting": false,
+      "is_returning": false,
+      "num_bikes_available": 11,
+      "num_bikes_reserved": 1,
+      "num_bikes_disabled": 2,
+      "num_docks_available": 12,
+      "num_docks_disabled": 0,
+      "vehicle_types_available": [
+        {
+          "vehicle_type_id": "classic",
+          "count": 8
+        },
+        {
+          "vehicle_type_id": "electric",
+          "count": 3
+        }
+      ],
+      "status": "offline",
+      "offline_reason": "operator",
+      "last_reported": "2026-03-14T08:21:40.000Z",
+      "updated_at": "2026-03-14T08:21:43.512Z"
+    }
+  },
+  "station.online": {
+    "event": "station.online",
+    "delivery_id": "dlv_01JP9V7A2B6E",
+    "occurred_at": "2026-03-14T08:21:43.512Z",
+    "sent_at": "2026-03-14T08:21:43.632Z",
+    "data": {
+      "id": "JC105",
+      "name": "City Hall",
+      "short_name": "JC105",
+      "lat": 40.7177325,
+      "lon": -74.043845,
+      "address": null,
+      "region_id": "70",
+      "capacity": 26,
+      "is_virtual_station": false,
+      "is_installed": true,
+      "is_renting": true,
+      "is_returning": true,
+      "num_bikes_available": 11,
+      "num_bikes_reserved": 1,
+      "num_bikes_disabled": 2,
+      "num_docks_available": 12,
+      "num_docks_disabled": 0,
+      "vehicle_types_available": [
+        {
+          "vehicle_type_id": "classic",
+          "count": 8
+        },
+        {
+          "vehicle_type_id": "electric",
+          "count": 3
+        }
+      ],
+      "status": "online",
+      "offline_reason": null,
+      "last_reported": "2026-03-14T08:21:40.000Z",
+      "updated_at": "2026-03-14T08:21:43.512Z"
+    }
+  },
+  "reservation.created": {
+    "event": "reservation.created",
+    "delivery_id": "dlv_01JP9V7A2B6E",
+    "occurred_at": "2026-03-14T08:21:43.512Z",
+    "sent_at": "2026-03-14T08:21:43.632Z",
+    "data": {
+      "id": "rsv_01JP9W3D5F7H",
+      "status": "active",
+      "station_id": "JC105",
+      "bike_id": "bike_1138",
+      "vehicle_type_id": "electric",
+      "rider_ref": "r-82f1",
+      "created_at": "2026-03-14T08:21:43.512Z",
+      "expires_at": "2026-03-14T08:36:43.512Z",
+      "cancelled_at": null,
+      "cancel_reason": null,
+      "ride_id": null,
+      "updated_at": "2026-03-14T08:21:43.512Z"
+    }
+  },
+  "reservation.cancelled": {
+    "event": "reservation.cancelled",
+    "delivery_id": "dlv_01JP9V7A2B6E",
+    "occurred_at": "2026-03-14T08:25:02.118Z",
+    "sent_at": "2026-03-14T08:25:02.238Z",
+    "data": {
+      "id": "rsv_01JP9W3D5F7H",
+      "status": "cancelled",
+      "station_id": "JC105",
+      "bike_id": "bike_1138",
+      "vehicle_type_id": "electric",
+      "rider_ref": "r-82f1",
+      "created_at": "2026-03-14T08:21:43.512Z",
+      "expires_at": "2026-03-14T08:36:43.512Z",
+      "cancelled_at": "2026-03-14T08:25:02.118Z",
+      "cancel_reason": "partner",
+      "ride_id": null,
+      "updated_at": "2026-03-14T08:25:02.118Z"
+    }
+  },
+  "reservation.expired": {
+    "event": "reservation.expired",
+    "delivery_id": "dlv_01JP9V7A2B6E",
+    "occurred_at": "2026-03-14T08:36:43.512Z",
+    "sent_at": "2026-03-14T08:36:43.632Z",
+    "data": {
+      "id": "rsv_01JP9W3D5F7H",
+      "status": "expired",
+      "station_id": "JC105",
+      "bike_id": "bike_1138",
+      "vehicle_type_id": "electric",
+      "rider_ref": "r-82f1",
+      "created_at": "2026-03-14T08:21:43.512Z",
+      "expires_at": "2026-03-14T08:36:43.512Z",
+      "cancelled_at": null,
+      "cancel_reason": null,
+      "ride_id": null,
+      "updated_at": "2026-03-14T08:36:43.512Z"
+    }
+  },
+  "reservation.fulfilled": {
+    "event": "reservation.fulfilled",
+    "delivery_id": "dlv_01JP9V7A2B6E",
+    "occurred_at": "2026-03-14T08:29:51.640Z",
+    "sent_at": "2026-03-14T08:29:51.760Z",
+    "data": {
+      "id": "rsv_01JP9W3D5F7H",
+      "status": "fulfilled",
+      "station_id": "JC105",
+      "bike_id": "bike_1138",
+      "vehicle_type_id": "electric",
+      "rider_ref": "r-82f1",
+      "created_at": "2026-03-14T08:21:43.512Z",
+      "expires_at": "2026-03-14T08:36:43.512Z",
+      "cancelled_at": null,
+      "cancel_reason": null,
+      "ride_id": "ride_01JP9W8R2T4V",
+      "updated_at": "2026-03-14T08:29:51.640Z"
+    }
+  },
+  "station.updated": {
+    "event": "station.updated",
+    "delivery_id": "dlv_01JP9V7A2B6E",
+    "occurred_at": "2026-03-14T08:21:43.512Z",
+    "sent_at": "2026-03-14T08:21:43.632Z",
+    "data": {
+      "id": "JC105",
+      "name": "City Hall",
+      "short_name": "JC105",
+      "lat": 40.7177325,
+      "lon": -74.043845,
+      "address": null,
+      "region_id": "70",
+      "capacity": 26,
+      "is_virtual_station": false,
+      "is_installed": true,
+      "is_renting": true,
+      "is_returning": true,
+      "num_bikes_available": 11,
+      "num_bikes_reserved": 1,
+      "num_bikes_disabled": 2,
+      "num_docks_available": 12,
+      "num_docks_disabled": 0,
+      "vehicle_types_available": [
+        {
+          "vehicle_type_id": "classic",
+          "count": 8
+        },
+        {
+          "vehicle_type_id": "electric",
+          "count": 3
+        }
+      ],
+      "status": "online",
+      "offline_reason": null,
+      "last_reported": "2026-03-14T08:21:40.000Z",
+      "updated_at": "2026-03-14T08:21:43.512Z"
+    }
+  },
+  "bike.state_changed": {
+    "event": "bike.state_changed",
+    "delivery_id": "dlv_01JP9V7A2B6E",
+    "occurred_at": "2026-03-14T08:20:26.804Z",
+    "sent_at": "2026-03-14T08:20:26.924Z",
+    "data": {
+      "id": "bike_4711",
+      "number": "4711",
+      "vehicle_type_id": "electric",
+      "vehicle_state": "available",
+      "station_id": "HB103",
+      "lat": 40.7359381,
+      "lon": -74.0303054,
+      "current_range_meters": 21400,
+      "last_reported": "2026-03-14T08:20:26.000Z",
+      "updated_at": "2026-03-14T08:20:26.804Z"
+    }
+  }
+};

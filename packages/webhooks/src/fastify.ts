@@ -1,0 +1,79 @@
+import { SIGNATURE_HEADER } from "./header.ts";
+import { type NodeStream, readNodeBody } from "./node-body.ts";
+import { createDeliveryReceiver, type ReceiverOptions } from "./receiver.ts";
+
+export type { ReceiverOptions } from "./receiver.ts";
+
+/** What is used of a Fastify instance. */
+export interface FastifyLike {
+  removeAllContentTypeParsers(): unknown;
+  addContentTypeParser(
+    type: string,
+    parser: (request: FastifyRequestLike, payload: NodeStream) => Promise<unknown>,
+  ): unknown;
+  all(path: string, handler: (request: FastifyRequestLike, reply: FastifyReplyLike) => Promise<unknown>): unknown;
+}
+
+/** What is used of Fastify's request. */
+export interface FastifyRequestLike {
+  readonly method: string;
+  readonly headers: { readonly [name: string]: string | string[] | undefined };
+  readonly body: unknown;
+}
+
+/** What is used of Fastify's reply. */
+export interface FastifyReplyLike {
+  code(status: number): unknown;
+  headers(values: Record<string, string>): unknown;
+}
+
+export interface FastifyReceiverOptions extends ReceiverOptions {
+  /** The path that deliveries come to, below the `prefix` of the registration if it has one: `/` if not said. */
+  readonly path?: string | undefined;
+}
+
+/** A body that nothing has read yet. */
+class UnreadBody {
+  readonly stream: NodeStream;
+  constructor(stream: NodeStream) {
+    this.stream = stream;
+  }
+}
+
+const advice =
+  "let no hook or middleware read the request of this path, and register the receiver by itself, not through " +
+  "fastify-plugin.";
+
+/**
+ * A plugin for Fastify 4 and 5: `app.register(createReceiver({ path: "/webhooks", … }))`. It has content type parsers of
+ * its own, so that those of the application never see a delivery; the application's stay as they are.
+ *
+ * @throws TypeError, RangeError for wrong options, when it is made
+ */
+export function createReceiver({
+  path = "/",
+  ...options
+}: FastifyReceiverOptions): (app: FastifyLike) => Promise<void> {
+  const receive = createDeliveryReceiver(options);
+  return async (app) => {
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser("*", async (_request, payload) => new UnreadBody(payload));
+    app.all(path, async (request, reply) => {
+      const { status, text, headers } = await receive({
+        method: request.method,
+        signature: request.headers[SIGNATURE_HEADER.toLowerCase()],
+        contentLength: request.headers["content-length"]?.toString(),
+        readBody: (maxBytes) => readBody(request, maxBytes),
+      });
+      reply.code(status);
+      reply.headers({ ...headers });
+      return text;
+    });
+  };
+}
+
+async function readBody(request: FastifyRequestLike, maxBytes: number) {
+  const { body } = request;
+  if (body === undefined) return ""; // a request without one runs no parser
+  return readNodeBody(request, body instanceof UnreadBody ? body.stream : undefined, maxBytes, advice);
+}

@@ -1,0 +1,68 @@
+import fc from "fast-check";
+import { expect, expectTypeOf, it } from "vitest";
+import { exampleDeliveries } from "./examples.generated.ts";
+import { createTestDelivery, signedRequest, TEST_SECRET } from "./testing.ts";
+import { verify } from "./verify.ts";
+import type { KnownDelivery, Ride } from "./wire.generated.ts";
+
+const names = Object.keys(exampleDeliveries) as KnownDelivery["event"][];
+
+it.each(names)("makes a request with %s that verifies", async (event) => {
+  const { body, headers, delivery } = await signedRequest({ event });
+  expect(await verify(body, headers["Service-Signature"], TEST_SECRET)).toEqual(delivery);
+  expect(delivery.data).toEqual(exampleDeliveries[event].data);
+});
+
+it("makes a request of any event with any secrets", async () => {
+  const secrets = fc.array(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 3 });
+  const event = fc.oneof(fc.constantFrom(...names), fc.string({ minLength: 1 }));
+  await fc.assert(
+    fc.asyncProperty(event, secrets, fc.dictionary(fc.string(), fc.jsonValue()), async (name, secret, data) => {
+      const { body, headers } = await signedRequest({ event: name, secret, data });
+      expect(await verify(body, headers["Service-Signature"], secret[0]!)).toMatchObject({ event: name });
+    }),
+  );
+});
+
+it("says the same in all the forms that it gives", async () => {
+  const { request, url, method, headers, body, delivery } = await signedRequest({ event: "ride.completed" });
+  expect(request).toMatchObject({ url, method });
+  for (const [name, value] of Object.entries(headers)) expect(request.headers.get(name)).toBe(value);
+  expect(await request.text()).toBe(body);
+  expect(JSON.parse(body)).toEqual(delivery);
+});
+
+it("writes the body as the service does: compact, and in this order", async () => {
+  const { body } = await signedRequest({ event: "ride.completed", data: { id: "ride-7" }, deliveryId: "delivery_1" });
+  expect(body).toMatch(
+    /^\{"event":"ride\.completed","delivery_id":"delivery_1","occurred_at":"[^"]+","sent_at":"[^"]+","data":\{"id":"ride-7",/,
+  );
+});
+
+it("is as of the given time", async () => {
+  const now = () => Date.parse("2026-03-14T08:21:44.750Z");
+  const { delivery, headers } = await signedRequest({
+    event: "ride.started",
+    now,
+    occurredAt: "2026-03-14T08:00:00.000Z",
+  });
+  expect(delivery).toMatchObject({ sent_at: "2026-03-14T08:21:44.750Z", occurred_at: "2026-03-14T08:00:00.000Z" });
+  expect(headers["Service-Signature"]).toMatch(/^t=1773476504,v1=/);
+});
+
+it("makes a new delivery each time, and a repeat on request", () => {
+  const ids = Array.from({ length: 100 }, () => createTestDelivery({ event: "ride.started" }).delivery_id);
+  expect(new Set(ids).size).toBe(100);
+  expect(createTestDelivery({ event: "ride.started", deliveryId: ids[0] }).delivery_id).toBe(ids[0]);
+});
+
+it("has a secret of the form that real ones have", () => {
+  expect(TEST_SECRET).toMatch(/^whsec_[A-Za-z0-9_-]{43}$/);
+});
+
+it("types what it makes by its event", () => {
+  const ride = createTestDelivery({ event: "ride.completed", data: { duration_seconds: 60 } });
+  expectTypeOf(ride.data).toEqualTypeOf<Ride>();
+  const other = createTestDelivery({ event: "bike.repainted", data: { colour: "green" } });
+  expectTypeOf(other.event).toEqualTypeOf<"bike.repainted">();
+});

@@ -1,0 +1,43 @@
+/** Why a delivery was refused. */
+export type VerificationFailure =
+  /** There is no `Service-Signature` header. */
+  | "missing_header"
+  /** The header is not `t=<unix seconds>,v1=<hex>`, or it stands there twice. */
+  | "malformed_header"
+  /** The delivery was signed longer ago than is tolerated. */
+  | "timestamp_too_old"
+  /** The delivery was signed further in the future than is tolerated. */
+  | "timestamp_too_new"
+  /** No signature in the header was made of this body with one of these secrets. */
+  | "no_matching_signature"
+  /** What was given as the body is not text or bytes. */
+  | "body_not_raw"
+  /** The signature is right, the body is not JSON in UTF-8. */
+  | "body_not_json"
+  /** The signature is right, the body is JSON but no delivery. */
+  | "not_a_delivery"
+  /** No secret was given, or an empty one. */
+  | "bad_secret";
+
+/** Set on every error of this kind. The registry of symbols is shared by all copies of this package in a process. */
+const brand = Symbol.for("@bikeshare/webhooks/verification-error");
+
+/**
+ * Thrown for everything that is not a delivery of ours, with a reason for programs and, for people, a message that names
+ * the likely mistake. It holds neither secrets nor anything of the body or the header.
+ */
+export class WebhookVerificationError extends Error {
+  override readonly name = "WebhookVerificationError";
+  readonly reason: VerificationFailure;
+
+  constructor(reason: VerificationFailure, message: string) {
+    super(message);
+    this.reason = reason;
+    Object.defineProperty(this, brand, { value: true });
+  }
+}
+
+/** Whether something thrown is a `WebhookVerificationError`, also one of another copy of this package. */
+export function isWebhookVerificationError(thrown: unknown): thrown is WebhookVerificationError {
+  return thrown instanceof Error && Reflect.get(thrown, brand) === true;
+}

@@ -1,0 +1,251 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { vectors } from "../test/vectors.ts";
+import { sign } from "./sign.ts";
+import { isWebhookVerificationError, type VerificationFailure } from "./verification-error.ts";
+import { verify } from "./verify.ts";
+
+const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwdGhpcyBpcyB";
+const time = 1773476504;
+const now = () => time * 1000;
+const body = vectors.valid[0]!.body;
+const header = await sign({ body, secrets: secret, timestamp: time });
+
+/** The failure of a verification, which must be one of ours. */
+async function failureOf(verification: Promise<unknown>): Promise<{ reason: VerificationFailure; message: string }> {
+  const thrown = await verification.then(
+    () => new Error("it was accepted"),
+    (error: unknown) => error,
+  );
+  if (!isWebhookVerificationError(thrown)) throw thrown;
+  return { reason: thrown.reason, message: thrown.message };
+}
+
+const withSecrets = (secrets: unknown) => verify(body, header, secrets as string, { now });
+const withBody = (given: unknown) => verify(given as string, header, secret, { now });
+
+describe("verify, held against the published vectors", () => {
+  it.each(vectors.valid)("accepts: $name", async (vector) => {
+    const clock = () => vector.now * 1000;
+    const expected: unknown = JSON.parse(vector.body);
+    expect(await verify(vector.body, vector.header, vector.secrets, { now: clock })).toEqual(expected);
+    expect(await verify(Buffer.from(vector.body), vector.header, vector.secrets, { now: clock })).toEqual(expected);
+  });
+
+  it.each(vectors.invalid)("refuses as $reason: $name", async (vector) => {
+    const clock = () => vector.now * 1000;
+    expect(await failureOf(verify(vector.body, vector.header, vector.secrets, { now: clock }))).toMatchObject({
+      reason: vector.reason,
+    });
+    expect(
+      await failureOf(verify(Buffer.from(vector.body), vector.header, vector.secrets, { now: clock })),
+    ).toMatchObject({
+      reason: vector.reason,
+    });
+  });
+
+  it("meets every reason there, but the one that no text can have", () => {
+    const reasons: Record<VerificationFailure, boolean> = {
+      missing_header: true,
+      malformed_header: true,
+      timestamp_too_old: true,
+      timestamp_too_new: true,
+      no_matching_signature: true,
+      body_not_raw: false,
+      body_not_json: true,
+      not_a_delivery: true,
+      bad_secret: true,
+    };
+    const met = new Set(vectors.invalid.map(({ reason }) => reason));
+    expect([...met].toSorted()).toEqual(
+      Object.keys(reasons)
+        .filter((reason) => reasons[reason as VerificationFailure])
+        .toSorted(),
+    );
+  });
+});
+
+describe("verify, for anything", () => {
+  const delivery = fc.record({
+    event: fc.string({ minLength: 1, unit: "grapheme" }),
+    delivery_id: fc.string({ minLength: 1, unit: "grapheme" }),
+    occurred_at: fc.constant("2026-03-14T08:20:26.804Z"),
+    sent_at: fc.constant("2026-03-14T08:21:44.120Z"),
+    data: fc.dictionary(fc.string(), fc.jsonValue()),
+    added: fc.jsonValue(),
+  });
+  const secrets = fc.uniqueArray(fc.string({ minLength: 1, unit: "grapheme" }), { minLength: 1, maxLength: 3 });
+
+  it("accepts what was signed with any of its secrets, and gives what the body says", async () => {
+    await fc.assert(
+      fc.asyncProperty(delivery, secrets, secrets, fc.nat(), async (said, signing, others, pick) => {
+        const text = JSON.stringify(said);
+        const signed = await sign({ body: text, secrets: signing, timestamp: time });
+        const known = [...others, signing[pick % signing.length]!];
+        expect(await verify(text, signed, known, { now })).toEqual(JSON.parse(text));
+        expect(await verify(new TextEncoder().encode(text), signed, known, { now })).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  it("refuses a body with any bit flipped", async () => {
+    const bytes = Buffer.from(body);
+    await fc.assert(
+      fc.asyncProperty(fc.nat(bytes.length * 8 - 1), async (bit) => {
+        expect(await failureOf(verify(flipped(bytes, bit), header, secret, { now }))).toMatchObject({
+          reason: "no_matching_signature",
+        });
+      }),
+    );
+  });
+
+  it("refuses the header with any bit flipped", async () => {
+    const bytes = Buffer.from(header);
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      await failureOf(verify(body, flipped(bytes, bit).toString("latin1"), secret, { now }));
+    }
+  });
+
+  it("accepts no other header without the right time and signature, and throws no other error", async () => {
+    const piece = fc.oneof(
+      fc.string({ unit: "binary", maxLength: 20 }),
+      fc.constantFrom(
+        "t=",
+        "v1=",
+        "v0=",
+        ",",
+        "=",
+        String(time),
+        header,
+        `t=${time}`,
+        `v1=${"0".repeat(64)}`,
+        " ",
+        "\0",
+      ),
+    );
+    const pieces = fc.array(piece, { maxLength: 8 }).map((parts) => parts.join(""));
+    const any = fc.oneof(pieces, fc.array(pieces, { maxLength: 3 }), fc.constantFrom(null, undefined));
+    await fc.assert(
+      fc.asyncProperty(any, async (value) => {
+        const isAccepted = await verify(body, value, secret, { now }).then(
+          () => true,
+          (error: unknown) => !isWebhookVerificationError(error) && Promise.reject(error as Error),
+        );
+        const entries = String(value).split(",");
+        if (isAccepted) expect(entries).toEqual(expect.arrayContaining(header.split(",")));
+        if (isAccepted) expect(entries.filter((entry) => entry.startsWith("t="))).toHaveLength(1);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it("refuses any other value of any type with an error of its own and no other", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.anything(), fc.anything(), async (anyBody, anyHeader) => {
+        await failureOf(verify(anyBody as string, anyHeader as string, secret, { now }));
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+function flipped(bytes: Buffer, bit: number): Buffer {
+  const changed = Buffer.from(bytes);
+  changed[bit >> 3]! ^= 1 << (bit & 7);
+  return changed;
+}
+
+describe("verify, in time", () => {
+  it.each([
+    ["a tolerance of 10 s, 10 s later", 10, 10, true],
+    ["a tolerance of 10 s, 11 s later", 10, 11, false],
+    ["a tolerance of 10 s, 10 s before", 10, -10, true],
+    ["a tolerance of 10 s, 11 s before", 10, -11, false],
+    ["no tolerance said, 300 s later", undefined, 300, true],
+    ["no tolerance said, 301 s later", undefined, 301, false],
+    ["no tolerance said, 301 s before", undefined, -301, false],
+  ])("%s: accepted is $3", async (_title, tolerance, later, isAccepted) => {
+    const verification = verify(body, header, secret, { tolerance, now: () => (time + later) * 1000 });
+    if (isAccepted) expect(await verification).toMatchObject({ event: "ride.completed" });
+    else expect((await failureOf(verification)).reason).toMatch(/^timestamp_too_(old|new)$/);
+  });
+
+  it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, null, "300"])(
+    "cannot be told to tolerate %s",
+    async (tolerance) => {
+      const old = verify(body, header, secret, { tolerance: tolerance as number, now: () => (time + 9999) * 1000 });
+      await expect(old).rejects.toThrow(RangeError);
+    },
+  );
+
+  it("refuses a clock that shows no time, rather than to find every delivery fresh", async () => {
+    await expect(verify(body, header, secret, { now: () => Number.NaN })).rejects.toThrow("now gives the milliseconds");
+  });
+
+  it("goes by the machine's clock if no other is given", async () => {
+    const fresh = await sign({ body, secrets: secret, timestamp: Math.floor(Date.now() / 1000) });
+    expect(await verify(body, fresh, secret)).toMatchObject({ event: "ride.completed" });
+    expect((await failureOf(verify(body, await sign({ body, secrets: secret, timestamp: 1 }), secret))).reason).toBe(
+      "timestamp_too_old",
+    );
+  });
+
+  it("says how far off the delivery is", async () => {
+    const late = await failureOf(verify(body, header, secret, { now: () => (time + 412) * 1000 }));
+    expect(late.message).toContain("signed 412 s ago by this machine's clock; 300 s are tolerated");
+    const early = await failureOf(verify(body, header, secret, { now: () => (time - 3600) * 1000 }));
+    expect(early.message).toContain("signed 3600 s in the future by this machine's clock");
+  });
+});
+
+describe("verify, naming the likely mistake", () => {
+  it.each([
+    ["a parsed body", () => withBody(JSON.parse(body)), "body_not_raw", "probably parsed already"],
+    ["a body that was never read", () => withBody(undefined), "body_not_raw", "There is no body"],
+    ["a body that was not awaited", () => withBody(Promise.resolve(body)), "body_not_raw", "await it first"],
+    ["a number as body", () => withBody(7), "body_not_raw", "The body is a number"],
+    [
+      "a body written again",
+      () => withBody(JSON.stringify(JSON.parse(body), null, 2)),
+      "no_matching_signature",
+      "parsed and written again",
+    ],
+    ["a line's end after the body", () => withBody(`${body}\n`), "no_matching_signature", "parsed and written again"],
+    ["an empty body", () => withBody(""), "no_matching_signature", "The body is empty"],
+    ["a secret with its line's end", () => withSecrets(`${secret}\n`), "no_matching_signature", "white space"],
+    ["a secret in quotes", () => withSecrets(`"${secret}"`), "no_matching_signature", "quotes"],
+    ["a secret without its beginning", () => withSecrets(secret.slice(6)), "no_matching_signature", "whsec_"],
+    ["a secret of another endpoint", () => withSecrets("whsec_other"), "no_matching_signature", "the secret is wrong"],
+    ["a secret that is not set", () => withSecrets(undefined), "bad_secret", "missing in this environment"],
+    ["a secret that was decoded", () => withSecrets([Buffer.from("x")]), "bad_secret", "undecoded"],
+    [
+      "all headers instead of one",
+      () => verify(body, new Headers() as unknown as string, secret, { now }),
+      "malformed_header",
+      "not all headers",
+    ],
+    ["two headers", () => verify(body, [header, header], secret, { now }), "malformed_header", "two headers"],
+    ["no header", () => verify(body, null, secret, { now }), "missing_header", "a proxy dropped the header"],
+  ] as const)("%s", async (_mistake, verification, reason, words) => {
+    const failure = await failureOf(verification());
+    expect(failure).toMatchObject({ reason });
+    expect(failure.message).toContain(words);
+  });
+
+  it("takes a header that a framework gives as a list of one", async () => {
+    expect(await verify(body, [header], secret, { now })).toMatchObject({ event: "ride.completed" });
+  });
+
+  it("reads what was verified, not what the buffer holds afterwards", async () => {
+    const bytes = Buffer.from(body);
+    const verification = verify(bytes, header, secret, { now });
+    bytes.fill(0);
+    expect(await verification).toEqual(JSON.parse(body));
+  });
+
+  it("refuses signed bytes that are not UTF-8", async () => {
+    const bytes = Buffer.concat([Buffer.from('{"event":"'), Buffer.from([0xff]), Buffer.from('"}')]);
+    const signed = await sign({ body: bytes, secrets: secret, timestamp: time });
+    expect(await failureOf(verify(bytes, signed, secret, { now }))).toMatchObject({ reason: "body_not_json" });
+  });
+});

@@ -1,0 +1,50 @@
+import { readFileSync } from "node:fs";
+import type * as contract from "@bikeshare/contract";
+import { expect, expectTypeOf, test } from "vitest";
+import { wireTypeFiles } from "../../contract/tools/wire-types-files.ts";
+import type { Delivery, DeliveryOf, KnownDelivery, UnknownDelivery } from "../src/index.ts";
+import { createTestDelivery } from "../src/testing.ts";
+import { examplesFile, examplesText } from "../tools/examples.ts";
+
+test("the types of deliveries are those that the contract makes", () => {
+  const file = wireTypeFiles().find(({ url }) => url.pathname.endsWith("/webhooks/src/wire.generated.ts"));
+  expect(file).toBeDefined();
+  expect(readFileSync(file!.url, "utf8"), "run `pnpm --filter @bikeshare/sdk run generate`").toBe(file!.text);
+});
+
+test("the examples of deliveries are those that the contract documents", () => {
+  expect(readFileSync(examplesFile, "utf8"), "run `pnpm --filter @bikeshare/webhooks run generate`").toBe(
+    examplesText(),
+  );
+});
+
+test("the contract's deliveries are deliveries here, name by name", () => {
+  expectTypeOf<KnownDelivery["event"]>().toEqualTypeOf<contract.Delivery["event"]>();
+  expectTypeOf<contract.Delivery>().toExtend<KnownDelivery>();
+  expectTypeOf<contract.Delivery<"ride.completed">>().toExtend<DeliveryOf<"ride.completed">>();
+  expectTypeOf<contract.Delivery<"station.offline">>().toExtend<DeliveryOf<"station.offline">>();
+});
+
+test("no field is missing here and none is more than the contract has", () => {
+  expectTypeOf<keyof DeliveryOf<"ride.completed">>().toEqualTypeOf<keyof contract.Delivery>();
+  expectTypeOf<keyof DeliveryOf<"ride.completed">["data"]>().toEqualTypeOf<keyof contract.Ride>();
+  expectTypeOf<keyof DeliveryOf<"station.online">["data"]>().toEqualTypeOf<keyof contract.Station>();
+  expectTypeOf<keyof DeliveryOf<"reservation.created">["data"]>().toEqualTypeOf<keyof contract.Reservation>();
+  expectTypeOf<keyof DeliveryOf<"bike.state_changed">["data"]>().toEqualTypeOf<keyof contract.Bike>();
+});
+
+test("comparing `event` with a name tells what `data` holds, and leaves unknown events unknown", () => {
+  const delivery: Delivery = createTestDelivery({ event: "station.offline" });
+  if (delivery.event === "station.offline") expectTypeOf(delivery.data.num_bikes_available).toEqualTypeOf<number>();
+  const told = (given: Delivery) => {
+    switch (given.event) {
+      case "ride.started":
+      case "ride.completed":
+      case "ride.cancelled":
+        return expectTypeOf(given.data.bike_id).toEqualTypeOf<string>();
+      default:
+        return expectTypeOf<Extract<typeof given, UnknownDelivery>["data"]>().toBeUnknown();
+    }
+  };
+  expect(told(delivery)).toBeDefined();
+});

@@ -1,0 +1,21 @@
+import { createOpenApiDocument } from "@bikeshare/contract/openapi";
+
+/** Where the examples of deliveries stand. */
+export const examplesFile = new URL("../src/examples.generated.ts", import.meta.url);
+
+/** The file with an example of each delivery, as the contract documents it. */
+export function examplesText(): string {
+  const { webhooks } = createOpenApiDocument({ baseUrl: "https://bikes.example", version: "1.0.0" });
+  const examples = Object.entries(webhooks).map(([event, { post }]) => {
+    const example = post?.requestBody?.content["application/json"]?.examples?.["delivery"]?.value;
+    if (example === undefined) throw new Error(`the contract has no example of ${event}`);
+    return [event, example] as const;
+  });
+  return `// An example of each delivery.
+// Made from packages/contract by \`pnpm --filter @bikeshare/webhooks run generate\`. Do not edit here.
+import type { DeliveryOf } from "./delivery.ts";
+import type { KnownDelivery } from "./wire.generated.ts";
+
+export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: DeliveryOf<Name> } = ${JSON.stringify(Object.fromEntries(examples), null, 2)};
+`;
+}

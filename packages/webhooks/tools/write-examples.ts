@@ -1,0 +1,4 @@
+import { writeFileSync } from "node:fs";
+import { examplesFile, examplesText } from "./examples.ts";
+
+writeFileSync(examplesFile, examplesText());
