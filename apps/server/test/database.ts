@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
 import { type Database, openDatabase } from "../src/db/database.ts";
 import { createSystem } from "../src/systems/service.ts";
-import { runOnServer, withDatabaseName } from "./server-commands.ts";
+import { dropDatabase, runOnServer, withDatabaseName } from "./server-commands.ts";
 
 export interface TestDatabase {
   readonly db: Database;
@@ -25,7 +25,7 @@ export async function createTestDatabase(): Promise<TestDatabase> {
     systemId,
     close: async () => {
       await db.close();
-      await runOnServer(serverUrl, `drop database if exists ${name} with (force)`);
+      await dropDatabase(serverUrl, name);
     },
   };
 }

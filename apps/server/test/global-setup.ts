@@ -5,7 +5,7 @@ import type { TestProject } from "vitest/node";
 import { openDatabase } from "../src/db/database.ts";
 import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
 import { migrate } from "../src/db/migrate.ts";
-import { runOnServer, withDatabaseName } from "./server-commands.ts";
+import { dropDatabase, runOnServer, withDatabaseName } from "./server-commands.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -33,7 +33,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("serverUrl", serverUrl);
   project.provide("templateDatabase", templateDatabase);
   return async () => {
-    await runOnServer(serverUrl, `drop database if exists ${templateDatabase} with (force)`);
+    await dropDatabase(serverUrl, templateDatabase);
     await own?.close();
     await rm(directory, { recursive: true, force: true });
   };

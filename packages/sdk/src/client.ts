@@ -16,13 +16,14 @@ import { Stations } from "./resources/stations.ts";
  * for await (const station of client.stations.list()) console.log(station.name, station.num_bikes_available);
  */
 export class BikeShare {
-  readonly stations: Stations;
-  readonly rides: Rides;
-  readonly bikes: Bikes;
-  readonly reservations: Reservations;
-  readonly events: Events;
-  readonly me: MyKey;
-  readonly health: ServiceHealth;
+  // Only declared, as the constructor sets them: a field costs every page its name once more.
+  declare readonly stations: Stations;
+  declare readonly rides: Rides;
+  declare readonly bikes: Bikes;
+  declare readonly reservations: Reservations;
+  declare readonly events: Events;
+  declare readonly me: MyKey;
+  declare readonly health: ServiceHealth;
 
   /** @throws UsageError that names the wrong option */
   constructor(options: ClientOptions) {

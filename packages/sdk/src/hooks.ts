@@ -3,7 +3,7 @@ import type { BikeShareError } from "./errors/errors.ts";
 
 /** A request, as hooks see it. The key is taken out. */
 export interface RequestNote {
-  /** The operation: `rides.list`. */
+  /** Method and path: `GET /v1/rides/:id`. */
   readonly operation: string;
   readonly method: string;
   readonly url: string;

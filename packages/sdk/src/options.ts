@@ -74,9 +74,8 @@ export interface Settings extends Omit<ClientOptions, keyof Patience | "fetch"> 
  *
  * @throws UsageError that names the option; never with a key in it
  */
-export function readOptions(options: ClientOptions): Settings {
-  const { apiKey, baseUrl } = options;
-  const world: World = (Reflect.get(options, WORLD) as World | undefined) ?? globalThis;
+export function readOptions(options: ClientOptions & { readonly [WORLD]?: World }): Settings {
+  const { apiKey, baseUrl, [WORLD]: world = globalThis } = options;
   if (typeof apiKey !== "function") checkText("apiKey", apiKey);
   const settings: Settings = {
     attemptTimeoutMs: 30_000,
@@ -91,7 +90,7 @@ export function readOptions(options: ClientOptions): Settings {
     pacer: createPacer(world),
     budget: createRetryBudget(),
   };
-  return withOptions(settings, {});
+  return withOptions(settings);
 }
 
 /**
@@ -99,7 +98,7 @@ export function readOptions(options: ClientOptions): Settings {
  *
  * @throws UsageError that names the option
  */
-export function withOptions(settings: Settings, options: CreateOptions): Settings & CreateOptions {
+export function withOptions(settings: Settings, options: CreateOptions = {}): Settings & CreateOptions {
   const all = { ...settings, ...given(options) };
   // Written so that what is no number fails too.
   if (all.attemptTimeoutMs > 0 && all.deadlineMs > 0 && all.maxRetries >= 0) return all;
@@ -109,9 +108,10 @@ export function withOptions(settings: Settings, options: CreateOptions): Setting
 /**
  * Checks what is to stand in a header: visible ASCII with blanks only inside, or it would be changed or refused.
  *
+ * @returns the text
  * @throws UsageError with the name, but not the text
  */
-export function checkText(name: string, text: unknown): void {
-  if (typeof text === "string" && /^[!-~]([ -~]*[!-~])?$/.test(text)) return;
+export function checkText(name: string, text: unknown): string {
+  if (typeof text === "string" && /^[!-~]([ -~]*[!-~])?$/.test(text)) return text;
   throw new UsageError(`${name} must be visible ASCII`);
 }

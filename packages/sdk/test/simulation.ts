@@ -21,7 +21,8 @@ export function simulate(fetch: World["fetch"], random: () => number = () => 0.5
   let made = 0;
   const timers = new Map<number, { readonly at: number; readonly run: () => void }>();
   const setTimer = (run: () => void, ms: number) => {
-    timers.set(++made, { at: now + Math.max(0, ms), run });
+    // As in every platform: what is more than 32 bits goes off at once.
+    timers.set(++made, { at: now + (ms < 2 ** 31 ? Math.max(0, ms) : 1), run });
     return made;
   };
   /** Fires the timer that is due next; false when there is none. */
@@ -38,7 +39,7 @@ export function simulate(fetch: World["fetch"], random: () => number = () => 0.5
     world: {
       performance: { now: () => now },
       setTimeout: setTimer,
-      clearTimeout: (id) => void timers.delete(id as number),
+      clearTimeout: (id) => void timers.delete(id),
       Math: { random },
       crypto: { randomUUID: () => `uuid-${++made}` },
       fetch,
@@ -52,8 +53,7 @@ export function simulate(fetch: World["fetch"], random: () => number = () => 0.5
     run: async (awaited) => {
       let isDone = false;
       const work = Promise.resolve(awaited);
-      const done = () => void (isDone = true);
-      work.then(done, done);
+      void work.catch(() => undefined).finally(() => (isDone = true));
       for (;;) {
         // All that can go on without time goes on first.
         await new Promise<void>((resolve) => {
@@ -104,7 +104,8 @@ export function script(...lines: readonly Scripted[]): World["fetch"] & { readon
     sent.push(request);
     const outcome = typeof line === "function" ? await line(request) : line;
     if (outcome instanceof Response) return outcome.clone();
-    throw outcome;
+    if (outcome !== undefined) throw outcome;
+    throw new Error("the script has no lines");
   };
   return Object.assign(fetch, { sent });
 }

@@ -265,7 +265,7 @@ export interface StationUpdatedDelivery {
   data: Station;
 }
 
-export interface BikeState_changedDelivery {
+export interface BikeStateChangedDelivery {
   event: "bike.state_changed";
   /** The same over all attempts, so that a receiver can drop repeats */
   delivery_id: string;
@@ -304,7 +304,7 @@ export type KnownDelivery =
   | ReservationExpiredDelivery
   | ReservationFulfilledDelivery
   | StationUpdatedDelivery
-  | BikeState_changedDelivery;
+  | BikeStateChangedDelivery;
 
 /** The body of a delivery. Compare `event` with a name to know what `data` holds. */
 export type Delivery = KnownDelivery | UnknownDelivery;

@@ -97,7 +97,7 @@ export function bareLoop(far: Far): Contestant {
 }
 
 export function pgBoss(far: Far, connectionString: string): Contestant {
-  const options = { connectionString, max: 10, supervise: false, schedule: false };
+  const options = { connectionString, max: 12, supervise: false, schedule: false };
   return {
     name: "pg-boss 11",
     async prepare(n) {
@@ -118,8 +118,8 @@ export function pgBoss(far: Far, connectionString: string): Contestant {
       const work = async (batch: readonly { readonly data: Job }[]) => {
         await Promise.all(batch.map(({ data }) => post(data)));
       };
-      // Two workers, so that one sends while the other fetches; it polls no oftener than every half second otherwise.
-      for (let worker = 0; worker < 2; worker++) {
+      // A worker takes no second batch before half a second is over: enough of them that this holds nothing up.
+      for (let worker = 0; worker < 10; worker++) {
         await boss.work("hooks", { batchSize: BATCH, pollingIntervalSeconds: 0.5 }, work);
       }
       return {

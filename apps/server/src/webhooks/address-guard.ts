@@ -44,7 +44,7 @@ export function parsePorts(text: string): PortRange[] {
 }
 
 /** Whether a port is one of those listed. */
-export function isPortAllowed(port: number, ports: readonly PortRange[]): boolean {
+function isPortAllowed(port: number, ports: readonly PortRange[]): boolean {
   return ports.some(({ from, to }) => port >= from && port <= to);
 }
 
@@ -83,7 +83,7 @@ function refuseSpelling(text: string): AddressVerdict {
 }
 
 /** A stable word for why a URL is refused. */
-export type UrlRefusal = "too_long" | "invalid" | "scheme" | "userinfo" | "fragment" | "host" | "port" | "address";
+type UrlRefusal = "too_long" | "invalid" | "scheme" | "userinfo" | "fragment" | "host" | "port" | "address";
 
 export type UrlVerdict =
   | { readonly ok: true; readonly url: URL }

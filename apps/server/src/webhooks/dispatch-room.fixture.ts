@@ -103,15 +103,14 @@ export async function openDispatchRoom(): Promise<DispatchRoom> {
   const far = createFar();
   const workers: RoomWorker[] = [];
   let happened = 0;
-  const rows = <Row>(sql: string, ...values: unknown[]) => db.query<Row>(statement("", sql), [systemId, ...values]);
   const wake = () => {
     for (const worker of workers) worker.wake(systemId);
   };
   return {
     ...database,
     ...context,
+    ...tablesOf(database),
     far,
-    rows,
     wake,
     reload() {
       for (const worker of workers) worker.reload(systemId);
@@ -138,6 +137,20 @@ export async function openDispatchRoom(): Promise<DispatchRoom> {
       workers.push(worker);
       return worker;
     },
+    async close() {
+      await Promise.all(workers.map((worker) => worker.close()));
+      await database.close();
+    },
+  };
+}
+
+function tablesOf({
+  db,
+  systemId,
+}: TestDatabase): Pick<DispatchRoom, "rows" | "lapse" | "deliveries" | "attempts" | "drained"> {
+  const rows = <Row>(sql: string, ...values: unknown[]) => db.query<Row>(statement("", sql), [systemId, ...values]);
+  return {
+    rows,
     async lapse() {
       await rows("update webhook_lanes set leased_until = now() - interval '1 s' where system_id = $1");
       await rows("update webhook_workers set alive_until = now() - interval '1 s' where system_id = $1");
@@ -146,10 +159,6 @@ export async function openDispatchRoom(): Promise<DispatchRoom> {
     attempts: (endpointId) => rows<LoggedAttempt>(allAttempts, endpointId ?? null),
     async drained(endpointId, bound) {
       await until(async () => (await rows<{ n: number }>(inLine, endpointId ?? null))[0]?.n === 0, bound);
-    },
-    async close() {
-      await Promise.all(workers.map((worker) => worker.close()));
-      await database.close();
     },
   };
 }

@@ -29,7 +29,9 @@ async function listen(onRequest: (arrived: Arrived) => void) {
     onRequest({ path: request.url ?? "", headers: request.rawHeaders, body: Buffer.concat(chunks).toString() });
   };
   const server = createServer((request, response) => {
-    void read(request).then(() => response.writeHead(204).end());
+    read(request)
+      .then(() => response.writeHead(204).end())
+      .catch(() => response.destroy());
   });
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
@@ -70,7 +72,9 @@ test("every delivery is sent once, and logged with the headers and bytes that ar
   const asArrived = arrived.map(({ headers, body }) => ({ headers, body }));
   const byBody = (a: { body: string }, b: { body: string }) => (a.body < b.body ? -1 : 1);
   expect(asLogged.toSorted(byBody)).toEqual(asArrived.toSorted(byBody));
-  expect((await room.deliveries()).every(({ status, attempts }) => status === "succeeded" && attempts === 1)).toBe(true);
+  expect((await room.deliveries()).every(({ status, attempts }) => status === "succeeded" && attempts === 1)).toBe(
+    true,
+  );
 });
 
 test("one endpoint never has more than 10 attempts in flight, whoever of two workers sends to it", async () => {

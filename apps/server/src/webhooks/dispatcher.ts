@@ -5,7 +5,7 @@ import type { LiveEndpoint } from "./endpoints.ts";
 import { LEASE_TIMES, type LeaseTimes } from "./lane-keeper.ts";
 import type { Sender } from "./sender.ts";
 import type { DispatchObserver, Flight } from "./sending.ts";
-import { createSystemDispatcher, type SystemDispatcher } from "./system-dispatcher.ts";
+import { SystemDispatcher } from "./system-dispatcher.ts";
 
 /** Sends the deliveries of all systems. Any number of processes may have one: they share the endpoints. */
 export interface Dispatcher {
@@ -57,7 +57,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const systems = new Map<string, SystemDispatcher>();
 
   const open = (systemId: string) =>
-    createSystemDispatcher({
+    new SystemDispatcher({
       ...options,
       db,
       systemId,

@@ -40,12 +40,7 @@ export interface Crew {
 }
 
 /** Says that a worker lives, for so many milliseconds. */
-export async function beatWorker(
-  db: Queryable,
-  systemId: string,
-  worker: string,
-  milliseconds: number,
-): Promise<Crew> {
+export async function beatWorker(db: Queryable, systemId: string, worker: string, milliseconds: number): Promise<Crew> {
   await db.query(beat, [systemId, worker, milliseconds]);
   return onlyRow(await db.query<Crew>(shares, [systemId, worker]));
 }

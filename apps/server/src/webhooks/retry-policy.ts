@@ -87,11 +87,7 @@ function askedFor(retryAfterMs: number | null): number {
 }
 
 /** What an attempt met with, in a few words. */
-export function describeEnd({
-  outcome,
-  status,
-  failure,
-}: Pick<AttemptEnd, "outcome" | "status" | "failure">): string {
+export function describeEnd({ outcome, status, failure }: Pick<AttemptEnd, "outcome" | "status" | "failure">): string {
   if (outcome === "unknown") return "result unknown";
   if (outcome === "rejected") return `answered ${status ?? "without a status"}`;
   return failure === null ? "no whole answer" : `no whole answer (${failure})`;

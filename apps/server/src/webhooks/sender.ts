@@ -9,7 +9,7 @@ import type { SenderLimits } from "./sender-limits.ts";
 import { createTransport, unreached } from "./transport.ts";
 import type { Carried } from "./transport.ts";
 
-export type { AttemptRequest, AttemptResult } from "./attempt.ts";
+export type { AttemptResult } from "./attempt.ts";
 
 export interface SenderOptions {
   readonly rules: AddressRules;
@@ -46,12 +46,13 @@ export function createSender({ rules, clock, resolve, tls, ...options }: SenderO
   const { monotonic = () => performance.now() } = options;
   const limits = { ...senderLimits, ...options.limits };
   const transport = createTransport({ rules, limits, monotonic, servers: resolve?.servers, ca: tls?.ca });
+  const judge = rememberVerdicts(rules);
   const running = new Set<Promise<unknown>>();
   let isClosed = false;
 
   async function attempt(request: AttemptRequest): Promise<AttemptResult> {
     const began = monotonic();
-    const verdict = judgeUrl(request.url, rules);
+    const verdict = judge(request.url);
     if (!verdict.ok) {
       const failure = verdict.reason === "address" ? "address_refused" : "url_refused";
       const carried = unreached(describeFailure(failure, verdict.message));
@@ -78,6 +79,22 @@ export function createSender({ rules, clock, resolve, tls, ...options }: SenderO
       await Promise.allSettled(running);
       transport.close();
     },
+  };
+}
+
+/** Verdicts remembered at a time; an endpoint's URL is judged again after so many others. */
+const REMEMBERED = 1_000;
+
+/** Judges URLs. The verdict follows from the text and the rules alone, so that a repeated one costs a look-up. */
+function rememberVerdicts(rules: AddressRules): (url: string) => ReturnType<typeof judgeUrl> {
+  const verdicts = new Map<string, ReturnType<typeof judgeUrl>>();
+  return (url) => {
+    const known = verdicts.get(url);
+    if (known !== undefined) return known;
+    const verdict = judgeUrl(url, rules);
+    if (verdicts.size >= REMEMBERED) verdicts.clear();
+    verdicts.set(url, verdict);
+    return verdict;
   };
 }
 

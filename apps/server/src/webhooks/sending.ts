@@ -6,14 +6,6 @@ import { settledAttempt } from "./result.ts";
 import type { AttemptResult, Sender } from "./sender.ts";
 import type { Ending } from "./settler.ts";
 
-/** Makes the attempts of what has been claimed. */
-export interface Sending {
-  /** Begins as many attempts as may be in flight, endpoint by endpoint in turn. */
-  pump(lanes: ReadonlyMap<string, Lane>): void;
-  /** Begins nothing more; resolves when what is in flight has ended. */
-  close(): Promise<void>;
-}
-
 export interface SendingOptions {
   readonly sender: Sender;
   readonly clock: () => number;
@@ -51,46 +43,62 @@ const MAX_IN_FLIGHT = 2_000;
 /** Ways of failing that bind us for seconds. */
 const WAITED: ReadonlySet<string> = new Set(["dns_timeout", "connect_timeout", "timeout", "body_timeout"]);
 
-export function createSending(options: SendingOptions): Sending {
-  const { sender, clock, monotonic, random, userAgent, flight } = options;
-  const running = new Set<Promise<void>>();
-  let closed = false;
+/** Makes the attempts of what has been claimed. */
+export class Sending {
+  readonly #options: SendingOptions;
+  readonly #running = new Set<Promise<void>>();
+  #isClosed = false;
   /** The lane whose turn it is when not all can go on. */
-  let turn = 0;
+  #turn = 0;
 
-  function pump(lanes: ReadonlyMap<string, Lane>): void {
-    const all = [...lanes.values()];
-    turn = all.length === 0 ? 0 : (turn + 1) % all.length;
-    for (const lane of [...all.slice(turn), ...all.slice(0, turn)]) pumpLane(lane);
+  constructor(options: SendingOptions) {
+    this.#options = options;
   }
 
-  function pumpLane(lane: Lane): void {
-    while (!closed && lane.queue.length > 0 && flight.count < MAX_IN_FLIGHT && mayBegin(lane, monotonic())) {
+  /** Begins as many attempts as may be in flight, endpoint by endpoint in turn. */
+  pump(lanes: ReadonlyMap<string, Lane>): void {
+    const all = [...lanes.values()];
+    this.#turn = all.length === 0 ? 0 : (this.#turn + 1) % all.length;
+    for (const lane of [...all.slice(this.#turn), ...all.slice(0, this.#turn)]) this.#pumpLane(lane);
+  }
+
+  /** Begins nothing more; resolves when what is in flight has ended. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#running);
+  }
+
+  #pumpLane(lane: Lane): void {
+    const { flight, monotonic } = this.#options;
+    while (!this.#isClosed && flight.count < MAX_IN_FLIGHT && mayBegin(lane, monotonic())) {
       const row = lane.queue.shift();
-      if (row !== undefined) begin(lane, row);
+      if (row === undefined) return;
+      this.#begin(lane, row);
     }
   }
 
-  function begin(lane: Lane, row: ClaimedRow): void {
+  #begin(lane: Lane, row: ClaimedRow): void {
+    const { flight, onError } = this.#options;
     lane.inFlight++;
     flight.count++;
-    const attempt = make(lane, row)
+    const attempt = this.#make(lane, row)
       .catch((error: unknown) => {
         // Nothing was sent; given back at the next look.
         lane.inFlight--;
-        flight.count--;
         lane.known.delete(row.delivery_id);
         lane.suspect = true;
-        options.onError(error);
+        onError(error);
       })
       .finally(() => {
-        running.delete(attempt);
-        pumpLane(lane);
+        flight.count--;
+        this.#running.delete(attempt);
+        this.#pumpLane(lane);
       });
-    running.add(attempt);
+    this.#running.add(attempt);
   }
 
-  async function make(lane: Lane, row: ClaimedRow): Promise<void> {
+  async #make(lane: Lane, row: ClaimedRow): Promise<void> {
+    const { sender, clock, random, userAgent, observe, onEnded } = this.#options;
     const startedAt = clock();
     const { url, secrets } = lane.endpoint;
     const message = composeMessage(
@@ -104,22 +112,13 @@ export function createSending(options: SendingOptions): Sending {
       },
       userAgent,
     );
-    options.observe.sent(startedAt - row.due_at.getTime(), row.replay ? "replay" : "live");
+    observe.sent(startedAt - row.due_at.getTime(), row.replay ? "replay" : "live");
     const result = await sender.send({ url, headers: message.headers, body: message.body });
     const endedAt = clock();
     const settled = settledAttempt({ row, url, message, startedAt, endedAt, result, chance: random() });
-    flight.count--;
     noteEnd(lane, result.failure !== null && WAITED.has(result.failure));
-    options.onEnded({ lane, settled, ...judge(lane, row.delivery_id, result, endedAt) });
+    onEnded({ lane, settled, ...judge(lane, row.delivery_id, result, endedAt) });
   }
-
-  return {
-    pump,
-    async close() {
-      closed = true;
-      await Promise.all(running);
-    },
-  };
 }
 
 /** Notes what a result means for its endpoint. */

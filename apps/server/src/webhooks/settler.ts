@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { Database } from "../db/database.ts";
 import type { PauseCause, Warning } from "./endpoint-health.ts";
 import { setActive, setPaused } from "./endpoints.ts";
@@ -81,7 +82,7 @@ export function createSettler(options: SettlerOptions): Settler {
     async close(milliseconds) {
       for (let left = milliseconds; waiting.length > 0 && left > 0; left -= LOOK) {
         turns.ask();
-        await new Promise((resolve) => setTimeout(resolve, LOOK));
+        await wait(LOOK);
       }
       await turns.close();
     },

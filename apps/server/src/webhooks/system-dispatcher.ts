@@ -1,23 +1,13 @@
 import type { Database } from "../db/database.ts";
 import { claimDue, holdDue, type OrphanRow } from "./due-queries.ts";
 import type { LiveEndpoint } from "./endpoints.ts";
-import { createLaneKeeper, type LeaseTimes } from "./lane-keeper.ts";
+import { LaneKeeper, type LeaseTimes } from "./lane-keeper.ts";
 import { claimFor, type Lane, noteClaim, takeUp } from "./lane.ts";
 import { unknownAttempt } from "./result.ts";
-import { createSending, type Sending, type SendingOptions } from "./sending.ts";
+import { Sending, type SendingOptions } from "./sending.ts";
 import { writeResults } from "./settle-queries.ts";
-import { createSettler, type Ending } from "./settler.ts";
-import { createInterval, createTurns } from "./turns.ts";
-
-/** Sends one system's deliveries, as far as its lanes are this worker's. */
-export interface SystemDispatcher {
-  /** Something may be due. */
-  wake(): void;
-  /** An endpoint's settings have changed. */
-  reload(): void;
-  /** Begins nothing more, lets what is in flight end, writes it down, gives the rest back. */
-  close(): Promise<void>;
-}
+import { createSettler, type Ending, type Settler } from "./settler.ts";
+import { createInterval, createTurns, type Interval, type Turns } from "./turns.ts";
 
 export interface SystemDispatcherOptions extends Omit<SendingOptions, "onEnded"> {
   readonly db: Database;
@@ -45,55 +35,98 @@ const HOLDS = 20;
 /** Milliseconds that results have to be written in, when closing. */
 const LAST_WRITES = 5_000;
 
-export function createSystemDispatcher(options: SystemDispatcherOptions): SystemDispatcher {
-  const { db, systemId, worker, monotonic, times, clock, observe, onError } = options;
-  const endpoints = new Map<string, LiveEndpoint>();
-  const loading = createInterval(RELOAD, load, monotonic);
-  const looking = createInterval(LOOK, look, monotonic);
+/** Sends one system's deliveries, as far as its lanes are this worker's. */
+export class SystemDispatcher {
+  readonly #options: SystemDispatcherOptions;
+  readonly #endpoints = new Map<string, LiveEndpoint>();
+  readonly #keeper: LaneKeeper;
+  readonly #sending: Sending;
+  readonly #settler: Settler;
+  /** Claims and the keeping of lanes, one at a time: neither may see the other half done. */
+  readonly #turns: Turns;
+  readonly #loading: Interval;
+  readonly #looking: Interval;
+  readonly #timer: NodeJS.Timeout;
 
-  const settler = createSettler({ db, systemId, clock, onSettled, onError });
-  const sending: Sending = createSending({
-    ...options,
-    onEnded: (ending) => {
-      settler.add(ending);
-      turns.ask();
-    },
-  });
-  const keeper = createLaneKeeper({ db, systemId, worker, monotonic, times, onOrphans: writeOff });
-
-  const turns = createTurns(async () => {
-    const hasLooked = await looking.pass();
-    const claimed = (await claim("live", hasLooked)) + (await claim("replay", hasLooked));
-    sending.pump(keeper.lanes);
-    return claimed >= FULL ? 0 : REST;
-  }, onError);
-
-  async function look(): Promise<void> {
-    await loading.pass();
-    await keeper.keep(endpoints);
-    for (const lane of keeper.lanes.values()) if (lane.endpoint.status === "paused") await hold(lane.endpointId);
-    // Replays must not hold up what happens now.
-    await options.feedReplays().catch(onError);
-    for (const lane of keeper.lanes.values()) lane.live.more = lane.replay.more = true;
+  constructor(options: SystemDispatcherOptions) {
+    const { monotonic, onError } = options;
+    this.#options = options;
+    this.#loading = createInterval(RELOAD, () => this.#load(), monotonic);
+    this.#looking = createInterval(LOOK, () => this.#look(), monotonic);
+    this.#settler = createSettler({ ...options, onSettled: (endings, stale) => this.#onSettled(endings, stale) });
+    this.#sending = new Sending({
+      ...options,
+      onEnded: (ending) => {
+        this.#settler.add(ending);
+        this.#turns.ask();
+      },
+    });
+    this.#keeper = new LaneKeeper({ ...options, onOrphans: (lane, orphans) => this.#writeOff(lane, orphans) });
+    this.#turns = createTurns(() => this.#turn(), onError);
+    this.#timer = setInterval(() => this.#turns.ask(), LOOK);
+    this.#turns.ask();
   }
 
-  async function load(): Promise<void> {
-    const written = [...keeper.lanes.values()].map(({ changes }) => ({ changes, count: changes.written }));
-    const loaded = await options.loadEndpoints();
-    endpoints.clear();
-    for (const endpoint of loaded) endpoints.set(endpoint.id, endpoint);
+  /** Something may be due. */
+  wake(): void {
+    for (const lane of this.#keeper.lanes.values()) lane.live.more = true;
+    this.#turns.ask();
+  }
+
+  /** An endpoint's settings have changed. */
+  reload(): void {
+    this.#loading.hurry();
+    this.#looking.hurry();
+    this.#turns.ask();
+  }
+
+  /** Begins nothing more, lets what is in flight end, writes it down, gives the rest back. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#turns.close();
+    await this.#sending.close();
+    await this.#settler.close(LAST_WRITES);
+    await this.#keeper.close();
+  }
+
+  /** @returns the milliseconds to rest afterwards */
+  async #turn(): Promise<number> {
+    const hasLooked = await this.#looking.pass();
+    const claimed = (await this.#claim("live", hasLooked)) + (await this.#claim("replay", hasLooked));
+    this.#sending.pump(this.#keeper.lanes);
+    return claimed >= FULL ? 0 : REST;
+  }
+
+  async #look(): Promise<void> {
+    const { feedReplays, onError } = this.#options;
+    const { lanes } = this.#keeper;
+    await this.#loading.pass();
+    await this.#keeper.keep(this.#endpoints);
+    for (const lane of lanes.values()) if (lane.endpoint.status === "paused") await this.#hold(lane.endpointId);
+    // Replays must not hold up what happens now.
+    await feedReplays().catch(onError);
+    for (const lane of lanes.values()) lane.live.more = lane.replay.more = true;
+  }
+
+  async #load(): Promise<void> {
+    const written = [...this.#keeper.lanes.values()].map(({ changes }) => ({ changes, count: changes.written }));
+    const loaded = await this.#options.loadEndpoints();
+    this.#endpoints.clear();
+    for (const endpoint of loaded) this.#endpoints.set(endpoint.id, endpoint);
     for (const { changes, count } of written) changes.read = count;
   }
 
-  async function hold(endpointId: string): Promise<void> {
+  async #hold(endpointId: string): Promise<void> {
+    const { db, systemId, clock } = this.#options;
     for (let round = 0; round < HOLDS; round++) {
       if ((await holdDue(db, systemId, endpointId, new Date(clock()), HOLD)) < HOLD) return;
     }
   }
 
-  async function claim(which: "live" | "replay", anyRoom: boolean): Promise<number> {
+  async #claim(which: "live" | "replay", anyRoom: boolean): Promise<number> {
+    const { db, systemId, monotonic, clock, observe } = this.#options;
     const from = monotonic();
-    const asking = [...keeper.lanes.values()].flatMap((lane) => {
+    const asking = [...this.#keeper.lanes.values()].flatMap((lane) => {
       const request = claimFor(lane, lane[which], from, anyRoom);
       return request === undefined ? [] : [{ lane, line: lane[which], request }];
     });
@@ -112,7 +145,7 @@ export function createSystemDispatcher(options: SystemDispatcherOptions): System
         takeUp(lane, mine);
       }
       if (rows.length > 0) observe.claimed(rows.length);
-      if (asking.some(({ line }) => line.more)) turns.ask();
+      if (asking.some(({ line }) => line.more)) this.#turns.ask();
       return rows.length;
     } catch (error) {
       // Whether it was committed is not known.
@@ -121,38 +154,16 @@ export function createSystemDispatcher(options: SystemDispatcherOptions): System
     }
   }
 
-  function onSettled(endings: readonly Ending[], stale: number): void {
-    observe.settled(endings, stale);
-    if (endings.some(({ change }) => change !== null)) reload();
+  #onSettled(endings: readonly Ending[], stale: number): void {
+    this.#options.observe.settled(endings, stale);
+    if (endings.some(({ change }) => change !== null)) this.reload();
   }
 
-  function reload(): void {
-    loading.hurry();
-    looking.hurry();
-    turns.ask();
-  }
-
-  async function writeOff(lane: Lane, orphans: readonly OrphanRow[]): Promise<void> {
+  async #writeOff(lane: Lane, orphans: readonly OrphanRow[]): Promise<void> {
+    const { db, systemId, clock, observe } = this.#options;
     const now = clock();
     const rows = orphans.map((orphan) => unknownAttempt(orphan, lane.endpoint.url, now));
     await db.transaction((tx) => writeResults(tx, systemId, new Date(now), rows));
     observe.tookOver(orphans.length);
   }
-
-  const timer = setInterval(() => turns.ask(), LOOK);
-  turns.ask();
-  return {
-    wake() {
-      for (const lane of keeper.lanes.values()) lane.live.more = true;
-      turns.ask();
-    },
-    reload,
-    async close() {
-      clearInterval(timer);
-      await turns.close();
-      await sending.close();
-      await settler.close(LAST_WRITES);
-      await keeper.close();
-    },
-  };
 }

@@ -58,9 +58,9 @@ export function createFar(): Far {
   return far;
 }
 
-function readRequest(sent: AttemptRequest): FarRequest {
+/** @param sent by the service itself, so that its body is what the service writes */
+export function readRequest(sent: AttemptRequest): FarRequest {
   const body = typeof sent.body === "string" ? sent.body : Buffer.from(sent.body).toString();
-  // What the service itself wrote.
   const said = JSON.parse(body) as { readonly delivery_id: string; readonly data: { readonly n: number } };
   return { ...sent, body, deliveryId: said.delivery_id, n: said.data.n };
 }
@@ -94,6 +94,8 @@ export interface Gate {
   readonly waiting: readonly FarRequest[];
   /** Answers those that wait, `n` at most. */
   open(result?: AttemptResult, n?: number): void;
+  /** Answers one of those that wait. */
+  answer(request: FarRequest, result: AttemptResult): void;
 }
 
 export function createGate(): Gate {
@@ -108,6 +110,10 @@ export function createGate(): Gate {
     },
     open(result = answered(204), n = held.length) {
       for (const { answer } of held.splice(0, n)) answer(result);
+    },
+    answer(wanted, result) {
+      const at = held.findIndex(({ request }) => request === wanted);
+      if (at >= 0) for (const { answer } of held.splice(at, 1)) answer(result);
     },
   };
 }

@@ -16,7 +16,7 @@ export function readBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text).href : "";
   if (SAFE.test(url)) return url.replace(/\/+$/, "");
   // The text is not repeated: who confuses the options puts the key here.
-  throw new UsageError("baseUrl must be https:// (http:// on this machine only)");
+  throw new UsageError("baseUrl must be https://, or http://localhost");
 }
 
 /**

@@ -14,7 +14,7 @@ import type { Route } from "./route.ts";
  */
 export function readAnswer(
   [operation, success]: Route,
-  { status, type, redirected }: Response,
+  { status, redirected }: Response,
   text: string,
   facts: ErrorFacts,
   validate: ClientOptions["validate"],
@@ -22,7 +22,8 @@ export function readAnswer(
   const body = parse(text);
   if (status >= 400) return apiError(status, body, facts);
   let fault: string | undefined = `status ${status}`;
-  if (redirected || type === "opaqueredirect" || status >= 300) {
+  // A browser hides the redirect that it did not follow behind status 0.
+  if (redirected || !status || status >= 300) {
     fault = "a redirect; none is followed";
   } else if (status === success) {
     fault = body ? validate?.(operation, body) : "no JSON";

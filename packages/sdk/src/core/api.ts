@@ -32,14 +32,14 @@ export interface Api {
 export function createApi(clientOptions: ClientOptions): Api {
   const settings = readOptions(clientOptions);
   // What is in an answer is the service's word: types cannot check it, `validate` can.
-  const ask = <Data>(wanted: Wanted, options: CreateOptions) =>
+  const ask = <Data>(wanted: Wanted, options: CreateOptions | undefined) =>
     send(settings, wanted, options) as Promise<Answered<unknown>> as Promise<Answered<Data>>;
   return {
-    call: (wanted, options = {}) => new Call(ask(wanted, options)),
+    call: (wanted, options) => new Call(ask(wanted, options)),
     list: <Item extends { readonly id: string }>(
       route: Route,
       query: object = {},
-      options: CallOptions = {},
+      options?: CallOptions,
       explain?: Explain,
     ) => {
       // What is left when the place is taken out are filters: they stay the same over all pages.
@@ -50,7 +50,7 @@ export function createApi(clientOptions: ClientOptions): Api {
         return explain ? answered.catch((error: unknown) => explain(error, asked)) : answered;
       };
       const behind = explain && String(after ?? "");
-      return createList(route[0], askPage, filters, options.signal, { cursor, page, limit }, behind);
+      return createList(route[0], askPage, filters, options?.signal, { cursor, page, limit }, behind);
     },
   };
 }

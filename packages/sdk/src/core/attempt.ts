@@ -1,9 +1,9 @@
 import { BikeShareError, ConnectionError, type ErrorFacts, TimeoutError } from "../errors/errors.ts";
 import { causeOf } from "../errors/redact.ts";
 import type { RequestNote } from "../hooks.ts";
-import { checkText, type ClientOptions, type Settings } from "../options.ts";
+import { checkText, type Settings } from "../options.ts";
 import { readAnswer, readRateLimit, readRetryAfter } from "./answer.ts";
-import type { RateLimit } from "./pacer.ts";
+import type { OnRate } from "./pacer.ts";
 import type { Route } from "./route.ts";
 import { within } from "./waiting.ts";
 
@@ -35,20 +35,20 @@ export async function attempt(
   body: string | null,
   facts: AttemptFacts,
   signal: AbortSignal,
-  onRate: (rate: RateLimit | undefined) => void,
+  onRate: OnRate,
 ): Promise<Answered<object> | BikeShareError> {
-  const { attemptTimeoutMs, world } = settings;
-  const key = route[2] === "open" ? "" : await readKey(settings);
+  const { apiKey, attemptTimeoutMs, world } = settings;
+  const key = route[2] === "open" ? "" : checkText("apiKey", typeof apiKey === "string" ? apiKey : await apiKey());
   const redact = (text: string) => (key ? text.replaceAll(key, "[redacted]") : text);
   const { operation, method, url, headers: shown } = request;
   const headers = key ? { ...shown, authorization: `Bearer ${key}` } : shown;
   settings.onRequest?.(request);
   const started = world.performance.now();
-  const late = () => lateError(operation, attemptTimeoutMs, facts);
+  const late = () => new TimeoutError(`${operation} had no answer within ${attemptTimeoutMs} ms`, facts);
   const received = await within(world, attemptTimeoutMs, signal, late, async (limited) => {
     // Where a redirect leads must get neither the key nor what the answer tells.
     const response = await settings.fetch(url, { method, headers, redirect: "manual", signal: limited, body });
-    return { response, text: redact(await response.text()) };
+    return [response, redact(await response.text())] as const;
   }).catch((thrown: unknown) => {
     signal.throwIfAborted();
     if (thrown instanceof BikeShareError) return thrown;
@@ -56,25 +56,14 @@ export async function attempt(
     return new ConnectionError(`${operation} had no answer: ${cause.message}`, { ...facts, cause });
   });
   if (received instanceof Error) return received;
-  const { response, text } = received;
+  const [response, text] = received;
   const { status, headers: answered } = response;
   const requestId = answered.get("request-id") ?? undefined;
   const rateLimit = readRateLimit(answered);
   const durationMs = world.performance.now() - started;
-  onRate(rateLimit);
+  if (rateLimit) onRate(rateLimit);
   settings.onResponse?.({ request, status, headers: answered, requestId, durationMs, rateLimit });
   const known = { ...facts, status, requestId, retryAfterMs: readRetryAfter(answered) };
   const data = readAnswer(route, response, text, known, settings.validate);
   return data instanceof Error ? data : { data, response, requestId, attempts: facts.attempts };
-}
-
-/** The error for when some milliseconds are over. */
-export function lateError(operation: string, ms: number, facts: ErrorFacts): TimeoutError {
-  return new TimeoutError(`${operation} had no answer within ${ms} ms`, facts);
-}
-
-async function readKey({ apiKey }: ClientOptions): Promise<string> {
-  const key = typeof apiKey === "string" ? apiKey : await apiKey();
-  checkText("apiKey", key);
-  return key;
 }

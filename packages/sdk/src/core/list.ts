@@ -2,6 +2,7 @@ import { UnexpectedAnswerError, UsageError } from "../errors/errors.ts";
 import type { ListEnvelope } from "../wire.generated.ts";
 import type { Query } from "./address.ts";
 import type { Answered } from "./attempt.ts";
+import { Call } from "./call.ts";
 import { Page, type Rest } from "./page.ts";
 import { nextPlace, type Place, queryAt, readCheckpoint } from "./place.ts";
 import { createWalk, type Walk } from "./walk.ts";
@@ -79,9 +80,7 @@ export function createList<Item extends { readonly id: string }>(
     // Awaited, it is its first page.
     // oxlint-disable-next-line unicorn/no-thenable
     then(onDone, onFailed) {
-      return this.withResponse()
-        .then(({ data }) => data)
-        .then(onDone, onFailed);
+      return new Call(this.withResponse()).then(onDone, onFailed);
     },
     withResponse: () => (first ??= fetchPage(start, false)),
     [Symbol.asyncIterator]: () => begin(false),

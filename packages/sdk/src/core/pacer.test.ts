@@ -46,9 +46,9 @@ function service(pages: number, limit = 60, latency: () => number = () => 20) {
 }
 
 async function count(list: AsyncIterable<unknown>): Promise<number> {
-  let items = 0;
-  for await (const _ of list) items++;
-  return items;
+  const items: unknown[] = [];
+  for await (const item of list) items.push(item);
+  return items.length;
 }
 
 describe("the pace of a client", () => {
@@ -104,6 +104,21 @@ describe("the pace of a client", () => {
     expect(refused).toEqual([]);
   });
 
+  it("sends a single one to find out what others have left when one must have been given back", async () => {
+    const { simulation, limits, refused } = service(1, 4);
+    const client = simulatedClient(simulation);
+    limits.take();
+    await simulation.run(simulation.sleep(30_000));
+    limits.take();
+    limits.take();
+    await simulation.run(client.me.get().then(() => undefined));
+    const calls = Array.from({ length: 3 }, () => client.me.get().then(() => simulation.now()));
+    const answered = await simulation.run(Promise.all(calls));
+    expect(refused).toEqual([]);
+    // At 60 s what the others took first is given back, at 90 s the rest.
+    expect(answered.map((at) => Math.floor(at / 30_000) * 30)).toEqual([60, 90, 90]);
+  });
+
   it("tells of each wait before the limit, and of none that is not", async () => {
     const { simulation } = service(61);
     const notes: RateLimitNote[] = [];
@@ -119,7 +134,7 @@ describe("the pace of a client", () => {
     await expect(simulation.run(count(client.rides.list()))).rejects.toMatchObject({
       name: "TimeoutError",
       attempts: 0,
-      message: "GET /v1/rides had no answer within 30000 ms",
+      message: "GET /v1/rides would wait 57640 ms for the limit",
     });
     expect(simulation.now()).toBe(60 * 40);
   });

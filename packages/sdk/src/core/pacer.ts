@@ -13,17 +13,22 @@ export interface RateLimit {
   readonly resetMs: number;
 }
 
+/** Told what an answer says of the limit. */
+export type OnRate = (rate: RateLimit) => void;
+
 /** Lets requests go in the order in which they ask, as many as the limit allows. One for all requests of a client. */
 export interface Pacer {
   /**
-   * Waits for a turn. Each turn taken must be given back by `done`.
+   * Sends a request when it is its turn.
    *
    * @param onWait told before each wait how many milliseconds it takes at most; may throw to give up
-   * @throws the signal's reason
+   * @throws the signal's reason; what `send` throws
    */
-  turn(signal: AbortSignal, onWait: (ms: number) => void): Promise<void>;
-  /** The request of a turn is over; what its answer said of the limit. */
-  done(rate: RateLimit | undefined): void;
+  inTurn<Result>(
+    signal: AbortSignal,
+    onWait: (ms: number) => void,
+    send: (onRate: OnRate) => Promise<Result>,
+  ): Promise<Result>;
   /** Lets no request go for some milliseconds: the service refused one. */
   pause(ms: number): void;
 }
@@ -36,6 +41,7 @@ export interface Pacer {
 export function createPacer(world: World): Pacer {
   const now = () => world.performance.now();
   let limit: number = RATE_LIMIT;
+  let windowMs: number = RATE_WINDOW_MS;
   /** Requests on their way. */
   let open = 0;
   /** When each answered request will have left the window, soonest first. */
@@ -52,10 +58,9 @@ export function createPacer(world: World): Pacer {
     while ((leaving[0] ?? Infinity) <= now()) leaving.shift();
     const own = open + leaving.length;
     if (own + foreign < limit) return pausedUntil;
-    const ownRoom = leaving[0] ?? Infinity;
     // Others are in the way. Once one request must have been given back, a single one goes and finds out.
-    const room = own < limit && open === 0 ? Math.min(ownRoom, givenBackAt) : ownRoom;
-    return Math.max(pausedUntil, room);
+    const probe = own < limit && open === 0 ? givenBackAt : Infinity;
+    return Math.max(pausedUntil, Math.min(leaving[0] ?? Infinity, probe));
   };
 
   const take = async (signal: AbortSignal, onWait: (ms: number) => void): Promise<void> => {
@@ -72,21 +77,22 @@ export function createPacer(world: World): Pacer {
     open++;
   };
 
+  const learn: OnRate = (rate) => {
+    ({ limit, windowMs } = rate);
+    foreign = Math.max(0, limit - open - leaving.length - rate.remaining);
+    givenBackAt = now() + rate.resetMs;
+  };
+
   return {
-    turn(signal, onWait) {
-      const mine = queue.then(() => take(signal, onWait));
-      queue = mine.catch(() => {});
-      return mine;
-    },
-    done(rate) {
-      open--;
-      leaving.push(now() + (rate?.windowMs ?? RATE_WINDOW_MS));
-      if (rate) {
-        ({ limit } = rate);
-        foreign = Math.max(0, limit - open - leaving.length - rate.remaining);
-        givenBackAt = now() + rate.resetMs;
-      }
-      wake();
+    async inTurn(signal, onWait, send) {
+      const turn = queue.then(() => take(signal, onWait));
+      queue = turn.catch(() => {});
+      await turn;
+      return send(learn).finally(() => {
+        open--;
+        leaving.push(now() + windowMs);
+        wake();
+      });
     },
     pause: (ms) => void (pausedUntil = Math.max(pausedUntil, now() + ms)),
   };

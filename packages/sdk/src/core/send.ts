@@ -1,10 +1,12 @@
-import type { BikeShareError } from "../errors/errors.ts";
+import { type BikeShareError, TimeoutError } from "../errors/errors.ts";
 import { checkText, type CreateOptions, type Settings, withOptions } from "../options.ts";
 import { VERSION } from "../version.ts";
 import { fillPath, type Query } from "./address.ts";
-import { type Answered, attempt, lateError } from "./attempt.ts";
-import type { RateLimit } from "./pacer.ts";
-import { isPassing, pauseAfter } from "./retry-policy.ts";
+import { type Answered, attempt } from "./attempt.ts";
+import { given } from "./given.ts";
+import type { OnRate } from "./pacer.ts";
+import { pauseAfter } from "./retry-pause.ts";
+import { isPassing } from "./retry-policy.ts";
 import type { Route } from "./route.ts";
 import { sleep, within } from "./waiting.ts";
 
@@ -21,36 +23,35 @@ export interface Wanted {
  *
  * @throws BikeShareError of the last attempt, TimeoutError at the deadline, or the signal's reason
  */
-export async function send(client: Settings, wanted: Wanted, options: CreateOptions): Promise<Answered<object>> {
+export async function send(client: Settings, wanted: Wanted, options?: CreateOptions): Promise<Answered<object>> {
   const settings = withOptions(client, options);
   const { world, pacer, budget, deadlineMs } = settings;
   const { route, body } = wanted;
   const [operation, , kind] = route;
-  const isOpen = kind === "open";
   // Made once: however often it is sent, it is the same creation.
-  const own = kind === "idempotent" ? { idempotencyKey: settings.idempotencyKey ?? world.crypto.randomUUID() } : {};
+  const own =
+    kind === "idempotent"
+      ? { idempotencyKey: checkText("idempotencyKey", settings.idempotencyKey ?? world.crypto.randomUUID()) }
+      : {};
   const note = prepare(settings, wanted, own);
   const text = body ? JSON.stringify(body) : null;
   const deadline = world.performance.now() + deadlineMs;
   let attempts = 0;
   let cause: BikeShareError | undefined;
-  const late = () => lateError(operation, deadlineMs, { ...own, attempts, cause });
+  const late = (what = `had no answer within ${deadlineMs} ms`) =>
+    new TimeoutError(`${operation} ${what}`, { ...own, attempts, cause });
   const isLate = (ms: number) => world.performance.now() + ms >= deadline;
   const tell = (reason: "ahead" | "refused", waitMs: number) => settings.onRateLimit?.({ operation, reason, waitMs });
-
-  return within(world, deadlineMs, settings.signal, late, async (signal) => {
+  const onWait = (waitMs: number) => {
+    if (isLate(waitMs)) throw late(`would wait ${waitMs} ms for the limit`);
+    tell("ahead", waitMs);
+  };
+  const work = async (signal: AbortSignal) => {
     for (;;) {
-      if (!isOpen) {
-        await pacer.turn(signal, (waitMs) => {
-          if (isLate(waitMs)) throw late();
-          tell("ahead", waitMs);
-        });
-      }
-      let rate: RateLimit | undefined;
-      const request = { ...note, attempt: ++attempts };
-      const outcome = await attempt(settings, route, request, text, { ...own, attempts }, signal, (said) => {
-        rate = said;
-      }).finally(() => isOpen || pacer.done(rate));
+      const request = { ...note, attempt: attempts + 1 };
+      const sendOnce = (onRate: OnRate) =>
+        attempt(settings, route, request, text, { ...own, attempts: ++attempts }, signal, onRate);
+      const outcome = await (kind === "open" ? sendOnce(() => {}) : pacer.inTurn(signal, onWait, sendOnce));
       if (!(outcome instanceof Error)) {
         budget.earn();
         return outcome;
@@ -69,7 +70,8 @@ export async function send(client: Settings, wanted: Wanted, options: CreateOpti
       settings.onRetry?.({ request, error: outcome, delayMs });
       await sleep(world, delayMs, signal);
     }
-  });
+  };
+  return within(world, deadlineMs, settings.signal, late, work);
 }
 
 /**
@@ -83,14 +85,13 @@ function prepare(
   { idempotencyKey }: { readonly idempotencyKey?: string },
 ) {
   const [method = "", path = ""] = operation.split(" ");
-  const headers: Record<string, string> = { accept: "application/json" };
-  if (kind !== "open") headers["authorization"] = "Bearer [redacted]";
-  // A blank at the beginning is not sent. A browser names itself, and would first ask the service whether another name is welcome.
-  if (!world.document) headers["user-agent"] = `${userAgent} bikeshare-sdk/${VERSION}`;
-  if (body) headers["content-type"] = "application/json";
-  if (idempotencyKey) {
-    checkText("idempotencyKey", idempotencyKey);
-    headers["idempotency-key"] = idempotencyKey;
-  }
+  const headers = given({
+    accept: "application/json",
+    authorization: kind === "open" ? undefined : "Bearer [redacted]",
+    // A blank at the beginning is not sent. A browser names itself, and would first ask the service whether another name is welcome.
+    "user-agent": world.document ? undefined : `${userAgent} bikeshare-sdk/${VERSION}`,
+    "content-type": body && "application/json",
+    "idempotency-key": idempotencyKey,
+  });
   return { operation, method, url: baseUrl + fillPath(path, id, query), headers };
 }

@@ -13,7 +13,8 @@ export async function sleep(world: World, ms: number, signal: AbortSignal): Prom
   for (let left = ms; left > 0; left = end - world.performance.now()) {
     signal.throwIfAborted();
     await new Promise<void>((resolve, reject) => {
-      const timer = world.setTimeout(resolve, Math.min(left, LONGEST_TIMER_MS));
+      // Whole milliseconds: a faked timer cuts the fraction off, and would be asked for nothing for ever.
+      const timer = world.setTimeout(resolve, Math.min(Math.ceil(left), LONGEST_TIMER_MS));
       signal.addEventListener("abort", () => {
         world.clearTimeout(timer as never); // It takes what setTimeout gave, whatever that is here.
         reject(signal.reason as Error);
@@ -38,15 +39,9 @@ export async function within<Result>(
   parent?.throwIfAborted();
   const controller = new AbortController();
   const { signal } = controller;
-  const follow = () => controller.abort(parent?.reason);
-  parent?.addEventListener("abort", follow);
+  parent?.addEventListener("abort", () => controller.abort(parent.reason), { signal });
   const end = sleep(world, ms, signal).then(() => {
     throw late();
   });
-  try {
-    return await Promise.race([work(signal), end]);
-  } finally {
-    parent?.removeEventListener("abort", follow);
-    controller.abort();
-  }
+  return Promise.race([work(signal), end]).finally(() => controller.abort());
 }

@@ -5,7 +5,7 @@ import type { Place } from "./place.ts";
  * A way through a list, gone once: item by item, or page by page. After a failure it stands where it stood, and the
  * next step tries the same again. Leaving a loop does not end it: another loop over the same walk goes on.
  */
-export interface Walk<Step> extends AsyncIterableIterator<Step, undefined> {
+export interface Walk<Step> extends AsyncIterableIterator<Step> {
   /** The next one. Steps asked for at once are taken one after the other. */
   next(): Promise<IteratorResult<Step, undefined>>;
   /**

@@ -1,7 +1,7 @@
 import type { Api } from "../core/api.ts";
 import type { Call } from "../core/call.ts";
 import type { List } from "../core/list.ts";
-import { CheckpointLostError } from "../errors/errors.ts";
+import { CheckpointLostError, type ErrorFacts } from "../errors/errors.ts";
 import { isApiError } from "../errors/guards.ts";
 import type { CallOptions } from "../options.ts";
 import { routes } from "../routes.generated.ts";
@@ -22,11 +22,12 @@ export class Events {
    */
   list(query?: EventListQuery, options?: CallOptions): List<EventRecord> {
     return this.#api.list(routes.events.list, query, options, async (error, { after }) => {
+      if (!after || !isApiError(error, "invalid_parameter")) throw error;
       // A lost checkpoint is told from other faults by asking for its event, because messages are for people.
-      if (!isApiError(error, "invalid_parameter") || !(await this.#isGone(after, options))) throw error;
-      const { status, code, requestId, attempts } = error;
-      const facts = { status, code, requestId, attempts, cause: error };
-      throw new CheckpointLostError(`event ${after} is no longer kept`, facts);
+      const found = await this.get(String(after), options).catch((reason: unknown) => reason);
+      if (!isApiError(found, "not_found")) throw error;
+      const facts: ErrorFacts = error;
+      throw new CheckpointLostError(`event ${after} is no longer kept`, { ...facts, cause: error });
     });
   }
 
@@ -46,14 +47,6 @@ export class Events {
   /** One event by its id. Throws `NotFoundError` when it is not kept or the key may not see it. */
   get(id: string, options?: CallOptions): Call<EventRecord> {
     return this.#api.call({ route: routes.events.get, id }, options);
-  }
-
-  #isGone(id: string | number | undefined, options: CallOptions | undefined): Promise<boolean> | false {
-    if (!id) return false;
-    return this.get(String(id), options).then(
-      () => false,
-      (reason: unknown) => isApiError(reason, "not_found"),
-    );
   }
 }
 

@@ -1,0 +1,31 @@
+import { runCrashes } from "../test/webhooks/crash/run.ts";
+
+/*
+ * SIGKILL of workers and of PostgreSQL at random points under load. `CRASH_KILLS=200` says how often, `CRASH_LEASES=5`
+ * how many of the worker kills wait for the true lease (26 s each).
+ */
+const kills = Number(process.env["CRASH_KILLS"] ?? 200);
+const trueLeases = Number(process.env["CRASH_LEASES"] ?? 5);
+const from = performance.now();
+
+const report = await runCrashes({
+  kills,
+  trueLeases,
+  endpoints: 8,
+  eventsPerSecond: 25,
+  random: Math.random,
+  onProgress: (line) => process.stdout.write(`${Math.round((performance.now() - from) / 1000)} s: ${line}\n`),
+});
+
+const dueAgain = report.dueAgain.map((seconds) => seconds.toFixed(1)).join(", ");
+const isProof =
+  report.eventsLost + report.deliveriesLost + report.notAsLogged + report.notInLog + report.gapsInLog === 0 &&
+  report.repeats <= report.unknown &&
+  report.dueAgain.every((seconds) => seconds <= 30);
+process.stdout.write(`${JSON.stringify(report, undefined, 2)}\n`);
+process.stdout.write(
+  `${isProof ? "HOLDS" : "BROKEN"}: ${report.workerKills} kills of workers, ${report.postgresKills} of PostgreSQL; ` +
+    `${report.deliveries} deliveries, ${report.eventsLost + report.deliveriesLost} lost, ${report.repeats} repeats ` +
+    `(${report.claimedAtKills} claimed at kills, ${report.unknown} marked unknown); due again after ${dueAgain} s\n`,
+);
+process.exitCode = isProof ? 0 : 1;

@@ -1,0 +1,49 @@
+import { type ClientRoom, describeClient } from "../../../../packages/sdk/test/client-suite.ts";
+import { createSequencer } from "../../src/events/sequencer.ts";
+import { startTestApp } from "../app.ts";
+import { type BuiltApp, buildAnother } from "../built-app.ts";
+import { bikeRow, rideRow, rowWriter, stationRow } from "../rows.ts";
+
+describeClient("the real service", openRoom);
+
+/** The service as production builds it, on a database of its own. */
+async function openRoom(): Promise<ClientRoom> {
+  const app = await startTestApp();
+  const write = rowWriter(app);
+  const sequencer = createSequencer({ ...app, poll: 0, onError: rethrow });
+  let another: BuiltApp | undefined;
+  let url = app.url;
+  let rides = 0;
+  const rideStart = Date.parse("2026-05-01T08:00:00.000Z");
+  return {
+    baseUrl: app.url,
+    // The service that comes back listens elsewhere.
+    fetch: (address, init) => fetch(address.replace(app.url, url), init),
+    key: async ({ scopes, rateLimit } = {}) =>
+      (await app.issue({ ...(scopes && { scopes: [...scopes] }), ...(rateLimit && { rateLimit }) })).key,
+    addStations: (ids) => write.stations(ids.map((id) => stationRow({ id, region_id: "centre" }))),
+    addRides: (ids) =>
+      write.rides(ids.map((id) => rideRow({ id, started_at: new Date(rideStart + rides++ * 1000).toISOString() }))),
+    addBikes: (station, ids) => write.bikes(ids.map((id) => bikeRow({ id, station_id: station }))),
+    settleEvents: async () => void (await sequencer.runOnce(app.systemId)),
+    now: () => app.clock(),
+    advance: (ms) => app.clock.advance(ms),
+    restart: async (work) => {
+      // Nobody listens where the service was, and then another does where the client asks next.
+      url = "http://127.0.0.1:1";
+      const done = work();
+      another = await buildAnother(app);
+      url = another.url;
+      await done;
+    },
+    close: async () => {
+      await another?.close();
+      await sequencer.close();
+      await app.close();
+    },
+  };
+}
+
+function rethrow(error: unknown): never {
+  throw error;
+}

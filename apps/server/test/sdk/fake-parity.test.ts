@@ -1,0 +1,59 @@
+import { describeParity } from "../../../../packages/sdk/test/fake-parity.ts";
+import type { ParityRoom } from "../../../../packages/sdk/test/fake-room.ts";
+import { createSequencer } from "../../src/events/sequencer.ts";
+import { createPartner } from "../../src/partners/service.ts";
+import { expireDue } from "../../src/reservations/service.ts";
+import { startTestApp } from "../app.ts";
+
+describeParity("the real service", openRoom);
+
+const paths = {
+  "stations.upsert": "stations",
+  "stations.offline": "stations/offline",
+  "stations.online": "stations/online",
+  "stations.remove": "stations/remove",
+  "bikes.upsert": "bikes",
+  "rides.past": "rides",
+  "rides.start": "rides/start",
+  "rides.end": "rides/end",
+  "rides.cancel": "rides/cancel",
+} as const;
+
+/** The service as production builds it, on a database of its own. */
+async function openRoom(): Promise<ParityRoom> {
+  const app = await startTestApp();
+  const { systemId } = app;
+  const sequencer = createSequencer({ ...app, poll: 0, onError: rethrow });
+  const operator = await app.issue({ kind: "operator", partnerId: null, scopes: [] });
+  const other = await createPartner({ ...app, actor: "test" }, systemId, "Another");
+  return {
+    baseUrl: app.url,
+    fetch: (address, init) => fetch(address, init),
+    key: async ({ scopes, rateLimit, isOtherPartners = false } = {}) => {
+      const input = { ...(scopes && { scopes: [...scopes] }), ...(rateLimit && { rateLimit }) };
+      return (await app.issue({ ...input, ...(isOtherPartners && { partnerId: other.id }) })).key;
+    },
+    operate: async (verb, item) => {
+      const response = await fetch(`${app.url}/operator/v1/${paths[verb]}`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${operator.key}`, "content-type": "application/json" },
+        body: JSON.stringify({ items: [item] }),
+      });
+      const text = await response.text();
+      if (response.status !== 200 || !text.includes(`"failed":0`)) throw new Error(`${verb}: ${text}`);
+    },
+    settle: async () => {
+      await expireDue(app, systemId, 1000);
+      await sequencer.runOnce(systemId);
+    },
+    advance: (ms) => app.clock.advance(ms),
+    close: async () => {
+      await sequencer.close();
+      await app.close();
+    },
+  };
+}
+
+function rethrow(error: unknown): never {
+  throw error;
+}

@@ -1,0 +1,169 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { BikeShare } from "../../../../packages/sdk/src/client.ts";
+import { WORLD, type World } from "../../../../packages/sdk/src/core/world.ts";
+import type { RateLimitNote, RetryNote } from "../../../../packages/sdk/src/hooks.ts";
+import { checkAnswer } from "../../../../packages/sdk/src/validate.ts";
+import { startTestApp, type TestApp } from "../app.ts";
+import { buildAnother, type BuiltApp } from "../built-app.ts";
+import { tell } from "../guides/tell.ts";
+import { bikeRow, rideRow, rowWriter, stationRow } from "../rows.ts";
+import { until } from "../until.ts";
+
+/** The service as operators run it: a process of its own. */
+interface Process {
+  readonly url: string;
+  /** As a crash does: at once, without a word. */
+  crash(): Promise<void>;
+}
+
+const main = join(import.meta.dirname, "../../src/main.ts");
+const children = new Set<ChildProcess>();
+let app: TestApp;
+let directory: string;
+let fast: BuiltApp | undefined;
+
+const numbered = (name: string, n: number) =>
+  Array.from({ length: n }, (_, i) => `${name}-${String(i).padStart(3, "0")}`);
+const stations = numbered("station", 120);
+const rides = numbered("ride", 300);
+
+beforeEach(async () => {
+  app = await startTestApp();
+  directory = await mkdtemp(join(tmpdir(), "bikeshare-partner-"));
+  const write = rowWriter(app);
+  await write.stations(stations.map((id) => stationRow({ id })));
+  await write.bikes([bikeRow({ id: "bike-1", station_id: "station-007" })]);
+  const start = Date.parse("2026-05-01T08:00:00.000Z");
+  const rows = rides.map((id, n) => rideRow({ id, started_at: new Date(start + n * 1000).toISOString() }));
+  await write.rides(rows);
+});
+afterEach(async () => {
+  for (const child of children) {
+    child.kill("SIGKILL");
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  }
+  children.clear();
+  await fast?.close();
+  fast = undefined;
+  await app.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+async function serve(port = "0"): Promise<Process> {
+  const env = { ...process.env, DATABASE_URL: app.db.connectionString, DATA_DIR: directory, PORT: port };
+  const child = spawn(process.execPath, ["--conditions=@bikeshare/source", main, "--json", "serve"], {
+    env: { ...env, LOG_LEVEL: "error" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  children.add(child);
+  const [line] = (await once(createInterface({ input: child.stdout }), "line")) as [string];
+  return {
+    url: (JSON.parse(line) as { url: string }).url,
+    crash: async () => {
+      const ended = once(child, "exit");
+      child.kill("SIGKILL");
+      await ended;
+    },
+  };
+}
+
+it("a partner lists, holds, cancels and catches up though the service is killed twice: nothing twice, nothing left out", async () => {
+  const first = await serve();
+  const { port } = new URL(first.url);
+  const retries: RetryNote[] = [];
+  const client = new BikeShare({
+    baseUrl: first.url,
+    apiKey: (await app.issue()).key,
+    validate: checkAnswer,
+    // A start takes longer than the default's four tries.
+    maxRetries: 15,
+    onRetry: (note) => void retries.push(note),
+  });
+  expect(await client.stations.list().toArray({ limit: Infinity })).toHaveLength(stations.length);
+  expect(await client.bikes.list().toArray({ limit: Infinity })).toMatchObject([{ id: "bike-1" }]);
+
+  // Killed in the middle of a walk, between two pages.
+  const walk = client.rides.list({ limit: 50 })[Symbol.asyncIterator]();
+  const seen: string[] = [];
+  for (let step = 0; step < 100; step++) seen.push(String((await walk.next()).value?.id));
+  await first.crash();
+  const rest = (async () => {
+    for await (const { id } of walk) seen.push(id);
+  })();
+  await until(() => retries.length > 0);
+  const second = await serve(port);
+  await rest;
+  expect(seen).toEqual(rides.toReversed());
+
+  // Killed while a bike is asked for: whether the request was read or not, one bike is held, once.
+  const holding = client.reservations.create({ station_id: "station-007", rider_ref: "r-1" });
+  await second.crash();
+  const third = await serve(port);
+  const held = await holding;
+  expect(held).toMatchObject({ bike_id: "bike-1", status: "active" });
+  expect(await client.reservations.list().toArray({ limit: Infinity })).toMatchObject([{ id: held.id }]);
+
+  expect(await client.reservations.cancel(held.id)).toMatchObject({ status: "cancelled", cancel_reason: "partner" });
+  const operator = await app.issue({ kind: "operator", partnerId: null, scopes: [] });
+  await tell(third.url, operator.key, "stations/offline", [{ id: "station-001" }]);
+  const events = client.events.since(undefined);
+  const told: string[] = [];
+  await until(async () => {
+    const from = events.checkpoint() ? events.startFrom(String(events.checkpoint())) : events;
+    for await (const { event } of from) told.push(event);
+    return told.includes("station.offline");
+  });
+  expect(told.toSorted((a, b) => a.localeCompare(b))).toEqual([
+    "reservation.cancelled",
+    "reservation.created",
+    "station.offline",
+  ]);
+}, 120_000);
+
+/** Time that runs faster, on both sides: a minute of the limit takes two seconds. */
+const SPEED = 30;
+
+it("a partner whose key others use up again and again waits as the service asks, and gets through", async () => {
+  const began = performance.now();
+  const clock = Object.assign(() => app.clock() + (performance.now() - began) * SPEED, { advance: app.clock.advance });
+  fast = await buildAnother(app, { clock });
+  const { key } = await app.issue({ rateLimit: 20 });
+  const world: World = {
+    ...globalThis,
+    performance: { now: () => (performance.now() - began) * SPEED },
+    setTimeout: (run, ms) => setTimeout(run, ms / SPEED),
+    clearTimeout,
+    Math,
+    crypto,
+    fetch,
+  };
+  const notes: RateLimitNote[] = [];
+  const onRateLimit = (note: RateLimitNote) => void notes.push(note);
+  const patience = { deadlineMs: Infinity, onRateLimit, [WORLD]: world };
+  const client = new BikeShare({ baseUrl: fast.url, apiKey: key, validate: checkAnswer, ...patience });
+  const { url } = fast;
+  /** Others send until they are refused. */
+  const storm = async () => {
+    for (;;) {
+      const response = await fetch(`${url}/v1/me`, { headers: { authorization: `Bearer ${key}` } });
+      await response.arrayBuffer();
+      if (response.status === 429) return;
+    }
+  };
+  await storm();
+  const found = await client.stations.list({ limit: 20 }).toArray({ limit: Infinity });
+  await storm();
+  const held = await client.reservations.create({ bike_id: "bike-1" });
+  await storm();
+  const cancelled = await client.reservations.cancel(held.id);
+  expect([found.length, held.status, cancelled.status]).toEqual([stations.length, "active", "cancelled"]);
+  // Where it knows of the others from an answer it waits ahead; the first time it cannot know.
+  expect(notes.map(({ reason }) => reason)).toContain("refused");
+  expect(await client.reservations.list().toArray({ limit: 10 })).toHaveLength(1);
+}, 60_000);

@@ -1,0 +1,134 @@
+import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
+import { type ServerProcess, startServer } from "../../../bench/processes.ts";
+import { makeWorld } from "../../../bench/webhooks/world.ts";
+import { type Database, openDatabase } from "../../../src/db/database.ts";
+import { type EmbeddedPostgres, openEmbeddedPostgres } from "../../../src/db/embedded/embedded-postgres.ts";
+import { killPostmaster } from "../../../src/db/embedded/embedded-room.fixture.ts";
+import { isUnavailable } from "../../../src/db/errors.ts";
+import { statement } from "../../../src/db/statement.ts";
+import { loadSecrets } from "../../../src/secrets.ts";
+import { createSecretSealer } from "../../../src/webhooks/secret.ts";
+import { until } from "../../until.ts";
+
+/** PostgreSQL, a receiver, a writer and workers, each a process that can be killed. */
+export interface CrashWorld {
+  readonly db: Database;
+  readonly postgres: EmbeddedPostgres;
+  /** What came to the receiver so far: hashes of bodies, by delivery. */
+  receipts(): Promise<ReadonlyMap<string, readonly string[]>>;
+  /** Ids of the events whose commit was acknowledged. */
+  acknowledged(): Promise<string[]>;
+  startWorker(): Promise<WorkerProcess>;
+  startWriter(perSecond: number): Promise<void>;
+  stopWriter(): Promise<void>;
+  killPostgres(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface WorkerProcess {
+  /** Its name among the workers. */
+  readonly name: string;
+  kill(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const here = import.meta.dirname;
+const main = join(here, "../../../src/main.ts");
+const workerNames = statement("crash.workers", "select worker from webhook_workers where system_id = $1");
+
+/** @param delay milliseconds that the receiver takes for each answer */
+export async function openCrashWorld(options: { readonly endpoints: number; readonly delay: number }) {
+  const directory = await mkdtemp(join(tmpdir(), "bikeshare-crash-"));
+  // As root PostgreSQL runs under another account, which must be able to enter.
+  await chmod(directory, 0o711);
+  const dataDir = join(directory, "data");
+  const postgres = await openEmbeddedPostgres({ dataDir, log: () => undefined });
+  const receiver = await startServer(join(here, "receiver.process.ts"), [String(options.delay)], {});
+  const secretsFile = join(directory, "secrets.json");
+  const { webhookKeys } = await loadSecrets(secretsFile, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
+  const urls = Array.from({ length: options.endpoints }, (_, i) => `${receiver.firstLine}/hooks/${i}`);
+  const made = await makeWorld(postgres.connectionString, createSecretSealer(webhookKeys), urls);
+  await made.db.close();
+  const db = patient(openDatabase({ connectionString: postgres.connectionString, onConnectionLost: () => undefined }));
+  const receipts = new Map<string, string[]>();
+  const written = join(directory, "acknowledged");
+  const workers = new Set<ServerProcess>();
+  let writer: ServerProcess | undefined;
+  const env = {
+    DATABASE_URL: postgres.connectionString,
+    DATA_DIR: dataDir,
+    SECRETS_FILE: secretsFile,
+    WEBHOOK_ALLOW_NETWORKS: "127.0.0.0/8",
+    WEBHOOK_ALLOW_PORTS: "1-65535",
+    LOG_LEVEL: "silent",
+  };
+  const world: CrashWorld = {
+    db,
+    postgres,
+    async receipts() {
+      const came = (await (await fetch(receiver.firstLine)).json()) as [string, string][];
+      for (const [id, hash] of came) receipts.set(id, [...(receipts.get(id) ?? []), hash]);
+      return receipts;
+    },
+    acknowledged: async () => (await readFile(written, "utf8")).split("\n").filter((id) => id !== ""),
+    startWorker: () => startWorker(db, env, workers),
+    async startWriter(perSecond) {
+      const args = [postgres.connectionString, written, String(perSecond)];
+      writer = await startServer(join(here, "writer.process.ts"), args, {});
+    },
+    async stopWriter() {
+      await writer?.stop();
+      writer = undefined;
+    },
+    killPostgres: async () => void (await killPostmaster(join(dataDir, "postgresql"))),
+    async close() {
+      await writer?.stop();
+      await Promise.all([...workers].map((worker) => worker.stop()));
+      await db.close();
+      await receiver.stop();
+      await postgres.close();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+  return world;
+}
+
+/** Asks again for as long as the database is away. */
+function patient(db: Database): Database {
+  const query: Database["query"] = async (asked, values) => {
+    for (let left = 600; ; left--) {
+      try {
+        return await db.query(asked, values);
+      } catch (error) {
+        if (!isUnavailable(error) || left === 0) throw error;
+        await setTimeout(50);
+      }
+    }
+  };
+  return { ...db, query };
+}
+
+async function startWorker(
+  db: Database,
+  env: Record<string, string>,
+  running: Set<ServerProcess>,
+): Promise<WorkerProcess> {
+  const names = async () => (await db.query<{ worker: string }>(workerNames, ["main"])).map(({ worker }) => worker);
+  const before = new Set(await names());
+  const server = await startServer(main, ["serve", "--role", "worker"], env);
+  running.add(server);
+  let name: string | undefined;
+  await until(async () => {
+    name = (await names()).find((each) => !before.has(each));
+    return name !== undefined;
+  }, 30_000);
+  const end = async (signal: "SIGKILL" | "SIGTERM") => {
+    running.delete(server);
+    process.kill(server.pid, signal);
+    await server.stop();
+  };
+  return { name: name ?? "", kill: () => end("SIGKILL"), stop: () => end("SIGTERM") };
+}

@@ -1,0 +1,104 @@
+import { statement } from "../../src/db/statement.ts";
+import { takeStep, type World } from "../../src/webhooks/delivery-world.fixture.ts";
+import { isDue } from "../../src/webhooks/delivery.ts";
+import type { DispatchRoom } from "../../src/webhooks/dispatch-room.fixture.ts";
+import { showEndpoint } from "../../src/webhooks/endpoint-status.ts";
+import { until } from "../until.ts";
+import type { Process } from "./process.ts";
+
+/** More could not all be in flight at once, and what is claimed ahead is no matter of the rules. */
+export const MOST_DELIVERIES = 10;
+
+/** The database with the dispatcher on the one side, the rules on the other. */
+export interface Sides {
+  readonly room: DispatchRoom;
+  readonly systemId: string;
+  readonly partnerId: string;
+  readonly world: World;
+  readonly process: Process;
+}
+
+interface Stored {
+  readonly id: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly tries: number | null;
+  readonly due_at: Date | null;
+  readonly claim: number | null;
+}
+const stored = statement(
+  "test.model.stored",
+  `select delivery.id, delivery.status, delivery.attempts, due.tries, due.due_at, due.claim
+   from webhook_deliveries delivery
+   left join webhook_due due on due.system_id = $1 and due.delivery_id = delivery.id
+   where delivery.system_id = $1`,
+);
+
+/** Every delivery as it is kept. */
+export function storedDeliveries({ room, systemId }: Pick<Sides, "room" | "systemId">): Promise<Stored[]> {
+  return room.db.query<Stored>(stored, [systemId]);
+}
+
+/** Waits until the dispatcher has done all that the rules would have it do. @throws Error where they come to differ */
+export async function agreed(sides: Sides): Promise<void> {
+  const { room, world, process } = sides;
+  const { count, gate, looks, dispatcher } = process;
+  world.now = room.clock();
+  await until(() => count.settled + gate.waiting.length === count.sent);
+  const before = looks.begun;
+  dispatcher.reload();
+  let difference = "";
+  await until(async () => {
+    if (looks.through <= before) return false;
+    noteClaims(sides);
+    difference = await differenceOf(sides);
+    return difference === "";
+  }).catch((error: unknown) => {
+    throw new Error(difference, { cause: error });
+  });
+}
+
+/** What has been sent is claimed in the rules' eyes too: only what is due, and never more than may be in flight. */
+function noteClaims({ world, process }: Sides): void {
+  for (const { deliveryId: id } of process.gate.waiting) {
+    if (world.deliveries.get(id)?.underWay === true) continue;
+    if (takeStep(world, { do: "claim", id }) === "refused") throw new Error(`${id} must not be sent now`);
+  }
+}
+
+async function differenceOf(sides: Sides): Promise<string> {
+  const { room, world, process, systemId, partnerId } = sides;
+  const { status } = await showEndpoint(room, { systemId, partnerId });
+  if (status !== world.status) return `the endpoint is ${status}, not ${world.status}`;
+  const all = [...world.deliveries.values()];
+  const underWay = all.filter((delivery) => delivery.underWay).length;
+  const due = all.filter((delivery) => isDue(delivery, world.now)).length;
+  const free = { active: MOST_DELIVERIES, probing: 1, paused: 0 }[world.status] - underWay;
+  if (due > 0 && free > 0) return `${due} are due and not sent`;
+  const { length: inFlight } = process.gate.waiting;
+  if (inFlight !== underWay) return `${inFlight} are in flight, not ${underWay}`;
+  const rows = await storedDeliveries(sides);
+  for (const row of rows) {
+    const wanted = describeDelivery(world, row.id);
+    if (describeRow(row) !== wanted) return `${row.id} is ${describeRow(row)}, not ${wanted}`;
+  }
+  return rows.length === world.deliveries.size ? "" : `${rows.length} deliveries, not ${world.deliveries.size}`;
+}
+
+function describeRow({ status, attempts, tries, due_at: dueAt, claim }: Stored): string {
+  return describe(status, attempts, dueAt === null ? null : [dueAt, tries ?? 0, claim !== null]);
+}
+
+function describeDelivery({ deliveries }: World, id: string): string {
+  const delivery = deliveries.get(id);
+  if (delivery === undefined) return "not known";
+  const { state, attempts, tries, dueAt, underWay } = delivery;
+  return describe(state, attempts, dueAt === null ? null : [new Date(dueAt), tries, underWay]);
+}
+
+function describe(state: string, attempts: number, line: readonly [due: Date, tries: number, claimed: boolean] | null) {
+  const said = `${state} after ${attempts}`;
+  if (line === null) return said;
+  const [due, tries, claimed] = line;
+  return `${said}, due ${due.toISOString()}, ${tries} tries${claimed ? ", claimed" : ""}`;
+}

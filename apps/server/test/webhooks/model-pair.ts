@@ -1,0 +1,161 @@
+import type { Database } from "../../src/db/database.ts";
+import { statement } from "../../src/db/statement.ts";
+import { createSystem } from "../../src/systems/service.ts";
+import { redeliver } from "../../src/webhooks/deliveries.ts";
+import { createWorld, type Step, takeStep, type World } from "../../src/webhooks/delivery-world.fixture.ts";
+import type { DispatchRoom } from "../../src/webhooks/dispatch-room.fixture.ts";
+import { pauseEndpoint, resumeEndpoint } from "../../src/webhooks/endpoint-status.ts";
+import { createReplay } from "../../src/webhooks/replays.ts";
+import { answered } from "./far.ts";
+import { agreed, MOST_DELIVERIES, storedDeliveries } from "./model-compare.ts";
+import { CHANCE, type Process, startProcess } from "./process.ts";
+
+/** A system with one endpoint, sent to by a real dispatcher over a real database, beside the pure rules. */
+export interface ModelPair {
+  readonly room: DispatchRoom;
+  /** Connections that all pairs share. */
+  readonly db: Database;
+  readonly systemId: string;
+  readonly partnerId: string;
+  readonly world: World;
+  process: Process;
+  readonly dead: Process[];
+}
+
+export async function openModelPair(room: DispatchRoom, db: Database, systemId: string): Promise<ModelPair> {
+  await createSystem(room.db, systemId, "Model city", 0);
+  const { partnerId } = await room.endpoint({ systemId });
+  const process = startProcess(room, db, systemId);
+  return { room, db, systemId, partnerId, world: createWorld(room.clock()), process, dead: [] };
+}
+
+export async function closePair({ process, dead }: ModelPair): Promise<void> {
+  const all = [process, ...dead];
+  const closing = all.map(({ dispatcher }) => dispatcher.close());
+  for (const { gate } of all) gate.open();
+  await Promise.all(closing);
+}
+
+function step({ world, room }: ModelPair, taken: Step): void {
+  world.now = room.clock();
+  if (takeStep(world, taken) === "refused") throw new Error(`refused: ${JSON.stringify(taken)}`);
+}
+
+/** Events happen, as long as there are not too many deliveries. */
+export async function happen(pair: ModelPair, n: number): Promise<void> {
+  const { room, world, systemId } = pair;
+  for (let left = Math.min(n, MOST_DELIVERIES - world.deliveries.size); left > 0; left--) {
+    const at = room.clock();
+    await room.happen(1, { systemId });
+    const made = (await storedDeliveries(pair)).find(({ id }) => !world.deliveries.has(id));
+    if (made === undefined) throw new Error("an event made no delivery");
+    world.now = at;
+    takeStep(world, { do: "create", id: made.id });
+  }
+  await agreed(pair);
+}
+
+/** The far side answers one of the requests under way. */
+export async function answer(pair: ModelPair, index: number, status: number, retryAfterMs: number | null = null) {
+  const { gate } = pair.process;
+  const request = gate.waiting[index % Math.max(1, gate.waiting.length)];
+  if (request === undefined) return;
+  const outcome = status < 300 ? "succeeded" : "rejected";
+  step(pair, { do: "end", id: request.deliveryId, outcome, status, retryAfterMs, chance: CHANCE });
+  gate.answer(request, answered(status, retryAfterMs));
+  await agreed(pair);
+}
+
+/** The same, and the process does not hear that the result was committed. */
+export async function answerUnheard(pair: ModelPair, index: number, status: number): Promise<void> {
+  if (pair.process.gate.waiting.length > 0) pair.process.db.loseNextAnswer();
+  await answer(pair, index, status);
+}
+
+export async function pass(pair: ModelPair, milliseconds: number): Promise<void> {
+  pair.room.clock.advance(milliseconds);
+  await agreed(pair);
+}
+
+export async function pause(pair: ModelPair): Promise<void> {
+  const { changed } = await pauseEndpoint(pair.room, { ...scopeOf(pair), reason: "partner" });
+  if (changed) step(pair, { do: "pause" });
+  await agreed(pair);
+}
+
+export async function resume(pair: ModelPair): Promise<void> {
+  // An endpoint changes its status once in a millisecond at most.
+  pair.room.clock.advance(1);
+  const { changed } = await resumeEndpoint(pair.room, scopeOf(pair));
+  if (changed) step(pair, { do: "resume" });
+  await agreed(pair);
+}
+
+/** Somebody asks for a delivery that is at rest. */
+export async function redeliverOne(pair: ModelPair, index: number): Promise<void> {
+  const { room, world } = pair;
+  const atRest = [...world.deliveries].filter(([, { state }]) => state !== "pending").map(([id]) => id);
+  const id = atRest[index % Math.max(1, atRest.length)];
+  if (id === undefined || world.status === "paused") return;
+  await redeliver(room, scopeOf(pair), id);
+  step(pair, { do: "redeliver", id });
+  await agreed(pair);
+}
+
+/** Somebody asks for everything, of an active endpoint: elsewhere a replay waits, which the rules know nothing of. */
+export async function replayAll(pair: ModelPair): Promise<void> {
+  if (pair.world.status !== "active") return;
+  await createReplay(pair.room, { ...scopeOf(pair), since: new Date(0) });
+  step(pair, { do: "replay" });
+  await agreed(pair);
+}
+
+const lapse = statement(
+  "test.model.lapse",
+  "update webhook_lanes set leased_until = now() - interval '1 s' where system_id = $1",
+);
+const bury = statement("test.model.bury", "delete from webhook_workers where system_id = $1");
+
+/** The process dies, its leases run out, another one begins. */
+export async function crash(pair: ModelPair): Promise<void> {
+  const { room, db, systemId, process, dead } = pair;
+  process.db.die();
+  dead.push(process);
+  for (const { deliveryId: id } of process.gate.waiting) {
+    step(pair, { do: "end", id, outcome: "unknown", status: null, retryAfterMs: null, chance: 0 });
+  }
+  await room.db.query(lapse, [systemId]);
+  await room.db.query(bury, [systemId]);
+  pair.process = startProcess(room, db, systemId);
+  await agreed(pair);
+}
+
+/** The process stops as it should, while the far side answers; another one begins. */
+export async function restart(pair: ModelPair): Promise<void> {
+  const { room, db, systemId, process } = pair;
+  const closing = process.dispatcher.close();
+  for (const { deliveryId: id } of process.gate.waiting) {
+    step(pair, { do: "end", id, outcome: "succeeded", status: 204, retryAfterMs: null, chance: CHANCE });
+  }
+  process.gate.open();
+  await closing;
+  pair.process = startProcess(room, db, systemId);
+  await agreed(pair);
+}
+
+const attempts = statement(
+  "test.model.attempts",
+  `select delivery_id, number || ' ' || outcome as said from webhook_attempts where system_id = $1
+   order by delivery_id, number`,
+);
+
+/** Every attempt of the log, by delivery: `<number> <outcome>`. */
+export async function logOf({ room, systemId }: ModelPair): Promise<Map<string, string[]>> {
+  const rows = await room.db.query<{ delivery_id: string; said: string }>(attempts, [systemId]);
+  const byDelivery = Map.groupBy(rows, (row) => row.delivery_id);
+  return new Map([...byDelivery].map(([id, all]) => [id, all.map(({ said }) => said)]));
+}
+
+function scopeOf({ systemId, partnerId }: ModelPair) {
+  return { systemId, partnerId };
+}

@@ -1,0 +1,62 @@
+import type { Database } from "../../src/db/database.ts";
+import { type DispatchRoom, silent } from "../../src/webhooks/dispatch-room.fixture.ts";
+import { endpointsOf } from "../../src/webhooks/endpoints.ts";
+import { LEASE_TIMES } from "../../src/webhooks/lane-keeper.ts";
+import { feedReplays } from "../../src/webhooks/replays.ts";
+import { SystemDispatcher } from "../../src/webhooks/system-dispatcher.ts";
+import { createGate, type Gate, readRequest } from "./far.ts";
+import { createFragileDatabase, type FragileDatabase } from "./fragile-database.ts";
+
+/** One system's dispatcher as a process that can die, with a far side of its own. */
+export interface Process {
+  readonly dispatcher: SystemDispatcher;
+  readonly db: FragileDatabase;
+  /** What it sends waits here for an answer. */
+  readonly gate: Gate;
+  /** How often the endpoint's settings began to be read, and the last reading by which everything was looked through. */
+  readonly looks: { begun: number; through: number };
+  /** Attempts that began, and results that are written. */
+  readonly count: { sent: number; settled: number; stale: number };
+}
+
+/** What the room draws for every attempt. */
+export const CHANCE = 0.5;
+
+/** @param shared connections, closed by their owner */
+export function startProcess(room: DispatchRoom, shared: Database, systemId: string): Process {
+  const db = createFragileDatabase(shared);
+  const gate = createGate();
+  const looks = { begun: 0, through: 0 };
+  const count = { sent: 0, settled: 0, stale: 0 };
+  const dispatcher = new SystemDispatcher({
+    db,
+    systemId,
+    worker: room.ids.next("worker"),
+    sender: { send: (request) => gate.wait(readRequest(request)), close: () => Promise.resolve() },
+    clock: room.clock,
+    monotonic: () => performance.now(),
+    random: () => CHANCE,
+    userAgent: "test",
+    flight: { count: 0 },
+    times: LEASE_TIMES,
+    loadEndpoints() {
+      looks.begun++;
+      return endpointsOf({ db, sealer: room.sealer }, systemId);
+    },
+    feedReplays() {
+      looks.through = looks.begun;
+      return feedReplays({ db, clock: room.clock }, systemId);
+    },
+    observe: {
+      ...silent,
+      sent: () => void count.sent++,
+      settled(endings, stale) {
+        count.settled += endings.length;
+        count.stale += stale;
+      },
+    },
+    // What fails is what the test itself breaks; a mistake shows in what follows.
+    onError: () => undefined,
+  });
+  return { dispatcher, db, gate, looks, count };
+}

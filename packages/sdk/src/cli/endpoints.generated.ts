@@ -1,0 +1,183 @@
+// What the command line offers: every endpoint that needs a key, and what it takes.
+// Made from packages/contract by `pnpm --filter @bikeshare/sdk run generate`. Do not edit here.
+
+export const endpoints = {
+  "stations list": {
+    "summary": "List stations",
+    "takesId": false,
+    "parameters": {
+      "status": {
+        "says": "Only stations in this state",
+        "values": [
+          "planned",
+          "online",
+          "offline",
+          "removed"
+        ]
+      },
+      "region_id": {
+        "says": "Only stations of this region"
+      },
+      "bbox": {
+        "says": "Only stations within `min_lon,min_lat,max_lon,max_lat` (WGS 84 degrees, borders included); a min_lon greater than max_lon crosses the antimeridian"
+      },
+      "updated_since": {
+        "says": "Only stations changed at or after this instant"
+      }
+    }
+  },
+  "stations get": {
+    "summary": "One station",
+    "takesId": true,
+    "parameters": {}
+  },
+  "rides list": {
+    "summary": "List rides",
+    "takesId": false,
+    "parameters": {
+      "status": {
+        "says": "Only rides in this state",
+        "values": [
+          "started",
+          "completed",
+          "cancelled"
+        ]
+      },
+      "bike_id": {
+        "says": "Only rides of this bike"
+      },
+      "station_id": {
+        "says": "Only rides that started or ended at this station"
+      },
+      "started_after": {
+        "says": "Only rides that started at or after this instant"
+      },
+      "started_before": {
+        "says": "Only rides that started before this instant"
+      },
+      "updated_since": {
+        "says": "Only rides changed at or after this instant"
+      }
+    }
+  },
+  "rides get": {
+    "summary": "One ride",
+    "takesId": true,
+    "parameters": {}
+  },
+  "bikes list": {
+    "summary": "List bikes",
+    "takesId": false,
+    "parameters": {
+      "vehicle_state": {
+        "says": "Only bikes in this state",
+        "values": [
+          "available",
+          "reserved",
+          "on_trip",
+          "non_operational",
+          "non_contactable",
+          "missing",
+          "removed"
+        ]
+      },
+      "station_id": {
+        "says": "Only bikes at this station"
+      },
+      "updated_since": {
+        "says": "Only bikes changed at or after this instant"
+      }
+    }
+  },
+  "bikes get": {
+    "summary": "One bike",
+    "takesId": true,
+    "parameters": {}
+  },
+  "reservations list": {
+    "summary": "List reservations",
+    "takesId": false,
+    "parameters": {
+      "status": {
+        "says": "Only reservations in this state",
+        "values": [
+          "active",
+          "fulfilled",
+          "cancelled",
+          "expired"
+        ]
+      },
+      "rider_ref": {
+        "says": "Only reservations of this rider"
+      },
+      "bike_id": {
+        "says": "Only reservations of this bike"
+      }
+    }
+  },
+  "reservations get": {
+    "summary": "One reservation",
+    "takesId": true,
+    "parameters": {}
+  },
+  "reservations create": {
+    "summary": "Reserve a bike",
+    "takesId": false,
+    "parameters": {
+      "station_id": {
+        "says": "Any bike of this station. Give this or `bike_id`, not both"
+      },
+      "bike_id": {
+        "says": "This bike. Give this or `station_id`, not both"
+      },
+      "vehicle_type_id": {
+        "says": "Only a bike of this type"
+      },
+      "rider_ref": {
+        "says": "Your own mark for the rider: one that names nobody. A rider holds one bike at a time"
+      },
+      "hold_minutes": {
+        "says": "Default 15, most 30",
+        "isNumber": true
+      }
+    }
+  },
+  "reservations cancel": {
+    "summary": "Cancel a reservation",
+    "takesId": true,
+    "parameters": {}
+  },
+  "events list": {
+    "summary": "List events",
+    "takesId": false,
+    "parameters": {
+      "event": {
+        "says": "Only events of this name",
+        "values": [
+          "ride.started",
+          "ride.completed",
+          "ride.cancelled",
+          "station.offline",
+          "station.online",
+          "reservation.created",
+          "reservation.cancelled",
+          "reservation.expired",
+          "reservation.fulfilled"
+        ]
+      },
+      "after": {
+        "says": "Only events after the one with this id: where you stopped last time"
+      }
+    }
+  },
+  "events get": {
+    "summary": "One event",
+    "takesId": true,
+    "parameters": {}
+  },
+  "me get": {
+    "summary": "Your key",
+    "takesId": false,
+    "parameters": {}
+  }
+} as const;

@@ -1,0 +1,20 @@
+/** What the program takes from the machine around it: made once in main.ts. */
+export interface Host {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly stdout: Out;
+  readonly stderr: Out;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  readonly randomBytes: (size: number) => Uint8Array;
+  /** Waits some milliseconds, or until the signal aborts: then it rejects. */
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+  readonly readFile: (path: string) => Promise<string>;
+  /** Aborts when the process is told to stop (SIGINT, SIGTERM). */
+  readonly stopped: AbortSignal;
+}
+
+/** A stream that text is written to. */
+interface Out {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+}

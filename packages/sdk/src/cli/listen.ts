@@ -1,0 +1,77 @@
+import { UsageError } from "../errors/errors.ts";
+import { type Command, type CommandContext, type Given, textOf } from "./command.ts";
+import { endpoints } from "./endpoints.generated.ts";
+import { follow } from "./follow.ts";
+import { createForwarder } from "./forwarder.ts";
+import type { Host } from "./host.ts";
+import { findStart } from "./start-place.ts";
+import { readTarget } from "./target.ts";
+
+/**
+ * Seconds between two looks for new events. Lower takes the key's requests away from the program that is developed with
+ * it (20 of 60 a minute so); higher makes deliveries late.
+ */
+const DEFAULT_EVERY_S = 3;
+/** Delivered by the service itself alone. */
+const NOTICES = ["station.updated", "bike.state_changed"];
+
+const eventNames: readonly string[] = endpoints["events list"].parameters.event.values;
+
+/** `listen`: develop a receiver of webhooks without an address that the internet can reach. */
+export const listenCommand: Command = {
+  name: "listen",
+  summary: "Deliver events as signed webhooks to an address of this machine",
+  takesId: false,
+  flags: {
+    "forward-to": { value: "<URL>", says: "where your receiver listens: http://localhost:4000/hooks" },
+    events: { value: "<a,b>", says: `only these: ${eventNames.join(", ")}` },
+    since: { value: "<when>", says: "`oldest`, a time, `10m` ago, or behind an event's id; from now on if not said" },
+    secret: { value: "<secret>", says: "what to sign with; else BIKESHARE_WEBHOOK_SECRET, else a new one" },
+    every: { value: "<seconds>", says: `between two looks for new events; ${DEFAULT_EVERY_S} if not said` },
+    "allow-remote": { says: "the address may be another machine's" },
+  },
+  run: listen,
+};
+
+async function listen({ client, given, output, host }: CommandContext): Promise<void> {
+  const target = readTarget(textOf(given, "forward-to"), given["allow-remote"] === true);
+  const names = readNames(textOf(given, "events"));
+  const everyMs = readEvery(textOf(given, "every"));
+  const secret = readSecret(given, host);
+  const start = await findStart(client, textOf(given, "since"), host.clock(), host.stopped);
+  output.result(
+    { ready: true, forward_to: target.href, secret, since: start ?? null },
+    `Signing with ${secret}\nForwarding to ${target.href}\nReady. Ctrl-C ends it.`,
+  );
+  const forwarder = createForwarder({ target, secret, start, host, output });
+  try {
+    await follow({ client, names, start, everyMs, forwarder, host, output });
+  } catch (error) {
+    if (!host.stopped.aborted) throw error;
+  } finally {
+    const { delivered, failed, since } = forwarder.summary();
+    output.note(`${delivered} delivered, ${failed} given up. Go on with --since ${since ?? "oldest"}`);
+  }
+}
+
+function readNames(text: string | undefined): string[] {
+  if (text === undefined) return [];
+  const names = text.split(",").map((name) => name.trim());
+  const notice = names.find((name) => NOTICES.includes(name));
+  if (notice !== undefined) throw new UsageError(`${notice} is not in the list of events, which \`listen\` follows`);
+  const unknown = names.find((name) => !eventNames.includes(name));
+  if (unknown === undefined) return names;
+  throw new UsageError(`--events: "${unknown}" is no event. There are: ${eventNames.join(", ")}`);
+}
+
+function readEvery(text = String(DEFAULT_EVERY_S)): number {
+  const seconds = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && seconds > 0 && seconds <= 3600) return seconds * 1000;
+  throw new UsageError("--every must be a number of seconds above 0, at most 3600");
+}
+
+function readSecret(given: Given, { env, randomBytes }: Host): string {
+  const secret = textOf(given, "secret") ?? env["BIKESHARE_WEBHOOK_SECRET"];
+  if (secret === "") throw new UsageError("the secret must not be empty");
+  return secret ?? `whsec_${Buffer.from(randomBytes(32)).toString("base64url")}`;
+}

@@ -1,0 +1,81 @@
+import { VERSION } from "../version.ts";
+import { sign, SIGNATURE_HEADER } from "../webhooks.ts";
+import type { EventRecord } from "../wire.generated.ts";
+
+/** Milliseconds for everything, as the service gives. Lower and a receiver fails here that would not there. */
+const TIMEOUT_MS = 15_000;
+/** Bytes of a failed answer that are read. Enough for a reason; a receiver's error page would fill the terminal. */
+const REASON_BYTES = 200;
+
+/** What became of one POST. */
+export type Outcome =
+  | { readonly kind: "answered"; readonly status: number; readonly reason: string }
+  /** Nobody listens there. */
+  | { readonly kind: "refused" }
+  | { readonly kind: "failed"; readonly reason: string };
+
+/** What is posted. */
+export interface Post {
+  readonly event: EventRecord;
+  readonly target: URL;
+  readonly secret: string;
+  /** Milliseconds since 1970. */
+  readonly sentAt: number;
+}
+
+/** The same for all attempts. The service's own deliveries of the event have another. */
+export function deliveryIdOf({ id }: EventRecord): string {
+  return `delivery_${id.slice(id.indexOf("_") + 1)}-listen`;
+}
+
+/**
+ * POSTs an event as the service would: same body, same headers, no redirects.
+ *
+ * @throws the signal's reason
+ */
+export async function post({ event, target, secret, sentAt }: Post, signal: AbortSignal): Promise<Outcome> {
+  const body = JSON.stringify({
+    event: event.event,
+    delivery_id: deliveryIdOf(event),
+    occurred_at: event.occurred_at,
+    sent_at: new Date(sentAt).toISOString(),
+    data: event.data,
+  });
+  const signature = await sign({ body, secrets: secret, timestamp: Math.floor(sentAt / 1000) });
+  const headers = {
+    "content-type": "application/json",
+    [SIGNATURE_HEADER]: signature,
+    "user-agent": `bikeshare-sdk/${VERSION} listen`,
+  };
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  try {
+    const response = await fetch(target, { method: "POST", headers, body, redirect: "manual", signal: limited });
+    return { kind: "answered", status: response.status, reason: await readReason(response) };
+  } catch (error) {
+    signal.throwIfAborted();
+    return failureOf(error, limited.aborted);
+  }
+}
+
+async function readReason(response: Response): Promise<string> {
+  const reader: ReadableStreamDefaultReader<Uint8Array> | undefined = response.body?.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  for (let bytes = 0; reader !== undefined && bytes < REASON_BYTES;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    bytes += value.length;
+    text += decoder.decode(value, { stream: true });
+  }
+  await reader?.cancel();
+  return text.slice(0, REASON_BYTES).trim();
+}
+
+function failureOf(error: unknown, isLate: boolean): Outcome {
+  if (isLate) return { kind: "failed", reason: `no answer within ${TIMEOUT_MS / 1000} s` };
+  const cause: unknown = error instanceof Error ? (error.cause ?? error) : error;
+  const { code, message } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown };
+  // Where a name has several addresses, each of which refuses, the error of all carries the code too.
+  if (code === "ECONNREFUSED") return { kind: "refused" };
+  return { kind: "failed", reason: String(message || code || cause) };
+}

@@ -1,0 +1,61 @@
+import type { BikeFields } from "./bikes.ts";
+import type { RideFields } from "./rides.ts";
+import type { StationFields } from "./stations.ts";
+
+/** How large a sample city is. */
+export interface SampleSize {
+  /** Default 5. */
+  readonly stations?: number;
+  /** Default 20. They stand at the stations, one after the other. */
+  readonly bikes?: number;
+  /** Default 120: more than two pages. Completed, from station to station, a minute after each other. */
+  readonly rides?: number;
+}
+
+/** What a sample city has. */
+export interface SampleCity {
+  readonly stations: readonly StationFields[];
+  readonly bikes: readonly BikeFields[];
+  readonly rides: readonly RideFields[];
+}
+
+/**
+ * A city to test with, always the same: `createFakeBikeShare(sampleCity())`. Ids: `station_001`, `bike_001`,
+ * `ride_00001`.
+ */
+export function sampleCity({ stations = 5, bikes = 20, rides = 120 }: SampleSize = {}): SampleCity {
+  const stationId = (n: number) => `station_${String((n % stations) + 1).padStart(3, "0")}`;
+  const bikeId = (n: number) => `bike_${String((n % bikes) + 1).padStart(3, "0")}`;
+  return {
+    stations: times(stations, (n) => ({
+      id: stationId(n),
+      name: `Station ${n + 1}`,
+      lat: 47.37 + n / 500,
+      lon: 8.54 + n / 500,
+      capacity: 20,
+      region_id: n % 2 === 0 ? "centre" : "north",
+    })),
+    bikes: times(bikes, (n) => ({
+      id: bikeId(n),
+      number: String(n + 1),
+      station_id: stationId(n),
+      vehicle_type_id: n % 4 === 3 ? "electric" : "classic",
+      current_range_meters: n % 4 === 3 ? 20_000 : null,
+    })),
+    rides: times(rides, (n) => ({
+      id: `ride_${String(n + 1).padStart(5, "0")}`,
+      bike_id: bikeId(n),
+      start_station_id: stationId(n),
+      end_station_id: stationId(n + 1),
+      started_at: new Date(FIRST_RIDE + n * 60_000).toISOString(),
+      distance_meters: 1_500 + n,
+      rider_category: n % 3 === 0 ? "casual" : "member",
+    })),
+  };
+}
+
+const FIRST_RIDE = Date.parse("2026-03-14T08:00:00.000Z");
+
+function times<Item>(count: number, make: (n: number) => Item): Item[] {
+  return Array.from({ length: count }, (_, n) => make(n));
+}

@@ -1,0 +1,88 @@
+import { type DeliveryOf, sign, SIGNATURE_HEADER } from "../webhooks.ts";
+import type { EventRecord } from "../wire.generated.ts";
+import { type Clock, instant } from "./clock.ts";
+import { type DeliveryName, exampleData } from "./examples.ts";
+import type { FakePartner } from "./keys.ts";
+
+/** The secret that signs where no other is said. Of the form of a real one; it signs nothing real. */
+export const FAKE_WEBHOOK_SECRET = "whsec_dGhpcyBpcyBhIHNlY3JldCBmb3IgdGVzdHMgb25seSE";
+
+/** How a delivery is sent. */
+export interface WebhookOptions {
+  /** The secret that your receiver has, or several; `fake.webhookSecret` if not said. Another one must be refused. */
+  readonly secret?: string | readonly string[] | undefined;
+  /** Where your receiver listens: `https://receiver.example/webhooks` if not said. */
+  readonly url?: string | undefined;
+  /** A new one for each delivery if not said; of an event of the list the same each time. Say it to make a repeat. */
+  readonly deliveryId?: string | undefined;
+  /** Milliseconds by which it was signed earlier than now: above 300,000 it must be refused. Default 0. */
+  readonly age?: number | undefined;
+}
+
+/** How the delivery of an example is sent. */
+export interface ExampleOptions<Name extends DeliveryName> extends WebhookOptions {
+  /** What shall differ from the example. */
+  readonly data?: Partial<DeliveryOf<Name>["data"]> | undefined;
+}
+
+/** A signed delivery, in the forms that tests need. */
+export interface SignedWebhook<Delivery = unknown> {
+  /** For a receiver that takes a `Request`, or for `fetch`. Its body can be read once. */
+  readonly request: Request;
+  readonly url: string;
+  /** For `inject` of Fastify, for supertest and their like. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The body exactly as it is signed. */
+  readonly body: string;
+  /** What the body says. */
+  readonly delivery: Delivery;
+}
+
+/** The delivery of an event of the list: what the service would post. */
+export interface RecordedDelivery {
+  readonly event: string;
+  readonly delivery_id: string;
+  readonly occurred_at: string;
+  readonly sent_at: string;
+  readonly data: unknown;
+}
+
+/** Makes signed deliveries. */
+export interface Webhooks {
+  ofName<Name extends DeliveryName>(
+    name: Name,
+    options: ExampleOptions<Name>,
+  ): Promise<SignedWebhook<DeliveryOf<Name>>>;
+  ofEvent(event: EventRecord, options: WebhookOptions): Promise<SignedWebhook<RecordedDelivery>>;
+}
+
+/** @param secret signs where no other is said */
+export function createWebhooks(now: Clock, partner: FakePartner, secret: string): Webhooks {
+  let made = 0;
+  const nextId = () => `delivery_${String(++made).padStart(6, "0")}`;
+  const send = async <Delivery extends object>(delivery: Delivery, { age = 0, ...options }: WebhookOptions) => {
+    const { url = "https://receiver.example/webhooks", secret: secrets = secret } = options;
+    const body = JSON.stringify(delivery);
+    const signature = await sign({ body, secrets, timestamp: Math.floor((now() - age) / 1000) });
+    const headers = {
+      "Content-Type": "application/json",
+      [SIGNATURE_HEADER]: signature,
+      "User-Agent": "bikeshare-sdk-testing",
+    };
+    return { request: new Request(url, { method: "POST", headers, body }), url, headers, body, delivery };
+  };
+  return {
+    ofName: <Name extends DeliveryName>(event: Name, { data, ...options }: ExampleOptions<Name>) => {
+      const at = instant(now() - (options.age ?? 0));
+      const delivery_id = options.deliveryId ?? nextId();
+      const all: object = { ...exampleData(event, now, partner), ...data };
+      const delivery = { event, delivery_id, occurred_at: at, sent_at: at, data: all };
+      return send(delivery as unknown as DeliveryOf<Name>, options); // `data` is what this event carries
+    },
+    ofEvent({ id, event, occurred_at, data }, options) {
+      const sent_at = instant(now() - (options.age ?? 0));
+      const delivery_id = options.deliveryId ?? id.replace(/^event_/, "delivery_of_");
+      return send({ event: String(event), delivery_id, occurred_at, sent_at, data }, options);
+    },
+  };
+}

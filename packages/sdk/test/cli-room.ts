@@ -1,0 +1,148 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createTestClock, type TestClock } from "@bikeshare/test-kit";
+import type { Host } from "../src/cli/host.ts";
+import { runProgram } from "../src/cli/program.ts";
+
+/** The key that the command line is given; nothing it prints may hold it. */
+export const KEY = "bss_test_0123456789";
+
+/** A request that a server was sent. */
+export interface Received {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: string;
+}
+
+/** What a server answers. */
+export interface Reply {
+  readonly status?: number;
+  readonly headers?: Record<string, string>;
+  readonly body?: unknown;
+}
+
+/** A server on this machine that answers as a function says, and remembers what it was sent. */
+export interface Listening {
+  readonly url: string;
+  readonly received: Received[];
+  /** Stops listening; `listen` begins again at the same address. */
+  close(): Promise<void>;
+  listen(): Promise<void>;
+}
+
+export async function startServer(answer: (request: Received) => Reply | undefined): Promise<Listening> {
+  const received: Received[] = [];
+  let server: Server;
+  let port = 0;
+  const listen = async () => {
+    server = createServer((request, response) => {
+      let body = "";
+      request.setEncoding("utf8").on("data", (text: string) => (body += text));
+      request.on("end", () => {
+        const url = new URL(request.url ?? "", "http://127.0.0.1");
+        const seen: Received = { method: request.method ?? "", url, headers: request.headers, body };
+        received.push(seen);
+        const { status = 200, headers = {}, body: said = "" } = answer(seen) ?? {};
+        response.writeHead(status, headers).end(typeof said === "string" ? said : JSON.stringify(said));
+      });
+    });
+    await once(server.listen(port, "127.0.0.1"), "listening");
+    ({ port } = server.address() as AddressInfo);
+  };
+  await listen();
+  return {
+    url: `http://127.0.0.1:${port}`,
+    received,
+    listen,
+    close: async () => {
+      const closed = once(server, "close");
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+/** An answer of the service, whose limit no test reaches. */
+export function reply(body: unknown, status = 200): Reply {
+  const headers = {
+    "content-type": "application/json",
+    "request-id": "req-7",
+    "ratelimit-policy": `"default";q=100000;w=60`,
+    ratelimit: `"default";r=99999;t=1`,
+  };
+  return { status, headers, body };
+}
+
+/** A run of the program. */
+export interface Run {
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  /** Objects on stdout, one a line. */
+  readonly lines: () => Readonly<Record<string, unknown>>[];
+  /** Milliseconds that it waited, each time. */
+  readonly waits: number[];
+  readonly clock: TestClock;
+  /** As SIGTERM does. */
+  stop(): void;
+  /** The exit status. */
+  readonly ended: Promise<number>;
+}
+
+/** Runs the program in this process; its waits take no time, but its clock goes on. */
+export function run(
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  { files = {}, clock = createTestClock() }: { files?: Readonly<Record<string, string>>; clock?: TestClock } = {},
+): Run {
+  const written = { stdout: "", stderr: "" };
+  const stopping = new AbortController();
+  const waits: number[] = [];
+  const host: Host = {
+    env,
+    stdout: { write: (text) => (written.stdout += text) },
+    stderr: { write: (text) => (written.stderr += text) },
+    clock,
+    randomBytes: (size) => new Uint8Array(size).fill(1),
+    wait: async (ms, signal) => {
+      waits.push(ms);
+      clock.advance(ms);
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+      signal.throwIfAborted();
+    },
+    readFile: async (path) => {
+      const text = files[path];
+      if (text === undefined) throw new Error(`there is no ${path}`);
+      return text;
+    },
+    stopped: stopping.signal,
+  };
+  return {
+    stdout: () => written.stdout,
+    stderr: () => written.stderr,
+    lines: () =>
+      written.stdout
+        .split("\n")
+        .slice(0, -1)
+        .map((line) => JSON.parse(line) as Record<string, unknown>),
+    waits,
+    clock,
+    stop: () => stopping.abort(),
+    ended: runProgram(args, host),
+  };
+}
+
+/** Waits until something is true. */
+export async function until(isTrue: () => boolean, bound = 20_000): Promise<void> {
+  const start = performance.now();
+  while (!isTrue()) {
+    if (performance.now() - start > bound) throw new Error(`still not true after ${bound} ms`);
+    await new Promise((resolve) => {
+      setTimeout(resolve, 5);
+    });
+  }
+}

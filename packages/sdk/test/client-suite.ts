@@ -1,0 +1,351 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { BikeShare } from "../src/client.ts";
+import { WORLD, type World } from "../src/core/world.ts";
+import type { RateLimitNote } from "../src/hooks.ts";
+import type { ClientOptions } from "../src/options.ts";
+import { checkAnswer } from "../src/validate.ts";
+import type { EventRecord, Reservation, Scope } from "../src/wire.generated.ts";
+
+/** Something that answers as the service does: the service itself, or what stands for it in partners' tests. */
+export interface ClientRoom {
+  readonly baseUrl: string;
+  /** Sends requests there. Default: the platform's. */
+  readonly fetch?: ClientOptions["fetch"];
+  /** A new key of one and the same partner; with every scope and a limit that no test reaches, unless told otherwise. */
+  key(options?: { readonly scopes?: readonly Scope[]; readonly rateLimit?: number }): Promise<string>;
+  /** Adds stations of these ids, online and in region `centre`. */
+  addStations(ids: readonly string[]): Promise<void>;
+  /** Adds completed rides of these ids, each begun a second after the one before it. */
+  addRides(ids: readonly string[]): Promise<void>;
+  /** Adds bikes that can be reserved at a station. */
+  addBikes(station: string, ids: readonly string[]): Promise<void>;
+  /** Comes back when all that happened can be read in the list of events. */
+  settleEvents(): Promise<void>;
+  /** Milliseconds of the room's clock, which stands still. */
+  now(): number;
+  /** Moves the room's clock. */
+  advance(ms: number): void;
+  /** Lets the service go away and come back when `work` is done; undefined where it cannot. */
+  readonly restart?: (work: () => Promise<void>) => Promise<void>;
+  close(): Promise<void>;
+}
+
+const numbered = (name: string, n: number) =>
+  Array.from({ length: n }, (_, i) => `${name}-${String(i).padStart(4, "0")}`);
+const stations = numbered("station", 230);
+const rides = numbered("ride", 450);
+const newestFirst = rides.toReversed();
+
+/** More than the client's own longest timer: what limits a call, and must not go off. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Tests of all that a client can be asked for, on a room with nothing in it. */
+export function describeClient(name: string, open: () => Promise<ClientRoom>): void {
+  describe(`the client on ${name}`, () => {
+    let room: ClientRoom;
+    let client: BikeShare;
+    const clientOf = async (
+      options: Partial<ClientOptions> = {},
+      key: Parameters<ClientRoom["key"]>[0] = {},
+    ): Promise<BikeShare> => {
+      const { baseUrl, fetch } = room;
+      // Every answer that any of these tests gets must be as the contract has it.
+      return new BikeShare({ baseUrl, fetch, apiKey: await room.key(key), validate: checkAnswer, ...options });
+    };
+    beforeAll(async () => {
+      room = await open();
+      await room.addStations(stations);
+      await room.addRides(rides);
+      client = await clientOf();
+    });
+    afterAll(() => room.close());
+
+    describeReading(() => client);
+    describeWalking(() => ({ room, client, clientOf }));
+    describeReserving(() => ({ room, client, clientOf }));
+    describeFollowing(() => ({ room, client, clientOf }));
+    describeRefusals(() => ({ room, client, clientOf }));
+    describePace(() => ({ room, client, clientOf }));
+    describeDay(() => ({ room, client, clientOf }));
+  });
+}
+
+interface Place {
+  readonly room: ClientRoom;
+  readonly client: BikeShare;
+  readonly clientOf: (options?: Partial<ClientOptions>, key?: Parameters<ClientRoom["key"]>[0]) => Promise<BikeShare>;
+}
+
+function describeReading(on: () => BikeShare): void {
+  it("reads a page as the service gives it, in either way of paging", async () => {
+    const page = await on().stations.list();
+    expect(page.data.map(({ id }) => id)).toEqual(stations.slice(0, 50));
+    expect([page.page, page.total_pages, typeof page.next_cursor]).toEqual([1, 5, "string"]);
+    const third = await on().stations.list({ page: 3, limit: 20 });
+    expect(third.data.map(({ id }) => id)).toEqual(stations.slice(40, 60));
+    expect([third.page, third.total_pages, third.next_cursor]).toEqual([3, 12, undefined]);
+  });
+
+  it("reads one resource, its answer beside it", async () => {
+    const { data, response, requestId, attempts } = await on().stations.get(stations[0]!).withResponse();
+    expect([data.id, data.status, response.status, attempts]).toEqual([stations[0], "online", 200, 1]);
+    expect(requestId).toBe(response.headers.get("request-id"));
+    expect(requestId).toBeTruthy();
+    expect((await on().rides.get(rides[0]!)).status).toBe("completed");
+  });
+
+  it("filters, and gives nothing where there is nothing", async () => {
+    expect((await on().rides.list({ status: "completed", limit: 3 })).data).toHaveLength(3);
+    expect((await on().rides.list({ status: "cancelled" })).data).toEqual([]);
+    expect(await on().rides.list({ status: "cancelled" }).toArray({ limit: 10 })).toEqual([]);
+  });
+
+  it("knows what its key may do, and whether the service is well", async () => {
+    const { scopes, rate_limit: rate } = await on().me.get();
+    expect(scopes).toContain("rides:read");
+    expect(rate.remaining).toBeLessThan(rate.limit);
+    expect(await on().health.live()).toEqual({ status: "ok" });
+    expect(await on().health.ready()).toEqual({ status: "ok" });
+  });
+}
+
+function describeWalking(on: () => Place): void {
+  it("walks all rides once, newest first, by items, by pages and by numbers", async () => {
+    const { client } = on();
+    const idsOf = async (list: AsyncIterable<{ readonly id: string }>) => {
+      const ids: string[] = [];
+      for await (const { id } of list) ids.push(id);
+      return ids;
+    };
+    expect(await idsOf(client.rides.list())).toEqual(newestFirst);
+    expect(await idsOf(client.rides.list({ limit: 77 }))).toEqual(newestFirst);
+    expect(await idsOf(client.rides.list({ page: 1, limit: 100 }))).toEqual(newestFirst);
+    const sizes: number[] = [];
+    for await (const { data } of client.rides.list().pages()) sizes.push(data.length);
+    expect(sizes).toEqual([200, 200, 50]);
+  });
+
+  it("goes on from a checkpoint with another client, while rides come in", async () => {
+    const { client, clientOf, room } = on();
+    const list = client.rides.list({ limit: 100 });
+    const first = await list.toArray({ limit: 130 });
+    const added = numbered("later", 5);
+    await room.addRides(added);
+    const other = await clientOf();
+    const rest = await other.rides.list().startFrom(list.checkpoint()!).toArray({ limit: Infinity });
+    expect([...first, ...rest].map(({ id }) => id)).toEqual(newestFirst);
+    newestFirst.unshift(...added.toReversed());
+  });
+}
+
+function describeReserving(on: () => Place): void {
+  it("reserves a bike and gives it back; to give it back twice changes nothing", async () => {
+    const { client, room } = on();
+    const [station] = stations as [string];
+    await room.addBikes(station, ["bike-1"]);
+    const made = await client.reservations.create({ station_id: station, hold_minutes: 5, rider_ref: "r-1" });
+    expect(made).toMatchObject({ status: "active", bike_id: "bike-1", rider_ref: "r-1" });
+    expect(await client.reservations.get(made.id)).toEqual(made);
+    expect((await client.bikes.get("bike-1")).vehicle_state).toBe("reserved");
+    await expect(client.reservations.create({ station_id: station })).rejects.toMatchObject({
+      name: "ConflictError",
+      code: "no_bike_available",
+      attempts: 1,
+    });
+    const cancelled = await client.reservations.cancel(made.id);
+    expect(cancelled).toMatchObject({ id: made.id, status: "cancelled", cancel_reason: "partner" });
+    expect(await client.reservations.cancel(made.id)).toEqual(cancelled);
+    expect((await client.reservations.list({ rider_ref: "r-1" })).data).toEqual([cancelled]);
+  });
+
+  it("makes one reservation of a creation that is asked for again, and refuses its key for another", async () => {
+    const { client, room } = on();
+    await room.addBikes(stations[1]!, ["bike-2", "bike-3"]);
+    const request = { station_id: stations[1]!, rider_ref: "r-2" };
+    const options = { idempotencyKey: "creation-1" };
+    const first = await client.reservations.create(request, options);
+    const again = await client.reservations.create(request, options).withResponse();
+    expect(again.data).toEqual(first);
+    expect(again.response.headers.get("idempotent-replayed")).toBe("true");
+    await expect(client.reservations.create({ ...request, rider_ref: "r-3" }, options)).rejects.toMatchObject({
+      name: "InvalidRequestError",
+      code: "idempotency_key_reused",
+      idempotencyKey: "creation-1",
+    });
+    await client.reservations.cancel(first.id);
+  });
+
+  it("makes one reservation though the first answer is lost on its way", async () => {
+    const { clientOf, room } = on();
+    await room.addBikes(stations[2]!, ["bike-4", "bike-5"]);
+    const send = room.fetch ?? fetch;
+    let sent = 0;
+    const client = await clientOf({
+      fetch: async (url, init) => {
+        const response = await send(url, init);
+        if (init.method === "POST" && sent++ === 0) throw new TypeError("the connection broke");
+        return response;
+      },
+    });
+    const { data, attempts } = await client.reservations
+      .create({ station_id: stations[2]!, rider_ref: "r-4" })
+      .withResponse();
+    expect(attempts).toBe(2);
+    expect((await client.reservations.list({ rider_ref: "r-4" })).data).toEqual([data]);
+    await client.reservations.cancel(data.id);
+  });
+}
+
+function describeFollowing(on: () => Place): void {
+  it("gives the events since a checkpoint, each once, and another checkpoint", async () => {
+    const { client, room } = on();
+    await room.addBikes(stations[3]!, ["bike-6"]);
+    await room.settleEvents();
+    const before = client.events.since(undefined);
+    await before.toArray({ limit: Infinity });
+    const made = await client.reservations.create({ station_id: stations[3]!, rider_ref: "r-5" });
+    await client.reservations.cancel(made.id);
+    await room.settleEvents();
+    const since = client.events.since(before.checkpoint());
+    const events = await since.toArray({ limit: Infinity });
+    const ofMade = (event: EventRecord): event is Extract<EventRecord, { data: Reservation }> =>
+      event.event === "reservation.created" || event.event === "reservation.cancelled";
+    expect(events.filter(ofMade).map(({ event, data }) => [event, data.id, data.status])).toEqual([
+      ["reservation.created", made.id, "active"],
+      ["reservation.cancelled", made.id, "cancelled"],
+    ]);
+    expect(await client.events.get(events[0]!.id)).toEqual(events[0]);
+    expect(await client.events.since(since.checkpoint()).toArray({ limit: 1 })).toEqual([]);
+    const [cancelled] = await client.events
+      .since(events[0]!.id, { event: "reservation.cancelled" })
+      .toArray({ limit: 1 });
+    expect(cancelled).toEqual(events[1]);
+  });
+
+  it("says that a checkpoint is lost, rather than to begin anew or to give nothing", async () => {
+    await expect(on().client.events.since("evt_of_long_ago").toArray({ limit: 1 })).rejects.toMatchObject({
+      name: "CheckpointLostError",
+    });
+  });
+}
+
+function describeRefusals(on: () => Place): void {
+  it("throws an error of the kind of each refusal, with the service's words", async () => {
+    const { client } = on();
+    const refused = async (call: PromiseLike<unknown>) => {
+      const error: unknown = await Promise.resolve(call).catch((reason: unknown) => reason);
+      const { name, code, status, attempts } = error as Record<string, unknown>;
+      return [name, code, status, attempts];
+    };
+    const invalid = "InvalidRequestError";
+    expect(await refused(client.rides.get("nobody's"))).toEqual(["NotFoundError", "not_found", 404, 1]);
+    expect(await refused(client.rides.list({ limit: 0 }))).toEqual([invalid, "invalid_parameter", 400, 1]);
+    expect(await refused(client.rides.list({ page: 9999 }))).toEqual([invalid, "page_out_of_range", 400, 1]);
+    expect(await refused(client.rides.list({ cursor: "made-up" }))).toEqual([invalid, "invalid_cursor", 400, 1]);
+    expect(await refused(client.rides.list({ page: 1, cursor: "x" }))).toEqual([invalid, "invalid_parameter", 400, 1]);
+    expect(await refused(client.reservations.create({}))).toEqual([invalid, "invalid_parameter", 400, 1]);
+  });
+
+  it("throws for a key that is unknown or may not, and does not try again", async () => {
+    const { clientOf } = on();
+    const stranger = await clientOf({ apiKey: "bss_live_nobody" });
+    await expect(stranger.rides.list()).rejects.toMatchObject({
+      name: "UnauthorizedError",
+      code: "unauthorized",
+      attempts: 1,
+    });
+    const reader = await clientOf({}, { scopes: ["stations:read"] });
+    await expect(reader.rides.list()).rejects.toMatchObject({ name: "ForbiddenError", code: "forbidden", attempts: 1 });
+    expect((await reader.stations.list({ limit: 1 })).data).toHaveLength(1);
+  });
+}
+
+/** A world whose time is the room's: who waits moves it. */
+function worldOf(room: ClientRoom): World {
+  return {
+    performance: { now: () => room.now() },
+    setTimeout: (run, ms) =>
+      ms >= LONGEST_TIMER_MS
+        ? undefined
+        : setImmediate(() => {
+            room.advance(ms);
+            run();
+          }),
+    clearTimeout: (id: NodeJS.Immediate | undefined) => clearImmediate(id),
+    Math: { random: () => 0 },
+    crypto,
+    fetch: room.fetch ?? ((url, init) => fetch(url, init)),
+  };
+}
+
+function describePace(on: () => Place): void {
+  const endless = { deadlineMs: Infinity, attemptTimeoutMs: Infinity };
+
+  it("waits before a key's limit, shared by two walks, so that nothing is refused", async () => {
+    const { clientOf, room } = on();
+    const notes: RateLimitNote[] = [];
+    const onRateLimit = (note: RateLimitNote) => void notes.push(note);
+    const options = { ...endless, onRateLimit, [WORLD]: worldOf(room) };
+    const client = await clientOf(options, { rateLimit: 5 });
+    await client.me.get();
+    const walks = [client.stations.list({ limit: 20 }), client.stations.list({ limit: 30 })];
+    const found = await Promise.all(walks.map((walk) => walk.toArray({ limit: Infinity })));
+    expect(found.map((items) => items.length)).toEqual([stations.length, stations.length]);
+    expect(new Set(notes.map(({ reason }) => reason))).toEqual(new Set(["ahead"]));
+  });
+
+  it("gets through where others have used up the key, and waits what the service asks", async () => {
+    const { clientOf, room } = on();
+    const notes: RateLimitNote[] = [];
+    const onRateLimit = (note: RateLimitNote) => void notes.push(note);
+    const apiKey = await room.key({ rateLimit: 3 });
+    const other = await clientOf({ apiKey });
+    for (let request = 0; request < 3; request++) await other.me.get();
+    const client = await clientOf({
+      ...endless,
+      apiKey,
+      onRateLimit,
+      [WORLD]: worldOf(room),
+    } as Partial<ClientOptions>);
+    const started = room.now();
+    const { attempts } = await client.me.get().withResponse();
+    expect(attempts).toBe(2);
+    expect(notes).toEqual([{ operation: "GET /v1/me", reason: "refused", waitMs: 60_000 }]);
+    expect(room.now() - started).toBeGreaterThanOrEqual(60_000);
+  });
+}
+
+function describeDay(on: () => Place): void {
+  it("brings a partner through its day: list, hold, cancel, catch up, a restart and a storm of refusals", async () => {
+    const { clientOf, room } = on();
+    await room.addBikes(stations[4]!, ["bike-7"]);
+    let storm = 0;
+    const send = room.fetch ?? fetch;
+    const client = await clientOf({
+      // A proxy before the service refuses for a while.
+      fetch: async (url, init) =>
+        storm-- > 0 ? new Response("slow down", { status: 429, headers: { "retry-after": "0" } }) : send(url, init),
+    });
+    expect(await client.stations.list().toArray({ limit: Infinity })).toHaveLength(stations.length);
+    const held = await client.reservations.create({ station_id: stations[4]!, rider_ref: "r-6" });
+    await room.settleEvents();
+    const seen = client.events.since(undefined);
+    const before = await seen.toArray({ limit: Infinity });
+    expect(before.at(-1)).toMatchObject({ event: "reservation.created", data: { id: held.id } });
+
+    const rideIds: string[] = [];
+    const walk = client.rides.list({ limit: 100 })[Symbol.asyncIterator]();
+    for (let step = 0; step < 150; step++) rideIds.push(((await walk.next()).value as { id: string }).id);
+    storm = 3;
+    const work = async () => {
+      for await (const { id } of walk) rideIds.push(id);
+      await client.reservations.cancel(held.id);
+    };
+    await (room.restart ? room.restart(work) : work());
+    expect(rideIds).toEqual(newestFirst);
+
+    await room.settleEvents();
+    const missed = await client.events.since(seen.checkpoint()).toArray({ limit: Infinity });
+    expect(missed).toMatchObject([{ event: "reservation.cancelled", data: { id: held.id, status: "cancelled" } }]);
+  });
+}

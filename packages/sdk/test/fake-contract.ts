@@ -1,0 +1,95 @@
+import {
+  DEFAULT_HOLD_MINUTES,
+  DEFAULT_PAGE_SIZE,
+  type EndpointMetadata,
+  errorCatalogue,
+  EVENT_RETENTION_DAYS,
+  IDEMPOTENCY_KEY_HOURS,
+  partnerContract,
+  scopeNames,
+} from "@bikeshare/contract";
+import { createOpenApiDocument } from "@bikeshare/contract/openapi";
+
+/** Where the tables of the fake stand. */
+export const fakeContractFile = new URL("../src/testing/contract.generated.ts", import.meta.url);
+
+const HEAD = `// What the fake of \`@bikeshare/sdk/testing\` must know of the interface.
+// Made from packages/contract by \`pnpm --filter @bikeshare/sdk run generate\`. Do not edit here.
+import type { ErrorCode, Scope } from "../wire.generated.ts";
+import type { Endpoint } from "./endpoint.ts";
+`;
+
+/** A JSON schema as the document shows it. */
+type Schema = Readonly<Record<string, unknown>>;
+
+interface Parameter {
+  readonly in?: string;
+  readonly name: string;
+  readonly schema: Schema;
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly parameters?: readonly Parameter[] }>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, { readonly properties: Record<string, Schema> }>> };
+}
+
+interface Route {
+  readonly method: string;
+  readonly path: string;
+  readonly metadata: EndpointMetadata;
+  readonly body?: unknown;
+}
+
+/** The text of src/testing/contract.generated.ts, made from the contract and the document that describes it. */
+export function fakeContractText(): string {
+  const document = createOpenApiDocument({ baseUrl: "https://fake", version: "0" }) as unknown as Document;
+  const routes = Object.values(partnerContract as Readonly<Record<string, Readonly<Record<string, Route>>>>);
+  const endpoints = routes.flatMap((verbs) => Object.values(verbs)).map((route) => endpointText(route, document));
+  const statuses = Object.entries(errorCatalogue).map(([code, { status }]) => `  ${code}: ${status},`);
+  return `${HEAD}
+/** By method and path: who may call it, and what it takes. */
+export const endpoints: Readonly<Record<string, Endpoint>> = {
+${endpoints.join("\n")}
+};
+
+/** The HTTP status of each error. */
+export const errorStatus: Readonly<Record<ErrorCode, number>> = {
+${statuses.join("\n")}
+};
+
+export const scopeNames: readonly Scope[] = ${JSON.stringify(scopeNames)};
+
+/** Items on a page when \`limit\` is not given. */
+export const DEFAULT_PAGE_SIZE = ${DEFAULT_PAGE_SIZE};
+/** Days for which events are kept. */
+export const EVENT_RETENTION_DAYS = ${EVENT_RETENTION_DAYS};
+/** Minutes that a reservation holds a bike when the request names no number. */
+export const DEFAULT_HOLD_MINUTES = ${DEFAULT_HOLD_MINUTES};
+/** Hours for which the answer to an \`Idempotency-Key\` is kept. */
+export const IDEMPOTENCY_KEY_HOURS = ${IDEMPOTENCY_KEY_HOURS};
+`;
+}
+
+function endpointText({ method, path, metadata, body }: Route, { paths, components }: Document): string {
+  const described = paths[path.replaceAll(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()]?.parameters ?? [];
+  const rules = (place: string) =>
+    Object.fromEntries(
+      described.filter((each) => each.in === place).map(({ name, schema }) => [name.toLowerCase(), rule(schema)]),
+    );
+  const fields = components.schemas["ReservationRequest"]?.properties ?? {};
+  const endpoint = {
+    scope: metadata.scope,
+    path: rules("path"),
+    query: rules("query"),
+    headers: rules("header"),
+    ...(body === undefined
+      ? {}
+      : { body: Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, rule(schema)])) }),
+  };
+  return `  ${JSON.stringify(`${method} ${path}`)}: ${JSON.stringify(endpoint)},`;
+}
+
+/** What of a schema decides whether a value is taken. */
+function rule({ description: _description, default: _default, ...schema }: Schema): Schema {
+  return schema;
+}

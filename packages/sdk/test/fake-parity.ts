@@ -1,0 +1,440 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { endpoints } from "../src/testing/contract.generated.ts";
+import { openFakeRoom, type OperatorItem, type OperatorVerb, type ParityRoom } from "./fake-room.ts";
+
+/** A request, as it is sent to both. In texts, `{reservation:1}` stands for the second reservation that was met. */
+interface Sent {
+  readonly path: string;
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** What of an answer must be the same, whoever gives it. */
+const COMPARED = [
+  "allow",
+  "cache-control",
+  "content-type",
+  "idempotent-replayed",
+  "ratelimit",
+  "ratelimit-policy",
+  "retry-after",
+  "vary",
+  "www-authenticate",
+];
+
+/** A room in which what it makes up by itself, ids and cursors, has names by the order in which they were met. */
+interface Side {
+  readonly room: ParityRoom;
+  send(sent: Sent, key?: string): Promise<unknown>;
+}
+
+function sideOf(room: ParityRoom): Side {
+  const met = new Map<string, string[]>();
+  const nameOf = (kind: string, text: string) => {
+    const known = met.get(kind) ?? [];
+    met.set(kind, known);
+    if (!known.includes(text)) known.push(text);
+    return `{${kind}:${known.indexOf(text)}}`;
+  };
+  const hide = (text: string) =>
+    text
+      .replaceAll(/(?<="next_cursor":")[^"]+/g, (cursor) => nameOf("cursor", cursor))
+      .replaceAll(/\b(reservation|event|partner|key)_\w{6,}/g, (id, kind: string) => nameOf(kind, id));
+  const fill = (text: string) =>
+    text.replaceAll(/\{(\w+):(\d+)\}/g, (whole, kind: string, n: string) => met.get(kind)?.[Number(n)] ?? whole);
+  return {
+    room,
+    async send({ path, method = "GET", headers = {}, body }, key) {
+      const authorization: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
+      const response = await room.fetch(room.baseUrl + fill(path), {
+        method,
+        headers: { ...authorization, ...headers },
+        ...(body !== undefined && { body: fill(body) }),
+      });
+      const text = hide(await response.text());
+      const said: unknown = text === "" ? "" : JSON.parse(text);
+      // Messages are for people.
+      const shown = response.ok ? said : (said as { error?: string }).error;
+      const compared = COMPARED.map((name): [string, string | null] => [name, response.headers.get(name)]);
+      return {
+        status: response.status,
+        headers: Object.fromEntries(compared.filter(([, value]) => value !== null)),
+        hasTag: response.headers.has("etag"),
+        hasRequestId: response.headers.has("request-id"),
+        body: shown,
+      };
+    },
+  };
+}
+
+const json = { "content-type": "application/json" };
+const reserve = (body: object, headers: Readonly<Record<string, string>> = {}): Sent => ({
+  path: "/v1/reservations",
+  method: "POST",
+  headers: { ...json, ...headers },
+  body: JSON.stringify(body),
+});
+const cancel = (id: string): Sent => ({ path: `/v1/reservations/${id}`, method: "DELETE" });
+
+/** Holds the fake against something that answers as the service does: the same requests, and the same answers. */
+export function describeParity(name: string, open: () => Promise<ParityRoom>): void {
+  describe(`the fake and ${name}`, () => {
+    let sides: readonly [Side, Side];
+    let keys: readonly [string, string];
+    const both = <Result>(work: (side: Side, n: 0 | 1) => Promise<Result>): Promise<[Result, Result]> =>
+      Promise.all([work(sides[0], 0), work(sides[1], 1)]);
+    const operate = (verb: OperatorVerb, item: OperatorItem) => both(({ room }) => room.operate(verb, item));
+    const advance = (ms: number) => sides.forEach(({ room }) => room.advance(ms));
+    /** Sends the same to both, and gives the answer that both give. */
+    const ask = async (sent: Sent, given: readonly (string | undefined)[] = keys) => {
+      const [fake, service] = await both((side, n) => side.send(sent, given[n]));
+      expect(fake, `${sent.method ?? "GET"} ${sent.path} ${sent.body ?? ""}`).toEqual(service);
+      return service as { readonly status: number; readonly body: never };
+    };
+    const askAll = async (paths: readonly string[], given?: readonly (string | undefined)[]) => {
+      for (const path of paths) await ask({ path }, given);
+    };
+    const look = async () => {
+      await both(({ room }) => room.settle());
+      await askAll(["/v1/stations", "/v1/bikes", "/v1/rides", "/v1/reservations", "/v1/events"]);
+    };
+
+    beforeAll(async () => {
+      sides = [sideOf(await openFakeRoom()), sideOf(await open())];
+      keys = await both(({ room }) => room.key());
+      await fillCity(operate);
+    });
+    afterAll(() => both(({ room }) => room.close()));
+
+    it("show the same city", look);
+
+    it("hold, refuse, give back and expire alike", async () => {
+      for (const sent of reservationStory) {
+        await ask(sent);
+        await look();
+      }
+      advance(31 * 60_000);
+      // For readers they have expired already; the service writes it down a little later.
+      await askAll([
+        "/v1/reservations/{reservation:0}",
+        "/v1/reservations?status=expired",
+        "/v1/reservations?status=active",
+      ]);
+      await look();
+      await ask({ path: "/v1/bikes?vehicle_state=reserved" });
+    });
+
+    it("start, end and cancel rides alike, on a held bike too", async () => {
+      await ask(reserve({ bike_id: "b1", rider_ref: "rider" }));
+      await operate("rides.start", { id: "live-1", bike_id: "b1", rider_category: "member" });
+      await look();
+      await ask(reserve({ bike_id: "b1" }));
+      advance(120_000);
+      await operate("rides.end", { id: "live-1", end_station_id: "s2", distance_meters: 900 });
+      await look();
+      await operate("rides.start", { id: "live-2", bike_id: "b2" });
+      advance(5_000);
+      await operate("rides.cancel", { id: "live-2" });
+      await operate("rides.start", { id: "live-3", bike_id: "b1" });
+      advance(60_000);
+      await operate("rides.end", { id: "live-3" });
+      await look();
+    });
+
+    it("give up what cannot be ridden, and hold nothing that has lapsed, alike", async () => {
+      await ask(reserve({ bike_id: "b3", hold_minutes: 2 }));
+      await operate("bikes.upsert", { id: "b3", vehicle_state: "non_operational" });
+      await look();
+      await ask(reserve({ bike_id: "b3" }));
+      await operate("bikes.upsert", { id: "b3", vehicle_state: "available", station_id: "s2" });
+      await ask(reserve({ bike_id: "b3", hold_minutes: 2 }));
+      advance(120_000);
+      await operate("rides.start", { id: "live-0", bike_id: "b3" });
+      await operate("rides.end", { id: "live-0", end_station_id: "s1" });
+      await look();
+    });
+
+    it("take stations offline and bring them back alike", async () => {
+      await operate("stations.offline", { id: "s3" });
+      await look();
+      await operate("stations.online", { id: "s3" });
+      await operate("stations.offline", { id: "s1" });
+      await ask(reserve({ station_id: "s1" }));
+      await ask(reserve({ bike_id: "b3" }));
+      await look();
+      await operate("stations.online", { id: "s1" });
+      await operate("stations.upsert", { id: "s2", is_renting: false, is_returning: false });
+      await operate("stations.upsert", { id: "s3", is_installed: true });
+      await operate("stations.remove", { id: "s4" });
+      await look();
+      await ask(reserve({ station_id: "s4" }));
+    });
+
+    it("walk lists alike, by cursor and by page, and refuse cursors of other lists", async () => {
+      for (const list of ["/v1/rides?limit=3", "/v1/events?limit=4", "/v1/stations?limit=2&region_id=r1"]) {
+        let path = list;
+        for (let page = 0; page < 20; page++) {
+          const { body } = (await ask({ path })) as { readonly body: { readonly next_cursor?: string } };
+          if (body.next_cursor === undefined) break;
+          await askAll([
+            `/v1/bikes?cursor=${body.next_cursor}`,
+            `/v1/rides?status=completed&cursor=${body.next_cursor}`,
+            `/v1/rides?limit=200&cursor=${body.next_cursor}x`,
+          ]);
+          path = `${list}&cursor=${body.next_cursor}`;
+        }
+      }
+    });
+
+    it("go on alike behind an event", async () => {
+      await askAll([
+        "/v1/events?after={event:2}",
+        "/v1/events?after={event:2}&limit=2",
+        "/v1/events?after={event:2}&event=ride.completed",
+        "/v1/events?after={event:2}&page=2&limit=2",
+        "/v1/events?after=nobody",
+        "/v1/events/{event:1}",
+        "/v1/events/nobody",
+      ]);
+      const readers = await both(({ room }) => room.key({ scopes: ["events:read", "rides:read"] }));
+      await askAll(["/v1/events", "/v1/events/{event:0}", "/v1/events?after={event:0}"], readers);
+      const others = await both(({ room }) => room.key({ isOtherPartners: true }));
+      await askAll(["/v1/events", "/v1/reservations", "/v1/reservations/{reservation:0}"], others);
+      await ask(cancel("{reservation:0}"), others);
+    });
+
+    it("let the same in, and refuse the same", async () => {
+      const few = await both(({ room }) => room.key({ scopes: ["stations:read"], rateLimit: 2 }));
+      const paths = ["/v1/rides", "/v1/stations", "/v1/me", "/v1/stations/s1", "/v1/rides", "/v1/nothing", "/nothing"];
+      await askAll(paths, few);
+      advance(20_000);
+      await askAll(paths, few);
+      // To the millisecond a window after the first.
+      advance(40_000);
+      await askAll(paths, few);
+      await askAll([...paths, "/healthz", "/readyz", "/operator/v1/stations"], [undefined, undefined]);
+      for (const authorization of ["Basic x", "Bearer", "Bearer  x", "Bearerx", "bearer nobody", "Bearer a b"]) {
+        await ask({ path: "/v1/rides", headers: { authorization } }, [undefined, undefined]);
+      }
+      expect((await ask({ path: "/v1/me" })).status).toBe(200);
+      const exposed = await both((side, n) => side.send({ path: `/v1/rides?key=${keys[n]}` }, keys[n]));
+      expect(exposed[0]).toEqual(exposed[1]);
+    });
+
+    it("know the same paths, methods, ids and bodies", async () => {
+      for (const operation of Object.keys(endpoints)) {
+        const path = operation.replace(/^\w+ /, "").replace(":id", "s1");
+        for (const method of ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]) await ask({ path, method });
+        await ask({ path: `${path}?colour=blue` });
+      }
+      await askAll(oddPaths);
+      for (const { body, type } of oddBodies) {
+        const headers = type === undefined ? {} : { "content-type": type };
+        await ask({ path: "/v1/reservations", method: "POST", headers, ...(body !== undefined && { body }) });
+      }
+    });
+
+    it("answer 304 alike", async () => {
+      for (const path of ["/v1/stations/s1", "/v1/rides?limit=1"]) {
+        const tags = await both(async ({ room }, n) => {
+          const headers = { authorization: `Bearer ${keys[n]}` };
+          return (await room.fetch(room.baseUrl + path, { headers })).headers.get("etag");
+        });
+        const answers = await both((side, n) =>
+          side.send({ path, headers: { "if-none-match": String(tags[n]) } }, keys[n]),
+        );
+        expect(answers[0]).toEqual(answers[1]);
+        expect(answers[0]).toMatchObject({ status: 304 });
+        await ask({ path, headers: { "if-none-match": `W/"other"` } });
+      }
+    });
+
+    it("filter alike, at the very instant and on the very border too", async () => {
+      await askAll([
+        "/v1/rides?started_before=2026-05-01T08:03:00Z",
+        "/v1/rides?started_after=2026-05-01T08:03:00Z",
+        "/v1/rides?started_after=2026-05-01T10:03:00%2B02:00&started_before=2026-05-01T08:03:00.001Z",
+        "/v1/rides?station_id=s2&bike_id=b1&status=completed",
+        "/v1/rides?updated_since=2026-06-01T12:00:00Z",
+        "/v1/stations?bbox=8,47,8.1,47.1",
+        "/v1/stations?bbox=179.5,-90,8,90",
+        "/v1/stations?status=removed&region_id=r2",
+        "/v1/bikes?station_id=s1&vehicle_state=available",
+      ]);
+    });
+
+    it("cut large pages alike", async () => {
+      for (let n = 0; n < 210; n++) {
+        const ride = { id: `many-${n}`, bike_id: "b1", vehicle_type_id: "classic" };
+        const times = { started_at: "2026-04-01T08:00:00.000Z", ended_at: "2026-04-01T08:00:59.000Z" };
+        await operate("rides.past", { ...ride, ...times });
+      }
+      await askAll([
+        "/v1/rides?limit=1000",
+        "/v1/rides?limit=201&page=2",
+        "/v1/rides?limit=200&page=2",
+        "/v1/rides?page=5",
+      ]);
+    });
+
+    it("read any query alike", async () => {
+      await fc.assert(
+        fc.asyncProperty(anyQuery, async (path) => {
+          await ask({ path });
+        }),
+        { numRuns: 400, seed: 1 },
+      );
+    });
+
+    it("read any reservation request alike", async () => {
+      await fc.assert(
+        fc.asyncProperty(anyRequest, async (request) => {
+          const { status } = await ask(reserve(request));
+          if (status === 201) advance(31 * 60_000);
+          await both(({ room }) => room.settle());
+        }),
+        { numRuns: 150, seed: 1 },
+      );
+    });
+  });
+}
+
+async function fillCity(operate: (verb: OperatorVerb, item: OperatorItem) => Promise<unknown>): Promise<void> {
+  for (const [n, id] of ["s1", "s2", "s3", "s4", "Ä", "\u{1f6b2}", "\uff5e"].entries()) {
+    await operate("stations.upsert", {
+      id,
+      name: `Station ${id}`,
+      lat: 47 + n / 10,
+      lon: n === 3 ? 179.5 : 8 + n / 10,
+      region_id: n % 2 === 0 ? "r1" : "r2",
+      capacity: 10,
+      is_installed: id !== "s3",
+    });
+  }
+  for (const [n, id] of ["b1", "b2", "b3", "b4", "b5"].entries()) {
+    const place = n < 4 ? { station_id: n % 2 === 0 ? "s1" : "s2" } : { lat: 47.5, lon: 8.5 };
+    const type = n < 3 ? "classic" : "electric";
+    await operate("bikes.upsert", { id, vehicle_type_id: type, current_range_meters: n * 1000, ...place });
+  }
+  await operate("bikes.upsert", { id: "b6", station_id: "s1", vehicle_state: "non_operational" });
+  for (let n = 0; n < 12; n++) {
+    await operate("rides.past", {
+      id: `past-${n}`,
+      bike_id: `b${(n % 5) + 1}`,
+      started_at: new Date(Date.parse("2026-05-01T08:00:00.000Z") + Math.floor(n / 2) * 60_000).toISOString(),
+      ended_at: new Date(Date.parse("2026-05-01T08:20:00.000Z") + n * 60_000).toISOString(),
+      start_station_id: n % 3 === 0 ? null : "s1",
+      end_station_id: n % 4 === 0 ? null : "s2",
+      vehicle_type_id: "classic",
+    });
+  }
+}
+
+const reservationStory: readonly Sent[] = [
+  reserve({ station_id: "s1", rider_ref: "anna" }),
+  reserve({ station_id: "s1", rider_ref: "anna" }),
+  reserve({ station_id: "s1", vehicle_type_id: "electric" }),
+  reserve({ station_id: "s1", hold_minutes: 1 }),
+  reserve({ station_id: "s1" }),
+  reserve({ station_id: "s3" }),
+  reserve({ station_id: "nowhere" }),
+  reserve({ bike_id: "b1" }),
+  reserve({ bike_id: "b5", vehicle_type_id: "classic" }),
+  reserve({ bike_id: "b5" }, { "idempotency-key": "once" }),
+  reserve({ bike_id: "b5" }, { "idempotency-key": "once" }),
+  reserve({ bike_id: "b4" }, { "idempotency-key": "once" }),
+  reserve({ bike_id: "nobody" }, { "idempotency-key": "twice" }),
+  reserve({ bike_id: "b4" }, { "idempotency-key": "twice" }),
+  reserve({ bike_id: "b4" }, { "idempotency-key": "with blanks" }),
+  reserve({ bike_id: "b4" }, { "idempotency-key": "x".repeat(256) }),
+  cancel("{reservation:0}"),
+  cancel("{reservation:0}"),
+  cancel("nobody"),
+  reserve({ station_id: "s1", rider_ref: "anna", hold_minutes: 30 }),
+];
+
+const oddPaths: readonly string[] = [
+  "/",
+  "/v1",
+  "/v1/",
+  "/v1/rides/",
+  "/v1/rides/past-1/x",
+  "/v1/rides/past%2D1",
+  "/v1/rides/%00",
+  "/v1/rides/nobody%27s",
+  `/v1/rides/${"x".repeat(255)}`,
+  `/v1/rides/${"x".repeat(256)}`,
+  `/v1/rides/${"x".repeat(1100)}`,
+  "/v1/stations/%C3%84",
+  "/v1/rides/%zz",
+  "/%",
+  "/v1//rides",
+  "/v1/rides/past-1/",
+  "/V1/rides",
+  "/v2/rides",
+];
+
+const oddBodies: readonly { readonly body?: string; readonly type?: string }[] = [
+  {},
+  { type: "application/json" },
+  { type: "application/json", body: "" },
+  { type: "application/json", body: "{" },
+  { type: "application/json", body: "[]" },
+  { type: "application/json", body: "null" },
+  { type: "application/json", body: `"text"` },
+  { type: "application/json; charset=utf-8", body: "{}" },
+  { type: "text/plain", body: `{"station_id":"s1"}` },
+  { type: "application/json", body: JSON.stringify({ station_id: "x".repeat(1024 * 1024) }) },
+];
+
+const instants = [
+  "2026-05-01T08:03:00Z",
+  "2026-05-01T10:03:00+02:00",
+  "2026-06-01T12:00:00.000Z",
+  "2026-02-30T08:00:00Z",
+  "2026-05-01",
+  "2026-05-01T08:03:00",
+  "2026-05-01T24:00:00Z",
+  "0000-01-01T00:00:00Z",
+  "now",
+];
+const ids = ["s1", "s2", "b1", "b2", "r1", "rider", "anna", "", "x".repeat(256), "ä"];
+const valuesOf: Readonly<Record<string, readonly string[]>> = {
+  page: ["1", "2", "3", "99999999999999999999", "0", "-1", "1.5", "", "01", "x"],
+  limit: ["1", "2", "7", "200", "201", "1000000", "0", "-1", "1e2", " 5"],
+  cursor: ["", "x", "AAAA", "{cursor:0}", "{cursor:3}"],
+  bbox: ["8,47,8.3,47.3", "170,-90,-170,90", "8,48,9,47", "8,47,9", "a,b,c,d", "-181,0,0,1", "8.0, 47.0,8.1,47.1"],
+  after: ["{event:1}", "nobody", ""],
+};
+
+/** Queries of every list: known parameters and others, right and wrong values, some of them twice. */
+const anyQuery = fc
+  .constantFrom(...Object.keys(endpoints).filter((operation) => Object.hasOwn(endpoints[operation]!.query, "cursor")))
+  .chain((operation) => {
+    const { query } = endpoints[operation]!;
+    const parameter = fc.constantFrom(...Object.keys(query), "colour").chain((name) => {
+      const rule = query[name];
+      const values = valuesOf[name] ?? (rule?.format === "date-time" ? instants : [...(rule?.enum ?? []), ...ids]);
+      return fc
+        .constantFrom(...values)
+        .map((value) => `${name}=${value.startsWith("{") ? value : encodeURIComponent(value)}`);
+    });
+    return fc
+      .array(parameter, { maxLength: 3 })
+      .map((parameters) => `${operation.replace("GET ", "")}?${parameters.join("&")}`);
+  });
+
+/** Requests for reservations, right and wrong. */
+const anyRequest = fc.record(
+  {
+    station_id: fc.constantFrom<unknown>("s1", "s1", "nowhere", "", 1, null),
+    bike_id: fc.constantFrom<unknown>("b1", "b5", "nobody", "x".repeat(256), []),
+    vehicle_type_id: fc.constantFrom<unknown>("classic", "none", ""),
+    rider_ref: fc.constantFrom<unknown>("anna", "x".repeat(65), "with blanks", "ä", ""),
+    hold_minutes: fc.constantFrom<unknown>(1, 15, 30, 31, 0, 1.5, "5", null),
+    colour: fc.constant("blue"),
+  },
+  { requiredKeys: [] },
+);

@@ -1,0 +1,86 @@
+import { createFakeBikeShare, type FakeBikeShare } from "../src/testing.ts";
+import type { RideFields, RideStart } from "../src/testing/rides.ts";
+import type { Scope } from "../src/wire.generated.ts";
+
+/** Something that answers as the service does, and whose operator's side can be worked. */
+export interface ParityRoom {
+  readonly baseUrl: string;
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
+  /** A new key; of the first partner, with every scope and a limit that no test reaches, unless told otherwise. */
+  key(options?: KeyOptions): Promise<string>;
+  /** Does what the operator's endpoint of this name does with one item. */
+  operate(verb: OperatorVerb, item: OperatorItem): Promise<void>;
+  /** Comes back when what is due has expired, and when all that happened can be read in the list of events. */
+  settle(): Promise<void>;
+  /** Moves the room's clock, which stands still and begins at the same instant as every other's. */
+  advance(ms: number): void;
+  close(): Promise<void>;
+}
+
+interface KeyOptions {
+  readonly scopes?: readonly Scope[];
+  readonly rateLimit?: number;
+  readonly isOtherPartners?: boolean;
+}
+
+export type OperatorItem = Readonly<Record<string, unknown>> & { readonly id: string };
+export type OperatorVerb =
+  | "stations.upsert"
+  | "stations.offline"
+  | "stations.online"
+  | "stations.remove"
+  | "bikes.upsert"
+  | "rides.past"
+  | "rides.start"
+  | "rides.end"
+  | "rides.cancel";
+
+/** The instant at which test clocks begin. */
+const START = Date.parse("2026-06-01T12:00:00.000Z");
+
+/** A limit that no test reaches. */
+const NO_LIMIT = 1_000_000;
+
+/** The fake, to be held against the service. */
+export async function openFakeRoom(): Promise<ParityRoom> {
+  return roomOf(createRoomFake());
+}
+
+/** The same, listening. */
+export async function openListeningRoom(): Promise<ParityRoom> {
+  const fake = createRoomFake();
+  const { url, close } = await fake.listen();
+  return { ...roomOf(fake), baseUrl: url, fetch: (address, init) => fetch(address, init), close };
+}
+
+function createRoomFake(): FakeBikeShare {
+  return createFakeBikeShare({ now: () => START, rateLimit: NO_LIMIT });
+}
+
+function roomOf(fake: FakeBikeShare): ParityRoom {
+  return {
+    baseUrl: fake.baseUrl,
+    fetch: fake.fetch,
+    key: async ({ isOtherPartners = false, ...input } = {}) =>
+      fake.issueKey({ ...input, ...(isOtherPartners && { partner: { id: "partner_000099", name: "Other" } }) }),
+    operate: async (verb, item) => void verbs[verb](fake, item),
+    settle: async () => {},
+    advance: (ms) => fake.advance(ms),
+    close: async () => {},
+  };
+}
+
+type Verb = (fake: FakeBikeShare, item: OperatorItem) => unknown;
+
+const verbs: Readonly<Record<OperatorVerb, Verb>> = {
+  "stations.upsert": ({ operator }, item) => operator.putStation(item),
+  "stations.offline": ({ operator }, { id }) => operator.takeOffline(id),
+  "stations.online": ({ operator }, { id }) => operator.bringOnline(id),
+  "stations.remove": ({ operator }, { id }) => operator.removeStation(id),
+  "bikes.upsert": ({ operator }, item) => operator.putBike(item),
+  "rides.past": ({ operator, now }, item) =>
+    operator.putRide({ updated_at: new Date(now()).toISOString(), ...item } as RideFields),
+  "rides.start": ({ operator }, item) => operator.startRide(item as unknown as RideStart),
+  "rides.end": ({ operator }, item) => operator.endRide(item),
+  "rides.cancel": ({ operator }, { id }) => operator.cancelRide(id),
+};

@@ -1,0 +1,226 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { createContext, runInContext } from "node:vm";
+import { gzipSync } from "node:zlib";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
+import { installPacked, nodeBinaries } from "@bikeshare/test-kit";
+import { build } from "esbuild";
+import { publint } from "publint";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createFakeBikeShare } from "../src/testing.ts";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "..");
+const isBuilt = existsSync(join(root, "dist/webhooks/index.js"));
+const tsc = join(root, "../../node_modules/.bin/tsc");
+
+/** What each entry exports at run time. */
+const EXPORTS = {
+  "@bikeshare/sdk": [
+    "ApiError",
+    "BikeShare",
+    "BikeShareError",
+    "CheckpointLostError",
+    "ConflictError",
+    "ConnectionError",
+    "ForbiddenError",
+    "InvalidRequestError",
+    "NotFoundError",
+    "RateLimitedError",
+    "ServerError",
+    "TimeoutError",
+    "UnauthorizedError",
+    "UnexpectedAnswerError",
+    "UsageError",
+    "isApiError",
+    "isBikeShareError",
+  ],
+  "@bikeshare/sdk/testing": ["createFakeBikeShare", "sampleCity"],
+  "@bikeshare/sdk/validate": ["checkAnswer"],
+  "@bikeshare/sdk/webhooks": [
+    "DEFAULT_TOLERANCE_SECONDS",
+    "SIGNATURE_HEADER",
+    "WebhookVerificationError",
+    "isWebhookVerificationError",
+    "sign",
+    "verify",
+  ],
+};
+
+describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not built)"}`, () => {
+  let directory: string;
+  let installed: string;
+  let tarball: Buffer;
+  beforeAll(async () => {
+    // A project that has the package from its tarball and nothing else.
+    directory = await mkdtemp(join(tmpdir(), "bikeshare-sdk-"));
+    ({ tarball, installed } = await installPacked(root, directory));
+    await cp(join(import.meta.dirname, "consumers"), directory, { recursive: true });
+    await writeFile(join(directory, "package.json"), JSON.stringify({ type: "module" }));
+  });
+  afterAll(() => rm(directory, { recursive: true, force: true }));
+
+  it("has nothing that publint finds fault with", async () => {
+    const { messages } = await publint({ pack: { tarball: new Uint8Array(tarball).buffer }, strict: true });
+    expect(messages).toEqual([]);
+  });
+
+  it("has types that resolve wherever ES modules do", async () => {
+    const analysis = await checkPackage(createPackageFromTarballData(tarball));
+    if (analysis.types === false) throw new Error("the package has no types");
+    // It is an ES module: `require` reaches it from Node 20.19 on, and the oldest resolution knows no `exports`.
+    const problems = analysis.problems.filter((problem) => {
+      const isOldest = "resolutionKind" in problem && problem.resolutionKind === "node10";
+      return !(problem.kind === "CJSResolvesToESM" || (isOldest && problem.kind === "NoResolution"));
+    });
+    expect(problems).toEqual([]);
+  });
+
+  it("needs no other package; only its command line asks for what is Node's", async () => {
+    const manifest = JSON.parse(await readFile(join(installed, "package.json"), "utf8")) as Record<string, unknown>;
+    const needs = ["dependencies", "peerDependencies", "optionalDependencies"].filter((field) => field in manifest);
+    expect(needs).toEqual([]);
+    const foreign: Record<string, string[]> = {};
+    for (const file of await readdir(join(installed, "dist"), { recursive: true })) {
+      if (!/\.(js|d\.ts)$/.test(file)) continue;
+      const text = await readFile(join(installed, "dist", file), "utf8");
+      const names = [...text.matchAll(/(?:from|import|import\()\s*"([^".\n][^"\n]*)"/g)].map(([, name]) =>
+        String(name),
+      );
+      if (names.length > 0) foreign[file] = names;
+    }
+    expect(foreign).toEqual({
+      "cli/arguments.js": ["node:util"],
+      "cli/main.js": ["node:fs/promises", "node:timers/promises"],
+    });
+  });
+
+  it("holds what is published and no tests", async () => {
+    const files = await readdir(installed, { recursive: true });
+    expect(files).toEqual(expect.arrayContaining(["README.md", "dist/index.js", "dist/webhooks/verify.js"]));
+    expect(files.filter((file) => file.includes(".test."))).toEqual([]);
+    expect(await readFile(join(installed, "dist/cli/main.js"), "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
+  });
+
+  it("names a source for every map that it holds", async () => {
+    const dist = join(installed, "dist");
+    const files = await readdir(dist, { recursive: true });
+    const missing = await Promise.all(
+      files
+        .filter((file) => file.endsWith(".js"))
+        .map(async (file) => {
+          const [, map] = /^\/\/# sourceMappingURL=(.*)$/m.exec(await readFile(join(dist, file), "utf8")) ?? [];
+          if (map === undefined) return [];
+          const { sources } = JSON.parse(await readFile(join(dist, file, "..", map), "utf8")) as { sources: string[] };
+          return sources.map((source) => join(dist, file, "..", source)).filter((source) => !existsSync(source));
+        }),
+    );
+    expect(missing.flat()).toEqual([]);
+  });
+
+  describe.each(nodeBinaries())("on Node $version", ({ version, path, isInstalled }) => {
+    const note = isInstalled ? "" : ` (skipped: Node ${version} is not installed)`;
+
+    it.skipIf(!isInstalled)(`lists, holds, cancels, reads events and verifies a webhook${note}`, async () => {
+      const { stdout } = await run(path, ["using.mjs"], { cwd: directory });
+      expect(JSON.parse(stdout)).toEqual({
+        stations: 250,
+        bike: "bike-1",
+        refused: true,
+        status: "cancelled",
+        events: ["reservation.created", "reservation.cancelled"],
+        delivery: "reservation.created",
+      });
+    });
+
+    it.skipIf(!isInstalled)(
+      `exports what it promises, no more and no less, by import and by require${note}`,
+      async () => {
+        const names = JSON.stringify(Object.keys(EXPORTS));
+        const list = "(found) => Object.keys(found).filter((name) => name !== 'module.exports').sort()";
+        const required = `const list = ${list};
+        console.log(JSON.stringify(Object.fromEntries(${names}.map((name) => [name, list(require(name))]))));`;
+        const imported = `const list = ${list};
+        const found = ${names}.map(async (name) => [name, list(await import(name))]);
+        console.log(JSON.stringify(Object.fromEntries(await Promise.all(found))));`;
+        await writeFile(join(directory, "required.cjs"), required);
+        await writeFile(join(directory, "imported.mjs"), imported);
+        for (const file of ["required.cjs", "imported.mjs"]) {
+          const { stdout } = await run(path, [file], { cwd: directory });
+          expect(JSON.parse(stdout)).toEqual(EXPORTS);
+        }
+      },
+    );
+
+    it.skipIf(!isInstalled)(`has a command line that runs${note}`, async () => {
+      const fake = createFakeBikeShare({ stations: [{ id: "market", name: "Market" }] });
+      const server = await fake.listen();
+      const env = { BIKESHARE_BASE_URL: server.url, BIKESHARE_API_KEY: fake.apiKey };
+      const main = join(installed, "dist/cli/main.js");
+      const ran = await run(path, [main, "stations", "list", "--json"], { env });
+      await server.close();
+      expect(JSON.parse(ran.stdout)).toMatchObject({ data: [{ id: "market", name: "Market" }] });
+    });
+  });
+
+  it.each([
+    ["the browser's types", { lib: ["es2022", "dom", "dom.iterable"], types: [] }],
+    ["Node's types", { lib: ["es2022"], types: ["node"] }],
+    ["a bundler's resolution", { lib: ["es2022", "dom"], types: [], module: "esnext", moduleResolution: "bundler" }],
+  ])("has types that hold in a strict project with %s, its libraries checked", async (_what, options) => {
+    const types = join(directory, "node_modules/@types");
+    await mkdir(types, { recursive: true });
+    if (!existsSync(join(types, "node"))) {
+      await symlink(join(root, "../../node_modules/@types/node"), join(types, "node"));
+    }
+    const compilerOptions = {
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
+      skipLibCheck: false,
+      target: "es2022",
+      module: "nodenext",
+      noEmit: true,
+      ...options,
+    };
+    const project = join(directory, "tsconfig.json");
+    await writeFile(project, JSON.stringify({ compilerOptions, files: ["calling.mts"] }));
+    const faults = await run(tsc, ["-p", project], { cwd: directory }).then(
+      () => "",
+      (error: unknown) => String(Reflect.get(error as object, "stdout")),
+    );
+    expect(faults).toBe("");
+  });
+
+  it("is bundled for browsers, within 5 kB, and works with nothing but what they have", async () => {
+    const bundle = async (format: "esm" | "iife") => {
+      const stdin = { contents: `export * from "@bikeshare/sdk";`, resolveDir: directory };
+      const shape = { bundle: true, minify: true, platform: "browser", target: "es2022", write: false } as const;
+      const { outputFiles } = await build({ stdin, format, globalName: "sdk", ...shape });
+      return outputFiles[0]!.text;
+    };
+    expect(gzipSync(await bundle("esm"), { level: 9 }).length).toBeLessThanOrEqual(5_000);
+    const code = await bundle("iife");
+    expect(code).not.toMatch(/node:|require\(|\bprocess\b|\bBuffer\b/);
+    const fake = createFakeBikeShare({ stations: [{ id: "market" }] });
+    const { performance, URL, URLSearchParams, AbortController, setTimeout, clearTimeout } = globalThis;
+    const platform = { performance, URL, URLSearchParams, AbortController, setTimeout, clearTimeout, crypto };
+    const window = createContext({ ...platform, document: {}, fetch: fake.fetch, fake });
+    const program = `(async () => {
+      const client = new sdk.BikeShare({ baseUrl: fake.baseUrl, apiKey: fake.apiKey });
+      const stations = await client.stations.list().toArray({ limit: 5 });
+      const error = await client.rides.get("x").catch((thrown) => thrown);
+      return JSON.stringify([stations.map(({ id }) => id), sdk.isApiError(error, "not_found")]);
+    })()`;
+    expect(JSON.parse(await (runInContext(`${code};${program}`, window) as Promise<string>))).toEqual([
+      ["market"],
+      true,
+    ]);
+    // A browser names itself.
+    expect(fake.requests.length).toBeGreaterThan(0);
+  });
+});

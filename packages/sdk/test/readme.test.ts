@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { BikeShare } from "@bikeshare/sdk";
+import { createFakeBikeShare } from "@bikeshare/sdk/testing";
+import { beforeEach, expect, it, vi } from "vitest";
+import { reserve } from "./readme/errors.ts";
+import { catchUp } from "./readme/events.ts";
+import { lists } from "./readme/lists.ts";
+
+const directory = join(import.meta.dirname, "readme");
+const readme = readFileSync(join(import.meta.dirname, "../README.md"), "utf8");
+
+let said: unknown[][];
+beforeEach(() => {
+  said = [];
+  // Programs of the README print; they are heard here.
+  for (const method of ["log", "error"] as const) {
+    vi.spyOn(console, method).mockImplementation((...words: unknown[]) => void said.push(words));
+  }
+});
+
+it("every program of the README is one that is compiled here, and the other way", () => {
+  const programs = readdirSync(directory).map((file) => readFileSync(join(directory, file), "utf8"));
+  const shown = [...readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, program]) => program);
+  expect(new Set(shown)).toEqual(new Set(programs));
+  expect(shown).toHaveLength(programs.length);
+});
+
+it("the first program has the length that its heading says, under 40 lines", () => {
+  const lines = readFileSync(join(directory, "program.ts"), "utf8").trimEnd().split("\n").length;
+  expect(lines).toBeLessThan(40);
+  expect(readme).toContain(`## Everything once, in ${lines} lines`);
+});
+
+it("the programs on lists, events and errors do what they say", async () => {
+  const rides = ["ride-1", "ride-2", "ride-3"].map((id, n) => ({
+    id,
+    bike_id: "bike-1",
+    status: "completed" as const,
+    start_station_id: "market",
+    started_at: `2026-06-0${n + 1}T08:00:00.000Z`,
+  }));
+  const fake = createFakeBikeShare({ stations: [{ id: "market" }], rides, rateLimit: 1000 });
+  const client = new BikeShare(fake);
+  expect(await lists(client, undefined)).toBeUndefined();
+  expect(said).toEqual([[3, 1], ["ride-3"], ["ride-2"], ["ride-1"], ["2026-06-01T08:00:00.000Z"]]);
+  expect(await reserve(client, "market")).toBeUndefined();
+  fake.operator.putBike({ id: "bike-1", station_id: "market" });
+  expect(await reserve(client, "market")).toMatchObject({ bike_id: "bike-1" });
+  const checkpoint = await catchUp(client, undefined);
+  expect(checkpoint).toBe(fake.events().at(-1)?.id);
+  expect(await catchUp(client, "event_gone")).toBeUndefined();
+  await expect(reserve(client, "nowhere")).rejects.toThrow("not_found");
+});
+
+it("the program on tests does what it says", async () => {
+  await import("./readme/testing.ts");
+  expect(said).toEqual([["expired", "https://receiver.example/webhooks"]]);
+});

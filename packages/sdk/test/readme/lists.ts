@@ -1,0 +1,17 @@
+import type { BikeShare, Ride } from "@bikeshare/sdk";
+
+export async function lists(client: BikeShare, checkpoint: string | undefined): Promise<string | undefined> {
+  const page = await client.rides.list({ status: "completed", limit: 20 }); // one page
+  console.log(page.data.length, page.total_pages);
+
+  const all = client.rides.list({ station_id: "market" });
+  for await (const ride of all) console.log(ride.id); // all of them, page by page
+
+  const first: Ride[] = await client.rides.list().toArray({ limit: 500 });
+  console.log(first.at(-1)?.started_at);
+
+  const begin = client.rides.list({ updated_since: "2026-06-01T00:00:00Z" });
+  const rides = checkpoint === undefined ? begin : begin.startFrom(checkpoint); // where another day stopped
+  for await (const ride of rides) if (ride.status === "started") break;
+  return rides.checkpoint();
+}

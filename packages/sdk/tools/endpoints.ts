@@ -1,0 +1,74 @@
+import { type EndpointMetadata, partnerContract } from "@bikeshare/contract";
+
+/** What is read of a schema of zod, whose name says which of the others it has. */
+interface Schema {
+  readonly description?: string | undefined;
+  readonly _def: {
+    readonly typeName: string;
+    readonly innerType?: Schema;
+    readonly schema?: Schema;
+    readonly values?: readonly string[];
+    readonly shape?: () => Readonly<Record<string, Schema>>;
+  };
+}
+
+/** What of an endpoint the command line must know. */
+interface Endpoint {
+  readonly path: string;
+  readonly summary: string;
+  readonly metadata: EndpointMetadata;
+  readonly query?: Schema;
+  readonly body?: Schema;
+}
+
+type Contract = Readonly<Record<string, Readonly<Record<string, Endpoint>>>>;
+
+/** Where the command line's endpoints stand. */
+export const endpointsFile = new URL("../src/cli/endpoints.generated.ts", import.meta.url);
+
+/** Parameters that the client sees to by itself. */
+const PAGING = ["page", "limit", "cursor"];
+
+/** The text of src/cli/endpoints.generated.ts, made from the contract. */
+export function endpointsText(): string {
+  const endpoints = Object.entries(partnerContract as unknown as Contract).flatMap(([noun, verbs]) =>
+    Object.entries(verbs)
+      // Those that need no key are for machines that watch over the service.
+      .filter(([, { metadata }]) => metadata.scope !== "none")
+      .map(([verb, endpoint]) => [`${noun} ${verb}`, describe(endpoint)]),
+  );
+  return `// What the command line offers: every endpoint that needs a key, and what it takes.
+// Made from packages/contract by \`pnpm --filter @bikeshare/sdk run generate\`. Do not edit here.
+
+export const endpoints = ${JSON.stringify(Object.fromEntries(endpoints), undefined, 2)} as const;
+`;
+}
+
+function describe({ path, summary, query, body }: Endpoint) {
+  const parameters = [query, body].flatMap((schema) => Object.entries(schema ? fieldsOf(schema) : {}));
+  const given = parameters.filter(([name]) => !PAGING.includes(name));
+  return {
+    summary,
+    takesId: path.includes(":id"),
+    parameters: Object.fromEntries(given.map(([name, schema]) => [name, describeParameter(schema)])),
+  };
+}
+
+function describeParameter(schema: Schema) {
+  const { typeName, values } = withoutWrapping(schema)._def;
+  return {
+    says: schema.description ?? "",
+    ...(typeName === "ZodEnum" && { values }),
+    ...(typeName === "ZodNumber" && { isNumber: true }),
+  };
+}
+
+function fieldsOf(schema: Schema): Readonly<Record<string, Schema>> {
+  return withoutWrapping(schema)._def.shape?.() ?? {};
+}
+
+/** A schema without what makes it optional or looks at it again. */
+function withoutWrapping(schema: Schema): Schema {
+  const inner = schema._def.innerType ?? schema._def.schema;
+  return inner ? withoutWrapping(inner) : schema;
+}

@@ -1,0 +1,32 @@
+import { execFile } from "node:child_process";
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** A package as it would be published, installed. */
+export interface Packed {
+  /** The file that a registry would be given. */
+  readonly tarball: Buffer;
+  /** Where it is installed: `<project>/node_modules/<name>`. */
+  readonly installed: string;
+}
+
+/**
+ * Packs a package and installs it in a project from its tarball: no registry is asked, and what it depends on is not
+ * installed. Its `dist` must have been built.
+ *
+ * @param root the package's directory
+ * @param project the directory of the project
+ */
+export async function installPacked(root: string, project: string): Promise<Packed> {
+  const { name } = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { name: string };
+  const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", project];
+  const [packed] = JSON.parse((await run("npm", pack, { cwd: root })).stdout) as [{ filename: string }];
+  const file = join(project, packed.filename);
+  const installed = join(project, "node_modules", name);
+  await mkdir(installed, { recursive: true });
+  await run("tar", ["-xzf", file, "-C", installed, "--strip-components=1"]);
+  return { tarball: await readFile(file), installed };
+}
