@@ -52,7 +52,7 @@ export interface RoomEndpoint {
   readonly secret: string;
 }
 
-export interface RoomWorker extends Dispatcher {
+interface RoomWorker extends Dispatcher {
   readonly errors: readonly unknown[];
   /** Results that were written off by another worker before they came. */
   stale(): number;
@@ -60,7 +60,7 @@ export interface RoomWorker extends Dispatcher {
   orphans(): number;
 }
 
-export interface DeliveryState {
+interface DeliveryState {
   readonly id: string;
   readonly status: string;
   readonly attempts: number;
@@ -68,7 +68,7 @@ export interface DeliveryState {
   readonly claim: number | null;
 }
 
-export interface LoggedAttempt {
+interface LoggedAttempt {
   readonly delivery_id: string;
   readonly number: number;
   readonly outcome: string;

@@ -30,32 +30,29 @@ export interface ClaimedRow {
 
 /*
  * The lane's row, share-locked, holds off whoever would take the lane over until the claim is committed: what an
- * earlier holder claims is either seen by the next one, or not claimed. Only lanes with something to claim are locked:
- * locks are written to disk, and most endpoints have nothing due when somebody wakes us.
+ * earlier holder claims is either seen by the next one, or not claimed.
  */
 const claim = statement(
   "due.claim",
-  `with wanted as materialized (
-     select * from unnest($2::text[], $3::bigint[], $4::int[], $5::timestamptz[]) as wanted (endpoint_id, token, n, after)),
-   picked as materialized (
-     select next.delivery_id, wanted.endpoint_id, wanted.token
-     from wanted cross join lateral (
-       select due.delivery_id from webhook_due due
-       where due.system_id = $1 and due.endpoint_id = wanted.endpoint_id and due.replay = $6
-         and due.due_at >= wanted.after and due.due_at <= $7 and due.claim is null
-       order by due.due_at, due.delivery_id
-       limit wanted.n
-       for update skip locked) next),
-   held as materialized (
-     select lane.endpoint_id, lane.token
-     from (select distinct endpoint_id, token from picked) as full_lane
-     join webhook_lanes lane on lane.system_id = $1 and lane.endpoint_id = full_lane.endpoint_id
-       and lane.token = full_lane.token
+  `with held as materialized (
+     select lane.endpoint_id, lane.token, wanted.n, wanted.after
+     from unnest($2::text[], $3::bigint[], $4::int[], $5::timestamptz[]) as wanted (endpoint_id, token, n, after)
+     join webhook_lanes lane on lane.system_id = $1 and lane.endpoint_id = wanted.endpoint_id
+       and lane.token = wanted.token
      order by lane.endpoint_id
      for share of lane),
+   picked as materialized (
+     select next.delivery_id, held.token
+     from held cross join lateral (
+       select due.delivery_id from webhook_due due
+       where due.system_id = $1 and due.endpoint_id = held.endpoint_id and due.replay = $6
+         and due.due_at >= held.after and due.due_at <= $7 and due.claim is null
+       order by due.due_at, due.delivery_id
+       limit held.n
+       for update skip locked) next),
    claimed as (
      update webhook_due due set claim = picked.token, claimed_at = $7
-     from picked join held on held.endpoint_id = picked.endpoint_id
+     from picked
      where due.system_id = $1 and due.delivery_id = picked.delivery_id
      returning due.endpoint_id, due.delivery_id, due.created_on, due.event_id, due.attempts, due.tries, due.due_at,
        due.replay, due.claim)

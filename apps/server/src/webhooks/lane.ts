@@ -33,7 +33,7 @@ export interface Lane {
  * Counts of changes. While fewer were read than made, what is read of the endpoint's status is older than what its holder
  * knows.
  */
-export interface StatusChanges {
+interface StatusChanges {
   made: number;
   written: number;
   /** Written before the settings were read the last time. */

@@ -9,7 +9,7 @@ import type { Route } from "./route.ts";
 import { send, type Wanted } from "./send.ts";
 
 /** What to make of the failure of a list that goes on behind an item. */
-export type Explain = (error: unknown, query: Query) => Promise<never>;
+type Explain = (error: unknown, query: Query) => Promise<never>;
 
 /** What the resources are made on. */
 export interface Api {
