@@ -30,35 +30,45 @@ export interface ClaimedRow {
 
 /*
  * The lane's row, share-locked, holds off whoever would take the lane over until the claim is committed: what an
- * earlier holder claims is either seen by the next one, or not claimed.
+ * earlier holder claims is either seen by the next one, or not claimed. Only lanes that have something due are locked,
+ * because a lock is written to disk.
+ *
+ * Each step looks rows up for one row of the step before, and the update goes by their places: there is no join whose
+ * order a plan made for an empty queue could turn round, to compare everything with everything once it is long.
  */
 const claim = statement(
   "due.claim",
-  `with held as materialized (
-     select lane.endpoint_id, lane.token, wanted.n, wanted.after
+  `with picked as materialized (
+     select lane.token, next.place
      from unnest($2::text[], $3::bigint[], $4::int[], $5::timestamptz[]) as wanted (endpoint_id, token, n, after)
-     join webhook_lanes lane on lane.system_id = $1 and lane.endpoint_id = wanted.endpoint_id
-       and lane.token = wanted.token
-     order by lane.endpoint_id
-     for share of lane),
-   picked as materialized (
-     select next.delivery_id, held.token
-     from held cross join lateral (
-       select due.delivery_id from webhook_due due
-       where due.system_id = $1 and due.endpoint_id = held.endpoint_id and due.replay = $6
-         and due.due_at >= held.after and due.due_at <= $7 and due.claim is null
+     cross join lateral (
+       select due.endpoint_id from webhook_due due
+       where due.system_id = $1 and due.endpoint_id = wanted.endpoint_id and due.replay = $6
+         and due.due_at >= wanted.after and due.due_at <= $7 and due.claim is null
        order by due.due_at, due.delivery_id
-       limit held.n
-       for update skip locked) next),
+       limit 1) as busy
+     cross join lateral (
+       select lane.endpoint_id, lane.token from webhook_lanes lane
+       where lane.system_id = $1 and lane.endpoint_id = busy.endpoint_id and lane.token = wanted.token
+       for share) as lane
+     cross join lateral (
+       select due.ctid as place from webhook_due due
+       where due.system_id = $1 and due.endpoint_id = lane.endpoint_id and due.replay = $6
+         and due.due_at >= wanted.after and due.due_at <= $7 and due.claim is null
+       order by due.due_at, due.delivery_id
+       limit wanted.n
+       for update skip locked) as next),
    claimed as (
      update webhook_due due set claim = picked.token, claimed_at = $7
      from picked
-     where due.system_id = $1 and due.delivery_id = picked.delivery_id
+     where due.system_id = $1 and due.ctid = picked.place
      returning due.endpoint_id, due.delivery_id, due.created_on, due.event_id, due.attempts, due.tries, due.due_at,
        due.replay, due.claim)
    select claimed.*, body.event, body.occurred_at, body.data
-   from claimed join webhook_bodies body
-     on body.system_id = $1 and body.created_on = claimed.created_on and body.event_id = claimed.event_id
+   from claimed cross join lateral (
+     select event, occurred_at, data from webhook_bodies
+     where system_id = $1 and created_on = claimed.created_on and event_id = claimed.event_id
+     limit 1) as body
    order by claimed.due_at, claimed.delivery_id`,
 );
 

@@ -69,23 +69,31 @@ const arrays = names.map((name, index) => `$${index + 3}::${columns[name]}[]`).j
 /*
  * Only what is still claimed under the same token for the same attempt is written: whoever lost the lane meanwhile
  * writes nothing, and a commit whose answer got lost can be tried again, even where the next attempt has begun.
+ *
+ * Rows are looked up one by one and then written by their places, so that a plan made for empty tables has no join whose
+ * order it could turn round.
  */
 const settle = statement(
   "settle.write",
   `with result as materialized (
      select * from unnest(${arrays}) as result (${names.join(", ")})),
+   found as materialized (
+     select result.*, due.place
+     from result cross join lateral (
+       select ctid as place from webhook_due
+       where system_id = $1 and delivery_id = result.delivery_id and claim = result.claim
+         and attempts = result.number - 1
+       for update) as due),
    ended as (
-     delete from webhook_due due using result
-     where due.system_id = $1 and due.delivery_id = result.delivery_id and due.claim = result.claim
-       and due.attempts = result.number - 1 and result.next_at is null
-     returning result.*),
+     delete from webhook_due due using found
+     where due.system_id = $1 and due.ctid = found.place and found.next_at is null
+     returning found.*),
    again as (
      update webhook_due due
-     set claim = null, claimed_at = null, due_at = result.next_at, attempts = result.number, tries = result.tries
-     from result
-     where due.system_id = $1 and due.delivery_id = result.delivery_id and due.claim = result.claim
-       and due.attempts = result.number - 1 and result.next_at is not null
-     returning result.*),
+     set claim = null, claimed_at = null, due_at = found.next_at, attempts = found.number, tries = found.tries
+     from found
+     where due.system_id = $1 and due.ctid = found.place and found.next_at is not null
+     returning found.*),
    mine as materialized (
      select * from ended union all select * from again),
    logged as (
@@ -99,8 +107,12 @@ const settle = statement(
    update webhook_deliveries delivery
    set status = mine.state, stuck = mine.state = 'failed', attempts = mine.number,
      settled_at = case when mine.next_at is null then $2::timestamptz end
-   from mine
-   where delivery.system_id = $1 and delivery.created_on = mine.created_on and delivery.id = mine.delivery_id
+   from mine cross join lateral (
+     select tableoid as part, ctid as place from webhook_deliveries
+     where system_id = $1 and created_on = mine.created_on and id = mine.delivery_id
+     for update) as row
+   where delivery.system_id = $1 and delivery.created_on = mine.created_on and delivery.tableoid = row.part
+     and delivery.ctid = row.place
    returning delivery.id`,
 );
 

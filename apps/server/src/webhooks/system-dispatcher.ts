@@ -102,8 +102,10 @@ export class SystemDispatcher {
     const { lanes } = this.#keeper;
     await this.#loading.pass();
     await this.#keeper.keep(this.#endpoints);
-    for (const lane of lanes.values()) if (lane.endpoint.status === "paused") await this.#hold(lane.endpointId);
-    // Replays must not hold up what happens now.
+    // Neither may hold up what happens now.
+    for (const lane of lanes.values()) {
+      if (lane.endpoint.status === "paused") await this.#hold(lane.endpointId).catch(onError);
+    }
     await feedReplays().catch(onError);
     for (const lane of lanes.values()) lane.live.more = lane.replay.more = true;
   }
