@@ -15,6 +15,9 @@ export interface Beginning {
   readonly flush: () => Promise<void>;
 }
 
+/** States of bikes that a rider could take soon. */
+const READY: ReadonlySet<string> = new Set(["available", "reserved"]);
+
 /** The stations and bikes of a made-up city, as its operator describes them at first. */
 export function describeCity(
   city: City,
@@ -67,13 +70,15 @@ export async function settleIn(beginning: Beginning, seen: SeenCity | undefined)
   endRidesLeft(beginning, seen);
   await flush();
   const byId = new Map(city.stations.map((station) => [station.id, station]));
+  // A bike may have been taken after it was looked at, and before the rides were.
+  const taken = new Set(seen?.rides.map((ride) => ride.bike_id));
   for (const station of city.stations) {
     if (seen?.stations.get(station.id)?.status === "offline") life.mend(station, moment);
   }
   for (const [{ id }, place] of places) {
     const bike = seen?.bikes.get(id);
     const station = bike === undefined ? place : byId.get(bike.station_id ?? "");
-    const isReady = bike === undefined || bike.vehicle_state === "available" || bike.vehicle_state === "reserved";
+    const isReady = bike === undefined || (READY.has(bike.vehicle_state) && !taken.has(id));
     if (isReady && station !== undefined) life.stands(id, station);
     else life.bring(id, moment);
   }
