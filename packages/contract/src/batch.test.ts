@@ -6,6 +6,8 @@ import { type BatchItem, batchOf, MAX_BATCH } from "./batch.ts";
 import type { StationUpsert } from "./operator-items.ts";
 import type { operatorContract } from "./operator.ts";
 
+fc.configureGlobal({ seed: 1 });
+
 const body = batchOf(z.object({ id: z.string(), count: z.number() }).strict(), "Things");
 const goodItem = fc.record({ id: fc.string(), count: fc.integer() });
 const wrongItem = fc.oneof(

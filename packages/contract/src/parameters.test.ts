@@ -8,6 +8,8 @@ import { reservationListQuery } from "./reservations.ts";
 import { rideListQuery } from "./rides.ts";
 import { stationListQuery } from "./stations.ts";
 
+fc.configureGlobal({ seed: 1 });
+
 const queries = {
   stations: stationListQuery,
   rides: rideListQuery,

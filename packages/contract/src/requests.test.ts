@@ -9,6 +9,8 @@ import { bikeReport, bikeUpsert, pastRide, rideEnd, rideStart, stationUpsert } f
 import { partnerContract } from "./partner.ts";
 import { MAX_HOLD_MINUTES, MAX_RIDER_REF_LENGTH, reservationRequest } from "./reservations.ts";
 
+fc.configureGlobal({ seed: 1 });
+
 const CONTROLS = [
   "\0",
   "\t",

@@ -17,12 +17,19 @@ import { Stations } from "./resources/stations.ts";
  */
 export class BikeShare {
   // Only declared, as the constructor sets them: a field costs every page its name once more.
+  /** Where bikes are rented and returned. Scope `stations:read`. */
   declare readonly stations: Stations;
+  /** Ways of bikes from start to end. Scope `rides:read`. */
   declare readonly rides: Rides;
+  /** Bikes, and other vehicles shared the same way. Scope `bikes:read`. */
   declare readonly bikes: Bikes;
+  /** Bikes held for your riders. Scopes `reservations:read` and `reservations:write`. */
   declare readonly reservations: Reservations;
+  /** What happened in the last 30 days: to catch up after you were down. Scope `events:read`. */
   declare readonly events: Events;
+  /** What the service knows of your key. */
   declare readonly me: MyKey;
+  /** Whether the service is well. Needs no key. */
   declare readonly health: ServiceHealth;
 
   /** @throws UsageError that names the wrong option */

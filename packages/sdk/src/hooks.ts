@@ -5,7 +5,9 @@ import type { BikeShareError } from "./errors/errors.ts";
 export interface RequestNote {
   /** Method and path: `GET /v1/rides/:id`. */
   readonly operation: string;
+  /** `GET`, `POST` or `DELETE`. */
   readonly method: string;
+  /** With its query. */
   readonly url: string;
   /** Names in lower case; `authorization` is `Bearer [redacted]`. */
   readonly headers: Readonly<Record<string, string>>;
@@ -15,9 +17,13 @@ export interface RequestNote {
 
 /** An answer, as hooks see it. */
 export interface ResponseNote {
+  /** What it answers. */
   readonly request: RequestNote;
+  /** HTTP status, be it of a success or of an error. */
   readonly status: number;
+  /** All headers of the answer. */
   readonly headers: Headers;
+  /** `Request-Id`: name it when you ask the operator. */
   readonly requestId: string | undefined;
   /** Milliseconds from sending to the last byte. */
   readonly durationMs: number;
@@ -27,6 +33,7 @@ export interface ResponseNote {
 
 /** A request that is about to be sent again. */
 export interface RetryNote {
+  /** The one that failed. */
   readonly request: RequestNote;
   /** What went wrong. */
   readonly error: BikeShareError;
@@ -36,6 +43,7 @@ export interface RetryNote {
 
 /** A request that waits for the limit. */
 export interface RateLimitNote {
+  /** Method and path: `GET /v1/rides/:id`. */
   readonly operation: string;
   /** `ahead`: it waits so as not to be refused. `refused`: the service answered 429. */
   readonly reason: "ahead" | "refused";
@@ -43,10 +51,14 @@ export interface RateLimitNote {
   readonly waitMs: number;
 }
 
-/** Functions that are told what happens. What one throws ends the call. */
+/** Functions that are told what happens. What one throws ends the call. What one promises is not waited for. */
 export interface Hooks {
-  readonly onRequest?: (note: RequestNote) => void;
-  readonly onResponse?: (note: ResponseNote) => void;
-  readonly onRetry?: (note: RetryNote) => void;
-  readonly onRateLimit?: (note: RateLimitNote) => void;
+  /** A request is about to be sent; retries are told too. */
+  readonly onRequest?: ((note: RequestNote) => void) | undefined;
+  /** An answer has come, with any status. Not told where none came: that is an error of `onRetry`, or of the call. */
+  readonly onResponse?: ((note: ResponseNote) => void) | undefined;
+  /** A request has failed and will be sent again. */
+  readonly onRetry?: ((note: RetryNote) => void) | undefined;
+  /** A request waits for the key's limit, or was refused by it. */
+  readonly onRateLimit?: ((note: RateLimitNote) => void) | undefined;
 }

@@ -102,7 +102,7 @@ export function withOptions(settings: Settings, options: CreateOptions = {}): Se
   const all = { ...settings, ...given(options) };
   // Written so that what is no number fails too.
   if (all.attemptTimeoutMs > 0 && all.deadlineMs > 0 && all.maxRetries >= 0) return all;
-  throw new UsageError("attemptTimeoutMs and deadlineMs must be above 0, maxRetries 0 or more");
+  throw new UsageError("attemptTimeoutMs, deadlineMs must be above 0, maxRetries 0 or more");
 }
 
 /**
@@ -113,5 +113,5 @@ export function withOptions(settings: Settings, options: CreateOptions = {}): Se
  */
 export function checkText(name: string, text: unknown): string {
   if (typeof text === "string" && /^[!-~]([ -~]*[!-~])?$/.test(text)) return text;
-  throw new UsageError(`${name} must be visible ASCII`);
+  throw new UsageError(`${name} ${text ? "must be ASCII, trimmed" : "is not set"}`);
 }

@@ -32,7 +32,9 @@ export interface Listening {
   listen(): Promise<void>;
 }
 
-export async function startServer(answer: (request: Received) => Reply | undefined): Promise<Listening> {
+export async function startServer(
+  answer: (request: Received) => Reply | undefined | Promise<Reply | undefined>,
+): Promise<Listening> {
   const received: Received[] = [];
   let server: Server;
   let port = 0;
@@ -40,13 +42,14 @@ export async function startServer(answer: (request: Received) => Reply | undefin
     server = createServer((request, response) => {
       let body = "";
       request.setEncoding("utf8").on("data", (text: string) => (body += text));
-      request.on("end", () => {
+      const respond = async () => {
         const url = new URL(request.url ?? "", "http://127.0.0.1");
         const seen: Received = { method: request.method ?? "", url, headers: request.headers, body };
         received.push(seen);
-        const { status = 200, headers = {}, body: said = "" } = answer(seen) ?? {};
+        const { status = 200, headers = {}, body: said = "" } = (await answer(seen)) ?? {};
         response.writeHead(status, headers).end(typeof said === "string" ? said : JSON.stringify(said));
-      });
+      };
+      request.on("end", () => void respond());
     });
     await once(server.listen(port, "127.0.0.1"), "listening");
     ({ port } = server.address() as AddressInfo);
@@ -91,11 +94,18 @@ export interface Run {
   readonly ended: Promise<number>;
 }
 
+export interface RunOptions {
+  readonly files?: Readonly<Record<string, string>>;
+  readonly clock?: TestClock;
+  /** Milliseconds of waits that end only when they are called off. */
+  readonly endless?: number;
+}
+
 /** Runs the program in this process; its waits take no time, but its clock goes on. */
 export function run(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-  { files = {}, clock = createTestClock() }: { files?: Readonly<Record<string, string>>; clock?: TestClock } = {},
+  { files = {}, clock = createTestClock(), endless }: RunOptions = {},
 ): Run {
   const written = { stdout: "", stderr: "" };
   const stopping = new AbortController();
@@ -108,6 +118,7 @@ export function run(
     randomBytes: (size) => new Uint8Array(size).fill(1),
     wait: async (ms, signal) => {
       waits.push(ms);
+      if (ms === endless) await once(signal, "abort");
       clock.advance(ms);
       await new Promise((resolve) => {
         setImmediate(resolve);

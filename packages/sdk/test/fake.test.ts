@@ -179,7 +179,10 @@ describe("a script", () => {
     const busy = { status: 409, error: "idempotency_in_progress", message: "Busy." } as const;
     expect(await scripted(busy)).toMatchObject({ name: "ConflictError", code: "idempotency_in_progress" });
     expect(await scripted({ status: 500 })).toMatchObject({ name: "ServerError", code: "internal", status: 500 });
-    expect(await scripted({ status: 504 })).toMatchObject({ name: "ServerError", message: "504 without a reason" });
+    expect(await scripted({ status: 504 })).toMatchObject({
+      name: "ServerError",
+      message: "504 without a reason: a proxy?",
+    });
     expect(await scripted({ status: 302, headers: { location: "/" } })).toMatchObject({
       name: "UnexpectedAnswerError",
     });

@@ -50,7 +50,14 @@ export function parseHeader(value: HeaderValue): SignatureHeader {
   if (text.length > MAX_LENGTH) throw malformed(`has more than ${MAX_LENGTH} characters`);
   const times: string[] = [];
   const signatures: string[] = [];
-  for (const entry of text.split(",")) {
+  const entries = text.split(",");
+  // Node and proxies join with ", ", which is no blank of ours.
+  if (entries.filter((entry) => /^\s*t=/.test(entry)).length > 1) {
+    throw malformed("has more than one t: two headers were probably joined");
+  }
+  if (text.trim() !== text)
+    throw malformed("begins or ends with white space: take it from the request, not from a log");
+  for (const entry of entries) {
     const [, scheme, given] = /^([A-Za-z0-9_-]+)=(.*)$/s.exec(entry) ?? [];
     if (given === undefined) throw malformed("is not a list of <name>=<value> with commas and no blanks between");
     if (scheme === "t") times.push(given);
@@ -58,11 +65,12 @@ export function parseHeader(value: HeaderValue): SignatureHeader {
   }
   const [time] = times;
   if (time === undefined) throw malformed("has no t");
-  if (times.length > 1) throw malformed("has more than one t: two headers were probably joined");
   if (!/^(0|[1-9][0-9]{0,10})$/.test(time)) throw malformed("has a t that is no number of seconds since 1970");
   if (signatures.length === 0) throw malformed("has no v1");
   if (!signatures.every((signature) => /^[0-9a-f]{64}$/.test(signature))) {
-    throw malformed("has a v1 that is not 64 hexadecimal digits: it was probably cut off");
+    throw malformed(
+      "has a v1 that is not 64 hexadecimal digits in small letters: it was probably cut off, or changed on its way",
+    );
   }
   return { time, signatures };
 }

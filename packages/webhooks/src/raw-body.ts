@@ -20,11 +20,22 @@ function isArrayBuffer(value: unknown): boolean {
   return Object.prototype.toString.call(value) === "[object ArrayBuffer]";
 }
 
+/** Whether something has a body to be read: a request, a response, a blob, or a stream of either kind. */
+function isUnread(value: object): boolean {
+  return ["arrayBuffer", "getReader", "pipe"].some((method) => typeof Reflect.get(value, method) === "function");
+}
+
 function describeMistake(body: unknown): string {
   if (body === undefined || body === null) {
     return "There is no body: nothing read it, or something read it before. Pass on the bytes of the request as they came.";
   }
   if (body instanceof Promise) return "The body is a promise: await it first.";
+  if (typeof body === "object" && isUnread(body)) {
+    return "The body is a request, a stream or a blob that nothing has read: pass on what it holds, as in `await request.text()`.";
+  }
+  if (typeof body === "object" && Array.isArray(Reflect.get(body, "data"))) {
+    return "The body is bytes that went through JSON, as in a queue: make them again, new Uint8Array(body.data).";
+  }
   const what = typeof body === "object" ? "an object" : `a ${typeof body}`;
   return (
     `The body is ${what}, not the text or bytes that came over the wire: it was probably parsed already. ` +

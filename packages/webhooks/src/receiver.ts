@@ -2,7 +2,7 @@ import type { Clock } from "./clock.ts";
 import { type TooLarge, tooLarge } from "./collect.ts";
 import type { HeaderValue } from "./header.ts";
 import type { RawBody } from "./raw-body.ts";
-import { requireSecrets, type Secrets } from "./secret.ts";
+import { requireTidySecrets, type Secrets } from "./secret.ts";
 import { isWebhookVerificationError } from "./verification-error.ts";
 import { requireTolerance, verify } from "./verify.ts";
 import type { Delivery } from "./wire.generated.ts";
@@ -60,11 +60,12 @@ const DEFAULT_MAX_BODY_BYTES = 1_048_576;
 /**
  * The one receiver behind those for frameworks.
  *
- * @throws TypeError for no secret or an empty one, RangeError for a wrong number: when it is made, not at the first delivery
+ * @throws TypeError for no secret, an empty one, or one with white space or quotes around it; RangeError for a wrong
+ *   number: when it is made, not at the first delivery
  */
 export function createDeliveryReceiver(options: ReceiverOptions): (incoming: Incoming) => Promise<Answer> {
   const { onDelivery, seen, now, onError } = options;
-  const secrets = requireSecrets(options.secrets);
+  const secrets = requireTidySecrets(options.secrets);
   const tolerance = requireTolerance(options.tolerance);
   const maxBytes = requireMaxBytes(options.maxBodyBytes);
 

@@ -19,6 +19,25 @@ export function readSecrets(secrets: Secrets): readonly string[] | { readonly fa
   return texts;
 }
 
+/**
+ * What is wrong with how a secret is written, if something is: the service's own never have white space or quotes at an
+ * end, but files and shells that hold them do.
+ */
+export function untidinessOf(secret: string): string | undefined {
+  if (secret.trim() !== secret) {
+    return "A secret begins or ends with white space, such as the line's end of the file it was read from: trim it.";
+  }
+  return /^["'`]/.test(secret) ? "A secret stands in quotes: take them off." : undefined;
+}
+
+/** @throws TypeError for what `requireSecrets` refuses, and for white space or quotes around a secret */
+export function requireTidySecrets(secrets: Secrets): readonly string[] {
+  const texts = requireSecrets(secrets);
+  const fault = texts.map(untidinessOf).find((found) => found !== undefined);
+  if (fault !== undefined) throw new TypeError(fault);
+  return texts;
+}
+
 /** @throws TypeError for no secret, an empty one, or one that is not text */
 export function requireSecrets(secrets: Secrets): readonly string[] {
   const read = readSecrets(secrets);

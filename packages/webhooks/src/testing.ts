@@ -96,5 +96,5 @@ function dataOf(example: unknown): object {
 /** Random, so that a `seen` which outlives one test does not take the next test's delivery for a repeat. */
 function newDeliveryId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(8));
-  return `delivery_test_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+  return `delivery_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}_test`;
 }

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { vectors } from "../test/vectors.ts";
@@ -23,6 +24,22 @@ async function failureOf(verification: Promise<unknown>): Promise<{ reason: Veri
 
 const withSecrets = (secrets: unknown) => verify(body, header, secrets as string, { now });
 const withBody = (given: unknown) => verify(given as string, header, secret, { now });
+const withHeader = (given: string) => verify(body, given, secret, { now });
+const otherSecret = "whsec_u7V0nqJtq9YyEo3gWm2XzqzTj1cQb5rK8dH4sPfLx0A";
+const upper = (letter: string) => letter.toUpperCase();
+
+/** Verifies a body with letters beyond ASCII, which a receiver has read in its own way. */
+async function verifyStreet(read: (bytes: Buffer) => string): Promise<unknown> {
+  const street = body.replace('"data":{', '"data":{"street":"Große Straße",');
+  const signed = await sign({ body: street, secrets: secret, timestamp: time });
+  return verify(read(Buffer.from(street)), signed, secret, { now });
+}
+
+/** As in `text += chunk`, where a chunk ends within a letter. */
+function joinedAsText(bytes: Buffer): string {
+  const end = bytes.indexOf("ß") + 1;
+  return bytes.subarray(0, end).toString() + bytes.subarray(end).toString();
+}
 
 describe("verify, held against the published vectors", () => {
   it.each(vectors.valid)("accepts: $name", async (vector) => {
@@ -215,7 +232,27 @@ describe("verify, naming the likely mistake", () => {
     ["a secret with its line's end", () => withSecrets(`${secret}\n`), "no_matching_signature", "white space"],
     ["a secret in quotes", () => withSecrets(`"${secret}"`), "no_matching_signature", "quotes"],
     ["a secret without its beginning", () => withSecrets(secret.slice(6)), "no_matching_signature", "whsec_"],
-    ["a secret of another endpoint", () => withSecrets("whsec_other"), "no_matching_signature", "the secret is wrong"],
+    ["a request", () => withBody(new Request("http://x", { method: "POST", body })), "body_not_raw", "request.text()"],
+    ["a stream", () => withBody(new Blob([body]).stream()), "body_not_raw", "that nothing has read"],
+    ["a blob", () => withBody(new Blob([body])), "body_not_raw", "that nothing has read"],
+    ["a stream of Node's", () => withBody(Readable.from([body])), "body_not_raw", "that nothing has read"],
+    ["a Buffer out of JSON", () => withBody(Buffer.from(body).toJSON()), "body_not_raw", "new Uint8Array(body.data)"],
+    ["a body in base64", () => withBody(Buffer.from(body).toString("base64")), "no_matching_signature", "base64"],
+    [
+      "a body read as Latin-1",
+      () => verifyStreet((bytes) => bytes.toString("latin1")),
+      "no_matching_signature",
+      "Latin-1",
+    ],
+    ["a body joined as text", () => verifyStreet(joinedAsText), "no_matching_signature", "join the chunks as bytes"],
+    ["a secret of another endpoint", () => withSecrets(otherSecret), "no_matching_signature", "the secret is wrong"],
+    ["a secret cut off", () => withSecrets(secret.slice(0, -1)), "no_matching_signature", "49 characters"],
+    ["two secrets in one text", () => withSecrets(`${secret},${secret}`), "no_matching_signature", "as a list"],
+    ["an API key as the secret", () => withSecrets("bss_live_abc"), "no_matching_signature", "is an API key"],
+    ["capital letters in the header", () => withHeader(header.toUpperCase()), "malformed_header", "has no t"],
+    ["capital digits", () => withHeader(header.replace(/[a-f]/g, upper)), "malformed_header", "in small letters"],
+    ["a line's end after the header", () => withHeader(`${header}\r\n`), "malformed_header", "white space"],
+    ["two headers as Node joins them", () => withHeader(`${header}, ${header}`), "malformed_header", "two headers"],
     ["a secret that is not set", () => withSecrets(undefined), "bad_secret", "missing in this environment"],
     ["a secret that was decoded", () => withSecrets([Buffer.from("x")]), "bad_secret", "undecoded"],
     [

@@ -42,15 +42,11 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
     expect(messages).toEqual([]);
   });
 
-  it("has types that resolve wherever ES modules do", async () => {
+  it("has types that every resolution finds, the oldest too, for all of its entries", async () => {
     const analysis = await checkPackage(createPackageFromTarballData(tarball));
     if (analysis.types === false) throw new Error("the package has no types");
-    // It is an ES module: `require` reaches it from Node 20.19 on, and the oldest resolution knows no `exports`.
-    const problems = analysis.problems.filter((problem) => {
-      const isOldest = "resolutionKind" in problem && problem.resolutionKind === "node10";
-      return !(problem.kind === "CJSResolvesToESM" || (isOldest && problem.kind === "NoResolution"));
-    });
-    expect(problems).toEqual([]);
+    // It is an ES module: `require` reaches it from Node 20.19 on.
+    expect(analysis.problems.filter(({ kind }) => kind !== "CJSResolvesToESM")).toEqual([]);
   });
 
   it("needs no other package, and imports of Node only where its name says so", async () => {
@@ -161,8 +157,8 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
     });
     const code = bundled.outputFiles[0]!.text;
     expect(code).not.toMatch(/node:|require\(|\bprocess\b|\bBuffer\b/);
-    // Without a bound it grows unseen. It is 3.3 kB today.
-    expect(gzipSync(code).length).toBeLessThan(4096);
+    // Without a bound it grows unseen. It is 4.4 kB today, a third of it the messages that name likely mistakes.
+    expect(gzipSync(code).length).toBeLessThan(4608);
     const [valid, invalid] = [vectors.valid[0]!, vectors.invalid[0]!];
     const browser = createContext({ crypto, TextEncoder, TextDecoder, Response, vectors: { valid, invalid } });
     const program = `(async () => {

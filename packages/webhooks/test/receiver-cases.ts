@@ -193,6 +193,9 @@ export function describeReceiver(start: (options: ReceiverOptions) => Promise<St
   it.each([
     ["no secret", { secrets: [] }],
     ["an empty secret", { secrets: "" }],
+    ["a secret with its line's end", { secrets: `${TEST_SECRET}\n` }],
+    ["a blank secret", { secrets: " " }],
+    ["a secret in quotes", { secrets: [TEST_SECRET, `"${TEST_SECRET}"`] }],
     ["a secret that is not set", { secrets: undefined }],
     ["no tolerance", { tolerance: 0 }],
     ["no bounds", { maxBodyBytes: Number.POSITIVE_INFINITY }],

@@ -2,9 +2,9 @@ import type { BikeShare } from "../client.ts";
 import { isPassing } from "../core/retry-policy.ts";
 import { isBikeShareError } from "../errors/guards.ts";
 import type { EventListQuery } from "../wire.generated.ts";
-import type { Forwarder } from "./forwarder.ts";
 import type { Host } from "./host.ts";
 import { type Output, shown } from "./output.ts";
+import type { Receiver } from "./receiver.ts";
 
 /** Milliseconds between two looks at a service that does not answer, at most. */
 const LONGEST_OUTAGE_LOOK_MS = 30_000;
@@ -17,18 +17,18 @@ export interface FollowOptions {
   readonly start: string | undefined;
   /** Milliseconds between two looks for new events. */
   readonly everyMs: number;
-  readonly forwarder: Forwarder;
+  readonly receiver: Receiver;
   readonly host: Host;
   readonly output: Output;
 }
 
 /**
- * Hands on every event, each once, until it is stopped. A service that is away is waited for.
+ * Hands on every event, each once and in order, until it is stopped. A service that is away is waited for.
  *
  * @throws the signal's reason; BikeShareError for what time does not mend, such as a key without the scope
  */
 export async function follow(options: FollowOptions): Promise<never> {
-  const { client, names, forwarder, host, output } = options;
+  const { client, names, receiver, host, output } = options;
   const [only] = names;
   // The list can be asked for one name; of several it is asked for all, and passed over here.
   const filter: Pick<EventListQuery, "event"> = names.length === 1 ? { event: only as EventListQuery["event"] } : {};
@@ -37,7 +37,7 @@ export async function follow(options: FollowOptions): Promise<never> {
   for (;;) {
     try {
       for await (const event of client.events.since(place, filter, { signal: host.stopped })) {
-        if (names.length === 0 || names.includes(event.event)) await forwarder.take(event);
+        if (names.length === 0 || names.includes(event.event)) await receiver.take(event);
         place = event.id;
       }
       if (failures > 0) output.note("The service answers again.");
@@ -47,7 +47,6 @@ export async function follow(options: FollowOptions): Promise<never> {
       if (!isBikeShareError(error) || !isPassing(error)) throw error;
       if (failures++ === 0) output.note(`The service does not answer; trying again: ${shown(error.message)}`);
     }
-    await forwarder.retry();
     const pause = options.everyMs * 2 ** Math.min(failures, 10);
     await host.wait(failures > 0 ? Math.min(pause, LONGEST_OUTAGE_LOOK_MS) : pause, host.stopped);
   }

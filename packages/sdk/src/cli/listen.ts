@@ -4,6 +4,7 @@ import { endpoints } from "./endpoints.generated.ts";
 import { follow } from "./follow.ts";
 import { createForwarder } from "./forwarder.ts";
 import type { Host } from "./host.ts";
+import { createPrinter } from "./printer.ts";
 import { findStart } from "./start-place.ts";
 import { readTarget } from "./target.ts";
 
@@ -12,6 +13,8 @@ import { readTarget } from "./target.ts";
  * it (20 of 60 a minute so); higher makes deliveries late.
  */
 const DEFAULT_EVERY_S = 3;
+/** Deliveries that the service has on their way to one endpoint, at most. Fewer hide what a receiver makes of several. */
+const SERVICE_AT_ONCE = 10;
 /** Delivered by the service itself alone. */
 const NOTICES = ["station.updated", "bike.state_changed"];
 
@@ -24,33 +27,48 @@ export const listenCommand: Command = {
   takesId: false,
   flags: {
     "forward-to": { value: "<URL>", says: "where your receiver listens: http://localhost:4000/hooks" },
+    print: { says: "print each event as one line of JSON, for `jq` and the like; all else goes to stderr" },
     events: { value: "<a,b>", says: `only these: ${eventNames.join(", ")}` },
     since: { value: "<when>", says: "`oldest`, a time, `10m` ago, or behind an event's id; from now on if not said" },
     secret: { value: "<secret>", says: "what to sign with; else BIKESHARE_WEBHOOK_SECRET, else a new one" },
     every: { value: "<seconds>", says: `between two looks for new events; ${DEFAULT_EVERY_S} if not said` },
+    "at-once": {
+      value: "<n>",
+      says: `deliveries on their way at a time; ${SERVICE_AT_ONCE}, as the service, if not said`,
+    },
     "allow-remote": { says: "the address may be another machine's" },
   },
   run: listen,
 };
 
-async function listen({ client, given, output, host }: CommandContext): Promise<void> {
-  const target = readTarget(textOf(given, "forward-to"), given["allow-remote"] === true);
+async function listen({ client, given, output: usual, host }: CommandContext): Promise<void> {
+  const prints = given["print"] === true;
+  const output = prints ? { ...usual, result: (_: object, text: string) => usual.note(text) } : usual;
+  const address = textOf(given, "forward-to");
+  const isForwarding = address !== undefined || !prints;
+  const target = isForwarding ? readTarget(address, given["allow-remote"] === true) : undefined;
   const names = readNames(textOf(given, "events"));
   const everyMs = readEvery(textOf(given, "every"));
+  const atOnce = readAtOnce(textOf(given, "at-once"));
   const secret = readSecret(given, host);
   const start = await findStart(client, textOf(given, "since"), host.clock(), host.stopped);
+  const forwarder = target && createForwarder({ target, secret, start, atOnce, host, output });
+  const receiver = forwarder && !prints ? forwarder : createPrinter(host, start, forwarder);
   output.result(
-    { ready: true, forward_to: target.href, secret, since: start ?? null },
-    `Signing with ${secret}\nForwarding to ${target.href}\nReady. Ctrl-C ends it.`,
+    { ready: true, forward_to: target?.href ?? null, secret, since: start ?? null },
+    `${target ? `Signing with ${secret}\nForwarding to ${target.href}\n` : ""}Ready. Ctrl-C ends it.`,
   );
-  const forwarder = createForwarder({ target, secret, start, host, output });
   try {
-    await follow({ client, names, start, everyMs, forwarder, host, output });
+    await follow({ client, names, start, everyMs, receiver, host, output });
   } catch (error) {
     if (!host.stopped.aborted) throw error;
   } finally {
-    const { delivered, failed, since } = forwarder.summary();
-    output.note(`${delivered} delivered, ${failed} given up. Go on with --since ${since ?? "oldest"}`);
+    const { delivered, failed, since } = await receiver.finish();
+    const counts = target ? `${delivered} delivered, ${failed} given up` : `${delivered} printed`;
+    output.result(
+      { ended: true, delivered, given_up: failed, since: since ?? null },
+      `${counts}. Go on with --since ${since ?? "oldest"}`,
+    );
   }
 }
 
@@ -68,6 +86,11 @@ function readEvery(text = String(DEFAULT_EVERY_S)): number {
   const seconds = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && seconds > 0 && seconds <= 3600) return seconds * 1000;
   throw new UsageError("--every must be a number of seconds above 0, at most 3600");
+}
+
+function readAtOnce(text = String(SERVICE_AT_ONCE)): number {
+  if (/^[1-9]\d?$/.test(text)) return Number(text);
+  throw new UsageError("--at-once must be a whole number, 1 to 99");
 }
 
 function readSecret(given: Given, { env, randomBytes }: Host): string {

@@ -9,7 +9,7 @@ const LOOPBACK = /^((.+\.)?localhost|127(\.\d+){3}|\[::1\])$/;
  * @throws UsageError that names the fault
  */
 export function readTarget(text: string | undefined, allowRemote: boolean): URL {
-  if (!text) throw new UsageError("say where deliveries go: --forward-to http://localhost:4000/hooks");
+  if (!text) throw new UsageError("say where deliveries go: --forward-to http://localhost:4000/hooks, or --print");
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw new UsageError("--forward-to must be an http URL");
   if (url.username || url.password) throw new UsageError("--forward-to must hold no user name and no password");

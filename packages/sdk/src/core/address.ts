@@ -16,7 +16,7 @@ export function readBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text).href : "";
   if (SAFE.test(url)) return url.replace(/\/+$/, "");
   // The text is not repeated: who confuses the options puts the key here.
-  throw new UsageError("baseUrl must be https://, or http://localhost");
+  throw new UsageError(`baseUrl ${text ? "must be https:// or http://localhost" : "is not set"}`);
 }
 
 /**
@@ -27,7 +27,7 @@ export function readBaseUrl(text: string): string {
  */
 export function fillPath(path: string, id: string | undefined, query: Query): string {
   const filled = path.replace(":id", () => {
-    if (typeof id !== "string" || /^\.{0,2}$/.test(id)) throw new UsageError(`"${id}" is not an id`);
+    if (typeof id !== "string" || /^\.{0,2}$/.test(id)) throw new UsageError(`"${id}" is no id`);
     return encodeURIComponent(id);
   });
   const search = new URLSearchParams(given(query) as Record<string, string>).toString(); // It makes text of numbers.

@@ -24,9 +24,9 @@ export function readAnswer(
   let fault: string | undefined = `status ${status}`;
   // A browser hides the redirect that it did not follow behind status 0.
   if (redirected || !status || status >= 300) {
-    fault = "a redirect; none is followed";
+    fault = "a redirect";
   } else if (status === success) {
-    fault = body ? validate?.(operation, body) : "no JSON";
+    fault = body ? validate?.(operation, body) : "no JSON: a proxy?";
     if (body && !fault) return body;
   }
   return new UnexpectedAnswerError(`${operation} was answered with ${fault}`, facts);

@@ -9,6 +9,7 @@ import { within } from "./waiting.ts";
 
 /** A successful answer. */
 export interface Answered<Data> {
+  /** What the call gives. */
   readonly data: Data;
   /** Status and headers. Its body has been read. */
   readonly response: Response;

@@ -15,7 +15,8 @@ export class Call<Data> implements Promise<Data> {
     return this.#answered;
   }
 
-  // A promise by its type: it can be awaited, raced and handed on.
+  /** As of any promise: await it. */
+  // It can be awaited, raced and handed on.
   // oxlint-disable-next-line unicorn/no-thenable
   then<Result = Data, Failure = never>(
     onDone?: ((data: Data) => Result | PromiseLike<Result>) | null,
@@ -24,10 +25,12 @@ export class Call<Data> implements Promise<Data> {
     return this.#answered.then(({ data }) => data).then(onDone, onFailed);
   }
 
+  /** As of any promise. */
   catch<Failure = never>(onFailed?: ((reason: unknown) => Failure | PromiseLike<Failure>) | null) {
     return this.then(undefined, onFailed);
   }
 
+  /** As of any promise. */
   finally(onSettled?: (() => void) | null): Promise<Data> {
     return this.then(undefined).finally(onSettled);
   }

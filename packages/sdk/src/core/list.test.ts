@@ -247,8 +247,32 @@ describe("a checkpoint", () => {
   it("that is nothing is refused, lest a program begins anew for ever", () => {
     const { client } = serve(() => some(3));
     for (const nothing of ["", undefined, null]) {
-      expect(() => client.rides.list().startFrom(nothing as string)).toThrow("a finished walk has none");
+      expect(() => client.rides.list().startFrom(nothing as string)).toThrow("is the walk finished?");
     }
+  });
+});
+
+it("the stack of a failure in a walk tells whose loop it was", async () => {
+  async function loopOfThePartner(list: AsyncIterable<unknown>) {
+    for await (const item of list) throw new Error(`got ${String(item)}`);
+  }
+  const simulation = simulate(script(refusal(403, "forbidden")));
+  const list = simulatedClient(simulation).rides.list();
+  const error = await simulation.run(loopOfThePartner(list).catch((thrown: unknown) => thrown));
+  expect((error as Error).stack).toContain("loopOfThePartner");
+});
+
+describe("what is asked for wrongly", () => {
+  it.each(['{"cursor":', "{", 7, {}])("a checkpoint that is %j is refused", (checkpoint) => {
+    const list = serve(() => some(3)).client.rides.list();
+    expect(() => list.startFrom(checkpoint as string)).toThrow("no checkpoint");
+  });
+
+  it.each([0, -1, Number.NaN])("an array of at most %j items is refused, and nothing is sent", async (limit) => {
+    const array = serve(() => some(3))
+      .client.rides.list()
+      .toArray({ limit });
+    await expect(array).rejects.toMatchObject({ name: "UsageError", attempts: 0 });
   });
 });
 

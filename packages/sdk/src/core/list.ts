@@ -86,7 +86,7 @@ export function createList<Item extends { readonly id: string }>(
     [Symbol.asyncIterator]: () => begin(false),
     pages: () => begin(true),
     async toArray({ limit }) {
-      if (!(limit >= 1)) throw new UsageError("limit must be 1 or more");
+      if (!(limit > 0)) throw new UsageError("limit must be above 0");
       const items: Item[] = [];
       for await (const item of this) if (items.push(item) >= limit) break;
       return items;
@@ -94,7 +94,7 @@ export function createList<Item extends { readonly id: string }>(
     checkpoint: () => (walk ?? begin(false)).checkpoint(),
     startFrom(checkpoint) {
       // Taken for the beginning, nothing would make a program start over for ever.
-      if (!checkpoint) throw new UsageError("no checkpoint: a finished walk has none");
+      if (!checkpoint) throw new UsageError("no checkpoint: is the walk finished?");
       return after === undefined ? listAt(readCheckpoint(checkpoint)) : listAt({}, checkpoint);
     },
   };

@@ -135,6 +135,7 @@ describe("the pace of a client", () => {
       name: "TimeoutError",
       attempts: 0,
       message: "GET /v1/rides would wait 57640 ms for the limit",
+      retryAfterMs: 57_640,
     });
     expect(simulation.now()).toBe(60 * 40);
   });

@@ -1,4 +1,5 @@
 import { RATE_LIMIT, RATE_WINDOW_MS } from "../routes.generated.ts";
+import { createTurns } from "./turns.ts";
 import { sleep } from "./waiting.ts";
 import type { World } from "./world.ts";
 
@@ -6,6 +7,7 @@ import type { World } from "./world.ts";
 export interface RateLimit {
   /** Requests in any window. */
   readonly limit: number;
+  /** Milliseconds of a window. */
   readonly windowMs: number;
   /** Requests left. */
   readonly remaining: number;
@@ -50,7 +52,7 @@ export function createPacer(world: World): Pacer {
   let foreign = 0;
   let givenBackAt = 0;
   let pausedUntil = 0;
-  let queue: Promise<void> = Promise.resolve();
+  const turns = createTurns();
   let wake = () => {};
 
   /** When a request may go: infinitely late where only an answer can tell. */
@@ -85,9 +87,7 @@ export function createPacer(world: World): Pacer {
 
   return {
     async inTurn(signal, onWait, send) {
-      const turn = queue.then(() => take(signal, onWait));
-      queue = turn.catch(() => {});
-      await turn;
+      await turns(() => take(signal, onWait));
       return send(learn).finally(() => {
         open--;
         leaving.push(now() + windowMs);

@@ -5,6 +5,7 @@ export interface Rest<Item> extends PromiseLike<Page<Item>>, AsyncIterable<Item>
 
 /** One page of a list: what the service answered, and the way to the next. */
 export class Page<Item> implements ListEnvelope<Item> {
+  /** The page's items. It may be empty though more follow. */
   declare readonly data: Item[];
   /** Numbered paging: this page, counting from 1. */
   declare readonly page?: number;

@@ -1,3 +1,4 @@
+import { UsageError } from "../errors/errors.ts";
 import { MAX_PAGE_SIZE } from "../routes.generated.ts";
 import type { ListEnvelope } from "../wire.generated.ts";
 import type { Query } from "./address.ts";
@@ -52,8 +53,13 @@ export function nextPlace(
 /**
  * Reads a checkpoint, which is a place as JSON, or a `next_cursor` as the service gave it.
  *
- * @throws SyntaxError for half a checkpoint. Whoever changes one otherwise is answered by the service
+ * @throws UsageError for what is no text, and for half a checkpoint. Whoever changes one otherwise is answered by the
+ *   service
  */
 export function readCheckpoint(text: string): Place {
-  return text.startsWith("{") ? (JSON.parse(text) as Place) : { cursor: text };
+  try {
+    return text.startsWith("{") ? (JSON.parse(text) as Place) : { cursor: text };
+  } catch {
+    throw new UsageError("no checkpoint: is the walk finished?");
+  }
 }

@@ -38,12 +38,12 @@ export async function send(client: Settings, wanted: Wanted, options?: CreateOpt
   const deadline = world.performance.now() + deadlineMs;
   let attempts = 0;
   let cause: BikeShareError | undefined;
-  const late = (what = `had no answer within ${deadlineMs} ms`) =>
-    new TimeoutError(`${operation} ${what}`, { ...own, attempts, cause });
+  const late = (what = `had no answer within ${deadlineMs} ms`, retryAfterMs?: number) =>
+    new TimeoutError(`${operation} ${what}`, { ...own, attempts, cause, retryAfterMs });
   const isLate = (ms: number) => world.performance.now() + ms >= deadline;
   const tell = (reason: "ahead" | "refused", waitMs: number) => settings.onRateLimit?.({ operation, reason, waitMs });
   const onWait = (waitMs: number) => {
-    if (isLate(waitMs)) throw late(`would wait ${waitMs} ms for the limit`);
+    if (isLate(waitMs)) throw late(`would wait ${Math.ceil(waitMs)} ms for the limit`, waitMs);
     tell("ahead", waitMs);
   };
   const work = async (signal: AbortSignal) => {
@@ -84,7 +84,7 @@ function prepare(
   { route: [operation, , kind], id, query = {}, body }: Wanted,
   { idempotencyKey }: { readonly idempotencyKey?: string },
 ) {
-  const [method = "", path = ""] = operation.split(" ");
+  const [method, path] = operation.split(" ") as [string, string]; // That is how the routes are written.
   const headers = given({
     accept: "application/json",
     authorization: kind === "open" ? undefined : "Bearer [redacted]",

@@ -1,5 +1,6 @@
 import type { Page } from "./page.ts";
 import type { Place } from "./place.ts";
+import { createTurns } from "./turns.ts";
 
 /**
  * A way through a list, gone once: item by item, or page by page. After a failure it stands where it stood, and the
@@ -41,7 +42,7 @@ export function createWalk<Item extends { readonly id: string }, Step>(
   let items: readonly Item[] = [];
   let taken = 0;
   let lastId: string | undefined;
-  let queue: Promise<unknown> = Promise.resolve();
+  const inTurn = createTurns();
 
   const step = async (): Promise<IteratorResult<Item | Page<Item>, undefined>> => {
     signal?.throwIfAborted();
@@ -64,11 +65,8 @@ export function createWalk<Item extends { readonly id: string }, Step>(
   };
 
   return {
-    next() {
-      const mine = queue.then(step);
-      queue = mine.catch(() => {});
-      return mine as Promise<IteratorResult<Step, undefined>>; // Of `byPage` the caller said what a step is.
-    },
+    // Of `byPage` the caller said what a step is.
+    next: () => inTurn(step) as Promise<IteratorResult<Step, undefined>>,
     checkpoint() {
       if (after !== undefined) return (lastId ?? after) || undefined;
       const here = taken < items.length ? { ...place, taken, id: lastId } : next;

@@ -11,7 +11,10 @@ export interface ErrorFacts {
   readonly idempotencyKey?: string | undefined;
 }
 
-/** What an error says under this symbol, which all copies of this package share, tells the guards what it is. */
+/**
+ * Under this symbol, which all copies of this package share, an error tells the guards that it is one of ours: true where
+ * the service answered with it.
+ */
 export const FAMILY: unique symbol = Symbol.for("@bikeshare/sdk/error");
 
 /** Every error of this package. Each kind is a class of its own. None holds the key. */
@@ -25,7 +28,7 @@ export class BikeShareError extends Error {
   declare readonly code: Open<ErrorCode> | undefined;
   /** The answer's `Request-Id`: name it when you ask the operator. */
   declare readonly requestId: string | undefined;
-  /** Milliseconds after which the service asks to be tried again. */
+  /** Milliseconds after which the service, or the key's limit, lets it be tried again. */
   declare readonly retryAfterMs: number | undefined;
   /** Of a call that creates something: give it again to finish what may have been done already. */
   declare readonly idempotencyKey: string | undefined;
@@ -36,8 +39,8 @@ export class BikeShareError extends Error {
   }
 
   /** @internal */
-  get [FAMILY](): string {
-    return "any";
+  get [FAMILY](): boolean {
+    return false;
   }
 }
 
@@ -51,7 +54,10 @@ export class ConnectionError extends BikeShareError {
   override readonly name = "ConnectionError";
 }
 
-/** No answer came in time. What the request was to do may have been done. */
+/**
+ * No answer came in time. What the request was to do may have been done, unless `attempts` is 0: the wait for the limit
+ * would have ended after the deadline, and `retryAfterMs` says how long it is.
+ */
 export class TimeoutError extends BikeShareError {
   override readonly name = "TimeoutError";
 }
@@ -67,8 +73,8 @@ export class ApiError extends BikeShareError {
   declare readonly status: number;
 
   /** @internal */
-  override get [FAMILY](): string {
-    return "api";
+  override get [FAMILY](): boolean {
+    return true;
   }
 }
 

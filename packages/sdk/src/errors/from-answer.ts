@@ -32,7 +32,7 @@ export function apiError(status: number, body: unknown, facts: ErrorFacts): ApiE
   const code = typeof error === "string" && error;
   const Kind = classes[status] ?? (status < 500 ? InvalidRequestError : ServerError);
   return new Kind(
-    `${status} ${code ? `${code}: ${String(message)}` : "without a reason"}`,
+    `${status} ${code ? `${code}: ${message as string}` : "without a reason: a proxy?"}`,
     code ? { ...facts, code } : facts,
   );
 }

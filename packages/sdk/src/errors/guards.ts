@@ -19,9 +19,9 @@ export function isApiError<Code extends ErrorCode>(
   value: unknown,
   code?: Code,
 ): value is ApiError & { readonly code: Code } {
-  return familyOf(value) === "api" && (!code || (value as ApiError).code === code);
+  return familyOf(value) === true && (!code || (value as ApiError).code === code);
 }
 
-function familyOf(value: unknown): string | undefined {
-  return (value as { readonly [FAMILY]?: string } | null | undefined)?.[FAMILY];
+function familyOf(value: unknown): boolean | undefined {
+  return (value as { readonly [FAMILY]?: boolean } | null | undefined)?.[FAMILY];
 }

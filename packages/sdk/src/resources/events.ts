@@ -35,13 +35,14 @@ export class Events {
    * The events since a checkpoint: to catch up after you were down. Each is given once, oldest first; `checkpoint()` of
    * the walk or the list is what to keep.
    *
-   * @param checkpoint the id of the last event you have seen; undefined begins with the oldest that is kept
+   * @param checkpoint the id of the last event you have seen; undefined, or null as a database has it, begins with the
+   *   oldest that is kept
    * @throws CheckpointLostError in the walk, when that event is no longer kept: read the resources anew, then go on
    *   without a checkpoint
    * @example for await (const event of client.events.since(await load())) await save(handle(event), event.id);
    */
-  since(checkpoint: string | undefined, query?: SinceQuery, options?: CallOptions): List<EventRecord> {
-    return this.list({ ...query, after: checkpoint }, options);
+  since(checkpoint: string | null | undefined, query?: SinceQuery, options?: CallOptions): List<EventRecord> {
+    return this.list({ ...query, after: checkpoint ?? undefined }, options);
   }
 
   /** One event by its id. Throws `NotFoundError` when it is not kept or the key may not see it. */

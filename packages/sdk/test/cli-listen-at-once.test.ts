@@ -1,0 +1,198 @@
+import { expect, it } from "vitest";
+import { createForwarder } from "../src/cli/forwarder.ts";
+import type { Host } from "../src/cli/host.ts";
+import type { Ride } from "../src/wire.generated.ts";
+import { useListenRoom } from "./cli-listen-room.ts";
+import { type Received, type Reply, type Run, type RunOptions, until } from "./cli-room.ts";
+
+const room = useListenRoom();
+
+function listen(args: readonly string[] = [], options?: RunOptions): Run {
+  const target = ["--forward-to", `${room().receiver.url}/hooks`, "--json", "--since", "oldest"];
+  return room().listen([...target, ...args], options);
+}
+
+/** Lets the receiver answer only when a test says so. */
+function hold(isHeld: (request: Received) => boolean = () => true): { release(reply?: Reply): void } {
+  const held: ((reply: Reply) => void)[] = [];
+  const later = () =>
+    new Promise<Reply>((resolve) => {
+      held.push(resolve);
+    });
+  room().answer = (request) => (isHeld(request) ? later() : {});
+  return {
+    release: (reply = {}) => {
+      for (const answer of held.splice(0)) answer(reply);
+    },
+  };
+}
+
+/** Waits until the program has looked for new events a few times more. */
+async function looks(begun: Run): Promise<void> {
+  const before = begun.waits.length;
+  await until(() => begun.waits.length > before + 3);
+}
+
+const about = (n: number) => ({ about: `ride-${n}` });
+const received = () =>
+  room()
+    .numbers()
+    .toSorted((a, b) => a - b);
+
+it("a receiver that is slow with one delivery delays neither the others nor what happens later", async () => {
+  const { release } = hold(({ body }) => body.includes("_00000-"));
+  for (let n = 0; n < 5; n++) room().happen(1, about(n));
+  const begun = listen();
+  await until(() => begun.lines().length === 1 + 4);
+  room().happen(1, about(5));
+  await until(() => begun.lines().length === 1 + 5);
+  expect(received()).toEqual([0, 1, 2, 3, 4, 5]);
+  release();
+  await until(() => begun.lines().length === 1 + 6);
+});
+
+it.each([
+  [[], 10],
+  [["--at-once", "1"], 1],
+  [["--at-once", "3"], 3],
+])("with %j at most %i deliveries are on their way", async (args, most) => {
+  const { release } = hold();
+  for (let n = 0; n < 25; n++) room().happen(1, about(n));
+  const begun = listen(args);
+  await until(() => room().receiver.received.length === most);
+  await looks(begun);
+  expect(room().receiver.received).toHaveLength(most);
+  while (begun.lines().length < 1 + 25) {
+    release();
+    await new Promise(setImmediate);
+  }
+  expect(received()).toEqual(Array.from({ length: 25 }, (_, n) => n));
+});
+
+it("events about one ride go in their order, one after the other, while others pass them", async () => {
+  const { release } = hold(({ body }) => body.includes(`"ride-1"`));
+  room().happen(2, about(1));
+  room().happen(2, about(2));
+  const begun = listen();
+  await until(() => begun.lines().length === 1 + 2);
+  await looks(begun);
+  expect(received()).toEqual([0, 2, 3]);
+  release();
+  await until(() => room().receiver.received.length === 4);
+  release();
+  await until(() => begun.lines().length === 1 + 4);
+});
+
+it("takes no more events while a hundred are not done", async () => {
+  const { release } = hold();
+  const { clock } = listen();
+  const options = { target: new URL(room().receiver.url), secret: "whsec_x", start: undefined, atOnce: 100 };
+  const wait = () => new Promise<void>(() => {});
+  const host = { clock, wait, stopped: new AbortController().signal } as unknown as Host; // All that it uses.
+  const forwarder = createForwarder({ ...options, host, output: { result() {}, note() {}, progress() {} } });
+  const take = (n: number) => {
+    const data = { id: `ride-${n}` } as Ride;
+    return forwarder.take({ id: `event_${n}`, event: "ride.started", occurred_at: "2026-06-01T12:00:00Z", data });
+  };
+  for (let n = 1; n < 100; n++) await take(n);
+  let isTaken = false;
+  const hundredth = take(100).then(() => (isTaken = true));
+  await until(() => room().receiver.received.length === 100);
+  expect(isTaken).toBe(false);
+  release();
+  await hundredth;
+});
+
+it("told to stop, it sends no more, waits for what is on its way, and counts that", async () => {
+  const { release } = hold();
+  for (let n = 0; n < 15; n++) room().happen(1, about(n));
+  const begun = listen([], { endless: 2_000 });
+  await until(() => room().receiver.received.length === 10);
+  begun.stop();
+  release();
+  expect(await begun.ended).toBe(0);
+  expect(received()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  expect(begun.lines().at(-1)).toEqual({ ended: true, delivered: 10, given_up: 0, since: "event_00009" });
+});
+
+it("what is still on its way two seconds after the stop is cut off, and comes again where it goes on", async () => {
+  hold(({ body }) => body.includes("_00001-"));
+  for (let n = 0; n < 4; n++) room().happen(1, about(n));
+  const begun = listen();
+  await until(() => begun.lines().length === 1 + 3 && room().receiver.received.length === 4);
+  begun.stop();
+  expect(await begun.ended).toBe(0);
+  expect(begun.waits.at(-1)).toBe(2_000);
+  const last = begun.lines().at(-1);
+  expect(last).toEqual({ ended: true, delivered: 3, given_up: 0, since: "event_00000" });
+  room().answer = () => ({});
+  listen(["--since", String(last?.["since"])]);
+  await until(() => room().receiver.received.length === 4 + 3);
+  expect(received()).toEqual([0, 1, 1, 2, 2, 3, 3]);
+});
+
+it("a receiver that fails every second request, and is away for a while, gets every event", async () => {
+  let requests = 0;
+  room().answer = () => ({ status: requests++ % 2 === 0 ? 503 : 200 });
+  const begun = listen();
+  const taken = () => begun.lines().filter(({ status }) => status === 200).length;
+  for (let n = 0; n < 20; n++) room().happen(1, about(n));
+  await until(() => taken() === 20);
+  await room().receiver.close();
+  for (let n = 20; n < 40; n++) room().happen(1, about(n));
+  await until(() => begun.stderr().includes("Nobody listens"));
+  await room().receiver.listen();
+  await until(() => taken() === 40);
+  expect(new Set(received())).toEqual(new Set(Array.from({ length: 40 }, (_, n) => n)));
+});
+
+it("one request alone looks whether somebody listens again, then all go", async () => {
+  await room().receiver.close();
+  for (let n = 0; n < 8; n++) room().happen(1, about(n));
+  const begun = listen();
+  await until(() => begun.stderr() !== "");
+  const { release } = hold();
+  await room().receiver.listen();
+  await until(() => room().receiver.received.length > 0);
+  await looks(begun);
+  expect(received()).toEqual([0]);
+  release();
+  await until(() => room().receiver.received.length === 8);
+  release();
+  await until(() => begun.lines().length === 1 + 8);
+  expect(begun.stderr().match(/Nobody listens/g)).toHaveLength(1);
+});
+
+it("a program that fails ends at once, though deliveries wait to be tried again", async () => {
+  room().answer = () => ({ status: 500 });
+  room().happen(1);
+  const begun = listen([], { endless: 1_000 });
+  await until(() => begun.lines().length === 2);
+  room().outage = { status: 403, body: { error: "forbidden", message: "Not yours." } };
+  expect(await begun.ended).toBe(1);
+  expect(begun.lines().at(-1)).toEqual({ ended: true, delivered: 0, given_up: 0, since: null });
+});
+
+it("--print gives each event as a line of JSON on stdout, and says all else on stderr", async () => {
+  room().happen(2, about(1));
+  const begun = room().listen(["--print", "--since", "oldest"]);
+  await until(() => begun.lines().length === 2);
+  begun.stop();
+  expect(await begun.ended).toBe(0);
+  expect(begun.lines()).toEqual([
+    { id: "event_00000", event: "ride.completed", occurred_at: expect.any(String) as string, data: { id: "ride-1" } },
+    { id: "event_00001", event: "ride.completed", occurred_at: expect.any(String) as string, data: { id: "ride-1" } },
+  ]);
+  expect(begun.stderr()).toBe("Ready. Ctrl-C ends it.\n2 printed. Go on with --since event_00001\n");
+  expect(room().receiver.received).toEqual([]);
+});
+
+it("--print beside --forward-to does both", async () => {
+  room().happen(1, about(1));
+  const begun = listen(["--print"]);
+  await until(() => begun.stderr().includes("  200  ride.completed  event_00000  "));
+  begun.stop();
+  await begun.ended;
+  expect(begun.lines()).toMatchObject([{ id: "event_00000" }]);
+  expect(begun.stderr()).toMatch(/^Signing with whsec_[^]*1 delivered, 0 given up\. Go on with --since event_00000\n$/);
+});

@@ -1,0 +1,107 @@
+import { afterEach, beforeEach } from "vitest";
+import {
+  KEY,
+  type Listening,
+  type Received,
+  reply,
+  type Reply,
+  run,
+  type Run,
+  type RunOptions,
+  startServer,
+  until,
+} from "./cli-room.ts";
+
+interface Event {
+  readonly id: string;
+  readonly event: string;
+  readonly occurred_at: string;
+  readonly data: unknown;
+}
+
+/** When the tests' clock begins. */
+const NOON = Date.parse("2026-06-01T12:00:00.000Z");
+
+/** A service that lists events, and a receiver for them, new for each test. */
+export interface ListenRoom {
+  readonly service: Listening;
+  readonly receiver: Listening;
+  /** What the receiver answers. */
+  answer: (request: Received) => Reply | Promise<Reply>;
+  /** What the service answers instead of its list. */
+  outage: Reply | undefined;
+  /** Something happens, `minutes` from the beginning of the test's time, to the thing with the id `about`, if that is said. */
+  happen(count: number, what?: { event?: string; minutes?: number; about?: string }): void;
+  listen(args: readonly string[], options?: RunOptions): Run;
+  /** What the receiver was sent. */
+  bodies(): Readonly<Record<string, unknown>>[];
+  /** The numbers of the events that the receiver was sent. */
+  numbers(): number[];
+}
+
+/** Sets the room up before each test, and ends all runs after it. */
+export function useListenRoom(): () => ListenRoom {
+  let room: ListenRoom;
+  const runs = new Set<Run>();
+  beforeEach(async () => {
+    room = await openRoom(runs);
+  });
+  afterEach(async () => {
+    for (const each of runs) {
+      each.stop();
+      await each.ended;
+    }
+    runs.clear();
+    await room.service.close().catch(() => undefined);
+    await room.receiver.close().catch(() => undefined);
+  });
+  return () => room;
+}
+
+async function openRoom(runs: Set<Run>): Promise<ListenRoom> {
+  const events: Event[] = [];
+  const service = await startServer(({ url }) => room.outage ?? list(events, url));
+  const receiver = await startServer((request) => room.answer(request));
+  const bodies = () => receiver.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
+  const room: ListenRoom = {
+    service,
+    receiver,
+    answer: () => ({}),
+    outage: undefined,
+    happen: (count, { event = "ride.completed", minutes = 0, about } = {}) => {
+      for (let n = 0; n < count; n++) {
+        const occurred_at = new Date(NOON + minutes * 60_000).toISOString();
+        const data = about === undefined ? { n } : { id: about };
+        events.push({ id: `event_${String(events.length).padStart(5, "0")}`, event, occurred_at, data });
+      }
+    },
+    listen: (args, options) => {
+      const env = { BIKESHARE_BASE_URL: service.url, BIKESHARE_API_KEY: KEY };
+      const begun = run(["listen", ...args], env, options);
+      runs.add(begun);
+      return begun;
+    },
+    bodies,
+    numbers: () => bodies().map(({ delivery_id }) => Number(/_(\d+)-/.exec(String(delivery_id))?.[1])),
+  };
+  return room;
+}
+
+/** The list of events, as the service answers it. */
+function list(events: readonly Event[], { searchParams }: URL): Reply {
+  const [after, name, cursor] = ["after", "event", "cursor"].map((parameter) => searchParams.get(parameter));
+  const limit = Number(searchParams.get("limit") ?? 50);
+  const known = events.findIndex(({ id }) => id === after);
+  if (after && known === -1) return reply({ error: "invalid_parameter", message: "after names no event" }, 400);
+  const seen = events.slice(known + 1).filter((each) => !name || each.event === name);
+  const start = cursor ? Number(cursor) : (Number(searchParams.get("page") ?? 1) - 1) * limit;
+  const next = start + limit < seen.length ? { next_cursor: String(start + limit) } : {};
+  const numbers = { page: start / limit + 1, total_pages: Math.max(1, Math.ceil(seen.length / limit)) };
+  return reply({ data: seen.slice(start, start + limit), ...(cursor ? next : { ...numbers, ...next }) });
+}
+
+/** The first line that a run prints: it is ready. */
+export async function ready(begun: Run): Promise<Readonly<Record<string, unknown>>> {
+  await until(() => begun.lines().length > 0);
+  return begun.lines()[0] ?? {};
+}
