@@ -14,6 +14,7 @@ import type { Sender } from "../src/webhooks/sender.ts";
 import { startServer } from "./processes.ts";
 
 const head = "HTTP/1.1 200 OK\r\n";
+const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;
 const wide = Buffer.alloc(65_536, "x");
 
 /** What each kind of receiver does once the request has arrived. */
@@ -21,8 +22,17 @@ const kinds: Record<string, (socket: Socket) => void> = {
   "says nothing": () => {},
   "hangs behind 199 headers": (socket) => socket.write(`${head}${`a: ${"x".repeat(60)}\r\n`.repeat(198)}`),
   "hangs behind thousands of headers": (socket) => socket.write(`${head}${"a:\r\n".repeat(3_900)}`),
-  "hangs behind thousands of trailers": (socket) =>
-    socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n0\r\n${"a:\r\n".repeat(3_900)}`),
+  "hangs behind thousands of trailers": (socket) => socket.write(`${chunked}0\r\n${"a:\r\n".repeat(3_900)}`),
+  "hangs in a trailer behind 64 KiB": (socket) => socket.write(`${chunked}feff\r\n${"x".repeat(65_279)}\r\n0\r\na: b`),
+  "sends a header of 16 KB piece by piece": (socket) => {
+    let left = 1_000;
+    const more = (): void => {
+      if (socket.destroyed || left-- === 0) return;
+      socket.write("x".repeat(16), () => setImmediate(more));
+    };
+    socket.setNoDelay(true).write(`${head}a: `);
+    more();
+  },
   "hangs one byte before 64 KiB": (socket) => socket.write(`${head}\r\n${"x".repeat(65_535)}`),
   "sends a byte a second": (socket) => {
     socket.write(`${head}\r\n`);
@@ -30,18 +40,20 @@ const kinds: Record<string, (socket: Socket) => void> = {
     socket.once("close", () => clearInterval(timer));
   },
   "sends chunks of 64 bytes, then hangs": (socket) =>
-    socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n${`40\r\n${"x".repeat(64)}\r\n`.repeat(1_023)}`),
-  "sends chunks of one byte, then hangs": (socket) =>
-    socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(60_000)}`),
-  "sends without end": (socket) => {
-    const more = (): void => {
-      while (!socket.destroyed && socket.write(wide));
-    };
-    socket.write(`${head}Content-Encoding: gzip\r\n\r\n`);
-    socket.on("drain", more);
-    more();
-  },
+    socket.write(`${chunked}${`40\r\n${"x".repeat(64)}\r\n`.repeat(1_023)}`),
+  "sends chunks of one byte, then hangs": (socket) => socket.write(`${chunked}${"1\r\nx\r\n".repeat(60_000)}`),
+  "sends without end": (socket) => sendForEver(socket, `${head}Content-Encoding: gzip\r\n\r\n`),
+  "sends a chunk extension without end": (socket) => sendForEver(socket, `${chunked}1;`),
 };
+
+function sendForEver(socket: Socket, beginning: string): void {
+  const more = (): void => {
+    while (!socket.destroyed && socket.write(wide));
+  };
+  socket.write(beginning);
+  socket.on("drain", more);
+  more();
+}
 
 const [first = "500", kind = "", evilPorts = "", attempts = ""] = process.argv.slice(2);
 

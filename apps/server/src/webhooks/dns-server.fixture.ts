@@ -2,8 +2,8 @@ import { createSocket } from "node:dgram";
 import { decode, encode } from "dns-packet";
 import type { Answer } from "dns-packet";
 
-/** What the server says to a question; `silence` says nothing at all. */
-export type DnsReply = readonly string[] | "nxdomain" | "servfail" | "silence";
+/** What the server says to a question: addresses, or records as they are; `silence` says nothing at all. */
+export type DnsReply = readonly (string | Answer)[] | "nxdomain" | "servfail" | "silence";
 
 /** A DNS server on loopback that answers as a test wants it to. */
 export interface DnsServer {
@@ -32,7 +32,8 @@ export async function startDnsServer(
     questions.push(`${type} ${name}`);
     const reply = answer({ type, name, nth });
     if (reply === "silence") return;
-    const answers = typeof reply === "string" ? [] : reply.map((data): Answer => ({ type, name, ttl: 0, data }));
+    const records = typeof reply === "string" ? [] : reply;
+    const answers = records.map((data): Answer => (typeof data === "string" ? { type, name, ttl: 0, data } : data));
     const flags = { nxdomain: 3, servfail: 2 } as const;
     socket.send(
       encode({

@@ -3,8 +3,10 @@ import type { Dispatcher } from "undici";
 import { describeFailure } from "./attempt.ts";
 import type { Failure, Header } from "./attempt.ts";
 import { BoundedBody } from "./bounded-body.ts";
+import type { BodyLimits } from "./bounded-body.ts";
 import { HeadRefused } from "./connection.ts";
-import type { Connection } from "./connection.ts";
+import type { AnswerWatcher, Connection } from "./connection.ts";
+import { describeTlsError } from "./secure.ts";
 
 /** A POST in the form in which it is written. */
 export interface WireRequest {
@@ -13,10 +15,9 @@ export interface WireRequest {
   readonly body: Buffer;
 }
 
-export interface ExchangeOptions {
+export interface ExchangeOptions extends BodyLimits {
   /** Until the answer's last byte. */
   readonly timeoutMs: number;
-  readonly bodyBytes: number;
   readonly monotonic: () => number;
 }
 
@@ -29,12 +30,13 @@ export interface Exchanged {
   readonly headers: readonly Header[];
   readonly body: Uint8Array;
   readonly isCut: boolean;
+  /** Whether request and answer are over to their last byte, so that the connection may carry others. */
+  readonly isOver: boolean;
   readonly firstByteMs: number | null;
 }
 
 /**
- * Writes one POST and reads its answer, as much of it as is kept. The connection may carry another one afterwards only
- * if there is no failure and nothing was cut.
+ * Writes one POST and reads its answer, as much of it as is kept.
  *
  * @throws Error when the request itself is malformed (a line break in a header)
  */
@@ -46,7 +48,7 @@ export function exchange(connection: Connection, request: WireRequest, options: 
   });
 }
 
-class AnswerReader implements Dispatcher.DispatchHandler {
+class AnswerReader implements Dispatcher.DispatchHandler, AnswerWatcher {
   readonly #connection: Connection;
   readonly #monotonic: () => number;
   readonly #resolve: (exchanged: Exchanged) => void;
@@ -57,10 +59,11 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   #firstByteMs: number | null = null;
   #status: number | null = null;
   #headers: readonly Header[] = [];
+  #isOver = false;
 
   constructor(
     connection: Connection,
-    { timeoutMs, bodyBytes, monotonic }: ExchangeOptions,
+    { timeoutMs, monotonic, ...bodyLimits }: ExchangeOptions,
     resolve: (exchanged: Exchanged) => void,
     reject: (error: Error) => void,
   ) {
@@ -68,25 +71,27 @@ class AnswerReader implements Dispatcher.DispatchHandler {
     this.#monotonic = monotonic;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#body = new BoundedBody(bodyBytes);
+    this.#body = new BoundedBody(bodyLimits);
     this.#timer = setTimeout(() => this.#end(this.#lateness()), timeoutMs);
   }
 
   onRequestStart(): void {
-    this.#connection.head.begin();
+    this.#connection.begin(this);
   }
 
   onRequestSent(): void {
     this.#sentAt = this.#monotonic();
   }
 
-  onResponseStarted(): void {
+  onFirstByte(): void {
     if (this.#sentAt !== null) this.#firstByteMs ??= this.#monotonic() - this.#sentAt;
   }
 
+  onLastChunk(): void {
+    this.#end(null);
+  }
+
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
-    // An informational answer (103) comes before the one that counts.
-    if (status < 200) return;
     this.#status = status;
     this.#headers = readPairs(controller.rawHeaders);
     // They are views of the network buffer they came in: kept, each attempt would hold another 64 KiB until its end.
@@ -101,6 +106,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    this.#isOver = !this.#connection.isWriting;
     this.#end(null);
   }
 
@@ -110,7 +116,14 @@ class AnswerReader implements Dispatcher.DispatchHandler {
       this.#reject(error);
       return;
     }
-    this.#end(this.#explain(error));
+    this.#end(this.#isWholeAllTheSame(error) ? null : this.#explain(error));
+  }
+
+  /** undici takes a space behind a Content-Length for a digit, and the length for a wrong one once it has come true. */
+  #isWholeAllTheSame(error: Error): boolean {
+    if (!(error instanceof errors.ResponseContentLengthMismatchError)) return false;
+    const length = this.#headers.find(([name]) => name.toLowerCase() === "content-length")?.[1].trim() ?? "";
+    return /^\d+$/.test(length) && Number(length) === this.#body.length;
   }
 
   /** Only the first end counts: what is destroyed after it has its own errors. */
@@ -123,6 +136,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
       headers: this.#headers,
       body: this.#body.bytes(),
       isCut: this.#body.isCut,
+      isOver: this.#isOver,
       firstByteMs: this.#firstByteMs,
     });
   }
@@ -141,10 +155,10 @@ class AnswerReader implements Dispatcher.DispatchHandler {
       return describeFailure("protocol", "The answer contradicts its own length.");
     }
     if (error instanceof errors.SocketError && error.message.startsWith("bad ")) {
-      return describeFailure(
-        "protocol",
-        "The answer does not follow HTTP/1.1 (an unexpected 100, 101 or early answer).",
-      );
+      return describeFailure("protocol", "The far side answered more than it was asked.");
+    }
+    if ("code" in error && String(error.code).startsWith("ERR_SSL_")) {
+      return describeFailure("tls", describeTlsError(error));
     }
     if (this.#sentAt !== null && this.#firstByteMs === null && this.#connection.uses > 0) {
       return describeFailure(
@@ -168,7 +182,8 @@ const headFaults = {
     "too_many_informational",
     "Too many informational answers (1xx) came before the one that counts.",
   ),
-  too_many_chunks: describeFailure("protocol", "The answer's body comes in more chunks than are read."),
+  not_http: describeFailure("protocol", "What came is no answer of HTTP/1.1."),
+  padded_chunks: describeFailure("protocol", "The answer's chunks carry more extensions than are read."),
 } as const;
 
 function readPairs(raw: Dispatcher.DispatchController["rawHeaders"]): Header[] {

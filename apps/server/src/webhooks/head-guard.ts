@@ -1,18 +1,21 @@
 /** What the head of an answer may cost, all its informational heads (1xx) and its trailers counted in. */
 export interface HeadLimits {
+  /** The same again for what is around a body's chunks. */
   readonly headBytes: number;
   readonly headLines: number;
   readonly informational: number;
-  /** Of a chunked body. */
-  readonly chunks: number;
 }
 
-/** What makes an answer one that only serves to fill our memory. */
-export type HeadFault = "headers_too_large" | "too_many_informational" | "too_many_chunks";
+/** What makes an answer one that only serves to fill our memory or our time, or none at all. */
+export type HeadFault = "not_http" | "headers_too_large" | "too_many_informational" | "padded_chunks";
 
-/** Enough of a line to tell a status line and the one header that matters. */
-const PREFIX = 24;
+/** Enough of a line to tell a status line and the one header that matters, with its value. */
+const PREFIX = 40;
+const START = "HTTP/1.";
+/** A chunk's size at its longest, 16 digits and a line end; what is longer is padding or an extension. */
+const SIZE_LINE = 18;
 const LF = 10;
+const CR = 13;
 
 type Part = "head" | "chunk_size" | "chunk_data" | "trailers" | "rest";
 
@@ -21,8 +24,7 @@ type Part = "head" | "chunk_size" | "chunk_data" | "trailers" | "rest";
  * and values but not their number, and keeps two objects for each: 16 KiB of `a:` cost 3 MB for as long as the far side
  * likes to hang, in every attempt that is in flight.
  *
- * Errs on the side of counting: a head ends where every parser agrees that it does (CRLF CRLF), and any
- * Transfer-Encoding is followed as chunks.
+ * A head ends where every parser agrees that it does, with CRLF CRLF; what leaves room for another opinion is refused.
  */
 export class HeadGuard {
   readonly #limits: HeadLimits;
@@ -31,10 +33,15 @@ export class HeadGuard {
   #bytes = 0;
   #lines = 0;
   #informational = 0;
-  #chunks = 0;
+  #informationalEnd = 0;
+  /** Bytes of the open chunk's size line so far, and bytes that were too many in all such lines. */
+  #sizeLine = 0;
+  #padding = 0;
   #isFirstLine = true;
   #isInformational = false;
   #isChunked = false;
+  /** Of what came before: a line's CR and its LF may come apart. */
+  #lastByte = LF;
   /** Bytes of the chunk that are still to come, the line end behind it included. */
   #chunkLeft = 0;
   /** The chunk's size as far as it has been read, and whether that was all of it. */
@@ -51,13 +58,29 @@ export class HeadGuard {
     this.#bytes = 0;
     this.#lines = 0;
     this.#informational = 0;
-    this.#chunks = 0;
+    this.#padding = 0;
     this.#beginHead();
+  }
+
+  /** Whether the head is not over yet. */
+  get isInHead(): boolean {
+    return this.#part === "head";
+  }
+
+  /** Whether the last chunk has come, but not yet the end of what may follow it. */
+  get isInTrailers(): boolean {
+    return this.#part === "trailers";
+  }
+
+  /** Up to where in the chunk taken last there were informational heads only, which say nothing that is kept. */
+  get informationalEnd(): number {
+    return this.#informationalEnd;
   }
 
   /** Takes what has arrived; names the fault once there is one. */
   take(chunk: Uint8Array): HeadFault | undefined {
     let at = 0;
+    this.#informationalEnd = 0;
     while (at < chunk.length && this.#part !== "rest") {
       if (this.#part === "chunk_data") {
         const skipped = Math.min(this.#chunkLeft, chunk.length - at);
@@ -68,7 +91,7 @@ export class HeadGuard {
       }
       if (this.#part === "chunk_size") {
         at = this.#takeSize(chunk, at);
-        if (this.#chunks > this.#limits.chunks) return "too_many_chunks";
+        if (this.#padding > this.#limits.headBytes) return "padded_chunks";
         continue;
       }
       const lineEnd = chunk.indexOf(LF, at);
@@ -77,9 +100,14 @@ export class HeadGuard {
       this.#bytes += end - at;
       at = end;
       if (this.#bytes > this.#limits.headBytes) return "headers_too_large";
-      if (lineEnd === -1) return undefined;
+      const lastButOne = chunk[end - 2] ?? this.#lastByte;
+      this.#lastByte = chunk[end - 1] ?? LF;
+      if (lineEnd === -1) return this.#isFirstLine && !mayBegin(this.#line) ? "not_http" : undefined;
+      if (lastButOne !== CR) return "not_http";
+      const informational = this.#informational;
       const fault = this.#endLine();
       if (fault !== undefined) return fault;
+      if (this.#informational > informational) this.#informationalEnd = at;
     }
     return undefined;
   }
@@ -97,13 +125,25 @@ export class HeadGuard {
     this.#lines++;
     if (this.#lines > this.#limits.headLines) return "headers_too_large";
     if (line.trim() === "") {
-      // Parsers skip empty lines before a status line, and some take a bare LF for the end; we count on.
+      // Parsers skip empty lines before a status line; a line of spaces is for them to judge.
       if (line !== "\r\n" || this.#isFirstLine) return undefined;
       return this.#part === "head" ? this.#endHead() : this.#endAnswer();
     }
-    if (this.#isFirstLine) this.#isInformational = /^HTTP\/\d\.\d 1/.test(line);
-    else if (/^transfer-encoding\b/i.test(line)) this.#isChunked = true;
+    if (!this.#isFirstLine) {
+      return /^transfer-encoding\b/i.test(line) ? this.#noteCoding(line) : undefined;
+    }
     this.#isFirstLine = false;
+    this.#isInformational = line.startsWith("1", "HTTP/1.1 ".length);
+    // The parser also takes HTTP/0.9, HTTP/2.0 and RTSP, and fails an assertion of its own for a status below 100. We
+    // ask for no other protocol, so 101 is no answer.
+    return /^HTTP\/1\.[01] (?!101)[1-9]/.test(line) ? undefined : "not_http";
+  }
+
+  /** We ask for no coding, so there can be none but chunks. Padded ones belong to whoever wants to be read in two ways. */
+  #noteCoding(line: string): HeadFault | undefined {
+    const [, coding] = /^[^:]+:[ \t]*(chunked|identity)[ \t]*\r\n$/i.exec(line) ?? [];
+    if (coding === undefined) return "not_http";
+    if (coding.toLowerCase() === "chunked") this.#isChunked = true;
     return undefined;
   }
 
@@ -121,13 +161,15 @@ export class HeadGuard {
   #beginSize(): void {
     this.#part = "chunk_size";
     this.#size = 0;
+    this.#sizeLine = 0;
     this.#isSizeRead = false;
   }
 
-  /** Reads on in the line of a chunk's size; what is behind the size costs the parser nothing and is not counted. */
+  /** Reads on in the line of a chunk's size. A line without end costs no memory, but all of our processor. */
   #takeSize(chunk: Uint8Array, from: number): number {
     for (let at = from; at < chunk.length; at++) {
       const byte = chunk[at] ?? LF;
+      if (++this.#sizeLine > SIZE_LINE) this.#padding++;
       if (byte === LF) {
         this.#beginChunk();
         return at + 1;
@@ -144,7 +186,6 @@ export class HeadGuard {
       // Also where there is no size at all, which the parser refuses.
       this.#part = "trailers";
     } else {
-      this.#chunks++;
       this.#part = "chunk_data";
       this.#chunkLeft = this.#size + "\r\n".length;
     }
@@ -153,6 +194,12 @@ export class HeadGuard {
   #endAnswer(): undefined {
     this.#part = "rest";
   }
+}
+
+/** Whether a first line that has begun so may become a status line. */
+function mayBegin(line: string): boolean {
+  const start = line.trimStart().slice(0, START.length);
+  return START.startsWith(start);
 }
 
 function latin1(chunk: Uint8Array, from: number, to: number): string {

@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
 import type { Server, Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
+import type { TlsOptions } from "node:tls";
 
 /** A receiver of a test's own on a raw socket, so that it may be as evil as it likes. */
 export interface RawReceiver {
@@ -18,8 +19,8 @@ export interface RawReceiver {
 export interface RawReceiverOptions {
   readonly host?: string;
   readonly port?: number;
-  /** Speaks TLS with this certificate. */
-  readonly tls?: { readonly key: string; readonly cert: string };
+  /** Speaks TLS, with a certificate and whatever else is set. */
+  readonly tls?: TlsOptions;
 }
 
 /**
@@ -53,7 +54,7 @@ export async function startReceiver(
     });
     onConnect(socket);
   };
-  const server = tls === undefined ? createServer(onSocket) : createTlsServer({ ...tls }, onSocket);
+  const server = tls === undefined ? createServer(onSocket) : createTlsServer(tls, onSocket);
   server.on("tlsClientError", () => {});
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);

@@ -33,13 +33,14 @@ export function secure(
     const end = (result: SecureResult): void => {
       clearTimeout(timer);
       socket.off("secureConnect", onSecure).off("close", onClose).off("error", onError);
-      // What fails from here on is told elsewhere or no longer matters, but must find a listener.
-      socket.on("error", () => {});
+      // What fails from here on is told elsewhere or no longer matters, but must find a listener. What is no TLS does
+      // not end the socket by itself: nobody would hear of it before the time was up.
+      socket.on("error", () => socket.destroy());
       if (!("socket" in result)) socket.destroy();
       resolve(result);
     };
     const onSecure = (): void => end({ socket });
-    const onError = (error: Error): void => end(describeFailure("tls", describe(error)));
+    const onError = (error: Error): void => end(describeFailure("tls", describeTlsError(error)));
     const onClose = (): void => end(describeFailure("tls", "The far side closed during the TLS handshake."));
     const timer = setTimeout(
       () => end(describeFailure("connect_timeout", "The TLS handshake did not end in time.")),
@@ -49,8 +50,16 @@ export function secure(
   });
 }
 
-function describe(error: Error): string {
+/** What OpenSSL means by it, in words for whoever runs the receiver. */
+const knownAlerts: Readonly<Record<string, string>> = {
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: "The far side does not speak HTTP/1.1",
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: "The far side speaks neither TLS 1.2 nor 1.3",
+};
+
+/** An error of TLS in words, without the place in OpenSSL's source that its own message begins with. */
+export function describeTlsError(error: Error): string {
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   if (code === "ECONNRESET" || code === "EPIPE") return "The far side closed during the TLS handshake.";
-  return code === "" ? error.message : `${error.message} (${code})`;
+  const reason = "reason" in error && typeof error.reason === "string" ? error.reason : error.message;
+  return code === "" ? reason : `${knownAlerts[code] ?? reason} (${code})`;
 }

@@ -3,7 +3,7 @@ import { startDnsServer } from "./dns-server.fixture.ts";
 import type { DnsReply, DnsServer } from "./dns-server.fixture.ts";
 import { answer } from "./receiver.fixture.ts";
 import { anyPort, openReceiver, openSender, post } from "./sender-room.fixture.ts";
-import type { AttemptResult } from "./sender.ts";
+import type { AttemptResult, SenderOptions } from "./sender.ts";
 
 /** Stands for a public address: the only one of loopback that the rules of these tests let through. */
 const GOOD = "127.0.0.2";
@@ -18,14 +18,14 @@ async function openDns(reply: Parameters<typeof startDnsServer>[0]): Promise<Dns
 }
 
 /** A good receiver and a sink on the same port, and a sender that asks a DNS server of the test's own. */
-async function openRoom(reply: Parameters<typeof startDnsServer>[0]) {
+async function openRoom(reply: Parameters<typeof startDnsServer>[0], limits: SenderOptions["limits"] = {}) {
   const sink = await openReceiver(() => {}, { host: BAD });
   const good = await openReceiver((socket) => socket.end(answer("200 OK", "", ["Connection: close"])), {
     host: GOOD,
     port: sink.port,
   });
   const dns = await openDns(reply);
-  const sender = openSender({ rules, resolve: { servers: [dns.place] } });
+  const sender = openSender({ rules, limits, resolve: { servers: [dns.place] } });
   const call = (name = "partner.test"): Promise<AttemptResult> => post(sender, `http://${name}:${sink.port}/`);
   return { sink, good, dns, sender, call };
 }
@@ -70,6 +70,13 @@ describe("a name", () => {
     "a good IPv4 address and a bad one inside IPv6": ({ type }) => (type === "A" ? [GOOD] : ["::ffff:127.0.0.1"]),
     "a good IPv4 address and a bad one behind the translator": ({ type }) =>
       type === "A" ? [GOOD] : ["64:ff9b::7f00:1"],
+    "an alias of an alias of a bad address": ({ type }) => [
+      { type: "CNAME", name: "partner.test", ttl: 0, data: "alias.test" },
+      { type: "CNAME", name: "alias.test", ttl: 0, data: "sink.test" },
+      ...(type === "A" ? [{ type, name: "sink.test", ttl: 0, data: BAD } as const] : []),
+    ],
+    "a good address and a bad one of another name": ({ type }) =>
+      type === "A" ? [GOOD, { type, name: "sink.test", ttl: 0, data: BAD }] : [],
     "many good addresses and a bad one": onlyA(...Array<string>(20).fill(GOOD), BAD),
     "a bad address alone": onlyA(BAD),
     "the metadata address": onlyA("169.254.169.254"),
@@ -87,6 +94,14 @@ describe("a name", () => {
     expect(sink.connections + good.connections).toBe(0);
   });
 
+  it("with more addresses than any receiver has is not looked into, let alone dialled", async () => {
+    const { sink, good, call } = await openRoom(onlyA(...Array<string>(101).fill(GOOD)));
+    const result = await call();
+    expect(result).toMatchObject({ outcome: "failed", failure: "dns", sentHeaders: [] });
+    expect(result.detail).toContain("101 addresses");
+    expect(sink.connections + good.connections).toBe(0);
+  });
+
   it.each([
     ["is unknown", "nxdomain", "dns"],
     ["has no address", [], "dns"],
@@ -97,11 +112,10 @@ describe("a name", () => {
     const result = await call();
     expect(result).toMatchObject({ outcome: "failed", failure, sentHeaders: [] });
     expect(result.detail).toContain("partner.test");
-    expect(result.timings.total).toBeLessThan(900);
   });
 
   it("works when only one of the two questions is answered", async () => {
-    const { call } = await openRoom(({ type }) => (type === "A" ? [GOOD] : "silence"));
+    const { call } = await openRoom(({ type }) => (type === "A" ? [GOOD] : "silence"), { dnsMs: 1_500 });
     expect(await call()).toMatchObject({ outcome: "succeeded" });
   });
 
@@ -178,6 +192,21 @@ describe("literal addresses", () => {
     "0.0.0.0",
     "0",
     "[::]",
+    "[::1%25lo]",
+    "[fe80::1%25lo]",
+    "[::ffff:0:127.0.0.1]",
+    "[2001:0:7f00:1::]",
+    "[2002:7f00:1::]",
+    "[64:ff9b:1::7f00:1]",
+    "127.0.0.\u00ad1",
+    "127.0.0.\u200b1",
+    "loca\u00adlhost",
+    "ⓛⓞⓒⓐⓛⓗⓞⓢⓣ",
+    "a.localhost",
+    "127.0.0.1%2e",
+    "1.1.1.1:443@127.0.0.1",
+    "1.1.1.1\t@127.0.0.1",
+    "127.0.0.1\\@1.1.1.1",
   ])("spelled %s reach no sink, neither on IPv4 nor on IPv6", async (host) => {
     // Both families at once, where the machine has both.
     const sink = await openReceiver(() => {}, { host: "::" }).catch(() => openReceiver(() => {}, { host: "0.0.0.0" }));

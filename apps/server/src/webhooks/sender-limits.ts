@@ -13,7 +13,8 @@ export interface SenderLimits {
   readonly headBytes: number;
   readonly headLines: number;
   readonly informational: number;
-  readonly chunks: number;
+  /** Of a body: chunks, or what arrives at a time. */
+  readonly pieces: number;
   /** How long a kept connection may be idle where the far side names no time of its own. */
   readonly idleMs: number;
   /** The same where it does (`Keep-Alive: timeout=…`). */
@@ -41,8 +42,8 @@ export const senderLimits: SenderLimits = {
   headLines: 200,
   informational: 20,
   // On average 64 bytes each for what is kept. Higher lets 64 KiB, sent byte by byte in a chunk each, take 8 ms of
-  // processor and leave megabytes to be collected.
-  chunks: 1_024,
+  // processor and leave megabytes to be collected; lower cuts the answers of servers that write line by line.
+  pieces: 1_024,
   // Most servers close after 5 s or more. Higher makes it us who write into a connection that is being closed.
   idleMs: 4_000,
   longestIdleMs: 10_000,

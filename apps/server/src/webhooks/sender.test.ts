@@ -117,7 +117,7 @@ describe("what an answer means", () => {
   it("reads chunks, trailers, bodies that end with the connection, and what comes after a few 1xx", async () => {
     const answers = [
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x=y\r\nok\r\n0\r\nX-Trailer: 1\r\n\r\n",
-      "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+      "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
       "HTTP/1.0 200 OK\r\n\r\nok",
     ];
     const receiver = await openReceiver((socket, nth) => socket[nth === 2 ? "end" : "write"](answers[nth] ?? ""));

@@ -1,3 +1,5 @@
+import { constants } from "node:crypto";
+import { setImmediate } from "node:timers/promises";
 import { createSecureContext } from "node:tls";
 import type { SecureContext } from "node:tls";
 import type { AddressRules } from "./address-guard.ts";
@@ -39,17 +41,23 @@ export interface Transport {
   close(): void;
 }
 
+/** A second handshake costs us ten times what it costs the far side to ask, and its certificate would not be checked. */
+const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
+
 export function createTransport({ rules, limits, monotonic, servers, ca }: TransportOptions): Transport {
   const kept = new KeptConnections(limits);
   let context: SecureContext | undefined;
   // Made once, when first needed: it takes a while and memory to read all the authorities.
-  const secureContext = (): SecureContext => (context ??= createSecureContext({ ca }));
+  const secureContext = (): SecureContext => (context ??= createSecureContext({ ca, secureOptions }));
   const dialOptions: DialOptions = { rules, limits, monotonic, servers, secureContext };
 
   async function carry(url: URL, request: WireRequest, began: number): Promise<Carried> {
     for (;;) {
       const connection = kept.take(url.origin, monotonic());
       if (connection === undefined) break;
+      // undici lets a turn of the event loop pass before it writes, so that an answer nobody asked for is seen and ends
+      // the connection. Begun while sockets are being read, that turn is over before any is read again: one more.
+      await setImmediate();
       const exchanged = await use(connection, request, began);
       if (!mayBeRepeated(exchanged)) {
         return { exchanged, remoteAddress: connection.remoteAddress, isReused: true, dialled: noTimings };
@@ -65,9 +73,10 @@ export function createTransport({ rules, limits, monotonic, servers, ca }: Trans
     const timeoutMs = Math.max(1, Math.ceil(limits.totalMs - (monotonic() - began)));
     let isReusable = false;
     try {
-      const exchanged = await exchange(connection, request, { timeoutMs, bodyBytes: limits.bodyBytes, monotonic });
-      connection.uses++;
-      isReusable = exchanged.failure === null && !exchanged.isCut;
+      const { bodyBytes, pieces } = limits;
+      const exchanged = await exchange(connection, request, { timeoutMs, bodyBytes, pieces, monotonic });
+      connection.end();
+      isReusable = exchanged.isOver;
       if (exchanged.failure?.failure === "stale_connection") kept.distrust(connection.origin, monotonic());
       return exchanged;
     } finally {
@@ -98,6 +107,7 @@ export function unreached(failure: Failure): Carried {
     headers: [],
     body: new Uint8Array(0),
     isCut: false,
+    isOver: false,
     firstByteMs: null,
   };
   return { exchanged, remoteAddress: null, isReused: false, dialled: noTimings };
