@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { openDatabase } from "../src/db/database.ts";
+import { type Database, openDatabase } from "../src/db/database.ts";
 import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
 import { statement } from "../src/db/statement.ts";
 import { createSecretSealer } from "../src/webhooks/secret.ts";
@@ -10,6 +10,7 @@ import { startServer } from "./processes.ts";
 import { bareLoop, type Contestant, graphileWorker, pgBoss } from "./webhooks/contestants.ts";
 import { measureLatency } from "./webhooks/latency.ts";
 import { ours } from "./webhooks/ours.ts";
+import { processorTime } from "./webhooks/processor-time.ts";
 import { makeWorld } from "./webhooks/world.ts";
 
 /*
@@ -42,14 +43,14 @@ try {
     graphileWorker(far, await database("graphile")),
   ].filter(({ name }) => name.includes(WHO));
   const load = loadavg()[0]?.toFixed(2);
-  const rates = new Map<string, number[]>(contestants.map(({ name }) => [name, []]));
+  const races = new Map<string, Race[]>(contestants.map(({ name }) => [name, []]));
   for (let round = 0; round < ROUNDS; round++) {
-    for (const contestant of contestants) rates.get(contestant.name)?.push(await race(contestant, url));
+    for (const contestant of contestants) races.get(contestant.name)?.push(await race(contestant, url, world.db));
   }
-  process.stdout.write(report(rates, load));
-  const best = median(rates.get("ours") ?? []);
-  if (best > 0) {
-    const latency = await measureLatency(world, sealer, { perSecond: best / 2, seconds: SECONDS });
+  process.stdout.write(report(races, load));
+  const perSecond = medianOf(races.get("ours") ?? [], "perSecond");
+  if (perSecond > 0) {
+    const latency = await measureLatency(world, sealer, { perSecond: perSecond / 2, seconds: SECONDS });
     process.stdout.write(`\nFrom commit to receipt at half load: ${JSON.stringify(latency)}\n`);
   }
   await world.db.close();
@@ -69,10 +70,18 @@ async function database(name: string): Promise<string> {
   return address.href;
 }
 
-/** @returns deliveries per second */
-async function race(contestant: Contestant, url: string): Promise<number> {
+/** Deliveries a second, and what each took of a processor: microseconds of the user's and the system's. */
+interface Race {
+  readonly perSecond: number;
+  readonly sender: number;
+  readonly postgres: number;
+  readonly receiver: number;
+}
+
+async function race(contestant: Contestant, url: string, db: Database): Promise<Race> {
   await contestant.prepare(DELIVERIES);
   await fetch(`${url}/reset`);
+  const before = await processorTime(db, receiver.pid);
   const from = performance.now();
   const running = await contestant.start();
   for (let count = 0; count < DELIVERIES;) {
@@ -81,23 +90,35 @@ async function race(contestant: Contestant, url: string): Promise<number> {
   }
   const seconds = (performance.now() - from) / 1000;
   await running.stop();
-  return DELIVERIES / seconds;
+  const after = await processorTime(db, receiver.pid);
+  return {
+    perSecond: DELIVERIES / seconds,
+    sender: (after.sender - before.sender) / DELIVERIES,
+    postgres: (after.postgres - before.postgres) / DELIVERIES,
+    receiver: (after.receiver - before.receiver) / DELIVERIES,
+  };
 }
 
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+function medianOf(races: readonly Race[], what: keyof Race): number {
+  const sorted = races.map((each) => each[what]).toSorted((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? 0;
 }
 
-function report(rates: ReadonlyMap<string, readonly number[]>, load: string | undefined): string {
-  const bare = median(rates.get("bare undici") ?? []);
-  const lines = [...rates].map(([name, all]) => {
-    const middle = median(all);
-    return `| ${name} | ${Math.round(middle)} | ${(middle / bare).toFixed(2)} | ${all.map(Math.round).join(", ")} |`;
+function report(races: ReadonlyMap<string, readonly Race[]>, load: string | undefined): string {
+  const bare = medianOf(races.get("bare undici") ?? [], "perSecond");
+  const lines = [...races].map(([name, all]) => {
+    const middle = medianOf(all, "perSecond");
+    const rounds = all.map(({ perSecond }) => Math.round(perSecond)).join(", ");
+    const times = (["sender", "postgres", "receiver"] as const).map((side) => medianOf(all, side));
+    const total = times.reduce((sum, time) => sum + time, 0);
+    const spent = [...times, total].map((time) => time.toFixed(0)).join(" | ");
+    return `| ${name} | ${Math.round(middle)} | ${(middle / bare).toFixed(2)} | ${rounds} | ${spent} |`;
   });
   return [
     `${DELIVERIES} deliveries to ${ENDPOINTS} endpoints, ${ROUNDS} rounds, load ${load} before`,
-    "| who | deliveries/s | of the bare loop | rounds |",
-    "|---|---|---|---|",
+    "µs: processor time of a delivery, the medians of each side",
+    "| who | deliveries/s | of the bare loop | rounds | sender µs | PostgreSQL µs | receiver µs | together µs |",
+    "|---|---|---|---|---|---|---|---|",
     ...lines,
     "",
   ].join("\n");

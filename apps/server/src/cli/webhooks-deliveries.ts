@@ -1,11 +1,12 @@
 import { type Command, Option } from "commander";
 import { listDeliveries, MAX_DELIVERIES, redeliver, showDelivery } from "../webhooks/deliveries.ts";
 import { offeredEvents } from "../webhooks/endpoint.ts";
-import { createReplay, type Replay, replayableStates } from "../webhooks/replays.ts";
+import { hurryEndpoint } from "../webhooks/hurry.ts";
+import { createReplay, type Replay, replayableStates, stopReplay } from "../webhooks/replays.ts";
 import type { CliContext } from "./context.ts";
 import { readWholeNumber, systemOption } from "./options.ts";
 import { table } from "./table.ts";
-import { readList, readPast, readWord, withPartner } from "./webhooks-options.ts";
+import { contextOf, type PartnerOption, readList, readPast, readWord, withPartner } from "./webhooks-options.ts";
 import { describeDelivery } from "./webhooks-text.ts";
 
 interface DeliveriesOptions {
@@ -26,7 +27,7 @@ interface ReplayOptions {
   readonly dryRun?: boolean;
 }
 
-/** `webhooks deliveries`, `attempts`, `redeliver` and `replay`. */
+/** `webhooks deliveries`, `attempts`, `redeliver`, `hurry`, `replay` and `stop-replay`. */
 export function registerDeliveries(webhooks: Command, context: () => CliContext): void {
   withPartner(webhooks.command("deliveries"))
     .description("list a partner's deliveries, the newest first, each explained")
@@ -47,6 +48,9 @@ export function registerDeliveries(webhooks: Command, context: () => CliContext)
     .description("send a delivery again, now, under the same delivery_id")
     .argument("<delivery id>")
     .action((id: string, _options: unknown, command: Command) => again(context(), id, command));
+  withPartner(webhooks.command("hurry"))
+    .description("make all that waits for its next attempt due now, for an endpoint that is well again")
+    .action((options: PartnerOption, command: Command) => hurry(context(), options, command));
   withPartner(webhooks.command("replay"))
     .description("send a range of deliveries again, behind what happens now")
     .requiredOption("--since <time>", "made from then on: RFC 3339, or back from now such as 24h")
@@ -54,6 +58,11 @@ export function registerDeliveries(webhooks: Command, context: () => CliContext)
     .option("--status <a,b>", `only these: ${replayableStates.join(", ")}; all of them, when not given`)
     .option("--dry-run", "only count")
     .action((options: ReplayOptions, command: Command) => replay(context(), options, command));
+  webhooks
+    .command("stop-replay")
+    .description("stop a replay: what it has handed over is sent, the rest is not")
+    .argument("<replay id>")
+    .action((id: string, _options: unknown, command: Command) => stop(context(), id, command));
 }
 
 async function deliveries(cli: CliContext, options: DeliveriesOptions, command: Command): Promise<void> {
@@ -81,9 +90,18 @@ async function deliveries(cli: CliContext, options: DeliveriesOptions, command: 
       row.explanation,
     ]);
     const more = page.next === null ? "" : `\nMore: --after ${page.next}`;
-    const text = table(["id", "event", "created", "status", "attempts", "explanation"], rows);
+    const text =
+      rows.length === 0
+        ? describeNone(partner, filters)
+        : table(["id", "event", "created", "status", "attempts", "explanation"], rows);
     cli.output.result({ deliveries: page.deliveries, next: page.next }, `${text}${more}`);
   });
+}
+
+/** An empty page says more than a header without rows. */
+function describeNone(partner: string, { limit: _limit, ...filters }: Readonly<Record<string, unknown>>): string {
+  if (Object.values(filters).some((value) => value !== undefined)) return "No delivery fits.";
+  return `No deliveries in the last 30 days. \`webhooks test --partner ${partner}\` sends an example.`;
 }
 
 async function attempts(cli: CliContext, id: string, command: Command): Promise<void> {
@@ -103,17 +121,24 @@ const redelivered = {
 } as const;
 
 async function again(cli: CliContext, id: string, command: Command): Promise<void> {
-  const { clock, ids } = cli;
   await cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, systemOption(command));
-    const context = { db, clock, ids, actor: "cli" };
-    const { outcome } = await redeliver(context, { systemId, partnerId: null }, id);
+    const { outcome } = await redeliver(contextOf(cli, db), { systemId, partnerId: null }, id);
     cli.output.result({ id, outcome }, `${id} ${redelivered[outcome]}`);
   });
 }
 
+async function hurry(cli: CliContext, { partner }: PartnerOption, command: Command): Promise<void> {
+  await cli.withDatabase(async (db) => {
+    const systemId = await cli.resolveSystem(db, systemOption(command));
+    const hurried = await hurryEndpoint(contextOf(cli, db), { systemId, partnerId: partner });
+    const text = hurried === 0 ? "Nothing waits for a later attempt." : `${hurried} deliveries are due now.`;
+    cli.output.result({ hurried }, text);
+  });
+}
+
 async function replay(cli: CliContext, options: ReplayOptions, command: Command): Promise<void> {
-  const { clock, ids } = cli;
+  const { clock } = cli;
   const { partner, until, status, dryRun = false } = options;
   const range = {
     since: readPast("--since", options.since, clock()),
@@ -123,14 +148,26 @@ async function replay(cli: CliContext, options: ReplayOptions, command: Command)
   };
   await cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, systemOption(command));
-    const context = { db, clock, ids, actor: "cli" };
-    const made = await createReplay(context, { systemId, partnerId: partner, ...range, dryRun });
+    const made = await createReplay(contextOf(cli, db), { systemId, partnerId: partner, ...range, dryRun });
     cli.output.result({ ...made, dry_run: dryRun }, describeMade(made));
+  });
+}
+
+async function stop(cli: CliContext, id: string, command: Command): Promise<void> {
+  await cli.withDatabase(async (db) => {
+    const systemId = await cli.resolveSystem(db, systemOption(command));
+    const replayed = await stopReplay(contextOf(cli, db), systemId, id);
+    const { changed, queued, total, finished_at: finished } = replayed;
+    const text = changed
+      ? `Stopped ${id}: ${queued} of ${total} were handed over; those still in line are sent.`
+      : `${id} was finished already, ${finished?.toISOString() ?? ""}: ${queued} of ${total} were handed over.`;
+    cli.output.result({ ...replayed }, text);
   });
 }
 
 function describeMade({ id, total, since, until, endpoint_status: status }: Replay): string {
   const range = `made from ${since.toISOString()} to ${until.toISOString()}`;
+  if (total === 0) return `No deliveries ${range} are to be sent again.`;
   if (id === null) return `${total} deliveries ${range} would be sent again.`;
   const waits = status === "active" ? "" : ` They wait until the endpoint is active; it is ${status}.`;
   return `Replay ${id}: ${total} deliveries ${range} are sent again, behind what happens now.${waits}`;

@@ -1,6 +1,19 @@
 import type { Command } from "commander";
+import type { Database } from "../db/database.ts";
+import type { EndpointContext } from "../webhooks/endpoint-context.ts";
+import type { CliContext } from "./context.ts";
 import { readDuration } from "./options.ts";
 import { UsageError } from "./usage-error.ts";
+
+/** What `--partner` names. */
+export interface PartnerOption {
+  readonly partner: string;
+}
+
+/** What verbs on webhooks need of the command line. */
+export function contextOf({ clock, ids }: CliContext, db: Database): EndpointContext {
+  return { db, clock, ids, actor: "cli" };
+}
 
 /** Adds `--partner`, which the commands on an endpoint need. */
 export function withPartner(command: Command): Command {

@@ -1,6 +1,8 @@
 import type { DeliveryDetail } from "../webhooks/deliveries.ts";
+import type { EndpointOverview } from "../webhooks/endpoint-overview.ts";
 import type { EndpointView } from "../webhooks/endpoint-status.ts";
 import type { Exchange, HeaderPair } from "../webhooks/exchange-view.ts";
+import { table } from "./table.ts";
 
 /** A secret that is shown this once. */
 export function describeSecret(secret: string): string[] {
@@ -14,16 +16,47 @@ export function describeReplayNeed(partner: string, held: number, since: Date | 
   return [`${held} deliveries stay held. To send them once the endpoint is active again:`, `  ${command}`];
 }
 
+/** A word of warning where a partner gets by webhook what no key of its may read. */
+export function describeUnreadable(events: readonly string[]): string[] {
+  if (events.length === 0) return [];
+  return [
+    `Note: no key of this partner may read what these tell of: ${events.join(", ")}.`,
+    "They are sent all the same. Leave them out with --events, or issue a key with the scope.",
+  ];
+}
+
+/** Every endpoint, a line each. */
+export function describeOverview({ endpoints, workers }: EndpointOverview): string {
+  if (endpoints.length === 0) return "No partner has an endpoint. `webhooks set` makes one.";
+  const rows = endpoints.map((endpoint) => [
+    endpoint.partner_id,
+    printable(endpoint.partner_name),
+    endpoint.url ?? "none",
+    endpoint.status_text,
+    endpoint.failing_since === null ? "no" : `since ${endpoint.failing_since.toISOString()}`,
+    String(endpoint.pending),
+    String(endpoint.held),
+  ]);
+  const text = table(["partner", "name", "url", "status", "failing", "waiting", "held"], rows);
+  return `${text}\nSent by: ${describeWorkers(workers)}`;
+}
+
+function describeWorkers(workers: number): string {
+  if (workers === 0) return "nobody: no process that sends webhooks is running; `serve` is one";
+  return workers === 1 ? "1 process" : `${workers} processes`;
+}
+
 /** An endpoint for people. */
 export function describeEndpoint(view: EndpointView): string {
   const secrets = view.secrets.map(({ expires_at: end }) => (end === null ? "current" : `until ${end.toISOString()}`));
   const rows: [string, string][] = [
     ["endpoint", view.id],
-    ["url", view.url],
-    ["events", view.events.join(", ")],
+    ["url", view.url ?? "none"],
+    ["events", view.events.length === 0 ? "none" : view.events.join(", ")],
     ["email", view.email ?? "nobody"],
     ["status", view.status_text],
-    ["secrets", `${secrets.length}: ${secrets.join(", ")}`],
+    ["sent by", describeWorkers(view.workers)],
+    ["secrets", secrets.length === 0 ? "none" : `${secrets.length}: ${secrets.join(", ")}`],
     ["failing", failing(view)],
     ["waiting", waiting(view)],
     ["held", view.held_since === null ? "0" : `${view.held}, since ${view.held_since.toISOString()}`],
@@ -31,6 +64,7 @@ export function describeEndpoint(view: EndpointView): string {
   ];
   return [
     ...rows.map(([name, value]) => `${name.padEnd(9)} ${value}`),
+    ...describeUnreadable(view.unreadable_events),
     ...describeReplayNeed(view.partner_id, view.held, view.held_since),
   ].join("\n");
 }
@@ -47,7 +81,7 @@ function describeReplay(replay: EndpointView["replays"][number]): string {
   const { id, since, until, total, queued, finished_at: finished } = replay;
   const range = `${since.toISOString()} to ${until.toISOString()}`;
   if (finished === null) return `${id}: ${range}, ${queued} of ${total} handed over`;
-  const dropped = total - queued === 0 ? "" : `, ${total - queued} no longer kept`;
+  const dropped = total - queued === 0 ? "" : `, ${total - queued} left out (no longer kept, or stopped)`;
   return `${id}: ${range}, all ${queued} handed over${dropped}`;
 }
 
@@ -75,6 +109,8 @@ function describeExchange(exchange: Exchange): string[] {
 
 function describeRequest(url: string, request: Exchange["request"]): string[] {
   if (request === null) return [`> POST ${url} (what exactly was sent is not known)`];
+  // The connection failed before that: what stands in the log is what would have gone.
+  if (request.headers.length === 0) return [`> POST ${url} (nothing of it was written)`];
   return [
     `> POST ${url}`,
     ...request.headers.map((header) => `> ${headerLine(header)}`),

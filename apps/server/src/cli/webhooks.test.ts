@@ -10,6 +10,7 @@ import { createIds, type Ids } from "../ids.ts";
 import { createPartner } from "../partners/service.ts";
 import { claimDue } from "../webhooks/due-queries.ts";
 import { answered } from "../webhooks/endpoint-room.fixture.ts";
+import { beatWorker } from "../webhooks/lane-queries.ts";
 import { settledAttempt } from "../webhooks/result.ts";
 import { writeResults } from "../webhooks/settle-queries.ts";
 import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
@@ -26,6 +27,7 @@ beforeEach(async () => {
   ids = createIds(() => clock() + ticks++);
   room = await openCliRoom({ register: registerWebhooks, clock });
   partner = (await createPartner({ db: room.db, clock, ids, actor: "test" }, room.systemId, "Partner 1")).id;
+  await beatWorker(room.db, room.systemId, "worker", 3_600_000);
 });
 afterEach(() => room.close());
 
@@ -213,6 +215,15 @@ describe("webhooks deliveries, attempts, redeliver, replay", () => {
     await expect(text("attempts", "delivery_none")).rejects.toThrow(/There is no delivery delivery_none/);
   });
 
+  it("hurry what waits for its next attempt", async () => {
+    const { id } = await make();
+    await happen(2);
+    await send(id, 500);
+    expect(await text("hurry", "--partner", partner)).toBe("2 deliveries are due now.\n");
+    expect(await text("hurry", "--partner", partner)).toBe("Nothing waits for a later attempt.\n");
+    expect(await json("hurry", "--partner", partner)).toEqual({ hurried: 0 });
+  });
+
   it("redeliver one, and replay a range that is counted before", async () => {
     const { id } = await make();
     await happen(2);
@@ -226,6 +237,14 @@ describe("webhooks deliveries, attempts, redeliver, replay", () => {
     expect(await text("redeliver", delivery)).toContain("nothing was changed");
     expect(await json(...range, "--status", "succeeded,held")).toMatchObject({ total: 1, dry_run: false });
     expect(await text("show", "--partner", partner)).toMatch(/^replay {4}replay_\S+ .+, 0 of 1 handed over$/m);
+    const [, started = ""] = /^replay {4}(replay_\w+):/m.exec(await text("show", "--partner", partner)) ?? [];
+    expect(await text("stop-replay", started)).toBe(
+      `Stopped ${started}: 0 of 1 were handed over; those still in line are sent.\n`,
+    );
+    expect(await json("stop-replay", started)).toMatchObject({ changed: false, total: 1 });
+    expect(await text("show", "--partner", partner)).toMatch(
+      /all 0 handed over, 1 left out \(no longer kept, or stopped\)$/m,
+    );
     await expect(json(...range, "--status", "pending")).rejects.toThrow(/"pending" is none of succeeded, failed, held/);
   });
 

@@ -33,6 +33,8 @@ export interface DatabaseOptions {
    * switching between them.
    */
   readonly maxConnections?: number;
+  /** Milliseconds to get a connection, a free one of the pool or a new one, before `DatabaseUnavailable` is thrown. */
+  readonly connectTimeout?: number;
   /** Milliseconds after which PostgreSQL gives a statement up; 0 for never. Importers run long, requests do not. */
   readonly statementTimeout?: number;
   /** Settings of every connection beyond the usual ones, as in `-c enable_seqscan=off`. */
@@ -51,6 +53,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     ...connectionSettings(options.connectionString, options.sessionOptions),
     max: options.maxConnections ?? 10,
+    connectionTimeoutMillis: options.connectTimeout ?? CONNECT_TIMEOUT,
     ...timeouts(options.statementTimeout ?? STATEMENT_TIMEOUT),
   });
   pool.on("error", (error) => options.onConnectionLost?.(error));

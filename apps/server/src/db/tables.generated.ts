@@ -295,7 +295,7 @@ export interface Tables {
     readonly events: readonly string[];
     readonly email: string | null;
     readonly status: "active" | "probing" | "paused";
-    readonly pause_reason: "partner" | "operator" | "failing" | "gone" | "probe_failed" | null;
+    readonly pause_reason: "partner" | "operator" | "failing" | "gone" | "probe_failed" | "removed" | null;
     readonly paused_at: Date | null;
     readonly created_at: Date;
     readonly updated_at: Date;
@@ -328,6 +328,11 @@ export interface Tables {
     readonly queued: number;
     readonly created_at: Date;
     readonly finished_at: Date | null;
+  };
+  readonly webhook_sealing: {
+    readonly system_id: string;
+    readonly key_mark: string;
+    readonly noted_at: Date;
   };
   readonly webhook_secrets: {
     readonly system_id: string;

@@ -4,6 +4,7 @@ import { claimDue, holdDue } from "./due-queries.ts";
 import { answered, type EndpointRoom, openEndpointRoom, unanswered } from "./endpoint-room.fixture.ts";
 import { setEndpoint } from "./endpoint-settings.ts";
 import { pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
+import { beatWorker, forgetWorker } from "./lane-queries.ts";
 
 let room: EndpointRoom;
 let endpointId: string;
@@ -19,6 +20,7 @@ const at = (offset = 0) => new Date(room.clock() + offset).toISOString();
 beforeEach(async () => {
   room = await openEndpointRoom();
   endpointId = (await room.endpoint()).endpoint.id;
+  await beatWorker(room.db, room.systemId, "worker", 3_600_000);
 });
 afterEach(() => room.close());
 
@@ -111,6 +113,24 @@ describe("each delivery is explained", () => {
     expect(await explanation()).toBe(`arrived ${at()} at attempt 2, answered 204`);
   });
 
+  it("when nobody is there to send it, whether it is due or waits", async () => {
+    await forgetWorker(room.db, room.systemId, "worker");
+    await room.happen(1);
+    const nobody = /; no process that sends webhooks is running: start `serve`$/;
+    expect(await explanation()).toMatch(nobody);
+    await room.send(endpointId, answered(503));
+    expect(await explanation()).toMatch(nobody);
+    room.clock.advance(6_000);
+    await room.send(endpointId);
+    expect(await explanation()).not.toMatch(nobody);
+  });
+
+  it("when its latest answer was a redirect: with the rule", async () => {
+    await room.happen(1);
+    await room.send(endpointId, answered(302));
+    expect(await explanation()).toMatch(/the latest attempt: answered 302, a redirect, which is not followed$/);
+  });
+
   it("when it is given up, with how its last attempt ended, days later too", async () => {
     await room.happen(1);
     for (let n = 0; n < 14; n++) {
@@ -118,8 +138,26 @@ describe("each delivery is explained", () => {
       await room.send(endpointId, unanswered("reset", "The far side closed the connection."));
     }
     expect(await explanation()).toBe(
-      `given up ${at()} after 14 attempts; the latest attempt: no whole answer (reset); \`redeliver\` sends it again`,
+      `given up ${at()} after 14 attempts; the latest attempt: no whole answer (reset): The far side closed the connection; \`redeliver\` sends it again`,
     );
+  });
+
+  it("when its 30 days are over and it is about to be dropped: no longer with what cannot be done", async () => {
+    await room.happen(2);
+    await room.send(endpointId, answered(400), 1);
+    await room.rows(
+      "update webhook_deliveries set status = 'failed', stuck = true where system_id = $1 and attempts = 1",
+    );
+    await room.rows("delete from webhook_due where system_id = $1 and attempts = 1");
+    await pauseEndpoint(room, { ...scope(), reason: "partner" });
+    await holdDue(room.db, room.systemId, endpointId, new Date(room.clock()), 10);
+    const past = /; its 30 days are over, and what it said is no longer kept$/;
+    room.clock.advance(30 * 86_400_000);
+    for (const row of (await list()).deliveries) expect(row.explanation).not.toMatch(past);
+    room.clock.advance(86_400_000);
+    const late = (await list()).deliveries;
+    expect(late.map(({ status }) => status).toSorted()).toEqual(["failed", "held"]);
+    for (const row of late) expect(row.explanation).toMatch(past);
   });
 
   it("while a pause holds it, and after the pause", async () => {
@@ -128,11 +166,11 @@ describe("each delivery is explained", () => {
     await room.happen(2);
     const [held] = (await list({ status: "held" })).deliveries;
     expect(held?.explanation).toBe(
-      `held since ${held?.created_at.toISOString()} because the endpoint is paused by the partner, ${paused}`,
+      `held since ${held?.created_at.toISOString()} because the endpoint is paused by the partner, ${paused}; kept through 2026-07-01`,
     );
     await resumeEndpoint(room, scope());
     expect((await list({ status: "held" })).deliveries[0]?.explanation).toMatch(
-      /it is resumed: `redeliver` or `replay`/,
+      /it no longer is: `redeliver` or `replay`/,
     );
     expect((await list({ status: "pending" })).deliveries[0]?.explanation).toMatch(/one delivery at a time until one/);
   });
@@ -261,12 +299,22 @@ describe("redelivering", () => {
     expect(await room.send(endpointId)).toHaveLength(1);
   });
 
+  it("puts what is pending and got lost from the line back there", async () => {
+    await room.happen(1);
+    await room.rows("delete from webhook_due where system_id = $1");
+    const { id, explanation } = await newest();
+    expect(explanation).toBe("pending, but not in line, which must not be: `redeliver` puts it there");
+    expect((await again(id)).outcome).toBe("redelivered");
+    expect((await again(id)).outcome).toBe("already_due");
+    expect(await room.send(endpointId)).toHaveLength(1);
+  });
+
   it("takes one out of those held, after the pause; while it lasts it is refused", async () => {
     await room.happen(2);
     await pauseEndpoint(room, { ...scope(), reason: "partner" });
     await holdDue(room.db, room.systemId, endpointId, new Date(room.clock()), 10);
     const { id } = await newest();
-    await expect(again(id)).rejects.toThrow(/is paused: resume it first/);
+    await expect(again(id)).rejects.toThrow(/is paused: `webhooks resume` it first/);
     await resumeEndpoint(room, scope());
     expect((await again(id)).outcome).toBe("redelivered");
   });

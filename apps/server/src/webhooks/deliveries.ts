@@ -2,7 +2,7 @@ import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { recordAct } from "../audit/audit-log.ts";
 import type { Database } from "../db/database.ts";
 import { dayOf, daysToLook } from "./delivery-days.ts";
-import { explainDelivery } from "./delivery-explanation.ts";
+import { explainDelivery, type Surroundings } from "./delivery-explanation.ts";
 import {
   type AttemptRow,
   type DeliveryRow,
@@ -16,11 +16,15 @@ import {
   selectDeliveries,
 } from "./delivery-queries.ts";
 import type { DeliveryState } from "./delivery.ts";
+import type { EndpointContext, PartnerScope } from "./endpoint-context.ts";
+import { mustBeThere } from "./endpoint-lookup.ts";
 import { type EndpointRow, findEndpoint } from "./endpoint-queries.ts";
-import { type EndpointContext, mustBeThere, type PartnerScope } from "./endpoint-settings.ts";
+import { isRemoved } from "./endpoint.ts";
 import { readExchange, type Exchange } from "./exchange-view.ts";
 import { WebhookRefusal } from "./refusal.ts";
 import { tellDue } from "./replay-queries.ts";
+import { isTestDelivery } from "./test-mark.ts";
+import { countWorkers } from "./worker-queries.ts";
 
 /** A delivery as its partner sees it. */
 interface DeliveryView extends Pick<
@@ -72,8 +76,11 @@ export async function listDeliveries(context: ReadContext, filters: DeliveryFilt
   if (!(limit >= 1 && limit <= MAX_DELIVERIES)) {
     throw new WebhookRefusal("invalid", `The limit must be from 1 to ${MAX_DELIVERIES}.`);
   }
-  const now = context.clock();
-  const endpoint = mustBeThere(await findEndpoint(context.db, systemId, partnerId), partnerId);
+  const { since = new Date(0), until = new Date(context.clock() + DAY) } = filters;
+  if (filters.until !== undefined && since >= until) {
+    throw new WebhookRefusal("invalid", "The range is empty: it must begin before it ends.");
+  }
+  const endpoint = await mustBeThere(context, await findEndpoint(context.db, systemId, partnerId), filters);
   const after = filters.after === undefined ? undefined : await mustFind(context, filters, filters.after);
   const rows = await selectDeliveries(context.db, {
     systemId,
@@ -81,14 +88,15 @@ export async function listDeliveries(context: ReadContext, filters: DeliveryFilt
     after,
     status: filters.status,
     event: filters.event,
-    since: filters.since ?? new Date(0),
-    until: filters.until ?? new Date(now + DAY),
+    since,
+    until,
     limit: limit + 1,
   });
   const page = rows.slice(0, limit);
   const last = await latestAttempts(context, systemId, page);
+  const around = await surroundingsOf(context, systemId, endpoint, page);
   return {
-    deliveries: page.map((row) => viewOf(row, endpoint, last.get(row.id), now)),
+    deliveries: page.map((row) => viewOf(row, around, last.get(row.id))),
     next: rows.length > limit ? (page.at(-1)?.id ?? null) : null,
   };
 }
@@ -115,7 +123,7 @@ export async function showDelivery(context: ReadContext, scope: DeliveryScope, i
   const endpoint = await endpointOf(context, scope.systemId, row);
   const attempts = await listAttempts(context.db, scope.systemId, id, dayBefore(row.created_on), dayOf(now + DAY));
   return {
-    ...viewOf(row, endpoint, attempts.at(-1), now),
+    ...viewOf(row, await surroundingsOf(context, scope.systemId, endpoint, [row]), attempts.at(-1)),
     partner_id: row.partner_id,
     exchanges: attempts.map((attempt: AttemptRow) => readExchange(attempt)),
   };
@@ -139,8 +147,14 @@ export async function redeliver(context: EndpointContext, scope: DeliveryScope, 
   const { systemId } = scope;
   const row = await mustFind(context, scope, id);
   const endpoint = await endpointOf(context, systemId, row);
+  if (isTestDelivery(id)) {
+    throw new WebhookRefusal("invalid", `Delivery ${id} is a test: \`webhooks test\` sends another.`);
+  }
   if (endpoint.status === "paused") {
-    throw new WebhookRefusal("paused", `The endpoint of ${row.partner_id} is paused: resume it first.`);
+    const first = isRemoved(endpoint)
+      ? "was removed: `webhooks set` makes it anew"
+      : "is paused: `webhooks resume` it first";
+    throw new WebhookRefusal("paused", `The endpoint of ${row.partner_id} ${first}. Nothing was changed.`);
   }
   if (!row.has_body) {
     throw new WebhookRefusal(
@@ -172,17 +186,24 @@ async function mustFind({ db, clock }: ReadContext, scope: DeliveryScope, id: st
 }
 
 async function endpointOf({ db }: ReadContext, systemId: string, row: FoundDelivery): Promise<EndpointRow> {
-  return mustBeThere(await findEndpoint(db, systemId, row.partner_id), row.partner_id);
+  const scope = { systemId, partnerId: row.partner_id };
+  return mustBeThere({ db }, await findEndpoint(db, systemId, row.partner_id), scope);
 }
 
-function viewOf(
-  row: DeliveryRow,
+/** What waits is explained by whether anybody sends: asked only where something waits. */
+async function surroundingsOf(
+  { db, clock }: ReadContext,
+  systemId: string,
   endpoint: EndpointRow,
-  last: Parameters<typeof explainDelivery>[2],
-  now: number,
-): DeliveryView {
+  rows: readonly DeliveryRow[],
+): Promise<Surroundings> {
+  const isPending = rows.some(({ status }) => status === "pending");
+  return { endpoint, isSending: !isPending || (await countWorkers(db, systemId)) > 0, now: clock() };
+}
+
+function viewOf(row: DeliveryRow, around: Surroundings, last: LatestAttempt | AttemptRow | undefined): DeliveryView {
   const { id, event, event_id, created_at, status, attempts, settled_at } = row;
-  const explanation = explainDelivery(row, endpoint, last, now);
+  const explanation = explainDelivery(row, around, last);
   return { id, event, event_id, created_at, status, attempts, settled_at, next_attempt_at: row.due_at, explanation };
 }
 

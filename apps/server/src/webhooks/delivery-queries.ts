@@ -134,7 +134,10 @@ export function listAttempts(
 }
 
 /** How the latest attempt of a delivery ended. */
-export interface LatestAttempt extends Pick<AttemptRow, "number" | "started_at" | "outcome" | "failure" | "status"> {
+export interface LatestAttempt extends Pick<
+  AttemptRow,
+  "number" | "started_at" | "outcome" | "failure" | "detail" | "status"
+> {
   readonly delivery_id: string;
 }
 
@@ -142,7 +145,7 @@ const latest = statement(
   "deliveries.latestAttempts",
   `select attempt.* from unnest($2::text[], $3::smallint[], $4::date[], $5::date[]) as wanted (id, number, first, last)
    cross join lateral (
-     select delivery_id, webhook_attempts.number, started_at, outcome, failure, status
+     select delivery_id, webhook_attempts.number, started_at, outcome, failure, detail, status
      from generate_series(wanted.first::timestamp, wanted.last::timestamp, interval '1 day') as day
      join webhook_attempts on system_id = $1 and started_on = day::date and delivery_id = wanted.id
        and webhook_attempts.number = wanted.number
@@ -164,11 +167,13 @@ export function listLatestAttempts(
   ]);
 }
 
+// One that is pending and not in line, which nothing but a hand in the database can have done, is put there as well.
 const putBack = statement(
   "deliveries.putBack",
   `with back as (
      update webhook_deliveries set status = 'pending', stuck = false, settled_at = null
-     where system_id = $1 and created_on = $2 and id = $3 and status <> 'pending'
+     where system_id = $1 and created_on = $2 and id = $3 and (status <> 'pending'
+       or not exists (select from webhook_due where system_id = $1 and delivery_id = $3))
      returning id, created_on, endpoint_id, event_id, attempts)
    insert into webhook_due (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, attempts)
    select $1, id, endpoint_id, created_on, event_id, $4, attempts from back
@@ -194,4 +199,27 @@ export async function putDeliveryBack(
 /** Makes a delivery that waits for its next attempt due now. @returns false: it does not wait */
 export async function hurryDelivery(tx: Transaction, systemId: string, id: string, now: Date): Promise<boolean> {
   return (await tx.query(hurry, [systemId, id, now])).length > 0;
+}
+
+const hurryMany = statement(
+  "deliveries.hurryMany",
+  `with waiting as materialized (
+     select ctid as place from webhook_due
+     where system_id = $1 and endpoint_id = $2 and claim is null and due_at > $3
+     limit $4
+     for update skip locked)
+   update webhook_due due set due_at = $3 from waiting
+   where due.system_id = $1 and due.ctid = waiting.place
+   returning due.delivery_id`,
+);
+
+/** Makes an endpoint's deliveries that wait for their next attempts due now, `limit` at most. @returns how many */
+export async function hurryDeliveries(
+  db: Queryable,
+  systemId: string,
+  endpointId: string,
+  now: Date,
+  limit: number,
+): Promise<number> {
+  return (await db.query(hurryMany, [systemId, endpointId, now, limit])).length;
 }

@@ -44,7 +44,8 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
 
 test(
   `random lives over the database go as the rules say, crashes and lost answers included (${TIME / 1000} s of them)`,
-  { timeout: 90_000 },
+  // Ends a hang: the first lives are lived to their end, however long that takes.
+  { timeout: 300_000 },
   async () => {
     const lived = await Promise.all(SEEDS.map((seed) => live(seed)));
     expect(Math.min(...lived)).toBeGreaterThan(0);
@@ -55,8 +56,11 @@ test(
 async function live(seed: number): Promise<number> {
   const room = await openDispatchRoom();
   const db = openDatabase({ connectionString: room.db.connectionString, maxConnections: 4 });
+  const end = performance.now() + TIME;
   let lives = 0;
   const life = fc.asyncProperty(fc.array(commands, { minLength: 5, maxLength: 40, size: "max" }), async (taken) => {
+    // Not by a time limit of the library's, which calls it a failure that not even one has ended.
+    if (lives > 0 && performance.now() > end) return;
     const pair = await model.openModelPair(room, db, `life-${lives++}`);
     try {
       for (const [name, run] of taken) await during(name, run(pair));
@@ -67,9 +71,8 @@ async function live(seed: number): Promise<number> {
     }
   });
   try {
-    // Shrinking would take longer than all that went before.
-    const bounds = { interruptAfterTimeLimit: TIME, markInterruptAsFailure: false, endOnFailure: true };
-    await fc.assert(life, { seed, numRuns: 100_000, ...bounds });
+    // More than there is time for. Shrinking would take longer than all that went before.
+    await fc.assert(life, { seed, numRuns: 2_000, endOnFailure: true });
     return lives;
   } finally {
     await db.close();

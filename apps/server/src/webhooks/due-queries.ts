@@ -1,5 +1,7 @@
 import type { Queryable } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
+import { bigints, integers, texts, timestamps } from "./binary-array.ts";
+import { isDeliveryOf } from "./looked-up.ts";
 
 /** How many deliveries a lane can take up. */
 export interface ClaimRequest {
@@ -61,7 +63,7 @@ const claim = statement(
    claimed as (
      update webhook_due due set claim = picked.token, claimed_at = $7
      from picked
-     where due.system_id = $1 and due.ctid = picked.place
+     where due.ctid = picked.place
      returning due.endpoint_id, due.delivery_id, due.created_on, due.event_id, due.attempts, due.tries, due.due_at,
        due.replay, due.claim)
    select claimed.*, body.event, body.occurred_at, body.data
@@ -82,19 +84,26 @@ export function claimDue(
 ): Promise<ClaimedRow[]> {
   return db.query<ClaimedRow>(claim, [
     systemId,
-    requests.map(({ endpointId }) => endpointId),
-    requests.map(({ token }) => token),
-    requests.map(({ limit }) => limit),
-    requests.map(({ after }) => after),
+    texts.encode(requests.map(({ endpointId }) => endpointId)),
+    bigints.encode(requests.map(({ token }) => token)),
+    integers.encode(requests.map(({ limit }) => limit)),
+    timestamps.encode(requests.map(({ after }) => after)),
     replay,
     now,
   ]);
 }
 
+/** The order of the index that gives an endpoint's rows without the others'. */
+const inLineOrder = "order by due.replay, due.due_at, due.delivery_id";
+
 const release = statement(
   "due.release",
-  `update webhook_due set claim = null, claimed_at = null
-   where system_id = $1 and endpoint_id = $2 and claim = $3 and delivery_id <> all($4::text[])`,
+  `with mine as materialized (
+     select due.ctid as place from webhook_due due
+     where due.system_id = $1 and due.endpoint_id = $2 and due.claim = $3 and due.delivery_id <> all($4::text[])
+     ${inLineOrder}
+     for update)
+   update webhook_due due set claim = null, claimed_at = null from mine where due.ctid = mine.place`,
 );
 
 /** Gives back what was claimed under a lane's token, all but the `known`. Not to be called while a claim is under way. */
@@ -114,43 +123,44 @@ export interface OrphanRow {
   readonly created_on: string;
   readonly attempts: number;
   readonly tries: number;
+  readonly due_at: Date;
+  readonly replay: boolean;
   readonly claim: number;
   readonly claimed_at: Date;
 }
 
 const orphans = statement(
   "due.orphans",
-  `select due.endpoint_id, due.delivery_id, due.created_on, due.attempts, due.tries, due.claim, due.claimed_at
-   from webhook_due due join webhook_lanes lane on lane.system_id = $1 and lane.endpoint_id = due.endpoint_id
-   where due.system_id = $1 and due.endpoint_id = any($2::text[]) and due.claim is not null and due.claim <> lane.token
-   order by due.endpoint_id, due.due_at, due.delivery_id
+  `select due.endpoint_id, due.delivery_id, due.created_on, due.attempts, due.tries, due.due_at, due.replay, due.claim,
+     due.claimed_at
+   from webhook_due due
+   where due.system_id = $1 and due.endpoint_id = $2 and due.claim is not null
+     and due.claim <> (select token from webhook_lanes where system_id = $1 and endpoint_id = $2)
+   ${inLineOrder}
    limit $3`,
 );
 
-/** Deliveries that were claimed under another token than the lane's present one, `limit` at most. */
-export function findOrphans(
-  db: Queryable,
-  systemId: string,
-  endpointIds: readonly string[],
-  limit: number,
-): Promise<OrphanRow[]> {
-  return db.query<OrphanRow>(orphans, [systemId, endpointIds, limit]);
+/** An endpoint's deliveries that were claimed under another token than its lane's present one, `limit` at most. */
+export function findOrphans(db: Queryable, systemId: string, endpointId: string, limit: number): Promise<OrphanRow[]> {
+  return db.query<OrphanRow>(orphans, [systemId, endpointId, limit]);
 }
 
 const hold = statement(
   "due.hold",
   `with paused as materialized (
      select id from webhook_endpoints where system_id = $1 and id = $2 and status = 'paused' for share),
+   waiting as materialized (
+     select line.place from paused cross join lateral (
+       select due.ctid as place from webhook_due due
+       where due.system_id = $1 and due.endpoint_id = paused.id and due.claim is null
+       ${inLineOrder}
+       limit $4
+       for update skip locked) as line),
    taken as (
-     delete from webhook_due
-     where system_id = $1 and delivery_id = any(array(
-       select due.delivery_id from webhook_due due join paused on paused.id = due.endpoint_id
-       where due.system_id = $1 and due.claim is null
-       limit $4 for update of due skip locked))
-     returning delivery_id, created_on)
+     delete from webhook_due due using waiting where due.ctid = waiting.place
+     returning due.system_id, due.created_on, due.endpoint_id, due.delivery_id)
    update webhook_deliveries delivery set status = 'held', stuck = true, settled_at = $3
-   from taken
-   where delivery.system_id = $1 and delivery.created_on = taken.created_on and delivery.id = taken.delivery_id
+   from taken where ${isDeliveryOf("taken")}
    returning delivery.id`,
 );
 

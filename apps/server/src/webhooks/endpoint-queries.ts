@@ -105,6 +105,43 @@ export async function updateEndpoint(
   return onlyRow(await tx.query<EndpointRow>(update, [systemId, id, url, events, email, now]));
 }
 
+const remove = statement(
+  "endpoints.remove",
+  `update webhook_endpoints
+   set status = 'paused', pause_reason = 'removed', paused_at = $4, updated_at = $4, url = $3, events = '{}', email = null
+   where system_id = $1 and id = $2 returning ${columns}`,
+);
+const restore = statement(
+  "endpoints.restore",
+  `update webhook_endpoints
+   set status = 'active', pause_reason = null, paused_at = null, updated_at = $6, url = $3, events = $4, email = $5
+   where system_id = $1 and id = $2 returning ${columns}`,
+);
+
+/** Takes everything from an endpoint that its log does not need. @param url where nobody is */
+export async function markRemoved(
+  tx: Transaction,
+  systemId: string,
+  id: string,
+  url: string,
+  now: Date,
+): Promise<EndpointRow> {
+  return onlyRow(await tx.query<EndpointRow>(remove, [systemId, id, url, now]));
+}
+
+/** Makes an endpoint that was removed active again, with other settings and nothing of how it once answered. */
+export async function restoreEndpoint(
+  tx: Transaction,
+  systemId: string,
+  id: string,
+  settings: Pick<EndpointRow, "url" | "events" | "email">,
+  now: Date,
+): Promise<EndpointRow> {
+  const { url, events, email } = settings;
+  await resetLaneHealth(tx, systemId, id);
+  return onlyRow(await tx.query<EndpointRow>(restore, [systemId, id, url, events, email, now]));
+}
+
 const pause = statement(
   "endpoints.pause",
   `update webhook_endpoints set status = 'paused', pause_reason = $3, paused_at = $4, updated_at = $4

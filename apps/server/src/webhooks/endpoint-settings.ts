@@ -1,41 +1,20 @@
-import { recordAct } from "../audit/audit-log.ts";
-import type { Database, Transaction } from "../db/database.ts";
-import type { Ids } from "../ids.ts";
-import { partnerWithId } from "../partners/service.ts";
-import { systemsOf } from "../systems/service.ts";
+import type { Transaction } from "../db/database.ts";
 import { type AddressRules, judgeUrl } from "./address-guard.ts";
+import { type EndpointContext, type PartnerScope, recordEndpointAct, type SecretContext } from "./endpoint-context.ts";
+import { mustBePartner, mustBeSet } from "./endpoint-lookup.ts";
 import {
   type EndpointRow,
   insertEndpoint,
   lockEndpoint,
   resetLaneHealth,
-  tellEndpointChanged,
+  restoreEndpoint,
   updateEndpoint,
 } from "./endpoint-queries.ts";
-import { isMailAddress, MAX_LIVE_SECRETS, MAX_OVERLAP, offeredEvents, readEvents } from "./endpoint.ts";
+import { isMailAddress, isRemoved, MAX_LIVE_SECRETS, MAX_OVERLAP, offeredEvents, readEvents } from "./endpoint.ts";
 import { WebhookRefusal } from "./refusal.ts";
-import { endSecrets, insertSecret, listLiveSecrets, listSecrets } from "./secret-queries.ts";
-import { describeMismatch, makeSecret, type SecretSealer } from "./secret.ts";
-
-/** What verbs that change an endpoint need beside their input. */
-export interface EndpointContext {
-  readonly db: Database;
-  readonly clock: () => number;
-  readonly ids: Ids;
-  /** Who acts, for the audit log. */
-  readonly actor: string;
-}
-
-/** What verbs that make secrets need as well. */
-export interface SecretContext extends EndpointContext {
-  readonly sealer: SecretSealer;
-}
-
-/** Whose endpoint. */
-export interface PartnerScope {
-  readonly systemId: string;
-  readonly partnerId: string;
-}
+import { mustSealLikeOthers, noteOurSealing } from "./sealing.ts";
+import { endSecrets, insertSecret, listLiveSecrets } from "./secret-queries.ts";
+import { makeSecret } from "./secret.ts";
 
 /** Settings of an endpoint. What is left out stays as it is; a new endpoint needs `url` and `events`. */
 export interface EndpointSettings extends PartnerScope {
@@ -54,7 +33,8 @@ export interface SetEndpoint {
 }
 
 /**
- * Makes a partner's endpoint, or changes it: then it keeps its id, its secret and its status. A paused one stays paused.
+ * Makes a partner's endpoint, or changes it: then it keeps its id, its secret and its status. A paused one stays paused; a
+ * removed one is made anew, under the id that its log has.
  * @throws WebhookRefusal when there is no such partner, or a value is not allowed
  */
 export async function setEndpoint(
@@ -63,11 +43,11 @@ export async function setEndpoint(
 ): Promise<SetEndpoint> {
   const given = readSettings(input, context.rules);
   const { systemId, partnerId } = input;
-  if ((await partnerWithId(context, systemId, partnerId)) === undefined) throw noPartner(partnerId);
+  await mustBePartner(context, input);
   return context.db.transaction(async (tx) => {
     const before = await lockEndpoint(tx, systemId, partnerId);
-    if (before !== undefined) return change(context, tx, systemId, before, given);
-    const made = await create(context, tx, input, given);
+    if (before !== undefined && !isRemoved(before)) return change(context, tx, systemId, before, given);
+    const made = await create(context, tx, input, given, before);
     if (made !== undefined) return made;
     // Another process made it a moment ago: what we were told comes on top.
     const theirs = await lockEndpoint(tx, systemId, partnerId);
@@ -99,7 +79,7 @@ export async function rotateSecret(
     throw new WebhookRefusal("invalid", "The overlap must be between 0 h and 7 d.");
   }
   return context.db.transaction(async (tx) => {
-    const endpoint = mustBeThere(await lockEndpoint(tx, systemId, partnerId), partnerId);
+    const endpoint = await mustBeSet(context, await lockEndpoint(tx, systemId, partnerId), input);
     if (!lost) await mustSealLikeOthers(context, tx);
     const now = context.clock();
     const endAt = new Date(lost ? now : now + overlap);
@@ -147,17 +127,28 @@ async function create(
   tx: Transaction,
   { systemId, partnerId }: PartnerScope,
   { url, events, email = null }: GivenSettings,
+  removed: EndpointRow | undefined,
 ): Promise<SetEndpoint | undefined> {
   if (url === undefined || events === undefined) {
-    throw new WebhookRefusal("invalid", "A new endpoint needs a URL and at least one event.");
+    throw new WebhookRefusal("invalid", "A new endpoint needs a URL and at least one event: --url and --events.");
   }
   await mustSealLikeOthers(context, tx);
-  const id = context.ids.next("endpoint");
-  const made = { id, partner_id: partnerId, tag: id.slice(-6), url, events, email };
-  const endpoint = await insertEndpoint(tx, systemId, { ...made, created_at: new Date(context.clock()) });
+  const id = removed?.id ?? context.ids.next("endpoint");
+  const now = new Date(context.clock());
+  const settings = { url, events, email };
+  const endpoint =
+    removed === undefined
+      ? await insertEndpoint(tx, systemId, {
+          ...settings,
+          id,
+          partner_id: partnerId,
+          tag: id.slice(-6),
+          created_at: now,
+        })
+      : await restoreEndpoint(tx, systemId, id, settings, now);
   if (endpoint === undefined) return undefined;
   const secret = await addSecret(context, tx, systemId, id);
-  await recordEndpointAct(context, tx, systemId, "webhook.created", id, { partner_id: partnerId, url, events, email });
+  await recordEndpointAct(context, tx, systemId, "webhook.created", id, { partner_id: partnerId, ...settings });
   return { endpoint, outcome: "created", secret };
 }
 
@@ -181,51 +172,19 @@ async function change(
 }
 
 async function addSecret(
-  { ids, sealer, clock }: SecretContext,
+  context: SecretContext,
   tx: Transaction,
   systemId: string,
   endpointId: string,
 ): Promise<string> {
+  const { ids, sealer, clock } = context;
   const secret = makeSecret((bytes) => ids.randomBytes(bytes));
   const id = ids.next("secret");
   const sealed = sealer.seal({ systemId, endpointId, secretId: id }, secret);
   const createdAt = new Date(clock());
   await insertSecret(tx, { system_id: systemId, id, endpoint_id: endpointId, sealed, created_at: createdAt });
+  await noteOurSealing(context, tx, systemId);
   return secret;
-}
-
-/** Refuses to seal with a key that the deployment's other processes do not have. */
-async function mustSealLikeOthers({ sealer }: SecretContext, tx: Transaction): Promise<void> {
-  for (const { system_id: systemId } of await systemsOf(tx)) {
-    const secrets = await listSecrets(tx, systemId);
-    const foreign = secrets.filter(({ ended, sealed }) => !ended && !sealer.knows(sealed));
-    if (foreign.length === 0) continue;
-    const endpointIds = [...new Set(foreign.map((secret) => secret.endpoint_id))];
-    throw new WebhookRefusal("secrets_file", `${describeMismatch(endpointIds)} Nothing was changed.`);
-  }
-}
-
-/** Writes an act on an endpoint into the audit log, and tells the dispatchers of it. */
-export async function recordEndpointAct(
-  { clock, ids, actor }: EndpointContext,
-  tx: Transaction,
-  systemId: string,
-  action: string,
-  subject: string,
-  detail: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  await recordAct(tx, { systemId, id: ids.next("act"), at: new Date(clock()), actor, action, subject, detail });
-  await tellEndpointChanged(tx, systemId);
-}
-
-/** The endpoint that must be there. */
-export function mustBeThere(endpoint: EndpointRow | undefined, partnerId: string): EndpointRow {
-  if (endpoint !== undefined) return endpoint;
-  throw new WebhookRefusal("not_found", `Partner ${partnerId} has no webhook endpoint. \`webhooks set\` makes one.`);
-}
-
-function noPartner(partnerId: string): WebhookRefusal {
-  return new WebhookRefusal("not_found", `There is no partner ${partnerId}. \`partners list\` shows those there are.`);
 }
 
 function tooMany(live: number): WebhookRefusal {

@@ -1,4 +1,6 @@
 import type { Database } from "../db/database.ts";
+import { type EndpointContext, type PartnerScope, recordEndpointAct } from "./endpoint-context.ts";
+import { mustBeSet, mustBeThere } from "./endpoint-lookup.ts";
 import {
   countEndpoint,
   type EndpointCounts,
@@ -9,18 +11,25 @@ import {
   markStatus,
   resetLaneHealth,
 } from "./endpoint-queries.ts";
-import { type EndpointContext, mustBeThere, type PartnerScope, recordEndpointAct } from "./endpoint-settings.ts";
-import { describeStatus } from "./endpoint.ts";
+import { describeStatus, isRemoved } from "./endpoint.ts";
 import { takeProbe } from "./probe-queries.ts";
+import { unreadableEvents } from "./readable-events.ts";
 import { latestReplays, type ReplayRow } from "./replay-queries.ts";
 import { listLiveSecrets } from "./secret-queries.ts";
+import { countWorkers } from "./worker-queries.ts";
 
 /** An endpoint as its partner sees it. Never with a secret. */
-export interface EndpointView extends Omit<EndpointRow, "tag">, EndpointCounts {
+export interface EndpointView extends Omit<EndpointRow, "tag" | "url">, EndpointCounts {
+  /** Null: it was removed. */
+  readonly url: string | null;
   /** The status in words. */
   readonly status_text: string;
   /** Secrets that sign now, the newest first; `expires_at` null: until it is rotated. */
   readonly secrets: readonly { readonly id: string; readonly expires_at: Date | null }[];
+  /** Those of its events that tell of what no key of the partner may read. */
+  readonly unreadable_events: readonly string[];
+  /** Processes that are sending the system's webhooks. */
+  readonly workers: number;
   /** The latest first. */
   readonly replays: readonly ReplayRow[];
 }
@@ -33,23 +42,31 @@ const SHOWN_REPLAYS = 5;
  * @throws WebhookRefusal when there is none
  */
 export async function showEndpoint(
-  { db, clock }: { readonly db: Database; readonly clock: () => number },
-  { systemId, partnerId }: PartnerScope,
+  context: { readonly db: Database; readonly clock: () => number },
+  scope: PartnerScope,
 ): Promise<EndpointView> {
-  const row = mustBeThere(await findEndpoint(db, systemId, partnerId), partnerId);
+  const { db, clock } = context;
+  const { systemId, partnerId } = scope;
+  const row = await mustBeThere(context, await findEndpoint(db, systemId, partnerId), scope);
   const live = await listLiveSecrets(db, systemId, row.id, new Date(clock()));
   return {
-    ...withoutTag(row),
+    ...shownColumns(row),
     ...(await countEndpoint(db, systemId, row.id)),
     status_text: describeStatus(row),
     secrets: live.map(({ id, expires_at: expiresAt }) => ({ id, expires_at: expiresAt })),
+    unreadable_events: await unreadableEvents(context, scope, row.events),
+    workers: await countWorkers(db, systemId),
     replays: await latestReplays(db, systemId, row.id, SHOWN_REPLAYS),
   };
 }
 
 /** The tag makes ids; it tells nobody anything. */
-function withoutTag({ tag: _tag, ...shown }: EndpointRow): Omit<EndpointRow, "tag"> {
-  return shown;
+function shownColumns({
+  tag: _tag,
+  url,
+  ...row
+}: EndpointRow): Omit<EndpointRow, "tag" | "url"> & { url: string | null } {
+  return { ...row, url: isRemoved(row) ? null : url };
 }
 
 /** An endpoint whose status was asked to change. */
@@ -66,10 +83,11 @@ export interface EndpointChange {
  */
 export async function pauseEndpoint(
   context: EndpointContext,
-  { systemId, partnerId, reason }: PartnerScope & { readonly reason: "partner" | "operator" },
+  input: PartnerScope & { readonly reason: "partner" | "operator" },
 ): Promise<EndpointChange> {
+  const { systemId, partnerId, reason } = input;
   return context.db.transaction(async (tx) => {
-    const before = mustBeThere(await lockEndpoint(tx, systemId, partnerId), partnerId);
+    const before = await mustBeSet(context, await lockEndpoint(tx, systemId, partnerId), input);
     const now = new Date(context.clock());
     const paused = await markPaused(tx, systemId, before.id, { from: ["active", "probing"], reason, now });
     if (paused === undefined) return { endpoint: before, changed: false };
@@ -92,12 +110,10 @@ export interface ResumedEndpoint extends EndpointChange {
  * active.
  * @throws WebhookRefusal when there is no endpoint
  */
-export async function resumeEndpoint(
-  context: EndpointContext,
-  { systemId, partnerId }: PartnerScope,
-): Promise<ResumedEndpoint> {
+export async function resumeEndpoint(context: EndpointContext, scope: PartnerScope): Promise<ResumedEndpoint> {
+  const { systemId, partnerId } = scope;
   return context.db.transaction(async (tx) => {
-    const before = mustBeThere(await lockEndpoint(tx, systemId, partnerId), partnerId);
+    const before = await mustBeSet(context, await lockEndpoint(tx, systemId, partnerId), scope);
     const now = new Date(context.clock());
     const resumed = await markStatus(tx, systemId, before.id, { from: "paused", to: "probing", now });
     let probe: string | null = null;

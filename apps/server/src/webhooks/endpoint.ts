@@ -10,6 +10,12 @@ export const MAX_OVERLAP = 7 * 24 * 3_600_000;
  */
 export const MAX_LIVE_SECRETS = 5;
 
+/**
+ * The address of an endpoint that was removed: of a domain that is reserved never to exist, so that nothing could be sent
+ * there even by mistake.
+ */
+export const REMOVED_URL = "https://removed.invalid/";
+
 /** Events that an endpoint can ask for. */
 export const offeredEvents: readonly string[] = deliveryNames satisfies readonly DeliveryName[];
 
@@ -33,7 +39,13 @@ const pauseWords = {
   failing: "paused because it failed for 72 hours",
   gone: "paused because it answered 410 Gone to three deliveries in a row",
   probe_failed: "paused again because the probe after its resuming failed",
+  removed: "removed",
 } as const satisfies Record<NonNullable<EndpointRow["pause_reason"]>, string>;
+
+/** Whether an endpoint was removed: it is kept for the sake of its log, and nothing is sent to it. */
+export function isRemoved({ pause_reason: reason }: Pick<EndpointRow, "pause_reason">): boolean {
+  return reason === "removed";
+}
 
 /** An endpoint's status for people. */
 export function describeStatus({ status, pause_reason: reason, paused_at: pausedAt }: EndpointStatusColumns): string {

@@ -103,7 +103,7 @@ export class LaneKeeper {
   async #adopt(lane: Lane): Promise<void> {
     const { db, systemId, onOrphans } = this.#options;
     for (let found = ORPHANS; found === ORPHANS;) {
-      const orphans = await findOrphans(db, systemId, [lane.endpointId], ORPHANS);
+      const orphans = await findOrphans(db, systemId, lane.endpointId, ORPHANS);
       if (orphans.length > 0) await onOrphans(lane, orphans);
       found = orphans.length;
     }

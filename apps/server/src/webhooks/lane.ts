@@ -56,6 +56,11 @@ export const MAX_IN_FLIGHT_PER_ENDPOINT = 10;
 /** Deliveries claimed ahead of the allowance. More would be marked as unknown when the process dies, though never sent. */
 const MAX_AHEAD = 100;
 /**
+ * Deliveries begun and not yet written back, at most: those in flight, and as many again that are answered. They are what
+ * is sent a second time when the process dies. More are repeated then, fewer let a quick receiver wait for our writing.
+ */
+const MAX_UNWRITTEN = 2 * MAX_IN_FLIGHT_PER_ENDPOINT;
+/**
  * Milliseconds by which a claim looks back before what it saw last: for what was due earlier and committed later.
  * Longer steps over more dead rows; shorter leaves more to the next sweep.
  */
@@ -109,6 +114,7 @@ export function mayBegin(lane: Lane, monotonic: number): boolean {
   return (
     lane.endpoint.status !== "paused" &&
     lane.inFlight < allowanceOf(lane) &&
+    lane.known.size - lane.queue.length < MAX_UNWRITTEN &&
     lane.leasedUntil - monotonic >= LEASE_NEEDED
   );
 }

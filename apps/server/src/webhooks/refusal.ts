@@ -8,6 +8,8 @@ export type WebhookRefusalReason =
   | "invalid"
   /** The endpoint is paused. */
   | "paused"
+  /** No process is there that sends. */
+  | "not_sending"
   /** What the delivery said is no longer kept. */
   | "dropped"
   /** The deployment's secrets were sealed with keys of another secrets file. */

@@ -2,6 +2,8 @@ import type { Database, Queryable, Transaction } from "../db/database.ts";
 import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
+import { isDeliveryOf, isLookedUp } from "./looked-up.ts";
+import { isTest } from "./test-delivery-queries.ts";
 
 /** A replay as it is kept. */
 export type ReplayRow = Pick<
@@ -11,7 +13,7 @@ export type ReplayRow = Pick<
 
 const columns = "id, since, until, total, queued, created_at, finished_at";
 
-/** Which of an endpoint's deliveries: made in [since, until), at rest in one of the statuses. */
+/** Which of an endpoint's deliveries: made in [since, until), at rest in one of the statuses, and no tests. */
 export interface ReplayRange {
   readonly systemId: string;
   readonly endpointId: string;
@@ -22,7 +24,8 @@ export interface ReplayRange {
 
 const chosen = `from webhook_deliveries
   where system_id = $1 and endpoint_id = $2 and created_on between $3::timestamptz::date and $4::timestamptz::date
-    and created_at >= $3 and created_at < $4 and status = any($5::text[]) and status <> 'pending'`;
+    and created_at >= $3 and created_at < $4 and status = any($5::text[]) and status <> 'pending'
+    and not ${isTest("id")}`;
 
 const count = statement("replays.count", `select count(*) as total ${chosen}`);
 
@@ -117,33 +120,35 @@ export async function countWaiting(db: Queryable, systemId: string, endpointId: 
 const handOver = statement(
   "replays.handOver",
   `with batch as materialized (
-     select created_on, delivery_id from webhook_replay_items
-     where system_id = $1 and replay_id = $2
-     order by created_on, delivery_id
-     limit $4),
+     select item.system_id, item.replay_id, item.created_on, item.delivery_id, replay.endpoint_id
+     from (select endpoint_id from webhook_replays where system_id = $1 and id = $2 limit 1) as replay
+     cross join lateral (
+       select system_id, replay_id, created_on, delivery_id from webhook_replay_items
+       where system_id = $1 and replay_id = $2
+       order by created_on, delivery_id
+       limit $4) as item),
    kept as materialized (
-     select batch.created_on, batch.delivery_id
-     from batch cross join lateral (
-       select event_id from webhook_deliveries
-       where system_id = $1 and created_on = batch.created_on and id = batch.delivery_id) as delivery
-     where exists (select from webhook_bodies body where body.system_id = $1
-       and body.created_on = batch.created_on and body.event_id = delivery.event_id)),
+     select batch.* from batch join webhook_deliveries delivery on ${isDeliveryOf("batch")}
+     where exists (select from webhook_bodies body
+       where ${isLookedUp("body", "delivery", { system_id: "system_id", created_on: "created_on", event_id: "event_id" })})),
    free as materialized (
-     select delivery.created_on, delivery.id, delivery.endpoint_id, delivery.event_id, delivery.attempts, delivery.status
-     from kept join webhook_deliveries delivery
-       on delivery.system_id = $1 and delivery.created_on = kept.created_on and delivery.id = kept.delivery_id
+     select delivery.system_id, delivery.created_on, delivery.id, delivery.id as delivery_id, delivery.endpoint_id,
+       delivery.event_id, delivery.attempts, delivery.status
+     from kept join webhook_deliveries delivery on ${isDeliveryOf("kept")}
      for update of delivery skip locked),
    gone as (
      delete from webhook_replay_items item using batch
-     where item.system_id = $1 and item.replay_id = $2
-       and item.created_on = batch.created_on and item.delivery_id = batch.delivery_id
+     where ${isLookedUp("item", "batch", {
+       system_id: "system_id",
+       replay_id: "replay_id",
+       created_on: "created_on",
+       delivery_id: "delivery_id",
+     })}
        and (batch.delivery_id in (select id from free) or batch.delivery_id not in (select delivery_id from kept))
      returning item.delivery_id),
    back as (
      update webhook_deliveries delivery set status = 'pending', stuck = false, settled_at = null
-     from free
-     where delivery.system_id = $1 and delivery.created_on = free.created_on and delivery.id = free.id
-       and free.status <> 'pending'
+     from free where ${isDeliveryOf("free")} and free.status <> 'pending'
      returning delivery.id),
    due as (
      insert into webhook_due (system_id, delivery_id, endpoint_id, created_on, event_id, replay, due_at, attempts)
@@ -176,6 +181,39 @@ const finish = statement(
 /** Finishes a replay of which nothing is left. @returns whether it is finished by this */
 export async function finishReplay(tx: Transaction, systemId: string, id: string, now: Date): Promise<boolean> {
   return (await tx.query(finish, [systemId, id, now])).length > 0;
+}
+
+const stop = statement(
+  "replays.stop",
+  `update webhook_replays set finished_at = $4
+   where system_id = $1 and finished_at is null and (endpoint_id = $2 or id = $3)
+   returning ${columns}`,
+);
+const forgetItems = statement(
+  "replays.forgetItems",
+  `delete from webhook_replay_items where system_id = $1 and replay_id = any($2::text[])`,
+);
+const find = statement("replays.find", `select ${columns} from webhook_replays where system_id = $1 and id = $2`);
+
+export async function findReplay(db: Queryable, systemId: string, id: string): Promise<ReplayRow | undefined> {
+  return (await db.query<ReplayRow>(find, [systemId, id]))[0];
+}
+
+/**
+ * Ends one replay, or all of an endpoint, where they are: what they have not handed over stays as it is.
+ * @returns those that were not finished
+ */
+export async function stopReplays(
+  tx: Transaction,
+  systemId: string,
+  which: { readonly endpointId: string } | { readonly id: string },
+  now: Date,
+): Promise<ReplayRow[]> {
+  const values = "id" in which ? [null, which.id] : [which.endpointId, null];
+  // The replay first: whoever is handing over has it locked, and ends before we go on.
+  const stopped = await tx.query<ReplayRow>(stop, [systemId, ...values, now]);
+  if (stopped.length > 0) await tx.query(forgetItems, [systemId, stopped.map(({ id }) => id)]);
+  return stopped;
 }
 
 const wake = statement("replays.wake", `select pg_notify('new_events', $1)`);

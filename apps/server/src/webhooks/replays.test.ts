@@ -3,7 +3,7 @@ import type { Database } from "../db/database.ts";
 import { listDeliveries, redeliver } from "./deliveries.ts";
 import { answered, type EndpointRoom, openEndpointRoom } from "./endpoint-room.fixture.ts";
 import { pauseEndpoint, resumeEndpoint, showEndpoint } from "./endpoint-status.ts";
-import { createReplay, feedReplays, type ReplayInput } from "./replays.ts";
+import { createReplay, feedReplays, type ReplayInput, stopReplay } from "./replays.ts";
 
 let room: EndpointRoom;
 let endpointId: string;
@@ -218,5 +218,47 @@ describe("a replay", () => {
     expect(await replay({ statuses: ["failed"] })).toMatchObject({ total: 1 });
     await feed();
     expect(await inLine()).toMatchObject([{ attempts: 14, tries: 0 }]);
+  });
+});
+
+describe("stopping a replay", () => {
+  const stop = (id: string | null) => stopReplay(room, room.systemId, id ?? "");
+
+  it("hands over no more of it; what is in line is sent, the rest stays as it is", async () => {
+    await arrived(1_005);
+    const { id } = await replay();
+    await feed();
+    expect(await stop(id)).toMatchObject({ id, changed: true, total: 1_005, queued: 1_000 });
+    expect(await feed()).toBe(0);
+    expect(await inLine()).toHaveLength(1_000);
+    expect(await room.send(endpointId, answered(204), 10)).toHaveLength(10);
+    expect(await feed()).toBe(0);
+    expect(await room.rows("select replay_id from webhook_replay_items where system_id = $1")).toEqual([]);
+    const left = await listDeliveries(room, { ...scope(), status: "succeeded" });
+    expect(left.deliveries).toHaveLength(5 + 10);
+    const acts = await room.rows(
+      "select subject, detail from audit_log where action = 'webhook.replay_stopped' and system_id = $1",
+    );
+    expect(acts).toEqual([{ subject: id, detail: { total: 1_005, queued: 1_000 } }]);
+  });
+
+  it("while a batch is handed over counts that batch, and loses none", async () => {
+    await arrived(500);
+    const { id } = await replay();
+    const [fed, stopped] = await Promise.all([feed(), stop(id)]);
+    expect(stopped.queued).toBe(fed);
+    expect(await inLine()).toHaveLength(fed);
+    expect(await feed()).toBe(0);
+  });
+
+  it("that is finished changes nothing; one that there is not is refused; the next one goes on", async () => {
+    await arrived(2);
+    const first = await replay();
+    const second = await replay();
+    expect(await stop(first.id)).toMatchObject({ changed: true, queued: 0 });
+    expect(await stop(first.id)).toMatchObject({ changed: false, queued: 0 });
+    expect(await feed()).toBe(2);
+    expect(await stop(second.id)).toMatchObject({ changed: false, queued: 2 });
+    await expect(stop("replay_none")).rejects.toThrow(/There is no replay replay_none/);
   });
 });

@@ -1,16 +1,21 @@
+import { recordAct } from "../audit/audit-log.ts";
 import type { Database } from "../db/database.ts";
 import type { DeliveryState } from "./delivery.ts";
+import { type EndpointContext, type PartnerScope, recordEndpointAct } from "./endpoint-context.ts";
+import { mustBeSet } from "./endpoint-lookup.ts";
 import { findEndpoint } from "./endpoint-queries.ts";
-import { type EndpointContext, mustBeThere, type PartnerScope, recordEndpointAct } from "./endpoint-settings.ts";
 import { WebhookRefusal } from "./refusal.ts";
 import {
   countRange,
   countWaiting,
+  findReplay,
   finishReplay,
   handOverItems,
   insertReplay,
   listUnfinished,
   lockReplay,
+  type ReplayRow,
+  stopReplays,
   tellDue,
 } from "./replay-queries.ts";
 
@@ -54,7 +59,7 @@ export async function createReplay(context: EndpointContext, input: ReplayInput)
   if (since >= until)
     throw new WebhookRefusal("invalid", "The range is empty: it must begin before it ends, and before now.");
   return context.db.transaction(async (tx) => {
-    const endpoint = mustBeThere(await findEndpoint(tx, systemId, partnerId), partnerId);
+    const endpoint = await mustBeSet(context, await findEndpoint(tx, systemId, partnerId), input);
     const range = { systemId, endpointId: endpoint.id, since, until, statuses };
     const about = { since, until, endpoint_status: endpoint.status };
     if (dryRun) return { id: null, total: await countRange(tx, range), ...about };
@@ -62,6 +67,34 @@ export async function createReplay(context: EndpointContext, input: ReplayInput)
     const detail = { replay_id: id, since, until, statuses, total };
     await recordEndpointAct(context, tx, systemId, "webhook.replayed", endpoint.id, detail);
     return { id, total, ...about };
+  });
+}
+
+/** A replay that was asked to stop. */
+export interface StoppedReplay extends ReplayRow {
+  /** False: it was finished already. */
+  readonly changed: boolean;
+}
+
+/**
+ * Stops a replay. What it has handed over is in line, and is sent; the rest stays as it is.
+ * @throws WebhookRefusal when there is none
+ */
+export async function stopReplay(context: EndpointContext, systemId: string, id: string): Promise<StoppedReplay> {
+  const { db, clock, ids, actor } = context;
+  return db.transaction(async (tx) => {
+    const at = new Date(clock());
+    const [stopped] = await stopReplays(tx, systemId, { id }, at);
+    if (stopped === undefined) {
+      const finished = await findReplay(tx, systemId, id);
+      if (finished !== undefined) return { ...finished, changed: false };
+      throw new WebhookRefusal("not_found", `There is no replay ${id}. \`webhooks show\` names an endpoint's latest.`);
+    }
+    const { total, queued } = stopped;
+    const detail = { total, queued };
+    const act = { systemId, id: ids.next("act"), at, actor, action: "webhook.replay_stopped", subject: id, detail };
+    await recordAct(tx, act);
+    return { ...stopped, changed: true };
   });
 }
 

@@ -73,7 +73,10 @@ export function unknownAttempt(row: OrphanRow, url: string, now: number): Settle
   };
 }
 
-type Identity = Pick<SettledRow, "delivery_id" | "claim" | "created_on" | "endpoint_id" | "number">;
+type Identity = Pick<
+  SettledRow,
+  "delivery_id" | "claim" | "created_on" | "endpoint_id" | "replay" | "due_at" | "number"
+>;
 
 function identityOf(row: ClaimedRow | OrphanRow): Identity {
   return {
@@ -81,6 +84,8 @@ function identityOf(row: ClaimedRow | OrphanRow): Identity {
     claim: row.claim,
     created_on: row.created_on,
     endpoint_id: row.endpoint_id,
+    replay: row.replay,
+    due_at: row.due_at,
     number: row.attempts + 1,
   };
 }

@@ -33,6 +33,11 @@ const forgetEnded = statement(
   `delete from webhook_secrets where system_id = $1 and endpoint_id = $2 and expires_at <= $3`,
 );
 
+const forgetAll = statement(
+  "secrets.forgetAll",
+  `delete from webhook_secrets where system_id = $1 and endpoint_id = $2`,
+);
+
 /** Every secret of a system, by endpoint, the newest first. */
 export function listSecrets(db: Queryable, systemId: string): Promise<SecretRow[]> {
   return db.query<SecretRow>(ofSystem, [systemId]);
@@ -60,4 +65,9 @@ export async function endSecrets(
 ): Promise<void> {
   await tx.query(end, [systemId, endpointId, at]);
   await tx.query(forgetEnded, [systemId, endpointId, now]);
+}
+
+/** Destroys every secret of an endpoint. */
+export async function forgetSecrets(tx: Transaction, systemId: string, endpointId: string): Promise<void> {
+  await tx.query(forgetAll, [systemId, endpointId]);
 }

@@ -21,6 +21,10 @@ export interface SecretSealer {
   open(place: SecretPlace, sealed: string): string;
   /** Whether the key that sealed a text is ours. */
   knows(sealed: string): boolean;
+  /** Names the key that seals, and tells nothing of it. */
+  readonly mark: string;
+  /** Whether a key is ours. @param mark its name */
+  knowsKey(mark: string): boolean;
 }
 
 /** A secret was sealed with a key that is not in this process's secrets file. */
@@ -73,6 +77,8 @@ export function createSecretSealer(keys: readonly SecretKey[]): SecretSealer {
       return decrypt(key, place, sealed);
     },
     knows: (sealed) => keyOf(sealed) !== undefined,
+    mark: current.mark,
+    knowsKey: (mark) => byMark.has(mark),
   };
 }
 

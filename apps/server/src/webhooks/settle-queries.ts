@@ -1,5 +1,7 @@
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
+import { type ArrayOf, bigints, booleans, byteas, dates, reals, smallints, texts, timestamps } from "./binary-array.ts";
+import { isDeliveryOf, isLookedUp } from "./looked-up.ts";
 
 /** What became of a claimed delivery, with everything the log keeps of the attempt. */
 export interface SettledRow {
@@ -8,6 +10,9 @@ export interface SettledRow {
   readonly claim: number;
   readonly created_on: string;
   readonly endpoint_id: string;
+  /** Where it is in line: neither changes while it is claimed. */
+  readonly replay: boolean;
+  readonly due_at: Date;
   readonly number: number;
   readonly tries: number;
   readonly state: "succeeded" | "failed" | "pending";
@@ -34,86 +39,130 @@ export interface SettledRow {
   readonly total_ms: number | null;
 }
 
-const columns = {
-  delivery_id: "text",
-  claim: "bigint",
-  created_on: "date",
-  endpoint_id: "text",
-  number: "smallint",
-  tries: "smallint",
-  state: "text",
-  next_at: "timestamptz",
-  next_why: "text",
-  started_at: "timestamptz",
-  outcome: "text",
-  failure: "text",
-  detail: "text",
-  url: "text",
-  request_headers: "text",
-  request_body: "text",
-  remote_address: "text",
-  status: "smallint",
-  response_headers: "text",
-  response_body: "bytea",
-  response_cut: "boolean",
-  dns_ms: "real",
-  connect_ms: "real",
-  tls_ms: "real",
-  first_byte_ms: "real",
-  total_ms: "real",
-} as const satisfies Record<keyof SettledRow, string>;
-// Object.keys types its result as string[]; the keys are those of the literal above.
-const names = Object.keys(columns) as (keyof SettledRow)[];
-const arrays = names.map((name, index) => `$${index + 3}::${columns[name]}[]`).join(", ");
+/** The columns as arrays, each with one element for each result. */
+const columns: { readonly [Name in keyof SettledRow]: ArrayOf<SettledRow[Name]> } = {
+  delivery_id: texts,
+  claim: bigints,
+  created_on: dates,
+  endpoint_id: texts,
+  replay: booleans,
+  due_at: timestamps,
+  number: smallints,
+  tries: smallints,
+  state: texts,
+  next_at: timestamps,
+  next_why: texts,
+  started_at: timestamps,
+  outcome: texts,
+  failure: texts,
+  detail: texts,
+  url: texts,
+  request_headers: texts,
+  request_body: texts,
+  remote_address: texts,
+  status: smallints,
+  response_headers: texts,
+  response_body: byteas,
+  response_cut: booleans,
+  dns_ms: reals,
+  connect_ms: reals,
+  tls_ms: reals,
+  first_byte_ms: reals,
+  total_ms: reals,
+};
+
+type ColumnName = keyof SettledRow;
+
+/** SQL that gives results as rows, the system being `$1`. @param first the number of the first column's parameter */
+function rowsOf(names: readonly ColumnName[], first: number): string {
+  const arrays = names.map((name, index) => `$${index + first}::${columns[name].type}[]`);
+  return `unnest(${arrays.join(", ")}) as result (${names.join(", ")})`;
+}
+
+function arraysOf(names: readonly ColumnName[], results: readonly SettledRow[]): Buffer[] {
+  return names.map((name) => arrayOf(name, results));
+}
+
+function arrayOf<Name extends ColumnName>(name: Name, results: readonly SettledRow[]): Buffer {
+  return columns[name].encode(results.map((result) => result[name]));
+}
+
+const moved = [
+  "delivery_id",
+  "claim",
+  "created_on",
+  "endpoint_id",
+  "replay",
+  "due_at",
+  "number",
+  "tries",
+  "state",
+  "next_at",
+] as const;
+
+/** The result's row in line, if it is still claimed under the same token for the same attempt. */
+const isStillOurs = `${isLookedUp("due", "result", {
+  system_id: "system_id",
+  endpoint_id: "endpoint_id",
+  replay: "replay",
+  due_at: "due_at",
+  delivery_id: "delivery_id",
+})} and due.claim = result.claim and due.attempts = result.number - 1`;
 
 /*
- * Only what is still claimed under the same token for the same attempt is written: whoever lost the lane meanwhile
- * writes nothing, and a commit whose answer got lost can be tried again, even where the next attempt has begun.
- *
- * Rows are looked up one by one and then written by their places, so that a plan made for empty tables has no join whose
- * order it could turn round.
+ * Whoever lost the lane meanwhile writes nothing, and a commit whose answer got lost can be tried again, even where the
+ * next attempt has begun.
  */
-const settle = statement(
-  "settle.write",
+const move = statement(
+  "settle.move",
   `with result as materialized (
-     select * from unnest(${arrays}) as result (${names.join(", ")})),
-   found as materialized (
-     select result.*, due.place
-     from result cross join lateral (
-       select ctid as place from webhook_due
-       where system_id = $1 and delivery_id = result.delivery_id and claim = result.claim
-         and attempts = result.number - 1
-       for update) as due),
+     select $1::text collate "C" as system_id, result.* from ${rowsOf(moved, 3)}),
    ended as (
-     delete from webhook_due due using found
-     where due.system_id = $1 and due.ctid = found.place and found.next_at is null
-     returning found.*),
+     delete from webhook_due due using result where ${isStillOurs} and result.next_at is null
+     returning result.*),
    again as (
      update webhook_due due
-     set claim = null, claimed_at = null, due_at = found.next_at, attempts = found.number, tries = found.tries
-     from found
-     where due.system_id = $1 and due.ctid = found.place and found.next_at is not null
-     returning found.*),
+     set claim = null, claimed_at = null, due_at = result.next_at, attempts = result.number, tries = result.tries
+     from result where ${isStillOurs} and result.next_at is not null
+     returning result.*),
    mine as materialized (
-     select * from ended union all select * from again),
-   logged as (
-     insert into webhook_attempts (system_id, started_on, delivery_id, number, endpoint_id, started_at, outcome, failure,
-       detail, url, request_headers, request_body, remote_address, status, response_headers, response_body, response_cut,
-       dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, next_at, next_why)
-     select $1, started_at::date, delivery_id, number, endpoint_id, started_at, outcome, failure,
-       detail, url, request_headers, request_body, remote_address, status, response_headers, response_body, response_cut,
-       dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, next_at, next_why
-     from mine)
+     select * from ended union all select * from again)
    update webhook_deliveries delivery
    set status = mine.state, stuck = mine.state = 'failed', attempts = mine.number,
      settled_at = case when mine.next_at is null then $2::timestamptz end
-   from mine cross join lateral (
-     select tableoid as part, ctid as place from webhook_deliveries
-     where system_id = $1 and created_on = mine.created_on and id = mine.delivery_id
-     for update) as row
-   where delivery.system_id = $1 and delivery.created_on = mine.created_on and delivery.tableoid = row.part
-     and delivery.ctid = row.place
+   from mine where ${isDeliveryOf("mine")}
    returning delivery.id`,
+);
+
+const logged = [
+  "delivery_id",
+  "number",
+  "endpoint_id",
+  "started_at",
+  "outcome",
+  "failure",
+  "detail",
+  "url",
+  "request_headers",
+  "request_body",
+  "remote_address",
+  "status",
+  "response_headers",
+  "response_body",
+  "response_cut",
+  "dns_ms",
+  "connect_ms",
+  "tls_ms",
+  "first_byte_ms",
+  "total_ms",
+  "next_at",
+  "next_why",
+] as const;
+
+const log = statement(
+  "settle.log",
+  `insert into webhook_attempts (system_id, started_on, ${logged.join(", ")})
+   select $1, started_at::date, ${logged.join(", ")} from ${rowsOf(logged, 2)}`,
 );
 
 /** Writes results. @returns the ids of the deliveries that were still the writer's */
@@ -123,15 +172,9 @@ export async function writeResults(
   now: Date,
   results: readonly SettledRow[],
 ): Promise<string[]> {
-  const rows = await tx.query<{ id: string }>(settle, [
-    systemId,
-    now,
-    ...names.map((name) => results.map((result) => valueOf(result[name]))),
-  ]);
-  return rows.map(({ id }) => id);
-}
-
-/** In an array, pg would write bytes as a nested array; PostgreSQL reads them as hexadecimal text. */
-function valueOf(value: SettledRow[keyof SettledRow]): unknown {
-  return value instanceof Uint8Array ? `\\x${Buffer.from(value).toString("hex")}` : value;
+  const rows = await tx.query<{ id: string }>(move, [systemId, now, ...arraysOf(moved, results)]);
+  const ids = new Set(rows.map(({ id }) => id));
+  const ours = results.filter(({ delivery_id: id }) => ids.has(id));
+  if (ours.length > 0) await tx.query(log, [systemId, ...arraysOf(logged, ours)]);
+  return [...ids];
 }

@@ -158,6 +158,8 @@ export class SystemDispatcher {
 
   #onSettled(endings: readonly Ending[], stale: number): void {
     this.#options.observe.settled(endings, stale);
+    // Lanes may have waited for it.
+    this.#sending.pump(this.#keeper.lanes);
     if (endings.some(({ change }) => change !== null)) this.reload();
   }
 

@@ -1,14 +1,15 @@
-import type { Database } from "../db/database.ts";
+import type { Database, Queryable } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
 import type { Metrics } from "../metrics/registry.ts";
 import { systemsOf } from "../systems/service.ts";
 import type { AddressRules } from "./address-guard.ts";
 import { readBacklog } from "./backlog-queries.ts";
 import { type Dispatcher, startDispatcher } from "./dispatcher.ts";
-import { endpointsOf } from "./endpoints.ts";
+import { endpointsOf, type LiveEndpoint } from "./endpoints.ts";
 import { tellFailures } from "./failure-notices.ts";
 import type { Mailer } from "./mailer.ts";
 import { feedReplays } from "./replays.ts";
+import { noteServiceSealing } from "./sealing.ts";
 import type { SecretSealer } from "./secret.ts";
 import { createSender } from "./sender.ts";
 
@@ -42,7 +43,7 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
     monotonic: () => performance.now(),
     ids,
     userAgent: `bikeshare/${options.version}`,
-    loadEndpoints: (on, systemId) => endpointsOf({ db: on, sealer }, systemId),
+    loadEndpoints: endpointLoader({ sealer, clock }),
     feedReplays: (on, systemId) => feedReplays({ db: on, clock }, systemId),
     observe: {
       ...metrics.webhooks,
@@ -55,6 +56,16 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
   });
   metrics.watch({ inFlight: () => dispatcher.inFlight(), backlog: () => backlogs(db, clock), onError });
   return dispatcher;
+}
+
+/** Loads endpoints; at a system's first time, says which secrets file this process seals with. */
+function endpointLoader(context: { readonly sealer: SecretSealer; readonly clock: () => number }) {
+  const noted = new Set<string>();
+  return async (db: Queryable, systemId: string): Promise<LiveEndpoint[]> => {
+    if (!noted.has(systemId)) await noteServiceSealing(context, db, systemId);
+    noted.add(systemId);
+    return endpointsOf({ db, sealer: context.sealer }, systemId);
+  };
 }
 
 async function backlogs(db: Database, clock: () => number) {

@@ -1,0 +1,92 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createTestClock } from "@bikeshare/test-kit";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { createIds } from "../ids.ts";
+import { createPartner } from "../partners/service.ts";
+import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
+import { registerWebhooks } from "./webhooks.ts";
+
+let room: CliRoom;
+let partner: string;
+const clock = createTestClock();
+
+beforeEach(async () => {
+  room = await openCliRoom({ register: registerWebhooks, clock });
+  partner = await partnerNamed("Partner 1");
+});
+afterEach(() => room.close());
+
+const partnerNamed = async (name: string) =>
+  (await createPartner({ db: room.db, clock, ids: createIds(clock), actor: "test" }, room.systemId, name)).id;
+const text = async (...args: string[]) => (await room.run("webhooks", ...args)).stdout;
+const json = async (...args: string[]) => JSON.parse((await room.run("--json", "webhooks", ...args)).stdout) as unknown;
+const set = ["set", "--url", "https://partner.example/hooks", "--events", "ride.started,station.offline", "--partner"];
+
+it("set says how to try the endpoint, and of which events no key of the partner may read what they tell", async () => {
+  const made = await text(...set, partner);
+  expect(made).toContain(`\`webhooks test --partner ${partner}\` sends it a first example.`);
+  expect(made).toMatch(/^Note: no key of this partner may read .+: ride.started, station.offline\.$/m);
+  expect(await json("set", "--partner", partner, "--events", "ride.started")).toMatchObject({
+    unreadable_events: ["ride.started"],
+  });
+});
+
+it("list shows every partner's endpoint, and whether anybody sends", async () => {
+  expect(await text("list")).toBe("No partner has an endpoint. `webhooks set` makes one.\n");
+  await text(...set, partner);
+  const other = await partnerNamed("Other\u001b[2J");
+  await text(...set, other);
+  await text("pause", "--partner", other);
+  const lines = (await text("list")).trimEnd().split("\n");
+  expect(lines).toHaveLength(4);
+  expect(lines[1]).toMatch(
+    new RegExp(`^${other} +Other\uFFFD\\[2J +https://partner.example/hooks +paused by the operator`),
+  );
+  expect(lines[2]).toMatch(new RegExp(`^${partner} +Partner 1 +https://partner.example/hooks +active +no +0 +0$`));
+  expect(lines[3]).toBe("Sent by: nobody: no process that sends webhooks is running; `serve` is one");
+  expect(await json("list")).toMatchObject({ workers: 0, endpoints: [{ partner_id: other }, { partner_id: partner }] });
+});
+
+it("remove says what became of secrets, log and what waits; set makes the endpoint anew", async () => {
+  await text(...set, partner);
+  const removed = await text("remove", "--partner", partner);
+  expect(removed).toMatch(/^Removed endpoint_\S+: its secrets are destroyed, and nothing is sent any more/);
+  expect(removed).toContain("Its log stays");
+  expect(await text("remove", "--partner", partner)).toMatch(/was removed already, .+ Nothing was changed/);
+  expect(await json("remove", "--partner", partner)).toMatchObject({
+    changed: false,
+    pause_reason: "removed",
+    unsent: 0,
+  });
+  const shown = await text("show", "--partner", partner);
+  expect(shown).toMatch(/^url {7}none\nevents {4}none\nemail {5}nobody\nstatus {4}removed, /m);
+  expect(await text(...set, partner)).toMatch(/^Made endpoint .+[\s\S]+whsec_/);
+});
+
+it("every command tells a partner that there is not from one without an endpoint", async () => {
+  for (const command of ["show", "pause", "resume", "rotate", "remove", "test", "deliveries"]) {
+    await expect(text(command, "--partner", partner)).rejects.toThrow(
+      /has no webhook endpoint. `webhooks set` makes one/,
+    );
+    await expect(text(command, "--partner", "nobody")).rejects.toThrow(/There is no partner nobody/);
+  }
+});
+
+it("deliveries without any says so, and what to do", async () => {
+  await text(...set, partner);
+  expect(await text("deliveries", "--partner", partner)).toBe(
+    `No deliveries in the last 30 days. \`webhooks test --partner ${partner}\` sends an example.\n`,
+  );
+  expect(await text("deliveries", "--partner", partner, "--status", "failed")).toBe("No delivery fits.\n");
+  const range = ["--since", "1h", "--until", "2h"];
+  await expect(text("deliveries", "--partner", partner, ...range)).rejects.toThrow(/begin before it ends/);
+});
+
+it("a secrets file that the service does not use is refused by its name, the first time too", async () => {
+  await text(...set, partner);
+  await text("remove", "--partner", partner);
+  const file = join(room.directory, "data", "secrets.json");
+  await rm(file);
+  await expect(text(...set, partner)).rejects.toThrow(`Nothing was changed.\nThis command used ${file}.`);
+});

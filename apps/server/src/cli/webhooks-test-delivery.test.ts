@@ -1,0 +1,102 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { createTestClock } from "@bikeshare/test-kit";
+import { verify } from "@bikeshare/webhooks";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { until } from "../../test/until.ts";
+import { createIds } from "../ids.ts";
+import { createMetrics } from "../metrics/registry.ts";
+import { createPartner } from "../partners/service.ts";
+import type { Dispatcher } from "../webhooks/dispatcher.ts";
+import { setEndpoint } from "../webhooks/endpoint-settings.ts";
+import { createSecretSealer } from "../webhooks/secret.ts";
+import { countWorkers } from "../webhooks/worker-queries.ts";
+import { startWebhookWorker } from "../webhooks/worker.ts";
+import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
+import { registerWebhooks } from "./webhooks.ts";
+
+const clock = createTestClock();
+let room: CliRoom;
+let receiver: Server;
+let worker: Dispatcher;
+let partner: string;
+let secret: string;
+/** What the receiver answers, and what it has verified. */
+let status: number;
+let verified: string[];
+
+beforeEach(async () => {
+  room = await openCliRoom({ register: registerWebhooks, clock });
+  status = 204;
+  verified = [];
+  receiver = createServer((request, response) => {
+    const take = async () => {
+      const header = String(request.headers["service-signature"]);
+      const { event } = await verify(await buffer(request), header, secret, { now: clock });
+      verified.push(event);
+      response.writeHead(status).end();
+    };
+    take().catch(() => response.writeHead(400).end());
+  }).listen(0, "127.0.0.1");
+  await once(receiver, "listening");
+  // A server on a port has an address of this kind.
+  const { port } = receiver.address() as AddressInfo;
+  const rules = { allowNetworks: ["127.0.0.0/8"], allowPorts: [{ from: port, to: port }] };
+  const sealer = createSecretSealer([{ id: 1, key: Buffer.alloc(32, 7) }]);
+  const context = { db: room.db, clock, ids: createIds(clock), actor: "test", sealer, rules };
+  partner = (await createPartner(context, room.systemId, "Partner 1")).id;
+  const endpoint = { systemId: room.systemId, partnerId: partner, url: `http://127.0.0.1:${port}/hooks` };
+  secret = (await setEndpoint(context, { ...endpoint, events: ["ride.completed"] })).secret ?? "";
+  const metrics = createMetrics({ version: "test" });
+  const logger = { warn: () => undefined };
+  worker = startWebhookWorker({ ...context, metrics, mailer: undefined, version: "test", logger });
+  await until(async () => (await countWorkers(room.db, room.systemId)) === 1);
+});
+afterEach(async () => {
+  await worker.close();
+  receiver.closeAllConnections();
+  receiver.close();
+  await room.close();
+});
+
+it("test sends a signed example through the running service, and shows the whole exchange", async () => {
+  const { stdout } = await room.run("webhooks", "test", "--partner", partner);
+  expect(verified).toEqual(["ride.completed"]);
+  expect(stdout).toMatch(/^delivery_\w+_test: ride\.completed for /);
+  expect(stdout).toMatch(/^succeeded: arrived .+ at attempt 1, answered 204$/m);
+  expect(stdout).toMatch(/^> Service-Signature: t=\d+,v1=[0-9a-f]{64}$/m);
+  expect(stdout).toMatch(/^> \{"event":"ride\.completed","delivery_id":"delivery_\w+_test",/m);
+  expect(stdout).toMatch(/^< 204$/m);
+  expect((await room.run("webhooks", "deliveries", "--partner", partner)).stdout).toContain("_test");
+});
+
+it("test sends the event that is named", async () => {
+  const args = ["--json", "webhooks", "test", "--partner", partner, "--event", "station.updated"];
+  expect(JSON.parse((await room.run(...args)).stdout)).toMatchObject({ status: "succeeded", event: "station.updated" });
+  expect(verified).toEqual(["station.updated"]);
+  const wrong = room.run("webhooks", "test", "--partner", partner, "--event", "rides");
+  await expect(wrong).rejects.toThrow(/"rides" is none of ride.started/);
+});
+
+it("test that is not answered with success shows the answer, and ends as failed", async () => {
+  status = 503;
+  const ended = room.run("webhooks", "test", "--partner", partner);
+  await expect(ended).rejects.toThrow("The endpoint did not receive the test.");
+  expect(room.written.stdout).toMatch(/^failed: given up .+ answered 503; a test is tried once$/m);
+  expect(room.written.stdout).toMatch(/^< 503$/m);
+});
+
+it("test to where nobody listens says that nothing was written", async () => {
+  receiver.closeAllConnections();
+  receiver.close();
+  await expect(room.run("webhooks", "test", "--partner", partner)).rejects.toThrow(/did not receive/);
+  expect(room.written.stdout).toMatch(/refused the connection/);
+  expect(room.written.stdout).toMatch(/\(nothing of it was written\)$/m);
+});
+
+it("test without a service that sends is refused", async () => {
+  await worker.close();
+  await expect(room.run("webhooks", "test", "--partner", partner)).rejects.toThrow(/start `serve`, then try again/);
+});
