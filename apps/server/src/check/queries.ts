@@ -3,6 +3,7 @@ import { onlyRow } from "../db/rows.ts";
 import { type Statement, statement } from "../db/statement.ts";
 import { countStatements } from "./count-queries.ts";
 import { eventStatements } from "./event-queries.ts";
+import { webhookStatements } from "./webhook-queries.ts";
 
 /** Something that is true of a system's rows between any two transactions. */
 export interface Invariant {
@@ -143,4 +144,5 @@ export const invariants: readonly Invariant[] = [
   ...wires,
   ...countStatements.map(([name, meaning, text]) => invariant(name, meaning, text)),
   ...eventStatements.map(([name, meaning, text]) => invariant(name, meaning, text)),
+  ...webhookStatements.map(([name, meaning, text]) => invariant(name, meaning, text)),
 ];

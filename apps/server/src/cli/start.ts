@@ -49,7 +49,7 @@ async function start(cli: CliContext, speed: number): Promise<void> {
     },
   });
   const { url = "" } = service;
-  output.result({ ready: true, url, key: demo?.key ?? null }, welcome(url, demo?.key));
+  output.result({ ready: true, url, key: demo?.key ?? null }, welcome(url, demo));
   const stopped = signals.untilStopped();
   const access = demo !== undefined && speed > 0 ? await demo.access() : undefined;
   // With a public address of its own the service still listens where it is configured to.
