@@ -26,9 +26,13 @@ export function sharedTestConfig(name: string): ViteUserConfig {
       // Lower leaves the second core idle; higher makes tests that await a process miss their bounds on two cores.
       maxWorkers: 2,
       setupFiles: [fileURLToPath(new URL("tools/fail-on-console.ts", import.meta.url))],
-      // Lower fails tests that start a process on a busy machine; higher hides one that hangs.
-      testTimeout: 15_000,
-      hookTimeout: 60_000,
+      // Bounds that end a hang and measure nothing. Lower fails good tests on a machine that is busy for a while;
+      // higher makes one that hangs cost more minutes.
+      testTimeout: 180_000,
+      hookTimeout: 180_000,
+      // What stops PostgreSQL at the end; a slow disk takes its time. Lower leaves its processes behind.
+      teardownTimeout: 60_000,
+      expect: { poll: { timeout: 60_000, interval: 10 } },
       dangerouslyIgnoreUnhandledErrors: false,
       allowOnly: false,
       restoreMocks: true,

@@ -39,17 +39,20 @@ function countTests(reports) {
   return failed;
 }
 
-/** Counts each task once; a package's tests are counted one by one from their report instead, where there is one. */
+/** Counts each task once; a package's tests are counted one by one from their report instead, and without one they failed. */
 function countTasks(summaries, failedTests) {
   for (const { content } of summaries) {
     for (const task of content.tasks) {
       // A package without the script has a task that runs nothing.
       if (task.command === "<NONEXISTENT>" || task.execution === undefined) continue;
       const shortName = task.package.replace(/^@[^/]*\//, "");
-      if (task.execution.exitCode === 0) {
-        if (task.task !== "test" || !hasReport(shortName)) passed += 1;
-      } else if (task.task !== "test" || !failedTests.has(shortName)) {
-        failures.push(task.taskId);
+      const isTests = task.task === "test";
+      if (task.execution.exitCode !== 0) {
+        if (!isTests || !failedTests.has(shortName)) failures.push(task.taskId);
+      } else if (!isTests) {
+        passed += 1;
+      } else if (!hasReport(shortName)) {
+        failures.push(`${task.taskId}: no report of its tests`);
       }
     }
   }
@@ -60,10 +63,16 @@ function hasReport(name) {
 }
 
 function readJsonFiles(directory) {
-  return listJsonFiles(directory).map((file) => ({
-    name: file.replace(/[.]json$/, ""),
-    content: JSON.parse(readFileSync(join(directory, file), "utf8")),
-  }));
+  return listJsonFiles(directory).flatMap((file) => {
+    try {
+      const content = JSON.parse(readFileSync(join(directory, file), "utf8"));
+      return [{ name: file.replace(/[.]json$/, ""), content }];
+    } catch (error) {
+      // Cut off, as by a full disk: the others count all the same.
+      failures.push(`${file} cannot be read: ${error.message}`);
+      return [];
+    }
+  });
 }
 
 /** The directory is absent when the run ended before it wrote any. */

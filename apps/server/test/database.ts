@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { inject } from "vitest";
 import { type Database, openDatabase } from "../src/db/database.ts";
 import { createSystem } from "../src/systems/service.ts";
-import { dropDatabase, runOnServer, withDatabaseName } from "./server-commands.ts";
+import { copyDatabase, dropDatabase, withDatabaseName } from "./server-commands.ts";
 
 export interface TestDatabase {
   readonly db: Database;
@@ -12,12 +12,22 @@ export interface TestDatabase {
   close(): Promise<void>;
 }
 
+/**
+ * Milliseconds that a test's own statements, and what waits for their connections, may take. Lower fails tests that do
+ * much at once on a machine that is busy for a while.
+ */
+const PATIENCE = 60_000;
+
 /** A migrated database of the test's own, with one system. */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const serverUrl = inject("serverUrl");
   const name = `test_${randomBytes(8).toString("hex")}`;
-  await runOnServer(serverUrl, `create database ${name} template ${inject("templateDatabase")}`);
-  const db = openDatabase({ connectionString: withDatabaseName(serverUrl, name) });
+  await copyDatabase(serverUrl, inject("templateDatabase"), name);
+  const db = openDatabase({
+    connectionString: withDatabaseName(serverUrl, name),
+    connectTimeout: PATIENCE,
+    statementTimeout: PATIENCE,
+  });
   const systemId = "main";
   await createSystem(db, systemId, "Test city", 0);
   return {

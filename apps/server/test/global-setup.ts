@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +26,9 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const own =
     given === undefined ? await openEmbeddedPostgres({ dataDir: directory, log: () => undefined }) : undefined;
   const serverUrl = given ?? own?.connectionString ?? "";
-  const templateDatabase = `bikeshare_template_${process.pid}`;
+  // Each commit would wait for the disk. What survives a crash is tested on clusters of those tests' own.
+  if (own !== undefined) await runOnServer(serverUrl, "alter role current_user set synchronous_commit = off");
+  const templateDatabase = `bikeshare_template_${randomBytes(8).toString("hex")}`;
   await runOnServer(serverUrl, `create database ${templateDatabase}`);
   const template = openDatabase({ connectionString: withDatabaseName(serverUrl, templateDatabase) });
   await migrate(template);

@@ -30,7 +30,8 @@ const when = fc.integer({ min: -9, max: 1 });
 const command = fc.oneof(
   fc.record({
     do: fc.constant("start"),
-    rides: fc.array(fc.record({ ride, bike, when }), { minLength: 1, maxLength: 4 }),
+    // Often just now: whoever started before a bike was held does not fulfil the reservation.
+    rides: fc.array(fc.record({ ride, bike, when: fc.oneof(when, fc.constant(0)) }), { minLength: 1, maxLength: 4 }),
   }),
   fc.record({
     do: fc.constant("end"),
@@ -102,8 +103,8 @@ it("whatever is commanded at once, in whatever order: nothing that must be true 
   // The commands have brought everything about that they can.
   const seen = await room.db.query<{ event: string; n: number }>(eventsSeen, [room.systemId]);
   expect(seen.map(({ event }) => event)).toEqual([...eventNames].sort());
-  expect(seen.filter(({ n }) => n < 4)).toEqual([]);
-}, 120_000);
+  expect(seen.filter(({ n }) => n < 3)).toEqual([]);
+});
 
 /** A refusal is an answer; any other failure is none. */
 async function refusable(work: Promise<unknown>): Promise<void> {

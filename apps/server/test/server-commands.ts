@@ -1,4 +1,5 @@
 import pg from "pg";
+import { until } from "./until.ts";
 
 /** Runs one statement that no transaction may hold, such as `create database`. */
 export async function runOnServer(serverUrl: string, text: string): Promise<void> {
@@ -12,17 +13,34 @@ export async function runOnServer(serverUrl: string, text: string): Promise<void
 }
 
 const INSUFFICIENT_PRIVILEGE = "42501";
+const OBJECT_IN_USE = "55006";
+
+/** Makes a database like another one, to which nobody must be connected: who is just leaving is waited for. */
+export async function copyDatabase(serverUrl: string, template: string, name: string): Promise<void> {
+  await until(() => isDone(runOnServer(serverUrl, `create database ${name} template ${template}`)));
+}
 
 /**
  * Drops a database with whatever is still connected to it. An autovacuum worker belongs to the superuser: we may not end
  * it, but a drop without force asks it to leave.
  */
 export async function dropDatabase(serverUrl: string, name: string): Promise<void> {
+  await until(
+    async () =>
+      (await isDone(runOnServer(serverUrl, `drop database if exists ${name} with (force)`))) ||
+      (await isDone(runOnServer(serverUrl, `drop database if exists ${name}`))),
+  );
+}
+
+/** False when somebody else's use of a database kept it from being done. */
+async function isDone(command: Promise<void>): Promise<boolean> {
   try {
-    await runOnServer(serverUrl, `drop database if exists ${name} with (force)`);
+    await command;
+    return true;
   } catch (error) {
-    if (!(error instanceof pg.DatabaseError) || error.code !== INSUFFICIENT_PRIVILEGE) throw error;
-    await runOnServer(serverUrl, `drop database if exists ${name}`);
+    const code = error instanceof pg.DatabaseError ? error.code : undefined;
+    if (code !== INSUFFICIENT_PRIVILEGE && code !== OBJECT_IN_USE) throw error;
+    return false;
   }
 }
 

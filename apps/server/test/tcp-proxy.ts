@@ -1,4 +1,5 @@
 import { connect, createServer, type Socket } from "node:net";
+import { findFreePort } from "../src/db/embedded/connection-file.ts";
 
 /** Stands between the service and its database, so that the database can go away and come back. */
 export interface TcpProxy {
@@ -27,14 +28,17 @@ async function startTcpProxy(target: { readonly host: string; readonly port: num
       one.on("close", () => other.destroy());
     }
   });
-  const listen = (port: number) =>
-    new Promise<void>((resolve) => {
-      server.listen(port, "127.0.0.1", resolve);
+  // Not one that the system gives: while the proxy takes no connections it could give it to another.
+  const port = await findFreePort();
+  const listen = () =>
+    new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, "127.0.0.1", () => {
+        server.off("error", reject);
+        resolve();
+      });
     });
-  await listen(0);
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("the proxy has no port");
-  const { port } = address;
+  await listen();
   const cut = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve());
@@ -43,7 +47,7 @@ async function startTcpProxy(target: { readonly host: string; readonly port: num
   return {
     port,
     cut,
-    mend: () => listen(port),
+    mend: listen,
     freeze: (connection) => {
       for (const socket of pairs[connection] ?? []) socket.unpipe().pause();
     },

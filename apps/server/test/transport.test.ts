@@ -41,8 +41,8 @@ async function exposures(id: string) {
 }
 
 describe("plain HTTP from another machine", () => {
-  const plainly = (path: string, headers: Record<string, string> = {}) =>
-    fetch(proxied.url + path, {
+  const plainly = (path: string, headers: Record<string, string> = {}, url = proxied.url) =>
+    fetch(url + path, {
       redirect: "manual",
       headers: { "x-forwarded-proto": "http", "x-forwarded-for": "192.0.2.1", ...headers },
     });
@@ -77,7 +77,7 @@ describe("plain HTTP from another machine", () => {
   });
 
   it("looks nothing up and uses up no budget", async () => {
-    const { id, key } = await app.issue({ rateLimit: 1 });
+    const { key } = await app.issue({ rateLimit: 1 });
     for (let repeat = 0; repeat < 3; repeat++) {
       const response = await plainly("/v1/me", { authorization: `Bearer ${key}` });
       expect(response.headers.get("ratelimit")).toBeNull();
@@ -85,6 +85,14 @@ describe("plain HTTP from another machine", () => {
     }
     const headers = { "x-forwarded-proto": "https", authorization: `Bearer ${key}` };
     expect((await fetch(`${proxied.url}/v1/me`, { headers })).status).toBe(200);
+  });
+
+  it("is no use of a key", async () => {
+    const third = await buildAnother(app, { trustedProxies: ["127.0.0.1"] });
+    const { id, key } = await app.issue();
+    await plainly("/v1/me", { authorization: `Bearer ${key}` }, third.url);
+    // Writes what was noted of uses.
+    await third.close();
     expect((await keysOf(app, app.systemId)).find((row) => row.id === id)?.last_used_at).toBeNull();
   });
 

@@ -129,7 +129,7 @@ describe("reports", () => {
       { numRuns: 60, seed: 20260601 },
     );
     await room.expectSound();
-  }, 60_000);
+  });
 
   /** Tells one bike's story in an order: reports, some of them twice, and the end of its ride. */
   async function tell(

@@ -14,6 +14,8 @@ import {
 import type { NewEvent } from "./outbox.ts";
 import { getEvent } from "./service.ts";
 
+fc.configureGlobal({ seed: 1 });
+
 let room: EventsRoom;
 /** What was written, in the order of the list. */
 const written: NewEvent[] = [];

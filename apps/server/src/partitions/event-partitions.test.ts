@@ -25,7 +25,8 @@ async function daysCounted(): Promise<string[]> {
   return (await room.db.query<{ day: string }>(countedDays, [room.systemId])).map(({ day }) => day);
 }
 
-describe("partitions of events", () => {
+// One after the other, as the days pass.
+describe("partitions of events", { shuffle: false }, () => {
   it("are made for today and tomorrow, once, by however many at the same time", async () => {
     await Promise.all(Array.from({ length: 8 }, () => makePartitions(room.db, eventsTable, "2026-06-01")));
     expect(await readPartitions(room.db, eventsTable)).toEqual(["events_20260601", "events_20260602"]);
@@ -35,7 +36,8 @@ describe("partitions of events", () => {
     const other = openDatabase({
       connectionString: room.db.connectionString,
       maxConnections: 1,
-      statementTimeout: 2_000,
+      // Ends what waits for the transaction below, which waits for it.
+      statementTimeout: 30_000,
     });
     await room.write([{}]);
     await room.db.transaction(async (tx) => {

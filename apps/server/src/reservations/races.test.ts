@@ -66,7 +66,7 @@ async function contradictionsIn({ db, systemId }: ReservationsRoom): Promise<str
 /** Rounds of the race that matters most; half of them end with a cancellation, half with an expiry. */
 const ROUNDS = 1000;
 
-test(`of eight who want the last bike at once one gets it, each of ${ROUNDS} times`, { timeout: 120_000 }, async () => {
+test(`of eight who want the last bike at once one gets it, each of ${ROUNDS} times`, { timeout: 600_000 }, async () => {
   await room.fill("s", [{ id: "last" }]);
   const owner = { systemId: room.systemId, partnerId: partner };
   for (let round = 0; round < ROUNDS; round++) {
@@ -171,67 +171,64 @@ describe("a bike that is locked for a moment", () => {
   });
 });
 
-test(
-  "after any storm of creating, cancelling and expiring, bikes, reservations, counters and events agree, and none waited in a ring",
-  { timeout: 60_000 },
-  async () => {
-    const stations = ["s1", "s2", "s3"] as const;
-    for (const station of stations) {
-      const bikes = Array.from({ length: 4 }, (_, n) => ({ id: `${station}-${n}` }));
-      await room.fill(station, bikes, { counters: station === "s3" ? "mirrored" : "operated" });
-    }
-    await insertBikes(room, [bikeRow({ id: "loose", station_id: null })]);
-    const tried: Record<string, number> = {};
-    for (let storm = 0; storm < 5; storm++) {
-      const pools = [openDatabase(room.db), openDatabase(room.db)] as const;
-      const workers = Array.from({ length: 12 }, async (_, n) => {
-        const random = createRandom(100 * storm + n);
-        for (let acts = 0; acts < 40; acts++) {
-          const kind = await outcomeOf(act(random, pools[n % 2 === 0 ? 0 : 1]));
-          tried[kind] = (tried[kind] ?? 0) + 1;
-        }
-      });
-      await Promise.all(workers);
-      expect(await contradictionsIn(room)).toEqual([]);
-      // A connection tells of its deadlocks when it ends.
-      await Promise.all(pools.map((pool) => pool.close()));
-      const deadlocks = statement("", "select deadlocks as n from pg_stat_database where datname = current_database()");
-      expect(await room.db.query(deadlocks)).toEqual([{ n: 0 }]);
-    }
-    // A storm in which nothing happened would prove nothing.
-    for (const kind of [
-      "made",
-      "no_bike_available",
-      "bike_not_available",
-      "rider_has_active_reservation",
-      "reservation_not_active",
-    ]) {
-      expect(tried[kind], kind).toBeGreaterThan(0);
-    }
-
-    async function act(random: Random, db: Database): Promise<unknown> {
-      const live = { ...room.live, db };
-      const owner = { systemId: room.systemId, partnerId: random.pick(["partner-1", "partner-2"]) };
-      const rider = random.pick(["r1", "r2", "r3", "r4", undefined, undefined, undefined]);
-      const request = { hold_minutes: random.between(1, 3), ...(rider === undefined ? {} : { rider_ref: rider }) };
-      switch (
-        random.pick(["station", "station", "station", "bike", "bike", "cancel", "cancel", "cancel", "expire", "wait"])
-      ) {
-        case "station":
-          return createReservation(live, { ...owner, request: { ...request, station_id: random.pick(stations) } });
-        case "bike": {
-          const bike_id = random.between(0, 12) === 0 ? "loose" : `${random.pick(stations)}-${random.between(0, 3)}`;
-          return createReservation(live, { ...owner, request: { ...request, bike_id } });
-        }
-        case "cancel": {
-          const [first, ...more] = (await room.list({}, { kind: "first", limit: 8 }, owner.partnerId)).data;
-          return first && cancelReservation(live, owner, random.pick([first, ...more]).id);
-        }
-        case "expire":
-          return expireDue(live, room.systemId, 3);
-        case "wait":
-          return room.clock.advance(random.between(0, 20_000));
+test("after any storm of creating, cancelling and expiring, bikes, reservations, counters and events agree, and none waited in a ring", async () => {
+  const stations = ["s1", "s2", "s3"] as const;
+  for (const station of stations) {
+    // Few, so that a station often has none left.
+    const bikes = Array.from({ length: 3 }, (_, n) => ({ id: `${station}-${n}` }));
+    await room.fill(station, bikes, { counters: station === "s3" ? "mirrored" : "operated" });
+  }
+  await insertBikes(room, [bikeRow({ id: "loose", station_id: null })]);
+  const tried: Record<string, number> = {};
+  for (let storm = 0; storm < 5; storm++) {
+    const pools = [openDatabase(room.db), openDatabase(room.db)] as const;
+    const workers = Array.from({ length: 12 }, async (_, n) => {
+      const random = createRandom(100 * storm + n);
+      for (let acts = 0; acts < 40; acts++) {
+        const kind = await outcomeOf(act(random, pools[n % 2 === 0 ? 0 : 1]));
+        tried[kind] = (tried[kind] ?? 0) + 1;
       }
+    });
+    await Promise.all(workers);
+    expect(await contradictionsIn(room)).toEqual([]);
+    // A connection tells of its deadlocks when it ends.
+    await Promise.all(pools.map((pool) => pool.close()));
+    const deadlocks = statement("", "select deadlocks as n from pg_stat_database where datname = current_database()");
+    expect(await room.db.query(deadlocks)).toEqual([{ n: 0 }]);
+  }
+  // A storm in which nothing happened would prove nothing.
+  for (const kind of [
+    "made",
+    "no_bike_available",
+    "bike_not_available",
+    "rider_has_active_reservation",
+    "reservation_not_active",
+  ]) {
+    expect(tried[kind], kind).toBeGreaterThan(0);
+  }
+
+  async function act(random: Random, db: Database): Promise<unknown> {
+    const live = { ...room.live, db };
+    const owner = { systemId: room.systemId, partnerId: random.pick(["partner-1", "partner-2"]) };
+    const rider = random.pick(["r1", "r2", "r3", "r4", undefined, undefined, undefined]);
+    const request = { hold_minutes: random.between(1, 3), ...(rider === undefined ? {} : { rider_ref: rider }) };
+    switch (
+      random.pick(["station", "station", "station", "bike", "bike", "cancel", "cancel", "cancel", "expire", "wait"])
+    ) {
+      case "station":
+        return createReservation(live, { ...owner, request: { ...request, station_id: random.pick(stations) } });
+      case "bike": {
+        const bike_id = random.between(0, 12) === 0 ? "loose" : `${random.pick(stations)}-${random.between(0, 2)}`;
+        return createReservation(live, { ...owner, request: { ...request, bike_id } });
+      }
+      case "cancel": {
+        const [first, ...more] = (await room.list({}, { kind: "first", limit: 8 }, owner.partnerId)).data;
+        return first && cancelReservation(live, owner, random.pick([first, ...more]).id);
+      }
+      case "expire":
+        return expireDue(live, room.systemId, 3);
+      case "wait":
+        return room.clock.advance(random.between(0, 20_000));
     }
-  },
-);
+  }
+});

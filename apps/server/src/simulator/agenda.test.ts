@@ -2,6 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createAgenda } from "./agenda.ts";
 
+fc.configureGlobal({ seed: 1 });
+
 describe("an agenda", () => {
   it("does what is due in the order of its moments, what is for one moment in the order in which it was added", () => {
     fc.assert(

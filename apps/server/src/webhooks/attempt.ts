@@ -17,13 +17,13 @@ export type Header = readonly [name: string, value: string];
  * - `url_refused`, `address_refused`: we did not call, by our own rules.
  * - `dns`, `dns_timeout`: the name has no address, or nobody said so in time.
  * - `connect_refused`, `connect_timeout`, `connect`: no connection; the timeout counts the TLS handshake in.
- * - `tls`: no connection that can be trusted, such as a wrong or expired certificate.
+ * - `tls`: no connection that can be trusted, such as a wrong or expired certificate, or one that broke TLS later on.
  * - `timeout`: connected, but no status and headers in time.
  * - `body_timeout`: status and headers, but the body did not end in time.
  * - `reset`: closed by the far side before the answer was whole.
  * - `stale_connection`: a connection kept from an earlier attempt was closed by the far side as we wrote, before any
  *   byte of answer. Most likely nobody read the request, but that cannot be known, so it is not repeated here.
- * - `protocol`: what came is no HTTP/1.1.
+ * - `protocol`: what came is no HTTP/1.1, or pads it out beyond measure.
  * - `headers_too_large`, `too_many_informational`: an answer that only serves to fill our memory.
  */
 export type AttemptFailure =

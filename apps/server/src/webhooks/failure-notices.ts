@@ -38,7 +38,8 @@ function tell({ mailer, logger }: NoticeContext, notice: FailureNotice, email: s
     return;
   }
   logger.warn(detail, subject);
-  mailer.send({ to: email, subject, text }).catch((error: unknown) => {
+  const id = `mail_${notice.partnerId}_${notice.about}_${notice.at}`;
+  mailer.send({ id, to: email, subject, text }).catch((error: unknown) => {
     logger.warn({ err: error, ...detail, mail: text }, "a mail to a partner could not be sent");
   });
 }

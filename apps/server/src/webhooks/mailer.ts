@@ -1,7 +1,10 @@
+import { domainToASCII } from "node:url";
 import { createTransport } from "nodemailer";
 
 /** A mail in plain text. */
 export interface Mail {
+  /** Letters, digits and `_`. The same whenever the mail is sent again, so that a repeat can be recognised. */
+  readonly id: string;
   /** One address, without a name. */
   readonly to: string;
   readonly subject: string;
@@ -12,10 +15,17 @@ export interface Mail {
 export interface Mailer {
   /**
    * Hands a mail to the SMTP server.
-   * @throws Error when the address is none, or the server did not take the mail in time. It may have taken it all the same:
+   * @param signal gives it up
+   * @throws MailRefused when no later try can succeed
+   * @throws Error when the server did not take the mail in time, or could not be trusted. It may have taken it all the same:
    * sending again may send it twice.
    */
-  send(mail: Mail): Promise<void>;
+  send(mail: Mail, signal?: AbortSignal): Promise<void>;
+}
+
+/** The address is none, or the server has refused it or the mail for good. */
+export class MailRefused extends Error {
+  override readonly name = "MailRefused";
 }
 
 export interface MailerOptions {
@@ -23,25 +33,37 @@ export interface MailerOptions {
   readonly from: string;
   /** Milliseconds for one mail, everything included. */
   readonly timeout?: number;
+  /** The authority (PEM) that vouches for the server, instead of those that Node trusts. */
+  readonly ca?: string;
 }
 
-/** Milliseconds. Servers that greet late on purpose take up to 30 s; longer only keeps a dead one's connection. */
-const TIMEOUT = 45_000;
+/**
+ * Milliseconds. Servers that greet late on purpose take up to 30 s; longer only keeps a dead one's connection, and must
+ * stay below the wait before a second try.
+ */
+export const MAIL_TIMEOUT = 45_000;
 
 /** Exactly one address: no second one behind a comma, no header behind a line break. */
 const ADDRESS = /^[^\s\p{Cc}@,;:<>()[\]"\\]{1,64}@[^\s\p{Cc}@,;:<>()[\]"\\]{1,189}$/u;
 
+/** What keeps the far side's out-of-office answers and the like from answering us (RFC 3834). */
+const HEADERS = { "Auto-Submitted": "auto-generated" };
+
 /**
  * A mailer for an SMTP server; undefined where there is none.
- * @param smtpUrl `smtp://user:password@host:587` or `smtps://…:465`. A password goes over TLS only, unless the URL ends with
- * `?requireTLS=false`
+ * @param smtpUrl `smtp://user:password@host:587` or `smtps://…:465`. Its certificate is checked wherever TLS is spoken,
+ * which is always with `smtps`, always with a password (unless the URL ends with `?requireTLS=false`), and otherwise where
+ * the server offers it.
  */
 export function createMailer(smtpUrl: string | undefined, options: MailerOptions): Mailer | undefined {
   if (smtpUrl === undefined) return undefined;
-  const { from, timeout = TIMEOUT } = options;
+  const { from, timeout = MAIL_TIMEOUT, ca } = options;
+  const domain = domainToASCII(from.slice(from.lastIndexOf("@") + 1).replace(/>$/, "")) || "localhost";
   const transport = createTransport({
     url: smtpUrl,
     requireTLS: URL.parse(smtpUrl)?.password !== "",
+    // Even where the environment says not to look.
+    tls: { rejectUnauthorized: true, ...(ca !== undefined && { ca }) },
     connectionTimeout: timeout,
     greetingTimeout: timeout,
     socketTimeout: timeout,
@@ -50,11 +72,31 @@ export function createMailer(smtpUrl: string | undefined, options: MailerOptions
     disableUrlAccess: true,
   });
   return {
-    async send({ to, subject, text }) {
-      if (!ADDRESS.test(to)) throw new Error(`${JSON.stringify(to)} is not one mail address, such as ops@example.com.`);
+    async send({ id, to, subject, text }, given) {
+      if (!ADDRESS.test(to)) {
+        throw new MailRefused(`${JSON.stringify(to)} is not one mail address, such as ops@example.com.`);
+      }
       const line = subject.replaceAll(/[\p{Cc}\s]+/gu, " ");
+      const messageId = `<${id}@${domain}>`;
       // Each of the time-outs counts on its own, and a server that says a little now and then escapes them all.
-      await transport.sendMail({ from, to, subject: line, text, signal: AbortSignal.timeout(timeout) });
+      const late = AbortSignal.timeout(timeout);
+      const signal = given === undefined ? late : AbortSignal.any([late, given]);
+      try {
+        await transport.sendMail({ from, to, subject: line, text, messageId, headers: HEADERS, signal });
+      } catch (error) {
+        throw isFinal(error) ? new MailRefused(error.message, { cause: error }) : error;
+      }
     },
   };
+}
+
+/**
+ * Whether the server has refused this recipient or this mail for good (5xx, RFC 5321). What it says of the sender or the
+ * password is for the operator to mend, and then the mail goes.
+ */
+function isFinal(error: unknown): error is Error {
+  if (!(error instanceof Error && "command" in error && "responseCode" in error)) return false;
+  const { command, responseCode } = error;
+  const isOfMail = command === "RCPT TO" || command === "DATA";
+  return isOfMail && typeof responseCode === "number" && responseCode >= 500 && responseCode <= 599;
 }

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
+import { createSecureContext, createServer as createTlsServer, TLSSocket } from "node:tls";
 
 /** What an SMTP client said. */
 interface ReceivedMail {
@@ -12,10 +13,12 @@ interface ReceivedMail {
 export interface SmtpServerOptions {
   /** Where it falls silent for good; never, when left out. */
   readonly hangsAt?: "greeting" | "DATA" | "end of data";
-  /** Answers to commands that are not the usual ones. */
+  /** Answers to commands that are not the usual ones. May be another at each look. */
   readonly answers?: Readonly<Record<string, string>>;
   /** Says a little every so many milliseconds where it hangs, so that the connection never seems dead. */
   readonly drips?: number;
+  /** Speaks TLS: from the first byte, or offers STARTTLS. */
+  readonly tls?: { readonly from: "start" | "STARTTLS"; readonly key: string; readonly cert: string };
 }
 
 /** An SMTP server in a few lines, on loopback. */
@@ -29,16 +32,19 @@ export interface SmtpServer {
   close(): Promise<void>;
 }
 
-export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<SmtpServer> {
+/** @param port 0: any free one */
+export async function startSmtpServer(options: SmtpServerOptions = {}, port = 0): Promise<SmtpServer> {
   const mails: ReceivedMail[] = [];
   const commands: string[] = [];
   const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
+  const { tls } = options;
+  const serve = (socket: Socket) => converse(socket, options, { mails, commands });
+  const server = tls?.from === "start" ? createTlsServer(tls, serve) : createServer(serve);
+  server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
-    converse(socket, options, commands, mails);
   });
-  await once(server.listen(0, "127.0.0.1"), "listening");
+  await once(server.listen(port, "127.0.0.1"), "listening");
   const address = server.address();
   return {
     port: typeof address === "object" && address !== null ? address.port : 0,
@@ -60,34 +66,64 @@ const USUAL: Readonly<Record<string, string>> = {
   QUIT: "221 bye",
 };
 
-function converse(socket: Socket, options: SmtpServerOptions, commands: string[], mails: ReceivedMail[]): void {
-  let [from, to, buffer, isData]: [string, string[], string, boolean] = ["", [], "", false];
+interface Heard {
+  readonly mails: ReceivedMail[];
+  readonly commands: string[];
+}
+
+/** @param isUpgraded TLS has begun by STARTTLS, and the server has greeted already */
+function converse(socket: Socket, options: SmtpServerOptions, heard: Heard, isUpgraded = false): void {
+  let [from, to, isData]: [string, string[], boolean] = ["", [], false];
+  const upgrade = options.tls?.from === "STARTTLS" && !isUpgraded ? options.tls : undefined;
+  const usual = upgrade ? { ...USUAL, EHLO: "250-here\r\n250 STARTTLS", STARTTLS: "220 go on" } : USUAL;
   const say = (at: string, line: string) => {
     if (at !== options.hangsAt) socket.write(`${options.answers?.[at] ?? line}\r\n`);
     else if (options.drips !== undefined) drip(socket, options.drips);
   };
-  socket.setEncoding("utf8").on("data", (chunk: string) => {
-    buffer += chunk;
-    for (let end = buffer.indexOf(isData ? "\r\n.\r\n" : "\r\n"); end >= 0;) {
-      const line = buffer.slice(0, end);
-      buffer = buffer.slice(end + (isData ? 5 : 2));
-      if (isData) {
-        mails.push({ from, to, data: line });
-        isData = false;
-        say("end of data", "250 taken");
-      } else {
-        commands.push(line);
-        const [command = ""] = line.split(" ");
-        if (command === "MAIL") [from, to] = [line.slice("MAIL FROM:".length), []];
-        if (command === "RCPT") to.push(line.slice("RCPT TO:".length));
-        isData = command === "DATA" && options.hangsAt !== "DATA" && options.answers?.["DATA"] === undefined;
-        say(command, USUAL[command] ?? "250 ok");
-        if (command === "QUIT") socket.end();
-      }
-      end = buffer.indexOf(isData ? "\r\n.\r\n" : "\r\n");
+  const obey = (line: string) => {
+    heard.commands.push(line);
+    const [command = ""] = line.split(" ");
+    if (command === "MAIL") [from, to] = [line.slice("MAIL FROM:".length), []];
+    if (command === "RCPT") to.push(line.slice("RCPT TO:".length));
+    isData = command === "DATA" && options.hangsAt !== "DATA" && options.answers?.["DATA"] === undefined;
+    say(command, usual[command] ?? "250 ok");
+    if (command === "QUIT") socket.end();
+    if (command !== "STARTTLS" || upgrade === undefined) return;
+    stopReading();
+    converse(secure(socket, upgrade), options, heard, true);
+  };
+  const take = (data: string) => {
+    heard.mails.push({ from, to, data });
+    isData = false;
+    say("end of data", "250 taken");
+  };
+  const stopReading = read(
+    socket,
+    () => (isData ? END_OF_DATA : "\r\n"),
+    (part) => (isData ? take(part) : obey(part)),
+  );
+  if (!isUpgraded) say("greeting", "220 here ESMTP");
+}
+
+const END_OF_DATA = "\r\n.\r\n";
+
+/** Cuts what comes at `ending()`, which may change from part to part. @returns ends the reading */
+function read(socket: Socket, ending: () => string, onPart: (part: string) => void): () => void {
+  let buffer = "";
+  const hear = (chunk: Buffer) => {
+    buffer += chunk.toString("latin1");
+    for (let end = buffer.indexOf(ending()); end >= 0; end = buffer.indexOf(ending())) {
+      const part = buffer.slice(0, end);
+      buffer = buffer.slice(end + ending().length);
+      onPart(part);
     }
-  });
-  say("greeting", "220 here ESMTP");
+  };
+  socket.on("error", () => undefined).on("data", hear);
+  return () => socket.off("data", hear);
+}
+
+function secure(socket: Socket, { key, cert }: { readonly key: string; readonly cert: string }): TLSSocket {
+  return new TLSSocket(socket, { isServer: true, secureContext: createSecureContext({ key, cert }) });
 }
 
 function drip(socket: Socket, every: number): void {

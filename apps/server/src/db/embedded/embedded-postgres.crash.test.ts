@@ -28,7 +28,7 @@ function startWriters(url: () => string) {
   };
   const write = async () => {
     while (!ending.signal.aborted) {
-      const client = new pg.Client({ connectionString: url(), connectionTimeoutMillis: 1000 });
+      const client = new pg.Client({ connectionString: url(), connectionTimeoutMillis: 10_000 });
       client.on("error", () => {});
       // A failure is the kill: whether the last row is in is unknown, so it is not counted.
       await insertUntilBroken(client).catch(() => {});
@@ -57,7 +57,8 @@ function seededRandom(seed: number): () => number {
 
 it(
   `keeps every acknowledged row through ${ROUNDS} kills of the owner, of PostgreSQL, or of both`,
-  { timeout: 60_000 },
+  // Many starts, each of which a busy machine makes many times longer.
+  { timeout: 600_000 },
   async () => {
     const random = seededRandom(18);
     let user: User = await room.startUser();

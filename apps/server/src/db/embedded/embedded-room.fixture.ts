@@ -55,7 +55,9 @@ export async function openRoom(options: { enterable: boolean; dataDir?: string }
     clear: async () => {
       await killUsers();
       await killPostmaster(await home().catch(() => undefined));
-      for (const directory of [root, outside]) await rm(directory, { recursive: true, force: true });
+      // Children of a killed PostgreSQL may still be writing.
+      const patience = { maxRetries: 50, retryDelay: 100 };
+      for (const directory of [root, outside]) await rm(directory, { recursive: true, force: true, ...patience });
     },
   };
 }
@@ -112,13 +114,13 @@ export async function killPostmaster(home: string | undefined): Promise<number |
   return running.pid;
 }
 
-/** Polls until `condition` holds; throws after 20 s. */
+/** Polls until `condition` holds; throws after a minute, in which also a busy machine starts a process. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 2000; attempt += 1) {
+  for (let attempt = 0; attempt < 6000; attempt += 1) {
     if (await condition()) return;
     await sleep(10);
   }
-  throw new Error("the condition did not come true within 20 s");
+  throw new Error("the condition did not come true within a minute");
 }
 
 /** Runs one statement on a connection of its own. */

@@ -1,7 +1,7 @@
-import { setTimeout } from "node:timers/promises";
 import { errorBody, gbfsDocument } from "@bikeshare/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { z } from "zod";
+import { until } from "../../../test/until.ts";
 import { upsertBikes } from "../../bikes/commands.ts";
 import { endRides } from "../../rides/finish.ts";
 import { startRides } from "../../rides/start.ts";
@@ -37,18 +37,19 @@ const read = async (path: string) => JSON.parse((await call(path)).body) as Docu
 
 /** What a feed says when changes so far have been heard of, and its page's least age is over. */
 async function fresh(path: string, holds: (document: Document) => boolean): Promise<Document> {
-  for (let attempt = 0; attempt < 100; attempt++) {
+  let document: Document | undefined;
+  await until(async () => {
     room.clock.advance(3000);
-    const document = await read(path);
-    if (holds(document)) return document;
-    await setTimeout(20);
-  }
-  throw new Error(`${path} never said what was awaited`);
+    document = await read(path);
+    return holds(document);
+  });
+  if (document === undefined) throw new Error(`${path} says nothing`);
+  return document;
 }
 
 const vehicleIds = ({ data }: Document) => (data["vehicles"] ?? []).map((vehicle) => String(vehicle["vehicle_id"]));
 
-describe("discovery", () => {
+describe("discovery", { shuffle: false }, () => {
   const documents: [feed: string, document: z.infer<typeof gbfsDocument>][] = [];
 
   test.each(["2.3", "3.0"])(

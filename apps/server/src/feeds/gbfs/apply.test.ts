@@ -1,9 +1,9 @@
-import { setTimeout } from "node:timers/promises";
 import { bike, station } from "@bikeshare/contract";
 import { createTestIds } from "@bikeshare/test-kit";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { until } from "../../../test/until.ts";
 import { applySnapshot } from "./apply.ts";
 import { readStationInformation, readStationStatus, readVehicles } from "./forms.ts";
 import { importSnapshot } from "./import.ts";
@@ -259,11 +259,7 @@ describe("whose station it is", () => {
 
 async function untilSomeoneWaitsForALock(): Promise<void> {
   const text = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-  for (let attempt = 0; attempt < 500; attempt++) {
-    if ((await database.db.query({ name: "", text })).length > 0) return;
-    await setTimeout(10);
-  }
-  throw new Error("nobody waited for a lock");
+  await until(async () => (await database.db.query({ name: "", text })).length > 0);
 }
 
 describe("bikes", () => {

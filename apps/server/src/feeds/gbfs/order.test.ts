@@ -79,7 +79,7 @@ test("any order and any cutting of information and status feeds ends in the same
     }),
     { numRuns: 60, seed: 7 },
   );
-}, 60_000);
+});
 
 test("information and status in one snapshot are the same as one after the other", async () => {
   await fc.assert(
@@ -92,4 +92,4 @@ test("information and status in one snapshot are the same as one after the other
     }),
     { numRuns: 20, seed: 8 },
   );
-}, 60_000);
+});

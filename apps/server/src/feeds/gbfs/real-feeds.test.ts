@@ -97,5 +97,5 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
     const before = await wires("stations");
     expect(await replay()).toMatchObject({ snapshots: 515, events: {} });
     expect(await wires("stations")).toEqual(before);
-  }, 120_000);
+  });
 });

@@ -50,7 +50,7 @@ describe.skipIf(absent)(`real trip files${absent ? ` (skipped: there is no ${tri
       rejected: 4,
     });
     expect(await room.wrongCounts()).toEqual([]);
-  }, 120_000);
+  });
 
   it("imports dockless Divvy trips, and of the corrupted twin all but the two that end in 2099", async () => {
     const zone = openTimeZone("America/Chicago");
@@ -77,5 +77,5 @@ describe.skipIf(absent)(`real trip files${absent ? ` (skipped: there is no ${tri
       reasons: { duplicate_id: 1 },
     });
     expect(await room.wrongCounts()).toEqual([]);
-  }, 60_000);
+  });
 });

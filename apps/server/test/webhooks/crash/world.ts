@@ -124,7 +124,7 @@ async function startWorker(
   await until(async () => {
     name = (await names()).find((each) => !before.has(each));
     return name !== undefined;
-  }, 30_000);
+  });
   const end = async (signal: "SIGKILL" | "SIGTERM") => {
     running.delete(server);
     process.kill(server.pid, signal);
