@@ -35,6 +35,7 @@ export function dispatcherFor({ db, ids }: World, sealer: SecretSealer): Dispatc
     userAgent: "bench",
     loadEndpoints: (on, systemId) => endpointsOf({ db: on, sealer }, systemId),
     feedReplays: () => Promise.resolve(0),
+    noteFailures: () => Promise.resolve(),
     observe: createMetrics({ version: "bench" }).webhooks,
     onError: (error) => process.stderr.write(`${String(error)}\n`),
   });

@@ -311,6 +311,17 @@ export interface Tables {
     readonly failed_deliveries: readonly string[];
     readonly gone_deliveries: readonly string[];
     readonly warned: number;
+    readonly last_failed_at: Date | null;
+  };
+  readonly webhook_mails: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly endpoint_id: string;
+    readonly subject: string;
+    readonly body: string;
+    readonly noted_at: Date;
+    readonly attempts: number;
+    readonly due_at: Date;
   };
   readonly webhook_replay_items: {
     readonly system_id: string;

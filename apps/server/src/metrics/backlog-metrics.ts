@@ -10,6 +10,12 @@ export interface SystemBacklog {
   /** Deliveries held at paused endpoints. */
   readonly held: number;
   readonly endpoints: { readonly active: number; readonly probing: number; readonly paused: number };
+  /** Mails about failing endpoints that are not sent yet. */
+  readonly waitingMails: number;
+  /** Worker processes that live. */
+  readonly workers: number;
+  /** Endpoints that fail now and for how many milliseconds, the longest first: few enough to be series of their own. */
+  readonly failing: readonly { readonly partnerId: string; readonly failingMs: number }[];
 }
 
 /** Where the figures come from that are read when somebody looks. */
@@ -50,11 +56,16 @@ export function createBacklogMetrics(registry: Registry, patience: number): Back
 
   function show(systems: readonly SystemBacklog[]): void {
     for (const gauge of Object.values(gauges)) gauge.reset();
-    for (const { systemId: system, pending, oldestDueMs, held, endpoints } of systems) {
-      gauges.pending.set({ system }, pending);
-      gauges.oldestDue.set({ system }, (oldestDueMs ?? 0) / 1_000);
-      gauges.held.set({ system }, held);
-      for (const [status, count] of Object.entries(endpoints)) gauges.endpoints.set({ system, status }, count);
+    for (const { systemId: system, ...figures } of systems) {
+      gauges.pending.set({ system }, figures.pending);
+      gauges.oldestDue.set({ system }, (figures.oldestDueMs ?? 0) / 1_000);
+      gauges.held.set({ system }, figures.held);
+      gauges.waitingMails.set({ system }, figures.waitingMails);
+      gauges.workers.set({ system }, figures.workers);
+      for (const [status, count] of Object.entries(figures.endpoints)) gauges.endpoints.set({ system, status }, count);
+      for (const { partnerId: partner, failingMs } of figures.failing) {
+        gauges.failing.set({ system, partner }, failingMs / 1_000);
+      }
     }
   }
 }
@@ -63,11 +74,18 @@ function register(registers: Registry[]) {
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Gauge({ name: `bikeshare_webhook_${name}`, help, labelNames, registers });
   return {
-    inFlight: gauge("in_flight", "Attempts under way in this process."),
+    inFlight: gauge("attempts_in_flight", "Attempts under way in this process."),
     pending: gauge("pending_deliveries", "Deliveries that are due now or later, or under way.", ["system"]),
     oldestDue: gauge("oldest_due_age_seconds", "For how long the oldest due delivery has been due.", ["system"]),
     held: gauge("held_deliveries", "Deliveries held at paused endpoints.", ["system"]),
+    waitingMails: gauge("waiting_mails", "Mails about failing endpoints that are not sent yet.", ["system"]),
+    workers: gauge("workers", "Worker processes that live.", ["system"]),
     endpoints: gauge("endpoints", "Endpoints by status.", ["system", "status"]),
+    failing: gauge(
+      "endpoint_failing_seconds",
+      "For how long a partner's active endpoint has answered none with success.",
+      ["system", "partner"],
+    ),
     failures: new Counter({
       name: "bikeshare_metrics_failures_total",
       help: "Looks at which the backlog could not be read, so that its figures are missing.",

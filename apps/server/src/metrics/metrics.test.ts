@@ -26,6 +26,9 @@ const backlog: SystemBacklog = {
   oldestDueMs: 3_500,
   held: 4,
   endpoints: { active: 5, probing: 1, paused: 2 },
+  waitingMails: 3,
+  workers: 2,
+  failing: [{ partnerId: "partner_1", failingMs: 90_000 }],
 };
 
 test("the process's own figures and its version are among the metrics", async () => {
@@ -36,37 +39,24 @@ test("the process's own figures and its version are among the metrics", async ()
   }
 });
 
-test("every metric of ours says in its help what it counts, and each has its own name", async () => {
+test("what is counted begins at zero, so that growth is seen from the first on", async () => {
+  const counted = await samples(createMetrics({ version: "1" }));
+  expect(counted.get('bikeshare_webhook_attempts_total{outcome="failed",failure="tls"}')).toBe(0);
+  expect(counted.get('bikeshare_webhook_pauses_total{reason="gone"}')).toBe(0);
+  expect(counted.get('bikeshare_webhook_warnings_total{percent="50"}')).toBe(0);
+  expect(counted.get('bikeshare_webhook_mails_total{outcome="expired"}')).toBe(0);
+  expect(counted.get('bikeshare_webhook_attempt_duration_seconds_count{outcome="rejected"}')).toBe(0);
+  expect(counted.get('bikeshare_webhook_due_to_sent_seconds_count{line="replay"}')).toBe(0);
+});
+
+test("mails are counted by what became of them", async () => {
   const metrics = createMetrics({ version: "1" });
-  metrics.watch(sources());
-  const text = await metrics.text();
-  const helps = text.match(/^# HELP bikeshare_\S+ .{10,}$/gm) ?? [];
-  const names = [...text.matchAll(/^# TYPE (bikeshare_\S+)/gm)].map(([, name]) => name);
-  expect(helps).toHaveLength(names.length);
-  expect(new Set(names).size).toBe(names.length);
-  expect(names).toMatchInlineSnapshot(`
-    [
-      "bikeshare_build_info",
-      "bikeshare_webhook_attempts_total",
-      "bikeshare_webhook_attempt_duration_seconds",
-      "bikeshare_webhook_due_to_sent_seconds",
-      "bikeshare_webhook_claims_total",
-      "bikeshare_webhook_claimed_deliveries_total",
-      "bikeshare_webhook_settlements_total",
-      "bikeshare_webhook_settled_results_total",
-      "bikeshare_webhook_stale_results_total",
-      "bikeshare_webhook_takeovers_total",
-      "bikeshare_webhook_pauses_total",
-      "bikeshare_webhook_recoveries_total",
-      "bikeshare_webhook_warnings_total",
-      "bikeshare_webhook_in_flight",
-      "bikeshare_webhook_pending_deliveries",
-      "bikeshare_webhook_oldest_due_age_seconds",
-      "bikeshare_webhook_held_deliveries",
-      "bikeshare_webhook_endpoints",
-      "bikeshare_metrics_failures_total",
-    ]
-  `);
+  metrics.mails.mailed("postponed");
+  metrics.mails.mailed("postponed");
+  metrics.mails.mailed("sent");
+  const counted = await samples(metrics);
+  expect(counted.get('bikeshare_webhook_mails_total{outcome="postponed"}')).toBe(2);
+  expect(counted.get('bikeshare_webhook_mails_total{outcome="sent"}')).toBe(1);
 });
 
 describe("attempts", () => {
@@ -83,11 +73,12 @@ describe("attempts", () => {
         ending({ outcome: "rejected", status: 302 }),
         ending({ outcome: "failed", failure: "connect_timeout", status: null }),
         ending({ outcome: "failed", failure: "body_timeout", status: 200 }),
+        ending({ outcome: "failed", failure: "what a receiver\nsaid", status: null }),
       ],
       0,
     );
-    const counted = [...(await samples(metrics))].filter(([name]) =>
-      name.startsWith("bikeshare_webhook_attempts_total"),
+    const counted = [...(await samples(metrics))].filter(
+      ([name, count]) => name.startsWith("bikeshare_webhook_attempts_total") && count > 0,
     );
     expect(Object.fromEntries(counted)).toEqual({
       'bikeshare_webhook_attempts_total{outcome="succeeded",failure="none"}': 2,
@@ -97,6 +88,7 @@ describe("attempts", () => {
       'bikeshare_webhook_attempts_total{outcome="rejected",failure="http_3xx"}': 1,
       'bikeshare_webhook_attempts_total{outcome="failed",failure="connect_timeout"}': 1,
       'bikeshare_webhook_attempts_total{outcome="failed",failure="body_timeout"}': 1,
+      'bikeshare_webhook_attempts_total{outcome="failed",failure="other"}': 1,
     });
   });
 
@@ -110,12 +102,12 @@ describe("attempts", () => {
 
   test("are timed in seconds, up to the 15 they may take", async () => {
     const metrics = createMetrics({ version: "1" });
-    metrics.webhooks.settled([ending({ total_ms: 15_000 }), ending({ total_ms: 4 }), ending({ total_ms: null })], 0);
+    metrics.webhooks.settled([ending({ total_ms: 15_004 }), ending({ total_ms: 4 }), ending({ total_ms: null })], 0);
     const counted = await samples(metrics);
     const bucket = (le: string) =>
       counted.get(`bikeshare_webhook_attempt_duration_seconds_bucket{le="${le}",outcome="succeeded"}`);
-    expect(["0.005", "10", "15", "+Inf"].map(bucket)).toEqual([1, 1, 2, 2]);
-    expect(counted.get('bikeshare_webhook_attempt_duration_seconds_sum{outcome="succeeded"}')).toBeCloseTo(15.004);
+    expect(["0.005", "14", "16", "+Inf"].map(bucket)).toEqual([1, 1, 2, 2]);
+    expect(counted.get('bikeshare_webhook_attempt_duration_seconds_sum{outcome="succeeded"}')).toBeCloseTo(15.008);
   });
 
   test("wait for their turn in two lines, live and replay, and never less than no time", async () => {
@@ -162,12 +154,15 @@ describe("the backlog", () => {
     let systems = [backlog, { ...backlog, systemId: "bergen", pending: 0, oldestDueMs: null }];
     metrics.watch(sources({ inFlight: () => 9, backlog: () => Promise.resolve(systems) }));
     const counted = await samples(metrics);
-    expect(counted.get("bikeshare_webhook_in_flight")).toBe(9);
+    expect(counted.get("bikeshare_webhook_attempts_in_flight")).toBe(9);
     expect(counted.get('bikeshare_webhook_pending_deliveries{system="oslo"}')).toBe(12);
     expect(counted.get('bikeshare_webhook_oldest_due_age_seconds{system="oslo"}')).toBe(3.5);
     expect(counted.get('bikeshare_webhook_oldest_due_age_seconds{system="bergen"}')).toBe(0);
     expect(counted.get('bikeshare_webhook_held_deliveries{system="oslo"}')).toBe(4);
     expect(counted.get('bikeshare_webhook_endpoints{system="oslo",status="paused"}')).toBe(2);
+    expect(counted.get('bikeshare_webhook_waiting_mails{system="oslo"}')).toBe(3);
+    expect(counted.get('bikeshare_webhook_workers{system="oslo"}')).toBe(2);
+    expect(counted.get('bikeshare_webhook_endpoint_failing_seconds{system="oslo",partner="partner_1"}')).toBe(90);
     systems = [{ ...backlog, pending: 13 }];
     const later = await samples(metrics);
     expect(later.get('bikeshare_webhook_pending_deliveries{system="oslo"}')).toBe(13);

@@ -1,12 +1,15 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { createBacklogMetrics, type MetricSources } from "./backlog-metrics.ts";
+import { createMailMetrics, type MailMetrics } from "./mail-metrics.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./webhook-metrics.ts";
 
 /** What the process counts. */
 export interface Metrics {
   /** Counts what the dispatcher does. */
   readonly webhooks: WebhookMetrics;
-  /** For further metrics. Their labels take few values: never the id of a partner, a bike or a request. */
+  /** Counts the mails about failing endpoints. */
+  readonly mails: MailMetrics;
+  /** For further metrics. Their labels take few values: never the id of a bike or a request. */
   readonly registry: Registry;
   /** Says where the figures come from that are read at each look; without it they are left out. */
   watch(sources: MetricSources): void;
@@ -35,6 +38,7 @@ export function createMetrics({ version, patience = PATIENCE }: MetricsOptions):
     registers: [registry],
   }).set({ version }, 1);
   const webhooks = createWebhookMetrics(registry);
+  const mails = createMailMetrics(registry);
   let refresh = () => Promise.resolve();
   let reading: Promise<string> | undefined;
 
@@ -44,6 +48,7 @@ export function createMetrics({ version, patience = PATIENCE }: MetricsOptions):
   }
   return {
     webhooks,
+    mails,
     registry,
     contentType: registry.contentType,
     watch(sources) {

@@ -1,9 +1,11 @@
 import { Counter, Histogram, type Registry } from "prom-client";
+import type { AttemptFailure } from "../webhooks/attempt.ts";
+import type { PauseCause, Warning } from "../webhooks/endpoint-health.ts";
 
 /** An attempt that has ended and been written down, as far as it is counted. */
 export interface CountedAttempt {
   readonly outcome: "succeeded" | "rejected" | "failed" | "unknown";
-  /** The failure's code in the log: of a closed set, as every one becomes a series. */
+  /** The failure's code in the log. */
   readonly failure: string | null;
   readonly status: number | null;
   readonly total_ms: number | null;
@@ -13,8 +15,8 @@ export interface CountedAttempt {
 export interface CountedEnding {
   readonly settled: CountedAttempt;
   /** What the endpoint becomes by it: `active` again, or paused for a reason. */
-  readonly change: "active" | "failing" | "gone" | "probe_failed" | null;
-  readonly warn: 25 | 50 | 100 | null;
+  readonly change: "active" | PauseCause | null;
+  readonly warn: Warning | null;
 }
 
 /** Counts what the dispatcher does. */
@@ -33,14 +35,42 @@ export interface WebhookMetrics {
   tookOver(orphans: number): void;
 }
 
-/** Seconds. Dense where a healthy receiver answers, and up to the 15 s that an attempt may take. */
-const DURATIONS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15];
+/**
+ * Seconds. Dense where a healthy receiver answers. An attempt may take 15 s, and one that is cut then is seen to end a
+ * little later: hence 14 and 16, which part slow answers from none.
+ */
+const DURATIONS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 14, 16];
 /** Seconds. Dense below the 0.2 s that are promised, and up to an hour's backlog. */
 const WAITS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800, 3_600];
 
+/** Every label of its own is a series, so that there must be few: these, and `other`. */
+const FAILURES: ReadonlySet<string> = new Set(
+  Object.keys({
+    url_refused: true,
+    address_refused: true,
+    dns: true,
+    dns_timeout: true,
+    connect_refused: true,
+    connect_timeout: true,
+    connect: true,
+    tls: true,
+    timeout: true,
+    body_timeout: true,
+    reset: true,
+    stale_connection: true,
+    protocol: true,
+    headers_too_large: true,
+    too_many_informational: true,
+  } satisfies Record<AttemptFailure, true>),
+);
+const PAUSES = ["failing", "gone", "probe_failed"] as const satisfies readonly PauseCause[];
+const WARNINGS = [25, 50, 100] as const satisfies readonly Warning[];
+
 /** Adds the dispatcher's metrics to a registry. */
 export function createWebhookMetrics(registry: Registry): WebhookMetrics {
-  const { attempts, durations, waits, ...counters } = register([registry]);
+  const metrics = register([registry]);
+  beginAtZero(metrics);
+  const { attempts, durations, waits, ...counters } = metrics;
   return {
     claimed(deliveries) {
       counters.claims.inc();
@@ -66,9 +96,22 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
   };
 }
 
+/** Without a zero to begin at, a rate or an alert on growth would miss the first of each kind. */
+function beginAtZero({ attempts, durations, waits, pauses, warnings }: ReturnType<typeof register>): void {
+  attempts.inc({ outcome: "succeeded", failure: "none" }, 0);
+  attempts.inc({ outcome: "unknown", failure: "none" }, 0);
+  for (const failure of ["http_3xx", "http_4xx", "http_410", "http_5xx"])
+    attempts.inc({ outcome: "rejected", failure }, 0);
+  for (const failure of FAILURES) attempts.inc({ outcome: "failed", failure }, 0);
+  for (const outcome of ["succeeded", "rejected", "failed"]) durations.zero({ outcome });
+  for (const line of ["live", "replay"]) waits.zero({ line });
+  for (const reason of PAUSES) pauses.inc({ reason }, 0);
+  for (const percent of WARNINGS) warnings.inc({ percent }, 0);
+}
+
 /** What went wrong, coarsely enough to be a label: the log's code, or the hundred that the status is of. */
 function failureClass({ outcome, failure, status }: CountedAttempt): string {
-  if (outcome === "failed") return failure ?? "other";
+  if (outcome === "failed") return failure !== null && FAILURES.has(failure) ? failure : "other";
   if (outcome !== "rejected") return "none";
   return status === 410 ? "http_410" : `http_${Math.floor((status ?? 0) / 100)}xx`;
 }

@@ -29,7 +29,7 @@ export interface Model {
   readonly deliveries: Map<string, ExpectedDelivery>;
   /** Every answer heard from the receiver since the endpoint was made or resumed, but for those at a paused endpoint. */
   heard: Heard[];
-  /** The warnings given since the last success. */
+  /** The warnings given in this stretch of failing. */
   given: number[];
 }
 
@@ -101,7 +101,7 @@ function window(now: number, delay: number, { outcome, retryAfterMs }: Answer): 
 
 /** What all that was heard comes to. */
 function judge(model: Model): Effect {
-  const since = model.heard.slice(model.heard.findLastIndex(({ outcome }) => outcome === "succeeded") + 1);
+  const since = stretch(model.heard.slice(model.heard.findLastIndex(({ outcome }) => outcome === "succeeded") + 1));
   const [first, latest] = [since.at(0), since.at(-1)];
   if (first === undefined || latest === undefined) {
     model.mode = "active";
@@ -114,10 +114,17 @@ function judge(model: Model): Effect {
   if (different(row) >= 3) return pause(model, "gone");
   const hours = (latest.at - first.at) / HOUR;
   if (hours >= 72 && since.length >= 20 && different(since) >= 3) return pause(model, "failing");
+  if (since.length === 1) model.given = [];
   const level = [50, 25].find((percent) => hours >= (72 * percent) / 100) ?? 0;
   if (level <= Math.max(0, ...model.given)) return "done";
   model.given.push(level);
   return `warned: ${level}`;
+}
+
+/** What failed after the last day of silence. */
+function stretch(failed: readonly Heard[]): readonly Heard[] {
+  const begun = failed.findLastIndex(({ at }, index) => at - (failed[index - 1]?.at ?? at) > 24 * HOUR);
+  return failed.slice(Math.max(0, begun));
 }
 
 function pause(model: Model, reason: string): Effect {

@@ -181,6 +181,7 @@ function startWorker(
     userAgent: "test",
     loadEndpoints: (on, systemId) => endpointsOf({ db: on, sealer }, systemId),
     feedReplays: (on, systemId) => feedReplays({ db: on, clock }, systemId),
+    noteFailures: () => Promise.resolve(),
     observe: {
       ...silent,
       settled: (_endings, late) => void (stale += late),

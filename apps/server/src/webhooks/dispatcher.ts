@@ -5,6 +5,7 @@ import type { LiveEndpoint } from "./endpoints.ts";
 import { LEASE_TIMES, type LeaseTimes } from "./lane-keeper.ts";
 import type { Sender } from "./sender.ts";
 import type { DispatchObserver, Flight } from "./sending.ts";
+import type { NoteFailures } from "./settler.ts";
 import { SystemDispatcher } from "./system-dispatcher.ts";
 
 /** Sends the deliveries of all systems. Any number of processes may have one: they share the endpoints. */
@@ -29,6 +30,7 @@ export interface DispatcherOptions {
   readonly userAgent: string;
   readonly loadEndpoints: (db: Database, systemId: string) => Promise<readonly LiveEndpoint[]>;
   readonly feedReplays: (db: Database, systemId: string) => Promise<number>;
+  readonly noteFailures: NoteFailures;
   readonly observe: DispatchObserver;
   readonly onError: (error: unknown) => void;
   readonly times?: LeaseTimes;

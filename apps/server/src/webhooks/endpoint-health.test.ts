@@ -6,7 +6,9 @@ import {
   type EndpointResult,
   type EndpointStatus,
   HEALTHY,
+  SILENCE,
 } from "./endpoint-health.ts";
+import { RETRY_DELAYS } from "./retry-policy.ts";
 
 const START = Date.parse("2026-06-01T12:00:00.000Z");
 const HOUR = 3_600_000;
@@ -36,23 +38,23 @@ function follow(
   });
 }
 
-/** So many failures at once, of three deliveries. */
-const manyFailures = (count: number, hours: number) =>
-  Array.from({ length: count }, (_, index) => failure(`d${index % 3}`, hours));
+/** So many failures, of three deliveries, evenly from the start to so many hours later. */
+const manyFailures = (count: number, hours = 0) =>
+  Array.from({ length: count }, (_, index) => failure(`d${index % 3}`, (hours * index) / Math.max(1, count - 1)));
 
 const last = (steps: readonly AfterResult[]) => steps.at(-1);
 const warnings = (steps: readonly AfterResult[]) => steps.map(({ warn }) => warn).filter((warn) => warn !== null);
 
 describe("an endpoint that fails", () => {
   test("is paused when 72 h have passed, 20 attempts failed, of 3 deliveries", () => {
-    const before = follow([...manyFailures(19, 0), failure("d0", 71.999)]);
+    const before = follow([...manyFailures(19, 60), failure("d0", 71.999)]);
     expect(last(before)?.status).toBe("active");
     const after = last(follow([failure("d0", 72)], last(before)));
     expect(after).toMatchObject({ status: "paused", pauseReason: "failing", warn: 100 });
   });
 
   test("is not paused by 19 failures, however long they last, and is by the 20th", () => {
-    const steps = follow([...manyFailures(18, 0), failure("d0", 200), failure("d1", 300)]);
+    const steps = follow(manyFailures(20, 19 * 24));
     expect(steps.map(({ status }) => status === "paused").indexOf(true)).toBe(19);
   });
 
@@ -64,9 +66,9 @@ describe("an endpoint that fails", () => {
   });
 
   test("begins anew after any success", () => {
-    const steps = follow([...manyFailures(30, 0), success("d0", 71), failure("d1", 72.5), failure("d2", 143)]);
+    const steps = follow([...manyFailures(30, 70), success("d0", 71), failure("d1", 72.5), failure("d2", 90)]);
     expect(last(steps)).toMatchObject({ status: "active", pauseReason: null });
-    expect(last(steps)?.health.failures).toBe(2);
+    expect(last(steps)?.health).toMatchObject({ failures: 2, failingSince: START + 72.5 * HOUR });
   });
 
   test("keeps no more ids than the rule needs", () => {
@@ -84,16 +86,13 @@ describe("warnings", () => {
     expect([25, 50, 100].map((level) => steps.findIndex(({ warn }) => warn === level))).toEqual([18, 36, 72]);
   });
 
-  test("a jump from 10 to 60 % gives 50 alone, and no 25 afterwards", () => {
-    expect(warnings(follow([failure("a", 0), failure("a", 7.2), failure("a", 43.2), failure("a", 44)]))).toEqual([50]);
-  });
-
-  test("a jump from the start to the end gives 100 alone", () => {
-    expect(warnings(follow([...manyFailures(20, 0), failure("d0", 80)]))).toEqual([100]);
+  test("a jump from 24 to 58 % gives 50 alone, and no 25 afterwards", () => {
+    const hours = [0, 7.2, 17.9, 41.8, 44];
+    expect(warnings(follow(hours.map((hour) => failure("a", hour))))).toEqual([50]);
   });
 
   test("at 25 and 50 % need neither many failures nor several deliveries; without these no 100 follows", () => {
-    const steps = follow([0, 18, 36, 72, 100].map((hour) => failure("only", hour)));
+    const steps = follow([0, 18, 36, 54, 72, 90].map((hour) => failure("only", hour)));
     expect(warnings(steps)).toEqual([25, 50]);
     expect(last(steps)?.status).toBe("active");
   });
@@ -104,7 +103,47 @@ describe("warnings", () => {
   });
 
   test("are not given again when a result comes late", () => {
-    expect(warnings(follow([failure("a", 0), failure("a", 40), failure("b", 20), failure("b", -1)]))).toEqual([50]);
+    const hours = [0, 20, 40, 19, -1, 41];
+    expect(warnings(follow(hours.map((hour) => failure("a", hour))))).toEqual([25, 50]);
+  });
+});
+
+describe("silence", () => {
+  test("of more than a day ends a stretch of failing: nothing of it counts any more but answers 410", () => {
+    const before = follow([...manyFailures(30, 60), gone("d9", 60)]);
+    const joined = last(follow([failure("d0", 84, null)], last(before)));
+    expect(joined).toMatchObject({ status: "paused", pauseReason: "failing", health: { failures: 32 } });
+    const anew = last(follow([failure("d0", 84.001, null)], last(before)));
+    const endedAt = START + 84.001 * HOUR;
+    expect(anew).toEqual({
+      health: {
+        failingSince: endedAt,
+        lastFailedAt: endedAt,
+        failures: 1,
+        failedDeliveries: ["d0"],
+        goneDeliveries: ["d9"],
+        warned: 0,
+      },
+      status: "active",
+      pauseReason: null,
+      warn: null,
+    });
+  });
+
+  test("is not taken for the wait between two attempts of one delivery, jitter and time-out included", () => {
+    expect(SILENCE).toBeGreaterThan(Math.max(...RETRY_DELAYS) * 1.1 + 15_000);
+  });
+
+  test("lets an endpoint that gets an event a week be warned of each and never paused", () => {
+    const tries = RETRY_DELAYS.map((_, index) => RETRY_DELAYS.slice(0, index + 1).reduce((sum, ms) => sum + ms, 0));
+    const weeks = Array.from({ length: 52 }, (_, week) => week * 7 * 24);
+    const steps = follow(weeks.flatMap((week) => tries.map((ms) => failure(`w${week}`, week + ms / HOUR))));
+    expect(new Set(steps.map(({ status }) => status))).toEqual(new Set(["active"]));
+    expect(warnings(steps)).toEqual(weeks.flatMap(() => [25, 50]));
+  });
+
+  test("between answers 410 changes nothing: three events a month apart pause", () => {
+    expect(last(follow([gone("a", 0), gone("b", 720), gone("c", 1_440)]))?.pauseReason).toBe("gone");
   });
 });
 
@@ -168,7 +207,14 @@ describe("a probed endpoint", () => {
 });
 
 test("a result that nobody knows is no failure of the receiver", () => {
-  const health = { ...HEALTHY, failingSince: START, failures: 19, failedDeliveries: ["a", "b", "c"], warned: 50 };
+  const health = {
+    ...HEALTHY,
+    failingSince: START,
+    lastFailedAt: START,
+    failures: 19,
+    failedDeliveries: ["a", "b", "c"],
+    warned: 50,
+  };
   const steps = follow([unknown("d", 100)], { health });
   expect(steps).toEqual([{ health, status: "active", pauseReason: null, warn: null }]);
 });
@@ -176,7 +222,14 @@ test("a result that nobody knows is no failure of the receiver", () => {
 test.each([success("a", 1), failure("a", 90), gone("c", 1), unknown("a", 1)])(
   "what ends at a paused endpoint changes nothing: $outcome",
   (result) => {
-    const health = { ...HEALTHY, failingSince: START, failures: 40, failedDeliveries: ["a", "b", "c"], warned: 50 };
+    const health = {
+      ...HEALTHY,
+      failingSince: START,
+      lastFailedAt: START,
+      failures: 40,
+      failedDeliveries: ["a", "b", "c"],
+      warned: 50,
+    };
     const paused = { health: { ...health, goneDeliveries: ["a", "b"] }, status: "paused" } as const;
     expect(follow([result], paused)).toEqual([{ ...paused, pauseReason: null, warn: null }]);
   },

@@ -1,22 +1,28 @@
 import type { AttemptOutcome } from "./retry-policy.ts";
 
-/** What is remembered of how an endpoint has answered since its last success. */
+/**
+ * What is remembered of how an endpoint has answered since its last success. A stretch of failing has no success in it and
+ * no day without a failure.
+ */
 export interface EndpointHealth {
-  /** When the first failure since the last success ended, in milliseconds since 1970; null: none. */
+  /** When the first failure of this stretch ended, in milliseconds since 1970; null: none since the last success. */
   readonly failingSince: number | null;
-  /** Attempts that failed since then. */
+  /** When the last failure ended; null: none since the last success. */
+  readonly lastFailedAt: number | null;
+  /** Attempts that failed in it. */
   readonly failures: number;
   /** Deliveries that they were for: different ones, and no more than the rule needs. */
   readonly failedDeliveries: readonly string[];
   /** Different deliveries that were answered 410, with no other answer in between. */
   readonly goneDeliveries: readonly string[];
-  /** The highest warning given since then: 25, 50, 100, or 0 for none. */
+  /** The highest warning given in this stretch: 25, 50, 100, or 0 for none. */
   readonly warned: number;
 }
 
 /** Nothing has failed since the last success. */
 export const HEALTHY: EndpointHealth = {
   failingSince: null,
+  lastFailedAt: null,
   failures: 0,
   failedDeliveries: [],
   goneDeliveries: [],
@@ -58,6 +64,13 @@ export interface AfterResult {
  */
 export const FAILING_LIMIT = 72 * 3_600_000;
 
+/**
+ * Milliseconds after which a failure says nothing any more of how the endpoint does now. Less than the longest wait between
+ * two attempts (17 h and a tenth), and one delivery's retries would each begin anew; more, and what failed days ago counts
+ * against an endpoint that was asked nothing since.
+ */
+export const SILENCE = 24 * 3_600_000;
+
 /** Failed attempts that a pause needs: with fewer, a quiet endpoint would be judged by a handful of tries. */
 export const LEAST_FAILURES = 20;
 
@@ -80,7 +93,11 @@ const EARLY_WARNINGS = [50, 25] as const;
  *   whole answer came there was no answer, and the row goes on.
  * - Failing for 72 h pauses it, if there were 20 failures of 3 deliveries. These two are asked at 100 % only: the warnings
  *   at 25 and 50 % of the 72 h go by time alone, because a quiet endpoint's partner wants to hear too that nothing
- *   arrives. Each is given once until the next success, and only the highest that is reached.
+ *   arrives. Each is given once in a stretch of failing, and only the highest that is reached.
+ * - Silence is no failing: more than a day after the last failure the next one begins a new stretch. So an endpoint that
+ *   gets an event a week, each tried in vain for 73 h, is warned of each and never paused; otherwise the first slip after
+ *   months of silence would pause it, for failures that may have been mended long ago. Nothing is lost by that: a delivery
+ *   given up can be replayed like one that was held. Answers 410 count on over the silence: they speak of the future.
  *
  * Results come in the order in which they are written. What ends at a paused endpoint (it was under way when the pause
  * came) changes nothing, not even as a success: only a resume ends a pause.
@@ -108,13 +125,21 @@ function isPastLimits({ failures, failedDeliveries }: EndpointHealth, failingFor
 }
 
 function withFailure(health: EndpointHealth, { deliveryId, outcome, status, endedAt }: EndpointResult): EndpointHealth {
+  const before = isOver(health, endedAt) ? { ...HEALTHY, goneDeliveries: health.goneDeliveries } : health;
   return {
-    failingSince: health.failingSince ?? endedAt,
-    failures: health.failures + 1,
-    failedDeliveries: withId(health.failedDeliveries, deliveryId, LEAST_DELIVERIES),
-    goneDeliveries: goneAfter(health.goneDeliveries, deliveryId, outcome === "rejected" ? status : null),
-    warned: health.warned,
+    failingSince: before.failingSince ?? endedAt,
+    // Results may be written in another order than that in which they ended.
+    lastFailedAt: Math.max(before.lastFailedAt ?? endedAt, endedAt),
+    failures: before.failures + 1,
+    failedDeliveries: withId(before.failedDeliveries, deliveryId, LEAST_DELIVERIES),
+    goneDeliveries: goneAfter(before.goneDeliveries, deliveryId, outcome === "rejected" ? status : null),
+    warned: before.warned,
   };
+}
+
+/** Whether a stretch of failing had ended, by silence, when the next attempt failed. */
+function isOver({ lastFailedAt }: EndpointHealth, endedAt: number): boolean {
+  return lastFailedAt !== null && endedAt - lastFailedAt > SILENCE;
 }
 
 /** @param answered the status of a whole answer; null where none came */

@@ -26,7 +26,7 @@ test("a warning says what fails since when, with what, when the pause comes and 
       "text": "No webhook to hooks.partner.example has succeeded since 2026-06-01 12:00 UTC (for 18 h).
     Failed attempts since then: 11. The last one, at 2026-06-02 06:00 UTC: answered 500.
 
-    What happens next: each webhook is tried 14 times in about 73 hours. When nothing has succeeded for 72 h, which is at 2026-06-04 12:00 UTC, the endpoint is paused, if at least 20 attempts for 3 different events have failed by then. A single success ends all this.
+    What happens next: each webhook is tried 14 times in about 73 hours. When nothing has succeeded for 72 h, which is at 2026-06-04 12:00 UTC, the endpoint is paused, if at least 20 attempts for 3 different events have failed by then. A single success ends all this, and so does a day without attempts.
 
     What to do: see to it that the endpoint answers every webhook with a status from 200 to 299 within 15 seconds. The log of attempts shows what was sent and what came back.
 

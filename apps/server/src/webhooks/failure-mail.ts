@@ -63,7 +63,7 @@ const paused: Readonly<Record<PauseCause, (notice: FailureNotice, host: string) 
 const HELD = `Nothing is lost: its events are kept for ${HELD_DAYS} days and can be sent when it is well.`;
 
 function nextSteps({ failingSince, at }: FailureNotice): string {
-  return `each webhook is tried 14 times in about 73 hours. When nothing has succeeded for ${hours(FAILING_LIMIT)}, which is at ${instant((failingSince ?? at) + FAILING_LIMIT)}, the endpoint is paused, if at least ${LEAST_FAILURES} attempts for ${LEAST_DELIVERIES} different events have failed by then. A single success ends all this.`;
+  return `each webhook is tried 14 times in about 73 hours. When nothing has succeeded for ${hours(FAILING_LIMIT)}, which is at ${instant((failingSince ?? at) + FAILING_LIMIT)}, the endpoint is paused, if at least ${LEAST_FAILURES} attempts for ${LEAST_DELIVERIES} different events have failed by then. A single success ends all this, and so does a day without attempts.`;
 }
 
 function whatToDo({ about }: FailureNotice): string {

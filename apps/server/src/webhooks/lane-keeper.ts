@@ -145,6 +145,7 @@ function healthOf(row: LaneRow): EndpointHealth {
   if (row.failing_since === null) return HEALTHY;
   return {
     failingSince: row.failing_since.getTime(),
+    lastFailedAt: row.last_failed_at?.getTime() ?? null,
     failures: row.failures,
     failedDeliveries: row.failed_deliveries,
     goneDeliveries: row.gone_deliveries,

@@ -7,6 +7,7 @@ export interface LaneRow {
   readonly endpoint_id: string;
   readonly token: number;
   readonly failing_since: Date | null;
+  readonly last_failed_at: Date | null;
   readonly failures: number;
   readonly failed_deliveries: readonly string[];
   readonly gone_deliveries: readonly string[];
@@ -91,8 +92,8 @@ const take = statement(
    set worker = $2, token = lane.token + 1, leased_until = now() + $5::bigint * interval '1 ms'
    from free
    where lane.system_id = $1 and lane.endpoint_id = free.endpoint_id
-   returning lane.endpoint_id, lane.token, lane.failing_since, lane.failures, lane.failed_deliveries,
-     lane.gone_deliveries, lane.warned`,
+   returning lane.endpoint_id, lane.token, lane.failing_since, lane.last_failed_at, lane.failures,
+     lane.failed_deliveries, lane.gone_deliveries, lane.warned`,
 );
 
 /** Takes lanes that nobody holds, `limit` at most. @param held the endpoints whose lanes the worker has already */
@@ -125,13 +126,15 @@ export async function releaseLanes(
 
 const writeHealth = statement(
   "lane.writeHealth",
-  `update webhook_lanes set failing_since = $4, failures = $5, failed_deliveries = $6, gone_deliveries = $7, warned = $8
+  `update webhook_lanes set failing_since = $4, failures = $5, failed_deliveries = $6, gone_deliveries = $7, warned = $8,
+     last_failed_at = $9
    where system_id = $1 and endpoint_id = $2 and token = $3`,
 );
 
 /** How an endpoint has answered lately. */
 export interface LaneHealth {
   readonly failingSince: Date | null;
+  readonly lastFailedAt: Date | null;
   readonly failures: number;
   readonly failedDeliveries: readonly string[];
   readonly goneDeliveries: readonly string[];
@@ -154,5 +157,6 @@ export async function writeLaneHealth(
     health.failedDeliveries,
     health.goneDeliveries,
     health.warned,
+    health.lastFailedAt,
   ]);
 }

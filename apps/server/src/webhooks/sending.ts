@@ -130,6 +130,7 @@ function judge(lane: Lane, deliveryId: string, { outcome, status }: AttemptResul
   const isActiveAgain = before.status === "probing" && after.status === "active";
   if (after.status !== before.status) lane.changes.made++;
   return {
+    health: after.health,
     healthChanged: before.health !== after.health,
     change: isActiveAgain ? ("active" as const) : after.pauseReason,
     warn: after.warn,

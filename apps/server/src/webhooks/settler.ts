@@ -1,6 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
-import type { Database } from "../db/database.ts";
-import type { PauseCause, Warning } from "./endpoint-health.ts";
+import type { Database, Transaction } from "../db/database.ts";
+import type { EndpointHealth, PauseCause, Warning } from "./endpoint-health.ts";
 import { setActive, setPaused } from "./endpoints.ts";
 import { writeLaneHealth } from "./lane-queries.ts";
 import type { Lane } from "./lane.ts";
@@ -11,7 +11,9 @@ import { createTurns } from "./turns.ts";
 export interface Ending {
   readonly lane: Lane;
   readonly settled: SettledRow;
-  /** The endpoint's health has changed by it. */
+  /** The endpoint's health after it. */
+  readonly health: EndpointHealth;
+  /** Its health has changed by it. */
   readonly healthChanged: boolean;
   /** The endpoint's status changes by it. */
   readonly change: PauseCause | "active" | null;
@@ -29,10 +31,14 @@ export interface SettlerOptions {
   readonly db: Database;
   readonly systemId: string;
   readonly clock: () => number;
+  readonly noteFailures: NoteFailures;
   /** After the commit. `stale`: results that a later holder of the lane had written off already. */
   readonly onSettled: (endings: readonly Ending[], stale: number) => void;
   readonly onError: (error: unknown) => void;
 }
+
+/** Notes what partners are to be told of, in the transaction that writes it. */
+export type NoteFailures = (tx: Transaction, systemId: string, endings: readonly Ending[], now: Date) => Promise<void>;
 
 /** Results in one transaction. Fewer cost more commits; more hold the next ones up for longer. */
 const BATCH = 1_000;
@@ -63,15 +69,20 @@ export function createSettler(options: SettlerOptions): Settler {
       const ids = new Set(await writeResults(tx, systemId, now, results));
       const ours = batch.filter(({ settled }) => ids.has(settled.delivery_id));
       // Endpoints before their lanes, as whoever resumes one does: neither waits for the other in a circle.
-      for (const { lane, change } of ours) {
-        if (change === null) continue;
-        const { endpointId } = lane;
-        if (change === "active") await setActive(tx, { systemId, endpointId, now });
-        else await setPaused(tx, { systemId, endpointId, reason: change, now });
-      }
+      const applied: Ending[] = [];
+      for (const ending of ours) if (await writeChange(tx, ending, now)) applied.push(ending);
       for (const lane of lanesToWrite(ours)) await writeLaneHealth(tx, systemId, lane, healthColumns(lane));
+      await options.noteFailures(tx, systemId, applied, now);
       return new Set(ours.map(({ settled }) => settled));
     });
+  }
+
+  /** @returns false where somebody has paused or resumed the endpoint meanwhile, so that its change is none */
+  async function writeChange(tx: Transaction, { lane, change }: Ending, now: Date): Promise<boolean> {
+    const { endpointId } = lane;
+    if (change === null) return true;
+    if (change === "active") return setActive(tx, { systemId, endpointId, now });
+    return setPaused(tx, { systemId, endpointId, reason: change, now });
   }
 
   return {
@@ -103,5 +114,9 @@ function lanesToWrite(batch: readonly Ending[]): Lane[] {
 }
 
 function healthColumns({ health }: Lane) {
-  return { ...health, failingSince: health.failingSince === null ? null : new Date(health.failingSince) };
+  return { ...health, failingSince: dateOf(health.failingSince), lastFailedAt: dateOf(health.lastFailedAt) };
+}
+
+function dateOf(milliseconds: number | null): Date | null {
+  return milliseconds === null ? null : new Date(milliseconds);
 }

@@ -6,7 +6,7 @@ import { claimFor, type Lane, noteClaim, takeUp } from "./lane.ts";
 import { unknownAttempt } from "./result.ts";
 import { Sending, type SendingOptions } from "./sending.ts";
 import { writeResults } from "./settle-queries.ts";
-import { createSettler, type Ending, type Settler } from "./settler.ts";
+import { createSettler, type Ending, type NoteFailures, type Settler } from "./settler.ts";
 import { createInterval, createTurns, type Interval, type Turns } from "./turns.ts";
 
 export interface SystemDispatcherOptions extends Omit<SendingOptions, "onEnded"> {
@@ -19,6 +19,7 @@ export interface SystemDispatcherOptions extends Omit<SendingOptions, "onEnded">
   readonly loadEndpoints: () => Promise<readonly LiveEndpoint[]>;
   /** Hands over what replays still have to send. @returns how many deliveries */
   readonly feedReplays: () => Promise<number>;
+  readonly noteFailures: NoteFailures;
 }
 
 /** Milliseconds between two looks at everything: the delay of what nobody told us of, and of retries. */

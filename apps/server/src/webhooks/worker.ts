@@ -3,10 +3,11 @@ import type { Ids } from "../ids.ts";
 import type { Metrics } from "../metrics/registry.ts";
 import { systemsOf } from "../systems/service.ts";
 import type { AddressRules } from "./address-guard.ts";
-import { readBacklog } from "./backlog-queries.ts";
+import { backlogOf } from "./backlog.ts";
 import { type Dispatcher, startDispatcher } from "./dispatcher.ts";
 import { endpointsOf, type LiveEndpoint } from "./endpoints.ts";
-import { tellFailures } from "./failure-notices.ts";
+import { startMailOutbox } from "./failure-mail-outbox.ts";
+import { logFailures, noteFailures } from "./failure-notices.ts";
 import type { Mailer } from "./mailer.ts";
 import { feedReplays } from "./replays.ts";
 import { noteServiceSealing } from "./sealing.ts";
@@ -35,7 +36,7 @@ export interface WebhookWorkerOptions extends WebhookSettings {
 export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
   const { db, clock, ids, logger, metrics, mailer, sealer } = options;
   const onError = (error: unknown) => logger.warn({ err: error }, "sending webhooks failed; tried again soon");
-  const notices = { mailer, logger, clock, dashboardUrl: null };
+  const notices = { ids, canMail: mailer !== undefined, logger, dashboardUrl: null };
   const dispatcher = startDispatcher({
     connectionString: db.connectionString,
     sender: createSender({ rules: options.rules, clock }),
@@ -45,17 +46,29 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
     userAgent: `bikeshare/${options.version}`,
     loadEndpoints: endpointLoader({ sealer, clock }),
     feedReplays: (on, systemId) => feedReplays({ db: on, clock }, systemId),
+    noteFailures: (tx, systemId, endings, now) => noteFailures(notices, tx, systemId, endings, now),
     observe: {
       ...metrics.webhooks,
       settled: (endings, stale) => {
         metrics.webhooks.settled(endings, stale);
-        tellFailures(notices, endings);
+        logFailures(notices, endings, new Date(clock()));
       },
     },
     onError,
   });
-  metrics.watch({ inFlight: () => dispatcher.inFlight(), backlog: () => backlogs(db, clock), onError });
-  return dispatcher;
+  const systems = async () => (await systemsOf(db)).map((system) => system.system_id);
+  const outbox = startMailOutbox({ db, clock, systems, mailer, logger, observe: metrics.mails.mailed });
+  metrics.watch({
+    inFlight: () => dispatcher.inFlight(),
+    backlog: async () => Promise.all((await systems()).map((systemId) => backlogOf({ db, clock }, systemId))),
+    onError,
+  });
+  return {
+    ...dispatcher,
+    async close() {
+      await Promise.all([dispatcher.close(), outbox.close()]);
+    },
+  };
 }
 
 /** Loads endpoints; at a system's first time, says which secrets file this process seals with. */
@@ -66,15 +79,4 @@ function endpointLoader(context: { readonly sealer: SecretSealer; readonly clock
     noted.add(systemId);
     return endpointsOf({ db, sealer: context.sealer }, systemId);
   };
-}
-
-async function backlogs(db: Database, clock: () => number) {
-  const now = clock();
-  const systems = await systemsOf(db);
-  return Promise.all(
-    systems.map(async ({ system_id: systemId }) => {
-      const { pending, oldest_due_at: oldest, held, ...endpoints } = await readBacklog(db, systemId, new Date(now));
-      return { systemId, pending, oldestDueMs: oldest === null ? null : now - oldest.getTime(), held, endpoints };
-    }),
-  );
 }

@@ -39,6 +39,7 @@ export function startProcess(room: DispatchRoom, shared: Database, systemId: str
     userAgent: "test",
     flight: { count: 0 },
     times: LEASE_TIMES,
+    noteFailures: () => Promise.resolve(),
     loadEndpoints() {
       looks.begun++;
       return endpointsOf({ db, sealer: room.sealer }, systemId);

@@ -1,0 +1,111 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import type { SystemBacklog } from "./backlog-metrics.ts";
+import { createMetrics } from "./registry.ts";
+import { startMetricsServer } from "./server.ts";
+
+interface Described {
+  readonly name: string;
+  readonly type: string;
+  readonly labels: readonly string[];
+}
+
+const page = await readFile(join(import.meta.dirname, "../../../../docs/metrics.md"), "utf8");
+const text = await readMetrics();
+
+/** What a worker answers Prometheus once everything that has labels has happened. */
+async function readMetrics(): Promise<string> {
+  const metrics = createMetrics({ version: "1" });
+  const system: SystemBacklog = {
+    systemId: "main",
+    pending: 0,
+    oldestDueMs: null,
+    held: 0,
+    endpoints: { active: 0, probing: 0, paused: 0 },
+    waitingMails: 0,
+    workers: 1,
+    failing: [{ partnerId: "partner_1", failingMs: 1 }],
+  };
+  metrics.watch({ inFlight: () => 0, backlog: () => Promise.resolve([system]), onError: () => undefined });
+  metrics.webhooks.settled(
+    [{ settled: { outcome: "failed", failure: "new", status: null, total_ms: null }, change: null, warn: null }],
+    0,
+  );
+  const server = await startMetricsServer({ port: 0, metrics, logger: { warn: () => undefined } });
+  try {
+    return await (await fetch(`${server.url}/metrics`)).text();
+  } finally {
+    await server.close();
+  }
+}
+
+const byName = (a: Described, b: Described) => (a.name < b.name ? -1 : 1);
+/** What stands between backticks. */
+const coded = (cell: string | undefined) => [...(cell ?? "").matchAll(/`([^`]+)`/g)].map(([, code]) => code ?? "");
+
+function describedOnPage(): Described[] {
+  const rows = page.split("\n").filter((line) => line.startsWith("| `bikeshare_"));
+  return rows.map((row) => {
+    const [, name, type, labels] = row.split("|").map((cell) => cell.trim());
+    return { name: coded(name)[0] ?? "", type: type ?? "", labels: coded(labels).toSorted((a, b) => (a < b ? -1 : 1)) };
+  });
+}
+
+/** The labels of a metric and the values they have. */
+function labelsOf(name: string): Map<string, Set<string>> {
+  const labels = new Map<string, Set<string>>();
+  for (const [, pairs] of text.matchAll(new RegExp(`^${name}(?:_bucket)?{(.*)} `, "gm"))) {
+    for (const [, label = "", value = ""] of (pairs ?? "").matchAll(/(\w+)="([^"]*)"/g)) {
+      if (label !== "le") labels.set(label, (labels.get(label) ?? new Set()).add(value));
+    }
+  }
+  return labels;
+}
+
+const shown = [...text.matchAll(/^# TYPE (bikeshare_\w+) (\w+)$/gm)].map(([, name = "", type = ""]) => ({
+  name,
+  type,
+  labels: [...labelsOf(name).keys()].toSorted((a, b) => (a < b ? -1 : 1)),
+}));
+
+test("the page's table has every metric that /metrics shows, with its type and labels, and no other", () => {
+  expect(shown.length).toBeGreaterThan(20);
+  expect(describedOnPage().toSorted(byName)).toEqual(shown.toSorted(byName));
+});
+
+test("the page has every value that a label can take, but for the names of systems, partners and versions", () => {
+  const free = new Set(["system", "partner", "version"]);
+  const rows = page.split("\n").filter((line) => line.startsWith("| "));
+  const onPage = new Set(coded(rows.join("\n")));
+  const values = shown.flatMap(({ name }) => [...labelsOf(name)].filter(([label]) => !free.has(label)));
+  expect(values.flatMap(([, taken]) => [...taken]).filter((value) => !onPage.has(value))).toEqual([]);
+});
+
+test("the page's alerts ask for metrics and values of labels that there are", () => {
+  const rules = page.slice(page.indexOf("groups:"));
+  const alerts = rules.match(/- alert: \w+/g) ?? [];
+  expect(alerts).toHaveLength(5);
+  const names = new Set([...rules.matchAll(/\bbikeshare_\w+/g)].map(([name]) => name));
+  expect([...names].filter((name) => !shown.some((metric) => metric.name === name))).toEqual([]);
+  for (const [, name = "", label = "", values = ""] of rules.matchAll(/(bikeshare_\w+){(\w+)=~"([^"]*)"}/g)) {
+    const taken = labelsOf(name).get(label);
+    expect(values.split("|").filter((value) => !taken?.has(value))).toEqual([]);
+  }
+});
+
+test("every metric is named and described as Prometheus asks for", () => {
+  for (const { name, type } of shown) {
+    expect(name).toMatch(/^bikeshare_[a-z]+(?:_[a-z]+)*$/);
+    expect(name.endsWith("_total"), name).toBe(type === "counter");
+    // Base units: seconds, and no other unit of time.
+    expect(name).not.toMatch(/_(?:ms|milliseconds|minutes|hours)(?:_|$)/);
+    if (type === "histogram") expect(name).toMatch(/_seconds$/);
+    expect(text).toMatch(new RegExp(`^# HELP ${name} [A-Z].{10,}\\.$`, "m"));
+  }
+});
+
+test("a process shows a few hundred series of ours, whatever happens", () => {
+  const series = text.split("\n").filter((line) => line.startsWith("bikeshare_"));
+  expect(series.length).toBeLessThan(200);
+});
