@@ -21,7 +21,10 @@ const backlog = statement(
   `select
      (select count(*) from webhook_due where system_id = $1) as pending,
      (select min(due_at) from webhook_due where system_id = $1 and due_at <= $2) as oldest_due_at,
-     (select count(*) from webhook_deliveries where system_id = $1 and stuck and status = 'held') as held,
+     (select count(*) from webhook_deliveries delivery
+      where delivery.system_id = $1 and delivery.stuck and delivery.status = 'held'
+        and not exists (select from webhook_endpoints
+          where system_id = $1 and id = delivery.endpoint_id and pause_reason = 'removed')) as held,
      count(*) filter (where status = 'active') as active,
      count(*) filter (where status = 'probing') as probing,
      count(*) filter (where status = 'paused' and pause_reason <> 'removed') as paused,
