@@ -146,7 +146,7 @@ const serverLayers = [
   {
     name: "rules-are-pure",
     comment: "A rule is tested without a database: no SQL, no server, no I/O, no service.",
-    from: { path: rulesFiles },
+    from: { path: [rulesFiles, `${server}/webhooks/rules/`], pathNot: testFiles },
     to: {
       path: [
         `${server}/(db|http|cli|simulator)/`,
@@ -157,6 +157,18 @@ const serverLayers = [
       ],
       ...valueOnly,
     },
+  },
+  {
+    name: "webhooks-ground-floor",
+    comment: "addresses/, queue/ and rules/ are what the other rooms of webhooks stand on.",
+    from: { path: `${server}/webhooks/(addresses|queue|rules)/`, pathNot: testFiles },
+    to: { path: `${server}/webhooks/`, pathNot: `${server}/webhooks/$1/`, ...valueOnly },
+  },
+  {
+    name: "webhooks-first-floor",
+    comment: "Who is to be told and how one POST is made know nothing of the loop that joins them, or of its log.",
+    from: { path: `${server}/webhooks/(endpoints|sender)/`, pathNot: testFiles },
+    to: { path: `${server}/webhooks/(dispatcher|log|warnings)/`, ...valueOnly },
   },
   {
     name: "postgres-in-db-only",

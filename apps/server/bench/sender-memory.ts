@@ -9,8 +9,8 @@ import type { AddressInfo, Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { createSender } from "../src/webhooks/sender.ts";
-import type { Sender } from "../src/webhooks/sender.ts";
+import { createSender } from "../src/webhooks/sender/sender.ts";
+import type { Sender } from "../src/webhooks/sender/sender.ts";
 import { startServer } from "./processes.ts";
 
 const head = "HTTP/1.1 200 OK\r\n";

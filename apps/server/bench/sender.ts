@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { Agent, request } from "undici";
-import { createSender } from "../src/webhooks/sender.ts";
+import { createSender } from "../src/webhooks/sender/sender.ts";
 import { startServer } from "./processes.ts";
 
 /** As large as a ride's event. */

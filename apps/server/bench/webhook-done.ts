@@ -5,7 +5,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { openDatabase } from "../src/db/database.ts";
 import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
 import { createIds } from "../src/ids.ts";
-import { listDeliveries, redeliver } from "../src/webhooks/deliveries.ts";
+import { listDeliveries, redeliver } from "../src/webhooks/log/deliveries.ts";
 import { checkDone } from "../test/webhooks/done/checks.ts";
 import { serviceOn } from "../test/webhooks/done/service.ts";
 import { type ServerProcess, startServer } from "./processes.ts";

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
-import { createSecretSealer } from "../src/webhooks/secret.ts";
+import { createSecretSealer } from "../src/webhooks/endpoints/secret.ts";
 import { startServer } from "./processes.ts";
 import { addHealthy, measurePhase } from "./webhooks/fairness.ts";
 import { makeWorld } from "./webhooks/world.ts";

@@ -5,7 +5,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { type Database, openDatabase } from "../src/db/database.ts";
 import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
 import { statement } from "../src/db/statement.ts";
-import { createSecretSealer } from "../src/webhooks/secret.ts";
+import { createSecretSealer } from "../src/webhooks/endpoints/secret.ts";
 import { startServer } from "./processes.ts";
 import { bareLoop, type Contestant, graphileWorker, pgBoss } from "./webhooks/contestants.ts";
 import { measureLatency } from "./webhooks/latency.ts";

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { z } from "zod";
 import { codeOf } from "./db/errors.ts";
 import type { CursorKey } from "./http/cursor.ts";
-import type { SecretKey } from "./webhooks/secret.ts";
+import type { SecretKey } from "./webhooks/endpoints/secret.ts";
 
 /** What answering requests needs of the secrets. They must be the same on every process of a deployment. */
 export interface Secrets {

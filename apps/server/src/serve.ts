@@ -13,8 +13,8 @@ import { startMetricsServer } from "./metrics/server.ts";
 import { type AllSecrets, loadSecrets, secretsPath } from "./secrets.ts";
 import { systemsOf } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
-import { createMailer } from "./webhooks/mailer.ts";
-import { createSecretSealer } from "./webhooks/secret.ts";
+import { createSecretSealer } from "./webhooks/endpoints/secret.ts";
+import { createMailer } from "./webhooks/warnings/mailer.ts";
 import type { WebhookSettings } from "./webhooks/worker.ts";
 import { startWorkers } from "./workers.ts";
 

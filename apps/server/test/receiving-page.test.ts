@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { MAX_IN_FLIGHT_PER_ENDPOINT } from "../src/webhooks/lane.ts";
-import { MAX_TRIES, RETRY_DELAYS } from "../src/webhooks/retry-policy.ts";
+import { MAX_IN_FLIGHT_PER_ENDPOINT } from "../src/webhooks/dispatcher/lane.ts";
+import { MAX_TRIES, RETRY_DELAYS } from "../src/webhooks/rules/retry-policy.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../docs/receiving-webhooks.md"), "utf8");
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000 };

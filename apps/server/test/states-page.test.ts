@@ -5,7 +5,7 @@ import { type BikeFacts, viewOf } from "../src/bikes/bike.ts";
 import { reservationTransitions } from "../src/reservations/reservation.ts";
 import { rideTransitions } from "../src/rides/ride.ts";
 import { type StationState, stationState } from "../src/stations/station.ts";
-import { deliveryTransitions } from "../src/webhooks/delivery.ts";
+import { deliveryTransitions } from "../src/webhooks/rules/delivery.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../docs/states.md"), "utf8");
 

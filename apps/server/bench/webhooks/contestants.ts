@@ -1,7 +1,7 @@
 import { Logger, makeWorkerUtils, run, runMigrations } from "graphile-worker";
 import PgBoss from "pg-boss";
 import { Agent, request } from "undici";
-import { composeMessage } from "../../src/webhooks/message.ts";
+import { composeMessage } from "../../src/webhooks/dispatcher/message.ts";
 
 /** Something that POSTs signed deliveries. */
 export interface Contestant {

@@ -3,8 +3,8 @@ import { openListener } from "../../src/db/listener.ts";
 import { statement } from "../../src/db/statement.ts";
 import { recordEvents } from "../../src/events/outbox.ts";
 import { createPartner } from "../../src/partners/service.ts";
-import { setEndpoint } from "../../src/webhooks/endpoint-settings.ts";
-import type { SecretSealer } from "../../src/webhooks/secret.ts";
+import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
+import type { SecretSealer } from "../../src/webhooks/endpoints/secret.ts";
 import { dispatcherFor } from "./ours.ts";
 import { enqueue, waitingDeliveries, type World } from "./world.ts";
 

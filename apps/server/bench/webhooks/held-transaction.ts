@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { openDatabase } from "../../src/db/database.ts";
 import { statement } from "../../src/db/statement.ts";
-import type { SecretSealer } from "../../src/webhooks/secret.ts";
+import type { SecretSealer } from "../../src/webhooks/endpoints/secret.ts";
 import { dispatcherFor } from "./ours.ts";
 import { enqueue, waitingDeliveries, type World } from "./world.ts";
 

@@ -3,7 +3,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { openListener } from "../../src/db/listener.ts";
 import { statement } from "../../src/db/statement.ts";
 import { recordEvents } from "../../src/events/outbox.ts";
-import type { SecretSealer } from "../../src/webhooks/secret.ts";
+import type { SecretSealer } from "../../src/webhooks/endpoints/secret.ts";
 import { startServer } from "../processes.ts";
 import { dispatcherFor } from "./ours.ts";
 import type { World } from "./world.ts";

@@ -1,8 +1,8 @@
 import { createMetrics } from "../../src/metrics/registry.ts";
-import { type Dispatcher, startDispatcher } from "../../src/webhooks/dispatcher.ts";
-import { endpointsOf } from "../../src/webhooks/endpoints.ts";
-import type { SecretSealer } from "../../src/webhooks/secret.ts";
-import { createSender } from "../../src/webhooks/sender.ts";
+import { type Dispatcher, startDispatcher } from "../../src/webhooks/dispatcher/dispatcher.ts";
+import { endpointsOf } from "../../src/webhooks/endpoints/endpoints.ts";
+import type { SecretSealer } from "../../src/webhooks/endpoints/secret.ts";
+import { createSender } from "../../src/webhooks/sender/sender.ts";
 import type { Contestant } from "./contestants.ts";
 import { enqueue, waitingDeliveries, type World } from "./world.ts";
 

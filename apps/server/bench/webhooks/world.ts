@@ -9,8 +9,8 @@ import { dailyTables, dayOf } from "../../src/partitions/partition.ts";
 import { makePartitions } from "../../src/partitions/service.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { createSystem } from "../../src/systems/service.ts";
-import { setEndpoint } from "../../src/webhooks/endpoints.ts";
-import type { SecretSealer } from "../../src/webhooks/secret.ts";
+import { setEndpoint } from "../../src/webhooks/endpoints/endpoints.ts";
+import type { SecretSealer } from "../../src/webhooks/endpoints/secret.ts";
 
 /** A deployment whose partners all want one event. */
 export interface World {

@@ -3,9 +3,9 @@ import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import { loadSecrets, secretsPath } from "../secrets.ts";
 import { isSampleReceiver, type SampleReceiver, startSampleReceiver } from "../simulator/sample-receiver.ts";
-import { setEndpoint } from "../webhooks/endpoint-settings.ts";
-import { endpointsOf } from "../webhooks/endpoints.ts";
-import { createSecretSealer } from "../webhooks/secret.ts";
+import { setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
+import { endpointsOf } from "../webhooks/endpoints/endpoints.ts";
+import { createSecretSealer } from "../webhooks/endpoints/secret.ts";
 import type { CliContext } from "./context.ts";
 import type { Output } from "./output.ts";
 

@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
-import { listDeliveries, MAX_DELIVERIES, redeliver, showDelivery } from "../webhooks/deliveries.ts";
-import { offeredEvents } from "../webhooks/endpoint.ts";
-import { hurryEndpoint } from "../webhooks/hurry.ts";
-import { createReplay, type Replay, replayableStates, stopReplay } from "../webhooks/replays.ts";
+import { offeredEvents } from "../webhooks/endpoints/endpoint.ts";
+import { listDeliveries, MAX_DELIVERIES, redeliver, showDelivery } from "../webhooks/log/deliveries.ts";
+import { hurryEndpoint } from "../webhooks/log/hurry.ts";
+import { createReplay, type Replay, replayableStates, stopReplay } from "../webhooks/log/replays.ts";
 import type { CliContext } from "./context.ts";
 import { readWholeNumber, systemOption } from "./options.ts";
 import { table } from "./table.ts";

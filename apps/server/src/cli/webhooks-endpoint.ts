@@ -1,7 +1,7 @@
 import type { Command } from "commander";
-import { overlookEndpoints } from "../webhooks/endpoint-overview.ts";
-import { removeEndpoint } from "../webhooks/endpoint-removal.ts";
-import { pauseEndpoint, resumeEndpoint, showEndpoint } from "../webhooks/endpoint-status.ts";
+import { overlookEndpoints } from "../webhooks/endpoints/endpoint-overview.ts";
+import { removeEndpoint } from "../webhooks/endpoints/endpoint-removal.ts";
+import { pauseEndpoint, resumeEndpoint, showEndpoint } from "../webhooks/endpoints/endpoint-status.ts";
 import type { CliContext } from "./context.ts";
 import { systemOption } from "./options.ts";
 import { contextOf, type PartnerOption, withPartner } from "./webhooks-options.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Database } from "../db/database.ts";
-import type { EndpointContext } from "../webhooks/endpoint-context.ts";
+import type { EndpointContext } from "../webhooks/endpoints/endpoint-context.ts";
 import type { CliContext } from "./context.ts";
 import { readDuration } from "./options.ts";
 import { UsageError } from "./usage-error.ts";

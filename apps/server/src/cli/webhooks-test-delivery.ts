@@ -1,9 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Command } from "commander";
 import type { Database } from "../db/database.ts";
-import { type DeliveryDetail, showDelivery } from "../webhooks/deliveries.ts";
-import { offeredEvents } from "../webhooks/endpoint.ts";
-import { sendTestDelivery } from "../webhooks/test-delivery.ts";
+import { offeredEvents } from "../webhooks/endpoints/endpoint.ts";
+import { type DeliveryDetail, showDelivery } from "../webhooks/log/deliveries.ts";
+import { sendTestDelivery } from "../webhooks/log/test-delivery.ts";
 import type { CliContext } from "./context.ts";
 import { systemOption } from "./options.ts";
 import { contextOf, type PartnerOption, readWord, withPartner } from "./webhooks-options.ts";

@@ -1,7 +1,7 @@
-import type { DeliveryDetail } from "../webhooks/deliveries.ts";
-import type { EndpointOverview } from "../webhooks/endpoint-overview.ts";
-import type { EndpointView } from "../webhooks/endpoint-status.ts";
-import type { Exchange, HeaderPair } from "../webhooks/exchange-view.ts";
+import type { EndpointOverview } from "../webhooks/endpoints/endpoint-overview.ts";
+import type { EndpointView } from "../webhooks/endpoints/endpoint-status.ts";
+import type { DeliveryDetail } from "../webhooks/log/deliveries.ts";
+import type { Exchange, HeaderPair } from "../webhooks/log/exchange-view.ts";
 import { table } from "./table.ts";
 
 /** A secret that is shown this once. */

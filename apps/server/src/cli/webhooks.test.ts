@@ -8,11 +8,11 @@ import { statement } from "../db/statement.ts";
 import { recordEvents } from "../events/outbox.ts";
 import { createIds, type Ids } from "../ids.ts";
 import { createPartner } from "../partners/service.ts";
-import { claimDue } from "../webhooks/due-queries.ts";
-import { answered } from "../webhooks/endpoint-room.fixture.ts";
-import { beatWorker } from "../webhooks/lane-queries.ts";
-import { settledAttempt } from "../webhooks/result.ts";
-import { writeResults } from "../webhooks/settle-queries.ts";
+import { settledAttempt } from "../webhooks/dispatcher/result.ts";
+import { answered } from "../webhooks/endpoints/endpoint-room.fixture.ts";
+import { claimDue } from "../webhooks/queue/due-queries.ts";
+import { beatWorker } from "../webhooks/queue/lane-queries.ts";
+import { writeResults } from "../webhooks/queue/settle-queries.ts";
 import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
 import { registerWebhooks } from "./webhooks.ts";
 

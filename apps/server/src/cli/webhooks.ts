@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { loadSecrets, secretsPath } from "../secrets.ts";
-import type { SecretContext } from "../webhooks/endpoint-context.ts";
-import { rotateSecret, type SetEndpoint, setEndpoint } from "../webhooks/endpoint-settings.ts";
-import { offeredEvents } from "../webhooks/endpoint.ts";
-import { unreadableEvents } from "../webhooks/readable-events.ts";
-import { WebhookRefusal } from "../webhooks/refusal.ts";
-import { createSecretSealer } from "../webhooks/secret.ts";
+import type { SecretContext } from "../webhooks/endpoints/endpoint-context.ts";
+import { rotateSecret, type SetEndpoint, setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
+import { offeredEvents } from "../webhooks/endpoints/endpoint.ts";
+import { unreadableEvents } from "../webhooks/endpoints/readable-events.ts";
+import { WebhookRefusal } from "../webhooks/endpoints/refusal.ts";
+import { createSecretSealer } from "../webhooks/endpoints/secret.ts";
 import type { CliContext } from "./context.ts";
 import { readDuration, systemOption } from "./options.ts";
 import { UsageError } from "./usage-error.ts";

@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from "prom-client";
-import type { AttemptFailure } from "../webhooks/attempt.ts";
-import type { PauseCause, Warning } from "../webhooks/endpoint-health.ts";
+import type { PauseCause, Warning } from "../webhooks/rules/endpoint-health.ts";
+import type { AttemptFailure } from "../webhooks/sender/attempt.ts";
 
 /** An attempt that has ended and been written down, as far as it is counted. */
 export interface CountedAttempt {

@@ -2,17 +2,17 @@ import type { Database, Queryable } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
 import type { Metrics } from "../metrics/registry.ts";
 import { systemsOf } from "../systems/service.ts";
-import type { AddressRules } from "./address-guard.ts";
-import { backlogOf } from "./backlog.ts";
-import { type Dispatcher, startDispatcher } from "./dispatcher.ts";
-import { endpointsOf, type LiveEndpoint } from "./endpoints.ts";
-import { startMailOutbox } from "./failure-mail-outbox.ts";
-import { logFailures, noteFailures } from "./failure-notices.ts";
-import type { Mailer } from "./mailer.ts";
-import { feedReplays } from "./replays.ts";
-import { noteServiceSealing } from "./sealing.ts";
-import type { SecretSealer } from "./secret.ts";
-import { createSender } from "./sender.ts";
+import type { AddressRules } from "./addresses/address-guard.ts";
+import { type Dispatcher, startDispatcher } from "./dispatcher/dispatcher.ts";
+import { endpointsOf, type LiveEndpoint } from "./endpoints/endpoints.ts";
+import { noteServiceSealing } from "./endpoints/sealing.ts";
+import type { SecretSealer } from "./endpoints/secret.ts";
+import { backlogOf } from "./log/backlog.ts";
+import { feedReplays } from "./log/replays.ts";
+import { createSender } from "./sender/sender.ts";
+import { startMailOutbox } from "./warnings/failure-mail-outbox.ts";
+import { logFailures, noteFailures } from "./warnings/failure-notices.ts";
+import type { Mailer } from "./warnings/mailer.ts";
 
 /** What sending webhooks needs of the deployment. */
 export interface WebhookSettings {

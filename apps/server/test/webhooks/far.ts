@@ -1,5 +1,5 @@
-import type { AttemptFailure, AttemptRequest, AttemptResult } from "../../src/webhooks/attempt.ts";
-import type { Sender } from "../../src/webhooks/sender.ts";
+import type { AttemptFailure, AttemptRequest, AttemptResult } from "../../src/webhooks/sender/attempt.ts";
+import type { Sender } from "../../src/webhooks/sender/sender.ts";
 
 /** A POST as it reached the far side. */
 export interface FarRequest extends AttemptRequest {

@@ -1,8 +1,8 @@
 import { statement } from "../../src/db/statement.ts";
-import { takeStep, type World } from "../../src/webhooks/delivery-world.fixture.ts";
-import { isDue } from "../../src/webhooks/delivery.ts";
-import type { DispatchRoom } from "../../src/webhooks/dispatch-room.fixture.ts";
-import { showEndpoint } from "../../src/webhooks/endpoint-status.ts";
+import type { DispatchRoom } from "../../src/webhooks/dispatcher/dispatch-room.fixture.ts";
+import { showEndpoint } from "../../src/webhooks/endpoints/endpoint-status.ts";
+import { takeStep, type World } from "../../src/webhooks/log/delivery-world.fixture.ts";
+import { isDue } from "../../src/webhooks/rules/delivery.ts";
 import { until } from "../until.ts";
 import type { Process } from "./process.ts";
 

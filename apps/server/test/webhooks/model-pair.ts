@@ -1,11 +1,11 @@
 import type { Database } from "../../src/db/database.ts";
 import { statement } from "../../src/db/statement.ts";
 import { createSystem } from "../../src/systems/service.ts";
-import { redeliver } from "../../src/webhooks/deliveries.ts";
-import { createWorld, type Step, takeStep, type World } from "../../src/webhooks/delivery-world.fixture.ts";
-import type { DispatchRoom } from "../../src/webhooks/dispatch-room.fixture.ts";
-import { pauseEndpoint, resumeEndpoint } from "../../src/webhooks/endpoint-status.ts";
-import { createReplay } from "../../src/webhooks/replays.ts";
+import type { DispatchRoom } from "../../src/webhooks/dispatcher/dispatch-room.fixture.ts";
+import { pauseEndpoint, resumeEndpoint } from "../../src/webhooks/endpoints/endpoint-status.ts";
+import { redeliver } from "../../src/webhooks/log/deliveries.ts";
+import { createWorld, type Step, takeStep, type World } from "../../src/webhooks/log/delivery-world.fixture.ts";
+import { createReplay } from "../../src/webhooks/log/replays.ts";
 import { answered } from "./far.ts";
 import { agreed, MOST_DELIVERIES, storedDeliveries } from "./model-compare.ts";
 import { CHANCE, type Process, startProcess } from "./process.ts";

@@ -10,7 +10,7 @@ import { killPostmaster } from "../../../src/db/embedded/embedded-room.fixture.t
 import { isUnavailable } from "../../../src/db/errors.ts";
 import { statement } from "../../../src/db/statement.ts";
 import { loadSecrets } from "../../../src/secrets.ts";
-import { createSecretSealer } from "../../../src/webhooks/secret.ts";
+import { createSecretSealer } from "../../../src/webhooks/endpoints/secret.ts";
 import { until } from "../../until.ts";
 
 /** PostgreSQL, a receiver, a writer and workers, each a process that can be killed. */

@@ -1,0 +1,202 @@
+import type { EventName } from "@bikeshare/contract";
+import { createTestClock, type TestClock } from "@bikeshare/test-kit";
+import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { until } from "../../../test/until.ts";
+import { createFar, type Far } from "../../../test/webhooks/far.ts";
+import { statement } from "../../db/statement.ts";
+import { recordEvents } from "../../events/outbox.ts";
+import { createIds, type Ids } from "../../ids.ts";
+import { createPartner } from "../../partners/service.ts";
+import { setEndpoint } from "../endpoints/endpoint-settings.ts";
+import { endpointsOf } from "../endpoints/endpoints.ts";
+import { createSecretSealer, type SecretSealer } from "../endpoints/secret.ts";
+import { feedReplays } from "../log/replays.ts";
+import { type Dispatcher, type DispatcherOptions, startDispatcher } from "./dispatcher.ts";
+import type { DispatchObserver } from "./sending.ts";
+
+/** A database with partners, a clock moved by hand, a scripted far side, and as many dispatchers as a test wants. */
+export interface DispatchRoom extends TestDatabase {
+  readonly clock: TestClock;
+  readonly ids: Ids;
+  readonly actor: string;
+  readonly sealer: SecretSealer;
+  readonly far: Far;
+  /** Makes a partner and its endpoint. */
+  endpoint(options?: {
+    readonly url?: string;
+    readonly systemId?: string;
+    readonly event?: EventName;
+  }): Promise<RoomEndpoint>;
+  /** Commits events, `ride.started` where not said, a millisecond apart, and wakes the workers. */
+  happen(n?: number, options?: { readonly systemId?: string; readonly event?: EventName }): Promise<void>;
+  /** Starts a dispatcher. */
+  worker(changes?: Partial<DispatcherOptions>): RoomWorker;
+  /** Tells all workers that something may be due. */
+  wake(): void;
+  /** Tells all workers that an endpoint has changed. */
+  reload(): void;
+  /** Lets all leases run out and all workers count as dead, until they say otherwise. */
+  lapse(): Promise<void>;
+  deliveries(endpointId?: string): Promise<DeliveryState[]>;
+  attempts(endpointId?: string): Promise<LoggedAttempt[]>;
+  /** Waits until nothing of an endpoint is in line. */
+  drained(endpointId?: string, bound?: number): Promise<void>;
+  /** Rows of a statement of the test's own; `$1` is the system. */
+  rows<Row>(sql: string, ...values: unknown[]): Promise<Row[]>;
+}
+
+export interface RoomEndpoint {
+  readonly id: string;
+  readonly partnerId: string;
+  readonly url: string;
+  readonly secret: string;
+}
+
+interface RoomWorker extends Dispatcher {
+  readonly errors: readonly unknown[];
+  /** Results that were written off by another worker before they came. */
+  stale(): number;
+  /** Deliveries of dead workers. */
+  orphans(): number;
+}
+
+interface DeliveryState {
+  readonly id: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly due_at: Date | null;
+  readonly claim: number | null;
+}
+
+interface LoggedAttempt {
+  readonly delivery_id: string;
+  readonly number: number;
+  readonly outcome: string;
+  readonly status: number | null;
+  readonly started_at: Date;
+  readonly next_at: Date | null;
+  readonly next_why: string | null;
+  readonly request_headers: string | null;
+  readonly request_body: string | null;
+}
+
+/** What a dispatcher of a test may call: its own machine. */
+export const loopback = { allowNetworks: ["127.0.0.0/8"], allowPorts: [{ from: 1, to: 65_535 }] };
+
+const newDeliveries = `select delivery.id, delivery.status, delivery.attempts, due.due_at, due.claim
+  from webhook_deliveries delivery
+  left join webhook_due due on due.system_id = $1 and due.delivery_id = delivery.id
+  where delivery.system_id = $1 and ($2::text is null or delivery.endpoint_id = $2)
+  order by delivery.created_at, delivery.id`;
+const allAttempts = `select delivery_id, number, outcome, status, started_at, next_at, next_why, request_headers,
+    request_body
+  from webhook_attempts where system_id = $1 and ($2::text is null or endpoint_id = $2)
+  order by delivery_id, number`;
+const inLine = `select count(*) as n from webhook_due where system_id = $1 and ($2::text is null or endpoint_id = $2)`;
+
+export async function openDispatchRoom(): Promise<DispatchRoom> {
+  const database = await createTestDatabase();
+  const { db, systemId } = database;
+  const clock = createTestClock();
+  const ids = { ...createIds(clock), random: () => 0.5 };
+  const context = { db, clock, ids, actor: "test", rules: loopback, sealer: createSecretSealer([sealingKey]) };
+  const far = createFar();
+  const workers: RoomWorker[] = [];
+  let happened = 0;
+  const wake = () => {
+    for (const worker of workers) worker.wake(systemId);
+  };
+  return {
+    ...database,
+    ...context,
+    ...tablesOf(database),
+    far,
+    wake,
+    reload() {
+      for (const worker of workers) worker.reload(systemId);
+    },
+    async endpoint({ systemId: of = systemId, url, event = "ride.started" } = {}) {
+      const { id: partnerId } = await createPartner(context, of, "Partner");
+      const given = { systemId: of, partnerId, url: url ?? `http://127.0.0.1/${partnerId}`, events: [event] };
+      const { endpoint, secret } = await setEndpoint(context, given);
+      if (secret === null) throw new Error("a new endpoint comes with its secret");
+      return { id: endpoint.id, partnerId, url: endpoint.url, secret };
+    },
+    async happen(n = 1, { systemId: of = systemId, event: name = "ride.started" } = {}) {
+      for (let made = 0; made < n; made++) {
+        const now = new Date(clock());
+        const data = `{"n":${happened++}}`;
+        const event = { name, occurredAt: now, partnerId: null, data };
+        await db.transaction((tx) => recordEvents(tx, { ids, systemId: of, now }, [event]));
+        clock.advance(1);
+      }
+      for (const worker of workers) worker.wake(of);
+    },
+    worker(changes) {
+      const worker = startWorker({ ...context, far }, changes);
+      workers.push(worker);
+      return worker;
+    },
+    async close() {
+      await Promise.all(workers.map((worker) => worker.close()));
+      await database.close();
+    },
+  };
+}
+
+function tablesOf({
+  db,
+  systemId,
+}: TestDatabase): Pick<DispatchRoom, "rows" | "lapse" | "deliveries" | "attempts" | "drained"> {
+  const rows = <Row>(sql: string, ...values: unknown[]) => db.query<Row>(statement("", sql), [systemId, ...values]);
+  return {
+    rows,
+    async lapse() {
+      await rows("update webhook_lanes set leased_until = now() - interval '1 s' where system_id = $1");
+      await rows("update webhook_workers set alive_until = now() - interval '1 s' where system_id = $1");
+    },
+    deliveries: (endpointId) => rows<DeliveryState>(newDeliveries, endpointId ?? null),
+    attempts: (endpointId) => rows<LoggedAttempt>(allAttempts, endpointId ?? null),
+    async drained(endpointId, bound) {
+      await until(async () => (await rows<{ n: number }>(inLine, endpointId ?? null))[0]?.n === 0, bound);
+    },
+  };
+}
+
+const sealingKey = { id: 1, key: Buffer.alloc(32, 7) };
+
+function startWorker(
+  { db, clock, ids, sealer, far }: Pick<DispatchRoom, "db" | "clock" | "ids" | "sealer" | "far">,
+  changes: Partial<DispatcherOptions> = {},
+): RoomWorker {
+  const errors: unknown[] = [];
+  let stale = 0;
+  let orphans = 0;
+  const dispatcher = startDispatcher({
+    connectionString: db.connectionString,
+    sender: far.sender(),
+    clock,
+    monotonic: () => performance.now(),
+    ids,
+    userAgent: "test",
+    loadEndpoints: (on, systemId) => endpointsOf({ db: on, sealer }, systemId),
+    feedReplays: (on, systemId) => feedReplays({ db: on, clock }, systemId),
+    noteFailures: () => Promise.resolve(),
+    observe: {
+      ...silent,
+      settled: (_endings, late) => void (stale += late),
+      tookOver: (deliveries) => void (orphans += deliveries),
+    },
+    onError: (error) => void errors.push(error),
+    ...changes,
+  });
+  return { ...dispatcher, errors, stale: () => stale, orphans: () => orphans };
+}
+
+/** An observer that does not care. */
+export const silent: DispatchObserver = {
+  claimed: () => undefined,
+  sent: () => undefined,
+  settled: () => undefined,
+  tookOver: () => undefined,
+};

@@ -1,0 +1,165 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { answered } from "../../../test/webhooks/far.ts";
+import { type Database, openDatabase } from "../../db/database.ts";
+import { statement } from "../../db/statement.ts";
+import { addDays, dailyTables } from "../../partitions/partition.ts";
+import { makePartitions } from "../../partitions/service.ts";
+import { claimDue, type ClaimedRow, findOrphans, holdDue, releaseAllBut } from "../queue/due-queries.ts";
+import { writeResults } from "../queue/settle-queries.ts";
+import { type DispatchRoom, openDispatchRoom } from "./dispatch-room.fixture.ts";
+import { BY_INDEX } from "./dispatcher.ts";
+import { settledAttempt } from "./result.ts";
+
+/*
+ * A connection keeps the plan that it made first. What a statement costs is counted in pages, because time depends on
+ * the machine.
+ */
+
+const DAY = "2026-01-01";
+/** Rows that wait for other endpoints, and for the one that is looked at. */
+const OTHERS = 20_000;
+const OWN = 40;
+/** Pages read for each row that is wanted: about 20. Reading a table from end to end takes 450, in the best of orders. */
+const PAGES_PER_ROW = 40;
+
+let room: DispatchRoom;
+let db: Database;
+beforeEach(async () => {
+  room = await openDispatchRoom();
+  db = openDatabase({
+    connectionString: room.db.connectionString,
+    maxConnections: 1,
+    sessionOptions: `${BY_INDEX} -c plan_cache_mode=force_generic_plan`,
+  });
+  for (const table of dailyTables) await makePartitions(room.db, table, DAY);
+  // It would let the plans be made anew, and read pages itself.
+  for (const table of tables) await run(`alter table ${table} set (autovacuum_enabled = off)`);
+});
+afterEach(async () => {
+  await db.close();
+  await room.close();
+});
+
+/** The days that a worker makes partitions for, and the default. */
+const partitions = [DAY, addDays(DAY, 1)].map((day) => day.replaceAll("-", "")).concat("default");
+const tables = [
+  "webhook_due",
+  ...["webhook_deliveries", "webhook_bodies"].flatMap((table) => partitions.map((part) => `${table}_${part}`)),
+];
+
+async function run(sql: string): Promise<void> {
+  await room.db.query(statement("", sql));
+}
+
+/** Pages of the tables read so far by the dispatcher's connection and whoever else. */
+async function pages(): Promise<number> {
+  // A connection tells what it has read with a delay, unless it is asked to tell at once.
+  await db.query(statement("", "select pg_stat_force_next_flush()"));
+  const [row] = await room.rows<{ n: number }>(
+    `select sum(coalesce(heap_blks_read + heap_blks_hit, 0) + coalesce(idx_blks_read + idx_blks_hit, 0))::bigint as n
+     from pg_statio_user_tables where $1 <> '' and relname = any($2)`,
+    tables,
+  );
+  return row?.n ?? Number.NaN;
+}
+
+/** What the dispatcher does with an endpoint's deliveries. Each step takes ten rows, where there are any. */
+function stepsFor(endpointId: string) {
+  const { systemId, clock } = room;
+  const now = () => new Date(clock());
+  let claimed: readonly ClaimedRow[] = [];
+  const claim = async () => {
+    claimed = await claimDue(db, systemId, [{ endpointId, token: 0, limit: 10, after: new Date(0) }], false, now());
+    return claimed;
+  };
+  const settle = () => {
+    const results = claimed.map((row, index) =>
+      settledAttempt({
+        row,
+        url: "https://partner.example/hooks",
+        message: { headers: [], body: "{}" },
+        startedAt: clock(),
+        endedAt: clock(),
+        result: answered(index % 2 === 0 ? 204 : 500),
+        chance: 0,
+      }),
+    );
+    return db.transaction((tx) => writeResults(tx, systemId, now(), results));
+  };
+  const orphans = async () => {
+    await room.rows("update webhook_lanes set token = token + 1 where system_id = $1");
+    const found = await findOrphans(db, systemId, endpointId, 10);
+    await room.rows("update webhook_lanes set token = token - 1 where system_id = $1");
+    return found;
+  };
+  const release = async () => {
+    await releaseAllBut(db, systemId, { endpointId, token: 0 }, []);
+    return claimed;
+  };
+  const hold = async () => {
+    await room.rows(
+      `update webhook_endpoints set status = 'paused', pause_reason = 'operator', paused_at = now()
+       where system_id = $1 and id = $2`,
+      endpointId,
+    );
+    return Array.from({ length: await holdDue(db, systemId, endpointId, now(), 10) });
+  };
+  return { claim, settle, "claim again": claim, orphans, release, hold } satisfies Record<
+    string,
+    () => Promise<readonly unknown[]>
+  >;
+}
+
+/** Takes all steps. @returns for each how many rows it gave and how many pages it read */
+async function take(endpointId: string): Promise<{ step: string; rows: number; pages: number }[]> {
+  const taken: { step: string; rows: number; pages: number }[] = [];
+  for (const [step, work] of Object.entries(stepsFor(endpointId))) {
+    const before = await pages();
+    const { length } = await work();
+    taken.push({ step, rows: length, pages: (await pages()) - before });
+  }
+  return taken;
+}
+
+async function fill(endpointId: string, n: number): Promise<void> {
+  await room.rows(
+    `with due as (
+       insert into webhook_due (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
+       select $1, 'delivery_' || md5(n || $2), $2, '${DAY}', 'event_' || n % 100, $4 from generate_series(1, $3) as n
+       returning system_id, delivery_id, endpoint_id, created_on, event_id)
+     insert into webhook_deliveries (system_id, id, endpoint_id, created_on, event_id, event, created_at, status, stuck)
+     select *, 'ride.started', $4, 'pending', false from due`,
+    endpointId,
+    n,
+    new Date(room.clock()),
+  );
+}
+
+test.each([
+  ["was never analysed", ""],
+  ["was vacuumed while empty", `vacuum (analyze) ${tables.join(", ")}`],
+])("plans made for an empty queue that %s read no more than their rows once it is long", async (_state, before) => {
+  const { id: endpointId } = await room.endpoint();
+  const { id: otherId } = await room.endpoint();
+  if (before !== "") await run(before);
+  expect((await take(endpointId)).every(({ rows }) => rows === 0)).toBe(true);
+  await room.rows(
+    "update webhook_endpoints set status = 'active', pause_reason = null, paused_at = null where system_id = $1",
+  );
+  await room.rows(
+    `insert into webhook_bodies (system_id, created_on, event_id, event, occurred_at, data)
+     select $1, '${DAY}', 'event_' || n, 'ride.started', now(), '{}' from generate_series(0, 99) as n`,
+  );
+  await fill(otherId, OTHERS);
+  await fill(endpointId, OWN);
+  const taken = await take(endpointId);
+  expect(taken.map(({ step, rows }) => `${step}: ${rows}`)).toEqual([
+    "claim: 10",
+    "settle: 10",
+    "claim again: 10",
+    "orphans: 10",
+    "release: 10",
+    "hold: 10",
+  ]);
+  expect(taken.filter(({ rows, pages: read }) => read > rows * PAGES_PER_ROW)).toEqual([]);
+});

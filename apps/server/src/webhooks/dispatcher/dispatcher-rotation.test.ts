@@ -1,0 +1,101 @@
+import { verify } from "@bikeshare/webhooks";
+import { expect, test } from "vitest";
+import { until } from "../../../test/until.ts";
+import { answered, type FarRequest } from "../../../test/webhooks/far.ts";
+import { openListener } from "../../db/listener.ts";
+import { rotateSecret } from "../endpoints/endpoint-settings.ts";
+import { type DispatchRoom, openDispatchRoom } from "./dispatch-room.fixture.ts";
+
+const HOUR = 3_600_000;
+
+test("during a rotation every delivery is accepted by whoever knows the old secret alone, or the new one alone", async () => {
+  const room = await openDispatchRoom();
+  const endpoint = await room.endpoint();
+  const stop = await sendAllTheTime(room);
+  try {
+    const { systemId } = room;
+    const { partnerId } = endpoint;
+    await until(() => room.far.requests.length > 50);
+    const { secret } = await rotateSecret(room, { systemId, partnerId, overlap: 24 * HOUR });
+    await until(() => signatures(room.far.requests.at(-1)) === 2);
+    const overlap = room.far.requests.length;
+    await until(() => room.far.requests.length > overlap + 50);
+    room.clock.advance(23 * HOUR);
+    const late = room.far.requests.length;
+    await until(() => room.far.requests.length > late + 50);
+    const during = room.far.requests.slice(overlap);
+    room.clock.advance(HOUR);
+    await until(() => signatures(room.far.requests.at(-1)) === 1);
+    const after = room.far.requests.at(-1);
+
+    expect(room.far.requests.slice(0, 50).every((request) => signatures(request) === 1)).toBe(true);
+    for (const request of room.far.requests.slice(0, overlap)) await accepted(request, endpoint.secret);
+    expect(during.length).toBeGreaterThan(100);
+    for (const request of during) {
+      await accepted(request, endpoint.secret);
+      await accepted(request, secret);
+    }
+    await accepted(after, secret);
+    await expect(accepted(after, endpoint.secret)).rejects.toThrow("No signature in the header fits the body");
+  } finally {
+    await stop();
+    await room.close();
+  }
+});
+
+test("a rotation without overlap ends the old secret with the next delivery", async () => {
+  const room = await openDispatchRoom();
+  const endpoint = await room.endpoint();
+  const stop = await sendAllTheTime(room);
+  try {
+    const { systemId } = room;
+    const { partnerId } = endpoint;
+    await until(() => room.far.requests.length > 10);
+    const { secret } = await rotateSecret(room, { systemId, partnerId, overlap: 0 });
+    const accepts = (request: FarRequest | undefined) =>
+      accepted(request, secret).then(
+        () => true,
+        () => false,
+      );
+    await until(() => accepts(room.far.requests.at(-1)));
+    await expect(accepted(room.far.requests.at(-1), endpoint.secret)).rejects.toThrow("No signature");
+  } finally {
+    await stop();
+    await room.close();
+  }
+});
+
+/** A worker that hears of changes, and events without end. */
+async function sendAllTheTime(room: DispatchRoom): Promise<() => Promise<void>> {
+  room.far.respond = () => answered(204);
+  const worker = room.worker();
+  const listener = openListener({
+    connectionString: room.db.connectionString,
+    on: { webhook_endpoints: (systemId) => worker.reload(systemId) },
+    onGap: () => undefined,
+  });
+  await until(() => listener.listening());
+  let stopped = false;
+  const happening = (async () => {
+    while (!stopped) await room.happen();
+  })();
+  return async () => {
+    stopped = true;
+    await happening;
+    await listener.close();
+  };
+}
+
+function header(request: FarRequest | undefined): string {
+  return request?.headers.find(([name]) => name === "Service-Signature")?.[1] ?? "";
+}
+
+function signatures(request: FarRequest | undefined): number {
+  return header(request).split("v1=").length - 1;
+}
+
+/** As a receiver would, at the moment of sending. @throws WebhookVerificationError where it is not accepted */
+async function accepted(request: FarRequest | undefined, secret: string): Promise<void> {
+  const sentAt = Number(/t=(\d+)/.exec(header(request))?.[1]);
+  await verify(request?.body ?? "", header(request), secret, { now: () => sentAt * 1000 });
+}

@@ -1,0 +1,100 @@
+import { type Database, openDatabase } from "../../db/database.ts";
+import type { Ids } from "../../ids.ts";
+import { systemsOf } from "../../systems/service.ts";
+import type { LiveEndpoint } from "../endpoints/endpoints.ts";
+import type { Sender } from "../sender/sender.ts";
+import { LEASE_TIMES, type LeaseTimes } from "./lane-keeper.ts";
+import type { DispatchObserver, Flight } from "./sending.ts";
+import type { NoteFailures } from "./settler.ts";
+import { SystemDispatcher } from "./system-dispatcher.ts";
+
+/** Sends the deliveries of all systems. Any number of processes may have one: they share the endpoints. */
+export interface Dispatcher {
+  /** Something of a system may be due. To be called with each message on the channel `new_events`. */
+  wake(systemId: string): void;
+  /** An endpoint of a system has changed. To be called with each message on the channel `webhook_endpoints`. */
+  reload(systemId: string): void;
+  /** Attempts in flight in this process. */
+  inFlight(): number;
+  /** Begins nothing more, lets what is in flight end, writes it down, and leaves the rest to others. */
+  close(): Promise<void>;
+}
+
+export interface DispatcherOptions {
+  readonly connectionString: string;
+  readonly sender: Sender;
+  readonly clock: () => number;
+  /** Milliseconds that never run backwards. */
+  readonly monotonic: () => number;
+  readonly ids: Ids;
+  readonly userAgent: string;
+  readonly loadEndpoints: (db: Database, systemId: string) => Promise<readonly LiveEndpoint[]>;
+  readonly feedReplays: (db: Database, systemId: string) => Promise<number>;
+  readonly noteFailures: NoteFailures;
+  readonly observe: DispatchObserver;
+  readonly onError: (error: unknown) => void;
+  readonly times?: LeaseTimes;
+}
+
+/** Milliseconds between two looks for new systems. */
+const LOOK = 5_000;
+/** One to claim, one to write results, one for whatever a second system does meanwhile. */
+const CONNECTIONS = 3;
+/**
+ * The tables of what is due are rewritten all the time, so that PostgreSQL's idea of their size is always wrong. The
+ * dispatcher's statements go by index, row by row; a plan made while a table was empty must not read all of it later.
+ * Without sorting, the order in which a statement asks for rows says which index they come from.
+ */
+export const BY_INDEX =
+  "-c enable_seqscan=off -c enable_hashjoin=off -c enable_mergejoin=off -c enable_sort=off " +
+  "-c enable_incremental_sort=off -c jit=off";
+
+/** Starts sending. */
+export function startDispatcher(options: DispatcherOptions): Dispatcher {
+  const db = openDatabase({
+    connectionString: options.connectionString,
+    maxConnections: CONNECTIONS,
+    sessionOptions: BY_INDEX,
+    onConnectionLost: options.onError,
+  });
+  const worker = options.ids.next("worker");
+  const flight: Flight = { count: 0 };
+  const systems = new Map<string, SystemDispatcher>();
+
+  const open = (systemId: string) =>
+    new SystemDispatcher({
+      ...options,
+      db,
+      systemId,
+      worker,
+      flight,
+      times: options.times ?? LEASE_TIMES,
+      random: () => options.ids.random(),
+      loadEndpoints: () => options.loadEndpoints(db, systemId),
+      feedReplays: () => options.feedReplays(db, systemId),
+    });
+  const look = async () => {
+    for (const { system_id: systemId } of await systemsOf(db)) {
+      if (!closed && !systems.has(systemId)) systems.set(systemId, open(systemId));
+    }
+  };
+  let closed = false;
+  let looking = look().catch(options.onError);
+  const timer = setInterval(() => {
+    looking = looking.then(look).catch(options.onError);
+  }, LOOK);
+
+  return {
+    wake: (systemId) => systems.get(systemId)?.wake(),
+    reload: (systemId) => systems.get(systemId)?.reload(),
+    inFlight: () => flight.count,
+    async close() {
+      closed = true;
+      clearInterval(timer);
+      await looking;
+      await Promise.all([...systems.values()].map((system) => system.close().catch(options.onError)));
+      await options.sender.close();
+      await db.close();
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { recordAct } from "../../audit/audit-log.ts";
+import type { Database, Transaction } from "../../db/database.ts";
+import type { Ids } from "../../ids.ts";
+import { tellEndpointChanged } from "./endpoint-queries.ts";
+import type { SecretSealer } from "./secret.ts";
+
+/** What verbs that change an endpoint need beside their input. */
+export interface EndpointContext {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly ids: Ids;
+  /** Who acts, for the audit log. */
+  readonly actor: string;
+}
+
+/** What verbs that make secrets need as well. */
+export interface SecretContext extends EndpointContext {
+  readonly sealer: SecretSealer;
+}
+
+/** Whose endpoint. */
+export interface PartnerScope {
+  readonly systemId: string;
+  readonly partnerId: string;
+}
+
+/** Writes an act on an endpoint into the audit log, and tells the dispatchers of it. */
+export async function recordEndpointAct(
+  { clock, ids, actor }: EndpointContext,
+  tx: Transaction,
+  systemId: string,
+  action: string,
+  subject: string,
+  detail: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  await recordAct(tx, { systemId, id: ids.next("act"), at: new Date(clock()), actor, action, subject, detail });
+  await tellEndpointChanged(tx, systemId);
+}

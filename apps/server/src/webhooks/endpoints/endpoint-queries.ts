@@ -1,0 +1,227 @@
+import type { Queryable, Transaction } from "../../db/database.ts";
+import { onlyRow } from "../../db/rows.ts";
+import { statement } from "../../db/statement.ts";
+import type { Tables } from "../../db/tables.generated.ts";
+
+/** An endpoint as it is kept. */
+export type EndpointRow = Pick<
+  Tables["webhook_endpoints"],
+  | "id"
+  | "partner_id"
+  | "tag"
+  | "url"
+  | "events"
+  | "email"
+  | "status"
+  | "pause_reason"
+  | "paused_at"
+  | "created_at"
+  | "updated_at"
+>;
+export type PauseReason = NonNullable<EndpointRow["pause_reason"]>;
+
+const columns = `id, partner_id, tag, url, events, email, status, pause_reason, paused_at, created_at, updated_at`;
+
+const all = statement("endpoints.all", `select ${columns} from webhook_endpoints where system_id = $1 order by id`);
+const ofPartner = statement(
+  "endpoints.ofPartner",
+  `select ${columns} from webhook_endpoints where system_id = $1 and partner_id = $2`,
+);
+const lock = statement(
+  "endpoints.lock",
+  `select ${columns} from webhook_endpoints where system_id = $1 and partner_id = $2 for update`,
+);
+
+/** Every endpoint of a system. */
+export function listEndpoints(db: Queryable, systemId: string): Promise<EndpointRow[]> {
+  return db.query<EndpointRow>(all, [systemId]);
+}
+
+export async function findEndpoint(
+  db: Queryable,
+  systemId: string,
+  partnerId: string,
+): Promise<EndpointRow | undefined> {
+  return (await db.query<EndpointRow>(ofPartner, [systemId, partnerId]))[0];
+}
+
+/** A partner's endpoint, held against every other change until the transaction ends. */
+export async function lockEndpoint(
+  tx: Transaction,
+  systemId: string,
+  partnerId: string,
+): Promise<EndpointRow | undefined> {
+  return (await tx.query<EndpointRow>(lock, [systemId, partnerId]))[0];
+}
+
+const insert = statement(
+  "endpoints.insert",
+  `with made as (
+     insert into webhook_endpoints (system_id, id, partner_id, tag, url, events, email, status, created_at, updated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, 'active', $8, $8)
+     on conflict (system_id, partner_id) do nothing
+     returning ${columns})
+   select * from made`,
+);
+const insertLane = statement(
+  "endpoints.insertLane",
+  `insert into webhook_lanes (system_id, endpoint_id) values ($1, $2) on conflict (system_id, endpoint_id) do nothing`,
+);
+
+/** Makes an endpoint, with its lane; undefined where the partner has one already. */
+export async function insertEndpoint(
+  tx: Transaction,
+  systemId: string,
+  made: Pick<EndpointRow, "id" | "partner_id" | "tag" | "url" | "events" | "email" | "created_at">,
+): Promise<EndpointRow | undefined> {
+  const [row] = await tx.query<EndpointRow>(insert, [
+    systemId,
+    made.id,
+    made.partner_id,
+    made.tag,
+    made.url,
+    made.events,
+    made.email,
+    made.created_at,
+  ]);
+  if (row !== undefined) await tx.query(insertLane, [systemId, row.id]);
+  return row;
+}
+
+const update = statement(
+  "endpoints.update",
+  `update webhook_endpoints set url = $3, events = $4, email = $5, updated_at = $6
+   where system_id = $1 and id = $2 returning ${columns}`,
+);
+
+export async function updateEndpoint(
+  tx: Transaction,
+  systemId: string,
+  id: string,
+  settings: Pick<EndpointRow, "url" | "events" | "email">,
+  now: Date,
+): Promise<EndpointRow> {
+  const { url, events, email } = settings;
+  return onlyRow(await tx.query<EndpointRow>(update, [systemId, id, url, events, email, now]));
+}
+
+const remove = statement(
+  "endpoints.remove",
+  `update webhook_endpoints
+   set status = 'paused', pause_reason = 'removed', paused_at = $4, updated_at = $4, url = $3, events = '{}', email = null
+   where system_id = $1 and id = $2 returning ${columns}`,
+);
+const restore = statement(
+  "endpoints.restore",
+  `update webhook_endpoints
+   set status = 'active', pause_reason = null, paused_at = null, updated_at = $6, url = $3, events = $4, email = $5
+   where system_id = $1 and id = $2 returning ${columns}`,
+);
+
+/** Takes everything from an endpoint that its log does not need. @param url where nobody is */
+export async function markRemoved(
+  tx: Transaction,
+  systemId: string,
+  id: string,
+  url: string,
+  now: Date,
+): Promise<EndpointRow> {
+  return onlyRow(await tx.query<EndpointRow>(remove, [systemId, id, url, now]));
+}
+
+/** Makes an endpoint that was removed active again, with other settings and nothing of how it once answered. */
+export async function restoreEndpoint(
+  tx: Transaction,
+  systemId: string,
+  id: string,
+  settings: Pick<EndpointRow, "url" | "events" | "email">,
+  now: Date,
+): Promise<EndpointRow> {
+  const { url, events, email } = settings;
+  await resetLaneHealth(tx, systemId, id);
+  return onlyRow(await tx.query<EndpointRow>(restore, [systemId, id, url, events, email, now]));
+}
+
+const pause = statement(
+  "endpoints.pause",
+  `update webhook_endpoints set status = 'paused', pause_reason = $3, paused_at = $4, updated_at = $4
+   where system_id = $1 and id = $2 and status = any($5::text[]) returning ${columns}`,
+);
+const unpause = statement(
+  "endpoints.unpause",
+  `update webhook_endpoints set status = $3, pause_reason = null, paused_at = null, updated_at = $4
+   where system_id = $1 and id = $2 and status = $5 returning ${columns}`,
+);
+
+/** Pauses an endpoint that has one of the statuses `from`; undefined where it has another. */
+export async function markPaused(
+  tx: Transaction,
+  systemId: string,
+  id: string,
+  change: { readonly from: readonly EndpointRow["status"][]; readonly reason: PauseReason; readonly now: Date },
+): Promise<EndpointRow | undefined> {
+  return (await tx.query<EndpointRow>(pause, [systemId, id, change.reason, change.now, change.from]))[0];
+}
+
+/** Takes an endpoint from one status to another that is no pause; undefined where it has another by now. */
+export async function markStatus(
+  tx: Transaction,
+  systemId: string,
+  id: string,
+  change: {
+    readonly from: EndpointRow["status"];
+    readonly to: Exclude<EndpointRow["status"], "paused">;
+    readonly now: Date;
+  },
+): Promise<EndpointRow | undefined> {
+  return (await tx.query<EndpointRow>(unpause, [systemId, id, change.to, change.now, change.from]))[0];
+}
+
+const resetHealth = statement(
+  "endpoints.resetHealth",
+  `update webhook_lanes
+   set failing_since = null, last_failed_at = null, failures = 0, failed_deliveries = '{}', gone_deliveries = '{}', warned = 0
+   where system_id = $1 and endpoint_id = $2`,
+);
+
+/** Forgets how an endpoint has answered. */
+export async function resetLaneHealth(tx: Transaction, systemId: string, id: string): Promise<void> {
+  await tx.query(resetHealth, [systemId, id]);
+}
+
+/** How an endpoint does. */
+export interface EndpointCounts {
+  readonly failing_since: Date | null;
+  readonly failures: number;
+  /** Deliveries that wait, and since when the first of them is due. */
+  readonly pending: number;
+  readonly oldest_due: Date | null;
+  /** Deliveries that a pause holds back, and the first of them. */
+  readonly held: number;
+  readonly held_since: Date | null;
+}
+
+const counts = statement(
+  "endpoints.counts",
+  `select lane.failing_since, lane.failures, due.pending, due.oldest_due, stuck.held, stuck.held_since
+   from webhook_lanes lane
+   cross join lateral (
+     select count(*) as pending, min(due_at) as oldest_due from webhook_due
+     where system_id = $1 and endpoint_id = lane.endpoint_id) due
+   cross join lateral (
+     select count(*) as held, min(created_at) as held_since from webhook_deliveries
+     where system_id = $1 and endpoint_id = lane.endpoint_id and stuck and status = 'held') stuck
+   where lane.system_id = $1 and lane.endpoint_id = $2`,
+);
+
+/** How an endpoint does: counted now. */
+export async function countEndpoint(db: Queryable, systemId: string, id: string): Promise<EndpointCounts> {
+  return onlyRow(await db.query<EndpointCounts>(counts, [systemId, id]));
+}
+
+const tell = statement("endpoints.tell", `select pg_notify('webhook_endpoints', $1)`);
+
+/** Tells every dispatcher, when the transaction commits, that an endpoint of the system changed. */
+export async function tellEndpointChanged(tx: Transaction, systemId: string): Promise<void> {
+  await tx.query(tell, [systemId]);
+}

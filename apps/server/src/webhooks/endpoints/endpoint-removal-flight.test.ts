@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { until } from "../../../test/until.ts";
+import { answered, createGate, type Gate } from "../../../test/webhooks/far.ts";
+import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "../dispatcher/dispatch-room.fixture.ts";
+import { removeEndpoint } from "./endpoint-removal.ts";
+
+let room: DispatchRoom;
+let endpoint: RoomEndpoint;
+let gate: Gate;
+beforeEach(async () => {
+  room = await openDispatchRoom();
+  endpoint = await room.endpoint();
+  gate = createGate();
+  room.far.respond = (request) => gate.wait(request);
+});
+afterEach(async () => {
+  room.far.respond = () => answered(204);
+  gate.open();
+  await room.close();
+});
+
+const states = async () => (await room.deliveries(endpoint.id)).map(({ status }) => status).toSorted();
+
+it("what is in flight when an endpoint is removed ends and is logged; the rest is held, and nothing more is sent", async () => {
+  await room.happen(30);
+  const worker = room.worker();
+  await until(() => gate.waiting.length === 10);
+  await removeEndpoint(room, { systemId: room.systemId, partnerId: endpoint.partnerId });
+  room.reload();
+  // The worker has seen the removal once it holds what was not in flight.
+  await until(async () => (await states()).filter((status) => status === "held").length === 20);
+  const [first, second, ...others] = gate.waiting;
+  if (first === undefined || second === undefined) throw new Error("ten were in flight");
+  gate.answer(first, answered(500));
+  gate.answer(second, answered(410));
+  for (const request of others) gate.answer(request, answered(204));
+  await room.drained(endpoint.id);
+  expect(await states()).toEqual([
+    ...Array.from({ length: 22 }, () => "held"),
+    ...Array.from({ length: 8 }, () => "succeeded"),
+  ]);
+  const logged = (await room.attempts(endpoint.id)).map(({ status, request_headers: headers }) => [
+    status,
+    headers?.includes("Service-Signature"),
+  ]);
+  expect(logged).toHaveLength(10);
+  expect(logged).toEqual(
+    expect.arrayContaining([
+      [500, true],
+      [410, true],
+      [204, true],
+    ]),
+  );
+  expect(room.far.received(endpoint.url)).toHaveLength(10);
+  expect(worker.errors).toEqual([]);
+});

@@ -1,0 +1,135 @@
+import { randomBytes } from "node:crypto";
+import type { EventName } from "@bikeshare/contract";
+import { createTestClock, type TestClock } from "@bikeshare/test-kit";
+import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { statement } from "../../db/statement.ts";
+import { recordEvents } from "../../events/outbox.ts";
+import { createIds, type Ids } from "../../ids.ts";
+import { createPartner } from "../../partners/service.ts";
+import { settledAttempt } from "../dispatcher/result.ts";
+import { claimDue, type ClaimedRow } from "../queue/due-queries.ts";
+import { writeResults } from "../queue/settle-queries.ts";
+import type {
+  AnsweredAttempt,
+  AttemptFailure,
+  AttemptRecord,
+  AttemptResult,
+  FailedAttempt,
+} from "../sender/attempt.ts";
+import { type SetEndpoint, setEndpoint } from "./endpoint-settings.ts";
+import { createSecretSealer, type SecretSealer } from "./secret.ts";
+
+/** A database with partners, a secrets file's key, and a dispatcher's hands. */
+export interface EndpointRoom extends TestDatabase {
+  readonly clock: TestClock;
+  readonly ids: Ids;
+  readonly actor: string;
+  readonly sealer: SecretSealer;
+  readonly rules: { readonly allowNetworks: readonly string[]; readonly allowPorts: { from: number; to: number }[] };
+  readonly partnerId: string;
+  /** Adds a partner; gives its id. */
+  partner(name: string): Promise<string>;
+  /** Makes the endpoint of a partner. */
+  endpoint(partnerId?: string): Promise<SetEndpoint>;
+  /** Commits events, one millisecond after the other. */
+  happen(n: number, name?: EventName): Promise<void>;
+  /** Sends what is due, `limit` at most, each with the result given. */
+  send(endpointId: string, result?: AttemptResult, limit?: number): Promise<ClaimedRow[]>;
+  /** Rows of a statement of the test's own; `$1` is the system. */
+  rows<Row>(sql: string, ...values: unknown[]): Promise<Row[]>;
+}
+
+/** A key of a secrets file of its own. */
+export function otherSealer(): SecretSealer {
+  return createSecretSealer([{ id: 1, key: randomBytes(32) }]);
+}
+
+export async function openEndpointRoom(): Promise<EndpointRoom> {
+  const database = await createTestDatabase();
+  const { db, systemId } = database;
+  const clock = createTestClock();
+  let ticks = 0;
+  // Counted up at each call, so that what is made later sorts later.
+  const ids = createIds(() => clock() + ticks++);
+  const context = { db, clock, ids, actor: "test" };
+  const rules = { allowNetworks: [], allowPorts: [{ from: 443, to: 443 }] };
+  const sealer = otherSealer();
+  const partner = async (name: string) => (await createPartner(context, systemId, name)).id;
+  const partnerId = await partner("Partner 1");
+  return {
+    ...database,
+    ...context,
+    sealer,
+    rules,
+    partnerId,
+    partner,
+    endpoint: (id = partnerId) =>
+      setEndpoint(
+        { ...context, sealer, rules },
+        { systemId, partnerId: id, url: "https://partner.example/hooks", events: ["ride.started"] },
+      ),
+    async happen(n, name = "ride.started") {
+      for (let i = 0; i < n; i++) {
+        const now = new Date(clock());
+        const event = { name, occurredAt: now, partnerId: null, data: `{"n":${i}}` };
+        await db.transaction((tx) => recordEvents(tx, { ids, systemId, now }, [event]));
+        clock.advance(1);
+      }
+    },
+    async send(endpointId, result = answered(204), limit = 1_000) {
+      const claimed = await claim(database, endpointId, new Date(clock()), limit);
+      const settled = claimed.map((row) =>
+        settledAttempt({
+          row,
+          url: "https://partner.example/hooks",
+          message: { headers: [], body: `{"delivery_id":"${row.delivery_id}"}` },
+          startedAt: clock(),
+          endedAt: clock() + 20,
+          result,
+          chance: 0,
+        }),
+      );
+      await db.transaction((tx) => writeResults(tx, systemId, new Date(clock()), settled));
+      return claimed;
+    },
+    rows: (sql, ...values) => db.query(statement("", sql), [systemId, ...values]),
+  };
+}
+
+async function claim({ db, systemId }: TestDatabase, endpointId: string, now: Date, limit: number) {
+  const request = { endpointId, token: 0, limit, after: new Date(0) };
+  const live = await claimDue(db, systemId, [request], false, now);
+  return [...live, ...(await claimDue(db, systemId, [{ ...request, limit: limit - live.length }], true, now))];
+}
+
+/** A whole answer with a status. */
+export function answered(status: number, body: string | Uint8Array = "ok"): AnsweredAttempt {
+  return {
+    ...logged,
+    outcome: status >= 200 && status < 300 ? "succeeded" : "rejected",
+    failure: null,
+    detail: null,
+    status,
+    answerHeaders: [["Server", "test"]],
+    answerBody: Buffer.from(body),
+  };
+}
+
+/** No answer. */
+export function unanswered(failure: AttemptFailure, detail: string): FailedAttempt {
+  return { ...logged, outcome: "failed", failure, detail, status: null };
+}
+
+const logged: AttemptRecord = {
+  sentHeaders: [
+    ["Host", "partner.example"],
+    ["Content-Type", "application/json"],
+  ],
+  remoteAddress: "192.0.2.7",
+  reusedConnection: false,
+  answerHeaders: [],
+  answerBody: new Uint8Array(),
+  answerCut: false,
+  retryAfterMs: null,
+  timings: { dns: 1, connect: 2, tls: 3, firstByte: 4, total: 20 },
+};

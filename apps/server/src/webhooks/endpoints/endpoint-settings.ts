@@ -1,0 +1,195 @@
+import type { Transaction } from "../../db/database.ts";
+import { type AddressRules, judgeUrl } from "../addresses/address-guard.ts";
+import { type EndpointContext, type PartnerScope, recordEndpointAct, type SecretContext } from "./endpoint-context.ts";
+import { mustBePartner, mustBeSet } from "./endpoint-lookup.ts";
+import {
+  type EndpointRow,
+  insertEndpoint,
+  lockEndpoint,
+  resetLaneHealth,
+  restoreEndpoint,
+  updateEndpoint,
+} from "./endpoint-queries.ts";
+import { isMailAddress, isRemoved, MAX_LIVE_SECRETS, MAX_OVERLAP, offeredEvents, readEvents } from "./endpoint.ts";
+import { WebhookRefusal } from "./refusal.ts";
+import { mustSealLikeOthers, noteOurSealing } from "./sealing.ts";
+import { endSecrets, insertSecret, listLiveSecrets } from "./secret-queries.ts";
+import { makeSecret } from "./secret.ts";
+
+/** Settings of an endpoint. What is left out stays as it is; a new endpoint needs `url` and `events`. */
+export interface EndpointSettings extends PartnerScope {
+  readonly url?: string | undefined;
+  readonly events?: readonly string[] | undefined;
+  /** Who hears that deliveries fail; null: nobody. */
+  readonly email?: string | null | undefined;
+}
+
+/** An endpoint that was set. */
+export interface SetEndpoint {
+  readonly endpoint: EndpointRow;
+  readonly outcome: "created" | "changed" | "unchanged";
+  /** Shown this once, when the endpoint was made; null otherwise. */
+  readonly secret: string | null;
+}
+
+/**
+ * Makes a partner's endpoint, or changes it: then it keeps its id, its secret and its status. A paused one stays paused; a
+ * removed one is made anew, under the id that its log has.
+ * @throws WebhookRefusal when there is no such partner, or a value is not allowed
+ */
+export async function setEndpoint(
+  context: SecretContext & { readonly rules: AddressRules },
+  input: EndpointSettings,
+): Promise<SetEndpoint> {
+  const given = readSettings(input, context.rules);
+  const { systemId, partnerId } = input;
+  await mustBePartner(context, input);
+  return context.db.transaction(async (tx) => {
+    const before = await lockEndpoint(tx, systemId, partnerId);
+    if (before !== undefined && !isRemoved(before)) return change(context, tx, systemId, before, given);
+    const made = await create(context, tx, input, given, before);
+    if (made !== undefined) return made;
+    // Another process made it a moment ago: what we were told comes on top.
+    const theirs = await lockEndpoint(tx, systemId, partnerId);
+    if (theirs === undefined) throw new Error(`the endpoint of ${partnerId} is there, and it is not`);
+    return change(context, tx, systemId, theirs, given);
+  });
+}
+
+/** A secret that takes another's place. */
+export interface RotatedSecret {
+  readonly endpoint: EndpointRow;
+  /** Shown this once. */
+  readonly secret: string;
+  /** When the secrets before it stop signing, at the latest. */
+  readonly old_secrets_end_at: Date;
+}
+
+/**
+ * Makes a new secret. Those before it sign beside it for `overlap` milliseconds (0 to 7 d), unless they end earlier.
+ * @param input `lost`: the secrets file that sealed the old ones is gone for good; they end now
+ * @throws WebhookRefusal when there is no endpoint, or too many secrets sign already
+ */
+export async function rotateSecret(
+  context: SecretContext,
+  input: PartnerScope & { readonly overlap: number; readonly lost?: boolean },
+): Promise<RotatedSecret> {
+  const { systemId, partnerId, overlap, lost = false } = input;
+  if (overlap < 0 || overlap > MAX_OVERLAP) {
+    throw new WebhookRefusal("invalid", "The overlap must be between 0 h and 7 d.");
+  }
+  return context.db.transaction(async (tx) => {
+    const endpoint = await mustBeSet(context, await lockEndpoint(tx, systemId, partnerId), input);
+    if (!lost) await mustSealLikeOthers(context, tx);
+    const now = context.clock();
+    const endAt = new Date(lost ? now : now + overlap);
+    await endSecrets(tx, systemId, endpoint.id, endAt, new Date(now));
+    const left = await listLiveSecrets(tx, systemId, endpoint.id, new Date(now));
+    if (left.length >= MAX_LIVE_SECRETS) throw tooMany(left.length);
+    const secret = await addSecret(context, tx, systemId, endpoint.id);
+    await recordEndpointAct(context, tx, systemId, "webhook.secret_rotated", endpoint.id, {
+      old_secrets_end_at: endAt,
+      lost,
+    });
+    return { endpoint, secret, old_secrets_end_at: endAt };
+  });
+}
+
+interface GivenSettings {
+  readonly url: string | undefined;
+  readonly events: readonly string[] | undefined;
+  readonly email: string | null | undefined;
+}
+
+function readSettings({ url, events, email }: EndpointSettings, rules: AddressRules): GivenSettings {
+  if (email !== undefined && email !== null && !isMailAddress(email)) {
+    throw new WebhookRefusal("invalid", "The email must be one address, such as webhooks@example.com.");
+  }
+  return { url: url === undefined ? undefined : readUrl(url, rules), events: events && eventsFrom(events), email };
+}
+
+function readUrl(text: string, rules: AddressRules): string {
+  const verdict = judgeUrl(text, rules);
+  if (!verdict.ok) throw new WebhookRefusal("url", verdict.message);
+  // As it will be dialled, so that no other spelling of it is kept.
+  return verdict.url.href;
+}
+
+function eventsFrom(names: readonly string[]): readonly string[] {
+  const read = readEvents(names);
+  if ("events" in read && read.events.length > 0) return read.events;
+  const fault = "unknown" in read ? `There is no event ${JSON.stringify(read.unknown)}.` : "Name at least one event.";
+  throw new WebhookRefusal("invalid", `${fault} There are: ${offeredEvents.join(", ")}.`);
+}
+
+async function create(
+  context: SecretContext,
+  tx: Transaction,
+  { systemId, partnerId }: PartnerScope,
+  { url, events, email = null }: GivenSettings,
+  removed: EndpointRow | undefined,
+): Promise<SetEndpoint | undefined> {
+  if (url === undefined || events === undefined) {
+    throw new WebhookRefusal("invalid", "A new endpoint needs a URL and at least one event: --url and --events.");
+  }
+  await mustSealLikeOthers(context, tx);
+  const id = removed?.id ?? context.ids.next("endpoint");
+  const now = new Date(context.clock());
+  const settings = { url, events, email };
+  const endpoint =
+    removed === undefined
+      ? await insertEndpoint(tx, systemId, {
+          ...settings,
+          id,
+          partner_id: partnerId,
+          tag: id.slice(-6),
+          created_at: now,
+        })
+      : await restoreEndpoint(tx, systemId, id, settings, now);
+  if (endpoint === undefined) return undefined;
+  const secret = await addSecret(context, tx, systemId, id);
+  await recordEndpointAct(context, tx, systemId, "webhook.created", id, { partner_id: partnerId, ...settings });
+  return { endpoint, outcome: "created", secret };
+}
+
+async function change(
+  context: EndpointContext,
+  tx: Transaction,
+  systemId: string,
+  before: EndpointRow,
+  given: GivenSettings,
+): Promise<SetEndpoint> {
+  const { url = before.url, events = before.events, email = before.email } = given;
+  if (url === before.url && String(events) === String(before.events) && email === before.email) {
+    return { endpoint: before, outcome: "unchanged", secret: null };
+  }
+  const settings = { url, events, email };
+  const endpoint = await updateEndpoint(tx, systemId, before.id, settings, new Date(context.clock()));
+  // What the old address did says nothing about the new one.
+  if (url !== before.url) await resetLaneHealth(tx, systemId, before.id);
+  await recordEndpointAct(context, tx, systemId, "webhook.changed", before.id, settings);
+  return { endpoint, outcome: "changed", secret: null };
+}
+
+async function addSecret(
+  context: SecretContext,
+  tx: Transaction,
+  systemId: string,
+  endpointId: string,
+): Promise<string> {
+  const { ids, sealer, clock } = context;
+  const secret = makeSecret((bytes) => ids.randomBytes(bytes));
+  const id = ids.next("secret");
+  const sealed = sealer.seal({ systemId, endpointId, secretId: id }, secret);
+  const createdAt = new Date(clock());
+  await insertSecret(tx, { system_id: systemId, id, endpoint_id: endpointId, sealed, created_at: createdAt });
+  await noteOurSealing(context, tx, systemId);
+  return secret;
+}
+
+function tooMany(live: number): WebhookRefusal {
+  return new WebhookRefusal(
+    "invalid",
+    `${live} secrets sign already, which is the most. Wait until one ends, or rotate with an overlap of 0h.`,
+  );
+}

@@ -1,0 +1,283 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openListener } from "../../db/listener.ts";
+import { createPartner } from "../../partners/service.ts";
+import { createSystem } from "../../systems/service.ts";
+import { type EndpointRoom, openEndpointRoom, otherSealer } from "./endpoint-room.fixture.ts";
+import { rotateSecret, setEndpoint } from "./endpoint-settings.ts";
+import { pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
+import { endpointsOf, setActive, setPaused } from "./endpoints.ts";
+
+let room: EndpointRoom;
+beforeEach(async () => {
+  room = await openEndpointRoom();
+});
+afterEach(() => room.close());
+
+const input = (more: object = {}) => ({
+  systemId: room.systemId,
+  partnerId: room.partnerId,
+  url: "https://partner.example/hooks",
+  events: ["ride.completed", "ride.started"],
+  ...more,
+});
+const actions = async () =>
+  (
+    await room.rows<{ action: string }>(
+      "select action from audit_log where system_id = $1 and action like 'webhook%' order by at, id",
+    )
+  ).map(({ action }) => action);
+
+describe("setting an endpoint", () => {
+  it("the first time makes it, its lane and its secret, which is shown once and kept sealed", async () => {
+    const { endpoint, outcome, secret } = await setEndpoint(room, input({ email: "ops@partner.example" }));
+    expect(outcome).toBe("created");
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9_-]{43}$/);
+    expect(endpoint).toMatchObject({ status: "active", events: ["ride.started", "ride.completed"] });
+    expect(await room.rows("select endpoint_id from webhook_lanes where system_id = $1")).toEqual([
+      { endpoint_id: endpoint.id },
+    ]);
+    const everything = await room.rows(
+      "select s::text, e::text, a::text from webhook_secrets s, webhook_endpoints e, audit_log a where s.system_id = $1",
+    );
+    expect(JSON.stringify(everything)).not.toContain(secret);
+    expect(await endpointsOf(room, room.systemId)).toEqual([
+      {
+        id: endpoint.id,
+        partnerId: room.partnerId,
+        url: "https://partner.example/hooks",
+        status: "active",
+        email: "ops@partner.example",
+        secrets: [{ text: secret, expiresAt: null }],
+      },
+    ]);
+  });
+
+  it("again keeps id, tag and secret, and changes only what is given", async () => {
+    const first = await setEndpoint(room, input({ email: "ops@partner.example" }));
+    const { systemId, partnerId } = room;
+    const again = await setEndpoint(room, { systemId, partnerId, url: "https://new.example/" });
+    expect(again).toMatchObject({ outcome: "changed", secret: null });
+    expect(again.endpoint).toMatchObject({
+      id: first.endpoint.id,
+      tag: first.endpoint.tag,
+      url: "https://new.example/",
+      events: ["ride.started", "ride.completed"],
+      email: "ops@partner.example",
+    });
+    expect((await endpointsOf(room, systemId))[0]?.secrets).toEqual([{ text: first.secret, expiresAt: null }]);
+    expect((await setEndpoint(room, { systemId, partnerId, email: null })).endpoint.email).toBeNull();
+    expect((await setEndpoint(room, { systemId, partnerId, email: null })).outcome).toBe("unchanged");
+    expect(await actions()).toEqual(["webhook.created", "webhook.changed", "webhook.changed"]);
+  });
+
+  it("twice at once makes one endpoint with one secret, and one of the two is told it", async () => {
+    for (let round = 0; round < 10; round++) {
+      const partnerId = await room.partner(`Partner of round ${round}`);
+      const both = await Promise.all(
+        [1, 2, 3].map((n) => setEndpoint(room, input({ partnerId, url: `https://h${n}.example/` }))),
+      );
+      expect(new Set(both.map(({ endpoint }) => endpoint.id)).size).toBe(1);
+      const told = both.flatMap(({ secret }) => secret ?? []);
+      const live = (await endpointsOf(room, room.systemId)).filter((endpoint) => endpoint.partnerId === partnerId);
+      expect(live.map(({ secrets }) => secrets.map(({ text }) => text))).toEqual([told]);
+      expect(told).toHaveLength(1);
+    }
+  });
+
+  it("to another URL leaves a paused endpoint paused, and forgets how the old address answered", async () => {
+    const { endpoint } = await setEndpoint(room, input());
+    await room.rows("update webhook_lanes set failures = 7, failing_since = now() where system_id = $1");
+    const finding = { systemId: room.systemId, endpointId: endpoint.id, now: new Date(room.clock()) };
+    await room.db.transaction((tx) => setPaused(tx, { ...finding, reason: "failing" }));
+    const changed = await setEndpoint(room, input({ url: "https://new.example/" }));
+    expect(changed.endpoint).toMatchObject({ status: "paused", pause_reason: "failing" });
+    expect(await room.rows("select failures, failing_since from webhook_lanes where system_id = $1")).toEqual([
+      { failures: 0, failing_since: null },
+    ]);
+  });
+
+  it("with a value that is not allowed is refused with the reason, and nothing is changed", async () => {
+    const refused: [object, RegExp][] = [
+      [{ url: "http://partner.example/" }, /must begin with https/],
+      [{ url: "https://127.0.0.1/" }, /WEBHOOK_ALLOW_NETWORKS/],
+      [{ url: "https://partner.example:8443/" }, /Port 8443 is not allowed/],
+      [{ events: ["ride.started", "ride.begun"] }, /There is no event "ride.begun". There are: ride.started, /],
+      [{ events: [] }, /Name at least one event/],
+      [{ email: "a@b.example, c@d.example" }, /must be one address/],
+      [{ email: "a@b.example\r\nBcc: c@d.example" }, /must be one address/],
+      [{ partnerId: "partner_none" }, /There is no partner partner_none/],
+      [{ events: undefined }, /needs a URL and at least one event/],
+      [{ url: undefined }, /needs a URL and at least one event/],
+    ];
+    for (const [wrong, message] of refused) await expect(setEndpoint(room, input(wrong))).rejects.toThrow(message);
+    expect(await endpointsOf(room, room.systemId)).toEqual([]);
+    expect(await actions()).toEqual([]);
+  });
+});
+
+describe("rotating a secret", () => {
+  const rotate = (overlap: number, more: object = {}) =>
+    rotateSecret(room, { systemId: room.systemId, partnerId: room.partnerId, overlap, ...more });
+  const live = async () =>
+    ((await endpointsOf(room, room.systemId))[0]?.secrets ?? []).filter(
+      ({ expiresAt }) => expiresAt === null || expiresAt > room.clock(),
+    );
+
+  it("makes a new one first in line, the old one beside it until the overlap ends", async () => {
+    const { secret: old } = await room.endpoint();
+    const { secret, old_secrets_end_at: end } = await rotate(3_600_000);
+    expect(end.getTime()).toBe(room.clock() + 3_600_000);
+    expect(await live()).toEqual([
+      { text: secret, expiresAt: null },
+      { text: old, expiresAt: end.getTime() },
+    ]);
+    room.clock.advance(3_600_000);
+    expect((await live()).map(({ text }) => text)).toEqual([secret]);
+  });
+
+  it("with an overlap of 0 ends the old ones now, and a later rotation never lengthens an earlier end", async () => {
+    const { secret: first } = await room.endpoint();
+    const { secret: second } = await rotate(60_000);
+    const { secret: third } = await rotate(3_600_000);
+    const at = room.clock();
+    expect(await live()).toEqual([
+      { text: third, expiresAt: null },
+      { text: second, expiresAt: at + 3_600_000 },
+      { text: first, expiresAt: at + 60_000 },
+    ]);
+    const { secret: fourth } = await rotate(0);
+    expect(await live()).toEqual([{ text: fourth, expiresAt: null }]);
+  });
+
+  it("several times at once gives each asker a secret of its own, all of which sign; one is the current", async () => {
+    const { secret } = await room.endpoint();
+    const rotated = await Promise.all([1, 2, 3, 4].map(() => rotate(3_600_000)));
+    const secrets = await live();
+    expect(new Set(secrets.map(({ text }) => text))).toEqual(new Set([secret, ...rotated.map((each) => each.secret)]));
+    expect(secrets.map(({ expiresAt }) => expiresAt === null)).toEqual([true, false, false, false, false]);
+  });
+
+  it("is refused while five sign already, and outside of 0 h to 7 d", async () => {
+    await room.endpoint();
+    for (let n = 0; n < 4; n++) await rotate(3_600_000);
+    await expect(rotate(3_600_000)).rejects.toThrow("5 secrets sign already");
+    expect(await live()).toHaveLength(5);
+    await rotate(0);
+    await expect(rotate(7 * 86_400_000 + 1)).rejects.toThrow("between 0 h and 7 d");
+    await expect(rotate(-1)).rejects.toThrow("between 0 h and 7 d");
+  });
+});
+
+it("every change is told to the dispatchers", async () => {
+  const heard: string[] = [];
+  const listener = openListener({
+    connectionString: room.db.connectionString,
+    on: { webhook_endpoints: (systemId) => heard.push(systemId) },
+    onGap: () => undefined,
+  });
+  try {
+    await expect.poll(() => listener.listening()).toBe(true);
+    const { endpoint } = await room.endpoint();
+    const { systemId, partnerId } = room;
+    await rotateSecret(room, { systemId, partnerId, overlap: 0 });
+    const finding = { systemId, endpointId: endpoint.id, now: new Date(room.clock()) };
+    await room.db.transaction((tx) => setPaused(tx, { ...finding, reason: "gone" }));
+    await resumeEndpoint(room, { systemId, partnerId });
+    await room.db.transaction((tx) => setActive(tx, finding));
+    await pauseEndpoint(room, { systemId, partnerId, reason: "partner" });
+    await expect.poll(() => heard).toEqual(Array.from({ length: 6 }, () => systemId));
+  } finally {
+    await listener.close();
+  }
+});
+
+describe("a process with another secrets file", () => {
+  it("signs nothing: it is told so, with what to do", async () => {
+    const { endpoint } = await room.endpoint();
+    await expect(endpointsOf({ db: room.db, sealer: otherSealer() }, room.systemId)).rejects.toThrow(
+      `The secret of ${endpoint.id} was sealed with a key that this SECRETS_FILE does not have.`,
+    );
+  });
+
+  it("seals nothing, neither for another partner nor in another system", async () => {
+    await room.endpoint();
+    const stranger = { ...room, sealer: otherSealer() };
+    const partnerId = await room.partner("Partner 2");
+    const before = await room.rows("select * from webhook_secrets where system_id = $1");
+    await expect(setEndpoint(stranger, input({ partnerId }))).rejects.toThrow(/SECRETS_FILE.*Nothing was changed/);
+    const { systemId } = room;
+    await expect(rotateSecret(stranger, { systemId, partnerId: room.partnerId, overlap: 0 })).rejects.toThrow(
+      /SECRETS_FILE/,
+    );
+    expect(await room.rows("select * from webhook_secrets where system_id = $1")).toEqual(before);
+    expect(await endpointsOf(room, systemId)).toHaveLength(1);
+    await createSystem(room.db, "other", "Other city", 0);
+    const elsewhere = await createPartner(room, "other", "Partner 3");
+    const foreign = input({ systemId: "other", partnerId: elsewhere.id });
+    await expect(setEndpoint(stranger, foreign)).rejects.toThrow(/SECRETS_FILE/);
+    expect((await setEndpoint(room, foreign)).outcome).toBe("created");
+  });
+
+  it("may change what is no secret", async () => {
+    await room.endpoint();
+    const { outcome } = await setEndpoint({ ...room, sealer: otherSealer() }, input({ url: "https://new.example/" }));
+    expect(outcome).toBe("changed");
+  });
+
+  it("can take over when the old file is lost: each endpoint gets a new secret, its old ones end", async () => {
+    await room.endpoint();
+    const stranger = { ...room, sealer: otherSealer() };
+    const { systemId, partnerId } = room;
+    const { secret } = await rotateSecret(stranger, { systemId, partnerId, overlap: 3_600_000, lost: true });
+    expect((await endpointsOf(stranger, systemId))[0]?.secrets).toEqual([{ text: secret, expiresAt: null }]);
+  });
+});
+
+describe("what the dispatcher finds out", () => {
+  const finding = (endpointId: string) => ({ systemId: room.systemId, endpointId, now: new Date(room.clock()) });
+  const status = async () => (await endpointsOf(room, room.systemId))[0]?.status;
+
+  it("pauses an active endpoint that fails or is gone and a probed one whose probe failed, and no other", async () => {
+    const { endpoint } = await room.endpoint();
+    const reasons = ["failing", "gone", "probe_failed"] as const;
+    const paused: string[] = [];
+    for (const from of ["active", "probing", "paused"] as const) {
+      for (const reason of reasons) {
+        await forceStatus(from);
+        room.clock.advance(1);
+        const done = await room.db.transaction((tx) => setPaused(tx, { ...finding(endpoint.id), reason }));
+        expect(await status()).toBe(done ? "paused" : from);
+        if (done) paused.push(`${from}: ${reason}`);
+      }
+    }
+    expect(paused).toEqual(["active: failing", "active: gone", "probing: probe_failed"]);
+    expect(await actions()).toEqual(["webhook.created", "webhook.paused", "webhook.paused", "webhook.paused"]);
+  });
+
+  it("a success ends probing, and nothing else", async () => {
+    const { endpoint } = await room.endpoint();
+    for (const from of ["active", "probing", "paused"] as const) {
+      await forceStatus(from);
+      expect(await room.db.transaction((tx) => setActive(tx, finding(endpoint.id)))).toBe(from === "probing");
+      expect(await status()).toBe(from === "paused" ? "paused" : "active");
+    }
+  });
+
+  it("of many workers that pause an endpoint at once, one does", async () => {
+    const { endpoint } = await room.endpoint();
+    const all = await Promise.all(
+      [1, 2, 3, 4].map(() =>
+        room.db.transaction((tx) => setPaused(tx, { ...finding(endpoint.id), reason: "failing" })),
+      ),
+    );
+    expect(all.filter(Boolean)).toHaveLength(1);
+    expect((await actions()).filter((action) => action === "webhook.paused")).toHaveLength(1);
+  });
+
+  const forceStatus = (to: string) =>
+    room.rows(
+      `update webhook_endpoints set status = $2, pause_reason = case when $2 = 'paused' then 'operator' end,
+         paused_at = case when $2 = 'paused' then now() end where system_id = $1`,
+      to,
+    );
+});

@@ -1,0 +1,108 @@
+import { recordAct } from "../../audit/audit-log.ts";
+import type { Queryable, Transaction } from "../../db/database.ts";
+import type { EndpointStatus, PauseCause } from "../rules/endpoint-health.ts";
+import { type EndpointRow, listEndpoints, markStatus, markPaused, tellEndpointChanged } from "./endpoint-queries.ts";
+import { listSecrets, type SecretRow } from "./secret-queries.ts";
+import { describeMismatch, SecretsFileMismatch, type SecretSealer } from "./secret.ts";
+
+export { setEndpoint } from "./endpoint-settings.ts";
+
+/** A secret that signs until it expires. */
+export interface LiveSecret {
+  readonly text: string;
+  /** Milliseconds since 1970; null: until it is rotated. */
+  readonly expiresAt: number | null;
+}
+
+/** An endpoint as the dispatcher needs it. */
+export interface LiveEndpoint {
+  readonly id: string;
+  readonly partnerId: string;
+  readonly url: string;
+  readonly status: EndpointStatus;
+  /** Who hears that deliveries fail. */
+  readonly email: string | null;
+  /** The newest first. Some may have expired already. */
+  readonly secrets: readonly LiveSecret[];
+}
+
+/**
+ * Every endpoint of a system, paused ones too, with the secrets that sign.
+ * @throws SecretsFileMismatch when a secret was sealed with another secrets file's key: nothing is signed with less than
+ * all
+ */
+export async function endpointsOf(
+  { db, sealer }: { readonly db: Queryable; readonly sealer: SecretSealer },
+  systemId: string,
+): Promise<LiveEndpoint[]> {
+  // Secrets last: an endpoint is made together with its secret, and so is never seen without.
+  const rows = await listEndpoints(db, systemId);
+  const secrets = (await listSecrets(db, systemId)).filter((secret) => !secret.ended || sealer.knows(secret.sealed));
+  mustKnow(sealer, secrets);
+  const byEndpoint = Map.groupBy(secrets, (secret) => secret.endpoint_id);
+  return rows.map((row) => ({
+    id: row.id,
+    partnerId: row.partner_id,
+    url: row.url,
+    status: row.status,
+    email: row.email,
+    secrets: (byEndpoint.get(row.id) ?? []).map(({ id, endpoint_id: endpointId, sealed, expires_at: expiresAt }) => ({
+      text: sealer.open({ systemId, endpointId, secretId: id }, sealed),
+      expiresAt: expiresAt?.getTime() ?? null,
+    })),
+  }));
+}
+
+function mustKnow(sealer: SecretSealer, secrets: readonly SecretRow[]): void {
+  const foreign = secrets.flatMap((secret) => (sealer.knows(secret.sealed) ? [] : [secret.endpoint_id]));
+  if (foreign.length > 0) throw new SecretsFileMismatch(describeMismatch([...new Set(foreign)]));
+}
+
+/** From which status an endpoint is paused for a reason. */
+const pausedFrom = {
+  failing: ["active"],
+  gone: ["active"],
+  probe_failed: ["probing"],
+} as const satisfies Record<PauseCause, readonly EndpointRow["status"][]>;
+
+/** What the dispatcher found out about an endpoint. */
+export interface EndpointFinding {
+  readonly systemId: string;
+  readonly endpointId: string;
+  readonly now: Date;
+}
+
+/**
+ * Pauses an endpoint for the way it answers, unless somebody has paused or resumed it meanwhile.
+ * @returns whether it was paused by this
+ */
+export async function setPaused(
+  tx: Transaction,
+  { systemId, endpointId, reason, now }: EndpointFinding & { readonly reason: PauseCause },
+): Promise<boolean> {
+  const paused = await markPaused(tx, systemId, endpointId, { from: pausedFrom[reason], reason, now });
+  if (paused !== undefined) await recordFinding(tx, { systemId, endpointId, now }, "webhook.paused", { reason });
+  // Also where nothing changed: whoever asked knows the endpoint as it was.
+  await tellEndpointChanged(tx, systemId);
+  return paused !== undefined;
+}
+
+/** Ends the probing of an endpoint that has answered with success. @returns whether it was probing still */
+export async function setActive(tx: Transaction, finding: EndpointFinding): Promise<boolean> {
+  const { systemId, endpointId, now } = finding;
+  const active = await markStatus(tx, systemId, endpointId, { from: "probing", to: "active", now });
+  if (active !== undefined) await recordFinding(tx, finding, "webhook.probe_succeeded", {});
+  await tellEndpointChanged(tx, systemId);
+  return active !== undefined;
+}
+
+function recordFinding(
+  tx: Transaction,
+  { systemId, endpointId, now }: EndpointFinding,
+  action: string,
+  detail: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  // Made of what it tells: an endpoint changes its status once in a millisecond at most.
+  const id = `act_${endpointId}_${action}_${now.getTime()}`;
+  return recordAct(tx, { systemId, id, at: now, actor: "server", action, subject: endpointId, detail });
+}

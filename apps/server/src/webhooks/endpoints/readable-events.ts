@@ -1,0 +1,20 @@
+import { deliveryNames, scopeOfEvent } from "@bikeshare/contract";
+import type { Database } from "../../db/database.ts";
+import { keyFault } from "../../keys/key.ts";
+import { keysOf } from "../../keys/service.ts";
+import type { PartnerScope } from "./endpoint-context.ts";
+
+/**
+ * Those of some events that tell of what no key of the partner may read. They are sent all the same: to choose an
+ * endpoint's events is the operator's leave to get them, and a key that expires must not cost a delivery.
+ */
+export async function unreadableEvents(
+  { db, clock }: { readonly db: Database; readonly clock: () => number },
+  { systemId, partnerId }: PartnerScope,
+  events: readonly string[],
+): Promise<string[]> {
+  const now = clock();
+  const keys = await keysOf({ db }, systemId, partnerId);
+  const scopes = new Set(keys.filter((key) => keyFault(key, now) === undefined).flatMap((key) => key.scopes));
+  return deliveryNames.filter((name) => events.includes(name) && !scopes.has(scopeOfEvent(name)));
+}

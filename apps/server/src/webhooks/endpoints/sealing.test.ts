@@ -1,0 +1,82 @@
+import { randomBytes } from "node:crypto";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { until } from "../../../test/until.ts";
+import { createMetrics } from "../../metrics/registry.ts";
+import { startWebhookWorker } from "../worker.ts";
+import { removeEndpoint } from "./endpoint-removal.ts";
+import { type EndpointRoom, openEndpointRoom, otherSealer } from "./endpoint-room.fixture.ts";
+import { rotateSecret, setEndpoint } from "./endpoint-settings.ts";
+import { noteServiceSealing } from "./sealing.ts";
+import { createSecretSealer, type SecretSealer } from "./secret.ts";
+
+let room: EndpointRoom;
+beforeEach(async () => {
+  room = await openEndpointRoom();
+});
+afterEach(() => room.close());
+
+const scope = () => ({ systemId: room.systemId, partnerId: room.partnerId });
+const setWith = (sealer: SecretSealer) =>
+  setEndpoint({ ...room, sealer }, { ...scope(), url: "https://partner.example/", events: ["ride.started"] });
+const serveWith = (sealer: SecretSealer) => noteServiceSealing({ ...room, sealer }, room.db, room.systemId);
+const notOurs =
+  /This SECRETS_FILE is not the one that the service uses.+start `serve` with this one.+Nothing was changed/;
+
+it("the first secret of all is not sealed with another secrets file than the service's", async () => {
+  await serveWith(room.sealer);
+  await expect(setWith(otherSealer())).rejects.toThrow(notOurs);
+  expect(await room.rows("select id from webhook_endpoints where system_id = $1")).toEqual([]);
+  expect((await setWith(room.sealer)).outcome).toBe("created");
+});
+
+it("the service says which secrets file it uses as soon as it sends", async () => {
+  const metrics = createMetrics({ version: "test" });
+  const logger = { warn: () => undefined };
+  const worker = startWebhookWorker({ ...room, metrics, mailer: undefined, version: "test", logger });
+  try {
+    await until(async () => (await room.rows("select from webhook_sealing where system_id = $1")).length === 1);
+  } finally {
+    await worker.close();
+  }
+  await expect(setWith(otherSealer())).rejects.toThrow(notOurs);
+});
+
+it("nor with another than an earlier secret, though none is left", async () => {
+  await setWith(room.sealer);
+  await removeEndpoint(room, scope());
+  await expect(setWith(otherSealer())).rejects.toThrow(notOurs);
+  expect((await setWith(room.sealer)).outcome).toBe("created");
+});
+
+it("before any service and any secret, whichever file comes first counts", async () => {
+  expect((await setWith(otherSealer())).outcome).toBe("created");
+});
+
+it("a service with a new file takes the place of one that is lost, while no secret signs", async () => {
+  await serveWith(otherSealer());
+  await serveWith(room.sealer);
+  expect((await setWith(room.sealer)).outcome).toBe("created");
+});
+
+it("a service that cannot open what signs has no say", async () => {
+  await setWith(room.sealer);
+  await serveWith(otherSealer());
+  const rotated = await rotateSecret(room, { ...scope(), overlap: 0 });
+  expect(rotated.secret).toMatch(/^whsec_/);
+});
+
+it("a file with a new key in front and the old one behind it goes on, and the old file alone no longer does", async () => {
+  const old = { id: 1, key: randomBytes(32) };
+  const before = createSecretSealer([old]);
+  const both = createSecretSealer([{ id: 2, key: randomBytes(32) }, old]);
+  await setWith(before);
+  await serveWith(both);
+  await expect(rotateSecret({ ...room, sealer: before }, { ...scope(), overlap: 0 })).rejects.toThrow(notOurs);
+  expect((await rotateSecret({ ...room, sealer: both }, { ...scope(), overlap: 0 })).secret).toMatch(/^whsec_/);
+});
+
+it("with the file lost for good, a rotation that says so makes the new one count", async () => {
+  await setWith(otherSealer());
+  await rotateSecret(room, { ...scope(), overlap: 0, lost: true });
+  expect((await rotateSecret(room, { ...scope(), overlap: 0 })).secret).toMatch(/^whsec_/);
+});

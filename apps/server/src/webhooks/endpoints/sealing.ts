@@ -1,0 +1,54 @@
+import type { Queryable, Transaction } from "../../db/database.ts";
+import { systemsOf } from "../../systems/service.ts";
+import { WebhookRefusal } from "./refusal.ts";
+import { findSealing, noteSealing } from "./sealing-queries.ts";
+import { listSecrets, type SecretRow } from "./secret-queries.ts";
+import { describeMismatch, type SecretSealer } from "./secret.ts";
+
+interface SealingContext {
+  readonly sealer: SecretSealer;
+  readonly clock: () => number;
+}
+
+/**
+ * Refuses to seal with a secrets file that is not the deployment's: one that lacks the key of a secret that signs, or of
+ * the service that ran last. Every system's are looked at, because one process serves them all.
+ * @throws WebhookRefusal
+ */
+export async function mustSealLikeOthers({ sealer }: SealingContext, tx: Transaction): Promise<void> {
+  for (const { system_id: systemId } of await systemsOf(tx)) {
+    const foreign = await foreignSecrets(tx, systemId, sealer);
+    if (foreign.length > 0) {
+      const endpointIds = [...new Set(foreign.map((secret) => secret.endpoint_id))];
+      throw new WebhookRefusal("secrets_file", `${describeMismatch(endpointIds)} Nothing was changed.`);
+    }
+    const noted = await findSealing(tx, systemId);
+    if (noted === undefined || sealer.knowsKey(noted.key_mark)) continue;
+    throw new WebhookRefusal(
+      "secrets_file",
+      `This SECRETS_FILE is not the one that the service uses: it lacks the key that has sealed since ${noted.noted_at.toISOString()}. ` +
+        "Set SECRETS_FILE to the file that the other processes of the deployment use (by default secrets.json in DATA_DIR). " +
+        "If that file is gone for good, start `serve` with this one, then try again. Nothing was changed.",
+    );
+  }
+}
+
+/** Notes that secrets of a system are sealed with our key, for the processes that come after. */
+export function noteOurSealing({ sealer, clock }: SealingContext, db: Queryable, systemId: string): Promise<void> {
+  return noteSealing(db, systemId, sealer.mark, new Date(clock()));
+}
+
+/**
+ * The service says which secrets file it uses, before there is any secret. Where secrets sign that it cannot open, it has
+ * no say.
+ */
+export async function noteServiceSealing(context: SealingContext, db: Queryable, systemId: string): Promise<void> {
+  const foreign = await foreignSecrets(db, systemId, context.sealer);
+  if (foreign.length === 0) await noteOurSealing(context, db, systemId);
+}
+
+/** Secrets that sign and were sealed with a key that is not ours. */
+async function foreignSecrets(db: Queryable, systemId: string, sealer: SecretSealer): Promise<SecretRow[]> {
+  const secrets = await listSecrets(db, systemId);
+  return secrets.filter(({ ended, sealed }) => !ended && !sealer.knows(sealed));
+}

@@ -1,0 +1,30 @@
+import type { Database } from "../../db/database.ts";
+import type { SystemBacklog } from "../../metrics/backlog-metrics.ts";
+import { failingEndpoints, readBacklog } from "../queue/backlog-queries.ts";
+import { SILENCE } from "../rules/endpoint-health.ts";
+
+/** Failing endpoints that are shown one by one. More become more time series than anybody reads. */
+const SHOWN_FAILING = 20;
+
+/** What waits in a system, and how its endpoints do: counted now. */
+export async function backlogOf(
+  { db, clock }: { readonly db: Database; readonly clock: () => number },
+  systemId: string,
+): Promise<SystemBacklog> {
+  const now = clock();
+  const row = await readBacklog(db, systemId, new Date(now));
+  const failing = await failingEndpoints(db, systemId, { since: new Date(now - SILENCE), limit: SHOWN_FAILING });
+  return {
+    systemId,
+    pending: row.pending,
+    oldestDueMs: row.oldest_due_at === null ? null : now - row.oldest_due_at.getTime(),
+    held: row.held,
+    waitingMails: row.waiting_mails,
+    workers: row.workers,
+    endpoints: { active: row.active, probing: row.probing, paused: row.paused },
+    failing: failing.map(({ partner_id: partnerId, failing_since: since }) => ({
+      partnerId,
+      failingMs: now - since.getTime(),
+    })),
+  };
+}

@@ -1,0 +1,225 @@
+import type { Queryable, Transaction } from "../../db/database.ts";
+import { statement } from "../../db/statement.ts";
+import type { Tables } from "../../db/tables.generated.ts";
+
+/** A delivery as it stands: what it is, and where in line. */
+export interface DeliveryRow extends Pick<
+  Tables["webhook_deliveries"],
+  "id" | "created_on" | "endpoint_id" | "event_id" | "event" | "created_at" | "status" | "attempts" | "settled_at"
+> {
+  /** Null: not in line. */
+  readonly due_at: Date | null;
+  /** Attempts of this schedule so far; null: not in line. */
+  readonly tries: number | null;
+  readonly replay: boolean | null;
+  /** Being sent since then. */
+  readonly claimed_at: Date | null;
+}
+
+const columns = `delivery.id, delivery.created_on, delivery.endpoint_id, delivery.event_id, delivery.event,
+  delivery.created_at, delivery.status, delivery.attempts, delivery.settled_at, due.due_at, due.tries, due.replay,
+  case when due.claim is not null then due.claimed_at end as claimed_at`;
+
+const withDue = `webhook_deliveries delivery
+  left join webhook_due due on due.system_id = $1 and due.delivery_id = delivery.id`;
+const newestFirst = (from: string, condition: string) => `
+  select ${columns} from ${from}
+  where delivery.system_id = $1 and delivery.endpoint_id = $2 and ${condition}
+    and (delivery.created_on, delivery.id) < (coalesce($3::date, 'infinity'), coalesce($4::text, ''))
+    and ($5::text is null or delivery.status = $5) and ($6::text is null or delivery.event = $6)
+    and delivery.created_on between $7::timestamptz::date and $8::timestamptz::date
+    and delivery.created_at >= $7 and delivery.created_at < $8
+  order by delivery.created_on desc, delivery.id desc
+  limit $9`;
+
+const list = statement("deliveries.list", newestFirst(withDue, "true"));
+// Few among many: each by the way that finds them without reading all that succeeded.
+const listStuck = statement("deliveries.listStuck", newestFirst(withDue, "delivery.stuck"));
+const listPending = statement(
+  "deliveries.listPending",
+  newestFirst(
+    `webhook_due due
+     join webhook_deliveries delivery on delivery.created_on = due.created_on and delivery.id = due.delivery_id`,
+    "due.system_id = $1 and due.endpoint_id = $2",
+  ),
+);
+
+/** Which of an endpoint's deliveries. */
+export interface DeliverySelection {
+  readonly systemId: string;
+  readonly endpointId: string;
+  /** Only those older than this one. */
+  readonly after: Pick<DeliveryRow, "created_on" | "id"> | undefined;
+  readonly status: DeliveryRow["status"] | undefined;
+  readonly event: string | undefined;
+  readonly since: Date;
+  readonly until: Date;
+  readonly limit: number;
+}
+
+const statementFor = { pending: listPending, failed: listStuck, held: listStuck, succeeded: list } as const;
+
+/** An endpoint's deliveries, the newest first. */
+export function selectDeliveries(db: Queryable, selection: DeliverySelection): Promise<DeliveryRow[]> {
+  const { systemId, endpointId, after, status, event, since, until, limit } = selection;
+  return db.query<DeliveryRow>(status === undefined ? list : statementFor[status], [
+    systemId,
+    endpointId,
+    after?.created_on ?? null,
+    after?.id ?? null,
+    status ?? null,
+    event ?? null,
+    since,
+    until,
+    limit,
+  ]);
+}
+
+/** A delivery whose id alone was known. */
+export interface FoundDelivery extends DeliveryRow {
+  readonly partner_id: string;
+  /** What it says is still kept. */
+  readonly has_body: boolean;
+}
+
+// Day after day, each by the primary key, until it is found.
+const find = statement(
+  "deliveries.find",
+  `select ${columns}, endpoint.partner_id, exists (
+     select from webhook_bodies body where body.system_id = $1 and body.created_on = delivery.created_on
+       and body.event_id = delivery.event_id) as has_body
+   from (
+     select found.* from unnest($3::date[]) with ordinality as day (created_on, n)
+     cross join lateral (
+       select * from webhook_deliveries where system_id = $1 and created_on = day.created_on and id = $2) as found
+     limit 1) as delivery
+   join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = delivery.endpoint_id
+   left join webhook_due due on due.system_id = $1 and due.delivery_id = delivery.id`,
+);
+
+/** The delivery with an id. @param days when it may have been made, the likeliest first */
+export async function findDelivery(
+  db: Queryable,
+  systemId: string,
+  id: string,
+  days: readonly string[],
+): Promise<FoundDelivery | undefined> {
+  return (await db.query<FoundDelivery>(find, [systemId, id, days]))[0];
+}
+
+/** An attempt as it is logged. */
+export type AttemptRow = Omit<Tables["webhook_attempts"], "system_id" | "started_on" | "delivery_id" | "endpoint_id">;
+
+const attemptColumns = `number, started_at, outcome, failure, detail, url, request_headers, request_body, remote_address,
+  status, response_headers, response_body, response_cut, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, next_at,
+  next_why`;
+const attempts = statement(
+  "deliveries.attempts",
+  `select attempt.* from generate_series($3::timestamp, $4::timestamp, interval '1 day') as day
+   cross join lateral (
+     select ${attemptColumns} from webhook_attempts
+     where system_id = $1 and started_on = day::date and delivery_id = $2) as attempt
+   order by attempt.number`,
+);
+
+/** Every attempt of a delivery that was made on one of the days from `from` to `to`, the first first. */
+export function listAttempts(
+  db: Queryable,
+  systemId: string,
+  id: string,
+  from: string,
+  to: string,
+): Promise<AttemptRow[]> {
+  return db.query<AttemptRow>(attempts, [systemId, id, from, to]);
+}
+
+/** How the latest attempt of a delivery ended. */
+export interface LatestAttempt extends Pick<
+  AttemptRow,
+  "number" | "started_at" | "outcome" | "failure" | "detail" | "status"
+> {
+  readonly delivery_id: string;
+}
+
+const latest = statement(
+  "deliveries.latestAttempts",
+  `select attempt.* from unnest($2::text[], $3::smallint[], $4::date[], $5::date[]) as wanted (id, number, first, last)
+   cross join lateral (
+     select delivery_id, webhook_attempts.number, started_at, outcome, failure, detail, status
+     from generate_series(wanted.first::timestamp, wanted.last::timestamp, interval '1 day') as day
+     join webhook_attempts on system_id = $1 and started_on = day::date and delivery_id = wanted.id
+       and webhook_attempts.number = wanted.number
+     limit 1) as attempt`,
+);
+
+/** Certain attempts, each looked for on the days from `from` to `to`. */
+export function listLatestAttempts(
+  db: Queryable,
+  systemId: string,
+  wanted: readonly { readonly id: string; readonly number: number; readonly from: string; readonly to: string }[],
+): Promise<LatestAttempt[]> {
+  return db.query<LatestAttempt>(latest, [
+    systemId,
+    wanted.map(({ id }) => id),
+    wanted.map(({ number }) => number),
+    wanted.map(({ from }) => from),
+    wanted.map(({ to }) => to),
+  ]);
+}
+
+// One that is pending and not in line, which nothing but a hand in the database can have done, is put there as well.
+const putBack = statement(
+  "deliveries.putBack",
+  `with back as (
+     update webhook_deliveries set status = 'pending', stuck = false, settled_at = null
+     where system_id = $1 and created_on = $2 and id = $3 and (status <> 'pending'
+       or not exists (select from webhook_due where system_id = $1 and delivery_id = $3))
+     returning id, created_on, endpoint_id, event_id, attempts)
+   insert into webhook_due (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, attempts)
+   select $1, id, endpoint_id, created_on, event_id, $4, attempts from back
+   on conflict (system_id, delivery_id) do nothing
+   returning delivery_id`,
+);
+const hurry = statement(
+  "deliveries.hurry",
+  `update webhook_due set due_at = $3 where system_id = $1 and delivery_id = $2 and claim is null and due_at > $3
+   returning delivery_id`,
+);
+
+/** Puts a delivery that is at rest in line, with a fresh schedule, due now. @returns false: it is in line already */
+export async function putDeliveryBack(
+  tx: Transaction,
+  systemId: string,
+  { id, created_on: createdOn }: Pick<DeliveryRow, "id" | "created_on">,
+  now: Date,
+): Promise<boolean> {
+  return (await tx.query(putBack, [systemId, createdOn, id, now])).length > 0;
+}
+
+/** Makes a delivery that waits for its next attempt due now. @returns false: it does not wait */
+export async function hurryDelivery(tx: Transaction, systemId: string, id: string, now: Date): Promise<boolean> {
+  return (await tx.query(hurry, [systemId, id, now])).length > 0;
+}
+
+const hurryMany = statement(
+  "deliveries.hurryMany",
+  `with waiting as materialized (
+     select ctid as place from webhook_due
+     where system_id = $1 and endpoint_id = $2 and claim is null and due_at > $3
+     limit $4
+     for update skip locked)
+   update webhook_due due set due_at = $3 from waiting
+   where due.system_id = $1 and due.ctid = waiting.place
+   returning due.delivery_id`,
+);
+
+/** Makes an endpoint's deliveries that wait for their next attempts due now, `limit` at most. @returns how many */
+export async function hurryDeliveries(
+  db: Queryable,
+  systemId: string,
+  endpointId: string,
+  now: Date,
+  limit: number,
+): Promise<number> {
+  return (await db.query(hurryMany, [systemId, endpointId, now, limit])).length;
+}

@@ -1,0 +1,111 @@
+import { type Delivery, deliveryAfter, type DeliveryEvent, newDelivery } from "../rules/delivery.ts";
+import { afterResult, type EndpointHealth, type EndpointStatus, HEALTHY } from "../rules/endpoint-health.ts";
+import type { AttemptOutcome } from "../rules/retry-policy.ts";
+
+/** The smallest things that can happen to an endpoint and its deliveries. A crash is an end that nobody knows. */
+export type Step =
+  | { readonly do: "pass"; readonly milliseconds: number }
+  | { readonly do: "create" | "claim" | "release" | "redeliver"; readonly id: string }
+  | { readonly do: "pause" }
+  | { readonly do: "resume" }
+  | { readonly do: "replay" }
+  | ({ readonly do: "end"; readonly id: string } & Answer);
+
+/** What came back, and what chance drew. */
+export interface Answer {
+  readonly outcome: AttemptOutcome;
+  readonly status: number | null;
+  readonly retryAfterMs: number | null;
+  readonly chance: number;
+}
+
+/** What a step did. `refused`: it was not possible. */
+export type Effect = "done" | "refused" | `paused: ${string}` | `warned: ${number}`;
+
+/** At most so many attempts under way at an active endpoint. */
+export const IN_FLIGHT = 10;
+
+/** One endpoint and its deliveries, with the rules of the service joined as its dispatcher joins them. */
+export interface World {
+  now: number;
+  status: EndpointStatus;
+  health: EndpointHealth;
+  readonly deliveries: Map<string, Delivery>;
+}
+
+export function createWorld(now: number): World {
+  return { now, status: "active", health: HEALTHY, deliveries: new Map() };
+}
+
+/** Does one step. */
+export function takeStep(world: World, step: Step): Effect {
+  const effect = act(world, step);
+  if (world.status === "paused") tellAll(world, { type: "endpoint_paused" });
+  return effect;
+}
+
+function act(world: World, step: Step): Effect {
+  const { now, deliveries, status } = world;
+  switch (step.do) {
+    case "pass":
+      world.now += step.milliseconds;
+      return "done";
+    case "create":
+      deliveries.set(step.id, newDelivery(status === "paused", now));
+      return "done";
+    case "claim":
+      return mayClaim(world) ? tell(world, step.id, { type: "claimed", now }) : "refused";
+    case "release":
+      return tell(world, step.id, { type: "released" });
+    case "end":
+      return end(world, step.id, step);
+    case "pause":
+      world.status = "paused";
+      return "done";
+    case "resume":
+      return resume(world);
+    case "redeliver":
+      return status === "paused" ? "refused" : tell(world, step.id, { type: "redelivered", now });
+    case "replay":
+      if (status === "paused") return "refused";
+      tellAll(world, { type: "replayed", now });
+      return "done";
+  }
+}
+
+/** A paused endpoint gets nothing, a probed one a single delivery at a time. */
+function mayClaim({ status, deliveries }: World): boolean {
+  const underWay = [...deliveries.values()].filter((delivery) => delivery.underWay).length;
+  return underWay < { active: IN_FLIGHT, probing: 1, paused: 0 }[status];
+}
+
+function end(world: World, id: string, answer: Answer): Effect {
+  const told = tell(world, id, { type: "attempt_ended", failure: null, endedAt: world.now, ...answer });
+  if (told === "refused") return told;
+  const { outcome, status } = answer;
+  const after = afterResult(world.health, world.status, { deliveryId: id, outcome, status, endedAt: world.now });
+  world.health = after.health;
+  world.status = after.status;
+  if (after.pauseReason !== null) return `paused: ${after.pauseReason}`;
+  return after.warn === null ? "done" : `warned: ${after.warn}`;
+}
+
+function resume(world: World): Effect {
+  if (world.status !== "paused") return "refused";
+  world.status = "probing";
+  world.health = HEALTHY;
+  const oldestHeld = [...world.deliveries].find(([, delivery]) => delivery.state === "held");
+  return oldestHeld === undefined ? "done" : tell(world, oldestHeld[0], { type: "probe_chosen", now: world.now });
+}
+
+function tell({ deliveries }: World, id: string, event: DeliveryEvent): Effect {
+  const before = deliveries.get(id);
+  const after = before === undefined ? "conflict" : deliveryAfter(before, event);
+  if (after === "conflict") return "refused";
+  deliveries.set(id, after);
+  return "done";
+}
+
+function tellAll(world: World, event: DeliveryEvent): void {
+  for (const id of world.deliveries.keys()) tell(world, id, event);
+}

@@ -1,0 +1,64 @@
+import type { Queryable } from "../../db/database.ts";
+import { onlyRow } from "../../db/rows.ts";
+import { statement } from "../../db/statement.ts";
+
+/** What waits in a system. */
+export interface BacklogRow {
+  readonly pending: number;
+  readonly oldest_due_at: Date | null;
+  readonly held: number;
+  readonly active: number;
+  readonly probing: number;
+  /** Without those that were removed. */
+  readonly paused: number;
+  readonly waiting_mails: number;
+  /** Worker processes that live. */
+  readonly workers: number;
+}
+
+const backlog = statement(
+  "backlog.of",
+  `select
+     (select count(*) from webhook_due where system_id = $1) as pending,
+     (select min(due_at) from webhook_due where system_id = $1 and due_at <= $2) as oldest_due_at,
+     (select count(*) from webhook_deliveries delivery
+      where delivery.system_id = $1 and delivery.stuck and delivery.status = 'held'
+        and not exists (select from webhook_endpoints
+          where system_id = $1 and id = delivery.endpoint_id and pause_reason = 'removed')) as held,
+     count(*) filter (where status = 'active') as active,
+     count(*) filter (where status = 'probing') as probing,
+     count(*) filter (where status = 'paused' and pause_reason <> 'removed') as paused,
+     (select count(*) from webhook_mails where system_id = $1) as waiting_mails,
+     (select count(*) from webhook_workers where system_id = $1 and alive_until > now()) as workers
+   from webhook_endpoints where system_id = $1`,
+);
+
+/** Counts what waits in a system. */
+export async function readBacklog(db: Queryable, systemId: string, now: Date): Promise<BacklogRow> {
+  return onlyRow(await db.query<BacklogRow>(backlog, [systemId, now]));
+}
+
+/** An endpoint in a stretch of failing. */
+export interface FailingRow {
+  readonly partner_id: string;
+  readonly failing_since: Date;
+}
+
+const failing = statement(
+  "backlog.failing",
+  `select endpoint.partner_id, lane.failing_since
+   from webhook_lanes lane
+   join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = lane.endpoint_id
+   where lane.system_id = $1 and endpoint.status = 'active' and lane.failing_since is not null and lane.last_failed_at >= $2
+   order by lane.failing_since, endpoint.partner_id
+   limit $3`,
+);
+
+/** The endpoints that have failed for longest, `limit` at most. @param since when the last failure of each was, at the earliest */
+export function failingEndpoints(
+  db: Queryable,
+  systemId: string,
+  { since, limit }: { readonly since: Date; readonly limit: number },
+): Promise<FailingRow[]> {
+  return db.query<FailingRow>(failing, [systemId, since, limit]);
+}

@@ -1,0 +1,162 @@
+import type { Queryable, Transaction } from "../../db/database.ts";
+import { onlyRow } from "../../db/rows.ts";
+import { statement } from "../../db/statement.ts";
+
+/** A lane as its holder took it. */
+export interface LaneRow {
+  readonly endpoint_id: string;
+  readonly token: number;
+  readonly failing_since: Date | null;
+  readonly last_failed_at: Date | null;
+  readonly failures: number;
+  readonly failed_deliveries: readonly string[];
+  readonly gone_deliveries: readonly string[];
+  readonly warned: number;
+}
+
+const beat = statement(
+  "lane.beat",
+  `insert into webhook_workers (system_id, worker, alive_until)
+   values ($1, $2, now() + $3::bigint * interval '1 ms')
+   on conflict (system_id, worker) do update set alive_until = excluded.alive_until`,
+);
+const shares = statement(
+  "lane.shares",
+  `select count(*) as workers, count(*) filter (where worker < $2) as before,
+     (select count(*) from webhook_lanes where system_id = $1) as lanes
+   from webhook_workers where system_id = $1 and alive_until > now()`,
+);
+const forget = statement("lane.forget", "delete from webhook_workers where system_id = $1 and worker = $2");
+const forgetDead = statement(
+  "lane.forgetDead",
+  "delete from webhook_workers where system_id = $1 and alive_until < now() - interval '1 hour'",
+);
+
+/** Workers that live and the lanes that they share. */
+export interface Crew {
+  readonly workers: number;
+  /** Workers before the one that asks, by name. */
+  readonly before: number;
+  readonly lanes: number;
+}
+
+/** Says that a worker lives, for so many milliseconds. */
+export async function beatWorker(db: Queryable, systemId: string, worker: string, milliseconds: number): Promise<Crew> {
+  await db.query(beat, [systemId, worker, milliseconds]);
+  return onlyRow(await db.query<Crew>(shares, [systemId, worker]));
+}
+
+/** Forgets a worker that has ended, and those that ended long ago without saying so. */
+export async function forgetWorker(db: Queryable, systemId: string, worker: string): Promise<void> {
+  await db.query(forget, [systemId, worker]);
+  await db.query(forgetDead, [systemId]);
+}
+
+const renew = statement(
+  "lane.renew",
+  `update webhook_lanes lane set leased_until = now() + $4::bigint * interval '1 ms'
+   from unnest($3::text[], $5::bigint[]) as mine (endpoint_id, token)
+   where lane.system_id = $1 and lane.endpoint_id = mine.endpoint_id and lane.worker = $2 and lane.token = mine.token
+   returning lane.endpoint_id`,
+);
+
+/** Holds lanes for longer. @returns those that are still the worker's */
+export async function renewLanes(
+  db: Queryable,
+  systemId: string,
+  worker: string,
+  lanes: readonly { readonly endpointId: string; readonly token: number }[],
+  milliseconds: number,
+): Promise<string[]> {
+  const rows = await db.query<{ endpoint_id: string }>(renew, [
+    systemId,
+    worker,
+    lanes.map(({ endpointId }) => endpointId),
+    milliseconds,
+    lanes.map(({ token }) => token),
+  ]);
+  return rows.map(({ endpoint_id: id }) => id);
+}
+
+/* A lane that is the worker's own by the book, but that it does not know of, was taken in a commit whose answer got lost. */
+const take = statement(
+  "lane.take",
+  `with free as materialized (
+     select endpoint_id from webhook_lanes
+     where system_id = $1 and (worker is null or leased_until < now() or worker = $2)
+       and endpoint_id <> all($3::text[])
+     order by endpoint_id
+     limit $4
+     for update skip locked)
+   update webhook_lanes lane
+   set worker = $2, token = lane.token + 1, leased_until = now() + $5::bigint * interval '1 ms'
+   from free
+   where lane.system_id = $1 and lane.endpoint_id = free.endpoint_id
+   returning lane.endpoint_id, lane.token, lane.failing_since, lane.last_failed_at, lane.failures,
+     lane.failed_deliveries, lane.gone_deliveries, lane.warned`,
+);
+
+/** Takes lanes that nobody holds, `limit` at most. @param held the endpoints whose lanes the worker has already */
+export function takeLanes(
+  db: Queryable,
+  systemId: string,
+  worker: string,
+  held: readonly string[],
+  limit: number,
+  milliseconds: number,
+): Promise<LaneRow[]> {
+  return db.query<LaneRow>(take, [systemId, worker, held, limit, milliseconds]);
+}
+
+const release = statement(
+  "lane.release",
+  `update webhook_lanes lane set worker = null, leased_until = null
+   from unnest($2::text[], $3::bigint[]) as mine (endpoint_id, token)
+   where lane.system_id = $1 and lane.endpoint_id = mine.endpoint_id and lane.token = mine.token`,
+);
+
+/** Gives lanes up, for others to take at once. */
+export async function releaseLanes(
+  db: Queryable,
+  systemId: string,
+  lanes: readonly { readonly endpointId: string; readonly token: number }[],
+): Promise<void> {
+  await db.query(release, [systemId, lanes.map(({ endpointId }) => endpointId), lanes.map(({ token }) => token)]);
+}
+
+const writeHealth = statement(
+  "lane.writeHealth",
+  `update webhook_lanes set failing_since = $4, failures = $5, failed_deliveries = $6, gone_deliveries = $7, warned = $8,
+     last_failed_at = $9
+   where system_id = $1 and endpoint_id = $2 and token = $3`,
+);
+
+/** How an endpoint has answered lately. */
+export interface LaneHealth {
+  readonly failingSince: Date | null;
+  readonly lastFailedAt: Date | null;
+  readonly failures: number;
+  readonly failedDeliveries: readonly string[];
+  readonly goneDeliveries: readonly string[];
+  readonly warned: number;
+}
+
+/** Keeps how an endpoint has answered, if the lane is still the holder's. */
+export async function writeLaneHealth(
+  tx: Transaction,
+  systemId: string,
+  lane: { readonly endpointId: string; readonly token: number },
+  health: LaneHealth,
+): Promise<void> {
+  await tx.query(writeHealth, [
+    systemId,
+    lane.endpointId,
+    lane.token,
+    health.failingSince,
+    health.failures,
+    health.failedDeliveries,
+    health.goneDeliveries,
+    health.warned,
+    health.lastFailedAt,
+  ]);
+}

@@ -1,0 +1,224 @@
+import type { Database, Queryable, Transaction } from "../../db/database.ts";
+import { onlyRow } from "../../db/rows.ts";
+import { statement } from "../../db/statement.ts";
+import type { Tables } from "../../db/tables.generated.ts";
+import { isDeliveryOf, isLookedUp } from "./looked-up.ts";
+import { isTest } from "./test-delivery-queries.ts";
+
+/** A replay as it is kept. */
+export type ReplayRow = Pick<
+  Tables["webhook_replays"],
+  "id" | "since" | "until" | "total" | "queued" | "created_at" | "finished_at"
+>;
+
+const columns = "id, since, until, total, queued, created_at, finished_at";
+
+/** Which of an endpoint's deliveries: made in [since, until), at rest in one of the statuses, and no tests. */
+export interface ReplayRange {
+  readonly systemId: string;
+  readonly endpointId: string;
+  readonly since: Date;
+  readonly until: Date;
+  readonly statuses: readonly Tables["webhook_deliveries"]["status"][];
+}
+
+const chosen = `from webhook_deliveries
+  where system_id = $1 and endpoint_id = $2 and created_on between $3::timestamptz::date and $4::timestamptz::date
+    and created_at >= $3 and created_at < $4 and status = any($5::text[]) and status <> 'pending'
+    and not ${isTest("id")}`;
+
+const count = statement("replays.count", `select count(*) as total ${chosen}`);
+
+/** How many deliveries a replay of a range would send. */
+export async function countRange(db: Queryable, range: ReplayRange): Promise<number> {
+  return onlyRow(await db.query<{ total: number }>(count, rangeValues(range))).total;
+}
+
+/* Counted and noted down by one statement, and so from one snapshot: the count is what will be sent. */
+const insert = statement(
+  "replays.insert",
+  `with items as (
+     insert into webhook_replay_items (system_id, replay_id, created_on, delivery_id)
+     select $1, $6, created_on, id ${chosen}
+     returning 1),
+   made as (
+     insert into webhook_replays (system_id, id, endpoint_id, since, until, total, created_at, finished_at)
+     select $1, $6, $2, $3, $4, total, $7, case when total = 0 then $7::timestamptz end
+     from (select count(*) as total from items) as counted
+     returning ${columns})
+   select * from made`,
+);
+
+/** Makes a replay of a range. */
+export async function insertReplay(tx: Transaction, range: ReplayRange, id: string, now: Date): Promise<ReplayRow> {
+  return onlyRow(await tx.query<ReplayRow>(insert, [...rangeValues(range), id, now]));
+}
+
+function rangeValues({ systemId, endpointId, since, until, statuses }: ReplayRange): unknown[] {
+  return [systemId, endpointId, since, until, statuses];
+}
+
+const latest = statement(
+  "replays.latest",
+  `select ${columns} from webhook_replays where system_id = $1 and endpoint_id = $2 order by id desc limit $3`,
+);
+
+/** An endpoint's latest replays. */
+export function latestReplays(
+  db: Queryable,
+  systemId: string,
+  endpointId: string,
+  limit: number,
+): Promise<ReplayRow[]> {
+  return db.query<ReplayRow>(latest, [systemId, endpointId, limit]);
+}
+
+const unfinished = statement(
+  "replays.unfinished",
+  `select distinct on (replay.endpoint_id) replay.id, replay.endpoint_id
+   from webhook_replays replay
+   join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = replay.endpoint_id
+   where replay.system_id = $1 and replay.finished_at is null and endpoint.status = 'active'
+   order by replay.endpoint_id, replay.id`,
+);
+
+/** The first unfinished replay of each active endpoint. */
+export function listUnfinished(
+  db: Queryable,
+  systemId: string,
+): Promise<{ readonly id: string; readonly endpoint_id: string }[]> {
+  return db.query<{ id: string; endpoint_id: string }>(unfinished, [systemId]);
+}
+
+const lock = statement(
+  "replays.lock",
+  `select replay.id from webhook_replays replay
+   where replay.system_id = $1 and replay.id = $2 and replay.finished_at is null
+   for update skip locked`,
+);
+
+/** Takes a replay for the rest of the transaction. @returns false: another process has it, or it is finished */
+export async function lockReplay(tx: Transaction, systemId: string, id: string): Promise<boolean> {
+  return (await tx.query(lock, [systemId, id])).length > 0;
+}
+
+const waiting = statement(
+  "replays.waiting",
+  `select count(*) as n from (
+     select from webhook_due where system_id = $1 and endpoint_id = $2 and replay limit $3) as first`,
+);
+
+/** Deliveries of an endpoint's replays that wait in line; counted up to `most`. */
+export async function countWaiting(db: Queryable, systemId: string, endpointId: string, most: number): Promise<number> {
+  return onlyRow(await db.query<{ n: number }>(waiting, [systemId, endpointId, most])).n;
+}
+
+/*
+ * A delivery that another transaction is writing stays for the next batch: waiting for it could end in a deadlock. One
+ * whose body is no longer kept is given up without being counted. One that is in line already is handed over.
+ */
+const handOver = statement(
+  "replays.handOver",
+  `with batch as materialized (
+     select item.system_id, item.replay_id, item.created_on, item.delivery_id, replay.endpoint_id
+     from (select endpoint_id from webhook_replays where system_id = $1 and id = $2 limit 1) as replay
+     cross join lateral (
+       select system_id, replay_id, created_on, delivery_id from webhook_replay_items
+       where system_id = $1 and replay_id = $2
+       order by created_on, delivery_id
+       limit $4) as item),
+   kept as materialized (
+     select batch.* from batch join webhook_deliveries delivery on ${isDeliveryOf("batch")}
+     where exists (select from webhook_bodies body
+       where ${isLookedUp("body", "delivery", { system_id: "system_id", created_on: "created_on", event_id: "event_id" })})),
+   free as materialized (
+     select delivery.system_id, delivery.created_on, delivery.id, delivery.id as delivery_id, delivery.endpoint_id,
+       delivery.event_id, delivery.attempts, delivery.status
+     from kept join webhook_deliveries delivery on ${isDeliveryOf("kept")}
+     for update of delivery skip locked),
+   gone as (
+     delete from webhook_replay_items item using batch
+     where ${isLookedUp("item", "batch", {
+       system_id: "system_id",
+       replay_id: "replay_id",
+       created_on: "created_on",
+       delivery_id: "delivery_id",
+     })}
+       and (batch.delivery_id in (select id from free) or batch.delivery_id not in (select delivery_id from kept))
+     returning item.delivery_id),
+   back as (
+     update webhook_deliveries delivery set status = 'pending', stuck = false, settled_at = null
+     from free where ${isDeliveryOf("free")} and free.status <> 'pending'
+     returning delivery.id),
+   due as (
+     insert into webhook_due (system_id, delivery_id, endpoint_id, created_on, event_id, replay, due_at, attempts)
+     select $1, id, endpoint_id, created_on, event_id, true, $3, attempts from free where status <> 'pending'
+     on conflict (system_id, delivery_id) do nothing)
+   update webhook_replays set queued = queued + (select count(*) from free)
+   where system_id = $1 and id = $2
+   returning (select count(*) from free) as queued, (select count(*) from gone) as gone`,
+);
+
+/** Puts the next deliveries of a replay in line. @returns how many, and how many left the replay in all */
+export async function handOverItems(
+  tx: Transaction,
+  systemId: string,
+  id: string,
+  now: Date,
+  limit: number,
+): Promise<{ readonly queued: number; readonly gone: number }> {
+  return onlyRow(await tx.query<{ queued: number; gone: number }>(handOver, [systemId, id, now, limit]));
+}
+
+const finish = statement(
+  "replays.finish",
+  `update webhook_replays set finished_at = $3
+   where system_id = $1 and id = $2 and finished_at is null
+     and not exists (select from webhook_replay_items where system_id = $1 and replay_id = $2)
+   returning id`,
+);
+
+/** Finishes a replay of which nothing is left. @returns whether it is finished by this */
+export async function finishReplay(tx: Transaction, systemId: string, id: string, now: Date): Promise<boolean> {
+  return (await tx.query(finish, [systemId, id, now])).length > 0;
+}
+
+const stop = statement(
+  "replays.stop",
+  `update webhook_replays set finished_at = $4
+   where system_id = $1 and finished_at is null and (endpoint_id = $2 or id = $3)
+   returning ${columns}`,
+);
+const forgetItems = statement(
+  "replays.forgetItems",
+  `delete from webhook_replay_items where system_id = $1 and replay_id = any($2::text[])`,
+);
+const find = statement("replays.find", `select ${columns} from webhook_replays where system_id = $1 and id = $2`);
+
+export async function findReplay(db: Queryable, systemId: string, id: string): Promise<ReplayRow | undefined> {
+  return (await db.query<ReplayRow>(find, [systemId, id]))[0];
+}
+
+/**
+ * Ends one replay, or all of an endpoint, where they are: what they have not handed over stays as it is.
+ * @returns those that were not finished
+ */
+export async function stopReplays(
+  tx: Transaction,
+  systemId: string,
+  which: { readonly endpointId: string } | { readonly id: string },
+  now: Date,
+): Promise<ReplayRow[]> {
+  const values = "id" in which ? [null, which.id] : [which.endpointId, null];
+  // The replay first: whoever is handing over has it locked, and ends before we go on.
+  const stopped = await tx.query<ReplayRow>(stop, [systemId, ...values, now]);
+  if (stopped.length > 0) await tx.query(forgetItems, [systemId, stopped.map(({ id }) => id)]);
+  return stopped;
+}
+
+const wake = statement("replays.wake", `select pg_notify('new_events', $1)`);
+
+/** Tells the dispatchers, when the transaction commits, that something is due. */
+export async function tellDue(db: Database | Transaction, systemId: string): Promise<void> {
+  await db.query(wake, [systemId]);
+}

@@ -1,0 +1,130 @@
+import type { Database } from "../../db/database.ts";
+import type { MailOutcome } from "../../metrics/mail-metrics.ts";
+import { type ClaimedMail, claimMail, expireMails, removeMail, type TryAgain } from "./failure-mail-queries.ts";
+import { MAIL_TIMEOUT, type Mailer, MailRefused } from "./mailer.ts";
+
+/** Sends the mails that were noted. Any number of processes may have one: each mail is one process's at a time. */
+export interface MailOutbox {
+  /** Sends what is due now, after the round that is under way. Never rejects. */
+  runOnce(): Promise<void>;
+  /** Begins no more; what is under way has a few seconds to end, and is tried again later if it does not. */
+  close(): Promise<void>;
+}
+
+export interface MailOutboxOptions {
+  readonly db: Database;
+  readonly clock: () => number;
+  /** The systems there are. */
+  readonly systems: () => Promise<readonly string[]>;
+  /** Undefined: what an earlier configuration has left waits for its day to end. */
+  readonly mailer: Mailer | undefined;
+  readonly logger: { warn(detail: object, message: string): void };
+  /** Hears what became of each try and each mail. */
+  readonly observe: (outcome: MailOutcome) => void;
+}
+
+/** Milliseconds between two rounds: the delay of a mail. Shorter asks for nothing most of the time. */
+const INTERVAL = 5_000;
+/**
+ * Milliseconds between tries. The first wait is longer than a try may take: with less, two processes would send the same
+ * mail. A longer last wait lets the mail come late after the server is back; a shorter one asks a busy server too often.
+ */
+const TRY_AGAIN: TryAgain = { first: MAIL_TIMEOUT + 15_000, most: 3_600_000 };
+/** Milliseconds after which a mail is given up. Later, what it says helps nobody any more. */
+const MAIL_LIFETIME = 24 * 3_600_000;
+/** Milliseconds that the try under way has when the process stops. More, and the whole stop takes too long. */
+const GRACE = 5_000;
+
+/** Starts sending. */
+export function startMailOutbox(options: MailOutboxOptions): MailOutbox {
+  const { systems, logger } = options;
+  const stop = new AbortController();
+  let running = Promise.resolve();
+  let rounds = 0;
+  let closed = false;
+
+  /** One system's fault does not keep the others' mails back. */
+  async function round(): Promise<void> {
+    for (const systemId of await systems()) {
+      await giveUpOld(options, systemId).catch(failed);
+      while (!closed && (await sendNext(options, systemId, stop.signal).catch(failed)) === true);
+    }
+  }
+  const failed = (error: unknown) =>
+    logger.warn({ err: error }, "mails to partners not looked after; tried again soon");
+  const runOnce = () => {
+    rounds++;
+    running = running
+      .then(round)
+      .catch(failed)
+      .finally(() => rounds--);
+    return running;
+  };
+  const look = () => {
+    if (rounds === 0) runOnce().catch(failed);
+  };
+  const timer = setInterval(look, INTERVAL);
+  look();
+  return {
+    runOnce,
+    async close() {
+      closed = true;
+      clearInterval(timer);
+      const late = setTimeout(() => stop.abort(), GRACE);
+      await running;
+      clearTimeout(late);
+    },
+  };
+}
+
+async function giveUpOld({ db, clock, mailer, logger, observe }: MailOutboxOptions, systemId: string): Promise<void> {
+  const now = clock();
+  const expired = await expireMails(db, systemId, {
+    notedBefore: new Date(now - MAIL_LIFETIME),
+    // Where all processes were away for a day, each mail still has its try.
+    leastAttempts: mailer === undefined ? 0 : 1,
+    now: new Date(now),
+  });
+  for (const { id, endpoint_id: endpoint, attempts, body } of expired) {
+    observe("expired");
+    logger.warn(
+      { mailId: id, endpoint, attempts, mail: body },
+      "a mail to a partner was not sent within a day; given up",
+    );
+  }
+}
+
+/** @returns whether there was one to send */
+async function sendNext(options: MailOutboxOptions, systemId: string, signal: AbortSignal): Promise<boolean> {
+  const { db, clock, mailer, logger, observe } = options;
+  if (mailer === undefined) return false;
+  const mail = await claimMail(db, systemId, new Date(clock()), TRY_AGAIN);
+  if (mail === undefined) return false;
+  const settle = async (outcome: MailOutcome): Promise<true> => {
+    // Counted first: whether the row can be removed or not, this is what became of the try.
+    observe(outcome);
+    await removeMail(db, systemId, mail.id);
+    return true;
+  };
+  const detail = { mailId: mail.id, partner: mail.partner_id, attempts: mail.attempts };
+  if (mail.email === null) {
+    logger.warn({ ...detail, mail: mail.body }, "a mail to a partner has no address any more; given up");
+    return settle("unaddressed");
+  }
+  try {
+    await mailer.send(messageOf(mail, mail.email), signal);
+  } catch (error) {
+    if (error instanceof MailRefused) {
+      logger.warn({ err: error, ...detail, mail: mail.body }, "a mail to a partner was refused; given up");
+      return settle("refused");
+    }
+    observe("postponed");
+    logger.warn({ err: error, ...detail }, "a mail to a partner could not be sent; tried again later");
+    return true;
+  }
+  return settle("sent");
+}
+
+function messageOf({ id, subject, body }: ClaimedMail, to: string) {
+  return { id, to, subject, text: body };
+}

@@ -1,0 +1,114 @@
+import { FAILING_LIMIT, LEAST_DELIVERIES, LEAST_FAILURES, type PauseCause } from "../rules/endpoint-health.ts";
+
+/** What a partner is told about an endpoint that fails. Instants in milliseconds since 1970. */
+export interface FailureNotice {
+  /** How far on the way to a pause it is; or why it is paused. */
+  readonly about: 25 | 50 | PauseCause;
+  readonly url: string;
+  readonly partnerId: string;
+  /** When the first attempt since the last success failed; null where that is not known. */
+  readonly failingSince: number | null;
+  /** Attempts that have failed since then. */
+  readonly failures: number;
+  /** What the last of them met with, in a few words: `answered 500`. */
+  readonly lastError: string;
+  /** When that was. */
+  readonly at: number;
+  /** Where the partner sees the endpoint; null where there is no such page. */
+  readonly dashboardUrl: string | null;
+}
+
+/** What a mail says; it also goes to the log where there is no mail. */
+export interface FailureMail {
+  readonly subject: string;
+  readonly text: string;
+}
+
+/** Days for which deliveries are kept. */
+const HELD_DAYS = 30;
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+/** The mail that tells a partner that an endpoint fails, or that it is paused and what to do. */
+export function failureMail(notice: FailureNotice): FailureMail {
+  const { about } = notice;
+  const host = URL.parse(notice.url)?.host ?? "your address";
+  const sections =
+    about === 25 || about === 50
+      ? [failing(notice, host), `What happens next: ${nextSteps(notice)}`, whatToDo(notice), whereToLook(notice)]
+      : [paused[about](notice, host), HELD, whatToDo(notice), howToGoOn(notice), whereToLook(notice)];
+  return {
+    subject: about === 25 || about === 50 ? `Webhooks to ${host} are failing` : `Webhooks to ${host} are paused`,
+    text: `${sections.join("\n\n")}\n`,
+  };
+}
+
+function failing({ failingSince, at, failures, lastError }: FailureNotice, host: string): string {
+  const since = failingSince ?? at;
+  return [
+    `No webhook to ${host} has succeeded since ${instant(since)} (for ${hours(at - since)}).`,
+    `Failed attempts since then: ${failures}. The last one, at ${instant(at)}: ${oneLine(lastError)}.`,
+  ].join("\n");
+}
+
+const paused: Readonly<Record<PauseCause, (notice: FailureNotice, host: string) => string>> = {
+  failing: (notice, host) => `${failing(notice, host)}\nThe endpoint is paused now: it is sent nothing any more.`,
+  gone: ({ at }, host) =>
+    `${host} answered 410 Gone to three different webhooks in a row, last at ${instant(at)}, which means that nobody wants them there any more.\nThe endpoint is paused now: it is sent nothing any more.`,
+  probe_failed: ({ at, lastError }, host) =>
+    `The endpoint at ${host} was resumed, and the webhook that was sent to see whether it is well failed at ${instant(at)}: ${oneLine(lastError)}.\nThe endpoint is paused again: it is sent nothing any more.`,
+};
+
+const HELD = `Nothing is lost: its events are kept for ${HELD_DAYS} days and can be sent when it is well.`;
+
+function nextSteps({ failingSince, at }: FailureNotice): string {
+  return `each webhook is tried 14 times in about 73 hours. When nothing has succeeded for ${hours(FAILING_LIMIT)}, which is at ${instant((failingSince ?? at) + FAILING_LIMIT)}, the endpoint is paused, if at least ${LEAST_FAILURES} attempts for ${LEAST_DELIVERIES} different events have failed by then. A single success ends all this, and so does a day without attempts.`;
+}
+
+function whatToDo({ about }: FailureNotice): string {
+  return about === "gone"
+    ? "What to do: if the address has moved, set the new one. If you want no webhooks any more, there is nothing to do."
+    : "What to do: see to it that the endpoint answers every webhook with a status from 200 to 299 within 15 seconds. The log of attempts shows what was sent and what came back.";
+}
+
+function howToGoOn(notice: FailureNotice): string {
+  const since = replayFrom(notice);
+  return [
+    "How to go on, when it is well:",
+    "1. Resume it. One webhook is sent to try; when that succeeds, new events follow.",
+    `2. Replay what failed or was held since ${instant(since)}.`,
+    "Whoever runs the service does the same with:",
+    `  bikeshare webhooks resume --partner ${notice.partnerId}`,
+    `  bikeshare webhooks replay --partner ${notice.partnerId} --status failed,held --since ${new Date(since).toISOString()}`,
+  ].join("\n");
+}
+
+/**
+ * From when on events are replayed. What failed first happened before it failed, and may have waited for its turn: hence
+ * the day. What a failed probe found held may be as old as anything that is kept.
+ */
+function replayFrom({ about, failingSince, at }: FailureNotice): number {
+  return about === "probe_failed" ? at - HELD_DAYS * DAY : (failingSince ?? at) - DAY;
+}
+
+function whereToLook({ dashboardUrl, url }: FailureNotice): string {
+  const where = dashboardUrl === null ? "Ask whoever runs the service for the log of attempts." : dashboardUrl;
+  // The path and the query may be what keeps strangers from calling the endpoint; mail is read by many.
+  return `Endpoint: ${URL.parse(url)?.origin ?? "unknown"}/…\n${where}`;
+}
+
+/** UTC, to the minute. */
+function instant(milliseconds: number): string {
+  return `${new Date(milliseconds).toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}
+
+function hours(milliseconds: number): string {
+  return `${Math.max(1, Math.round(milliseconds / HOUR))} h`;
+}
+
+/** What a receiver said may be long and hold anything. */
+function oneLine(text: string): string {
+  const line = text.replaceAll(/[\p{Cc}\s]+/gu, " ").trim();
+  return line.length > 200 ? `${line.slice(0, 199)}…` : line;
+}

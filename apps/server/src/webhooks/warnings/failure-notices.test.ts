@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { until } from "../../../test/until.ts";
+import { answered } from "../../../test/webhooks/far.ts";
+import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "../dispatcher/dispatch-room.fixture.ts";
+import type { Ending } from "../dispatcher/settler.ts";
+import { pauseEndpoint } from "../endpoints/endpoint-status.ts";
+import { logFailures, type NoticeContext, noteFailures } from "./failure-notices.ts";
+
+const HOUR = 3_600_000;
+
+let room: DispatchRoom;
+let endpoint: RoomEndpoint;
+const logged: [message: string, detail: object][] = [];
+const told: Ending[] = [];
+
+beforeEach(async () => {
+  room = await openDispatchRoom();
+  endpoint = await room.endpoint();
+  logged.length = told.length = 0;
+});
+afterEach(() => room.close());
+
+const context = (changes: Partial<NoticeContext> = {}): NoticeContext => ({
+  ids: room.ids,
+  canMail: true,
+  logger: { warn: (detail, message) => void logged.push([message, detail]) },
+  dashboardUrl: null,
+  ...changes,
+});
+
+/** A worker that tells of failures as the service does. */
+function worker(changes: Partial<NoticeContext> = {}) {
+  const notices = context(changes);
+  return room.worker({
+    noteFailures: (tx, systemId, endings, now) => noteFailures(notices, tx, systemId, endings, now),
+    observe: {
+      claimed: () => undefined,
+      sent: () => undefined,
+      tookOver: () => undefined,
+      settled: (endings) => {
+        told.push(...endings);
+        logFailures(notices, endings, new Date(room.clock()));
+      },
+    },
+  });
+}
+
+const address = (email: string) =>
+  room.rows("update webhook_endpoints set email = $3 where system_id = $1 and id = $2", endpoint.id, email);
+const mails = () =>
+  room.rows<{ endpoint_id: string; subject: string; body: string }>(
+    "select endpoint_id, subject, body from webhook_mails where system_id = $1 order by noted_at, id",
+  );
+/** Lets one attempt fail, and waits until that is written down. */
+async function fail(attempts: number): Promise<void> {
+  room.wake();
+  await until(() => told.length === attempts);
+}
+
+describe("where the partner has an address and there is a mail server", () => {
+  test("an endpoint that fails for 18 h has a mail noted, with its own figures, and one for each warning", async () => {
+    await address("ops@partner.example");
+    room.far.respond = () => answered(500);
+    await room.happen();
+    worker();
+    await fail(1);
+    expect(await mails()).toEqual([]);
+    room.clock.advance(18 * HOUR);
+    await fail(2);
+    const [mail, ...more] = await mails();
+    expect(more).toEqual([]);
+    expect(mail?.endpoint_id).toBe(endpoint.id);
+    expect(mail?.subject).toBe("Webhooks to 127.0.0.1 are failing");
+    expect(mail?.body).toContain("Failed attempts since then: 2.");
+    expect(mail?.body).toContain("(for 18 h)");
+    expect(logged).toEqual([
+      ["Webhooks to 127.0.0.1 are failing", { partner: endpoint.partnerId, about: 25, failures: 2 }],
+    ]);
+    room.clock.advance(18 * HOUR);
+    await fail(3);
+    expect((await mails()).map(({ body }) => /for \d+ h/.exec(body)?.[0])).toEqual(["for 18 h", "for 36 h"]);
+  });
+
+  test("a mail is noted if and only if the pause is written: a crash cannot come between the two", async () => {
+    await address("ops@partner.example");
+    room.far.respond = () => answered(410);
+    let refusals = 3;
+    const notices = context();
+    const { errors } = room.worker({
+      noteFailures: async (tx, systemId, endings, now) => {
+        await noteFailures(notices, tx, systemId, endings, now);
+        const [seen] = await tx.query<{ n: number }>(
+          { name: "", text: "select count(*) as n from webhook_mails where system_id = $1" },
+          [systemId],
+        );
+        if (seen?.n === 1 && refusals-- > 0) throw new Error("the process died before the commit");
+      },
+    });
+    await room.happen(3);
+    const paused = "select id from webhook_endpoints where system_id = $1 and status = 'paused'";
+    await until(async () => {
+      const [row] = await room.rows<{ paused: number; mails: number }>(
+        `select (select count(*) from (${paused}) as paused) as paused,
+           (select count(*) from webhook_mails where system_id = $1) as mails`,
+      );
+      expect(row?.mails).toBe(row?.paused);
+      return row?.paused === 1;
+    });
+    expect(errors.map(String)).toContain("Error: the process died before the commit");
+    expect((await mails())[0]?.subject).toBe("Webhooks to 127.0.0.1 are paused");
+  });
+
+  test("nothing is said of a pause that somebody else came before", async () => {
+    await address("ops@partner.example");
+    room.far.respond = async (request) => {
+      // In the middle of the third attempt somebody pauses by hand.
+      if (room.far.received(endpoint.url).length === 3) {
+        await pauseEndpoint(room, { systemId: room.systemId, partnerId: endpoint.partnerId, reason: "operator" });
+      }
+      return answered(request.url === endpoint.url ? 410 : 204);
+    };
+    await room.happen(3);
+    worker();
+    await until(() => told.length === 3);
+    expect(await mails()).toEqual([]);
+  });
+});
+
+describe.each([
+  ["the partner has no address", null, true],
+  ["there is no mail server", "ops@partner.example", false],
+])("where %s", (_, email, canMail) => {
+  test("nothing is noted, and the log has the whole text for the operator", async () => {
+    if (email !== null) await address(email);
+    room.far.respond = () => answered(410);
+    await room.happen(3);
+    worker({ canMail });
+    await until(() => told.length === 3);
+    expect(await mails()).toEqual([]);
+    expect(logged).toEqual([["Webhooks to 127.0.0.1 are paused", expect.objectContaining({ about: "gone" })]]);
+    expect(JSON.stringify(logged)).toContain("410 Gone to three different webhooks");
+  });
+});
