@@ -134,7 +134,7 @@ describe("listen", () => {
     await until(() => room().receiver.received.length === 4);
     expect(room().numbers()).toEqual([0, 1, 2, 3]);
     await until(() => begun.stderr().includes("The service answers again."));
-  }, 40_000);
+  });
 
   it.each([
     ["a key without the scope", reply({ error: "forbidden", message: "Not yours." }, 403), "403 forbidden: Not yours."],

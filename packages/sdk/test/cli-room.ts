@@ -1,6 +1,6 @@
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
 import type { Host } from "../src/cli/host.ts";
 import { runProgram } from "../src/cli/program.ts";
@@ -37,7 +37,7 @@ export async function startServer(
 ): Promise<Listening> {
   const received: Received[] = [];
   let server: Server;
-  let port = 0;
+  const port = await findFreePort();
   const listen = async () => {
     server = createServer((request, response) => {
       let body = "";
@@ -52,7 +52,6 @@ export async function startServer(
       request.on("end", () => void respond());
     });
     await once(server.listen(port, "127.0.0.1"), "listening");
-    ({ port } = server.address() as AddressInfo);
   };
   await listen();
   return {
@@ -66,6 +65,17 @@ export async function startServer(
       await closed;
     },
   };
+}
+
+/** Below the ports that systems give out by themselves: nobody else is given it while the server does not listen. */
+async function findFreePort(): Promise<number> {
+  const port = randomInt(20_000, 32_768);
+  const probe = createServer();
+  const isFree = await new Promise<boolean>((resolve) => {
+    probe.once("error", () => resolve(false));
+    probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
+  });
+  return isFree ? port : findFreePort();
 }
 
 /** An answer of the service, whose limit no test reaches. */
@@ -148,7 +158,7 @@ export function run(
 }
 
 /** Waits until something is true. */
-export async function until(isTrue: () => boolean, bound = 20_000): Promise<void> {
+export async function until(isTrue: () => boolean, bound = 60_000): Promise<void> {
   const start = performance.now();
   while (!isTrue()) {
     if (performance.now() - start > bound) throw new Error(`still not true after ${bound} ms`);

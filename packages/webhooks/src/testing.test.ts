@@ -5,6 +5,8 @@ import { createTestDelivery, signedRequest, TEST_SECRET } from "./testing.ts";
 import { verify } from "./verify.ts";
 import type { KnownDelivery, Ride } from "./wire.generated.ts";
 
+fc.configureGlobal({ seed: 1 });
+
 const names = Object.keys(exampleDeliveries) as KnownDelivery["event"][];
 
 it.each(names)("makes a request with %s that verifies", async (event) => {

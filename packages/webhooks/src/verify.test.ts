@@ -6,6 +6,8 @@ import { sign } from "./sign.ts";
 import { isWebhookVerificationError, type VerificationFailure } from "./verification-error.ts";
 import { verify } from "./verify.ts";
 
+fc.configureGlobal({ seed: 1 });
+
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwdGhpcyBpcyB";
 const time = 1773476504;
 const now = () => time * 1000;

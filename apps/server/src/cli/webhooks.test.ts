@@ -309,5 +309,5 @@ describe("as a process", () => {
       status: 2,
       stdout: "",
     });
-  }, 60_000);
+  });
 });

@@ -2,6 +2,7 @@ import { STATION_NOTICE_SECONDS } from "@bikeshare/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type LiveRoom, openLiveRoom, stationItem } from "../../test/live-room.ts";
 import { noticesIn, subscribe, tellingsOf } from "../../test/notices.ts";
+import { until } from "../../test/until.ts";
 import { statement } from "../db/statement.ts";
 import { createSystem } from "../systems/service.ts";
 import { startStationNotices, tellChangedStations } from "./notices.ts";
@@ -168,11 +169,7 @@ async function untilSomebodyWaits(): Promise<void> {
     "",
     "select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
   );
-  for (let look = 0; look < 5000; look++) {
-    const [row] = await room.db.query<{ n: number }>(waiting);
-    if (row !== undefined && row.n > 0) return;
-  }
-  throw new Error("nobody waits");
+  await until(async () => ((await room.db.query<{ n: number }>(waiting))[0]?.n ?? 0) > 0);
 }
 
 function fail(error: unknown): never {

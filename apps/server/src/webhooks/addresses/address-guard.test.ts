@@ -7,6 +7,8 @@ import { formatV4, isSameAddress, parseAddress, parseNetwork } from "./addresses
 import type { IpAddress } from "./addresses.ts";
 import { refusedRanges } from "./refused-ranges.ts";
 
+fc.configureGlobal({ seed: 1 });
+
 const strict: AddressRules = { allowNetworks: [], allowPorts: [{ from: 443, to: 443 }] };
 const allowing = (...allowNetworks: string[]): AddressRules => ({ ...strict, allowNetworks });
 

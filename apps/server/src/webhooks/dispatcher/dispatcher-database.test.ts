@@ -55,4 +55,4 @@ test("a database that goes away again and again under load loses nothing and has
   expect((await room.attempts()).map(({ outcome }) => outcome)).toEqual(Array.from({ length: 300 }, () => "succeeded"));
   await worker.close();
   await proxy.close();
-}, 120_000);
+});

@@ -3,6 +3,8 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createSecretSealer, makeSecret, SecretsFileMismatch } from "./secret.ts";
 
+fc.configureGlobal({ seed: 1 });
+
 const place = { systemId: "main", endpointId: "endpoint_1", secretId: "secret_1" };
 const key = (byte: number, id = byte) => ({ id, key: new Uint8Array(32).fill(byte) });
 

@@ -2,6 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { afterAttempt, type AttemptEnd, MAX_TRIES, RETRY_DELAYS } from "./retry-policy.ts";
 
+fc.configureGlobal({ seed: 1 });
+
 const AT = Date.parse("2026-06-01T12:00:00.000Z");
 const HOUR = 3_600_000;
 

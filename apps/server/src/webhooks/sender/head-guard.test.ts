@@ -2,6 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { HeadGuard } from "./head-guard.ts";
 
+fc.configureGlobal({ seed: 1 });
+
 const limits = { headBytes: 2_000, headLines: 20, informational: 3 };
 
 /** Gives a text to a guard in pieces and returns the first fault. */

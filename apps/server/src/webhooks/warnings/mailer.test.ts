@@ -126,7 +126,7 @@ describe("a server that does not take the mail is an error in time", () => {
   ] as const)("one that %s", async (_, options) => {
     const server = await serve(options);
     expect(await failure(server.port, { timeout: 300 })).not.toBeInstanceOf(MailRefused);
-    await expect.poll(() => server.connections(), { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => server.connections()).toBe(0);
   });
 
   test("one that is given up on", async () => {
@@ -134,10 +134,10 @@ describe("a server that does not take the mail is an error in time", () => {
     const stop = new AbortController();
     const sent = mailer(`smtp://127.0.0.1:${server.port}`).send(MAIL, stop.signal);
     const refused = expect(sent).rejects.toThrow("aborted");
-    await expect.poll(() => server.mails.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => server.mails.length).toBe(1);
     stop.abort();
     await refused;
-    await expect.poll(() => server.connections(), { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => server.connections()).toBe(0);
   });
 
   test("one that is not there", async () => {
