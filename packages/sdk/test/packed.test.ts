@@ -12,44 +12,12 @@ import { build } from "esbuild";
 import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createFakeBikeShare } from "../src/testing.ts";
+import { EXPORTS } from "./exports.ts";
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
 const isBuilt = existsSync(join(root, "dist/webhooks/index.js"));
 const tsc = join(root, "../../node_modules/.bin/tsc");
-
-/** What each entry exports at run time. */
-const EXPORTS = {
-  "@bikeshare/sdk": [
-    "ApiError",
-    "BikeShare",
-    "BikeShareError",
-    "CheckpointLostError",
-    "ConflictError",
-    "ConnectionError",
-    "ForbiddenError",
-    "InvalidRequestError",
-    "NotFoundError",
-    "RateLimitedError",
-    "ServerError",
-    "TimeoutError",
-    "UnauthorizedError",
-    "UnexpectedAnswerError",
-    "UsageError",
-    "isApiError",
-    "isBikeShareError",
-  ],
-  "@bikeshare/sdk/testing": ["createFakeBikeShare", "sampleCity"],
-  "@bikeshare/sdk/validate": ["checkAnswer"],
-  "@bikeshare/sdk/webhooks": [
-    "DEFAULT_TOLERANCE_SECONDS",
-    "SIGNATURE_HEADER",
-    "WebhookVerificationError",
-    "isWebhookVerificationError",
-    "sign",
-    "verify",
-  ],
-};
 
 describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not built)"}`, () => {
   let directory: string;

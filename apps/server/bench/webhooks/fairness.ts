@@ -1,11 +1,8 @@
-import { setTimeout as wait } from "node:timers/promises";
-import { openListener } from "../../src/db/listener.ts";
 import { statement } from "../../src/db/statement.ts";
-import { recordEvents } from "../../src/events/outbox.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
 import type { SecretSealer } from "../../src/webhooks/endpoints/secret.ts";
-import { dispatcherFor } from "./ours.ts";
+import { measureDelays } from "./delays.ts";
 import { enqueue, waitingDeliveries, type World } from "./world.ts";
 
 /** The one among many that answers. */
@@ -46,47 +43,12 @@ export async function measurePhase(
   await world.db.query(forget, [world.systemId, healthy.endpointId]);
   if (backlog > 0) await enqueue(world, backlog / world.endpoints);
   if ((await waitingDeliveries(world)) !== backlog) throw new Error("the backlog is not what was asked for");
-  const dispatcher = dispatcherFor(world, sealer);
-  const listener = openListener({
-    connectionString: world.db.connectionString,
-    on: { new_events: (systemId) => dispatcher.wake(systemId) },
-    onGap: () => undefined,
-  });
-  try {
-    // Lanes are taken and connections opened before anything is measured.
-    await wait(2_000);
-    const committed = await trickle(world, perSecond, seconds);
-    const arrivals: [body: string, at: number][] = [];
-    while (arrivals.length < committed.length) {
-      await wait(200);
-      arrivals.push(...((await (await fetch(`${healthy.url}/arrivals`)).json()) as typeof arrivals));
-    }
-    return arrivals.map(([body, at]) => {
-      const { data } = JSON.parse(body) as { data: { n: number } };
-      return at - (committed[data.n] ?? Number.NaN);
-    });
-  } finally {
-    await listener.close();
-    await dispatcher.close();
-  }
-}
-
-/** Commits events one by one, evenly. @returns when each was committed, by its number */
-async function trickle({ db, ids, systemId, data }: World, perSecond: number, seconds: number): Promise<number[]> {
-  const committed: number[] = [];
-  const from = performance.now();
-  for (let n = 0; n < perSecond * seconds; n++) {
-    const early = from + (n * 1000) / perSecond - performance.now();
-    if (early > 0) await wait(early);
-    const now = new Date();
-    const event = {
-      name: "ride.started" as const,
-      occurredAt: now,
-      partnerId: null,
-      data: `{"n":${n},${data.slice(1)}`,
-    };
-    await db.transaction((tx) => recordEvents(tx, { ids, systemId, now }, [event]));
-    committed[n] = performance.timeOrigin + performance.now();
-  }
-  return committed;
+  const load = {
+    event: "ride.started",
+    events: perSecond * seconds,
+    seconds,
+    deliveries: 1,
+    url: healthy.url,
+  } as const;
+  return measureDelays(world, sealer, load);
 }

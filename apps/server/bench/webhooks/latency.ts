@@ -1,11 +1,8 @@
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
-import { openListener } from "../../src/db/listener.ts";
 import { statement } from "../../src/db/statement.ts";
-import { recordEvents } from "../../src/events/outbox.ts";
 import type { SecretSealer } from "../../src/webhooks/endpoints/secret.ts";
 import { startServer } from "../processes.ts";
-import { dispatcherFor } from "./ours.ts";
+import { measureDelays } from "./delays.ts";
 import type { World } from "./world.ts";
 
 /** Milliseconds from an event's commit to the receipt of its deliveries. */
@@ -29,55 +26,19 @@ export async function measureLatency(
   const { urls } = JSON.parse(receiver.firstLine) as { urls: string[] };
   const [url = ""] = urls;
   await world.db.query(moveTo, [world.systemId, `${url}/hooks`]);
-  const dispatcher = dispatcherFor(world, sealer);
-  const listener = openListener({
-    connectionString: world.db.connectionString,
-    on: { new_events: (systemId) => dispatcher.wake(systemId) },
-    onGap: () => undefined,
-  });
   try {
-    // Lanes are taken and connections opened before anything is measured.
-    await wait(2_000);
-    const committed = await commitEvenly(world, load);
-    const expected = committed.length * world.endpoints;
-    const arrivals: [body: string, at: number][] = [];
-    while (arrivals.length < expected) {
-      await wait(200);
-      arrivals.push(...((await (await fetch(`${url}/arrivals`)).json()) as typeof arrivals));
-    }
-    const delays = arrivals.map(([body, at]) => {
-      const { data } = JSON.parse(body) as { data: { n: number } };
-      return at - (committed[data.n] ?? Number.NaN);
-    });
-    return { perSecond: Math.round(load.perSecond), ...summary(delays) };
+    const events = Math.floor((load.perSecond * load.seconds) / world.endpoints);
+    const trickle = {
+      event: "ride.completed",
+      events,
+      seconds: load.seconds,
+      deliveries: world.endpoints,
+      url,
+    } as const;
+    return { perSecond: Math.round(load.perSecond), ...summary(await measureDelays(world, sealer, trickle)) };
   } finally {
-    await listener.close();
-    await dispatcher.close();
     await receiver.stop();
   }
-}
-
-/** @returns when each event was committed, by its number */
-async function commitEvenly(world: World, load: { readonly perSecond: number; readonly seconds: number }) {
-  const events = Math.floor((load.perSecond * load.seconds) / world.endpoints);
-  const between = (load.seconds * 1000) / events;
-  const committed: number[] = [];
-  const from = performance.now();
-  for (let n = 0; n < events; n++) {
-    const early = from + n * between - performance.now();
-    if (early > 0) await wait(early);
-    const event = {
-      name: "ride.completed" as const,
-      occurredAt: new Date(),
-      partnerId: null,
-      data: `{"n":${n},${world.data.slice(1)}`,
-    };
-    await world.db.transaction((tx) =>
-      recordEvents(tx, { ids: world.ids, systemId: world.systemId, now: new Date() }, [event]),
-    );
-    committed[n] = performance.timeOrigin + performance.now();
-  }
-  return committed;
 }
 
 function summary(delays: readonly number[]): Omit<Latency, "perSecond"> {

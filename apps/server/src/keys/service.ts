@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { Scope } from "@bikeshare/contract";
-import { recordAct } from "../audit/audit-log.ts";
+import { recordActOf } from "../audit/audit-log.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
 import { keyFault, makeKey, type KeyKind } from "./key.ts";
@@ -64,7 +64,7 @@ export async function revokeKey(context: KeyContext, systemId: string, id: strin
     const now = context.clock();
     if (keyFault(key, now) === "revoked") return key;
     await setRevoked(tx, systemId, id, new Date(now), null);
-    await record(context, tx, systemId, "key.revoked", id, {});
+    await recordActOf(context, tx, { systemId, action: "key.revoked", subject: id, detail: {} });
     await tellKeyChanged(tx, systemId);
     return mustFind(tx, systemId, id);
   });
@@ -127,7 +127,13 @@ export function keyFor(context: Pick<KeyContext, "db">, presented: string): Prom
 export async function exposeKey(context: KeyContext, presented: string, where: string): Promise<void> {
   await context.db.transaction(async (tx) => {
     const key = await markKeyExposed(tx, hashKey(presented), new Date(context.clock()));
-    if (key !== undefined) await record(context, tx, key.system_id, "key.exposed", key.id, { where });
+    if (key !== undefined)
+      await recordActOf(context, tx, {
+        systemId: key.system_id,
+        action: "key.exposed",
+        subject: key.id,
+        detail: { where },
+      });
   });
 }
 
@@ -166,12 +172,17 @@ async function issue(
     createdAt: new Date(context.clock()),
     expiresAt: issued.expires_at,
   });
-  await record(context, tx, input.systemId, action, id, {
-    ...detail,
-    partner_id: input.partnerId,
-    scopes: input.scopes,
-    expires_at: issued.expires_at,
-    rate_limit: issued.rate_limit,
+  await recordActOf(context, tx, {
+    systemId: input.systemId,
+    action,
+    subject: id,
+    detail: {
+      ...detail,
+      partner_id: input.partnerId,
+      scopes: input.scopes,
+      expires_at: issued.expires_at,
+      rate_limit: issued.rate_limit,
+    },
   });
   return issued;
 }
@@ -180,15 +191,4 @@ async function mustFind(tx: Transaction, systemId: string, id: string): Promise<
   const key = await findKey(tx, systemId, id);
   if (key === undefined) throw new KeyRefusal(`There is no key ${id}. \`keys list\` shows those there are.`);
   return key;
-}
-
-function record(
-  { clock, ids, actor }: KeyContext,
-  tx: Transaction,
-  systemId: string,
-  action: string,
-  subject: string,
-  detail: Readonly<Record<string, unknown>>,
-): Promise<void> {
-  return recordAct(tx, { systemId, id: ids.next("act"), at: new Date(clock()), actor, action, subject, detail });
 }

@@ -1,4 +1,4 @@
-import { recordAct } from "../audit/audit-log.ts";
+import { recordActOf } from "../audit/audit-log.ts";
 import type { Database } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
 import { findPartner, insertPartner, listPartners, type PartnerRow } from "./queries.ts";
@@ -15,20 +15,12 @@ export interface PartnerContext {
 
 /** Makes a partner of a system. */
 export async function createPartner(context: PartnerContext, systemId: string, name: string): Promise<PartnerRow> {
-  const { db, clock, ids, actor } = context;
+  const { db, clock, ids } = context;
   const at = new Date(clock());
   const partner = { id: ids.next("partner"), name, created_at: at };
   await db.transaction(async (tx) => {
     await insertPartner(tx, systemId, partner);
-    await recordAct(tx, {
-      systemId,
-      id: ids.next("act"),
-      at,
-      actor,
-      action: "partner.created",
-      subject: partner.id,
-      detail: { name },
-    });
+    await recordActOf(context, tx, { systemId, at, action: "partner.created", subject: partner.id, detail: { name } });
   });
   return partner;
 }

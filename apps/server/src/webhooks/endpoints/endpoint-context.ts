@@ -1,4 +1,4 @@
-import { recordAct } from "../../audit/audit-log.ts";
+import { recordActOf } from "../../audit/audit-log.ts";
 import type { Database, Transaction } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
 import { tellEndpointChanged } from "./endpoint-queries.ts";
@@ -26,13 +26,13 @@ export interface PartnerScope {
 
 /** Writes an act on an endpoint into the audit log, and tells the dispatchers of it. */
 export async function recordEndpointAct(
-  { clock, ids, actor }: EndpointContext,
+  context: EndpointContext,
   tx: Transaction,
   systemId: string,
   action: string,
   subject: string,
   detail: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  await recordAct(tx, { systemId, id: ids.next("act"), at: new Date(clock()), actor, action, subject, detail });
+  await recordActOf(context, tx, { systemId, action, subject, detail });
   await tellEndpointChanged(tx, systemId);
 }

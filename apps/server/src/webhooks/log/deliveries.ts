@@ -1,5 +1,5 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
-import { recordAct } from "../../audit/audit-log.ts";
+import { recordActOf } from "../../audit/audit-log.ts";
 import type { Database } from "../../db/database.ts";
 import type { EndpointContext, PartnerScope } from "../endpoints/endpoint-context.ts";
 import { mustBeThere } from "../endpoints/endpoint-lookup.ts";
@@ -167,10 +167,8 @@ export async function redeliver(context: EndpointContext, scope: DeliveryScope, 
     const isBack = await putDeliveryBack(tx, systemId, row, now);
     const isHurried = !isBack && (await hurryDelivery(tx, systemId, id, now));
     if (!isBack && !isHurried) return { id, outcome: "already_due" };
-    const { ids, actor } = context;
     const detail = { partner_id: row.partner_id, was: row.status };
-    const act = { systemId, id: ids.next("act"), at: now, actor, action: "webhook.redelivered", subject: id, detail };
-    await recordAct(tx, act);
+    await recordActOf(context, tx, { systemId, at: now, action: "webhook.redelivered", subject: id, detail });
     await tellDue(tx, systemId);
     return { id, outcome: isBack ? "redelivered" : "hurried" };
   });

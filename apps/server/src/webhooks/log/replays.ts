@@ -1,4 +1,4 @@
-import { recordAct } from "../../audit/audit-log.ts";
+import { recordActOf } from "../../audit/audit-log.ts";
 import type { Database } from "../../db/database.ts";
 import { type EndpointContext, type PartnerScope, recordEndpointAct } from "../endpoints/endpoint-context.ts";
 import { mustBeSet } from "../endpoints/endpoint-lookup.ts";
@@ -81,7 +81,7 @@ export interface StoppedReplay extends ReplayRow {
  * @throws WebhookRefusal when there is none
  */
 export async function stopReplay(context: EndpointContext, systemId: string, id: string): Promise<StoppedReplay> {
-  const { db, clock, ids, actor } = context;
+  const { db, clock } = context;
   return db.transaction(async (tx) => {
     const at = new Date(clock());
     const [stopped] = await stopReplays(tx, systemId, { id }, at);
@@ -92,8 +92,7 @@ export async function stopReplay(context: EndpointContext, systemId: string, id:
     }
     const { total, queued } = stopped;
     const detail = { total, queued };
-    const act = { systemId, id: ids.next("act"), at, actor, action: "webhook.replay_stopped", subject: id, detail };
-    await recordAct(tx, act);
+    await recordActOf(context, tx, { systemId, at, action: "webhook.replay_stopped", subject: id, detail });
     return { ...stopped, changed: true };
   });
 }

@@ -1,0 +1,32 @@
+/** What each entry exports at run time. */
+export const EXPORTS = {
+  "@bikeshare/sdk": [
+    "ApiError",
+    "BikeShare",
+    "BikeShareError",
+    "CheckpointLostError",
+    "ConflictError",
+    "ConnectionError",
+    "ForbiddenError",
+    "InvalidRequestError",
+    "NotFoundError",
+    "RateLimitedError",
+    "ServerError",
+    "TimeoutError",
+    "UnauthorizedError",
+    "UnexpectedAnswerError",
+    "UsageError",
+    "isApiError",
+    "isBikeShareError",
+  ],
+  "@bikeshare/sdk/testing": ["createFakeBikeShare", "sampleCity"],
+  "@bikeshare/sdk/validate": ["checkAnswer"],
+  "@bikeshare/sdk/webhooks": [
+    "DEFAULT_TOLERANCE_SECONDS",
+    "SIGNATURE_HEADER",
+    "WebhookVerificationError",
+    "isWebhookVerificationError",
+    "sign",
+    "verify",
+  ],
+};
