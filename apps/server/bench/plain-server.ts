@@ -14,7 +14,7 @@ app.get<{ Querystring: { started_at: string; id: string } }>("/rides", async (re
   const { rows } = await pool.query({
     name: "page",
     text: `select id, bike_id, status, start_station_id, end_station_id, started_at, ended_at, duration_seconds,
-             distance_meters, vehicle_type_id, rider_category, end_reason, is_countable, reservation_id, updated_at
+             distance_meters, vehicle_type_id, rider_category, end_reason, is_countable, updated_at
            from rides where system_id = 'main' and (started_at, id) < ($1::timestamptz, $2)
            order by started_at desc, id desc limit 50`,
     values: [request.query.started_at, request.query.id],

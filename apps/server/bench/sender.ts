@@ -26,7 +26,6 @@ const ride = {
   rider_category: "member",
   end_reason: "returned",
   is_countable: true,
-  reservation_id: null,
   updated_at: "2026-01-01T08:20:00Z",
 };
 

@@ -56,7 +56,7 @@ const etag = async (path: string, headers?: Record<string, string>) =>
 const resources = [
   { list: "stations", id: "s7", field: { name: "new" } },
   { list: "bikes", id: "b7", field: { number: "new" } },
-  { list: "rides", id: "r7", field: { reservation_id: "new" } },
+  { list: "rides", id: "r7", field: { vehicle_type_id: "new" } },
 ] as const;
 
 describe.each(resources)("of $list", ({ list, id, field }) => {

@@ -42,6 +42,7 @@ export interface LiveRoom extends TestDatabase {
   station(id: string): Promise<Row>;
   bike(id: string): Promise<Row>;
   ride(id: string): Promise<Row>;
+  reservation(id: string): Promise<Row>;
   /** What events there are, oldest first: `<name> <id of its resource>`. */
   events(): Promise<string[]>;
   /** Every row of the live system, to be compared with a later picture. */
@@ -55,7 +56,12 @@ type Verb = (...items: readonly Item[]) => Promise<BatchResults>;
 /** What the room does to read its own rows. */
 const read = (table: string) =>
   statement(`test.room.${table}`, `select * from ${table} where system_id = $1 and id = $2`);
-const reads = { stations: read("stations"), bikes: read("bikes"), rides: read("rides") };
+const reads = {
+  stations: read("stations"),
+  bikes: read("bikes"),
+  rides: read("rides"),
+  reservations: read("reservations"),
+};
 const eventNames = statement(
   "test.room.events",
   `select name || ' ' || (data::json ->> 'id') as event from new_events where system_id = $1 order by id`,
@@ -106,6 +112,7 @@ export async function openLiveRoom(): Promise<LiveRoom> {
     station: (id) => row("stations", id),
     bike: (id) => row("bikes", id),
     ride: (id) => row("rides", id),
+    reservation: (id) => row("reservations", id),
     events: async () => (await db.query<{ event: string }>(eventNames, [systemId])).map(({ event }) => event),
     picture: () => Promise.all(wholes.map((whole) => db.query(whole))),
     expectSound: async () => {

@@ -63,7 +63,7 @@ const lists = [
     make: (id: string, at: string) => rideRow({ id, started_at: at }),
     order: (a: Item, b: Item) =>
       -compareBytes(String(a["started_at"]), String(b["started_at"])) || -compareBytes(a.id, b.id),
-    field: "reservation_id",
+    field: "vehicle_type_id",
   },
 ] as const;
 

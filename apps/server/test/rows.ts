@@ -64,7 +64,6 @@ export function rideRow(fields: Partial<Ride> & { readonly id: string; readonly 
     rider_category: null,
     end_reason: null,
     is_countable: true,
-    reservation_id: null,
     updated_at: SOME_TIME,
     ...fields,
   };

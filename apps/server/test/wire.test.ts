@@ -156,7 +156,6 @@ const anyRide: fc.Arbitrary<Ride> = fc
     rider_category: orNull(fc.constantFrom("member", "casual")),
     end_reason: orNull(fc.constantFrom("returned", "free_floating", "operator", "timeout", "cancelled")),
     is_countable: orNull(fc.boolean()),
-    reservation_id: orNull(id),
     updated_at: instant,
   })
   .map((row) => {

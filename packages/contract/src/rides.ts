@@ -24,7 +24,6 @@ export const ride = extendApi(
       rider_category: riderCategory.nullable(),
       end_reason: endReason.nullable(),
       is_countable: z.boolean().nullable().describe("Whether the ride lasted 60 s or more"),
-      reservation_id: identifier.nullable().describe("The reservation that this ride fulfilled"),
       updated_at: timestamp.describe("When this object last changed"),
     })
     .strict()

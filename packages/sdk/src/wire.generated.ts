@@ -82,8 +82,6 @@ export interface Ride {
   end_reason: Open<EndReason> | null;
   /** Whether the ride lasted 60 s or more */
   is_countable: boolean | null;
-  /** The reservation that this ride fulfilled */
-  reservation_id: string | null;
   /** When this object last changed */
   updated_at: string;
 }

@@ -23,7 +23,6 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
       "rider_category": "member",
       "end_reason": null,
       "is_countable": null,
-      "reservation_id": null,
       "updated_at": "2026-03-14T08:02:11.390Z"
     }
   },
@@ -46,7 +45,6 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
       "rider_category": "member",
       "end_reason": "returned",
       "is_countable": true,
-      "reservation_id": null,
       "updated_at": "2026-03-14T08:20:26.804Z"
     }
   },
@@ -69,7 +67,6 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
       "rider_category": "member",
       "end_reason": "cancelled",
       "is_countable": false,
-      "reservation_id": null,
       "updated_at": "2026-03-14T08:02:31.207Z"
     }
   },

@@ -16,7 +16,7 @@ RIDE = {
     "id": "ride_01JP9V6QK8N3", "bike_id": "bike_4711", "status": "completed", "start_station_id": "JC105",
     "end_station_id": "HB103", "started_at": "2026-03-14T08:02:11.000Z", "ended_at": "2026-03-14T08:20:26.000Z",
     "duration_seconds": 1095, "distance_meters": 3120, "vehicle_type_id": "electric", "rider_category": "member",
-    "end_reason": "returned", "is_countable": True, "reservation_id": None, "updated_at": "2026-03-14T08:20:26.804Z",
+    "end_reason": "returned", "is_countable": True, "updated_at": "2026-03-14T08:20:26.804Z",
 }
 
 

@@ -132,7 +132,7 @@ const wires = [
     "a ride's wire form says what its row says",
     `select id from rides where system_id = $1 and wire is distinct from ride_wire(id, bike_id, status, start_station_id,
        end_station_id, started_at, ended_at, duration_seconds, distance_meters, vehicle_type_id, rider_category,
-       end_reason, is_countable, reservation_id, updated_at)`,
+       end_reason, is_countable, updated_at)`,
   ),
 ];
 

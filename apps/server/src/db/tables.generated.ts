@@ -141,6 +141,7 @@ export interface Tables {
     readonly id: string;
     readonly name: string;
     readonly created_at: Date;
+    readonly max_reservations: number | null;
   };
   readonly reservations: {
     readonly system_id: string;

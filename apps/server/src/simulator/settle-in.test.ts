@@ -41,7 +41,6 @@ const riding = (bikeId: string): Ride => ({
   rider_category: null,
   end_reason: null,
   is_countable: null,
-  reservation_id: null,
   updated_at: INSTANT,
 });
 

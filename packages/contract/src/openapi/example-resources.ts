@@ -49,7 +49,6 @@ export const exampleRide: Ride = {
   rider_category: "member",
   end_reason: "returned",
   is_countable: true,
-  reservation_id: null,
   updated_at: "2026-03-14T08:20:26.804Z",
 };
 

@@ -49,7 +49,6 @@ export function startRide(city: City, { id = city.nextId("ride"), bike_id, rider
     started_at: now,
     ...unfinished,
     rider_category,
-    reservation_id: bike.reservationId,
   };
   city.rides.set(id, ride);
   if (bike.reservationId !== null) fulfilReservation(city, bike.reservationId, id);
@@ -119,7 +118,6 @@ function newRide(city: City, fields: RideFields): Ride {
       // Of history, nobody knows why it ended elsewhere.
       end_reason: status === "cancelled" ? "cancelled" : end_station_id && "returned",
     }),
-    reservation_id: null,
     updated_at: instant(isOver ? end : start),
   };
 }
