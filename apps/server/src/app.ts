@@ -21,6 +21,7 @@ import { createCursorSealer } from "./http/cursor.ts";
 import { serveDocuments } from "./http/documents.ts";
 import { answerParserError, handleErrors, sendError } from "./http/errors.ts";
 import { healthRoutes } from "./http/health.ts";
+import { withProxyWarnings } from "./http/proxy-warnings.ts";
 import { createMemoryRateLimiter } from "./http/rate-limit.ts";
 import type { ReadyBody } from "./http/ready-body.ts";
 import { CanonicalResponse } from "./http/response.ts";
@@ -176,7 +177,7 @@ function openDoor(http: FastifyInstance, options: AppOptions, keys: KeyCache): v
     await lastUses.flush().catch(() => undefined);
   });
   admitRequests(http, {
-    transport: createTransport(options.trustedProxies),
+    transport: withProxyWarnings(createTransport(options.trustedProxies), logger),
     keys,
     clock,
     refusals,

@@ -49,19 +49,20 @@ describe("plain HTTP from another machine", () => {
 
   it("is answered 403 https_required on every path, with a good key, with a wrong one and with none", async () => {
     const { key } = await app.issue();
-    for (const path of [
-      "/v1/rides",
-      "/v1/rides/x",
-      "/v1/nothing",
-      "/nothing",
-      "/healthz",
-      "/openapi.json",
-      "/docs",
-      "/",
-    ]) {
+    for (const path of ["/v1/rides", "/v1/rides/x", "/v1/nothing", "/nothing", "/openapi.json", "/docs", "/"]) {
       await expectRefusal(await plainly(path), 403, "https_required");
       await expectRefusal(await plainly(path, { authorization: `Bearer ${key}` }), 403, "https_required");
       await expectRefusal(await plainly(path, { authorization: "Bearer nonsense" }), 403, "https_required");
+    }
+  });
+
+  it("is answered where a probe asks for the process's health, unless it brings a key", async () => {
+    for (const path of ["/healthz", "/readyz"]) {
+      const response = await plainly(path);
+      expect([path, response.status, await response.json()]).toEqual([path, 200, { status: "ok" }]);
+      const { id, key } = await app.issue();
+      await expectRefusal(await plainly(path, { authorization: `Bearer ${key}` }), 403, "https_required");
+      expect(await exposedAt(id)).not.toBeNull();
     }
   });
 
@@ -119,11 +120,35 @@ describe("a proxy's word", () => {
     expect((await fetch(`${proxied.url}/v1/me`, { headers })).status).toBe(200);
   });
 
-  it("is not taken from anyone else", async () => {
-    const { key } = await app.issue();
-    // The peer is loopback, which is secure whatever these say.
-    const headers = { "x-forwarded-proto": "http", "x-forwarded-for": "192.0.2.1" };
-    expect((await app.get("/v1/me", { key, headers })).status).toBe(200);
+  it("makes a request from this machine insecure, though nobody named the proxy, and marks the key as exposed", async () => {
+    const other = await buildAnother(app);
+    const { id, key } = await app.issue();
+    const read = (headers: Record<string, string>) =>
+      fetch(`${other.url}/v1/me`, { headers: { authorization: `Bearer ${key}`, ...headers } });
+    expect((await read({})).status).toBe(200);
+    for (let repeat = 0; repeat < 2; repeat++) {
+      const response = await read({ "x-forwarded-proto": "http", "x-forwarded-for": "203.0.113.9" });
+      await expectRefusal(response, 403, "https_required");
+    }
+    expect(await exposures(id)).toEqual([{ actor: "server", detail: { where: "plain HTTP" } }]);
+    const warnings = other.logged.filter((line) => String(line["msg"]).includes("TRUSTED_PROXIES"));
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatchObject({ level: 50, msg: expect.stringContaining("does not name it") as string });
+    await other.close();
+  });
+
+  it("that says nothing of the scheme is refused, and logged once", async () => {
+    const other = await buildAnother(app, { trustedProxies: ["127.0.0.1"] });
+    const { id, key } = await app.issue();
+    for (const headers of [{}, { "x-forwarded-for": "203.0.113.9" }]) {
+      const response = await fetch(`${other.url}/v1/me`, { headers: { authorization: `Bearer ${key}`, ...headers } });
+      await expectRefusal(response, 403, "https_required");
+    }
+    expect(await exposedAt(id)).not.toBeNull();
+    const warnings = other.logged.filter((line) => String(line["msg"]).includes("X-Forwarded-Proto"));
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toMatchObject({ level: 50 });
+    await other.close();
   });
 
   it("decides under which address refused credentials are counted", async () => {

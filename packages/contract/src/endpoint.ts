@@ -8,6 +8,8 @@ import type { Scope } from "./scopes.ts";
 export interface EndpointMetadata {
   /** A scope's name; `any`: a partner's key with whatever scopes; `operator`: an operator key; `none`: no key at all. */
   readonly scope: Scope | "any" | "operator" | "none";
+  /** Whether it answers over plain HTTP from anywhere: what probes ask, and nobody has to keep secret. */
+  readonly plainHttp?: boolean;
   /** Whether it takes an `Idempotency-Key`. */
   readonly idempotent?: boolean;
   /** The codes of status 409 that it may answer with. */

@@ -4,7 +4,7 @@ import type { LastUses } from "../keys/last-use.ts";
 import type { KeyRow } from "../keys/service.ts";
 import { ApiError } from "./api-error.ts";
 import { authenticate, type AuthenticateOptions, keysIn, sendRateHeaders } from "./authenticate.ts";
-import { scopeOf } from "./caller.ts";
+import { answersPlainHttp, scopeOf } from "./caller.ts";
 import type { RateDecision, RateLimiter } from "./rate-limit.ts";
 import type { Transport } from "./transport.ts";
 
@@ -56,7 +56,7 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
   const inUrl = request.url.includes("bss_") ? keysIn(request.url) : [];
   const [inPlain] = transport.secure ? [] : keysIn(request.headers.authorization ?? "");
   if (inUrl.length > 0 || inPlain !== undefined) return refuseExposedKeys(inUrl, inPlain, options);
-  if (!transport.secure) throw httpsRequired();
+  if (!transport.secure && !answersPlainHttp(request)) throw httpsRequired();
   const scope = scopeOf(request);
   if (scope === "none") return undefined;
   const key = authenticate(request, options);

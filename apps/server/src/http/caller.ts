@@ -33,14 +33,20 @@ export function callerOf(request: FastifyRequest): Caller {
 /** What a request's endpoint asks of its caller, from the contract; a path that is no endpoint asks for any key. */
 export function scopeOf(request: FastifyRequest): EndpointMetadata["scope"] {
   const route = request.routeOptions.config.tsRestRoute;
-  if (route !== undefined) return readScope(route.metadata);
-  return scopeOfPath(request.url);
+  return route === undefined ? scopeOfPath(request.url) : readMetadata(route).scope;
 }
 
-function readScope(metadata: unknown): EndpointMetadata["scope"] {
-  const scope: unknown = typeof metadata === "object" && metadata !== null ? Reflect.get(metadata, "scope") : undefined;
-  if (typeof scope !== "string") throw new Error("an endpoint of the contract names no scope");
-  return scope as EndpointMetadata["scope"]; // the contract's own type says so
+/** Whether a request's endpoint answers over plain HTTP from anywhere. */
+export function answersPlainHttp(request: FastifyRequest): boolean {
+  const route = request.routeOptions.config.tsRestRoute;
+  return route !== undefined && readMetadata(route).plainHttp === true;
+}
+
+function readMetadata({ metadata }: AppRoute): EndpointMetadata {
+  if (typeof metadata !== "object" || metadata === null || !("scope" in metadata)) {
+    throw new Error("an endpoint of the contract names no scope");
+  }
+  return metadata as EndpointMetadata; // the contract's own type says so
 }
 
 /** A path that is no endpoint: below /operator and /v1 nobody learns that without a key. */

@@ -52,6 +52,28 @@ describe("without trusted proxies", () => {
     );
   });
 
+  it.each([
+    [{ "x-forwarded-proto": "http" }, false],
+    [{ "x-forwarded-proto": "https" }, true],
+    [{ "x-forwarded-proto": "https, http" }, false],
+    [{ "x-forwarded-proto": "" }, false],
+    [{ "x-forwarded-for": "203.0.113.9" }, false],
+    [{ forwarded: "for=203.0.113.9;proto=http" }, false],
+    [{ forwarded: 'for=203.0.113.9; proto="https"' }, true],
+    [{ forwarded: "for=203.0.113.9" }, false],
+  ])(
+    "a proxy on this machine that forwards %j brings a secure request: %s, and is said to be unnamed",
+    (headers, secure) => {
+      for (const peer of ["127.0.0.1", "::1"]) {
+        expect(transport(requestFrom(peer, headers))).toEqual({
+          address: peer,
+          secure,
+          misconfiguration: "untrusted",
+        });
+      }
+    },
+  );
+
   it("names an IPv4 peer in its own form", () => {
     expect(transport(requestFrom("::ffff:192.0.2.1")).address).toBe("192.0.2.1");
   });
@@ -77,6 +99,7 @@ describe("behind trusted proxies", () => {
     // Its absence proves nothing.
     ["10.0.0.1", {}, false],
     ["127.0.0.1", { "x-forwarded-for": "192.0.2.1" }, false],
+    ["127.0.0.1", {}, false],
     // Nobody else's word counts.
     ["192.0.2.1", proto("https"), false],
   ])("a peer at %s that sends %j is secure: %s", (peer, headers, secure) => {
@@ -91,9 +114,25 @@ describe("behind trusted proxies", () => {
     ["10.0.0.9, 10.0.0.7", "10.0.0.9"],
     ["::ffff:192.0.2.1", "192.0.2.1"],
     ["2001:db8::1", "2001:db8::1"],
+    ["203.0.113.9:51234", "203.0.113.9"],
+    ["[2001:DB8::1]:443, 10.0.0.7:8080", "2001:db8::1"],
+    // What is no address names nobody: the proxy that passed it on is counted.
+    ["anything<script>", "10.0.0.1"],
+    ["192.0.2.1, unknown, 10.0.0.7", "10.0.0.7"],
     ["", "10.0.0.1"],
   ])("X-Forwarded-For %j names the caller %s", (header, address) => {
     expect(transport(requestFrom("10.0.0.1", hops(header))).address).toBe(address);
+  });
+
+  it("a proxy that does not say the scheme is said to be misconfigured, unless somebody there speaks TLS to us directly", () => {
+    expect(transport(requestFrom("10.0.0.1", { "x-forwarded-for": "192.0.2.1" }))).toEqual({
+      address: "192.0.2.1",
+      secure: false,
+      misconfiguration: "scheme_missing",
+    });
+    expect(transport(requestFrom("10.0.0.1", { "x-forwarded-for": "192.0.2.1" }, true)).secure).toBe(false);
+    expect(transport(requestFrom("10.0.0.1", {}, true))).toEqual({ address: "10.0.0.1", secure: true });
+    expect(transport(requestFrom("10.0.0.1", proto("http"))).misconfiguration).toBeUndefined();
   });
 
   it("a caller cannot choose the address it is counted under, whatever it writes in front", () => {
