@@ -2,7 +2,7 @@
 
 const server = "^apps/server/src";
 /** A noun is every folder of the server that is not one of its layers, so that a new one is covered from its first day. */
-const layers = "db|http|cli|simulator|lists|audit";
+const layers = "db|http|cli|simulator|lists|audit|addresses";
 const anyNoun = `(?!(?:${layers})/)[^/]+`;
 /** The pure rules of a noun: bikes/bike.ts. */
 const rulesFiles = `${server}/(?<noun>[^/]+?)s?/\\k<noun>[.]ts$`;
@@ -98,8 +98,8 @@ const serverLayers = [
   },
   {
     name: "lists-know-no-noun",
-    comment: "lists/ is what all lists have in common.",
-    from: { path: `${server}/(lists|audit)/`, pathNot: testFiles },
+    comment: "lists/ is what all lists have in common, addresses/ what all calls to others have.",
+    from: { path: `${server}/(lists|audit|addresses)/`, pathNot: testFiles },
     to: { path: `${server}/(${anyNoun})/`, ...valueOnly },
   },
   {
@@ -160,8 +160,8 @@ const serverLayers = [
   },
   {
     name: "webhooks-ground-floor",
-    comment: "addresses/, queue/ and rules/ are what the other rooms of webhooks stand on.",
-    from: { path: `${server}/webhooks/(addresses|queue|rules)/`, pathNot: testFiles },
+    comment: "queue/ and rules/ are what the other rooms of webhooks stand on.",
+    from: { path: `${server}/webhooks/(queue|rules)/`, pathNot: testFiles },
     to: { path: `${server}/webhooks/`, pathNot: `${server}/webhooks/$1/`, ...valueOnly },
   },
   {

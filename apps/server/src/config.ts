@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
 import { parseNetworks } from "./http/networks.ts";
-import { type AddressRules, parsePorts, type PortRange } from "./webhooks/addresses/address-guard.ts";
+import { type AddressRules, parsePorts, type PortRange } from "./webhooks/rules/receiver-url.ts";
 
 /** What the process is told from outside, checked and frozen. */
 export interface Config {

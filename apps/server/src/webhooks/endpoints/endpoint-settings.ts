@@ -1,5 +1,5 @@
 import type { Transaction } from "../../db/database.ts";
-import { type AddressRules, judgeUrl } from "../addresses/address-guard.ts";
+import { type AddressRules, judgeUrl } from "../rules/receiver-url.ts";
 import { type EndpointContext, type PartnerScope, recordEndpointAct, type SecretContext } from "./endpoint-context.ts";
 import { mustBePartner, mustBeSet } from "./endpoint-lookup.ts";
 import {

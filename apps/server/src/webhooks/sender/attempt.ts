@@ -1,3 +1,6 @@
+import type { DescribedFailure, DialFailureKind } from "../../addresses/dial-failure.ts";
+import type { DialTimings } from "../../addresses/dial.ts";
+
 /** One POST as it goes to a receiver. */
 export interface AttemptRequest {
   readonly url: string;
@@ -14,10 +17,8 @@ export type Header = readonly [name: string, value: string];
 /**
  * Why no whole answer came. The set is closed: logs and pages may explain each.
  *
- * - `url_refused`, `address_refused`: we did not call, by our own rules.
- * - `dns`, `dns_timeout`: the name has no address, or nobody said so in time.
- * - `connect_refused`, `connect_timeout`, `connect`: no connection; the timeout counts the TLS handshake in.
- * - `tls`: no connection that can be trusted, such as a wrong or expired certificate, or one that broke TLS later on.
+ * - `url_refused`: we did not call, by our own rules.
+ * - `tls` of a connection: it broke TLS later on.
  * - `timeout`: connected, but no status and headers in time.
  * - `body_timeout`: status and headers, but the body did not end in time.
  * - `reset`: closed by the far side before the answer was whole.
@@ -27,28 +28,17 @@ export type Header = readonly [name: string, value: string];
  * - `headers_too_large`, `too_many_informational`: an answer that only serves to fill our memory.
  */
 export type AttemptFailure =
+  | DialFailureKind
   | "url_refused"
-  | "address_refused"
-  | "dns"
-  | "dns_timeout"
-  | "connect_refused"
-  | "connect_timeout"
-  | "connect"
-  | "tls"
   | "timeout"
   | "body_timeout"
-  | "reset"
   | "stale_connection"
   | "protocol"
   | "headers_too_large"
   | "too_many_informational";
 
 /** Milliseconds that each part took; null where it did not happen, as on a connection kept from an earlier attempt. */
-export interface AttemptTimings {
-  readonly dns: number | null;
-  /** TCP. */
-  readonly connect: number | null;
-  readonly tls: number | null;
+export interface AttemptTimings extends DialTimings {
   /** From the request's last byte to the answer's first. */
   readonly firstByte: number | null;
   readonly total: number;
@@ -91,17 +81,4 @@ export interface FailedAttempt extends AttemptRecord {
 export type AttemptResult = AnsweredAttempt | FailedAttempt;
 
 /** A failure before it became part of a result. */
-export interface Failure {
-  readonly failure: AttemptFailure;
-  readonly detail: string;
-}
-
-/** The longest `detail`: room for OpenSSL's sentences, none for a far side that writes its own. */
-const MAX_DETAIL = 300;
-
-/** A failure in words that may be shown: without control characters and of bounded length, whoever wrote them. */
-export function describeFailure(failure: AttemptFailure, words: string): Failure {
-  // oxlint-disable-next-line no-control-regex -- control characters are the point
-  const safe = words.replace(/[\u0000-\u001f\u007f]+/g, " ").trim();
-  return { failure, detail: safe.length > MAX_DETAIL ? `${safe.slice(0, MAX_DETAIL - 1)}…` : safe };
-}
+export type Failure = DescribedFailure<AttemptFailure>;

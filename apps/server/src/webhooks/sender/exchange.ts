@@ -1,12 +1,12 @@
 import { errors } from "undici";
 import type { Dispatcher } from "undici";
-import { describeFailure } from "./attempt.ts";
+import { describeFailure } from "../../addresses/dial-failure.ts";
+import { describeTlsError } from "../../addresses/secure.ts";
 import type { Failure, Header } from "./attempt.ts";
 import { BoundedBody } from "./bounded-body.ts";
 import type { BodyLimits } from "./bounded-body.ts";
 import { HeadRefused } from "./connection.ts";
 import type { AnswerWatcher, Connection } from "./connection.ts";
-import { describeTlsError } from "./secure.ts";
 
 /** A POST in the form in which it is written. */
 export interface WireRequest {

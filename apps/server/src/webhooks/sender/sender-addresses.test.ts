@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startDnsServer } from "./dns-server.fixture.ts";
-import type { DnsReply, DnsServer } from "./dns-server.fixture.ts";
+import { startDnsServer } from "../../addresses/dns-server.fixture.ts";
+import type { DnsReply, DnsServer } from "../../addresses/dns-server.fixture.ts";
 import { answer } from "./receiver.fixture.ts";
 import { anyPort, openReceiver, openSender, post } from "./sender-room.fixture.ts";
 import type { AttemptResult, SenderOptions } from "./sender.ts";

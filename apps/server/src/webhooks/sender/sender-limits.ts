@@ -1,14 +1,10 @@
+import type { DialLimits } from "../../addresses/dial.ts";
+
 /** What one attempt and the connections kept between attempts may cost. Times in milliseconds, sizes in bytes. */
-export interface SenderLimits {
+export interface SenderLimits extends DialLimits {
   readonly dnsMs: number;
-  /** TCP and TLS together, over all addresses of the name. */
-  readonly connectMs: number;
   /** Everything, the answer's body included. */
   readonly totalMs: number;
-  /** Head start of an address over the next one. */
-  readonly staggerMs: number;
-  /** Of how many addresses a name is dialled at most; all are judged. */
-  readonly addresses: number;
   readonly bodyBytes: number;
   readonly headBytes: number;
   readonly headLines: number;

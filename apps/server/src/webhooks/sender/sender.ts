@@ -1,6 +1,6 @@
-import { judgeUrl } from "../addresses/address-guard.ts";
-import type { AddressRules } from "../addresses/address-guard.ts";
-import { describeFailure } from "./attempt.ts";
+import { describeFailure } from "../../addresses/dial-failure.ts";
+import { judgeUrl } from "../rules/receiver-url.ts";
+import type { AddressRules } from "../rules/receiver-url.ts";
 import type { AttemptRecord, AttemptRequest, AttemptResult, AttemptTimings, Header } from "./attempt.ts";
 import type { WireRequest } from "./exchange.ts";
 import { readRetryAfter } from "./retry-after.ts";

@@ -1,12 +1,12 @@
-import { constants } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { createSecureContext } from "node:tls";
-import type { SecureContext } from "node:tls";
-import type { AddressRules } from "../addresses/address-guard.ts";
+import { dial } from "../../addresses/dial.ts";
+import type { DialOptions, DialTimings } from "../../addresses/dial.ts";
+import { resolveName } from "../../addresses/resolve.ts";
+import { lazySecureContext } from "../../addresses/secure.ts";
+import { refuseReceiverAddress } from "../rules/receiver-url.ts";
+import type { AddressRules } from "../rules/receiver-url.ts";
 import type { Failure } from "./attempt.ts";
 import { Connection } from "./connection.ts";
-import { dial } from "./dial.ts";
-import type { DialOptions, DialTimings } from "./dial.ts";
 import { exchange } from "./exchange.ts";
 import type { Exchanged, WireRequest } from "./exchange.ts";
 import { KeptConnections } from "./kept-connections.ts";
@@ -41,15 +41,15 @@ export interface Transport {
   close(): void;
 }
 
-/** A second handshake costs us ten times what it costs the far side to ask, and its certificate would not be checked. */
-const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
-
 export function createTransport({ rules, limits, monotonic, servers, ca }: TransportOptions): Transport {
   const kept = new KeptConnections(limits);
-  let context: SecureContext | undefined;
-  // Made once, when first needed: it takes a while and memory to read all the authorities.
-  const secureContext = (): SecureContext => (context ??= createSecureContext({ ca, secureOptions }));
-  const dialOptions: DialOptions = { rules, limits, monotonic, servers, secureContext };
+  const dialOptions: DialOptions = {
+    refuse: (address, url) => refuseReceiverAddress(address, url, rules),
+    resolve: (name) => resolveName(name, { timeoutMs: limits.dnsMs, servers }),
+    limits,
+    monotonic,
+    secureContext: lazySecureContext(ca),
+  };
 
   async function carry(url: URL, request: WireRequest, began: number): Promise<Carried> {
     for (;;) {

@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import type { Socket } from "node:net";
-import { describeFailure } from "./attempt.ts";
-import type { Failure } from "./attempt.ts";
+import { describeFailure } from "./dial-failure.ts";
+import type { DialFailure } from "./dial-failure.ts";
 
 export interface ConnectLimits {
   /** For all addresses together. */
@@ -10,7 +10,7 @@ export interface ConnectLimits {
   readonly staggerMs: number;
 }
 
-export type ConnectResult = { readonly socket: Socket } | Failure;
+export type ConnectResult = { readonly socket: Socket } | DialFailure;
 
 /**
  * Connects to the first address that answers: each gets a head start, then the next is tried beside it (RFC 8305). Takes
@@ -34,7 +34,7 @@ class Race {
   readonly #running = new Set<Socket>();
   #deadline: NodeJS.Timeout | undefined;
   #stagger: NodeJS.Timeout | undefined;
-  #lastFailure: Failure = describeFailure("connect", "There is no address to connect to.");
+  #lastFailure: DialFailure = describeFailure("connect", "There is no address to connect to.");
 
   constructor(
     addresses: readonly string[],
@@ -95,7 +95,7 @@ class Race {
   }
 }
 
-function connectFailure(error: Error, address: string, port: number): Failure {
+function connectFailure(error: Error, address: string, port: number): DialFailure {
   const code = "code" in error ? String(error.code) : error.name;
   const place = `${address.includes(":") ? `[${address}]` : address}:${port}`;
   if (code === "ECONNREFUSED") return describeFailure("connect_refused", `${place} refused the connection.`);

@@ -1,7 +1,7 @@
 import { Resolver } from "node:dns/promises";
-import { isLoopbackName, loopbackAddresses } from "../addresses/address-guard.ts";
-import { describeFailure } from "./attempt.ts";
-import type { Failure } from "./attempt.ts";
+import { isLoopbackName, loopbackAddresses } from "./address-guard.ts";
+import { describeFailure } from "./dial-failure.ts";
+import type { DialFailure } from "./dial-failure.ts";
 
 /** Where names are looked up. Without servers: those of the system. */
 export interface ResolveOptions {
@@ -10,7 +10,7 @@ export interface ResolveOptions {
   readonly servers?: readonly string[] | undefined;
 }
 
-export type Resolution = { readonly addresses: readonly string[] } | Failure;
+export type Resolution = { readonly addresses: readonly string[] } | DialFailure;
 
 /** Twice within the 3 s, so that one lost packet does not fail an attempt. c-ares doubles it for each repeat. */
 const FIRST_TRY_MS = 900;
@@ -43,7 +43,7 @@ export async function resolveName(name: string, { timeoutMs, servers }: ResolveO
   );
 }
 
-function explain(name: string, codes: readonly string[], isLate: boolean): Failure {
+function explain(name: string, codes: readonly string[], isLate: boolean): DialFailure {
   if (isLate || codes.includes("ETIMEOUT")) {
     return describeFailure("dns_timeout", `DNS did not answer in time for ${name}.`);
   }

@@ -1,52 +1,68 @@
 import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
-import { isLoopbackName, judgeAddress, literalAddress, portOf } from "../addresses/address-guard.ts";
-import type { AddressRules } from "../addresses/address-guard.ts";
-import { isSameAddress } from "../addresses/addresses.ts";
-import { describeFailure } from "./attempt.ts";
-import type { AttemptTimings, Failure } from "./attempt.ts";
+import { isLoopbackName, literalAddress, portOf } from "./address-guard.ts";
 import { connectFirst } from "./connect-first.ts";
-import { resolveName } from "./resolve.ts";
+import { describeFailure } from "./dial-failure.ts";
+import type { DialFailure } from "./dial-failure.ts";
+import { isSameAddress } from "./ip-address.ts";
+import type { Resolution } from "./resolve.ts";
 import { secure } from "./secure.ts";
-import type { SenderLimits } from "./sender-limits.ts";
+
+/** What opening a connection may cost. */
+export interface DialLimits {
+  /** TCP and TLS together, over all addresses of the name. */
+  readonly connectMs: number;
+  /** Head start of an address over the next one. */
+  readonly staggerMs: number;
+  /** Of how many addresses a name is dialled at most; all are judged. */
+  readonly addresses: number;
+}
 
 export interface DialOptions {
-  readonly rules: AddressRules;
-  readonly limits: SenderLimits;
+  /** Why an address that a URL leads to must not be called; undefined where it may. */
+  readonly refuse: (address: string, url: URL) => string | undefined;
+  /** All addresses of a name. */
+  readonly resolve: (name: string) => Promise<Resolution>;
+  readonly limits: DialLimits;
   readonly monotonic: () => number;
-  /** DNS servers instead of the system's. */
-  readonly servers: readonly string[] | undefined;
   readonly secureContext: () => SecureContext;
 }
 
-export type DialTimings = Pick<AttemptTimings, "dns" | "connect" | "tls">;
+/** Milliseconds that each part took; null where it did not happen. */
+export interface DialTimings {
+  readonly dns: number | null;
+  /** TCP. */
+  readonly connect: number | null;
+  readonly tls: number | null;
+}
 
 /** An open connection to a checked address, or why there is none; what was found out on the way in both cases. */
 export interface Dialled {
-  readonly result: { readonly socket: Socket } | Failure;
+  readonly result: { readonly socket: Socket } | DialFailure;
   readonly remoteAddress: string | null;
   readonly timings: DialTimings;
 }
 
 /**
- * Opens a connection for a URL that `judgeUrl` has accepted. Its addresses are looked up once and judged, all of them;
+ * Opens a connection for an http or https URL. Its addresses are looked up once and judged, all of them;
  * one of exactly these is dialled, and the far end is compared before the first byte is written. Never throws.
  */
 export async function dial(url: URL, options: DialOptions): Promise<Dialled> {
-  const { rules, limits, monotonic } = options;
+  const { refuse, limits, monotonic } = options;
   const timings = { dns: null as number | null, connect: null as number | null, tls: null as number | null };
-  const fail = (result: Failure, remoteAddress: string | null = null): Dialled => ({ result, remoteAddress, timings });
+  const fail = (result: DialFailure, remoteAddress: string | null = null): Dialled => ({
+    result,
+    remoteAddress,
+    timings,
+  });
 
   const literal = literalAddress(url);
   const asked = monotonic();
-  const answer =
-    literal === undefined
-      ? await resolveName(url.hostname, { timeoutMs: limits.dnsMs, servers: options.servers })
-      : { addresses: [literal] };
+  const answer = literal === undefined ? await options.resolve(url.hostname) : { addresses: [literal] };
   if (literal === undefined) timings.dns = monotonic() - asked;
   if (!("addresses" in answer)) return fail(answer);
 
-  const judged = judgeAnswers(url, answer.addresses, rules);
+  const judged = judgeAnswers(url, answer.addresses, refuse);
   if (!("addresses" in judged)) return fail(judged);
 
   const began = monotonic();
@@ -56,7 +72,7 @@ export async function dial(url: URL, options: DialOptions): Promise<Dialled> {
   if (!("socket" in tcp)) return fail(tcp);
 
   const remoteAddress = tcp.socket.remoteAddress ?? null;
-  const stranger = judgeFarEnd(remoteAddress, judged.addresses, url, rules);
+  const stranger = judgeFarEnd(remoteAddress, judged.addresses, url, refuse);
   if (stranger !== undefined) {
     tcp.socket.destroy();
     return fail(stranger, remoteAddress);
@@ -80,12 +96,12 @@ const MOST_ANSWERS = 100;
 function judgeAnswers(
   url: URL,
   addresses: readonly string[],
-  rules: AddressRules,
-): { readonly addresses: readonly string[] } | Failure {
+  refuse: DialOptions["refuse"],
+): { readonly addresses: readonly string[] } | DialFailure {
   if (addresses.length > MOST_ANSWERS) {
     return describeFailure("dns", `${url.hostname} has ${addresses.length} addresses, more than are looked at.`);
   }
-  const refusals = addresses.map((address) => refusalOf(address, url, rules));
+  const refusals = addresses.map((address) => refuse(address, url));
   if (isLoopbackName(url.hostname)) {
     // These two are ours, not answers; the operator may have named the network of one alone.
     const named = addresses.filter((_address, index) => refusals[index] === undefined);
@@ -95,26 +111,18 @@ function judgeAnswers(
   return refusal === undefined ? { addresses } : describeFailure("address_refused", refusal);
 }
 
-/** Why an address must not be called for a URL, or undefined where it may. */
-function refusalOf(address: string, { protocol, hostname }: URL, rules: AddressRules): string | undefined {
-  const verdict = judgeAddress(address, rules);
-  if (!verdict.ok) return `${hostname}: ${verdict.message}`;
-  if (protocol === "https:" || verdict.named) return undefined;
-  return `${hostname} leads to ${address}, which the operator has not named in WEBHOOK_ALLOW_NETWORKS; use https there.`;
-}
-
 /** The last look before anything is written: the far end is an address that was dialled, and still a good one. */
 function judgeFarEnd(
   remoteAddress: string | null,
   dialled: readonly string[],
   url: URL,
-  rules: AddressRules,
-): Failure | undefined {
+  refuse: DialOptions["refuse"],
+): DialFailure | undefined {
   if (remoteAddress === null) return describeFailure("reset", "The far side closed as soon as it had accepted.");
   if (!dialled.some((address) => isSameAddress(address, remoteAddress))) {
     return describeFailure("address_refused", `The connection led to ${remoteAddress}, which was not dialled.`);
   }
-  const refusal = refusalOf(remoteAddress, url, rules);
+  const refusal = refuse(remoteAddress, url);
   return refusal === undefined ? undefined : describeFailure("address_refused", refusal);
 }
 

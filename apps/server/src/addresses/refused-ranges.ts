@@ -1,7 +1,7 @@
-import { isInNetwork, parseNetwork } from "./addresses.ts";
-import type { IpAddress, IpNetwork } from "./addresses.ts";
+import { isInNetwork, parseNetwork } from "./ip-address.ts";
+import type { IpAddress, IpNetwork } from "./ip-address.ts";
 
-/** A stable word for the kind of place an address belongs to, for logs and for the partner's pages. */
+/** A stable word for the kind of place an address belongs to, for logs and messages. */
 export type RangeKind =
   | "this_network"
   | "loopback"
@@ -20,7 +20,7 @@ export type RangeKind =
   | "multicast"
   | "reserved";
 
-/** A range that no webhook may reach. */
+/** A range that no call of ours may reach. */
 export interface RefusedRange {
   readonly text: string;
   readonly kind: RangeKind;

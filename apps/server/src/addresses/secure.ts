@@ -1,11 +1,25 @@
+import { constants } from "node:crypto";
 import { isIP } from "node:net";
 import type { Socket } from "node:net";
-import { connect } from "node:tls";
+import { connect, createSecureContext } from "node:tls";
 import type { SecureContext, TLSSocket } from "node:tls";
-import { describeFailure } from "./attempt.ts";
-import type { Failure } from "./attempt.ts";
+import { describeFailure } from "./dial-failure.ts";
+import type { DialFailure } from "./dial-failure.ts";
 
-export type SecureResult = { readonly socket: TLSSocket } | Failure;
+/** A second handshake costs us ten times what it costs the far side to ask, and its certificate would not be checked. */
+const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
+
+/**
+ * What TLS to others begins with. Made once, when first needed: it takes a while and memory to read all the authorities.
+ *
+ * @param ca certificate authorities (PEM) instead of those that Node trusts
+ */
+export function lazySecureContext(ca?: string): () => SecureContext {
+  let context: SecureContext | undefined;
+  return () => (context ??= createSecureContext({ ca, secureOptions }));
+}
+
+export type SecureResult = { readonly socket: TLSSocket } | DialFailure;
 
 /**
  * Begins TLS on an open connection and checks that the certificate is the host's: trusted, in force, in its name.

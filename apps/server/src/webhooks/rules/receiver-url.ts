@@ -1,7 +1,10 @@
-import { formatV4, isInNetwork, lowestV4, parseAddress, parseNetwork, unmapped } from "./addresses.ts";
-import type { IpAddress } from "./addresses.ts";
-import { findRefusedRange, translatedNetwork } from "./refused-ranges.ts";
-import type { RangeKind } from "./refused-ranges.ts";
+import {
+  isLoopbackName,
+  judgeAddress,
+  literalAddress,
+  loopbackAddresses,
+  portOf,
+} from "../../addresses/address-guard.ts";
 
 /** What the operator lets webhooks reach beside public addresses. */
 export interface AddressRules {
@@ -15,11 +18,6 @@ export interface PortRange {
   readonly from: number;
   readonly to: number;
 }
-
-/** `named`: the operator has named its network; plain http is for those alone. */
-export type AddressVerdict =
-  | { readonly ok: true; readonly named: boolean }
-  | { readonly ok: false; readonly reason: RangeKind | "invalid" | "zone"; readonly message: string };
 
 const howToAllow = "Use a public address, or let the operator name the network in WEBHOOK_ALLOW_NETWORKS.";
 
@@ -48,40 +46,6 @@ function isPortAllowed(port: number, ports: readonly PortRange[]): boolean {
   return ports.some(({ from, to }) => port >= from && port <= to);
 }
 
-/**
- * Whether webhooks may be sent to an address: it is public or in a network that the operator has named. Holds for
- * literal addresses, for every answer of a name and for the far end of an open connection alike.
- */
-export function judgeAddress(text: string, rules: AddressRules): AddressVerdict {
-  const address = parseAddress(text);
-  if (address === null) return refuseSpelling(text);
-  if (isNamed(address, rules)) return { ok: true, named: true };
-
-  const range = findRefusedRange(translated(address) ?? address);
-  if (range === undefined) return { ok: true, named: false };
-  const inside = translated(address);
-  const subject = inside === undefined ? text : `${formatV4(inside)} (inside ${text})`;
-  return { ok: false, reason: range.kind, message: `${subject} is an address of ${range.name}. ${howToAllow}` };
-}
-
-/** The IPv4 address behind the public translator; where it leads counts, even if its own network is a named one. */
-function translated(address: IpAddress): IpAddress | undefined {
-  return isInNetwork(translatedNetwork, address) ? lowestV4(address) : undefined;
-}
-
-function isNamed(address: IpAddress, { allowNetworks }: AddressRules): boolean {
-  const plain = unmapped(address);
-  return allowNetworks
-    .map(parseNetwork)
-    .some((network) => isInNetwork(network, plain) || isInNetwork(network, address));
-}
-
-function refuseSpelling(text: string): AddressVerdict {
-  return text.includes("%")
-    ? { ok: false, reason: "zone", message: `The address names a zone of this machine (%). ${howToAllow}` }
-    : { ok: false, reason: "invalid", message: "The address is no IP address." };
-}
-
 /** A stable word for why a URL is refused. */
 type UrlRefusal = "too_long" | "invalid" | "scheme" | "userinfo" | "fragment" | "host" | "port" | "address";
 
@@ -92,25 +56,19 @@ export type UrlVerdict =
 /** Longer than any receiver's; higher only lets more into every row of the log. */
 const maxLength = 2048;
 
-/** Names that always mean this machine (RFC 6761). They are never asked of DNS, which could say anything. */
-export const loopbackAddresses: readonly string[] = ["127.0.0.1", "::1"];
-
-/** Whether a host (as `URL.hostname` gives it) is one of the names that mean this machine. */
-export function isLoopbackName(hostname: string): boolean {
-  return hostname === "localhost" || hostname.endsWith(".localhost");
-}
-
-/** The literal address that a host is (without brackets), or undefined where it is a name. */
-export function literalAddress({ hostname }: URL): string | undefined {
-  if (hostname.startsWith("[")) return hostname.slice(1, -1);
-  // The parser has already turned every spelling of IPv4 into the dotted one.
-  return /^\d+\.\d+\.\d+\.\d+$/.test(hostname) ? hostname : undefined;
-}
-
-/** The port that a URL leads to. */
-export function portOf({ port, protocol }: URL): number {
-  if (port !== "") return Number(port);
-  return protocol === "https:" ? 443 : 80;
+/**
+ * Why an address that a URL leads to must not be called, or undefined where it may. Plain http is for networks that the
+ * operator has named.
+ */
+export function refuseReceiverAddress(
+  address: string,
+  { protocol, hostname }: URL,
+  { allowNetworks }: AddressRules,
+): string | undefined {
+  const verdict = judgeAddress(address, allowNetworks);
+  if (!verdict.ok) return `${hostname}: ${verdict.message} ${howToAllow}`;
+  if (protocol === "https:" || verdict.named) return undefined;
+  return `${hostname} leads to ${address}, which the operator has not named in WEBHOOK_ALLOW_NETWORKS; use https there.`;
 }
 
 /**
@@ -167,12 +125,12 @@ function judgePlace(url: URL, rules: AddressRules): UrlVerdict | undefined {
   const addresses = isLoopbackName(url.hostname) ? loopbackAddresses : [literalAddress(url)].filter(isText);
   if (addresses.length === 0) return isPlain && rules.allowNetworks.length === 0 ? refusePlain() : undefined;
 
-  const verdicts = addresses.map((address) => judgeAddress(address, rules));
+  const verdicts = addresses.map((address) => judgeAddress(address, rules.allowNetworks));
   // One is enough for localhost: its addresses are ours, not answers that somebody gave us.
   const accepted = verdicts.filter(({ ok }) => ok);
   if (accepted.some((verdict) => verdict.ok && (verdict.named || !isPlain))) return undefined;
   const refused = verdicts.find((verdict) => !verdict.ok);
-  return refused === undefined ? refusePlain() : refuse("address", refused.message);
+  return refused === undefined ? refusePlain() : refuse("address", `${refused.message} ${howToAllow}`);
 }
 
 function isText(value: string | undefined): value is string {
