@@ -3,6 +3,7 @@ import { ConfigError } from "../config.ts";
 import { registerCheck } from "./check.ts";
 import type { CliContext } from "./context.ts";
 import { registerImportGbfs } from "./import-gbfs.ts";
+import { registerImportList } from "./import-list.ts";
 import { registerImportTrips } from "./import-trips.ts";
 import { registerKeys } from "./keys.ts";
 import { registerMigrate } from "./migrate.ts";
@@ -50,6 +51,7 @@ export async function runProgram(
   const imports = program.command("import").description("bring data in");
   registerImportGbfs(imports, context);
   registerImportTrips(imports, context);
+  registerImportList(imports, context);
   registerCheck(program, context);
   registerSimulate(program, context);
   registerReplayGbfs(program.command("replay").description("apply recorded data"), context);

@@ -98,6 +98,29 @@ export interface Tables {
     readonly body: string | null;
     readonly created_at: Date;
   };
+  readonly import_overlaps: {
+    readonly system_id: string;
+    readonly earlier_id: string;
+    readonly import_id: string;
+  };
+  readonly imports: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly kind: "trips" | "gbfs";
+    readonly source: string;
+    readonly at: Date;
+    readonly status: "running" | "done" | "undoing" | "undone";
+    readonly created: number;
+    readonly updated: number;
+    readonly unchanged: number;
+    readonly rejected: number;
+    readonly stations_created: number;
+    readonly first_at: Date | null;
+    readonly last_at: Date | null;
+    readonly report: string | null;
+    readonly detail: unknown;
+    readonly undone_at: Date | null;
+  };
   readonly keys: {
     readonly system_id: string;
     readonly id: string;
@@ -185,6 +208,7 @@ export interface Tables {
     readonly updated_at: Date;
     readonly source: string;
     readonly wire: string;
+    readonly import_id: string | null;
   };
   readonly stations: {
     readonly system_id: string;
@@ -217,6 +241,7 @@ export interface Tables {
     readonly information_as_of: Date | null;
     readonly readings_as_of: Date | null;
     readonly was_installed: boolean;
+    readonly import_id: string | null;
   };
   readonly systems: {
     readonly system_id: string;

@@ -1,0 +1,135 @@
+import type { Queryable, Transaction } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.generated.ts";
+
+/** An import as it is kept. */
+export type ImportRow = Omit<Tables["imports"], "system_id">;
+
+/** What one transaction of an import adds to its record. */
+export interface ImportProgress {
+  readonly created: number;
+  readonly unchanged: number;
+  readonly rejected: number;
+  readonly stationsCreated: number;
+  /** When the first and the last of the created rides started; null: none was created. */
+  readonly starts: { readonly first: Date; readonly last: Date } | null;
+}
+
+const columns = `id, kind, source, at, status, created, updated, unchanged, rejected, stations_created, first_at,
+  last_at, report, detail, undone_at`;
+
+const insert = statement(
+  "imports.insert",
+  `insert into imports (system_id, id, kind, source, at, status, created, updated, unchanged, rejected,
+     stations_created, report, detail)
+   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::jsonb)`,
+);
+
+const list = statement("imports.list", `select ${columns} from imports where system_id = $1 order by at desc, id desc`);
+
+const find = statement("imports.find", `select ${columns} from imports where system_id = $1 and id = $2`);
+
+const lock = statement("imports.lock", `select ${columns} from imports where system_id = $1 and id = $2 for update`);
+
+const addProgress = statement(
+  "imports.addProgress",
+  `update imports set created = created + $3::bigint, unchanged = unchanged + $4::bigint,
+     rejected = rejected + $5::bigint, stations_created = stations_created + $6::bigint,
+     first_at = least(first_at, $7::timestamptz), last_at = greatest(last_at, $8::timestamptz)
+   where system_id = $1 and id = $2 and status = 'running' returning id`,
+);
+
+const finish = statement(
+  "imports.finish",
+  "update imports set status = 'done', report = $3 where system_id = $1 and id = $2 and status = 'running'",
+);
+
+// Locked against being taken back until the overlap is there to be seen.
+const lockStanding = statement(
+  "imports.lockStanding",
+  `select id from imports where system_id = $1 and id = any($2::text[]) and status in ('running', 'done')
+   order by id for share`,
+);
+
+const insertOverlaps = statement(
+  "imports.insertOverlaps",
+  `insert into import_overlaps (system_id, earlier_id, import_id)
+   select $1, earlier_id, $2 from unnest($3::text[]) as earlier (earlier_id) order by earlier_id
+   on conflict (system_id, earlier_id, import_id) do nothing`,
+);
+
+/** Writes an import down. */
+export async function insertImport(
+  db: Queryable,
+  systemId: string,
+  row: Omit<ImportRow, "first_at" | "last_at" | "undone_at">,
+): Promise<void> {
+  await db.query(insert, [
+    systemId,
+    row.id,
+    row.kind,
+    row.source,
+    row.at,
+    row.status,
+    row.created,
+    row.updated,
+    row.unchanged,
+    row.rejected,
+    row.stations_created,
+    row.report,
+    JSON.stringify(row.detail),
+  ]);
+}
+
+/** A system's imports, the newest first. */
+export function listImports(db: Queryable, systemId: string): Promise<ImportRow[]> {
+  return db.query<ImportRow>(list, [systemId]);
+}
+
+export async function findImport(db: Queryable, systemId: string, id: string): Promise<ImportRow | undefined> {
+  return (await db.query<ImportRow>(find, [systemId, id]))[0];
+}
+
+/** The import, locked until the transaction ends. */
+export async function lockImport(tx: Transaction, systemId: string, id: string): Promise<ImportRow | undefined> {
+  return (await tx.query<ImportRow>(lock, [systemId, id]))[0];
+}
+
+/** Adds to an import that is under way. @returns false when it is not: it was taken back meanwhile */
+export async function addImportProgress(
+  tx: Transaction,
+  systemId: string,
+  id: string,
+  { created, unchanged, rejected, stationsCreated, starts }: ImportProgress,
+): Promise<boolean> {
+  const values = [systemId, id, created, unchanged, rejected, stationsCreated, starts?.first, starts?.last];
+  return (await tx.query(addProgress, values)).length > 0;
+}
+
+export async function finishImportRow(
+  db: Queryable,
+  systemId: string,
+  id: string,
+  report: string | null,
+): Promise<void> {
+  await db.query(finish, [systemId, id, report]);
+}
+
+/** Those of the imports that stand, locked in their order against being taken back until the transaction ends. */
+export async function lockStandingImports(
+  tx: Transaction,
+  systemId: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  return (await tx.query<Pick<ImportRow, "id">>(lockStanding, [systemId, ids])).map(({ id }) => id);
+}
+
+/** Notes that an import found rides of earlier ones. */
+export async function insertImportOverlaps(
+  tx: Transaction,
+  systemId: string,
+  id: string,
+  earlierIds: readonly string[],
+): Promise<void> {
+  await tx.query(insertOverlaps, [systemId, id, earlierIds]);
+}
