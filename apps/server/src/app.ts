@@ -5,8 +5,8 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { bikeRoutes } from "./bikes/routes.ts";
 import type { Database } from "./db/database.ts";
 import { openListener } from "./db/listener.ts";
+import { ping } from "./db/ping.ts";
 import { openReader } from "./db/pipeline.ts";
-import { statement } from "./db/statement.ts";
 import { eventRoutes } from "./events/routes.ts";
 import { createFeedCache, type FeedCache } from "./feeds/gbfs-out/feed-cache.ts";
 import type { GbfsPage } from "./feeds/gbfs-out/page.ts";
@@ -53,6 +53,8 @@ export interface AppOptions {
   readonly rateLimit: number;
   readonly trustedProxies: readonly string[];
   readonly https?: ServerOptions | undefined;
+  /** Hears why a request could not be served at present. */
+  readonly onUnavailable?: (error: unknown) => void;
 }
 
 /** A service that has been put together, ready to listen. */
@@ -100,7 +102,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   return { http, drain: draining.begin };
 }
 
-function createHttpServer({ ids, logger, https }: AppOptions): FastifyInstance {
+function createHttpServer({ ids, logger, https, onUnavailable }: AppOptions): FastifyInstance {
   const nextRequestId = () => ids.next("req");
   const http = Fastify({
     loggerInstance: logger,
@@ -124,7 +126,7 @@ function createHttpServer({ ids, logger, https }: AppOptions): FastifyInstance {
       : { http: { ServerResponse: CanonicalResponse } }),
   }) as unknown as FastifyInstance; // with `https` Fastify types its raw server otherwise; nothing here touches it
   readJsonBodies(http);
-  handleErrors(http);
+  handleErrors(http, onUnavailable);
   answerUnknownRoutes(http);
   return http;
 }
@@ -199,10 +201,4 @@ function closeConnectionsWhenDraining(http: FastifyInstance): {
     done(null, payload);
   });
   return { is: () => draining, begin: () => (draining = true) };
-}
-
-const pingStatement = statement("ping", "select 1");
-
-async function ping(db: Database): Promise<void> {
-  await db.query(pingStatement);
 }

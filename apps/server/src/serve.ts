@@ -1,9 +1,12 @@
 import { readFile } from "node:fs/promises";
 import { type App, buildApp } from "./app.ts";
+import { type Conditions, createConditions } from "./conditions/lasting-conditions.ts";
+import { watchConditions } from "./conditions/watch.ts";
 import type { Config } from "./config.ts";
 import { type Database, STATEMENT_TIMEOUT } from "./db/database.ts";
 import { codeOf } from "./db/errors.ts";
 import { openStore } from "./db/open.ts";
+import { ping } from "./db/ping.ts";
 import { logRounds } from "./feeds/gbfs/follow-log.ts";
 import { startFollowing } from "./feeds/gbfs/follow.ts";
 import type { Ids } from "./ids.ts";
@@ -57,6 +60,9 @@ export async function serve(options: ServeOptions): Promise<Service> {
   const close = async () => {
     for (const step of open.toReversed()) await step();
   };
+  const conditions = createConditions({ monotonic: () => performance.now(), log: logger });
+  const watch = watchConditions(conditions, () => ping(store.db));
+  open.push(() => watch.close());
   try {
     if (store.applied.length > 0) logger.info({ applied: store.applied }, "schema migrated");
     await ensureSystem(store.db, options);
@@ -69,12 +75,13 @@ export async function serve(options: ServeOptions): Promise<Service> {
     }
     if (role !== "api") {
       const webhooks = webhookSettings(config, secrets, metrics);
-      const workers = startWorkers({ db: store.db, clock, ids, logger, webhooks });
+      const workers = startWorkers({ db: store.db, clock, ids, logger, webhooks, conditions });
       open.push(() => workers.close());
       const following = await followFeed(store.db, options, logger);
       if (following !== undefined) open.push(() => following.close());
     }
-    const url = role === "worker" ? undefined : await answerRequests(store.db, options, { logger, secrets, open });
+    const kit = { logger, secrets, conditions, open };
+    const url = role === "worker" ? undefined : await answerRequests(store.db, options, kit);
     return { url, close };
   } catch (error) {
     await close();
@@ -82,15 +89,20 @@ export async function serve(options: ServeOptions): Promise<Service> {
   }
 }
 
+/** What the parts of a service are made with. */
+interface Kit {
+  readonly logger: Logger;
+  readonly secrets: AllSecrets;
+  readonly conditions: Conditions;
+  /** What is open, to be closed in the opposite order. */
+  readonly open: (() => Promise<void>)[];
+}
+
 /** Builds the app and listens; adds its closing to `open`. @returns the base address that callers use */
 async function answerRequests(
   db: Database,
   { config, clock, ids }: ServeOptions,
-  {
-    logger,
-    secrets,
-    open,
-  }: { readonly logger: Logger; readonly secrets: AllSecrets; readonly open: (() => Promise<void>)[] },
+  { logger, secrets, conditions, open }: Kit,
 ): Promise<string> {
   let url = config.publicUrl ?? "";
   const app = await buildApp({
@@ -101,6 +113,7 @@ async function answerRequests(
     secrets,
     version: readVersion(),
     baseUrl: () => url,
+    onUnavailable: conditions.of("answering requests").failed,
     rateLimit: config.rateLimit,
     trustedProxies: config.trustedProxies,
     https: config.tls && { cert: await readFile(config.tls.certFile), key: await readFile(config.tls.keyFile) },

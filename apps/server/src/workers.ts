@@ -1,3 +1,4 @@
+import type { Conditions, WorkOptions } from "./conditions/lasting-conditions.ts";
 import type { Database } from "./db/database.ts";
 import { openListener } from "./db/listener.ts";
 import { createSequencer } from "./events/sequencer.ts";
@@ -21,13 +22,15 @@ export interface WorkersOptions {
   readonly ids: Ids;
   readonly logger: { warn(detail: object, message: string): void };
   readonly webhooks: WebhookSettings;
+  /** Hears of what goes wrong for longer. */
+  readonly conditions: Conditions;
 }
 
 /** Starts numbering events, sending webhooks, sweeping lapsed reservations and old answers, telling of changed stations, and keeping partitions. */
-export function startWorkers({ db, clock, ids, logger, webhooks }: WorkersOptions): Workers {
-  const onError = (work: string) => (error: unknown) => logger.warn({ err: error }, `${work} failed; tried again soon`);
-  const sequencer = createSequencer({ db, clock, onError: onError("numbering events") });
-  const dispatcher = startWebhookWorker({ db, clock, ids, logger, ...webhooks });
+export function startWorkers({ db, clock, ids, logger, webhooks, conditions }: WorkersOptions): Workers {
+  const reporting = reportingTo(conditions);
+  const sequencer = createSequencer({ db, clock, onError: reporting("numbering events") });
+  const dispatcher = startWebhookWorker({ db, clock, ids, logger, ...webhooks, conditions });
   const listener = openListener({
     connectionString: db.connectionString,
     on: {
@@ -44,23 +47,36 @@ export function startWorkers({ db, clock, ids, logger, webhooks }: WorkersOption
     db,
     clock,
     warn: (detail, message) => logger.warn(detail, message),
-    onError: onError("keeping partitions"),
+    onError: reporting("keeping partitions", { quietMs: 2 * 60_000 }),
   });
   const systems = async () => (await systemsOf(db)).map((system) => system.system_id);
-  const reservations = createReservationSweeper({ db, clock, ids, systems, log: logger });
-  const stations = startStationNotices({ db, clock, ids, systems, onError: onError("telling of changed stations") });
-  const answers = startIdempotencySweeper({ db, clock, onError: onError("forgetting old answers") });
+  const reservations = createReservationSweeper({
+    db,
+    clock,
+    ids,
+    systems,
+    onError: reporting("sweeping lapsed reservations"),
+  });
+  const stations = startStationNotices({ db, clock, ids, systems, onError: reporting("telling of changed stations") });
+  const answers = startIdempotencySweeper({
+    db,
+    clock,
+    onError: reporting("forgetting old answers", { quietMs: 15 * 60_000 }),
+  });
+  const working = [dispatcher, sequencer, partitions, reservations, stations, answers];
   return {
     close: async () => {
       await listener.close();
-      await Promise.all([
-        dispatcher.close(),
-        sequencer.close(),
-        partitions.close(),
-        reservations.close(),
-        stations.close(),
-        answers.close(),
-      ]);
+      await Promise.all(working.map((work) => work.close()));
     },
+  };
+}
+
+/** Has the failures of a work reported. */
+function reportingTo(conditions: Conditions) {
+  return (work: string, options?: WorkOptions) => {
+    const condition = conditions.of(work, options);
+    return (error: unknown, systemId?: string) =>
+      condition.failed(error, systemId === undefined ? undefined : { systemId });
   };
 }

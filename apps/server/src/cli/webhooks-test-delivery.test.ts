@@ -6,6 +6,7 @@ import { createTestClock } from "@bikeshare/test-kit";
 import { verify } from "@bikeshare/webhooks";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { until } from "../../test/until.ts";
+import { createConditions } from "../conditions/lasting-conditions.ts";
 import { createIds } from "../ids.ts";
 import { createMetrics } from "../metrics/registry.ts";
 import { createPartner } from "../partners/service.ts";
@@ -50,8 +51,9 @@ beforeEach(async () => {
   const endpoint = { systemId: room.systemId, partnerId: partner, url: `http://127.0.0.1:${port}/hooks` };
   secret = (await setEndpoint(context, { ...endpoint, events: ["ride.completed"] })).secret ?? "";
   const metrics = createMetrics({ version: "test" });
-  const logger = { warn: () => undefined };
-  worker = startWebhookWorker({ ...context, metrics, mailer: undefined, version: "test", logger });
+  const logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  const conditions = createConditions({ monotonic: clock, log: logger });
+  worker = startWebhookWorker({ ...context, metrics, mailer: undefined, version: "test", logger, conditions });
   await until(async () => (await countWorkers(room.db, room.systemId)) === 1);
 });
 afterEach(async () => {

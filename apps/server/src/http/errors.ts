@@ -9,9 +9,15 @@ import { errorJson } from "./error-body.ts";
 /** Seconds after which a caller should try again when the service is unavailable: about what a restart takes. */
 const RETRY_SECONDS = 5;
 
-/** Answers every failure behind a request in the one shape that errors have. */
-export function handleErrors(app: FastifyInstance): void {
-  app.setErrorHandler((error, request, reply) => sendError(reply, request, error));
+/**
+ * Answers every failure behind a request in the one shape that errors have.
+ * @param onUnavailable hears why a request could not be served at present
+ */
+export function handleErrors(app: FastifyInstance, onUnavailable: (error: unknown) => void = () => undefined): void {
+  app.setErrorHandler((error, request, reply) => {
+    if (isUnavailable(error)) onUnavailable(error);
+    return sendError(reply, request, error);
+  });
   // What Node would refuse by itself, without a body: `admitRequests` refuses a request without Host, and an
   // expectation that nobody knows may be ignored (RFC 9110, 10.1.1).
   Object.assign(app.server, { requireHostHeader: false });
@@ -22,7 +28,6 @@ export function handleErrors(app: FastifyInstance): void {
 export function sendError(reply: FastifyReply, request: FastifyRequest, error: unknown): FastifyReply {
   const known = toApiError(error);
   if (known.code === "internal") request.log.error({ err: error }, "request failed");
-  else if (known.code === "unavailable") request.log.warn({ err: error }, "request could not be served");
   return (
     reply
       .code(known.status)

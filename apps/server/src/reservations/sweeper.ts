@@ -12,7 +12,8 @@ export interface ReservationSweeper {
 export interface ReservationSweeperOptions extends LiveContext {
   /** The systems there are. */
   readonly systems: () => Promise<readonly string[]>;
-  readonly log: { warn(detail: object, message: string): void };
+  /** @param systemId undefined: the systems could not be listed */
+  readonly onError: (error: unknown, systemId?: string) => void;
 }
 
 /**
@@ -26,7 +27,7 @@ const BATCH = 200;
 
 /** Starts sweeping. Any number of processes may. */
 export function createReservationSweeper(options: ReservationSweeperOptions): ReservationSweeper {
-  const { systems, log } = options;
+  const { systems, onError } = options;
   let running: Promise<number> | undefined;
   let closed = false;
 
@@ -43,7 +44,7 @@ export function createReservationSweeper(options: ReservationSweeperOptions): Re
       for (let last = BATCH; last === BATCH && !closed; expired += last)
         last = await expireDue(options, systemId, BATCH);
     } catch (error) {
-      log.warn({ err: error, systemId }, "lapsed reservations not swept");
+      onError(error, systemId);
     }
     return expired;
   }
@@ -53,7 +54,7 @@ export function createReservationSweeper(options: ReservationSweeperOptions): Re
     return running;
   };
   const timer = setInterval(() => {
-    runOnce().catch((error: unknown) => log.warn({ err: error }, "lapsed reservations not swept"));
+    runOnce().catch((error: unknown) => onError(error));
   }, INTERVAL);
   return {
     runOnce,

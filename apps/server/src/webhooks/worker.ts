@@ -1,3 +1,4 @@
+import type { Conditions } from "../conditions/lasting-conditions.ts";
 import type { Database, Queryable } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
 import type { Metrics } from "../metrics/registry.ts";
@@ -30,12 +31,16 @@ export interface WebhookWorkerOptions extends WebhookSettings {
   readonly clock: () => number;
   readonly ids: Ids;
   readonly logger: { warn(detail: object, message: string): void };
+  readonly conditions: Conditions;
 }
 
 /** Starts sending webhooks from this process. */
 export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
   const { db, clock, ids, logger, metrics, mailer, sealer } = options;
-  const onError = (error: unknown) => logger.warn({ err: error }, "sending webhooks failed; tried again soon");
+  const sending = options.conditions.of("sending webhooks");
+  const onError = (error: unknown) => sending.failed(error);
+  const mails = options.conditions.of("looking after mails to partners");
+  const mailing = (error: unknown) => mails.failed(error);
   const notices = { ids, canMail: mailer !== undefined, logger, dashboardUrl: null };
   const dispatcher = startDispatcher({
     connectionString: db.connectionString,
@@ -57,7 +62,15 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
     onError,
   });
   const systems = async () => (await systemsOf(db)).map((system) => system.system_id);
-  const outbox = startMailOutbox({ db, clock, systems, mailer, logger, observe: metrics.mails.mailed });
+  const outbox = startMailOutbox({
+    db,
+    clock,
+    systems,
+    mailer,
+    logger,
+    onError: mailing,
+    observe: metrics.mails.mailed,
+  });
   metrics.watch({
     inFlight: () => dispatcher.inFlight(),
     backlog: async () => Promise.all((await systems()).map((systemId) => backlogOf({ db, clock }, systemId))),

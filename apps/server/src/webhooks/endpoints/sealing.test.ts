@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { until } from "../../../test/until.ts";
+import { createConditions } from "../../conditions/lasting-conditions.ts";
 import { createMetrics } from "../../metrics/registry.ts";
 import { startWebhookWorker } from "../worker.ts";
 import { removeEndpoint } from "./endpoint-removal.ts";
@@ -31,8 +32,9 @@ it("the first secret of all is not sealed with another secrets file than the ser
 
 it("the service says which secrets file it uses as soon as it sends", async () => {
   const metrics = createMetrics({ version: "test" });
-  const logger = { warn: () => undefined };
-  const worker = startWebhookWorker({ ...room, metrics, mailer: undefined, version: "test", logger });
+  const logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
+  const conditions = createConditions({ monotonic: () => 0, log: logger });
+  const worker = startWebhookWorker({ ...room, metrics, mailer: undefined, version: "test", logger, conditions });
   try {
     await until(async () => (await room.rows("select from webhook_sealing where system_id = $1")).length === 1);
   } finally {

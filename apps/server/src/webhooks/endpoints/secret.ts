@@ -30,6 +30,8 @@ export interface SecretSealer {
 /** A secret was sealed with a key that is not in this process's secrets file. */
 export class SecretsFileMismatch extends Error {
   override readonly name = "SecretsFileMismatch";
+  /** The log's name for it; see conditions/failure.ts. */
+  readonly condition = "secrets_file_mismatch";
 }
 
 /** Random bytes of a secret: as many as HMAC-SHA256 can make use of. */

@@ -19,6 +19,8 @@ export interface MailOutboxOptions {
   /** Undefined: what an earlier configuration has left waits for its day to end. */
   readonly mailer: Mailer | undefined;
   readonly logger: { warn(detail: object, message: string): void };
+  /** A round, or a part of one, failed; the next one tries again. */
+  readonly onError: (error: unknown) => void;
   /** Hears what became of each try and each mail. */
   readonly observe: (outcome: MailOutcome) => void;
 }
@@ -37,7 +39,7 @@ const GRACE = 5_000;
 
 /** Starts sending. */
 export function startMailOutbox(options: MailOutboxOptions): MailOutbox {
-  const { systems, logger } = options;
+  const { systems, onError } = options;
   const stop = new AbortController();
   let running = Promise.resolve();
   let rounds = 0;
@@ -46,22 +48,20 @@ export function startMailOutbox(options: MailOutboxOptions): MailOutbox {
   /** One system's fault does not keep the others' mails back. */
   async function round(): Promise<void> {
     for (const systemId of await systems()) {
-      await giveUpOld(options, systemId).catch(failed);
-      while (!closed && (await sendNext(options, systemId, stop.signal).catch(failed)) === true);
+      await giveUpOld(options, systemId).catch(onError);
+      while (!closed && (await sendNext(options, systemId, stop.signal).catch(onError)) === true);
     }
   }
-  const failed = (error: unknown) =>
-    logger.warn({ err: error }, "mails to partners not looked after; tried again soon");
   const runOnce = () => {
     rounds++;
     running = running
       .then(round)
-      .catch(failed)
+      .catch(onError)
       .finally(() => rounds--);
     return running;
   };
   const look = () => {
-    if (rounds === 0) runOnce().catch(failed);
+    if (rounds === 0) runOnce().catch(onError);
   };
   const timer = setInterval(look, INTERVAL);
   look();
