@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { userInfo } from "node:os";
 import type { CliContext, Signals } from "./cli/context.ts";
 import { createOutput } from "./cli/output.ts";
 import { runProgram } from "./cli/program.ts";
@@ -18,8 +19,10 @@ setTimeout(() => process.exit(), 2_000).unref();
 function createContext({ json }: { readonly json: boolean }): CliContext {
   const config = readConfig(processEnvironment(), process.cwd());
   const output = createOutput(json, process);
+  const actor = `cli:${accountName()}`;
   return {
     config,
+    actor,
     clock,
     ids,
     output,
@@ -39,8 +42,18 @@ function createContext({ json }: { readonly json: boolean }): CliContext {
         await store.close();
       }
     },
-    resolveSystem: (db, named) => resolveSystem(db, named, config.systemId, clock()),
+    resolveSystem: (db, named) => resolveSystem({ db, clock, ids, actor }, named, config.systemId),
   };
+}
+
+/** The account of the operating system that runs the command: who acted, for the audit log. */
+function accountName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container may run under a number that has no name.
+    return String(process.getuid?.() ?? "unknown");
+  }
 }
 
 /** The first signal stops gently; a second one, for the impatient, at once. */

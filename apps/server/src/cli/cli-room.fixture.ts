@@ -49,6 +49,7 @@ export async function openCliRoom({ register, clock }: CliRoomOptions): Promise<
         config: readConfig({ DATA_DIR: join(directory, "data") }, directory),
         clock,
         ids,
+        actor: "cli:test",
         output: createOutput(args.includes("--json"), { stdout: into("stdout"), stderr: into("stderr") }),
         signals: { untilStopped: () => stopped.promise },
         withDatabase: (work) => work(database.db, []),

@@ -15,6 +15,8 @@ export interface CliContext {
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly ids: Ids;
+  /** Who runs the command, for the audit log: `cli:` and the name of the account. */
+  readonly actor: string;
   readonly output: Output;
   readonly signals: Signals;
   /**

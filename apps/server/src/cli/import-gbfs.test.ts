@@ -40,6 +40,7 @@ async function run(json: boolean, ...args: string[]) {
     config: readConfig({ DATA_DIR: join(directory, "data") }, directory),
     clock,
     ids: createIds(clock),
+    actor: "cli:test",
     output: createOutput(json, { stdout: into("stdout"), stderr: into("stderr") }),
     signals: { untilStopped: () => Promise.resolve() },
     withDatabase: (work) => work(database.db, []),

@@ -21,6 +21,7 @@ async function run(...args: string[]): Promise<void> {
     clock: () => NOW,
     signals: { untilStopped: () => Promise.withResolvers<void>().promise },
     ids: createTestIds(),
+    actor: "cli:test",
     output: {
       json: true,
       result: (object, text) => void printed.push({ object, text }),

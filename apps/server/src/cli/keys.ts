@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { KeyKind } from "../keys/key.ts";
-import { keyFault } from "../keys/key.ts";
+import { effectiveRateLimit, keyFault } from "../keys/key.ts";
 import { type IssuedKey, issueKey, type KeyRow, keysOf, revokeKey, rotateKey } from "../keys/service.ts";
 import { partnerWithId } from "../partners/service.ts";
 import type { CliContext } from "./context.ts";
@@ -51,7 +51,7 @@ export function registerKeys(program: Command, context: () => CliContext): void 
 }
 
 async function issue(cli: CliContext, options: IssueOptions, command: Command): Promise<void> {
-  const { clock, config, ids } = cli;
+  const { actor, clock, config, ids } = cli;
   if (options.partner === undefined && options.operator !== true)
     throw new UsageError("Say whose key: --partner <id>, or --operator.");
   if (options.operator === true && options.scopes !== undefined)
@@ -71,7 +71,7 @@ async function issue(cli: CliContext, options: IssueOptions, command: Command): 
       throw new Error(`There is no partner ${partnerId}. \`partners list\` shows those there are.`);
     }
     const issued = await issueKey(
-      { db, clock, ids, actor: "cli" },
+      { db, clock, ids, actor },
       { systemId, kind, partnerId, scopes, name: options.name ?? null, expiresAt, rateLimit },
     );
     show(cli, issued, {}, []);
@@ -86,6 +86,7 @@ async function list(cli: CliContext, options: { partner?: string }, command: Com
       {
         keys: rows.map(({ partner_name: _name, system_id: _system, ...row }) => ({
           ...row,
+          effective_rate_limit: effectiveRateLimit(row, cli.config.rateLimit),
           status: keyFault(row, now) ?? "active",
         })),
       },
@@ -97,10 +98,10 @@ async function list(cli: CliContext, options: { partner?: string }, command: Com
           row.name ?? "",
           `…${row.last4}`,
           row.scopes.join(","),
-          row.rate_limit === null ? "" : String(row.rate_limit),
+          String(effectiveRateLimit(row, cli.config.rateLimit)),
           statusWord(row, now),
           row.expires_at?.toISOString() ?? "never",
-          row.last_used_at?.toISOString() ?? "never",
+          lastUse(row),
         ]),
       ),
     );
@@ -108,20 +109,20 @@ async function list(cli: CliContext, options: { partner?: string }, command: Com
 }
 
 async function revoke(cli: CliContext, id: string, command: Command): Promise<void> {
-  const { clock, ids } = cli;
+  const { actor, clock, ids } = cli;
   await cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, systemOption(command));
-    const key = await revokeKey({ db, clock, ids, actor: "cli" }, systemId, id);
+    const key = await revokeKey({ db, clock, ids, actor }, systemId, id);
     cli.output.result({ id: key.id, revoked_at: key.revoked_at }, `Revoked key ${key.id} (…${key.last4}).`);
   });
 }
 
 async function rotate(cli: CliContext, id: string, options: { overlap: string }, command: Command): Promise<void> {
-  const { clock, config, ids } = cli;
+  const { actor, clock, config, ids } = cli;
   const overlap = readDuration("--overlap", options.overlap);
   await cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, systemOption(command));
-    const rotated = await rotateKey({ db, clock, ids, actor: "cli" }, systemId, id, config.mode, overlap);
+    const rotated = await rotateKey({ db, clock, ids, actor }, systemId, id, config.mode, overlap);
     const { replaces, replaced_key_ends_at: endsAt } = rotated;
     show(cli, rotated, { replaces, replaced_key_ends_at: endsAt }, [
       `It takes the place of ${replaces}, which works until ${endsAt.toISOString()}.`,
@@ -140,6 +141,11 @@ function show(cli: CliContext, issued: IssuedKey, more: Record<string, unknown>,
     `It is shown this once: we keep only its hash.${expires_at === null ? "" : ` It expires at ${expires_at.toISOString()}.`}`,
   ];
   cli.output.result({ id, key, scopes, expires_at, rate_limit, ...more }, text.join("\n"));
+}
+
+/** When, for what and from where a key was last used. */
+function lastUse({ last_used_at: at, last_used_path: path, last_used_address: address }: KeyRow): string {
+  return at === null ? "never" : `${at.toISOString()} ${path ?? ""} from ${address ?? "?"}`;
 }
 
 function statusWord(key: KeyRow, now: number): string {

@@ -14,10 +14,10 @@ export function registerPartners(program: Command, context: () => CliContext): v
     .argument("<name>", "the company's name")
     .action(async (name: string, _options: unknown, command: Command) => {
       if (name.trim() === "") throw new UsageError("The name must not be empty.");
-      const { clock, ids, output, withDatabase, resolveSystem } = context();
+      const { actor, clock, ids, output, withDatabase, resolveSystem } = context();
       await withDatabase(async (db) => {
         const systemId = await resolveSystem(db, systemOption(command));
-        const partner = await createPartner({ db, clock, ids, actor: "cli" }, systemId, name.trim());
+        const partner = await createPartner({ db, clock, ids, actor }, systemId, name.trim());
         output.result({ id: partner.id, name: partner.name }, `Made partner ${partner.id} (${partner.name}).`);
       });
     });

@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config.ts";
+import { registerAudit } from "./audit.ts";
 import { registerCheck } from "./check.ts";
 import type { CliContext } from "./context.ts";
 import { registerImportGbfs } from "./import-gbfs.ts";
@@ -47,6 +48,7 @@ export async function runProgram(
   registerSystems(program, context);
   registerPartners(program, context);
   registerKeys(program, context);
+  registerAudit(program, context);
   registerWebhooks(program, context);
   const imports = program.command("import").description("bring data in");
   registerImportGbfs(imports, context);

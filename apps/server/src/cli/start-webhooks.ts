@@ -45,7 +45,7 @@ export async function startSampleWebhooks(cli: CliContext): Promise<SampleWebhoo
 }
 
 async function connect(
-  { clock, config, ids, output }: CliContext,
+  { actor, clock, config, ids, output }: CliContext,
   receiver: SampleReceiver,
   db: Database,
   partner: { readonly systemId: string; readonly partnerId: string },
@@ -59,7 +59,7 @@ async function connect(
   const before = await mine();
   if (before !== undefined && !isSampleReceiver(before.url)) return;
   await setEndpoint(
-    { db, clock, ids, actor: "cli", sealer, rules: config.webhooks },
+    { db, clock, ids, actor, sealer, rules: config.webhooks },
     { ...partner, url: receiver.url, ...(before === undefined ? { events: EVENTS } : {}) },
   );
   const secrets = (await mine())?.secrets.map(({ text }) => text) ?? [];

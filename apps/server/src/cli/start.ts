@@ -16,7 +16,7 @@ import {
 } from "../simulator/demo.ts";
 import { createOperatorClient } from "../simulator/operator-client.ts";
 import { type Simulation, startSimulation } from "../simulator/simulation.ts";
-import { resolveSystem, systemsOf } from "../systems/service.ts";
+import { systemsOf } from "../systems/service.ts";
 import type { CliContext } from "./context.ts";
 import { localAddress } from "./local-address.ts";
 import { readWholeNumber } from "./options.ts";
@@ -73,10 +73,10 @@ interface Demo {
 
 /** @returns undefined when the database holds data that `start` did not make: they are left alone */
 async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefined> {
-  const { clock, config, ids, output } = cli;
+  const { actor, clock, config, ids, output } = cli;
   const systemId = await demoSystem(cli, db);
   const file = join(config.dataDir, "demo-key");
-  const options: DemoOptions = { db, systemId, clock, ids, keyKind: config.mode };
+  const options: DemoOptions = { db, systemId, clock, ids, actor, keyKind: config.mode };
   const access = () => makeAccess(options);
   if (await isEmpty(db, systemId)) {
     output.note("The database is empty: making a city with 200 stations, 2,000 bikes and 50,000 past rides …");
@@ -109,7 +109,7 @@ async function letItLive(cli: CliContext, url: string, access: Access, speed: nu
   }
 }
 
-async function demoSystem({ config, clock }: CliContext, db: Database): Promise<string> {
+async function demoSystem({ resolveSystem }: CliContext, db: Database): Promise<string> {
   const [first] = await systemsOf(db);
-  return first?.system_id ?? resolveSystem(db, undefined, config.systemId, clock());
+  return first?.system_id ?? resolveSystem(db, undefined);
 }

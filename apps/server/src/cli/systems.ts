@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { createSystem, systemsOf } from "../systems/service.ts";
+import { addSystem, systemsOf } from "../systems/service.ts";
 import type { CliContext } from "./context.ts";
 import { table } from "./table.ts";
 import { UsageError } from "./usage-error.ts";
@@ -14,11 +14,11 @@ export function registerSystems(program: Command, context: () => CliContext): vo
     .option("--name <name>", "what people call it")
     .action(async (id: string, options: { name?: string }) => {
       if (!/^[\x21-\x7e]{1,255}$/.test(id)) throw new UsageError("The id must be 1 to 255 visible ASCII characters.");
-      const { clock, config, output, withDatabase, resolveSystem } = context();
+      const { actor, clock, config, ids, output, withDatabase, resolveSystem } = context();
       await withDatabase(async (db) => {
         // The first system exists before the second: otherwise commands that name none would change their meaning.
         if ((await systemsOf(db)).length === 0 && id !== config.systemId) await resolveSystem(db, undefined);
-        if (!(await createSystem(db, id, options.name ?? id, clock())))
+        if (!(await addSystem({ db, clock, ids, actor }, id, options.name ?? id)))
           throw new Error(`There is a system "${id}" already.`);
         output.result({ id }, `Made system ${id}.`);
       });

@@ -11,8 +11,8 @@ export interface PartnerOption {
 }
 
 /** What verbs on webhooks need of the command line. */
-export function contextOf({ clock, ids }: CliContext, db: Database): EndpointContext {
-  return { db, clock, ids, actor: "cli" };
+export function contextOf({ actor, clock, ids }: CliContext, db: Database): EndpointContext {
+  return { db, clock, ids, actor };
 }
 
 /** Adds `--partner`, which the commands on an endpoint need. */

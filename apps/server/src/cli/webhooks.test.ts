@@ -264,7 +264,7 @@ describe("webhooks deliveries, attempts, redeliver, replay", () => {
     expect(acts).toEqual(
       ["created", "secret_rotated", "replayed", "redelivered", "paused", "resumed"].map((act) => ({
         action: `webhook.${act}`,
-        actor: "cli",
+        actor: "cli:test",
       })),
     );
   });

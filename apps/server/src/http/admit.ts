@@ -1,5 +1,6 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { effectiveRateLimit } from "../keys/key.ts";
 import type { LastUses } from "../keys/last-use.ts";
 import type { KeyRow } from "../keys/service.ts";
 import { ApiError } from "./api-error.ts";
@@ -18,12 +19,6 @@ export interface AdmitOptions extends AuthenticateOptions {
   readonly expose: (key: string, where: string) => Promise<void>;
   readonly onExposeFailed: (error: unknown) => void;
 }
-
-/**
- * Requests in any 60 s for an operator's key without a number of its own. It feeds the service, a batch a request:
- * lower and a busy city's backend must ask for more; higher and a backend gone wild is noticed later.
- */
-const OPERATOR_RATE_LIMIT = 6000;
 
 /**
  * The door that every request passes, in this order: transport, key, scope, rate. A request that a step refuses
@@ -63,7 +58,7 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
   return key instanceof Promise ? key.then((found) => admitKey(found)) : admitKey(key);
 
   function admitKey(found: KeyRow): Promise<void> | undefined {
-    const limit = found.rate_limit ?? (found.partner_id === null ? OPERATOR_RATE_LIMIT : options.rateLimit);
+    const limit = effectiveRateLimit(found, options.rateLimit);
     const fault = scopeFault(found, scope);
     const decision =
       fault === undefined ? options.limiter.take(found.id, limit) : options.limiter.peek(found.id, limit);

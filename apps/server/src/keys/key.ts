@@ -56,3 +56,17 @@ export function keyFault(
   if (key.expires_at !== null && key.expires_at.getTime() <= now) return "expired";
   return undefined;
 }
+
+/**
+ * Requests in any 60 s for an operator's key without a number of its own. It feeds the service, a batch a request:
+ * lower and a busy city's backend must ask for more; higher and a backend gone wild is noticed later.
+ */
+const OPERATOR_RATE_LIMIT = 6000;
+
+/** Requests that a key may make in any 60 s. @param fallback for partners' keys without a number of their own */
+export function effectiveRateLimit(
+  key: { readonly rate_limit: number | null; readonly partner_id: string | null },
+  fallback: number,
+): number {
+  return key.rate_limit ?? (key.partner_id === null ? OPERATOR_RATE_LIMIT : fallback);
+}

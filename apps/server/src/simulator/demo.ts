@@ -18,6 +18,8 @@ export interface DemoOptions {
   readonly systemId: string;
   readonly clock: () => number;
   readonly ids: Ids;
+  /** Who asks for it, for the audit log. */
+  readonly actor: string;
   readonly keyKind: KeyKind;
 }
 
@@ -72,9 +74,10 @@ export async function makeDemoKey({
   systemId,
   clock,
   ids,
+  actor,
   keyKind,
 }: DemoOptions): Promise<{ readonly key: string; readonly partnerId: string }> {
-  const context = { db, clock, ids, actor: "cli" };
+  const context = { db, clock, ids, actor };
   const partner = await createPartner(context, systemId, "Demo partner");
   const issued = await issueKey(context, {
     systemId,

@@ -1,7 +1,22 @@
+import { type Acting, recordActOf } from "../audit/audit-log.ts";
 import type { Queryable } from "../db/database.ts";
 import { insertSystem, listSystems, type SystemRow } from "./queries.ts";
 
 export type { SystemRow } from "./queries.ts";
+
+/** What making a system needs beside its id and name. */
+export interface SystemContext extends Acting {
+  readonly db: Queryable;
+}
+
+/** Makes a system, as an act of somebody. @returns false when there is one with this id already */
+export function addSystem(context: SystemContext, systemId: string, name: string): Promise<boolean> {
+  return context.db.transaction(async (tx) => {
+    if (!(await createSystem(tx, systemId, name, context.clock()))) return false;
+    await recordActOf(context, tx, { systemId, action: "system.created", subject: systemId, detail: { name } });
+    return true;
+  });
+}
 
 /** Makes a system. @returns false when there is one with this id already */
 export function createSystem(db: Queryable, systemId: string, name: string, now: number): Promise<boolean> {
@@ -19,12 +34,11 @@ export function systemsOf(db: Queryable): Promise<SystemRow[]> {
  * @throws Error when the named one does not exist, or when there are several and none is named
  */
 export async function resolveSystem(
-  db: Queryable,
+  context: SystemContext,
   named: string | undefined,
   firstId: string,
-  now: number,
 ): Promise<string> {
-  const systems = await listSystems(db);
+  const systems = await listSystems(context.db);
   const ids = systems.map((system) => system.system_id);
   if (named !== undefined) {
     if (ids.includes(named)) return named;
@@ -32,7 +46,7 @@ export async function resolveSystem(
   }
   const [only, ...others] = ids;
   if (only === undefined) {
-    await createSystem(db, firstId, firstId, now);
+    await addSystem(context, firstId, firstId);
     return firstId;
   }
   if (others.length > 0)
