@@ -165,6 +165,8 @@ export interface Tables {
     readonly name: string;
     readonly created_at: Date;
     readonly max_reservations: number | null;
+    readonly suspended_at: Date | null;
+    readonly removed_at: Date | null;
   };
   readonly reservations: {
     readonly system_id: string;
@@ -207,8 +209,8 @@ export interface Tables {
     readonly reservation_id: string | null;
     readonly updated_at: Date;
     readonly source: string;
-    readonly wire: string;
     readonly import_id: string | null;
+    readonly wire: string;
   };
   readonly stations: {
     readonly system_id: string;
@@ -277,6 +279,7 @@ export interface Tables {
     readonly total_ms: number | null;
     readonly next_at: Date | null;
     readonly next_why: string | null;
+    readonly response_cut_for: "success" | "repeated_failure" | "daily_budget" | null;
   };
   readonly webhook_bodies: {
     readonly system_id: string;
@@ -321,10 +324,11 @@ export interface Tables {
     readonly events: readonly string[];
     readonly email: string | null;
     readonly status: "active" | "probing" | "paused";
-    readonly pause_reason: "partner" | "operator" | "failing" | "gone" | "probe_failed" | "removed" | null;
+    readonly pause_reason: "partner" | "operator" | "failing" | "gone" | "probe_failed" | "suspended" | "removed" | null;
     readonly paused_at: Date | null;
     readonly created_at: Date;
     readonly updated_at: Date;
+    readonly signature: "service" | "both";
   };
   readonly webhook_lanes: {
     readonly system_id: string;
@@ -335,9 +339,17 @@ export interface Tables {
     readonly failing_since: Date | null;
     readonly failures: number;
     readonly failed_deliveries: readonly string[];
-    readonly gone_deliveries: readonly string[];
     readonly warned: number;
     readonly last_failed_at: Date | null;
+    readonly gone_answers: number;
+    readonly gone_since: Date | null;
+  };
+  readonly webhook_log_sizes: {
+    readonly system_id: string;
+    readonly endpoint_id: string;
+    readonly day: string;
+    readonly bytes: number;
+    readonly answer_bytes: number;
   };
   readonly webhook_mails: {
     readonly system_id: string;

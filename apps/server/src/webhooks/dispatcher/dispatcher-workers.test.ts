@@ -80,7 +80,10 @@ test("a worker that comes back after its endpoints were taken over changes nothi
   await room.drained();
   const before = [await room.attempts(), await room.deliveries(), await lanesAndEndpoints()];
   // Its answers come at last: three of them would have paused the endpoint.
-  gate.open(answered(410), 4);
+  gate.open(answered(410), 2);
+  await until(() => old.inFlight() === 8);
+  room.clock.advance(60_000);
+  gate.open(answered(410), 2);
   gate.open(answered(500));
   await proxy.mend();
   await until(() => old.stale() === 10);
@@ -91,7 +94,7 @@ test("a worker that comes back after its endpoints were taken over changes nothi
 
 async function lanesAndEndpoints() {
   return [
-    await room.rows("select token, failures, gone_deliveries from webhook_lanes where system_id = $1"),
+    await room.rows("select token, failures, gone_answers from webhook_lanes where system_id = $1"),
     await room.rows("select id, status from webhook_endpoints where system_id = $1"),
   ];
 }

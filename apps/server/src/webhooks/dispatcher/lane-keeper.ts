@@ -148,7 +148,8 @@ function healthOf(row: LaneRow): EndpointHealth {
     lastFailedAt: row.last_failed_at?.getTime() ?? null,
     failures: row.failures,
     failedDeliveries: row.failed_deliveries,
-    goneDeliveries: row.gone_deliveries,
+    goneAnswers: row.gone_answers,
+    goneSince: row.gone_since?.getTime() ?? null,
     warned: row.warned,
   };
 }

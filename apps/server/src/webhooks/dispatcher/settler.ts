@@ -114,7 +114,13 @@ function lanesToWrite(batch: readonly Ending[]): Lane[] {
 }
 
 function healthColumns({ health }: Lane) {
-  return { ...health, failingSince: dateOf(health.failingSince), lastFailedAt: dateOf(health.lastFailedAt) };
+  const { failingSince, lastFailedAt, goneSince } = health;
+  return {
+    ...health,
+    failingSince: dateOf(failingSince),
+    lastFailedAt: dateOf(lastFailedAt),
+    goneSince: dateOf(goneSince),
+  };
 }
 
 function dateOf(milliseconds: number | null): Date | null {

@@ -180,7 +180,8 @@ export async function markStatus(
 const resetHealth = statement(
   "endpoints.resetHealth",
   `update webhook_lanes
-   set failing_since = null, last_failed_at = null, failures = 0, failed_deliveries = '{}', gone_deliveries = '{}', warned = 0
+   set failing_since = null, last_failed_at = null, failures = 0, failed_deliveries = '{}', gone_answers = 0,
+     gone_since = null, warned = 0
    where system_id = $1 and endpoint_id = $2`,
 );
 

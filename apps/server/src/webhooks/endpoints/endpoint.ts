@@ -33,12 +33,14 @@ export function isMailAddress(text: string): boolean {
   return text.length <= 254 && /^[^\s@<>,;:"()[\]\\]+@[A-Za-z0-9.-]+$/.test(text);
 }
 
-const pauseWords = {
+/** Why an endpoint is paused, for people. */
+export const pauseWords = {
   partner: "paused by the partner",
   operator: "paused by the operator",
   failing: "paused because it failed for 72 hours",
-  gone: "paused because it answered 410 Gone to three deliveries in a row",
+  gone: "paused because it answered 410 Gone three times or more, over a minute or longer",
   probe_failed: "paused again because the probe after its resuming failed",
+  suspended: "paused because its partner is suspended",
   removed: "removed",
 } as const satisfies Record<NonNullable<EndpointRow["pause_reason"]>, string>;
 

@@ -10,7 +10,8 @@ export interface LaneRow {
   readonly last_failed_at: Date | null;
   readonly failures: number;
   readonly failed_deliveries: readonly string[];
-  readonly gone_deliveries: readonly string[];
+  readonly gone_answers: number;
+  readonly gone_since: Date | null;
   readonly warned: number;
 }
 
@@ -93,7 +94,7 @@ const take = statement(
    from free
    where lane.system_id = $1 and lane.endpoint_id = free.endpoint_id
    returning lane.endpoint_id, lane.token, lane.failing_since, lane.last_failed_at, lane.failures,
-     lane.failed_deliveries, lane.gone_deliveries, lane.warned`,
+     lane.failed_deliveries, lane.gone_answers, lane.gone_since, lane.warned`,
 );
 
 /** Takes lanes that nobody holds, `limit` at most. @param held the endpoints whose lanes the worker has already */
@@ -126,8 +127,8 @@ export async function releaseLanes(
 
 const writeHealth = statement(
   "lane.writeHealth",
-  `update webhook_lanes set failing_since = $4, failures = $5, failed_deliveries = $6, gone_deliveries = $7, warned = $8,
-     last_failed_at = $9
+  `update webhook_lanes set failing_since = $4, failures = $5, failed_deliveries = $6, gone_answers = $7, warned = $8,
+     last_failed_at = $9, gone_since = $10
    where system_id = $1 and endpoint_id = $2 and token = $3`,
 );
 
@@ -137,7 +138,8 @@ export interface LaneHealth {
   readonly lastFailedAt: Date | null;
   readonly failures: number;
   readonly failedDeliveries: readonly string[];
-  readonly goneDeliveries: readonly string[];
+  readonly goneAnswers: number;
+  readonly goneSince: Date | null;
   readonly warned: number;
 }
 
@@ -155,8 +157,9 @@ export async function writeLaneHealth(
     health.failingSince,
     health.failures,
     health.failedDeliveries,
-    health.goneDeliveries,
+    health.goneAnswers,
     health.warned,
     health.lastFailedAt,
+    health.goneSince,
   ]);
 }

@@ -111,7 +111,7 @@ function judge(model: Model): Effect {
   if (model.mode === "probing") return pause(model, "probe_failed");
   const answers = model.heard.filter(({ outcome }) => outcome !== "failed");
   const row = answers.slice(answers.findLastIndex(({ status }) => status !== 410) + 1);
-  if (different(row) >= 3) return pause(model, "gone");
+  if (row.length >= 3 && (row.at(-1)?.at ?? 0) - (row.at(0)?.at ?? 0) >= 60_000) return pause(model, "gone");
   const hours = (latest.at - first.at) / HOUR;
   if (hours >= 72 && since.length >= 20 && different(since) >= 3) return pause(model, "failing");
   if (since.length === 1) model.given = [];

@@ -74,7 +74,7 @@ describe("an endpoint that fails", () => {
   test("keeps no more ids than the rule needs", () => {
     const steps = follow(Array.from({ length: 50 }, (_, index) => failure(`d${index}`, 0, 410)));
     expect(last(steps)?.health.failedDeliveries).toHaveLength(3);
-    expect(last(steps)?.health.goneDeliveries.length).toBeLessThanOrEqual(3);
+    expect(last(steps)?.health.goneAnswers).toBe(3);
   });
 });
 
@@ -121,7 +121,8 @@ describe("silence", () => {
         lastFailedAt: endedAt,
         failures: 1,
         failedDeliveries: ["d0"],
-        goneDeliveries: ["d9"],
+        goneAnswers: 1,
+        goneSince: START + 60 * HOUR,
         warned: 0,
       },
       status: "active",
@@ -148,38 +149,46 @@ describe("silence", () => {
 });
 
 describe("410 Gone", () => {
-  test("for three deliveries in a row pauses", () => {
-    const steps = follow([gone("a"), gone("b"), gone("c")]);
+  const MINUTE = 1 / 60;
+
+  test("three times over a minute pauses", () => {
+    const steps = follow([gone("a", 0), gone("b", MINUTE / 2), gone("c", MINUTE)]);
     expect(steps.map(({ status }) => status)).toEqual(["active", "active", "paused"]);
     expect(last(steps)).toMatchObject({ pauseReason: "gone", warn: null });
   });
 
-  test("for the same deliveries again and again does not", () => {
-    const steps = follow([gone("a"), gone("a"), gone("b"), gone("a"), gone("b"), gone("a")]);
-    expect(last(steps)?.status).toBe("active");
+  test("any number of times within a minute does not, and the first after the minute does", () => {
+    const burst = Array.from({ length: 40 }, (_, index) => gone(`d${index}`, (0.999 * MINUTE * index) / 39));
+    expect(last(follow(burst))?.status).toBe("active");
+    expect(last(follow([...burst, gone("late", MINUTE)]))?.pauseReason).toBe("gone");
+  });
+
+  test("twice does not, however far apart; for one delivery alone it does, as for several", () => {
+    expect(last(follow([gone("a", 0), gone("b", 10)]))?.status).toBe("active");
+    expect(last(follow([gone("a", 0), gone("a", 10), gone("a", 11)]))?.pauseReason).toBe("gone");
   });
 
   test.each([
-    ["another status", failure("x", 0, 500)],
-    ["another status for one of them", failure("a", 0, 404)],
-    ["a success", success("x", 0)],
+    ["another status", failure("x", 1, 500)],
+    ["another status for one of them", failure("a", 1, 404)],
+    ["a success", success("x", 1)],
   ])("%s in between begins the row anew", (_, between) => {
-    const steps = follow([gone("a"), gone("b"), between, gone("c"), gone("d")]);
+    const steps = follow([gone("a", 0), gone("b", 1), between, gone("c", 2), gone("d", 3)]);
     expect(last(steps)?.status).toBe("active");
-    expect(last(follow([gone("e")], last(steps)))?.pauseReason).toBe("gone");
+    expect(last(follow([gone("e", 3)], last(steps)))?.pauseReason).toBe("gone");
   });
 
   test.each([
-    ["a time-out", failure("x", 0, null)],
-    ["an unknown result", unknown("x", 0)],
-    ["an answer that broke off", { ...failure("x", 0, 500), outcome: "failed" as const }],
+    ["a time-out", failure("x", 1, null)],
+    ["an unknown result", unknown("x", 1)],
+    ["an answer that broke off", { ...failure("x", 1, 500), outcome: "failed" as const }],
   ])("%s in between is no answer and leaves the row", (_, between) => {
-    expect(last(follow([gone("a"), gone("b"), between, gone("c")]))?.pauseReason).toBe("gone");
+    expect(last(follow([gone("a", 0), gone("b", 1), between, gone("c", 2)]))?.pauseReason).toBe("gone");
   });
 
   test("that broke off counts as a failure, not as 410", () => {
-    const cut = (id: string) => ({ ...gone(id), outcome: "failed" as const });
-    expect(last(follow([cut("a"), cut("b"), cut("c")]))).toMatchObject({ status: "active", health: { failures: 3 } });
+    const cut = (id: string, hours: number) => ({ ...gone(id, hours), outcome: "failed" as const });
+    expect(last(follow([cut("a", 0), cut("b", 1), cut("c", 2)]))).toMatchObject({ status: "active", health: { failures: 3 } });
   });
 });
 
@@ -230,7 +239,7 @@ test.each([success("a", 1), failure("a", 90), gone("c", 1), unknown("a", 1)])(
       failedDeliveries: ["a", "b", "c"],
       warned: 50,
     };
-    const paused = { health: { ...health, goneDeliveries: ["a", "b"] }, status: "paused" } as const;
+    const paused = { health: { ...health, goneAnswers: 2, goneSince: START }, status: "paused" } as const;
     expect(follow([result], paused)).toEqual([{ ...paused, pauseReason: null, warn: null }]);
   },
 );

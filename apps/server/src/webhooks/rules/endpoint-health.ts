@@ -13,8 +13,10 @@ export interface EndpointHealth {
   readonly failures: number;
   /** Deliveries that they were for: different ones, and no more than the rule needs. */
   readonly failedDeliveries: readonly string[];
-  /** Different deliveries that were answered 410, with no other answer in between. */
-  readonly goneDeliveries: readonly string[];
+  /** Answers 410 with no other answer in between; counted no further than the rule needs. */
+  readonly goneAnswers: number;
+  /** When the first of them ended, in milliseconds since 1970; null: there is none. */
+  readonly goneSince: number | null;
   /** The highest warning given in this stretch: 25, 50, 100, or 0 for none. */
   readonly warned: number;
 }
@@ -25,7 +27,8 @@ export const HEALTHY: EndpointHealth = {
   lastFailedAt: null,
   failures: 0,
   failedDeliveries: [],
-  goneDeliveries: [],
+  goneAnswers: 0,
+  goneSince: null,
   warned: 0,
 };
 
@@ -77,8 +80,14 @@ export const LEAST_FAILURES = 20;
 /** Different deliveries that a pause needs: with fewer, one event that the receiver cannot digest would pause all. */
 export const LEAST_DELIVERIES = 3;
 
-/** Different deliveries in a row that must be answered 410 Gone: one may be a slip of a deployment. */
-const GONE_LIMIT = 3;
+/** Answers 410 Gone in a row that pause an endpoint: one may be about a single event. */
+export const GONE_ANSWERS = 3;
+
+/**
+ * Milliseconds from the first to the last of them, at least. Less, and a burst during one wrong second of a deployment pauses
+ * the endpoint; more, and an address that is gone for good is called for longer.
+ */
+export const GONE_SPAN_MS = 60_000;
 
 /** The warnings before the pause, highest first. */
 const EARLY_WARNINGS = [50, 25] as const;
@@ -89,8 +98,8 @@ const EARLY_WARNINGS = [50, 25] as const;
  * - A success ends everything: nothing is remembered, and a probed endpoint is active again.
  * - A result that nobody knows says nothing about the receiver: nothing changes.
  * - A probe that fails pauses the endpoint again.
- * - Three different deliveries answered 410 in a row pause it. Any other whole answer in between begins anew; where no
- *   whole answer came there was no answer, and the row goes on.
+ * - Three answers 410 in a row, the last at least a minute after the first, pause it. Any other whole answer in between
+ *   begins anew; where no whole answer came there was no answer, and the row goes on.
  * - Failing for 72 h pauses it, if there were 20 failures of 3 deliveries. These two are asked at 100 % only: the warnings
  *   at 25 and 50 % of the 72 h go by time alone, because a quiet endpoint's partner wants to hear too that nothing
  *   arrives. Each is given once in a stretch of failing, and only the highest that is reached.
@@ -108,7 +117,7 @@ export function afterResult(health: EndpointHealth, status: EndpointStatus, resu
   if (result.outcome === "succeeded") return { health: HEALTHY, status: "active", pauseReason: null, warn: null };
   const failed = withFailure(health, result);
   if (status === "probing") return { health: failed, status: "paused", pauseReason: "probe_failed", warn: null };
-  if (failed.goneDeliveries.length >= GONE_LIMIT) {
+  if (isGone(failed, result)) {
     return { health: failed, status: "paused", pauseReason: "gone", warn: null };
   }
   const failingFor = result.endedAt - (failed.failingSince ?? result.endedAt);
@@ -124,15 +133,21 @@ function isPastLimits({ failures, failedDeliveries }: EndpointHealth, failingFor
   return failingFor >= FAILING_LIMIT && failures >= LEAST_FAILURES && failedDeliveries.length >= LEAST_DELIVERIES;
 }
 
+/** Whether this very answer is the 410 that pauses. */
+function isGone({ goneAnswers, goneSince }: EndpointHealth, { outcome, status, endedAt }: EndpointResult): boolean {
+  if (outcome !== "rejected" || status !== 410 || goneSince === null) return false;
+  return goneAnswers >= GONE_ANSWERS && endedAt - goneSince >= GONE_SPAN_MS;
+}
+
 function withFailure(health: EndpointHealth, { deliveryId, outcome, status, endedAt }: EndpointResult): EndpointHealth {
-  const before = isOver(health, endedAt) ? { ...HEALTHY, goneDeliveries: health.goneDeliveries } : health;
+  const before = isOver(health, endedAt) ? goneOf(health) : health;
   return {
     failingSince: before.failingSince ?? endedAt,
     // Results may be written in another order than that in which they ended.
     lastFailedAt: Math.max(before.lastFailedAt ?? endedAt, endedAt),
     failures: before.failures + 1,
     failedDeliveries: withId(before.failedDeliveries, deliveryId, LEAST_DELIVERIES),
-    goneDeliveries: goneAfter(before.goneDeliveries, deliveryId, outcome === "rejected" ? status : null),
+    ...goneAfter(before, outcome === "rejected" ? status : null, endedAt),
     warned: before.warned,
   };
 }
@@ -142,10 +157,18 @@ function isOver({ lastFailedAt }: EndpointHealth, endedAt: number): boolean {
   return lastFailedAt !== null && endedAt - lastFailedAt > SILENCE;
 }
 
+type Gone = Pick<EndpointHealth, "goneAnswers" | "goneSince">;
+
+/** A stretch of failing that is over leaves this much. */
+function goneOf({ goneAnswers, goneSince }: EndpointHealth): EndpointHealth {
+  return { ...HEALTHY, goneAnswers, goneSince };
+}
+
 /** @param answered the status of a whole answer; null where none came */
-function goneAfter(gone: readonly string[], deliveryId: string, answered: number | null): readonly string[] {
-  if (answered === null) return gone;
-  return answered === 410 ? withId(gone, deliveryId, GONE_LIMIT) : [];
+function goneAfter({ goneAnswers, goneSince }: EndpointHealth, answered: number | null, endedAt: number): Gone {
+  if (answered === null) return { goneAnswers, goneSince };
+  if (answered !== 410) return { goneAnswers: 0, goneSince: null };
+  return { goneAnswers: Math.min(GONE_ANSWERS, goneAnswers + 1), goneSince: goneSince ?? endedAt };
 }
 
 /** The ids with one more, unless it is among them or there are enough: the rows of lanes stay small. */

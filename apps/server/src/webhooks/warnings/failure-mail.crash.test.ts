@@ -46,6 +46,10 @@ async function makeDeliveries({ db, systemId }: TestDatabase, url: string): Prom
   const { id: partnerId } = await createPartner(context, systemId, "Partner");
   await setEndpoint(context, { systemId, partnerId, url, events: ["ride.started"], email: "ops@partner.example" });
   const now = new Date(clock());
+  // As after two answers 410: the next one pauses, without a minute's wait.
+  const seed = `update webhook_lanes set failing_since = $2, last_failed_at = $2, failures = 2, gone_answers = 2, gone_since = $2
+    where system_id = $1`;
+  await db.query(statement("", seed), [systemId, new Date(now.getTime() - 120_000)]);
   const event = { name: "ride.started" as const, occurredAt: now, partnerId: null, data: "{}" };
   await db.transaction((tx) => recordEvents(tx, { ids, systemId, now }, [event, event, event]));
   return secretsFile;

@@ -72,7 +72,11 @@ test("the mail of a pause says that nothing is lost, and how to resume and repla
 test("an address that is gone is told so", () => {
   const { subject, text } = mail({ about: "gone" });
   expect(subject).toBe("Webhooks to hooks.partner.example are paused");
-  expect(text).toContain("answered 410 Gone to three different webhooks in a row");
+  expect(text).toContain(
+    "hooks.partner.example answered 410 Gone to every webhook for more than a minute, last at 2026-06-02 06:00 UTC",
+  );
+  expect(text).toContain("If that was a mistake, such as a wrong deployment, resume it as below.");
+  expect(text).toContain("bikeshare webhooks resume --partner partner_1");
   expect(text).toContain("If you want no webhooks any more, there is nothing to do.");
 });
 

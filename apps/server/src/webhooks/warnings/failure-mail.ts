@@ -55,7 +55,7 @@ function failing({ failingSince, at, failures, lastError }: FailureNotice, host:
 const paused: Readonly<Record<PauseCause, (notice: FailureNotice, host: string) => string>> = {
   failing: (notice, host) => `${failing(notice, host)}\nThe endpoint is paused now: it is sent nothing any more.`,
   gone: ({ at }, host) =>
-    `${host} answered 410 Gone to three different webhooks in a row, last at ${instant(at)}, which means that nobody wants them there any more.\nThe endpoint is paused now: it is sent nothing any more.`,
+    `${host} answered 410 Gone to every webhook for more than a minute, last at ${instant(at)}, which means that nobody wants them there any more.\nThe endpoint is paused now: it is sent nothing any more.`,
   probe_failed: ({ at, lastError }, host) =>
     `The endpoint at ${host} was resumed, and the webhook that was sent to see whether it is well failed at ${instant(at)}: ${oneLine(lastError)}.\nThe endpoint is paused again: it is sent nothing any more.`,
 };
@@ -68,7 +68,7 @@ function nextSteps({ failingSince, at }: FailureNotice): string {
 
 function whatToDo({ about }: FailureNotice): string {
   return about === "gone"
-    ? "What to do: if the address has moved, set the new one. If you want no webhooks any more, there is nothing to do."
+    ? "What to do: if the address has moved, have the new one set. If that was a mistake, such as a wrong deployment, resume it as below. If you want no webhooks any more, there is nothing to do."
     : "What to do: see to it that the endpoint answers every webhook with a status from 200 to 299 within 15 seconds. The log of attempts shows what was sent and what came back.";
 }
 

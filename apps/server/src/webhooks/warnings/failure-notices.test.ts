@@ -97,6 +97,9 @@ describe("where the partner has an address and there is a mail server", () => {
       },
     });
     await room.happen(3);
+    await until(async () => (await room.attempts()).length === 3);
+    room.clock.advance(60_000);
+    room.wake();
     const paused = "select id from webhook_endpoints where system_id = $1 and status = 'paused'";
     await until(async () => {
       const [row] = await room.rows<{ paused: number; mails: number }>(
@@ -119,12 +122,21 @@ describe("where the partner has an address and there is a mail server", () => {
       }
       return answered(request.url === endpoint.url ? 410 : 204);
     };
-    await room.happen(3);
+    await room.happen();
     worker();
+    await goneAgain(1, 6_000);
+    await goneAgain(2, 60_000);
     await until(() => told.length === 3);
     expect(await mails()).toEqual([]);
   });
 });
+
+/** Waits until so many attempts are written, and lets the next one be due. */
+async function goneAgain(made: number, milliseconds: number): Promise<void> {
+  await until(() => told.length === made);
+  room.clock.advance(milliseconds);
+  room.wake();
+}
 
 describe.each([
   ["the partner has no address", null, true],
@@ -133,11 +145,18 @@ describe.each([
   test("nothing is noted, and the log has the whole text for the operator", async () => {
     if (email !== null) await address(email);
     room.far.respond = () => answered(410);
-    await room.happen(3);
+    await room.happen();
     worker({ canMail });
+    await goneAgain(1, 6_000);
+    await goneAgain(2, 60_000);
     await until(() => told.length === 3);
     expect(await mails()).toEqual([]);
-    expect(logged).toEqual([["Webhooks to 127.0.0.1 are paused", expect.objectContaining({ about: "gone" })]]);
-    expect(JSON.stringify(logged)).toContain("410 Gone to three different webhooks");
+    const detail = expect.objectContaining({
+      about: "gone",
+      reason: expect.stringContaining("410 Gone three times"),
+      resume: `bikeshare webhooks resume --partner ${endpoint.partnerId}`,
+    });
+    expect(logged).toEqual([["Webhooks to 127.0.0.1 are paused", detail]]);
+    expect(JSON.stringify(logged)).toContain("410 Gone to every webhook for more than a minute");
   });
 });

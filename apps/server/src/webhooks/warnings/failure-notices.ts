@@ -1,6 +1,7 @@
 import type { Transaction } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
 import type { Ending } from "../dispatcher/settler.ts";
+import { pauseWords } from "../endpoints/endpoint.ts";
 import { describeEnd } from "../rules/retry-policy.ts";
 import { noteMails } from "./failure-mail-queries.ts";
 import { failureMail, type FailureNotice } from "./failure-mail.ts";
@@ -42,9 +43,15 @@ export function logFailures(
     if (notice === undefined) continue;
     const { subject, text } = failureMail(notice);
     const isMailed = canMail && ending.lane.endpoint.email !== null;
-    const detail = { partner: notice.partnerId, about: notice.about, failures: notice.failures };
+    const detail = { partner: notice.partnerId, about: notice.about, failures: notice.failures, ...wayBack(notice) };
     logger.warn(isMailed ? detail : { ...detail, mail: text }, subject);
   }
+}
+
+/** Why an endpoint is paused and what ends that, where the mail with it may be another person's. */
+function wayBack({ about, partnerId }: FailureNotice): { readonly reason?: string; readonly resume?: string } {
+  if (about === 25 || about === 50) return {};
+  return { reason: pauseWords[about], resume: `bikeshare webhooks resume --partner ${partnerId}` };
 }
 
 function noticeOf(ending: Ending, now: Date, dashboardUrl: string | null): FailureNotice | undefined {
