@@ -37,7 +37,9 @@ it("resuming takes the oldest held delivery as the probe, says how many stay hel
   await pause();
   const since = room.clock();
   await room.happen(3);
-  await room.rows("update webhook_lanes set failures = 9, warned = 100, gone_answers = 2, gone_since = now() where system_id = $1");
+  await room.rows(
+    "update webhook_lanes set failures = 9, warned = 100, gone_answers = 2, gone_since = now() where system_id = $1",
+  );
   const { deliveries } = await listDeliveries(room, scope());
   const resumed = await resume();
   expect(resumed).toMatchObject({
@@ -48,9 +50,9 @@ it("resuming takes the oldest held delivery as the probe, says how many stay hel
     endpoint: { status: "probing", pause_reason: null, paused_at: null },
   });
   expect(await statuses()).toEqual(["pending", "held", "held"]);
-  expect(await room.rows("select failures, warned, gone_answers, gone_since from webhook_lanes where system_id = $1")).toEqual([
-    { failures: 0, warned: 0, gone_answers: 0, gone_since: null },
-  ]);
+  expect(
+    await room.rows("select failures, warned, gone_answers, gone_since from webhook_lanes where system_id = $1"),
+  ).toEqual([{ failures: 0, warned: 0, gone_answers: 0, gone_since: null }]);
   const sent = await room.send(endpointId);
   expect(sent.map((row) => [row.delivery_id, row.tries, row.attempts])).toEqual([[deliveries.at(-1)?.id, 0, 0]]);
 });

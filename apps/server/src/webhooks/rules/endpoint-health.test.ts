@@ -188,7 +188,10 @@ describe("410 Gone", () => {
 
   test("that broke off counts as a failure, not as 410", () => {
     const cut = (id: string, hours: number) => ({ ...gone(id, hours), outcome: "failed" as const });
-    expect(last(follow([cut("a", 0), cut("b", 1), cut("c", 2)]))).toMatchObject({ status: "active", health: { failures: 3 } });
+    expect(last(follow([cut("a", 0), cut("b", 1), cut("c", 2)]))).toMatchObject({
+      status: "active",
+      health: { failures: 3 },
+    });
   });
 });
 
