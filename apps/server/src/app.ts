@@ -89,7 +89,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     bikes: bikeRoutes(read, sealer),
     reservations: reservationRoutes({ ...read, clock, ids: options.ids }, sealer),
     events: eventRoutes(read, sealer),
-    me: meRoutes(),
+    me: meRoutes({ db, clock }),
     health: healthRoutes({ pingDatabase: () => ping(db), isDraining: draining.is }),
   });
   bindContract(http, operatorContract, operatorRoutes({ db, clock, ids: options.ids }));

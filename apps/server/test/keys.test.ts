@@ -99,6 +99,7 @@ describe("a key that was issued", () => {
       scopes: ["rides:read", "bikes:read"],
       expires_at: null,
       rate_limit: { limit: 7, remaining: 6, reset_seconds: 60 },
+      reservations: { limit: 50, active: 0 },
     });
   });
 

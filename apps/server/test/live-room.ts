@@ -13,6 +13,7 @@ import { upsertPastRides } from "../src/rides/past.ts";
 import { startRides } from "../src/rides/start.ts";
 import { bringStationsOnline, removeStations, takeStationsOffline, upsertStations } from "../src/stations/commands.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
+import { addPartners } from "./partners.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 type Item = Readonly<Record<string, unknown>> & { readonly id?: unknown };
@@ -77,6 +78,7 @@ export async function openLiveRoom(): Promise<LiveRoom> {
   const clock = createTestClock();
   const ids = createTestIds();
   const live = { db, clock, ids };
+  await addPartners(db, systemId, ["partner-1", "partner-2"]);
   const { stations, bikes, rides } = operatorContract;
   // What an endpoint does: reads the items by the contract, and hands them to its verb.
   const verb =

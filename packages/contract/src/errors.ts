@@ -78,6 +78,11 @@ export const errorCatalogue = {
     meaning: "This `rider_ref` already holds a bike.",
     action: "Cancel the active reservation first.",
   },
+  too_many_reservations: {
+    status: 409,
+    meaning: "You have as many active reservations as your limit allows.",
+    action: "Cancel one, or wait until one ends. `GET /v1/me` shows your limit and your use of it.",
+  },
   reservation_not_active: {
     status: 409,
     meaning: "The reservation was fulfilled or has expired, so it cannot be cancelled.",

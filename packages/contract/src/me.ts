@@ -19,6 +19,12 @@ export const me = extendApi(
           reset_seconds: z.number().int().min(0).describe("Seconds until a used request is given back"),
         })
         .strict(),
+      reservations: z
+        .object({
+          limit: z.number().int().min(1).describe("Active reservations that you may have at once, by all your keys"),
+          active: z.number().int().min(0).describe("How many you have now"),
+        })
+        .strict(),
     })
     .strict()
     .describe("What the service knows of the key that asks."),

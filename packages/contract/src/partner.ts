@@ -139,6 +139,7 @@ export const partnerContract = c.router(
             "bike_not_available",
             "station_offline",
             "rider_has_active_reservation",
+            "too_many_reservations",
             "idempotency_in_progress",
           ],
         }),
@@ -197,7 +198,9 @@ export const partnerContract = c.router(
         method: "GET",
         path: "/v1/me",
         summary: "Your key",
-        description: "The key's id, partner, scopes, expiry, limit and what is left of it.",
+        description:
+          "The key's id, partner, scopes, expiry, limit and what is left of it; the partner's active reservations and " +
+          "how many it may have at once.",
         metadata: needs("any"),
         query: noQuery,
         responses: { 200: me, ...errors },

@@ -8,6 +8,8 @@ import { givenOnce, timestamp } from "./time.ts";
 export const DEFAULT_HOLD_MINUTES = 15;
 /** Most minutes that a reservation may hold a bike. */
 export const MAX_HOLD_MINUTES = 30;
+/** Active reservations that a partner may have at once, unless the operator gives it a number of its own. */
+export const DEFAULT_MAX_RESERVATIONS = 50;
 /** Most characters of a `rider_ref`. */
 export const MAX_RIDER_REF_LENGTH = 64;
 

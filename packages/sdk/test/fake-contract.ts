@@ -1,5 +1,6 @@
 import {
   DEFAULT_HOLD_MINUTES,
+  DEFAULT_MAX_RESERVATIONS,
   DEFAULT_PAGE_SIZE,
   type EndpointMetadata,
   errorCatalogue,
@@ -65,6 +66,8 @@ export const DEFAULT_PAGE_SIZE = ${DEFAULT_PAGE_SIZE};
 export const EVENT_RETENTION_DAYS = ${EVENT_RETENTION_DAYS};
 /** Minutes that a reservation holds a bike when the request names no number. */
 export const DEFAULT_HOLD_MINUTES = ${DEFAULT_HOLD_MINUTES};
+/** Active reservations that a partner may have at once. */
+export const DEFAULT_MAX_RESERVATIONS = ${DEFAULT_MAX_RESERVATIONS};
 /** Hours for which the answer to an \`Idempotency-Key\` is kept. */
 export const IDEMPOTENCY_KEY_HOURS = ${IDEMPOTENCY_KEY_HOURS};
 `;

@@ -66,6 +66,17 @@ it("two fakes know nothing of each other, and the same is the same in each", asy
   expect((await new BikeShare(other).reservations.create({ bike_id: "b1" })).id).toBe(held.id);
 });
 
+it("a partner has as many active reservations as the fake is told, 50 if not said, and sees its use of them", async () => {
+  const fake = createFakeBikeShare({ ...place, bikes: [{ id: "b1" }, { id: "b2" }], maxReservations: 1 });
+  const client = new BikeShare(fake);
+  const { id } = await client.reservations.create({ bike_id: "b1" });
+  await expect(client.reservations.create({ bike_id: "b2" })).rejects.toMatchObject({ code: "too_many_reservations" });
+  expect((await client.me.get()).reservations).toEqual({ limit: 1, active: 1 });
+  await client.reservations.cancel(id);
+  await client.reservations.create({ bike_id: "b2" });
+  expect((await new BikeShare(createFakeBikeShare()).me.get()).reservations).toEqual({ limit: 50, active: 0 });
+});
+
 it("what came is kept, without the key", async () => {
   const fake = createFakeBikeShare(place);
   await new BikeShare(fake).reservations.create({ bike_id: "b1" }, { idempotencyKey: "k" });

@@ -1,9 +1,14 @@
 import { type Me, me, type partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
+import type { Queryable } from "../db/database.ts";
 import { callerOf } from "../http/caller.ts";
+import { reservationUse } from "../reservations/service.ts";
 
 /** The endpoint that tells a caller what the service knows of its key. */
-export function meRoutes(): RouterImplementation<(typeof partnerContract)["me"]> {
+export function meRoutes(context: {
+  readonly db: Queryable;
+  readonly clock: () => number;
+}): RouterImplementation<(typeof partnerContract)["me"]> {
   return {
     get: async ({ request }) => {
       const { key, rate } = callerOf(request);
@@ -14,6 +19,7 @@ export function meRoutes(): RouterImplementation<(typeof partnerContract)["me"]>
         scopes: me.shape.scopes.parse(key.scopes),
         expires_at: key.expires_at?.toISOString() ?? null,
         rate_limit: { limit: rate.limit, remaining: rate.remaining, reset_seconds: rate.resetSeconds },
+        reservations: await reservationUse(context, { systemId: key.system_id, partnerId: key.partner_id }),
       };
       return { status: 200, body };
     },

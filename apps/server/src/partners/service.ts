@@ -13,14 +13,31 @@ export interface PartnerContext {
   readonly actor: string;
 }
 
+/** What a partner may have that differs from the default. */
+export interface PartnerOptions {
+  /** Active reservations that it may have at once; the default when left out. */
+  readonly maxReservations?: number | undefined;
+}
+
 /** Makes a partner of a system. */
-export async function createPartner(context: PartnerContext, systemId: string, name: string): Promise<PartnerRow> {
+export async function createPartner(
+  context: PartnerContext,
+  systemId: string,
+  name: string,
+  { maxReservations }: PartnerOptions = {},
+): Promise<PartnerRow> {
   const { db, clock, ids } = context;
   const at = new Date(clock());
-  const partner = { id: ids.next("partner"), name, created_at: at };
+  const partner = { id: ids.next("partner"), name, created_at: at, max_reservations: maxReservations ?? null };
   await db.transaction(async (tx) => {
     await insertPartner(tx, systemId, partner);
-    await recordActOf(context, tx, { systemId, at, action: "partner.created", subject: partner.id, detail: { name } });
+    await recordActOf(context, tx, {
+      systemId,
+      at,
+      action: "partner.created",
+      subject: partner.id,
+      detail: { name, max_reservations: partner.max_reservations },
+    });
   });
   return partner;
 }

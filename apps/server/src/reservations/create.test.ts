@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { addPartners } from "../../test/partners.ts";
 import { statement } from "../db/statement.ts";
 import { createReservation } from "./create.ts";
 import { openReservationsRoom, outcomeOf, partner, type ReservationsRoom } from "./reservations-room.fixture.ts";
+import { reservationUse } from "./service.ts";
 
 let room: ReservationsRoom;
 
@@ -200,6 +202,52 @@ describe("a rider", () => {
     room.clock.advance(minutes(15));
     await room.create({ bike_id: "b", rider_ref: "rider" });
     expect(await room.get(first.id)).toMatchObject({ status: "expired" });
+  });
+});
+
+describe("a partner", () => {
+  test("has at most as many active reservations as it may have; what has lapsed or was given back does not count", async () => {
+    await room.fill("s", [{ id: "a" }, { id: "b" }, { id: "c" }]);
+    await addPartners(room.db, room.systemId, ["bounded"], 2);
+    const use = () => reservationUse(room.live, { systemId: room.systemId, partnerId: "bounded" });
+    const refused = () =>
+      expect(room.create({ station_id: "s" }, "bounded")).rejects.toMatchObject({
+        code: "too_many_reservations",
+        message: "You may have 2 active reservations at once, and have as many. Cancel one, or wait until one ends.",
+      });
+    const first = await room.create({ station_id: "s", hold_minutes: 5 }, "bounded");
+    expect(await use()).toEqual({ limit: 2, active: 1 });
+    await room.create({ station_id: "s", hold_minutes: 10 }, "bounded");
+    await refused();
+    expect(await use()).toEqual({ limit: 2, active: 2 });
+    await room.cancel(first.id, "bounded");
+    await room.create({ station_id: "s", hold_minutes: 5 }, "bounded");
+    await refused();
+    room.clock.advance(minutes(5));
+    expect(await use()).toEqual({ limit: 2, active: 1 });
+    await room.create({ station_id: "s" }, "bounded");
+    await refused();
+    // Its limit is its own.
+    room.clock.advance(minutes(5));
+    await room.create({ station_id: "s" });
+  });
+
+  test("whose number is not said has 50", async () => {
+    await room.fill(
+      "s",
+      Array.from({ length: 51 }, (_, n) => ({ id: `bike-${n}` })),
+    );
+    for (let n = 0; n < 50; n++) await room.create({ station_id: "s" });
+    expect(await outcomeOf(room.create({ station_id: "s" }))).toBe("too_many_reservations");
+    expect(await reservationUse(room.live, { systemId: room.systemId, partnerId: partner })).toEqual({
+      limit: 50,
+      active: 50,
+    });
+  });
+
+  test("that was removed holds nothing more", async () => {
+    await room.fill("s", [{ id: "a" }]);
+    expect(await outcomeOf(room.create({ station_id: "s" }, "gone"))).toBe("unauthorized");
   });
 });
 

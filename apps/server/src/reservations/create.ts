@@ -10,11 +10,13 @@ import {
   findOfRider,
   findStation,
   insertReservation,
+  countActiveReservations,
+  lockPartnerLimit,
   markLocks,
   pickFreeBike,
   releaseLocks,
 } from "./queries.ts";
-import { chooseBike, expiryOf, isFree, rentsOut, statusAt, type WantedBike } from "./reservation.ts";
+import { chooseBike, expiryOf, isFree, rentsOut, reservationLimit, statusAt, type WantedBike } from "./reservation.ts";
 
 export interface CreateReservation {
   readonly systemId: string;
@@ -27,7 +29,7 @@ export interface CreateReservation {
  * reservation and its event come into being together.
  * @returns the reservation's wire form
  * @throws Refusal `invalid_parameter`, `not_found`, `station_offline`, `no_bike_available`, `bike_not_available`,
- *   `rider_has_active_reservation`
+ *   `rider_has_active_reservation`, `too_many_reservations`; `unauthorized` when the partner is gone
  */
 export async function createReservation(context: LiveContext, input: CreateReservation): Promise<string> {
   const { systemId, partnerId, request } = input;
@@ -35,6 +37,7 @@ export async function createReservation(context: LiveContext, input: CreateReser
   const take = takerOf(request);
   return context.db.transaction(async (tx) => {
     const moment = { ids, systemId, now: new Date(context.clock()) };
+    await refuseBeyondLimit(tx, moment, partnerId);
     const lapsed = await lapsedOfRider(tx, moment, partnerId, request.rider_ref);
     const { bike, settled } = await take(tx, moment, lapsed);
     const id = ids.next("reservation");
@@ -82,6 +85,18 @@ function takerOf({ station_id, bike_id, vehicle_type_id }: ReservationRequest): 
     return (tx, moment, lapsed) => takeNamed(tx, moment, { bikeId: bike_id, vehicleTypeId }, lapsed);
   }
   throw new Refusal("invalid_parameter", "Give station_id or bike_id: exactly one of them.");
+}
+
+/** Refuses a partner that has as many bikes as it may have; locks it, so that of its requests one at a time counts. */
+async function refuseBeyondLimit(tx: Transaction, { systemId, now }: Moment, partnerId: string): Promise<void> {
+  const partner = await lockPartnerLimit(tx, systemId, partnerId);
+  if (partner === undefined) throw new Refusal("unauthorized", "The partner that the key belongs to was removed.");
+  const limit = reservationLimit(partner.max_reservations);
+  if ((await countActiveReservations(tx, systemId, partnerId, now)) < limit) return;
+  throw new Refusal(
+    "too_many_reservations",
+    `You may have ${limit} active ${limit === 1 ? "reservation" : "reservations"} at once, and have as many. Cancel one, or wait until one ends.`,
+  );
 }
 
 async function lapsedOfRider(

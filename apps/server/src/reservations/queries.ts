@@ -1,4 +1,5 @@
-import type { Transaction } from "../db/database.ts";
+import type { Queryable, Transaction } from "../db/database.ts";
+import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 import type { WantedBike } from "./reservation.ts";
@@ -45,6 +46,25 @@ const insert = statement(
    values ($1, $2, $3, 'active', $4, $5, $6, $7, $8::timestamptz, $9::timestamptz, $8::timestamptz)
    on conflict (system_id, partner_id, rider_ref) where status = 'active' and rider_ref is not null do nothing
    returning ${wire}`,
+);
+
+// The lock queues a partner's own requests for bikes, and nobody else's. It lets through whoever only refers to the
+// partner, as an issued key does.
+const lockPartner = statement(
+  "reservations.lockPartner",
+  "select max_reservations from partners where system_id = $1 and id = $2 for no key update",
+);
+
+const limitOf = statement(
+  "reservations.limitOf",
+  "select max_reservations from partners where system_id = $1 and id = $2",
+);
+
+// Of what has lapsed it does not matter whether that has been written.
+const countActive = statement(
+  "reservations.countActive",
+  `select count(*)::int as n from reservations
+   where system_id = $1 and partner_id = $2 and status = 'active' and expires_at > $3::timestamptz`,
 );
 
 const find = statement(
@@ -95,6 +115,39 @@ export async function findStation(
   id: string,
 ): Promise<Pick<Tables["stations"], "status" | "is_renting"> | undefined> {
   return (await tx.query<Pick<Tables["stations"], "status" | "is_renting">>(station, [systemId, id]))[0];
+}
+
+type PartnerLimit = Pick<Tables["partners"], "max_reservations">;
+
+/**
+ * Locks a partner, before anything else is locked: until the transaction ends, nobody else makes a reservation of its.
+ * @returns how many active reservations it may have, null for the default; undefined when there is no such partner
+ */
+export async function lockPartnerLimit(
+  tx: Transaction,
+  systemId: string,
+  partnerId: string,
+): Promise<PartnerLimit | undefined> {
+  return (await tx.query<PartnerLimit>(lockPartner, [systemId, partnerId]))[0];
+}
+
+/** How many active reservations a partner may have, null for the default; undefined when there is no such partner. */
+export async function findPartnerLimit(
+  db: Queryable,
+  systemId: string,
+  partnerId: string,
+): Promise<PartnerLimit | undefined> {
+  return (await db.query<PartnerLimit>(limitOf, [systemId, partnerId]))[0];
+}
+
+/** How many reservations of a partner are active at an instant. */
+export async function countActiveReservations(
+  db: Queryable,
+  systemId: string,
+  partnerId: string,
+  at: Date,
+): Promise<number> {
+  return onlyRow(await db.query<{ n: number }>(countActive, [systemId, partnerId, at])).n;
 }
 
 /** The reservation that is kept as the rider's active one. It may have lapsed. */

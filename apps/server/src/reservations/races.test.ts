@@ -1,5 +1,6 @@
 import type { Reservation } from "@bikeshare/contract";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { addPartners } from "../../test/partners.ts";
 import { bikeRow } from "../../test/rows.ts";
 import { until } from "../../test/until.ts";
 import { type Database, openDatabase } from "../db/database.ts";
@@ -11,6 +12,7 @@ import {
   openReservationsRoom,
   outcomeOf,
   partner,
+  partners,
   type ReservationsRoom,
 } from "./reservations-room.fixture.ts";
 import { cancelReservation, expireDue } from "./service.ts";
@@ -68,15 +70,16 @@ const ROUNDS = 1000;
 
 test(`of eight who want the last bike at once one gets it, each of ${ROUNDS} times`, { timeout: 600_000 }, async () => {
   await room.fill("s", [{ id: "last" }]);
-  const owner = { systemId: room.systemId, partnerId: partner };
+  const { systemId } = room;
   for (let round = 0; round < ROUNDS; round++) {
-    const made: string[] = [];
-    const answers = Array.from({ length: 8 }, async (_, n) => {
+    const made: { readonly wire: string; readonly by: string }[] = [];
+    const answers = partners.map(async (partnerId, n) => {
       const live = { ...room.live, db: n % 2 === 0 ? room.db : other };
-      made.push(await createReservation(live, { ...owner, request: { station_id: "s" } }));
+      const wire = await createReservation(live, { systemId, partnerId, request: { station_id: "s" } });
+      made.push({ wire, by: partnerId });
     });
     expect(await tally(answers)).toEqual({ made: 1, no_bike_available: 7 });
-    if (round % 2 === 0) await room.cancel((JSON.parse(made[0]!) as Reservation).id);
+    if (round % 2 === 0) await room.cancel((JSON.parse(made[0]!.wire) as Reservation).id, made[0]!.by);
     else room.clock.advance(15 * 60_000);
   }
   await expireDue(room.live, room.systemId, 10);
@@ -86,11 +89,10 @@ test(`of eight who want the last bike at once one gets it, each of ${ROUNDS} tim
 test("of eight who want one bike at once one gets it", async () => {
   await room.fill("s", [{ id: "a" }]);
   for (let round = 0; round < 50; round++) {
-    expect(await tally(Array.from({ length: 8 }, () => room.create({ bike_id: "a" })))).toEqual({
-      made: 1,
-      bike_not_available: 7,
-    });
-    await room.cancel((await room.list({ status: "active" })).data[0]!.id);
+    const made: { readonly id: string; readonly by: string }[] = [];
+    const answers = partners.map(async (by) => made.push({ ...(await room.create({ bike_id: "a" }, by)), by }));
+    expect(await tally(answers)).toEqual({ made: 1, bike_not_available: 7 });
+    await room.cancel(made[0]!.id, made[0]!.by);
   }
 });
 
@@ -100,10 +102,8 @@ test("as many get a bike as there are bikes, also when their reservations have a
     ["a", "b", "c", "d", "e"].map((id) => ({ id })),
   );
   for (let round = 0; round < 20; round++) {
-    expect(await tally(Array.from({ length: 8 }, () => room.create({ station_id: "s" })))).toEqual({
-      made: 5,
-      no_bike_available: 3,
-    });
+    const answers = partners.map((by) => room.create({ station_id: "s" }, by));
+    expect(await tally(answers)).toEqual({ made: 5, no_bike_available: 3 });
     room.clock.advance(15 * 60_000);
   }
   expect(await contradictionsIn(room)).toEqual([]);
@@ -125,6 +125,30 @@ test("a rider who asks eight times at once holds one bike", async () => {
   expect(await contradictionsIn(room)).toEqual([]);
 });
 
+test.each([1, 7])(
+  "a partner who asks for twenty bikes at once, on two processes, gets exactly the %i that it may have",
+  async (limit) => {
+    const { systemId } = room;
+    await addPartners(room.db, systemId, ["bounded"], limit);
+    await room.fill(
+      "s",
+      Array.from({ length: 20 }, (_, n) => ({ id: `bike-${n}` })),
+    );
+    for (let round = 0; round < 5; round++) {
+      const answers = Array.from({ length: 20 }, (_, n) => {
+        const live = { ...room.live, db: n % 2 === 0 ? room.db : other };
+        const request = n % 3 === 0 ? { bike_id: `bike-${n}` } : { station_id: "s" };
+        return createReservation(live, { systemId, partnerId: "bounded", request });
+      });
+      expect(await tally(answers)).toMatchObject({ made: limit });
+      expect((await room.list({ status: "active" }, undefined, "bounded")).data).toHaveLength(limit);
+      // What has lapsed no longer counts, swept or not.
+      room.clock.advance(15 * 60_000);
+    }
+    expect(await contradictionsIn(room)).toEqual([]);
+  },
+);
+
 describe("a bike that is locked for a moment", () => {
   const lock = statement("test.lock", "select id from bikes where system_id = $1 and id = $2 for update");
   const waiting = statement(
@@ -137,7 +161,7 @@ describe("a bike that is locked for a moment", () => {
     await room.fill("s", [{ id: "a" }]);
     const made = other.transaction(async (tx) => {
       await tx.query(lock, [room.systemId, "a"]);
-      const answer = room.create({ station_id: "s" });
+      const answer = room.create({ station_id: "s" }, "partner-2");
       await until(isWaiting);
       return { answer };
     });
@@ -151,7 +175,7 @@ describe("a bike that is locked for a moment", () => {
         { ...room.live, db: tx },
         { systemId: room.systemId, partnerId: partner, request: { bike_id: "a" } },
       );
-      const answer = room.create({ station_id: "s" });
+      const answer = room.create({ station_id: "s" }, "partner-2");
       await until(isWaiting);
       await room.db.query(
         statement("", "update bikes set vehicle_state = 'available' where system_id = $1 and id = 'b'"),
@@ -209,7 +233,7 @@ test("after any storm of creating, cancelling and expiring, bikes, reservations,
 
   async function act(random: Random, db: Database): Promise<unknown> {
     const live = { ...room.live, db };
-    const owner = { systemId: room.systemId, partnerId: random.pick(["partner-1", "partner-2"]) };
+    const owner = { systemId: room.systemId, partnerId: random.pick(["partner-1", "partner-2", "partner-3"]) };
     const rider = random.pick(["r1", "r2", "r3", "r4", undefined, undefined, undefined]);
     const request = { hold_minutes: random.between(1, 3), ...(rider === undefined ? {} : { rider_ref: rider }) };
     switch (

@@ -1,4 +1,4 @@
-import { DEFAULT_HOLD_MINUTES, type EventName, type Reservation } from "@bikeshare/contract";
+import { DEFAULT_HOLD_MINUTES, DEFAULT_MAX_RESERVATIONS, type EventName, type Reservation } from "@bikeshare/contract";
 import type { LiveBike } from "../bikes/live.ts";
 
 export type ReservationStatus = Reservation["status"];
@@ -38,6 +38,11 @@ export function statusAt(
   instant: Date,
 ): ReservationStatus {
   return status === "active" && instant >= expires_at ? "expired" : status;
+}
+
+/** How many active reservations a partner may have at once. @param own the operator's number for it; null: none */
+export function reservationLimit(own: number | null): number {
+  return own ?? DEFAULT_MAX_RESERVATIONS;
 }
 
 /** Whether riders can take a bike from the station. */

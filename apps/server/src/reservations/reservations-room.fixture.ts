@@ -2,6 +2,7 @@ import type { Bike, Reservation, ReservationRequest, Station } from "@bikeshare/
 import { reservation } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { addPartners } from "../../test/partners.ts";
 import { bikeRow, stationRow } from "../../test/rows.ts";
 import type { Database } from "../db/database.ts";
 import { openReader, type Reader } from "../db/pipeline.ts";
@@ -16,6 +17,9 @@ import { cancelReservation, getReservation, listReservations } from "./service.t
 
 /** The partner that acts where a test names none. */
 export const partner = "partner-1";
+
+/** Every partner there is. Requests of one wait for each other; those that are to race come from several. */
+export const partners: readonly string[] = Array.from({ length: 8 }, (_, n) => `partner-${n + 1}`);
 
 /** A database with stations and bikes, and the verbs on reservations as a partner calls them. */
 export interface ReservationsRoom extends TestDatabase {
@@ -83,6 +87,7 @@ export async function openReservationsRoom(): Promise<ReservationsRoom> {
   const reader = openReader({ connectionString: db.connectionString });
   const live = { db, clock, ids };
   const read = { ...live, reader };
+  await addPartners(db, systemId, partners);
   const ownerOf = (partnerId: string) => ({ systemId, partnerId });
   return {
     ...database,

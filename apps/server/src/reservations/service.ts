@@ -14,8 +14,17 @@ import {
   type ReservationFilters,
   type ReservationPosition,
 } from "./list-queries.ts";
-import { type EndedReservation, type Ending, endRows, findBikeOf, lockDue, lockRows } from "./queries.ts";
-import { reservationTransitions, statusAt } from "./reservation.ts";
+import {
+  countActiveReservations,
+  type EndedReservation,
+  type Ending,
+  endRows,
+  findBikeOf,
+  findPartnerLimit,
+  lockDue,
+  lockRows,
+} from "./queries.ts";
+import { reservationLimit, reservationTransitions, statusAt } from "./reservation.ts";
 
 export type { ReservationFilters, ReservationPosition } from "./list-queries.ts";
 export type { EndedReservation, LockedReservation } from "./queries.ts";
@@ -52,6 +61,16 @@ export function getReservation(
   id: string,
 ): Promise<string | undefined> {
   return readReservation(reader, { ...owner, now: new Date(clock()) }, id);
+}
+
+/** How many active reservations a partner may have at once, and has now. */
+export async function reservationUse(
+  { db, clock }: Pick<ReservationReadContext, "db" | "clock">,
+  { systemId, partnerId }: ReservationOwner,
+): Promise<{ readonly limit: number; readonly active: number }> {
+  const partner = await findPartnerLimit(db, systemId, partnerId);
+  const active = await countActiveReservations(db, systemId, partnerId, new Date(clock()));
+  return { limit: reservationLimit(partner?.max_reservations ?? null), active };
 }
 
 /**

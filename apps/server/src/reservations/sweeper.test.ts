@@ -33,12 +33,15 @@ function startSweeper(systems: readonly string[] = [room.systemId], db = room.db
 
 /** Reserves `n` bikes at each of two stations for a minute, and lets the minute pass. */
 async function letLapse(n: number): Promise<void> {
-  for (const station of ["s1", "s2"]) {
+  for (const [station, by] of [
+    ["s1", "partner-1"],
+    ["s2", "partner-2"],
+  ] as const) {
     await room.fill(
       station,
       Array.from({ length: n }, (_, index) => ({ id: `${station}-${index}` })),
     );
-    for (let index = 0; index < n; index++) await room.create({ station_id: station, hold_minutes: 1 });
+    for (let index = 0; index < n; index++) await room.create({ station_id: station, hold_minutes: 1 }, by);
   }
   room.clock.advance(60_000);
 }

@@ -3,7 +3,7 @@ import type { Bike } from "../bikes.ts";
 import type { health } from "../health.ts";
 import { DEFAULT_RATE_LIMIT, RATE_WINDOW_SECONDS } from "../limits.ts";
 import type { Me } from "../me.ts";
-import type { Reservation } from "../reservations.ts";
+import { DEFAULT_MAX_RESERVATIONS, type Reservation } from "../reservations.ts";
 import type { Ride } from "../rides.ts";
 import type { Station } from "../stations.ts";
 
@@ -95,6 +95,7 @@ export const exampleMe: Me = {
   scopes: ["stations:read", "rides:read"],
   expires_at: null,
   rate_limit: { limit: DEFAULT_RATE_LIMIT, remaining: DEFAULT_RATE_LIMIT - 1, reset_seconds: RATE_WINDOW_SECONDS },
+  reservations: { limit: DEFAULT_MAX_RESERVATIONS, active: 3 },
 };
 
 export const exampleHealth: z.infer<typeof health> = { status: "ok" };

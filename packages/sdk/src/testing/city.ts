@@ -9,6 +9,8 @@ export interface City {
   readonly nextId: (prefix: string) => string;
   /** Whose reservations are made where nobody says whose. */
   readonly partner: FakePartner;
+  /** Active reservations that each partner may have at once. */
+  readonly maxReservations: number;
   readonly stations: Map<string, StationState>;
   readonly bikes: Map<string, BikeState>;
   readonly rides: Map<string, Ride>;
@@ -50,12 +52,13 @@ export interface RecordedEvent {
 }
 
 /** @param now milliseconds since 1970 */
-export function createCity(now: Clock, partner: FakePartner): City {
+export function createCity(now: Clock, partner: FakePartner, maxReservations: number): City {
   let made = 0;
   return {
     now,
     nextId: (prefix) => `${prefix}_${String(++made).padStart(6, "0")}`,
     partner,
+    maxReservations,
     stations: new Map(),
     bikes: new Map(),
     rides: new Map(),

@@ -37,6 +37,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   bike_not_available: 409,
   station_offline: 409,
   rider_has_active_reservation: 409,
+  too_many_reservations: 409,
   reservation_not_active: 409,
   ride_conflict: 409,
   idempotency_in_progress: 409,
@@ -56,5 +57,7 @@ export const DEFAULT_PAGE_SIZE = 50;
 export const EVENT_RETENTION_DAYS = 30;
 /** Minutes that a reservation holds a bike when the request names no number. */
 export const DEFAULT_HOLD_MINUTES = 15;
+/** Active reservations that a partner may have at once. */
+export const DEFAULT_MAX_RESERVATIONS = 50;
 /** Hours for which the answer to an `Idempotency-Key` is kept. */
 export const IDEMPOTENCY_KEY_HOURS = 24;

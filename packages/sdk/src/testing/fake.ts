@@ -4,6 +4,7 @@ import type { EventRecord } from "../wire.generated.ts";
 import type { BikeFields } from "./bikes.ts";
 import { createCity } from "./city.ts";
 import { type Clock, createClock } from "./clock.ts";
+import { DEFAULT_MAX_RESERVATIONS } from "./contract.generated.ts";
 import type { DeliveryName } from "./examples.ts";
 import { createFetch, type FakeFetch } from "./fetch.ts";
 import { createIdempotency } from "./idempotency.ts";
@@ -39,6 +40,8 @@ export interface FakeOptions {
    * minute, as it would there: raise it where that is not what you test.
    */
   readonly rateLimit?: number | undefined;
+  /** Active reservations that each partner may have at once: 50 if not said, as at the real service. */
+  readonly maxReservations?: number | undefined;
   /** Milliseconds since 1970, as `Date.now` gives them, which is what it is if not said. */
   readonly now?: Clock | undefined;
   /** `https://bikeshare.test` if not said. */
@@ -100,7 +103,7 @@ export function createFakeBikeShare(options: FakeOptions = {}): FakeBikeShare {
   const { baseUrl = "https://bikeshare.test", rateLimit = RATE_LIMIT, webhookSecret = FAKE_WEBHOOK_SECRET } = options;
   const clock = createClock(options.now);
   const { now } = clock;
-  const city = createCity(now, PARTNER);
+  const city = createCity(now, PARTNER, options.maxReservations ?? DEFAULT_MAX_RESERVATIONS);
   const operator = createOperator(city);
   fill(operator, options);
   const keys = createKeys(now, PARTNER, rateLimit);

@@ -11,7 +11,7 @@ import type { FakeKey } from "./keys.ts";
 import { pageOf } from "./lists.ts";
 import { readBody, type Values } from "./parameters.ts";
 import type { RateDecision } from "./rate-limit.ts";
-import { cancelReservation, createReservation } from "./reservations.ts";
+import { cancelReservation, countActive, createReservation } from "./reservations.ts";
 
 type Routes = typeof routes;
 
@@ -103,11 +103,19 @@ export const operations: { readonly [Name in Exclude<Operation, OpenOperation>]:
       eventsFor(city, key).find(({ shown }) => shown.id === id)?.shown,
       "There is no event with this id that the key may see.",
     ),
-  "GET /v1/me": ({ key, rate }) => {
+  "GET /v1/me": ({ city, key, rate }) => {
     const { limit, remaining, resetSeconds: reset_seconds } = rate;
     const { id, partner, scopes, expiresAt } = key;
     const rate_limit = { limit, remaining, reset_seconds };
-    return answer({ key_id: id, partner, scopes: [...scopes], expires_at: expiresAt, rate_limit } satisfies Me);
+    const reservations = { limit: city.maxReservations, active: countActive(city, partner.id) };
+    return answer({
+      key_id: id,
+      partner,
+      scopes: [...scopes],
+      expires_at: expiresAt,
+      rate_limit,
+      reservations,
+    } satisfies Me);
   },
 };
 

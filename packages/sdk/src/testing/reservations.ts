@@ -25,7 +25,7 @@ export function putReservation(city: City, fields: ReservationFields): void {
  * Reserves a bike of a station, or one bike, for a partner's rider.
  *
  * @throws Refused `invalid_parameter`, `not_found`, `station_offline`, `no_bike_available`, `bike_not_available`,
- *   `rider_has_active_reservation`
+ *   `rider_has_active_reservation`, `too_many_reservations`
  */
 export function createReservation(city: City, partnerId: string, request: ReservationRequest): Reservation {
   const { station_id, bike_id, rider_ref, hold_minutes = DEFAULT_HOLD_MINUTES } = request;
@@ -34,6 +34,7 @@ export function createReservation(city: City, partnerId: string, request: Reserv
       station_id === undefined ? "or bike_id must be given" : "and bike_id exclude each other: give one of them";
     throw new Refused("invalid_parameter", `station_id ${why}.`);
   }
+  refuseBeyondLimit(city, partnerId);
   if (rider_ref !== undefined) refuseTakenRider(city, partnerId, rider_ref);
   const bike = station_id === undefined ? namedBike(city, request) : bikeOfStation(city, station_id, request);
   const id = city.nextId("reservation");
@@ -100,6 +101,19 @@ function end(city: City, { partnerId, shown }: OwnedReservation, change: Partial
   } as const;
   recordEvent(city, events[ended.status as keyof typeof events], ended, ended.updated_at, partnerId); // It has ended.
   return ended;
+}
+
+/** How many active reservations a partner has. */
+export function countActive({ reservations }: City, partnerId: string): number {
+  return [...reservations.values()].filter((each) => each.partnerId === partnerId && each.shown.status === "active")
+    .length;
+}
+
+function refuseBeyondLimit(city: City, partnerId: string): void {
+  const limit = city.maxReservations;
+  if (countActive(city, partnerId) < limit) return;
+  const message = `You may have ${limit} active ${limit === 1 ? "reservation" : "reservations"} at once, and have as many. Cancel one, or wait until one ends.`;
+  throw new Refused("too_many_reservations", message);
 }
 
 function refuseTakenRider({ reservations }: City, partnerId: string, riderRef: string): void {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { addPartners } from "../../../test/partners.ts";
 import { Refusal } from "../../refusal.ts";
 import { createSystem } from "../../systems/service.ts";
 import { beginWith, stepsOn, type StepSubject } from "./every-state.fixture.ts";
@@ -103,6 +104,7 @@ test.skipIf(!schemasAreHere)(
       fc.asyncProperty(fc.array(stepsOn(subject), { minLength: 4, maxLength: 14 }), async (sequence) => {
         subject.systemId = `system ${++systems}`;
         await createSystem(subject.room.db, subject.systemId, subject.systemId, subject.room.clock());
+        await addPartners(subject.room.db, subject.systemId, ["p"]);
         await beginWith(subject);
         const before = new Map<GbfsForm, Map<string, Document>>();
         for (const [index, { run }] of sequence.entries()) {

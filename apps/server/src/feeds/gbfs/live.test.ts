@@ -1,6 +1,7 @@
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { addPartners } from "../../../test/partners.ts";
 import { reportBikes } from "../../bikes/commands.ts";
 import { lockBikes } from "../../bikes/live.ts";
 import { createReservation } from "../../reservations/create.ts";
@@ -8,6 +9,7 @@ import { cancelReservation } from "../../reservations/service.ts";
 import { endRides } from "../../rides/finish.ts";
 import { startRides } from "../../rides/start.ts";
 import { upsertStations } from "../../stations/commands.ts";
+import { createSystem } from "../../systems/service.ts";
 import { applySnapshot } from "./apply.ts";
 import { readStationInformation, readStationStatus, readVehicles } from "./forms.ts";
 import type { GbfsSnapshot } from "./read.ts";
@@ -21,8 +23,10 @@ const ids = createTestIds();
 const partnerId = "partner";
 beforeAll(async () => void (database = await createTestDatabase()));
 afterAll(() => database.close());
-beforeEach(() => {
+beforeEach(async () => {
   systemId = `s${++systems}`;
+  await createSystem(database.db, systemId, systemId, 0);
+  await addPartners(database.db, systemId, [partnerId]);
   clock = createTestClock(new Date(CITY_TIME).toISOString());
 });
 

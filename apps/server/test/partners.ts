@@ -1,0 +1,13 @@
+import type { Queryable } from "../src/db/database.ts";
+import { insertPartner } from "../src/partners/queries.ts";
+
+/** Makes partners of a system, for tests that name them themselves. @param maxReservations null: the default */
+export async function addPartners(
+  db: Queryable,
+  systemId: string,
+  ids: readonly string[],
+  maxReservations: number | null = null,
+): Promise<void> {
+  for (const id of ids)
+    await insertPartner(db, systemId, { id, name: id, created_at: new Date(0), max_reservations: maxReservations });
+}
