@@ -24,6 +24,7 @@ import { healthRoutes } from "./http/health.ts";
 import { withProxyWarnings } from "./http/proxy-warnings.ts";
 import { createMemoryRateLimiter } from "./http/rate-limit.ts";
 import type { ReadyBody } from "./http/ready-body.ts";
+import { refuseMalformedRequests, routableUrl } from "./http/request-form.ts";
 import { CanonicalResponse } from "./http/response.ts";
 import { createTransport } from "./http/transport.ts";
 import { answerUnknownRoutes } from "./http/unknown-routes.ts";
@@ -73,6 +74,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const http = createHttpServer(options);
   const caches = openCaches(http, options);
   openDoor(http, options, caches.keys);
+  refuseMalformedRequests(http);
   const draining = closeConnectionsWhenDraining(http);
   answerConditionally(http);
   await http.register(fastifyCompress, compression);
@@ -116,7 +118,10 @@ function createHttpServer({ ids, logger, https, onUnavailable }: AppOptions): Fa
     requestTimeout: 30_000,
     // Longer than the 60 s that load balancers keep idle connections, so that we never close one they are about to use.
     keepAliveTimeout: 72_000,
-    routerOptions: { maxParamLength: 4 * 255 },
+    // Above what a request's headers may have: an identifier that is too long is refused by the contract, so that its
+    // request is asked for a key first and is counted.
+    routerOptions: { maxParamLength: 32 * 1024 },
+    rewriteUrl: routableUrl,
     clientErrorHandler: answerParserError(nextRequestId),
     frameworkErrors: (error, request, reply) => {
       sendError(reply.header("request-id", request.id), request, error);

@@ -105,8 +105,8 @@ export const errorCatalogue = {
   },
   unsupported_media_type: {
     status: 415,
-    meaning: "The request's body is not JSON, or is encoded in a way the service does not read.",
-    action: "Send JSON with `Content-Type: application/json`.",
+    meaning: "The request's body is not JSON in UTF-8, or is compressed.",
+    action: "Send JSON as it is, with `Content-Type: application/json`, and no `Content-Encoding`.",
   },
   idempotency_key_reused: {
     status: 422,

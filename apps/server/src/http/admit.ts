@@ -7,6 +7,7 @@ import { ApiError } from "./api-error.ts";
 import { authenticate, type AuthenticateOptions, keysIn, sendRateHeaders } from "./authenticate.ts";
 import { answersPlainHttp, scopeOf } from "./caller.ts";
 import type { RateDecision, RateLimiter } from "./rate-limit.ts";
+import { checkAddressing } from "./request-form.ts";
 import type { Transport } from "./transport.ts";
 
 export interface AdmitOptions extends AuthenticateOptions {
@@ -43,9 +44,7 @@ export function admitRequests(app: FastifyInstance, options: AdmitOptions): void
 
 /** Admits a request at once where all that must be known is at hand: no promise is made on the hot path. */
 function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptions): Promise<void> | undefined {
-  if (request.headers.host === undefined && request.raw.httpVersion === "1.1") {
-    throw new ApiError("invalid_request", "The request has no Host header, which HTTP/1.1 asks for.");
-  }
+  checkAddressing(request.raw);
   const transport = options.transport(request.raw);
   request.transport = transport;
   const inUrl = request.url.includes("bss_") ? keysIn(request.url) : [];

@@ -59,11 +59,6 @@ function toApiError(error: unknown): ApiError {
     case "FST_ERR_CTP_INVALID_JSON_BODY":
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
       return new ApiError("invalid_request", "The body is not the JSON that the headers announce.", cause);
-    case "FST_ERR_BAD_URL":
-    case "FST_ERR_ASYNC_CONSTRAINT":
-      return new ApiError("invalid_request", "The request's path is not validly encoded.", cause);
-    case "FST_ERR_MAX_PARAM_LENGTH":
-      return new ApiError("not_found", "There is no such resource: the identifier in the path is too long.", cause);
     default:
       return isClientFault(error)
         ? new ApiError("invalid_request", "The request could not be read.", cause)
