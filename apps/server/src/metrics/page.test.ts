@@ -25,6 +25,7 @@ async function readMetrics(): Promise<string> {
     endpoints: { active: 0, probing: 0, paused: 0 },
     waitingMails: 0,
     workers: 1,
+    logs: [{ partnerId: "partner_1", bytes: 1 }],
     failing: [{ partnerId: "partner_1", failingMs: 1 }],
   };
   metrics.watch({ inFlight: () => 0, backlog: () => Promise.resolve([system]), onError: () => undefined });

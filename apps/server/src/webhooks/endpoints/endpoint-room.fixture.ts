@@ -86,6 +86,7 @@ export async function openEndpointRoom(): Promise<EndpointRoom> {
           startedAt: clock(),
           endedAt: clock() + 20,
           result,
+          kept: { headers: result.answerHeaders, body: result.answerBody, cutFor: null },
           chance: 0,
         }),
       );
