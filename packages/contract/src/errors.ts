@@ -4,7 +4,7 @@ import { z } from "zod";
 /** What one error code means. The catalogue below is the only place where this is written. */
 export interface ErrorEntry {
   /** HTTP status. */
-  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 422 | 429 | 500 | 503;
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 500 | 503;
   /** What happened. */
   readonly meaning: string;
   /** What the caller should do about it. */
@@ -97,6 +97,12 @@ export const errorCatalogue = {
     status: 409,
     meaning: "A request with this `Idempotency-Key` is still running.",
     action: "Wait a moment and send the same request again.",
+  },
+  checkpoint_lost: {
+    status: 410,
+    meaning:
+      "The event to go on behind is no longer kept, or is none that the key may see. Events after it may be gone.",
+    action: "Fetch the resources that you follow anew, then list events without `after`.",
   },
   payload_too_large: {
     status: 413,

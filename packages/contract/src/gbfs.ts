@@ -21,11 +21,14 @@ export const gbfsDocument = extendApi(
       last_updated: z.union([z.number().int(), z.string()]).describe("2.3: POSIX seconds. 3.0: RFC 3339"),
       ttl: z.number().int().min(0).describe("Seconds for which the document may be kept"),
       version: z.enum(["2.3", "3.0"]),
-      data: z.record(z.unknown()),
+      data: z.object({}).passthrough(),
     })
-    .strict(),
+    .strict()
+    .describe("A GBFS document. Its `data` follows GBFS's own schema of that feed."),
   { title: "GbfsDocument" },
 );
+
+export type GbfsDocument = z.infer<typeof gbfsDocument>;
 
 const responses = {
   200: gbfsDocument,

@@ -180,7 +180,7 @@ export const partnerContract = c.router(
           "and so on. Reservation events are your own only.",
         metadata: needs("events:read"),
         query: eventListQuery,
-        responses: { 200: eventList, ...errors },
+        responses: { 200: eventList, 410: errorBody, ...errors },
       },
       get: {
         method: "GET",

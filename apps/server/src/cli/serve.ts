@@ -12,13 +12,9 @@ export function registerServe(program: Command, context: () => CliContext): void
         .choices(["all", "api", "worker"])
         .default("all"),
     )
-    .option(
-      "--new-secrets",
-      "the secrets file is gone for good: go on with a new one (see Secrets in docs/operations.md)",
-    )
-    .action(async ({ role, newSecrets = false }: { role: ServeOptions["role"]; newSecrets?: boolean }) => {
+    .action(async ({ role }: { role: ServeOptions["role"] }) => {
       const { clock, config, ids, output, resolveSystem, signals } = context();
-      const service = await serve({ config, clock, ids, resolveSystem, role, newSecrets });
+      const service = await serve({ config, clock, ids, resolveSystem, role });
       const { url = null } = service;
       output.result({ ready: true, url }, url === null ? "Ready: working." : `Ready: ${url} (reference: ${url}/docs)`);
       await signals.untilStopped();

@@ -82,23 +82,13 @@ export function timeouts(statementTimeout: number): pg.ClientConfig {
 /** What every connection of ours has in common. */
 export function connectionSettings(connectionString: string, sessionOptions?: string): pg.ClientConfig {
   return {
-    connectionString: withStandardTls(connectionString),
+    connectionString,
     connectionTimeoutMillis: CONNECT_TIMEOUT,
     keepAlive: true,
     types: { getTypeParser },
     application_name: "bikeshare",
     options: sessionOptions === undefined ? SESSION_OPTIONS : `${SESSION_OPTIONS} ${sessionOptions}`,
   };
-}
-
-/** Lets `sslmode` mean what it means to PostgreSQL's own programs; pg by itself takes `require` for `verify-full`, and warns. */
-function withStandardTls(connectionString: string): string {
-  const url = URL.parse(connectionString);
-  if (url === null || !url.searchParams.has("sslmode")) return connectionString;
-  // The roots that Node brings are the system's, as far as we are concerned.
-  if (url.searchParams.get("sslrootcert") === "system") url.searchParams.delete("sslrootcert");
-  url.searchParams.set("uselibpqcompat", "true");
-  return url.href;
 }
 
 const INT8 = 20;

@@ -26,7 +26,7 @@ export const eventPosition: PositionCodec<EventPosition> = { encode: writePositi
 
 /**
  * One slice of the events that a viewer may see, oldest first.
- * @throws Refusal `invalid_parameter` when there is no event with the id `after`, or none that the viewer may see
+ * @throws Refusal `checkpoint_lost` when there is no event with the id `after`, or none that the viewer may see
  */
 export async function listEvents(
   context: ReadContext,
@@ -72,8 +72,8 @@ async function placeOf(
   const found = await findPosition(reader, systemId, viewer, id);
   if (found !== undefined) return found;
   throw new Refusal(
-    "invalid_parameter",
-    "after names no event that you may see, or one that is no longer kept. To begin with the oldest, leave it out.",
+    "checkpoint_lost",
+    `The event ${id} is no longer kept, or is none that the key may see. Fetch the resources anew, then list events without after.`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { codeOf, isDiskFull, isUnavailable } from "../db/errors.ts";
+import { codeOf, isUnavailable } from "../db/errors.ts";
 import { Refusal } from "../refusal.ts";
 import { ApiError } from "./api-error.ts";
 import { errorJson } from "./error-body.ts";
@@ -42,7 +42,6 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
 function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof Refusal) return new ApiError(error.code, error.message);
-  if (isDiskFull(error)) return unavailable("The database's disk is full. Nothing was changed.", error);
   if (isUnavailable(error)) return unavailable("The database cannot be reached. Nothing was changed.", error);
   const cause = { cause: error };
   switch (codeOf(error)) {

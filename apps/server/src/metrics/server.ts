@@ -1,5 +1,4 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
-import { explainListenFailure } from "../startup/listening.ts";
 import type { Metrics } from "./registry.ts";
 
 export interface MetricsServerOptions {
@@ -68,7 +67,10 @@ async function listen(server: Server, host: string, port: number): Promise<void>
   try {
     await promise;
   } catch (error) {
-    throw explainListenFailure(error, { host, port, hostVariable: "METRICS_HOST", portVariable: "METRICS_PORT" });
+    if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) throw error;
+    throw new Error(`${host}:${port} is in use. Stop what listens there, or set METRICS_PORT to another port.`, {
+      cause: error,
+    });
   } finally {
     server.off("error", reject);
   }
