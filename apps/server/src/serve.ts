@@ -5,6 +5,7 @@ import { watchConditions } from "./conditions/watch.ts";
 import type { Config } from "./config.ts";
 import { type Database, STATEMENT_TIMEOUT } from "./db/database.ts";
 import { codeOf } from "./db/errors.ts";
+import { requireNotifications } from "./db/listener.ts";
 import { openStore } from "./db/open.ts";
 import { ping } from "./db/ping.ts";
 import { logRounds } from "./feeds/gbfs/follow-log.ts";
@@ -64,6 +65,9 @@ export async function serve(options: ServeOptions): Promise<Service> {
   const watch = watchConditions(conditions, () => ping(store.db));
   open.push(() => watch.close());
   try {
+    if (config.databaseUrl !== undefined) {
+      await requireNotifications({ connectionString: config.databaseUrl, notifier: store.db });
+    }
     if (store.applied.length > 0) logger.info({ applied: store.applied }, "schema migrated");
     await ensureSystem(store.db, options);
     const secrets = await loadSecrets(secretsPath(config), (bytes) => ids.randomBytes(bytes));
@@ -80,7 +84,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
       const following = await followFeed(store.db, options, logger);
       if (following !== undefined) open.push(() => following.close());
     }
-    const kit = { logger, secrets, conditions, open };
+    const kit = { logger, secrets, conditions, metrics, open };
     const url = role === "worker" ? undefined : await answerRequests(store.db, options, kit);
     return { url, close };
   } catch (error) {
@@ -94,6 +98,7 @@ interface Kit {
   readonly logger: Logger;
   readonly secrets: AllSecrets;
   readonly conditions: Conditions;
+  readonly metrics: Metrics;
   /** What is open, to be closed in the opposite order. */
   readonly open: (() => Promise<void>)[];
 }
@@ -102,7 +107,7 @@ interface Kit {
 async function answerRequests(
   db: Database,
   { config, clock, ids }: ServeOptions,
-  { logger, secrets, conditions, open }: Kit,
+  { logger, secrets, conditions, metrics, open }: Kit,
 ): Promise<string> {
   let url = config.publicUrl ?? "";
   const app = await buildApp({
@@ -113,6 +118,7 @@ async function answerRequests(
     secrets,
     version: readVersion(),
     baseUrl: () => url,
+    metrics: metrics.http,
     onUnavailable: conditions.of("answering requests").failed,
     rateLimit: config.rateLimit,
     trustedProxies: config.trustedProxies,

@@ -51,14 +51,15 @@ export async function listEvents(
 
 /** The place behind which a page begins that comes after `skip` events of a day. */
 async function stepOver(
-  { db }: ReadContext,
+  { filtered }: ReadContext,
   systemId: string,
   viewer: EventViewer,
   dayStart: EventPosition,
   skip: number,
 ): Promise<EventPosition> {
   if (skip === 0) return dayStart;
-  const first = await findPositionAfter(db, systemId, viewer, dayStart, skip);
+  const whose = { systemId, partnerId: viewer.partnerId };
+  const first = await filtered.read(whose, (db) => findPositionAfter(db, systemId, viewer, dayStart, skip));
   // Undefined only when the day was dropped a moment ago: then the list goes on behind it.
   return { day: dayStart.day, position: first === undefined ? Number.MAX_SAFE_INTEGER : first - 1 };
 }
@@ -79,13 +80,17 @@ async function placeOf(
 
 /** How many events each day has: all days, or those behind a place with what is left of its own day. */
 async function countDays(
-  { db, reader }: ReadContext,
+  { filtered, reader }: ReadContext,
   systemId: string,
   viewer: EventViewer,
   after: EventPosition | undefined,
 ): Promise<readonly DayCount[]> {
   if (after === undefined) return readDayCounts(reader, systemId, viewer, BEFORE_ALL.day);
-  const rest = { day: after.day, n: await countRestOfDay(db, systemId, viewer, after) };
+  const whose = { systemId, partnerId: viewer.partnerId };
+  const rest = {
+    day: after.day,
+    n: await filtered.read(whose, (db) => countRestOfDay(db, systemId, viewer, after)),
+  };
   return [rest, ...(await readDayCounts(reader, systemId, viewer, after.day))];
 }
 

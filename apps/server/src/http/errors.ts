@@ -41,7 +41,14 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
 /** The catalogue's word for any failure. */
 function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof Refusal) return new ApiError(error.code, error.message);
+  if (error instanceof Refusal) {
+    const { retryAfterSeconds: seconds } = error;
+    return new ApiError(
+      error.code,
+      error.message,
+      seconds === undefined ? {} : { headers: { "retry-after": String(seconds) } },
+    );
+  }
   if (isUnavailable(error)) return unavailable("The database cannot be reached. Nothing was changed.", error);
   const cause = { cause: error };
   switch (codeOf(error)) {
