@@ -17,6 +17,7 @@ import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { importTrips } from "../src/feeds/trips/import.ts";
 import { openTimeZone } from "../src/feeds/trips/time-zone.ts";
+import { createIds } from "../src/ids.ts";
 import { createSystem } from "../src/systems/service.ts";
 import { runOnServer, withDatabaseName } from "../test/server-commands.ts";
 
@@ -78,8 +79,11 @@ try {
       zone: openTimeZone("America/New_York"),
       source: "bench",
       clock: () => Date.now(),
-      random: () => Math.random(),
-      importId: "bench",
+      ids: createIds(() => Date.now()),
+      actor: "cli:bench",
+      standardInput: Readable.from([]),
+      isTrial: false,
+      importId: `bench-${run.split(" ")[0] ?? ""}`,
       reportPath: join(directory, "report.ndjson"),
       spoolDirectory: directory,
       signal: new AbortController().signal,

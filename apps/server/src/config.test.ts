@@ -29,8 +29,12 @@ it("without any variable is a service on loopback with its own database beside i
     gbfsSync: undefined,
     webhooks: { allowNetworks: [], allowPorts: [{ from: 443, to: 443 }] },
     mail: undefined,
+    metricsHost: "127.0.0.1",
     metricsPort: undefined,
+    drainDelay: undefined,
+    isSystemIdSet: false,
     logLevel: "info",
+    warnings: [],
   });
 });
 
@@ -54,7 +58,9 @@ it("takes what the variables say, paths from the directory it is started in", ()
     WEBHOOK_ALLOW_PORTS: "443, 1024-65535",
     SMTP_URL: "smtp://user:pass@mail.example.com:587",
     MAIL_FROM: "Example Bikes <bikes@example.com>",
+    METRICS_HOST: "10.0.0.7",
     METRICS_PORT: "9464",
+    DRAIN_DELAY: "15s",
     LOG_LEVEL: "debug",
   };
   expect(readConfig(env, directory)).toMatchObject({
@@ -78,7 +84,10 @@ it("takes what the variables say, paths from the directory it is started in", ()
       ],
     },
     mail: { smtpUrl: env.SMTP_URL, from: "Example Bikes <bikes@example.com>" },
+    metricsHost: "10.0.0.7",
     metricsPort: 9464,
+    drainDelay: 15_000,
+    isSystemIdSet: true,
     logLevel: "debug",
   });
 });
@@ -103,7 +112,9 @@ it("takes an empty variable for one that is not set", () => {
     "WEBHOOK_ALLOW_PORTS",
     "SMTP_URL",
     "MAIL_FROM",
+    "METRICS_HOST",
     "METRICS_PORT",
+    "DRAIN_DELAY",
     "LOG_LEVEL",
   ];
   expect(readConfig(Object.fromEntries(names.map((name) => [name, ""])), directory)).toEqual(readConfig({}, directory));
@@ -139,6 +150,9 @@ it.each([
   ["MAIL_FROM", "a@example.com, b@example.com", "must be a mail address"],
   ["MAIL_FROM", "a@example.com\nBcc: b@example.com", "must be a mail address"],
   ["METRICS_PORT", "65536", "whole number from 0 to 65535"],
+  ["METRICS_HOST", "a host", "host name or an IP address"],
+  ["DRAIN_DELAY", "5", "duration from 0s to 5m"],
+  ["DRAIN_DELAY", "6m", "duration from 0s to 5m"],
   ["LOG_LEVEL", "verbose", "one of fatal, error, warn, info, debug, trace, silent"],
 ])("refuses %s=%s and says what is allowed", (name, value, allowed) => {
   const fault = faultOf({ [name]: value });
@@ -154,6 +168,16 @@ it.each(["localhost", "mysql://user:hunter2@db/bikes", "user:hunter2@db/bikes"])
     expect(fault).not.toContain("hunter2");
   },
 );
+
+it.each([
+  ["prefer", "sslmode must be one of disable, require, verify-ca, verify-full"],
+  ["no-verify", "sslmode must be one of disable, require, verify-ca, verify-full"],
+  ["verify-ca", "sslmode=verify-ca needs sslrootcert=<file>"],
+])("refuses DATABASE_URL with sslmode=%s, which would protect less than it seems to", (mode, advice) => {
+  const fault = faultOf({ DATABASE_URL: `postgres://user:hunter2@db/bikes?sslmode=${mode}` });
+  expect(fault).toContain(advice);
+  expect(fault).not.toContain("hunter2");
+});
 
 it("looks at a feed each 30 s unless told otherwise", () => {
   const url = "http://127.0.0.1:8080/gbfs.json";
@@ -203,8 +227,8 @@ it.each(["TLS_CERT_FILE", "TLS_KEY_FILE"])("refuses %s without the other", (name
 it("names every wrong variable at once", () => {
   const fault = faultOf({ PORT: "x", MODE: "y", LOG_LEVEL: "z", TLS_KEY_FILE: "k" });
   expect(fault.split("\n").map((line) => line.split(/[= ]/)[0])).toEqual([
-    "TLS_CERT_FILE",
     "PORT",
+    "TLS_CERT_FILE",
     "MODE",
     "LOG_LEVEL",
   ]);

@@ -1,6 +1,21 @@
 import { resolve } from "node:path";
 import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
 import { parseNetworks } from "./http/networks.ts";
+import { nearMisses } from "./startup/near-misses.ts";
+import {
+  baseUrl,
+  databaseUrl,
+  duration,
+  feedUrl,
+  hostName,
+  mailSender,
+  mailServerUrl,
+  oneOf,
+  optional,
+  senderAt,
+  systemId,
+  wholeNumber,
+} from "./startup/values.ts";
 import { type AddressRules, parsePorts, type PortRange } from "./webhooks/rules/receiver-url.ts";
 
 /** What the process is told from outside, checked and frozen. */
@@ -18,6 +33,8 @@ export interface Config {
   readonly trustedProxies: readonly string[];
   /** Name of the first system. */
   readonly systemId: string;
+  /** Whether somebody chose that name. */
+  readonly isSystemIdSet: boolean;
   readonly mode: "live" | "test";
   /** Requests in any 60 s, for keys without a number of their own. */
   readonly rateLimit: number;
@@ -28,9 +45,14 @@ export interface Config {
   readonly webhooks: AddressRules;
   /** The mail server, and what mails are from. Undefined: mails are logged. */
   readonly mail: { readonly smtpUrl: string; readonly from: string } | undefined;
-  /** Where metrics are served, on `host`. Undefined: nowhere. */
+  /** Where metrics are served. A port of undefined: nowhere. */
+  readonly metricsHost: string;
   readonly metricsPort: number | undefined;
+  /** Milliseconds that requests are still taken for when the service is told to stop. Undefined: as the command sees fit. */
+  readonly drainDelay: number | undefined;
   readonly logLevel: LogLevel;
+  /** Variables that look like ours and are not. */
+  readonly warnings: readonly string[];
 }
 
 /** Where every receiver is expected to listen. */
@@ -42,6 +64,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /** A variable has a value that the program cannot work with. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
+  /** The log's name for it; see conditions/failure.ts. */
+  readonly condition = "wrong_configuration";
 }
 
 /**
@@ -50,7 +74,9 @@ export class ConfigError extends Error {
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>, directory: string): Config {
   const faults: string[] = [];
-  const read = <Value>(name: string, fallback: Value, parse: (text: string) => Value): Value => {
+  const names: string[] = [];
+  const read: Read = (name, fallback, parse) => {
+    names.push(name);
     const text = env[name];
     if (text === undefined || text === "") return fallback;
     try {
@@ -60,42 +86,66 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
       return fallback;
     }
   };
-  const certFile = read("TLS_CERT_FILE", undefined, (text): string | undefined => resolve(directory, text));
-  const keyFile = read("TLS_KEY_FILE", undefined, (text): string | undefined => resolve(directory, text));
-  if ((certFile === undefined) !== (keyFile === undefined)) {
-    faults.push("TLS_CERT_FILE and TLS_KEY_FILE: set both, or neither");
-  }
-  const gbfsUrl = read("GBFS_SYNC_URL", undefined, (text): string | undefined => feedUrl(text));
-  const gbfsEvery = read("GBFS_SYNC_EVERY", 30_000, duration(1_000, 86_400_000, "1s to 1d"));
-  const publicUrl = read("PUBLIC_URL", undefined, (text): string | undefined => baseUrl(text));
-  const smtpUrl = read("SMTP_URL", undefined, (text): string | undefined => mailServerUrl(text));
-  const mailFrom = read("MAIL_FROM", senderAt(publicUrl), (text): string | undefined => mailSender(text));
-  if (smtpUrl !== undefined && mailFrom === undefined && (env["MAIL_FROM"] ?? "") === "") {
-    faults.push("MAIL_FROM: must be set beside SMTP_URL, to what mails are from, such as bikes@example.com");
-  }
-  const config: Config = {
-    host: read("HOST", "127.0.0.1", hostName),
-    port: read("PORT", 3000, wholeNumber(0, 65_535)),
+  const path = (text: string) => resolve(directory, text);
+  const publicUrl = read("PUBLIC_URL", undefined, optional(baseUrl));
+  const config: Omit<Config, "warnings"> = {
     publicUrl,
-    databaseUrl: read("DATABASE_URL", undefined, databaseUrl),
-    dataDir: read("DATA_DIR", resolve(directory, ".bikeshare"), (text) => resolve(directory, text)),
-    tls: certFile !== undefined && keyFile !== undefined ? { certFile, keyFile } : undefined,
+    ...readPorts(read, faults),
+    ...readFeed(read),
+    databaseUrl: read("DATABASE_URL", undefined, optional(databaseUrl)),
+    dataDir: read("DATA_DIR", path(".bikeshare"), path),
+    tls: readTlsFiles(read, path, faults),
     trustedProxies: read("TRUSTED_PROXIES", [], parseNetworks),
     systemId: read("SYSTEM_ID", "main", systemId),
+    isSystemIdSet: (env["SYSTEM_ID"] ?? "") !== "",
     mode: read("MODE", "live", oneOf(["live", "test"])),
     rateLimit: read("RATE_LIMIT_PER_MINUTE", DEFAULT_RATE_LIMIT, wholeNumber(1, 1_000_000)),
-    secretsFile: read("SECRETS_FILE", undefined, (text): string | undefined => resolve(directory, text)),
-    gbfsSync: gbfsUrl === undefined ? undefined : { url: gbfsUrl, every: gbfsEvery },
+    secretsFile: read("SECRETS_FILE", undefined, optional(path)),
     webhooks: {
       allowNetworks: read("WEBHOOK_ALLOW_NETWORKS", [], parseNetworks),
       allowPorts: read("WEBHOOK_ALLOW_PORTS", [HTTPS_PORT], parsePorts),
     },
-    mail: smtpUrl === undefined || mailFrom === undefined ? undefined : { smtpUrl, from: mailFrom },
-    metricsPort: read("METRICS_PORT", undefined, (text): number | undefined => wholeNumber(0, 65_535)(text)),
+    mail: readMail(read, publicUrl, (env["MAIL_FROM"] ?? "") !== "", faults),
+    drainDelay: read("DRAIN_DELAY", undefined, optional(duration(0, 300_000, "0s to 5m"))),
     logLevel: read("LOG_LEVEL", "info", oneOf(LOG_LEVELS)),
   };
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));
-  return Object.freeze(config);
+  return Object.freeze({ ...config, warnings: nearMisses(env, names) });
+}
+
+/** Reads one variable; what is not set, or wrong, becomes the fallback. */
+type Read = <Value>(name: string, fallback: Value, parse: (text: string) => Value) => Value;
+
+function readPorts(read: Read, faults: string[]): Pick<Config, "host" | "port" | "metricsHost" | "metricsPort"> {
+  const port = read("PORT", 3000, wholeNumber(0, 65_535));
+  const metricsPort = read("METRICS_PORT", undefined, optional(wholeNumber(0, 65_535)));
+  if (metricsPort === port && port !== 0) faults.push(`METRICS_PORT=${port}: is PORT's too; it must be another port`);
+  const host = read("HOST", "127.0.0.1", hostName);
+  return { host, port, metricsHost: read("METRICS_HOST", "127.0.0.1", hostName), metricsPort };
+}
+
+function readFeed(read: Read): Pick<Config, "gbfsSync"> {
+  const url = read("GBFS_SYNC_URL", undefined, optional(feedUrl));
+  const every = read("GBFS_SYNC_EVERY", 30_000, duration(1_000, 86_400_000, "1s to 1d"));
+  return { gbfsSync: url === undefined ? undefined : { url, every } };
+}
+
+function readTlsFiles(read: Read, path: (text: string) => string, faults: string[]): Config["tls"] {
+  const certFile = read("TLS_CERT_FILE", undefined, optional(path));
+  const keyFile = read("TLS_KEY_FILE", undefined, optional(path));
+  if ((certFile === undefined) !== (keyFile === undefined)) {
+    faults.push("TLS_CERT_FILE and TLS_KEY_FILE: set both, or neither");
+  }
+  return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
+}
+
+function readMail(read: Read, publicUrl: string | undefined, isFromSet: boolean, faults: string[]): Config["mail"] {
+  const smtpUrl = read("SMTP_URL", undefined, optional(mailServerUrl));
+  const from = read("MAIL_FROM", senderAt(publicUrl), optional(mailSender));
+  if (smtpUrl !== undefined && from === undefined && !isFromSet) {
+    faults.push("MAIL_FROM: must be set beside SMTP_URL, to what mails are from, such as bikes@example.com");
+  }
+  return smtpUrl === undefined || from === undefined ? undefined : { smtpUrl, from };
 }
 
 /** The environment of this process: the only place that looks at it. */
@@ -109,94 +159,4 @@ const SECRET_URLS: readonly string[] = ["DATABASE_URL", "GBFS_SYNC_URL", "SMTP_U
 function shown(name: string, text: string): string {
   const isSecret = SECRET_URLS.includes(name) || (text.includes("@") && name !== "MAIL_FROM");
   return isSecret ? "(not shown)" : JSON.stringify(text);
-}
-
-function wholeNumber(least: number, most: number) {
-  return (text: string): number => {
-    const value = Number(text);
-    if (!/^\d+$/.test(text) || value < least || value > most) {
-      throw new Error(`must be a whole number from ${least} to ${most}`);
-    }
-    return value;
-  };
-}
-
-function oneOf<const Value extends string>(values: readonly Value[]) {
-  return (text: string): Value => {
-    const found = values.find((value) => value === text);
-    if (found === undefined) throw new Error(`must be one of ${values.join(", ")}`);
-    return found;
-  };
-}
-
-function hostName(text: string): string {
-  if (!/^[A-Za-z0-9.:_-]+$/.test(text)) throw new Error("must be a host name or an IP address, without a port");
-  return text;
-}
-
-function systemId(text: string): string {
-  if (!/^[\x21-\x7e]{1,255}$/.test(text)) throw new Error("must be 1 to 255 visible ASCII characters");
-  return text;
-}
-
-function baseUrl(text: string): string {
-  const url = URL.parse(text);
-  const whole =
-    url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "" && url.username === "";
-  if (!whole) throw new Error("must be an http or https URL without query, such as https://bikes.example.com");
-  return text.replace(/\/+$/, "");
-}
-
-function mailServerUrl(text: string): string {
-  const url = URL.parse(text);
-  if (url === null || !/^smtps?:$/.test(url.protocol) || url.hostname === "") {
-    throw new Error(
-      "must be a URL such as smtp://user:password@mail.example.com:587, or smtps:// for TLS from the start",
-    );
-  }
-  return text;
-}
-
-/** An address, or a name and an address; nothing that a second header could hide in. */
-function mailSender(text: string): string {
-  if (!/^(?:[^<>\r\n]+ )?<[^<>@\s,;]+@[^<>@\s,;]+>$|^[^<>@\s,;]+@[^<>@\s,;]+$/.test(text)) {
-    throw new Error("must be a mail address, such as bikes@example.com or Example Bikes <bikes@example.com>");
-  }
-  return text;
-}
-
-/** What mails are from where nobody says: nobody, at the service's own host. Undefined where it has no public name. */
-function senderAt(publicUrl: string | undefined): string | undefined {
-  const host = publicUrl === undefined ? undefined : URL.parse(publicUrl)?.hostname;
-  const isPublicName = host !== undefined && host.includes(".") && /[a-z]$/i.test(host);
-  return isPublicName ? `no-reply@${host}` : undefined;
-}
-
-/** Feeds may want a key in their query; `fetch` refuses a name and password. */
-function feedUrl(text: string): string {
-  const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
-    throw new Error("must be the http or https URL of a gbfs.json, without user and password");
-  }
-  return text;
-}
-
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** Milliseconds. */
-function duration(least: number, most: number, range: string) {
-  return (text: string): number => {
-    const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-    const value = Number(amount) * (UNITS[unit ?? ""] ?? Number.NaN);
-    if (!(value >= least && value <= most)) throw new Error(`must be a duration from ${range}, such as 30s or 5m`);
-    return value;
-  };
-}
-
-function databaseUrl(text: string): string {
-  const url = URL.parse(text);
-  if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) {
-    throw new Error("must be a URL such as postgres://user:password@host:5432/database");
-  }
-  return text;
 }

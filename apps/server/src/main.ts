@@ -6,6 +6,8 @@ import { runProgram } from "./cli/program.ts";
 import { processEnvironment, readConfig } from "./config.ts";
 import { openStore } from "./db/open.ts";
 import { createIds } from "./ids.ts";
+import { prepareDataDir } from "./startup/data-dir.ts";
+import { explainDatabaseFailure } from "./startup/database-failure.ts";
 import { resolveSystem } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
 
@@ -28,6 +30,8 @@ function createContext({ json }: { readonly json: boolean }): CliContext {
     output,
     signals: createSignals(),
     async withDatabase(work) {
+      for (const warning of config.warnings) output.note(`Warning: ${warning}`);
+      if (config.databaseUrl === undefined) await prepareDataDir(config);
       const store = await openStore({
         databaseUrl: config.databaseUrl,
         dataDir: config.dataDir,
@@ -35,6 +39,8 @@ function createContext({ json }: { readonly json: boolean }): CliContext {
         statementTimeout: 0,
         onEmbeddedEvent: () => undefined,
         onConnectionLost: () => undefined,
+      }).catch((error: unknown) => {
+        throw explainDatabaseFailure(error, config);
       });
       try {
         return await work(store.db, store.applied);

@@ -4,12 +4,9 @@ import type { ErrorCode } from "@bikeshare/contract";
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly code: ErrorCode;
-  /** After how many seconds the caller may try again, where it makes sense to say so. */
-  readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: ErrorCode, message: string, retryAfterSeconds?: number) {
+  constructor(code: ErrorCode, message: string) {
     super(message);
     this.code = code;
-    this.retryAfterSeconds = retryAfterSeconds;
   }
 }

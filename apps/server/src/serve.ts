@@ -1,11 +1,9 @@
-import { readFile } from "node:fs/promises";
+import { Server as TlsServer } from "node:tls";
 import { type App, buildApp } from "./app.ts";
 import { type Conditions, createConditions } from "./conditions/lasting-conditions.ts";
 import { watchConditions } from "./conditions/watch.ts";
-import type { Config } from "./config.ts";
+import { type Config, ConfigError } from "./config.ts";
 import { type Database, STATEMENT_TIMEOUT } from "./db/database.ts";
-import { codeOf } from "./db/errors.ts";
-import { requireNotifications } from "./db/listener.ts";
 import { openStore } from "./db/open.ts";
 import { ping } from "./db/ping.ts";
 import { logRounds } from "./feeds/gbfs/follow-log.ts";
@@ -14,7 +12,12 @@ import type { Ids } from "./ids.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { createMetrics, type Metrics } from "./metrics/registry.ts";
 import { startMetricsServer } from "./metrics/server.ts";
-import { type AllSecrets, loadSecrets, secretsPath } from "./secrets.ts";
+import type { AllSecrets } from "./secrets.ts";
+import { type Certificate, endOf, readCertificate, watchCertificate } from "./startup/certificate.ts";
+import { prepareDataDir } from "./startup/data-dir.ts";
+import { explainDatabaseFailure } from "./startup/database-failure.ts";
+import { explainListenFailure, type ListenAt, mustBeFree } from "./startup/listening.ts";
+import { serviceSecrets } from "./startup/service-secrets.ts";
 import { systemsOf } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
 import { createSecretSealer } from "./webhooks/endpoints/secret.ts";
@@ -30,6 +33,8 @@ export interface ServeOptions {
   readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
   /** `api` answers requests, `worker` does the work beside them, `all` both. */
   readonly role: "all" | "api" | "worker";
+  /** The old secrets file is gone for good: goes on with a new one. */
+  readonly newSecrets?: boolean;
   /** Runs after the database is open and before requests are taken. */
   readonly prepare?: (db: Database) => Promise<void>;
 }
@@ -49,12 +54,17 @@ const DRAIN_TIMEOUT = 20_000;
 export async function serve(options: ServeOptions): Promise<Service> {
   const { config, clock, ids, role } = options;
   const logger = createLogger(config.logLevel);
+  for (const warning of config.warnings) logger.warn(warning);
+  const certificate = await checkBeforeWork(options);
   const store = await openStore({
     databaseUrl: config.databaseUrl,
     dataDir: config.dataDir,
     statementTimeout: STATEMENT_TIMEOUT,
     onEmbeddedEvent: (event) => logger.info(event, "own PostgreSQL"),
-    onConnectionLost: (error) => logger.warn({ err: error }, "idle database connection lost"),
+    // What comes of it is reported by whoever needs the database; here it says nothing that one could act on.
+    onConnectionLost: (error) => logger.debug({ reason: error.message }, "idle database connection lost"),
+  }).catch((error: unknown) => {
+    throw explainDatabaseFailure(error, config);
   });
   // What is open, to be closed in the opposite order: first no new requests, last the database.
   const open: (() => Promise<void>)[] = [() => store.close()];
@@ -65,16 +75,13 @@ export async function serve(options: ServeOptions): Promise<Service> {
   const watch = watchConditions(conditions, () => ping(store.db));
   open.push(() => watch.close());
   try {
-    if (config.databaseUrl !== undefined) {
-      await requireNotifications({ connectionString: config.databaseUrl, notifier: store.db });
-    }
     if (store.applied.length > 0) logger.info({ applied: store.applied }, "schema migrated");
     await ensureSystem(store.db, options);
-    const secrets = await loadSecrets(secretsPath(config), (bytes) => ids.randomBytes(bytes));
+    const secrets = await serviceSecrets({ db: store.db, config, clock, ids, logger }, options.newSecrets === true);
     await options.prepare?.(store.db);
     const metrics = createMetrics({ version: readVersion() });
     if (config.metricsPort !== undefined) {
-      const server = await startMetricsServer({ host: config.host, port: config.metricsPort, metrics, logger });
+      const server = await startMetricsServer({ host: config.metricsHost, port: config.metricsPort, metrics, logger });
       open.push(() => server.close());
     }
     if (role !== "api") {
@@ -84,7 +91,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
       const following = await followFeed(store.db, options, logger);
       if (following !== undefined) open.push(() => following.close());
     }
-    const kit = { logger, secrets, conditions, metrics, open };
+    const kit = { logger, secrets, conditions, certificate, open };
     const url = role === "worker" ? undefined : await answerRequests(store.db, options, kit);
     return { url, close };
   } catch (error) {
@@ -98,7 +105,7 @@ interface Kit {
   readonly logger: Logger;
   readonly secrets: AllSecrets;
   readonly conditions: Conditions;
-  readonly metrics: Metrics;
+  readonly certificate: Certificate | undefined;
   /** What is open, to be closed in the opposite order. */
   readonly open: (() => Promise<void>)[];
 }
@@ -107,7 +114,7 @@ interface Kit {
 async function answerRequests(
   db: Database,
   { config, clock, ids }: ServeOptions,
-  { logger, secrets, conditions, metrics, open }: Kit,
+  { logger, secrets, conditions, certificate, open }: Kit,
 ): Promise<string> {
   let url = config.publicUrl ?? "";
   const app = await buildApp({
@@ -118,12 +125,15 @@ async function answerRequests(
     secrets,
     version: readVersion(),
     baseUrl: () => url,
-    metrics: metrics.http,
     onUnavailable: conditions.of("answering requests").failed,
     rateLimit: config.rateLimit,
     trustedProxies: config.trustedProxies,
-    https: config.tls && { cert: await readFile(config.tls.certFile), key: await readFile(config.tls.keyFile) },
+    https: certificate,
   });
+  if (config.tls !== undefined && certificate !== undefined) {
+    const watch = followCertificate(app, config.tls, certificate, { logger, conditions });
+    open.push(() => Promise.resolve(watch.close()));
+  }
   open.push(() => {
     app.drain();
     return within(DRAIN_TIMEOUT, app.http.close(), () => app.http.server.closeAllConnections());
@@ -159,20 +169,65 @@ async function followFeed(
   return startFollowing({ db, clock, ids, ...config.gbfsSync, systemId, source: "gbfs", log: logRounds(logger) });
 }
 
-async function listen(app: App, { host, port }: Config): Promise<string> {
+async function listen(app: App, config: Config): Promise<string> {
   try {
-    return await app.http.listen({ host, port });
+    return await app.http.listen({ host: config.host, port: config.port });
   } catch (error) {
-    if (codeOf(error) !== "EADDRINUSE") throw error;
-    throw new Error(`${host}:${port} is in use. Stop what listens there, or set PORT to another port.`, {
-      cause: error,
-    });
+    throw explainListenFailure(error, requestsAt(config));
   }
 }
 
+const requestsAt = ({ host, port }: Config): ListenAt => ({ host, port, hostVariable: "HOST", portVariable: "PORT" });
+const metricsAt = ({ metricsHost: host }: Config, port: number): ListenAt => ({
+  host,
+  port,
+  hostVariable: "METRICS_HOST",
+  portVariable: "METRICS_PORT",
+});
+
+/**
+ * What can be known to be wrong before the database is opened, which may take a while and leaves things behind.
+ * @returns the certificate, where there is one
+ * @throws ConfigError
+ */
+async function checkBeforeWork({ config, role }: ServeOptions): Promise<Certificate | undefined> {
+  const certificate = config.tls === undefined ? undefined : await readCertificate(config.tls);
+  if (role !== "worker") await mustBeFree(requestsAt(config));
+  if (config.metricsPort !== undefined) await mustBeFree(metricsAt(config, config.metricsPort));
+  if (config.databaseUrl === undefined || config.secretsFile === undefined) await prepareDataDir(config);
+  return certificate;
+}
+
+/** Puts a renewed certificate to use without a restart. */
+function followCertificate(
+  { http: { server } }: App,
+  files: NonNullable<Config["tls"]>,
+  certificate: Certificate,
+  { logger, conditions }: Pick<Kit, "logger" | "conditions">,
+): { close(): void } {
+  const reading = conditions.of("reading the certificate", { quietMs: Number.POSITIVE_INFINITY });
+  return watchCertificate({
+    files,
+    certificate,
+    use: (next) => {
+      if (server instanceof TlsServer) server.setSecureContext(next);
+      logger.info({ ends: endOf(next) }, "the renewed certificate is in use");
+    },
+    onRead: reading.succeeded,
+    onError: reading.failed,
+  });
+}
+
 /** A deployment has a system from its first start on; where there are several, none needs to be chosen here. */
-async function ensureSystem(db: Database, { resolveSystem }: ServeOptions): Promise<void> {
-  if ((await systemsOf(db)).length === 0) await resolveSystem(db, undefined);
+async function ensureSystem(db: Database, { config, resolveSystem }: ServeOptions): Promise<void> {
+  const ids = (await systemsOf(db)).map((system) => system.system_id);
+  if (ids.length === 0) await resolveSystem(db, undefined);
+  else if (config.isSystemIdSet && !ids.includes(config.systemId)) {
+    throw new ConfigError(
+      `SYSTEM_ID=${config.systemId}: names the first system of a new database; this one has ${ids.join(", ")}, and a system keeps its id. ` +
+        `Unset SYSTEM_ID, or make another system: \`systems create ${config.systemId}\`.`,
+    );
+  }
 }
 
 async function within(milliseconds: number, work: Promise<void>, onTimeout: () => void): Promise<void> {

@@ -1,6 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
+import { createTestIds } from "@bikeshare/test-kit";
 import type { Database } from "../src/db/database.ts";
 import { statement } from "../src/db/statement.ts";
 import { importTrips } from "../src/feeds/trips/import.ts";
@@ -86,6 +88,7 @@ export async function openImportRoom(): Promise<ImportRoom> {
   const { db, systemId } = database;
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-trips-"));
   let imports = 0;
+  const ids = createTestIds();
   return {
     db,
     systemId,
@@ -95,7 +98,7 @@ export async function openImportRoom(): Promise<ImportRoom> {
       return path;
     },
     import: (files, changes) => {
-      const importId = `import-${++imports}`;
+      const importId = changes?.importId ?? `import-${++imports}`;
       return importTrips({
         db,
         systemId,
@@ -103,7 +106,10 @@ export async function openImportRoom(): Promise<ImportRoom> {
         zone: openTimeZone("America/New_York"),
         source: "test",
         clock: () => NOW,
-        random: () => (imports % 16) / 16,
+        ids,
+        actor: "cli:test",
+        standardInput: Readable.from([]),
+        isTrial: false,
         importId,
         reportPath: join(directory, "reports", `${importId}.ndjson`),
         spoolDirectory: join(directory, "spool"),

@@ -1,7 +1,6 @@
 import { compare } from "../lists/by-id.ts";
 import type { ReadContext } from "../lists/context.ts";
 import { cutSlice, wireField } from "../lists/cut.ts";
-import type { ListReader } from "../lists/filtered-reads.ts";
 import { fetchSize } from "../lists/rows.ts";
 import { type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
 import { bikeList } from "./queries.ts";
@@ -14,12 +13,11 @@ export interface BikeFilters {
 
 /** One slice of a system's bikes, by id. */
 export async function listBikes(
-  { filtered, reader }: ReadContext,
-  whose: ListReader,
+  { db, reader }: ReadContext,
+  systemId: string,
   filters: BikeFilters,
   request: SliceRequest<string>,
 ): Promise<Slice<string>> {
-  const { systemId } = whose;
   const conditions = [
     filters.vehicle_state === undefined ? undefined : compare("vehicle_state", "=", filters.vehicle_state),
     filters.station_id === undefined ? undefined : compare("station_id", "=", filters.station_id),
@@ -31,7 +29,7 @@ export async function listBikes(
   const rows =
     conditions.length === 0
       ? await bikeList.read(reader, systemId, startOf(request), size)
-      : await filtered.read(whose, (db) => bikeList.readFiltered(db, systemId, conditions, startOf(request), size));
+      : await bikeList.readFiltered(db, systemId, conditions, startOf(request), size);
   return cutSlice(request, rows, (wire) => wireField(wire, "id"));
 }
 

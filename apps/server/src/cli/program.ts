@@ -6,6 +6,7 @@ import type { CliContext } from "./context.ts";
 import { registerImportGbfs } from "./import-gbfs.ts";
 import { registerImportList } from "./import-list.ts";
 import { registerImportTrips } from "./import-trips.ts";
+import { registerImportUndo } from "./import-undo.ts";
 import { registerKeys } from "./keys.ts";
 import { registerMigrate } from "./migrate.ts";
 import { registerOpenApi } from "./openapi.ts";
@@ -54,6 +55,7 @@ export async function runProgram(
   registerImportGbfs(imports, context);
   registerImportTrips(imports, context);
   registerImportList(imports, context);
+  registerImportUndo(imports, context);
   registerCheck(program, context);
   registerSimulate(program, context);
   registerReplayGbfs(program.command("replay").description("apply recorded data"), context);

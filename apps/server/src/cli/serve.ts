@@ -12,9 +12,13 @@ export function registerServe(program: Command, context: () => CliContext): void
         .choices(["all", "api", "worker"])
         .default("all"),
     )
-    .action(async ({ role }: { role: ServeOptions["role"] }) => {
+    .option(
+      "--new-secrets",
+      "the secrets file is gone for good: go on with a new one (see Secrets in docs/operations.md)",
+    )
+    .action(async ({ role, newSecrets = false }: { role: ServeOptions["role"]; newSecrets?: boolean }) => {
       const { clock, config, ids, output, resolveSystem, signals } = context();
-      const service = await serve({ config, clock, ids, resolveSystem, role });
+      const service = await serve({ config, clock, ids, resolveSystem, role, newSecrets });
       const { url = null } = service;
       output.result({ ready: true, url }, url === null ? "Ready: working." : `Ready: ${url} (reference: ${url}/docs)`);
       await signals.untilStopped();

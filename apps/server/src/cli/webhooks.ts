@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import { loadSecrets, secretsPath } from "../secrets.ts";
+import { secretsPath } from "../secrets.ts";
+import { readSecrets } from "../startup/service-secrets.ts";
 import type { SecretContext } from "../webhooks/endpoints/endpoint-context.ts";
 import { rotateSecret, type SetEndpoint, setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 import { offeredEvents } from "../webhooks/endpoints/endpoint.ts";
@@ -91,15 +92,20 @@ function describeSet({ endpoint, outcome, secret }: SetEndpoint, unreadable: rea
 async function rotate(cli: CliContext, options: RotateOptions, command: Command): Promise<void> {
   const overlap = readDuration("--overlap", options.overlap);
   const lost = options.lostSecrets === true;
-  await withSecrets(cli, command, async (context, systemId) => {
-    const rotated = await rotateSecret(context, { systemId, partnerId: options.partner, overlap, lost });
-    const { endpoint, secret, old_secrets_end_at } = rotated;
-    const ends =
-      overlap === 0 || lost
-        ? "The old ones sign no more."
-        : `The old ones sign until ${old_secrets_end_at.toISOString()}.`;
-    cli.output.result({ id: endpoint.id, secret, old_secrets_end_at }, [...describeSecret(secret), ends].join("\n"));
-  });
+  await withSecrets(
+    cli,
+    command,
+    async (context, systemId) => {
+      const rotated = await rotateSecret(context, { systemId, partnerId: options.partner, overlap, lost });
+      const { endpoint, secret, old_secrets_end_at } = rotated;
+      const ends =
+        overlap === 0 || lost
+          ? "The old ones sign no more."
+          : `The old ones sign until ${old_secrets_end_at.toISOString()}.`;
+      cli.output.result({ id: endpoint.id, secret, old_secrets_end_at }, [...describeSecret(secret), ends].join("\n"));
+    },
+    lost,
+  );
 }
 
 /** Runs `work` with what seals secrets: the keys of the deployment's secrets file. */
@@ -107,12 +113,13 @@ async function withSecrets(
   cli: CliContext,
   command: Command,
   work: (context: SecretContext, systemId: string) => Promise<void>,
+  isNew = false,
 ): Promise<void> {
   const { config, ids } = cli;
   const path = secretsPath(config);
   await cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, systemOption(command));
-    const { webhookKeys } = await loadSecrets(path, (bytes) => ids.randomBytes(bytes));
+    const { webhookKeys } = await readSecrets({ db, config, ids }, isNew);
     try {
       await work({ ...contextOf(cli, db), sealer: createSecretSealer(webhookKeys) }, systemId);
     } catch (error) {

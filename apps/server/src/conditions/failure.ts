@@ -1,4 +1,4 @@
-import { codeOf, isUnavailable, sqlState } from "../db/errors.ts";
+import { codeOf, isDiskFull, isUnavailable, sqlState } from "../db/errors.ts";
 
 /** What a failure means for the log. */
 export interface Failure {
@@ -49,12 +49,6 @@ interface KnownError extends Error {
 
 function isKnown(error: unknown): error is KnownError {
   return error instanceof Error && "condition" in error && typeof error.condition === "string";
-}
-
-/** Whether an error says that the database, or we, have no room left on disk. */
-export function isDiskFull(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === sqlState.diskFull || code === "ENOSPC" || code === "EDQUOT";
 }
 
 /** @param work what failed, as it stands in a sentence */

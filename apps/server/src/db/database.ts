@@ -20,17 +20,9 @@ export interface Transaction extends Queryable {
   copyIn(text: string): NodeJS.WritableStream;
 }
 
-/** How many connections a pool has at present, and how many who ask wait for one. */
-export interface PoolUsage {
-  readonly inUse: number;
-  readonly idle: number;
-  readonly waiting: number;
-}
-
 /** A pool of connections to PostgreSQL. */
 export interface Database extends Queryable {
   readonly connectionString: string;
-  readonly usage: () => PoolUsage;
   close(): Promise<void>;
 }
 
@@ -67,11 +59,6 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on("error", (error) => options.onConnectionLost?.(error));
   return {
     connectionString: options.connectionString,
-    usage: () => ({
-      inUse: pool.totalCount - pool.idleCount,
-      idle: pool.idleCount,
-      waiting: pool.waitingCount,
-    }),
     query: (statement, values) => run(pool, statement, values),
     transaction: (work) => inTransaction(pool, work),
     close: () => endWithin(pool.end()),
@@ -95,13 +82,23 @@ export function timeouts(statementTimeout: number): pg.ClientConfig {
 /** What every connection of ours has in common. */
 export function connectionSettings(connectionString: string, sessionOptions?: string): pg.ClientConfig {
   return {
-    connectionString,
+    connectionString: withStandardTls(connectionString),
     connectionTimeoutMillis: CONNECT_TIMEOUT,
     keepAlive: true,
     types: { getTypeParser },
     application_name: "bikeshare",
     options: sessionOptions === undefined ? SESSION_OPTIONS : `${SESSION_OPTIONS} ${sessionOptions}`,
   };
+}
+
+/** Lets `sslmode` mean what it means to PostgreSQL's own programs; pg by itself takes `require` for `verify-full`, and warns. */
+function withStandardTls(connectionString: string): string {
+  const url = URL.parse(connectionString);
+  if (url === null || !url.searchParams.has("sslmode")) return connectionString;
+  // The roots that Node brings are the system's, as far as we are concerned.
+  if (url.searchParams.get("sslrootcert") === "system") url.searchParams.delete("sslrootcert");
+  url.searchParams.set("uselibpqcompat", "true");
+  return url.href;
 }
 
 const INT8 = 20;

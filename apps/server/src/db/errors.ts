@@ -13,6 +13,10 @@ export const sqlState = {
   queryCanceled: "57014",
   ioError: "58030",
   invalidCatalogName: "3D000",
+  invalidPassword: "28P01",
+  invalidAuthorization: "28000",
+  invalidSchemaName: "3F000",
+  insufficientPrivilege: "42501",
   objectNotInPrerequisiteState: "55000",
   lockNotAvailable: "55P03",
 } as const;
@@ -37,6 +41,8 @@ const AWAY: ReadonlySet<string> = new Set([
   "EPIPE",
   "ETIMEDOUT",
   "EHOSTUNREACH",
+  "ENOSPC",
+  "EDQUOT",
 ]);
 
 const REPEATABLE: ReadonlySet<string> = new Set([sqlState.serializationFailure, sqlState.deadlockDetected]);
@@ -67,6 +73,12 @@ export function isUnavailable(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
   const code = codeOf(error);
   return code !== undefined && (AWAY.has(code) || code.startsWith("08"));
+}
+
+/** Whether an error says that the database's disk, or ours, has no room left. */
+export function isDiskFull(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === sqlState.diskFull || code === "ENOSPC" || code === "EDQUOT";
 }
 
 /** An error as callers can tell it apart: pg's own about the connection carry no code, only text. */

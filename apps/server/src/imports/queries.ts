@@ -58,6 +58,31 @@ const insertOverlaps = statement(
    on conflict (system_id, earlier_id, import_id) do nothing`,
 );
 
+const overlapping = statement(
+  "imports.overlapping",
+  `select imports.id from import_overlaps as overlap
+   join imports on imports.system_id = $1 and imports.id = overlap.import_id
+   where overlap.system_id = $1 and overlap.earlier_id = $2 and imports.status <> 'undone'
+   order by imports.at desc, imports.id desc`,
+);
+
+const laterOfSource = statement(
+  "imports.laterOfSource",
+  `select id from imports
+   where system_id = $1 and kind = 'gbfs' and source = $2 and (at, id) > ($3::timestamptz, $4) and status <> 'undone'
+   order by at desc, id desc`,
+);
+
+const setUndoing = statement(
+  "imports.setUndoing",
+  "update imports set status = 'undoing' where system_id = $1 and id = $2",
+);
+
+const setUndone = statement(
+  "imports.setUndone",
+  "update imports set status = 'undone', undone_at = $3 where system_id = $1 and id = $2",
+);
+
 /** Writes an import down. */
 export async function insertImport(
   db: Queryable,
@@ -132,4 +157,27 @@ export async function insertImportOverlaps(
   earlierIds: readonly string[],
 ): Promise<void> {
   await tx.query(insertOverlaps, [systemId, id, earlierIds]);
+}
+
+/** The imports that found rides of this one and that stand, the newest first. */
+export async function listOverlappingImports(db: Queryable, systemId: string, id: string): Promise<string[]> {
+  return (await db.query<Pick<ImportRow, "id">>(overlapping, [systemId, id])).map((row) => row.id);
+}
+
+/** The imports of the same feed that came later and that stand, the newest first. */
+export async function listLaterImports(
+  db: Queryable,
+  systemId: string,
+  { id, source, at }: Pick<ImportRow, "id" | "source" | "at">,
+): Promise<string[]> {
+  return (await db.query<Pick<ImportRow, "id">>(laterOfSource, [systemId, source, at, id])).map((row) => row.id);
+}
+
+/** Notes that an import is being taken back: nothing adds to it any more. */
+export async function markImportUndoing(tx: Transaction, systemId: string, id: string): Promise<void> {
+  await tx.query(setUndoing, [systemId, id]);
+}
+
+export async function markImportUndone(tx: Transaction, systemId: string, id: string, at: Date): Promise<void> {
+  await tx.query(setUndone, [systemId, id, at]);
 }

@@ -1,4 +1,5 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
+import { explainListenFailure } from "../startup/listening.ts";
 import type { Metrics } from "./registry.ts";
 
 export interface MetricsServerOptions {
@@ -67,10 +68,7 @@ async function listen(server: Server, host: string, port: number): Promise<void>
   try {
     await promise;
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EADDRINUSE")) throw error;
-    throw new Error(`${host}:${port} is in use. Stop what listens there, or set METRICS_PORT to another port.`, {
-      cause: error,
-    });
+    throw explainListenFailure(error, { host, port, hostVariable: "METRICS_HOST", portVariable: "METRICS_PORT" });
   } finally {
     server.off("error", reject);
   }

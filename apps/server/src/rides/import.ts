@@ -1,8 +1,18 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { countRides } from "../counts/service.ts";
+import { changeRideCounts } from "../counts/service.ts";
 import type { Database } from "../db/database.ts";
-import { findDifferingRides, insertRides, openPastRides, preparePastRides } from "./import-queries.ts";
+import { addToImport, noteOverlaps } from "../imports/service.ts";
+import {
+  type DifferingRide,
+  findHeldRides,
+  type HourOfRides,
+  insertRides,
+  openPastRides,
+  preparePastRides,
+} from "./import-queries.ts";
+
+export type { DifferingRide } from "./import-queries.ts";
 
 /** A ride that was over before we heard of it. */
 export interface PastRide {
@@ -27,11 +37,13 @@ export interface PastRidesWritten {
   /** Rides that were there already, the same in every field that a trip file has. */
   readonly unchanged: number;
   /** Rows whose id belongs to another ride, which was left as it is. */
-  readonly differing: readonly { readonly row: number; readonly id: string }[];
+  readonly differing: readonly DifferingRide[];
 }
 
 export interface PastRidesOrder {
   readonly systemId: string;
+  /** The import that is under way; null: the rides come from none. */
+  readonly importId: string | null;
   readonly source: string;
   /** RFC 3339. */
   readonly updatedAt: string;
@@ -44,33 +56,41 @@ const COUNTABLE_FROM = 60;
 const HOUR = 3_600_000;
 
 /**
- * Writes past rides, with the counts, in one transaction. Makes no events. Of several rows with one id, the first
- * wins. Two calls at the same time must not have an id in common, or which row wins is left to chance.
- * @param lines rides as `pastRideLine` writes them
+ * Writes past rides, with the counts and the import's record, in one transaction. Makes no events. Of several rows with
+ * one id, the first wins. Two calls at the same time must not have an id in common, or which row wins is left to chance.
+ * @param lines opens the rides as `pastRideLine` writes them; opened again when the transaction has to be repeated
  * @param rows how many lines there are
+ * @throws ImportTakenBack
  */
 export function writePastRides(
   db: Database,
-  { systemId, source, updatedAt, slot }: PastRidesOrder,
-  lines: Buffer,
+  { systemId, importId, source, updatedAt, slot }: PastRidesOrder,
+  lines: () => Readable,
   rows: number,
 ): Promise<PastRidesWritten> {
   return db.transaction(async (tx) => {
     await preparePastRides(tx);
-    await pipeline(Readable.from([lines]), openPastRides(tx));
-    const hours = await insertRides(tx, systemId, { source, updatedAt, countableFrom: COUNTABLE_FROM });
+    await pipeline(lines(), openPastRides(tx));
+    const hours = await insertRides(tx, systemId, { source, updatedAt, countableFrom: COUNTABLE_FROM, importId });
     const created = hours.reduce((sum, { n }) => sum + n, 0);
-    const differing = created === rows ? [] : await findDifferingRides(tx, systemId);
-    await countRides(tx, systemId, slot, startTimes(hours));
-    return { created, unchanged: rows - created - differing.length, differing };
+    const { differing, sameImports } =
+      created === rows ? { differing: [], sameImports: [] } : await findHeldRides(tx, systemId, importId);
+    const unchanged = rows - created - differing.length;
+    if (importId !== null) {
+      if (sameImports.length > 0) await noteOverlaps(tx, systemId, importId, sameImports);
+      const progress = { created, unchanged, rejected: differing.length, starts: startsOf(hours) };
+      await addToImport(tx, systemId, importId, progress);
+    }
+    await changeRideCounts(tx, systemId, slot, new Map(hours.map(({ hour, n }) => [hour * HOUR, n])));
+    return { created, unchanged, differing };
   });
 }
 
-function* startTimes(hours: readonly { hour: number; n: number }[]): Iterable<Date> {
-  for (const { hour, n } of hours) {
-    const start = new Date(hour * HOUR);
-    for (let ride = 0; ride < n; ride++) yield start;
-  }
+/** When the first and the last ride started. */
+function startsOf(hours: readonly HourOfRides[]): { first: Date; last: Date } | null {
+  if (hours.length === 0) return null;
+  const instants = hours.flatMap(({ first, last }) => [first.getTime(), last.getTime()]);
+  return { first: new Date(Math.min(...instants)), last: new Date(Math.max(...instants)) };
 }
 
 /** One past ride as a line of `copy`'s text format. */

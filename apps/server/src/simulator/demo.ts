@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { type BatchResults, scopeNames } from "@bikeshare/contract";
 import { upsertBikes } from "../bikes/commands.ts";
 import { lengthOf } from "../counts/service.ts";
@@ -56,10 +57,11 @@ export async function fillWithDemoCity({ db, systemId, clock, ids }: DemoOptions
   const bikeItems = bikes.flatMap((command) => (command.path === "bikes" ? { item: command.item } : []));
   mustAllBeDone(await upsertStations(context, systemId, stationItems));
   mustAllBeDone(await upsertBikes(context, systemId, bikeItems));
-  const order = { systemId, source: "operator", updatedAt: new Date(now).toISOString(), slot: 0 };
+  const order = { systemId, importId: null, source: "operator", updatedAt: new Date(now).toISOString(), slot: 0 };
   for (let start = 0; start < history.rides.length; start += RIDES_AT_ONCE) {
     const batch = history.rides.slice(start, start + RIDES_AT_ONCE).map(pastRide);
-    await writePastRides(db, order, Buffer.from(batch.map(pastRideLine).join("")), batch.length);
+    const lines = Buffer.from(batch.map(pastRideLine).join(""));
+    await writePastRides(db, order, () => Readable.from([lines]), batch.length);
   }
 }
 

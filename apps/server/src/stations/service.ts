@@ -1,7 +1,6 @@
 import { compare, type Condition } from "../lists/by-id.ts";
 import type { ReadContext } from "../lists/context.ts";
 import { cutSlice, wireField } from "../lists/cut.ts";
-import type { ListReader } from "../lists/filtered-reads.ts";
 import { fetchSize } from "../lists/rows.ts";
 import { type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
 import { stationList } from "./queries.ts";
@@ -23,12 +22,11 @@ export interface StationFilters {
 
 /** One slice of a system's stations, by id. */
 export async function listStations(
-  { filtered, reader }: ReadContext,
-  whose: ListReader,
+  { db, reader }: ReadContext,
+  systemId: string,
   filters: StationFilters,
   request: SliceRequest<string>,
 ): Promise<Slice<string>> {
-  const { systemId } = whose;
   const conditions = [
     filters.status === undefined ? undefined : compare("status", "=", filters.status),
     filters.region_id === undefined ? undefined : compare("region_id", "=", filters.region_id),
@@ -41,7 +39,7 @@ export async function listStations(
   const rows =
     conditions.length === 0
       ? await stationList.read(reader, systemId, startOf(request), size)
-      : await filtered.read(whose, (db) => stationList.readFiltered(db, systemId, conditions, startOf(request), size));
+      : await stationList.readFiltered(db, systemId, conditions, startOf(request), size);
   return cutSlice(request, rows, (wire) => wireField(wire, "id"));
 }
 

@@ -166,7 +166,7 @@ export const endpoints = {
         ]
       },
       "after": {
-        "says": "Only events after the one with this id: where you stopped last time. When that event is no longer kept, the answer is 410 `checkpoint_lost`"
+        "says": "Only events after the one with this id: where you stopped last time"
       }
     }
   },

@@ -8,6 +8,9 @@ import type { Place } from "./place.ts";
 import type { Route } from "./route.ts";
 import { send, type Wanted } from "./send.ts";
 
+/** What to make of the failure of a list that goes on behind an item. */
+type Explain = (error: unknown, query: Query) => Promise<never>;
+
 /** What the resources are made on. */
 export interface Api {
   /** Begins a call. `Data` is what the contract says that the route answers with. */
@@ -15,13 +18,13 @@ export interface Api {
   /**
    * A list; nothing is sent yet.
    *
-   * @param goesOnBehind whether the list can go on behind an item's id, by its parameter `after`
+   * @param explain of a list that goes on behind an item's id
    */
   list<Item extends { readonly id: string }>(
     route: Route,
     query: object | undefined,
     options: CallOptions | undefined,
-    goesOnBehind?: boolean,
+    explain?: Explain,
   ): List<Item>;
 }
 
@@ -37,13 +40,16 @@ export function createApi(clientOptions: ClientOptions): Api {
       route: Route,
       query: object = {},
       options?: CallOptions,
-      goesOnBehind?: boolean,
+      explain?: Explain,
     ) => {
       // What is left when the place is taken out are filters: they stay the same over all pages.
       const { cursor, page, ...filters } = query as Query & Place; // The contract's parameters are texts and numbers.
       const { limit, after } = filters;
-      const askPage = (asked: Query) => ask<ListEnvelope<Item>>({ route, query: asked }, options);
-      const behind = goesOnBehind ? String(after ?? "") : undefined;
+      const askPage = (asked: Query) => {
+        const answered = ask<ListEnvelope<Item>>({ route, query: asked }, options);
+        return explain ? answered.catch((error: unknown) => explain(error, asked)) : answered;
+      };
+      const behind = explain && String(after ?? "");
       return createList(route[0], askPage, filters, options?.signal, { cursor, page, limit }, behind);
     },
   };

@@ -50,10 +50,8 @@ export interface FakeOptions {
   readonly webhookSecret?: string | undefined;
 }
 
-/** The service, in memory. A client of it: `new BikeShare(fake.options)`. */
+/** The service, in memory. Hand it to a client as it is: `new BikeShare(fake)`. */
 export interface FakeBikeShare {
-  /** What makes a client of it. Add options of your own: `{ ...fake.options, maxRetries: 0 }`. */
-  readonly options: { readonly baseUrl: string; readonly apiKey: string; readonly fetch: FakeFetch };
   readonly fetch: FakeFetch;
   readonly baseUrl: string;
   readonly apiKey: string;
@@ -97,7 +95,7 @@ const PARTNER: FakePartner = { id: "partner_000001", name: "Journey Planner" };
  *
  * @example
  * const fake = createFakeBikeShare({ stations: [{ id: "s1" }], bikes: [{ id: "b1", station_id: "s1" }] });
- * const client = new BikeShare(fake.options);
+ * const client = new BikeShare(fake);
  * fake.script([{ status: 503 }, "lost"]);
  * await client.reservations.create({ station_id: "s1" });
  */
@@ -114,10 +112,8 @@ export function createFakeBikeShare(options: FakeOptions = {}): FakeBikeShare {
   const scripts = createScripts();
   const requests = createRequests(parts, scripts);
   const webhooks = createWebhooks(now, PARTNER, webhookSecret);
-  const fetch = createFetch(requests, baseUrl);
   return {
-    options: { baseUrl, apiKey, fetch },
-    fetch,
+    fetch: createFetch(requests, baseUrl),
     baseUrl,
     apiKey,
     webhookSecret,

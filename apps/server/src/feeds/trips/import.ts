@@ -1,34 +1,30 @@
-import { pickSlot } from "../../counts/service.ts";
-import { writePastRides } from "../../rides/import.ts";
-import { makeStubStations } from "../../stations/stubs.ts";
+import { tryPastRides } from "../../rides/import-trial.ts";
+import { findInputs, type FoundInputs } from "./inputs/find-inputs.ts";
+import type { TripInput } from "./inputs/input.ts";
 import type { TripImport, TripImportResult } from "./order.ts";
-import { FileRefused, type RejectReason, type WarningReason } from "./problems.ts";
+import { FileRefused, type WarningReason } from "./problems.ts";
+import { createProgressMeter, type ProgressMeter } from "./progress.ts";
 import { createReport, type Report } from "./report.ts";
-import type { Sightings } from "./sightings.ts";
 import { type Batch, openSpool, type Spool } from "./spool.ts";
 import { type StagedFile, stageTripFile } from "./stage.ts";
-
-/** What adds up while an import runs. */
-interface Tally {
-  rows: number;
-  created: number;
-  unchanged: number;
-  stations: number;
-  readonly reasons: Map<RejectReason, number>;
-  readonly warnings: Map<WarningReason, number>;
-  readonly refused: TripImportResult["refused"][number][];
-}
+import { createTally, type Tally } from "./tally.ts";
+import { createTrialWriter, createTripWriter, type TripWriter } from "./writer.ts";
 
 /** Warnings of one file that are remembered. Beyond it, which only a broken file reaches, warnings may repeat. */
 const MAX_REMEMBERED_WARNINGS = 10_000;
+/** Milliseconds that a download may take, and that its server may be silent. */
+const DOWNLOAD_TIMEOUT_MS = 2 * 3_600_000;
+const DOWNLOAD_SILENCE_MS = 60_000;
 
 /** What the steps of one import share. */
 interface Run {
   readonly order: TripImport;
   /** Milliseconds since 1970. */
   readonly now: number;
+  readonly writer: TripWriter;
   readonly report: Report;
   readonly tally: Tally;
+  readonly progress: ProgressMeter;
 }
 
 /**
@@ -37,28 +33,64 @@ interface Run {
  * is, so an import that was cut off is completed by running it again.
  */
 export async function importTrips(order: TripImport): Promise<TripImportResult> {
+  const found = await findInputs({
+    arguments: order.files,
+    standardInput: order.standardInput,
+    temporaryDirectory: order.spoolDirectory,
+    name: order.importId,
+    downloads: { timeout: DOWNLOAD_TIMEOUT_MS, silence: DOWNLOAD_SILENCE_MS, signal: order.signal },
+    onBytes: (name, bytes) => {
+      order.signal.throwIfAborted();
+      order.onProgress({ file: name, doing: "fetching", rows: bytes, share: 0 });
+    },
+  });
+  try {
+    if (!order.isTrial) return await run(order, found, createTripWriter);
+    return await tryPastRides(order.db, order.systemId, (tryBatch) =>
+      run(order, found, () => createTrialWriter(order, tryBatch)),
+    );
+  } finally {
+    await found.close();
+  }
+}
+
+async function run(
+  order: TripImport,
+  { inputs, refused }: FoundInputs,
+  createWriter: (order: TripImport, now: number) => TripWriter,
+): Promise<TripImportResult> {
   const report = createReport(order.reportPath);
-  const run: Run = { order, now: order.clock(), report, tally: emptyTally() };
-  let written: Promise<void> = Promise.resolve();
+  const now = order.clock();
+  const progress = createProgressMeter(inputs, order.onProgress);
+  const all: Run = { order, now, writer: createWriter(order, now), report, tally: createTally(), progress };
+  for (const { name, refusal } of refused) noteRefusal(all, name, refusal);
   let reportPath: string | null = null;
   try {
-    for (const [index, path] of order.files.entries()) {
-      const staged = await stage(run, path, index);
+    await importInputs(all, inputs);
+  } finally {
+    reportPath = report.close();
+  }
+  return all.tally.result(await all.writer.finish(reportPath), reportPath);
+}
+
+async function importInputs(all: Run, inputs: readonly TripInput[]): Promise<void> {
+  let written: Promise<void> = Promise.resolve();
+  try {
+    for (const [index, input] of inputs.entries()) {
+      const staged = await stage(all, input, index);
       // One file is written after the other, so that of two rows with one id the first wins.
       await written.catch(async (error: unknown) => {
         await staged?.spool.close();
         throw error;
       });
-      written = staged === undefined ? Promise.resolve() : write(run, path, staged);
+      written = staged === undefined ? Promise.resolve() : write(all, input, staged);
       // Whoever awaits it, in the next round or below, gets its failure.
       written.catch(() => undefined);
     }
     await written;
   } finally {
     await written.catch(() => undefined);
-    reportPath = report.close();
   }
-  return summarise(run.tally, reportPath);
 }
 
 /** A file that may be imported, and its rides. */
@@ -68,22 +100,21 @@ interface Staged {
 }
 
 /** Reads a file; undefined when it is refused. */
-async function stage(run: Run, path: string, index: number): Promise<Staged | undefined> {
-  const { order, now, report } = run;
+async function stage(all: Run, input: TripInput, index: number): Promise<Staged | undefined> {
+  const { order, now, report, progress } = all;
   const spool = await openSpool(order.spoolDirectory, `${order.importId}-${index}`);
-  const warn = warner(run, path);
   try {
     const file = await stageTripFile(
       {
-        path,
+        input,
         source: order.source,
         zone: order.zone,
         now,
-        reject: (row, problem) => report.add({ kind: "rejected", file: path, row, ...problem }),
-        warn,
-        progress: (rows) => {
+        reject: (row, problem) => report.add({ kind: "rejected", file: input.name, row, ...problem }),
+        warn: warner(all, input.name),
+        progress: (bytes, rows) => {
           order.signal.throwIfAborted();
-          order.onProgress({ file: path, doing: "reading", rows });
+          progress.read(input, bytes, rows);
         },
       },
       spool,
@@ -92,97 +123,75 @@ async function stage(run: Run, path: string, index: number): Promise<Staged | un
   } catch (error) {
     await spool.close();
     if (!(error instanceof FileRefused)) throw error;
-    const { reason, row, message } = error;
-    run.tally.refused.push({ file: path, row, reason, message });
-    report.add({ kind: "refused", file: path, row, column: null, value: message, reason });
+    progress.skip(input);
+    noteRefusal(all, input.name, error);
     return undefined;
   }
 }
 
+function noteRefusal({ tally, report }: Run, name: string, { reason, row, message }: FileRefused): void {
+  tally.refuse({ file: name, row, reason, message });
+  // Of what could not even be read the command itself says all there is to say.
+  if (reason === "unreadable") return;
+  report.add({ kind: "refused", file: name, row, column: null, value: message, reason });
+}
+
 /** Writes a file's stations and rides. */
-async function write(run: Run, path: string, { file, spool }: Staged): Promise<void> {
-  const { order, tally } = run;
+async function write(all: Run, input: TripInput, { file, spool }: Staged): Promise<void> {
+  const { order, tally, writer, progress } = all;
   try {
-    await writeStations(run, path, file.sightings);
-    addUp(tally.reasons, file.rejected);
-    tally.rows += file.rows;
+    await writeStations(all, input.name, file);
+    tally.addFile(file);
+    const rows = spool.lanes.flat().reduce((sum, batch) => sum + batch.rows, 0);
     let done = 0;
-    const lanes = spool.lanes.map(async (batches) => {
+    const writeLane = async (batches: readonly Batch[]) => {
       for (const batch of batches) {
         order.signal.throwIfAborted();
-        await writeBatch(run, path, file.idColumn, batch);
+        await writeBatch(all, input.name, file.idColumn, batch);
         done += batch.rows;
-        order.onProgress({ file: path, doing: "writing", rows: done });
+        progress.wrote(input, done, rows);
       }
-    });
-    const failed = (await Promise.allSettled(lanes)).find((lane) => lane.status === "rejected");
+    };
+    const lanes = writer.lanes === "one" ? [spool.lanes.flat()] : spool.lanes;
+    const failed = (await Promise.allSettled(lanes.map(writeLane))).find((lane) => lane.status === "rejected");
     if (failed !== undefined) throw failed.reason;
+    await writer.stationsAgain(file.sightings.all());
+    progress.wrote(input, rows, rows);
   } finally {
     await spool.close();
   }
 }
 
-async function writeStations(run: Run, path: string, sightings: Sightings): Promise<void> {
-  const stubs = await makeStubStations(run.order.db, origin(run), sightings.all());
-  const warn = warner(run, path);
+async function writeStations(all: Run, name: string, { sightings, rejected }: StagedFile): Promise<void> {
+  const rejectedRows = [...rejected.values()].reduce((sum, n) => sum + n, 0);
+  const stubs = await all.writer.stations(sightings.all(), rejectedRows);
+  const warn = warner(all, name);
   const warnOf = (reason: WarningReason, id: string) => {
     const mention = sightings.firstMention(id);
     if (mention !== undefined) warn(reason, mention.row, mention.column, id);
   };
   for (const id of stubs.made) warnOf("unknown_station", id);
   for (const id of stubs.withoutPlace) warnOf("station_without_place", id);
-  run.tally.stations += stubs.made.length;
+  all.tally.addStations(stubs.made.length);
 }
 
-async function writeBatch(run: Run, path: string, idColumn: string | null, batch: Batch): Promise<void> {
-  const { order, tally, report } = run;
-  const result = await writePastRides(order.db, origin(run), await batch.read(), batch.rows);
-  tally.created += result.created;
-  tally.unchanged += result.unchanged;
+async function writeBatch(all: Run, name: string, idColumn: string | null, batch: Batch): Promise<void> {
+  const { tally, report, writer } = all;
+  const result = await writer.rides(() => batch.read(), batch.rows);
+  tally.addBatch(result);
   for (const { row, id } of result.differing) {
-    report.add({ kind: "rejected", file: path, row, column: idColumn, value: id, reason: "duplicate_id" });
+    report.add({ kind: "rejected", file: name, row, column: idColumn, value: id, reason: "duplicate_id" });
   }
-  addUp(tally.reasons, new Map([["duplicate_id", result.differing.length]]));
-}
-
-/** Where what is written comes from, and the slot of the counts, drawn anew so that writers rarely share one. */
-function origin({ order, now }: Run) {
-  const { systemId, source, random } = order;
-  return { systemId, source, updatedAt: new Date(now).toISOString(), slot: pickSlot(random) };
 }
 
 /** Reports a warning once for each value: a rider category nobody knows may stand in every row. */
-function warner({ report, tally }: Run, path: string) {
+function warner({ report, tally }: Run, name: string) {
   const seen = new Set<string>();
   return (reason: WarningReason, row: number, column: string, value: string): void => {
     const key = `${reason} ${value}`;
     if (seen.has(key)) return;
     if (seen.size < MAX_REMEMBERED_WARNINGS) seen.add(key);
-    tally.warnings.set(reason, (tally.warnings.get(reason) ?? 0) + 1);
-    report.add({ kind: "warning", file: path, row, column, value, reason });
-  };
-}
-
-function emptyTally(): Tally {
-  return { rows: 0, created: 0, unchanged: 0, stations: 0, reasons: new Map(), warnings: new Map(), refused: [] };
-}
-
-function addUp<Key>(sums: Map<Key, number>, more: ReadonlyMap<Key, number>): void {
-  for (const [key, n] of more) if (n > 0) sums.set(key, (sums.get(key) ?? 0) + n);
-}
-
-function summarise(tally: Tally, report: string | null): TripImportResult {
-  const { rows, created, unchanged, stations, reasons, warnings, refused } = tally;
-  const rejected = [...reasons.values()].reduce((sum, n) => sum + n, 0);
-  return {
-    rows,
-    created,
-    unchanged,
-    rejected,
-    reasons: Object.fromEntries(reasons),
-    warnings: Object.fromEntries(warnings),
-    stations_created: stations,
-    refused,
-    report,
+    tally.warn(reason);
+    report.add({ kind: "warning", file: name, row, column, value, reason });
   };
 }

@@ -1,24 +1,32 @@
+import type { Readable } from "node:stream";
 import type { Database } from "../../db/database.ts";
+import type { Ids } from "../../ids.ts";
 import type { RefusalReason } from "./problems.ts";
+import type { TimeShift } from "./time-shift.ts";
 import type { TimeZone } from "./time-zone.ts";
 
 /** What an import is to do, and with what. */
 export interface TripImport {
   readonly db: Database;
   readonly systemId: string;
+  /** Files, zip archives, folders of such, addresses, or `-` for standard input. */
   readonly files: readonly string[];
+  readonly standardInput: Readable;
   readonly zone: TimeZone;
   /** Names where the rides come from; part of the ids that files do not give. */
   readonly source: string;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** A number from 0 up to 1. */
-  readonly random: () => number;
-  /** Unique among imports that run at once. */
+  readonly ids: Ids;
+  /** Who runs it, for the audit log. */
+  readonly actor: string;
+  /** Unique among imports. */
   readonly importId: string;
-  /** Where the report goes if there is something to report. */
-  readonly reportPath: string;
-  /** A directory with room for the largest file, unpacked. */
+  /** Whether to say what an import would do, and to write nothing. */
+  readonly isTrial: boolean;
+  /** Where the report goes if there is something to report; null: nowhere. */
+  readonly reportPath: string | null;
+  /** A directory with room for the largest file, unpacked, and for all that comes from elsewhere. */
   readonly spoolDirectory: string;
   readonly onProgress: (progress: TripProgress) => void;
   /** Aborted, the import ends with the signal's reason after the transactions that are under way. */
@@ -27,9 +35,11 @@ export interface TripImport {
 
 export interface TripProgress {
   readonly file: string;
-  readonly doing: "reading" | "writing";
-  /** Rows done, of this file. */
+  readonly doing: "fetching" | "reading" | "writing";
+  /** Rows done of this file; bytes while it is fetched. */
   readonly rows: number;
+  /** Of the whole import, 0 to 1. */
+  readonly share: number;
 }
 
 export interface RefusedFile {
@@ -39,8 +49,13 @@ export interface RefusedFile {
   readonly message: string;
 }
 
-/** What an import did. The rows of refused files are not among its rows; `rows` = created + unchanged + rejected. */
+/**
+ * What an import did, or would do. The rows of refused files are not among its rows;
+ * `rows` = created + unchanged + rejected.
+ */
 export interface TripImportResult {
+  /** What the import is recorded as; null: there was nothing to record. */
+  readonly id: string | null;
   readonly rows: number;
   readonly created: number;
   readonly unchanged: number;
@@ -50,4 +65,9 @@ export interface TripImportResult {
   readonly stations_created: number;
   readonly refused: readonly RefusedFile[];
   readonly report: string | null;
+  /** When the first and the last ride of the files started, RFC 3339 in UTC; null: no row could be read. */
+  readonly first: string | null;
+  readonly last: string | null;
+  /** The rows that have ids of stored rides with other times, all moved alike; null: there are no such. */
+  readonly time_shift: TimeShift | null;
 }

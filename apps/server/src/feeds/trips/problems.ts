@@ -24,6 +24,8 @@ export type RefusalReason =
   | "empty"
   | "not_text"
   | "broken_gzip"
+  | "broken_zip"
+  | "too_large"
   | "unknown_header"
   | "missing_column"
   | "extra_column"

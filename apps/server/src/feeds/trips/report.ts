@@ -26,8 +26,9 @@ const MAX_VALUE = 200;
 /** Characters kept before they are written. */
 const BUFFER = 64 * 1024;
 
-/** Prepares a report at a path. Its folder is made with the first entry. */
-export function createReport(path: string): Report {
+/** Prepares a report at a path; null: there is none. Its folder is made with the first entry. */
+export function createReport(path: string | null): Report {
+  if (path === null) return { add: () => undefined, close: () => null };
   let file: number | undefined;
   let waiting = "";
   // Entries come from within a parser, which cannot wait; they are few, so writing at once does no harm.

@@ -29,6 +29,10 @@ const RUINOUS: Readonly<Partial<Record<RejectReason, RefusalReason>>> = {
   wrong_column_count: "wrong_column_count",
 };
 
+/** What happened to a file with spreadsheet times, and what to do. */
+export const SPREADSHEET =
+  "a spreadsheet program has cut date and hour off when it saved the file: get the file anew from where it is published and import it without opening it in a spreadsheet program";
+
 export function countRowFaults(): RowFaults {
   const rejected = new Map<RejectReason, number>();
   const firstOf = new Map<RejectReason, { row: number; problem: RowProblem }>();
@@ -60,6 +64,6 @@ export function countRowFaults(): RowFaults {
 function ruin({ reason, column, value }: RowProblem, count: number, rows: number): string {
   const share = `${count} of ${rows} rows`;
   if (reason === "wrong_column_count") return `${share} do not have the header's columns; the first has ${value}`;
-  const cause = isSpreadsheetTime(value ?? "") ? "; a spreadsheet program has cut date and hour off" : "";
+  const cause = isSpreadsheetTime(value ?? "") ? `: ${SPREADSHEET}` : "";
   return `${share} have no readable time; the first has "${value}" in ${column}${cause}`;
 }

@@ -1,12 +1,13 @@
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { type PastRide, pastRideLine } from "../../rides/import.ts";
 
 /** Rides that are written in one transaction, one after the other, in the order of the file. */
 export interface Batch {
   readonly rows: number;
-  /** The lines for `copy`. */
-  read(): Promise<Buffer>;
+  /** Opens the lines for `copy`; may be called again. */
+  read(): Readable;
 }
 
 /**
@@ -55,11 +56,7 @@ export async function openSpool(directory: string, name: string): Promise<Spool>
     lane.rows = 0;
     const { bytesWritten } = await file.write(bytes, 0, used, start);
     if (bytesWritten < used) throw new Error(`the disk took only ${bytesWritten} of ${used} bytes (${directory})`);
-    const read = async () => {
-      const chunk = Buffer.allocUnsafe(used);
-      await file.read(chunk, 0, used, start);
-      return chunk;
-    };
+    const read = () => file.createReadStream({ start, end: start + used - 1, autoClose: false });
     lane.batches.push({ rows, read });
   };
 

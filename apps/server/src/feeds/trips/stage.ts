@@ -1,12 +1,14 @@
 import { readRecords } from "./csv-records.ts";
 import { type Layout, recogniseHeader } from "./header.ts";
+import type { TripInput } from "./inputs/input.ts";
 import { FileRefused, type RejectReason, type RowProblem, type WarningReason } from "./problems.ts";
 import { type Trip, tripReader } from "./read-trip.ts";
-import { countRowFaults } from "./row-faults.ts";
+import { countRowFaults, SPREADSHEET } from "./row-faults.ts";
 import { collectSightings, type Sightings } from "./sightings.ts";
 import type { Spool } from "./spool.ts";
 import type { TimeZone } from "./time-zone.ts";
-import { readTripFile } from "./trip-file.ts";
+import { readTripText } from "./trip-file.ts";
+import { isSpreadsheetTime } from "./wall-clock.ts";
 
 /** What is known of a file once it was read to its end and found sound. */
 export interface StagedFile {
@@ -15,19 +17,24 @@ export interface StagedFile {
   readonly sightings: Sightings;
   /** The name of the column that holds rides' ids; null where ids are made up. */
   readonly idColumn: string | null;
+  /** When the first and the last of its rides started, milliseconds since 1970; null: no row is good. */
+  readonly starts: { readonly first: number; readonly last: number } | null;
 }
 
 export interface Staging {
-  readonly path: string;
+  readonly input: TripInput;
   readonly source: string;
   readonly zone: TimeZone;
   /** Milliseconds since 1970; what ends later has not happened. */
   readonly now: number;
   reject(row: number, problem: RowProblem): void;
   warn(reason: WarningReason, row: number, column: string, value: string): void;
-  /** Told now and then how many rows were read. */
-  progress(rows: number): void;
+  /** Told now and then how many bytes and rows were read. */
+  progress(bytes: number, rows: number): void;
 }
+
+/** Rows looked at, where the header is of no trip file, for what a spreadsheet program did to them. */
+const ROWS_TO_LOOK_AT = 20;
 
 /**
  * Reads a trip file to its end, its good rows into the spool.
@@ -36,37 +43,84 @@ export interface Staging {
 export async function stageTripFile(staging: Staging, spool: Spool): Promise<StagedFile> {
   const sightings = collectSightings();
   const faults = countRowFaults();
+  const damage = createDamageSearch();
   let layout: Layout | undefined;
+  let first = Infinity;
+  let last = -Infinity;
+  let bytes = 0;
   let read: ((fields: readonly string[], row: number) => Trip | RowProblem) | undefined;
   const reject = (row: number, problem: RowProblem) => {
     faults.reject(row, problem);
     staging.reject(row, problem);
   };
 
-  await readRecords(readTripFile(staging.path), {
-    record(fields, line) {
-      if (layout === undefined || read === undefined) {
-        layout = recogniseHeader(fields, line);
-        read = tripReader({ ...staging, layout });
-        return;
-      }
-      faults.countRow();
-      const result = read(fields, line);
-      if ("reason" in result) return reject(line, result);
-      spool.add(result.ride);
-      sightings.add(result.start, line, columnOf(layout, "startStationId"));
-      sightings.add(result.end, line, columnOf(layout, "endStationId"));
+  await readRecords(
+    readTripText(staging.input, (n) => (bytes = n)),
+    {
+      record(fields, line) {
+        if (layout === undefined || read === undefined) {
+          if (damage.look(fields, line)) return;
+          layout = damage.begin(() => recogniseHeader(fields, line));
+          read = layout && tripReader({ ...staging, layout });
+          return;
+        }
+        faults.countRow();
+        const result = read(fields, line);
+        if ("reason" in result) return reject(line, result);
+        spool.add(result.ride);
+        first = Math.min(first, result.ride.startedAt);
+        last = Math.max(last, result.ride.startedAt);
+        sightings.add(result.start, line, columnOf(layout, "startStationId"));
+        sightings.add(result.end, line, columnOf(layout, "endStationId"));
+      },
+      async pause() {
+        staging.progress(bytes, faults.rows);
+        await spool.writeFull();
+      },
     },
-    async pause() {
-      staging.progress(faults.rows);
-      await spool.writeFull();
-    },
-  });
+  );
+  damage.finish();
   if (layout === undefined) throw new FileRefused("empty", null, "the file has no header");
   faults.finish();
   await spool.finish();
   const idColumn = layout.places.rideId === undefined ? null : columnOf(layout, "rideId");
-  return { rows: faults.rows, rejected: faults.rejected, sightings, idColumn };
+  const starts = first > last ? null : { first, last };
+  return { rows: faults.rows, rejected: faults.rejected, sightings, idColumn, starts };
+}
+
+/**
+ * Where a header is refused, a spreadsheet program may be to blame: it adds columns and cuts times. The rows after the
+ * header tell, and then that is what the operator has to know.
+ */
+function createDamageSearch() {
+  let refusal: FileRefused | undefined;
+  let looked = 0;
+  return {
+    /** Runs the recognition of the header; undefined when it refused. */
+    begin(recognise: () => Layout): Layout | undefined {
+      try {
+        return recognise();
+      } catch (error) {
+        if (!(error instanceof FileRefused)) throw error;
+        refusal = error;
+        return undefined;
+      }
+    },
+    /** Looks at a row after a refused header. @returns false when no header was refused */
+    look(fields: readonly string[], line: number): boolean {
+      if (refusal === undefined) return false;
+      const ruined = fields.find((field) => isSpreadsheetTime(field.trim()));
+      if (ruined !== undefined) {
+        throw new FileRefused("ruined_times", line, `"${ruined}" was a time, and ${SPREADSHEET}`, { cause: refusal });
+      }
+      if (++looked === ROWS_TO_LOOK_AT) throw refusal;
+      return true;
+    },
+    /** To be called at the end of the file. */
+    finish() {
+      if (refusal !== undefined) throw refusal;
+    },
+  };
 }
 
 function columnOf(layout: Layout, field: "rideId" | "startStationId" | "endStationId"): string {

@@ -9,7 +9,7 @@ export interface TimeZone {
   instants(local: number): readonly number[];
 }
 
-/** The zone's name is none that this machine knows. */
+/** The text names no zone whose clocks are known: it is an offset, an abbreviation, or unknown. */
 export class UnknownTimeZone extends Error {
   override readonly name = "UnknownTimeZone";
 }
@@ -30,6 +30,7 @@ const DAY = 24 * HOUR;
  * @throws UnknownTimeZone
  */
 export function openTimeZone(name: string): TimeZone {
+  refuseUnlessZone(name);
   const offsetAt = intlOffsets(name);
   const years = new Map<number, readonly Stretch[]>();
   // Local times from `sureFrom` until before `sureTo` have the one offset `sureOffset`.
@@ -111,13 +112,72 @@ function intlOffsets(timeZone: string): (instant: number) => number {
   };
 }
 
+const EXAMPLES = "such as America/New_York or Europe/Oslo";
+
+/** Abbreviations that operators write, and the zones whose clocks they mean. */
+const ABBREVIATIONS: Readonly<Record<string, string>> = {
+  EST: "America/New_York",
+  EDT: "America/New_York",
+  EST5EDT: "America/New_York",
+  CST: "America/Chicago",
+  CDT: "America/Chicago",
+  CST6CDT: "America/Chicago",
+  MST: "America/Denver",
+  MDT: "America/Denver",
+  MST7MDT: "America/Denver",
+  PST: "America/Los_Angeles",
+  PDT: "America/Los_Angeles",
+  PST8PDT: "America/Los_Angeles",
+  HST: "Pacific/Honolulu",
+  GMT: "Europe/London, or UTC",
+  BST: "Europe/London",
+  WET: "Europe/Lisbon",
+  CET: "Europe/Berlin",
+  CEST: "Europe/Berlin",
+  MET: "Europe/Berlin",
+  EET: "Europe/Helsinki",
+  EEST: "Europe/Helsinki",
+  JST: "Asia/Tokyo",
+};
+
+/**
+ * `Intl` takes offsets and some abbreviations for zones. Their clocks are never moved, so half a year of trips would be
+ * an hour off without a word.
+ */
+function refuseUnlessZone(name: string): void {
+  if (name.includes("/") || name === "UTC") return;
+  if (/^(?:UTC|GMT)?[+-]\d/i.test(name)) {
+    throw new UnknownTimeZone(
+      `"${name}" is an offset and no time zone: it does not say when clocks are moved. Give the IANA name of the city's zone, ${EXAMPLES}; or UTC`,
+    );
+  }
+  const meant = ABBREVIATIONS[name.toUpperCase()] ?? canonicalName(name);
+  if (meant !== undefined) {
+    throw new UnknownTimeZone(
+      `"${name}" is an abbreviation and does not say when clocks are moved: give the IANA name, such as ${meant}`,
+    );
+  }
+  throw unknown(name);
+}
+
+/** The IANA name behind an old one, such as Asia/Tokyo behind Japan. */
+function canonicalName(name: string): string | undefined {
+  try {
+    const { timeZone } = new Intl.DateTimeFormat("en-US", { timeZone: name }).resolvedOptions();
+    return timeZone.includes("/") ? timeZone : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function unknown(name: string, options?: ErrorOptions): UnknownTimeZone {
+  return new UnknownTimeZone(`"${name}" is no time zone; give an IANA name, ${EXAMPLES}`, options);
+}
+
 function offsetFormat(timeZone: string): Intl.DateTimeFormat {
   try {
     return new Intl.DateTimeFormat("en-US", { timeZone, timeZoneName: "longOffset" });
   } catch (error) {
-    throw new UnknownTimeZone(
-      `"${timeZone}" is no time zone; give an IANA name, such as America/New_York or Europe/Oslo`,
-      { cause: error },
-    );
+    throw unknown(timeZone, { cause: error });
   }
 }

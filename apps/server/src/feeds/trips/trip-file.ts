@@ -2,29 +2,37 @@ import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { ALWAYS_ALLOWED, GREATEST_RATIO } from "./inputs/find-inputs.ts";
+import { CHUNK_BYTES, inBinaryUnits, type TripInput } from "./inputs/input.ts";
 import { FileRefused } from "./problems.ts";
 
-/** Bytes read at a time. Smaller costs a round of promises more often; larger only takes memory. */
-const CHUNK = 256 * 1024;
 const GZIP = Buffer.from([0x1f, 0x8b]);
-const ZIP = Buffer.from("PK\u0003\u0004");
+
+/** The text of a file at a path; as `readTripText`. */
+export function readTripFile(path: string): AsyncGenerator<Buffer, void, undefined> {
+  const open = () => Promise.resolve(createReadStream(path, { highWaterMark: CHUNK_BYTES }));
+  return readTripText({ name: path, size: 0, open }, () => undefined);
+}
 
 /**
  * A trip file's text as UTF-8 bytes, unpacked where its first bytes say that it is gzip, whatever it is called.
- * @throws FileRefused when it cannot be read, is empty, ends in the middle of its gzip stream, or is no text
+ * @param onRead told how many of the input's bytes were read so far
+ * @throws FileRefused when it cannot be read, is empty, ends in the middle of its gzip stream, unpacks to far more than
+ *   trips do, or is no text
  */
-export async function* readTripFile(path: string): AsyncGenerator<Buffer, void, undefined> {
-  const stream = createReadStream(path, { highWaterMark: CHUNK });
+export async function* readTripText(
+  input: TripInput,
+  onRead: (bytes: number) => void,
+): AsyncGenerator<Buffer, void, undefined> {
+  const stream = await openStream(input);
   try {
-    const chunks: AsyncIterator<Buffer> = stream[Symbol.asyncIterator]();
-    const first = await nextChunk(chunks);
-    if (first === undefined) throw new FileRefused("empty", null, "the file is empty");
-    if (first.subarray(0, ZIP.length).equals(ZIP)) {
-      throw new FileRefused("not_text", null, "the file is a zip archive: unpack it, or pack it with gzip");
-    }
-    const whole = rejoin(first, chunks);
-    const packed = first.subarray(0, GZIP.length).equals(GZIP);
-    for await (const chunk of packed ? unpack(whole) : whole) {
+    let read = 0;
+    const counted = count(stream, (bytes) => onRead((read += bytes)));
+    const first = await counted.next();
+    if (first.done === true) throw new FileRefused("empty", null, "the file is empty");
+    const whole = rejoin(first.value, counted);
+    const packed = first.value.subarray(0, GZIP.length).equals(GZIP);
+    for await (const chunk of packed ? unpack(whole, () => read) : whole) {
       // Text has no zero bytes; UTF-16, which some spreadsheets write, is full of them.
       if (chunk.includes(0)) throw new FileRefused("not_text", null, "the file is not text in UTF-8");
       yield chunk;
@@ -34,27 +42,52 @@ export async function* readTripFile(path: string): AsyncGenerator<Buffer, void, 
   }
 }
 
-async function nextChunk(chunks: AsyncIterator<Buffer>): Promise<Buffer | undefined> {
+async function openStream(input: TripInput): Promise<Readable> {
   try {
-    const next = await chunks.next();
-    return next.done === true ? undefined : next.value;
+    return await input.open();
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    throw new FileRefused("unreadable", null, `the file cannot be read: ${text}`, { cause: error });
+    throw unreadable(error);
   }
 }
 
-async function* rejoin(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer, void, undefined> {
-  for (let chunk: Buffer | undefined = first; chunk !== undefined; chunk = await nextChunk(rest)) yield chunk;
+async function* count(stream: Readable, onBytes: (bytes: number) => void): AsyncGenerator<Buffer, void, undefined> {
+  const chunks: AsyncIterable<Buffer> = stream;
+  try {
+    for await (const chunk of chunks) {
+      onBytes(chunk.length);
+      yield chunk;
+    }
+  } catch (error) {
+    throw unreadable(error);
+  }
 }
 
-async function* unpack(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
-  const gunzip = createGunzip({ chunkSize: CHUNK });
+function unreadable(error: unknown): FileRefused {
+  if (error instanceof FileRefused) return error;
+  const text = error instanceof Error ? error.message : String(error);
+  return new FileRefused("unreadable", null, `the file cannot be read: ${text}`, { cause: error });
+}
+
+async function* rejoin(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  yield first;
+  yield* rest;
+}
+
+async function* unpack(
+  packed: AsyncIterable<Buffer>,
+  packedBytes: () => number,
+): AsyncGenerator<Buffer, void, undefined> {
+  const gunzip = createGunzip({ chunkSize: CHUNK_BYTES });
   // Its failure also ends the loop below, which is where it is reported.
   const fed = pipeline(Readable.from(packed), gunzip).catch(() => undefined);
   const unpacked: AsyncIterable<Buffer> = gunzip;
+  let size = 0;
   try {
-    for await (const chunk of unpacked) yield chunk;
+    for await (const chunk of unpacked) {
+      size += chunk.length;
+      if (size > ALWAYS_ALLOWED + packedBytes() * GREATEST_RATIO) throw tooLarge(size);
+      yield chunk;
+    }
   } catch (error) {
     if (error instanceof FileRefused) throw error;
     const text = error instanceof Error ? error.message : String(error);
@@ -63,4 +96,9 @@ async function* unpack(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer, vo
     gunzip.destroy();
     await fed;
   }
+}
+
+function tooLarge(size: number): FileRefused {
+  const message = `the gzip stream unpacks to more than ${inBinaryUnits(size)}, far more than trips of its size do`;
+  return new FileRefused("too_large", null, message);
 }

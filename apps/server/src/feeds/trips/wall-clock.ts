@@ -28,9 +28,9 @@ export function readWallTime(text: string): WallTime | undefined {
   return local === undefined ? undefined : { local, offset: undefined };
 }
 
-/** Whether a text is what a spreadsheet leaves of a time: minutes, seconds and tenths ("06:17.5"). */
+/** Whether a text is what a spreadsheet leaves of a time: minutes, seconds and tenths ("06:17.5"), or "####". */
 export function isSpreadsheetTime(text: string): boolean {
-  return /^\d{1,2}:\d{2}\.\d$/.test(text);
+  return /^(?:\d{1,2}:\d{2}\.\d|#{3,})$/.test(text);
 }
 
 /** `20190101T030909.711`: a local time as ids hold it. */

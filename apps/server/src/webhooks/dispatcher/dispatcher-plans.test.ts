@@ -81,7 +81,6 @@ function stepsFor(endpointId: string) {
         startedAt: clock(),
         endedAt: clock(),
         result: answered(index % 2 === 0 ? 204 : 500),
-        kept: { headers: [], body: new Uint8Array(), cutFor: null },
         chance: 0,
       }),
     );

@@ -56,7 +56,6 @@ export async function openEndpointRoom(): Promise<EndpointRoom> {
   const sealer = otherSealer();
   const partner = async (name: string) => (await createPartner(context, systemId, name)).id;
   const partnerId = await partner("Partner 1");
-  const url = "https://partner.example/hooks";
   return {
     ...database,
     ...context,
@@ -65,7 +64,10 @@ export async function openEndpointRoom(): Promise<EndpointRoom> {
     partnerId,
     partner,
     endpoint: (id = partnerId) =>
-      setEndpoint({ ...context, sealer, rules }, { systemId, partnerId: id, url, events: ["ride.started"] }),
+      setEndpoint(
+        { ...context, sealer, rules },
+        { systemId, partnerId: id, url: "https://partner.example/hooks", events: ["ride.started"] },
+      ),
     async happen(n, name = "ride.started") {
       for (let i = 0; i < n; i++) {
         const now = new Date(clock());
@@ -79,12 +81,11 @@ export async function openEndpointRoom(): Promise<EndpointRoom> {
       const settled = claimed.map((row) =>
         settledAttempt({
           row,
-          url,
+          url: "https://partner.example/hooks",
           message: { headers: [], body: `{"delivery_id":"${row.delivery_id}"}` },
           startedAt: clock(),
           endedAt: clock() + 20,
           result,
-          kept: wholeAnswer(result),
           chance: 0,
         }),
       );
@@ -132,8 +133,3 @@ const logged: AttemptRecord = {
   retryAfterMs: null,
   timings: { dns: 1, connect: 2, tls: 3, firstByte: 4, total: 20 },
 };
-
-/** All of an answer. */
-function wholeAnswer({ answerHeaders, answerBody }: AttemptResult) {
-  return { headers: answerHeaders, body: answerBody, cutFor: null };
-}

@@ -1,7 +1,7 @@
 import type { Queryable, Transaction } from "../../db/database.ts";
 import { systemsOf } from "../../systems/service.ts";
 import { WebhookRefusal } from "./refusal.ts";
-import { findSealing, noteSealing } from "./sealing-queries.ts";
+import { findSealing, noteSealing, type SealingRow } from "./sealing-queries.ts";
 import { listSecrets, type SecretRow } from "./secret-queries.ts";
 import { describeMismatch, type SecretSealer } from "./secret.ts";
 
@@ -36,6 +36,16 @@ export async function mustSealLikeOthers({ sealer }: SealingContext, tx: Transac
 /** Notes that secrets of a system are sealed with our key, for the processes that come after. */
 export function noteOurSealing({ sealer, clock }: SealingContext, db: Queryable, systemId: string): Promise<void> {
   return noteSealing(db, systemId, sealer.mark, new Date(clock()));
+}
+
+/** With which key the service, or a command, has sealed last; undefined where nothing ever was. */
+export async function lastSealing(db: Queryable): Promise<SealingRow | undefined> {
+  let last: SealingRow | undefined;
+  for (const { system_id: systemId } of await systemsOf(db)) {
+    const noted = await findSealing(db, systemId);
+    if (noted !== undefined && (last === undefined || noted.noted_at > last.noted_at)) last = noted;
+  }
+  return last;
 }
 
 /**

@@ -1,0 +1,73 @@
+import type { RefusedFile, TripImportResult } from "../feeds/trips/order.ts";
+import type { TimeShift } from "../feeds/trips/time-shift.ts";
+import type { ImportRow } from "../imports/service.ts";
+
+/** Of twenty rows, one must be taken, or the import counts as failed. */
+const LEAST_TAKEN = 20;
+
+/** Whether of all the rows so few could be taken that something is wrong with the whole. */
+export function tookNearlyNothing({ rows, created, unchanged }: TripImportResult): boolean {
+  return rows > 0 && (created + unchanged) * LEAST_TAKEN < rows;
+}
+
+export function resultInWords(result: TripImportResult, isTrial: boolean): string {
+  const { id, rows, created, unchanged, rejected, reasons, stations_created: stations, refused, report } = result;
+  const would = isTrial ? "would be " : "";
+  const lines = [
+    `${grouped(rows)} rows: ${grouped(created)} rides ${would}created, ${grouped(unchanged)} unchanged, ${grouped(rejected)} rejected`,
+    ...Object.entries(reasons).map(([reason, n]) => `  ${reason}: ${grouped(n)}`),
+  ];
+  if (result.first !== null) lines.push(`Rides started from ${result.first} to ${result.last ?? ""} (UTC)`);
+  if (stations > 0) {
+    lines.push(`${grouped(stations)} unknown stations ${isTrial ? "would be" : "were"} added, out of service`);
+  }
+  if (refused.length > 0) lines.push(`${refused.length} files refused`);
+  if (report !== null) lines.push(`Report: ${report}`);
+  if (isTrial) lines.push("Nothing was written.");
+  else if (id !== null) lines.push(`Import: ${id}`);
+  return lines.join("\n");
+}
+
+/** Why the command fails: the files that were refused, and that next to nothing could be taken. */
+export function failureInWords(result: TripImportResult): string {
+  const lines = result.refused.map(refusalInWords);
+  if (tookNearlyNothing(result)) {
+    const { rows, created, unchanged, reasons } = result;
+    const [reason] = Object.entries(reasons).toSorted(([, a], [, b]) => b - a)[0] ?? ["rejected"];
+    const taken = created + unchanged;
+    const few = taken === 0 ? "None" : `Only ${grouped(taken)}`;
+    lines.push(`${few} of ${grouped(rows)} rows could be taken; most were rejected as ${reason}.`);
+  }
+  return lines.join("\n");
+}
+
+/** What rows with the ids of rides at other times mean, and what to do. @param earlier the import they came with */
+export function shiftInWords({ rows, seconds }: TimeShift, zone: string, earlier: ImportRow | undefined): string {
+  const hours = Math.abs(seconds) / 3600;
+  const moved = `${Number(hours.toFixed(2))} h ${seconds < 0 ? "earlier" : "later"}`;
+  const lines = [
+    `${grouped(rows)} rows have the ids of rides that are stored with other times, most of them ${moved}. Was it another time zone?`,
+  ];
+  if (earlier === undefined) return lines.join("\n");
+  const earlierZone = zoneOf(earlier);
+  lines.push(
+    earlierZone === undefined || earlierZone === zone
+      ? `They came with import ${earlier.id}.`
+      : `They came with import ${earlier.id}, which read them as ${earlierZone}; this one reads them as ${zone}.`,
+    `If those times are wrong: bikeshare import undo ${earlier.id}, then import the files again.`,
+  );
+  return lines.join("\n");
+}
+
+function zoneOf({ detail }: ImportRow): string | undefined {
+  if (typeof detail !== "object" || detail === null || !("time_zone" in detail)) return undefined;
+  return typeof detail.time_zone === "string" ? detail.time_zone : undefined;
+}
+
+function refusalInWords({ file, row, message }: RefusedFile): string {
+  return `${file}${row === null ? "" : `, row ${row}`}: refused, nothing of it was imported: ${message}`;
+}
+
+export function grouped(n: number): string {
+  return n.toLocaleString("en-US");
+}

@@ -1,0 +1,108 @@
+import { basename } from "node:path";
+import type { Readable } from "node:stream";
+import { Transform } from "node:stream";
+import { crc32 } from "node:zlib";
+import yauzl from "yauzl";
+import { FileRefused } from "../problems.ts";
+import { inBinaryUnits } from "./input.ts";
+
+/** A file in a zip archive. */
+export interface ArchiveEntry {
+  readonly path: string;
+  /** Bytes, unpacked. */
+  readonly size: number;
+  open(): Promise<Readable>;
+}
+
+export interface Archive {
+  /** Its files, in the order of their paths; without what the Finder and other programs leave beside them. */
+  readonly entries: readonly ArchiveEntry[];
+}
+
+/** Files of an archive at most. Those of trips have twelve; a list of millions would fill the memory. */
+const MAX_ENTRIES = 10_000;
+
+/**
+ * Opens a zip archive; the file stays the caller's to close.
+ * @param greatestSize bytes at most that all its files have, unpacked
+ * @throws FileRefused when it is broken, encrypted, packed in a way that is not understood, or unpacks to more
+ */
+export async function openArchive(fd: number, greatestSize: number): Promise<Archive> {
+  const zip = await refusing(() => yauzl.fromFdPromise(fd, { lazyEntries: true, autoClose: false }));
+  const found: yauzl.Entry[] = [];
+  let size = 0;
+  await refusing(async () => {
+    for await (const entry of zip.eachEntry()) {
+      if (isFolder(entry) || isLeftover(entry.fileName)) continue;
+      found.push(entry);
+      size += entry.uncompressedSize;
+      if (found.length > MAX_ENTRIES) throw broken(`it has more than ${MAX_ENTRIES} files`);
+      if (size > greatestSize) {
+        throw new FileRefused(
+          "too_large",
+          null,
+          `the zip archive unpacks to more than ${inBinaryUnits(greatestSize)}, far more than trips of its size do`,
+        );
+      }
+    }
+  });
+  const entries = found
+    .map((entry) => ({ path: entry.fileName, size: entry.uncompressedSize, open: () => openEntry(zip, entry) }))
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  return { entries };
+}
+
+async function openEntry(zip: yauzl.ZipFile, entry: yauzl.Entry): Promise<Readable> {
+  if (entry.isEncrypted()) throw broken("it is encrypted: unpack it with its password first");
+  if (!entry.canDecodeFileData()) {
+    throw broken(
+      `it is packed by method ${entry.compressionMethod}, which is not understood: unpack it first, or pack it as usual (deflate)`,
+    );
+  }
+  const packed = await refusing(() => zip.openReadStreamPromise(entry));
+  const checked = verifyChecksum(entry.crc32);
+  // Whoever reads gets the failure; the packed stream has no other reader.
+  packed.on("error", (error) => checked.destroy(asRefusal(error)));
+  checked.on("close", () => packed.destroy());
+  return packed.pipe(checked);
+}
+
+/** Passes bytes on; fails at their end when they are not those that were packed. */
+function verifyChecksum(expected: number): Transform {
+  let sum = 0;
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      sum = crc32(chunk, sum);
+      done(null, chunk);
+    },
+    flush(done) {
+      done(sum === expected ? null : broken("its checksum is wrong: it was damaged on its way"));
+    },
+  });
+}
+
+function isFolder({ fileName }: yauzl.Entry): boolean {
+  return fileName.endsWith("/");
+}
+
+/** What programs leave beside the files: resource forks of the Finder, hidden files. */
+function isLeftover(path: string): boolean {
+  return path.split("/").includes("__MACOSX") || basename(path).startsWith(".");
+}
+
+async function refusing<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw asRefusal(error);
+  }
+}
+
+function asRefusal(error: unknown): FileRefused {
+  if (error instanceof FileRefused) return error;
+  return broken(error instanceof Error ? error.message : String(error), { cause: error });
+}
+
+function broken(why: string, options?: ErrorOptions): FileRefused {
+  return new FileRefused("broken_zip", null, `the zip archive cannot be read: ${why}`, options);
+}

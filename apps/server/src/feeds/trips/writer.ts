@@ -1,0 +1,82 @@
+import type { Readable } from "node:stream";
+import { pickSlot } from "../../counts/service.ts";
+import { addToImport, beginImport, finishImport } from "../../imports/service.ts";
+import type { TryPastRides } from "../../rides/import-trial.ts";
+import { type PastRidesWritten, writePastRides } from "../../rides/import.ts";
+import {
+  makeStubStations,
+  previewStubStations,
+  type StationSighting,
+  type StubStations,
+} from "../../stations/stubs.ts";
+import type { TripImport } from "./order.ts";
+
+/** Where an import's rides and stations go: into the database, or nowhere. */
+export interface TripWriter {
+  /** How many batches may be written at the same time. */
+  readonly lanes: "several" | "one";
+  /** Makes the stations of a file that there are not. @param rejected rows of the file that were rejected while it was read */
+  stations(sightings: readonly StationSighting[], rejected: number): Promise<StubStations>;
+  rides(lines: () => Readable, rows: number): Promise<PastRidesWritten>;
+  /** Makes those stations of a file again that were removed while its rides were written: others were taken back. */
+  stationsAgain(sightings: readonly StationSighting[]): Promise<void>;
+  /** Notes that all was written; gives the id that the import is recorded as, or null when nothing was. */
+  finish(report: string | null): Promise<string | null>;
+}
+
+/** Writes into the database, and keeps a record of it from the first file that has something to write. */
+export function createTripWriter(order: TripImport, now: number): TripWriter {
+  const { db, systemId, source, importId, ids, files, zone } = order;
+  const updatedAt = new Date(now).toISOString();
+  // Drawn anew for each transaction, so that writers rarely share a slot.
+  const origin = () => ({ systemId, importId, source, updatedAt, slot: pickSlot(() => ids.random()) });
+  let isBegun = false;
+  return {
+    lanes: "several",
+    async stations(sightings, rejected) {
+      return db
+        .transaction(async (tx) => {
+          if (!isBegun) {
+            const detail = { files, time_zone: zone.name };
+            await beginImport(tx, order, { systemId, id: importId, kind: "trips", source, at: new Date(now), detail });
+          }
+          const stubs = await makeStubStations(tx, origin(), sightings);
+          await addToImport(tx, systemId, importId, { rejected, stationsCreated: stubs.made.length });
+          return stubs;
+        })
+        .then((stubs) => {
+          isBegun = true;
+          return stubs;
+        });
+    },
+    rides: (lines, rows) => writePastRides(db, origin(), lines, rows),
+    async stationsAgain(sightings) {
+      await db.transaction(async (tx) => {
+        const { made } = await makeStubStations(tx, origin(), sightings);
+        if (made.length > 0) await addToImport(tx, systemId, importId, { stationsCreated: made.length });
+      });
+    },
+    async finish(report) {
+      if (!isBegun) return null;
+      await finishImport(db, systemId, importId, report);
+      return importId;
+    },
+  };
+}
+
+/** Says what would be written, and writes nothing. */
+export function createTrialWriter({ db, systemId }: TripImport, tryBatch: TryPastRides): TripWriter {
+  const made = new Set<string>();
+  return {
+    lanes: "one",
+    async stations(sightings) {
+      const stubs = await previewStubStations(db, systemId, sightings);
+      const fresh = stubs.made.filter((id) => !made.has(id));
+      for (const id of fresh) made.add(id);
+      return { made: fresh, withoutPlace: stubs.withoutPlace.filter((id) => !made.has(id)) };
+    },
+    rides: tryBatch,
+    stationsAgain: () => Promise.resolve(),
+    finish: () => Promise.resolve(null),
+  };
+}

@@ -1,0 +1,149 @@
+import { type Acting, recordActOf } from "../audit/audit-log.ts";
+import { pickSlot } from "../counts/service.ts";
+import type { Database, Transaction } from "../db/database.ts";
+import { changedSince, deletePastRides, type ImportedRides } from "../rides/import-undo.ts";
+import { removeStubStations } from "../stations/stub-removal.ts";
+import {
+  type ImportRow,
+  listLaterImports,
+  listOverlappingImports,
+  lockImport,
+  markImportUndoing,
+  markImportUndone,
+} from "./queries.ts";
+import { countRemoved, removeSource, sourceSinceImport } from "./source-removal.ts";
+
+/** Why an import cannot be taken back, and what to do. */
+export class UndoRefused extends Error {
+  override readonly name = "UndoRefused";
+}
+
+/** What was taken back. */
+export interface Undone {
+  readonly kind: ImportRow["kind"];
+  readonly rides: number;
+  readonly stations: number;
+  readonly bikes: number;
+}
+
+export interface UndoContext extends Acting {
+  readonly db: Database;
+  /** Called with how many rides were deleted, of how many; what it throws ends the undoing between two transactions. */
+  readonly onProgress: (deleted: number, all: number) => void;
+  /** Rides removed in one transaction; tests make it small. */
+  readonly batchRows?: number;
+}
+
+/**
+ * Takes an import back: what it made is removed as if it had never been. Makes no events. Where something was built on
+ * it since, nothing is changed. Cut off, it is completed by calling it again.
+ * @throws UndoRefused
+ */
+export async function undoImport(context: UndoContext, systemId: string, id: string): Promise<Undone> {
+  const begun = await context.db.transaction(async (tx) => {
+    const row = await lockImport(tx, systemId, id);
+    if (row === undefined) {
+      throw new UndoRefused(`There is no import ${id}. "import list" shows those that there are.`);
+    }
+    if (row.status === "undone") {
+      throw new UndoRefused(`Import ${id} was taken back already, at ${row.undone_at?.toISOString() ?? ""}.`);
+    }
+    if (row.kind === "gbfs") return { undone: await undoFeed(context, tx, systemId, row) };
+    if (row.status !== "undoing") await beginUndoingTrips(context, tx, systemId, row);
+    return { row };
+  });
+  return "undone" in begun ? begun.undone : undoTrips(context, systemId, begun.row);
+}
+
+/** A feed is small: it is taken back in the one transaction. */
+async function undoFeed(context: UndoContext, tx: Transaction, systemId: string, row: ImportRow): Promise<Undone> {
+  await refuseUnlessFeedStands(tx, systemId, row);
+  const removed = await removeSource(tx, systemId, row.source);
+  await recordUndo(context, tx, systemId, row);
+  await markImportUndone(tx, systemId, row.id, new Date(context.clock()));
+  await countRemoved(
+    tx,
+    systemId,
+    pickSlot(() => context.ids.random()),
+    removed,
+  );
+  return { kind: row.kind, rides: 0, ...removed };
+}
+
+async function beginUndoingTrips(
+  context: UndoContext,
+  tx: Transaction,
+  systemId: string,
+  row: ImportRow,
+): Promise<void> {
+  await refuseUnlessTripsStand(tx, systemId, row);
+  await markImportUndoing(tx, systemId, row.id);
+  await recordUndo(context, tx, systemId, row);
+}
+
+function recordUndo(
+  context: UndoContext,
+  tx: Transaction,
+  systemId: string,
+  { id, source, at, created, stations_created: stations }: ImportRow,
+): Promise<void> {
+  const detail = { source, imported_at: at.toISOString(), created, stations };
+  return recordActOf(context, tx, { systemId, action: "import.undone", subject: id, detail });
+}
+
+async function refuseUnlessTripsStand(tx: Transaction, systemId: string, row: ImportRow): Promise<void> {
+  const later = await listOverlappingImports(tx, systemId, row.id);
+  if (later.length > 0) {
+    throw new UndoRefused(
+      `Import ${row.id} cannot be taken back before ${later.join(", ")}, which found rides of it and left them as they were. Take back first, in this order:${commands(later)}`,
+    );
+  }
+  const rides = ridesOf(systemId, row);
+  const changed = rides === undefined ? undefined : await changedSince(tx, rides, row.created);
+  if (changed === undefined || changed.n === 0) return;
+  const examples = changed.examples.length === 0 ? "" : ` (such as ${changed.examples.join(", ")})`;
+  throw new UndoRefused(
+    `Import ${row.id} cannot be taken back: ${changed.n} of its ${row.created} rides were changed since${examples}. Nothing was changed.`,
+  );
+}
+
+async function refuseUnlessFeedStands(tx: Transaction, systemId: string, row: ImportRow): Promise<void> {
+  const later = await listLaterImports(tx, systemId, row);
+  if (later.length > 0) {
+    throw new UndoRefused(
+      `Import ${row.id} cannot be taken back before the later ones of the source "${row.source}". Take back first, in this order:${commands(later)}`,
+    );
+  }
+  if (row.updated > 0) {
+    throw new UndoRefused(
+      `Import ${row.id} cannot be taken back: it changed ${row.updated} stations and bikes that were there before, and what they were is not kept. Import the feed they came from again instead.`,
+    );
+  }
+  const reason = await sourceSinceImport(tx, systemId, row);
+  if (reason !== undefined)
+    throw new UndoRefused(`Import ${row.id} cannot be taken back: ${reason} Nothing was changed.`);
+}
+
+function commands(ids: readonly string[]): string {
+  return ids.map((id) => `\n  bikeshare import undo ${id}`).join("");
+}
+
+/** Undefined: it made none. */
+function ridesOf(systemId: string, { id, at, first_at: first, last_at: last }: ImportRow): ImportedRides | undefined {
+  if (first === null || last === null) return undefined;
+  return { systemId, importId: id, writtenAt: at, first, last };
+}
+
+async function undoTrips({ db, clock, ids, onProgress, batchRows }: UndoContext, systemId: string, row: ImportRow) {
+  const slot = () => pickSlot(() => ids.random());
+  const rides = ridesOf(systemId, row);
+  const deleted =
+    rides === undefined ? 0 : await deletePastRides(db, rides, slot, (n) => onProgress(n, row.created), batchRows);
+  const stations = await db.transaction(async (tx) => {
+    const stubs = { systemId, importId: row.id, source: row.source, writtenAt: row.at };
+    const removed = await removeStubStations(tx, stubs, slot());
+    await markImportUndone(tx, systemId, row.id, new Date(clock()));
+    return removed;
+  });
+  return { kind: row.kind, rides: deleted, stations, bikes: 0 };
+}

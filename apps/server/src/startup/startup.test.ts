@@ -1,0 +1,249 @@
+import { once } from "node:events";
+import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createTestIds } from "@bikeshare/test-kit";
+import fc from "fast-check";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { type Config, ConfigError, readConfig } from "../config.ts";
+import { openStore } from "../db/open.ts";
+import { statement } from "../db/statement.ts";
+import { serve, type ServeOptions } from "../serve.ts";
+import { resolveSystem } from "../systems/service.ts";
+import { explainDatabaseFailure } from "./database-failure.ts";
+import { explainListenFailure } from "./listening.ts";
+import { isOneEditAway, nearMisses } from "./near-misses.ts";
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), "bikeshare-startup-"));
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+describe("a start with a wrong value names its variable, what is wrong, and what to do", () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database.close());
+  // The next test has a directory, and so a secrets file, of its own.
+  afterEach(() => database.db.query(statement("", "delete from webhook_sealing where system_id = 'main'")));
+
+  /** Starts a service as `serve` does. @returns what stops it from starting */
+  async function refusalOf(env: Record<string, string>, more: Partial<ServeOptions> = {}): Promise<string> {
+    try {
+      const service = await serve(optionsFor(env, more));
+      await service.close();
+    } catch (error) {
+      if (error instanceof ConfigError) return error.message;
+      throw error;
+    }
+    return "";
+  }
+
+  function optionsFor(env: Record<string, string>, more: Partial<ServeOptions> = {}): ServeOptions {
+    const config: Config = readConfig(
+      { DATABASE_URL: database.db.connectionString, DATA_DIR: directory, PORT: "0", LOG_LEVEL: "silent", ...env },
+      directory,
+    );
+    return {
+      config,
+      clock: () => Date.now(),
+      ids: createTestIds(),
+      resolveSystem: (db, named) => resolveSystem(db, named, config.systemId, 0),
+      role: "api",
+      ...more,
+    };
+  }
+
+  const file = async (name: string, text: string) => {
+    await writeFile(join(directory, name), text);
+    return join(directory, name);
+  };
+
+  it("PORT and METRICS_PORT that are in use, before the database is opened", async () => {
+    const other = createServer().listen(0, "127.0.0.1");
+    await once(other, "listening");
+    const port = String((other.address() as AddressInfo).port);
+    // Where nothing would be found: it is not looked for.
+    const nowhere = { DATABASE_URL: "postgres://127.0.0.1:1/none" };
+    expect(await refusalOf({ ...nowhere, PORT: port })).toBe(
+      `PORT=${port}: 127.0.0.1:${port} is in use. Stop what listens there, or set PORT to another port.`,
+    );
+    expect(await refusalOf({ ...nowhere, METRICS_PORT: port })).toBe(
+      `METRICS_PORT=${port}: 127.0.0.1:${port} is in use. Stop what listens there, or set METRICS_PORT to another port.`,
+    );
+    other.close();
+  });
+
+  it("METRICS_PORT that is PORT", () => {
+    expect(() => readConfig({ PORT: "4000", METRICS_PORT: "4000" }, directory)).toThrow(
+      "METRICS_PORT=4000: is PORT's too; it must be another port",
+    );
+  });
+
+  it("HOST that is no address of this machine", async () => {
+    // An address that is kept for documents; nobody has it.
+    expect(await refusalOf({ HOST: "192.0.2.1" })).toMatch(
+      /^HOST=192\.0\.2\.1: is no address of this machine\. Set it to 127/,
+    );
+    expect(await refusalOf({ METRICS_HOST: "192.0.2.1", METRICS_PORT: "0" })).toMatch(/^METRICS_HOST=192\.0\.2\.1: /);
+  });
+
+  it.each([
+    ["ENOTFOUND", "HOST=nonsense: is no name of an address. Set it to"],
+    ["EACCES", "PORT=80: this account may not listen there; ports below 1024 are usually the system's."],
+  ])("what cannot be listened at (%s)", (code, text) => {
+    const at = { host: "nonsense", port: 80, hostVariable: "HOST", portVariable: "PORT" };
+    const explained = explainListenFailure(Object.assign(new Error(code), { code }), at);
+    expect(explained).toBeInstanceOf(ConfigError);
+    expect(String(explained)).toContain(text);
+  });
+
+  it("DATA_DIR that is a file, or lies in one", async () => {
+    const taken = await file("taken", "");
+    expect(await refusalOf({ DATA_DIR: taken })).toBe(
+      `DATA_DIR=${taken}: is a file, and must be a directory. Set DATA_DIR to a directory that this account may write.`,
+    );
+    expect(await refusalOf({ DATA_DIR: join(taken, "deeper") })).toMatch(/a part of it is a file/);
+  });
+
+  it.runIf(process.getuid?.() !== 0)("DATA_DIR that may not be written", async () => {
+    await chmod(directory, 0o500);
+    expect(await refusalOf({ DATA_DIR: join(directory, "data") })).toMatch(/this account may not write there/);
+  });
+
+  it("DATABASE_URL: nobody there, a wrong password, no such database, no TLS, no rights", async () => {
+    const url = database.db.connectionString;
+    const change = (set: (url: URL) => void) => {
+      const changed = new URL(url);
+      set(changed);
+      return refusalOf({ DATABASE_URL: changed.href });
+    };
+    expect(await change((to) => (to.port = "1"))).toMatch(
+      /^DATABASE_URL: nothing listens at 127\.0\.0\.1:1\. Start PostgreSQL there, or correct the host and the port\./,
+    );
+    const wrong = await change((to) => (to.password = "hunter2"));
+    expect(wrong).toMatch(/^DATABASE_URL: .+ refuses the role "\w+"\. Correct the user and the password/);
+    expect(wrong).not.toContain("hunter2");
+    expect(await change((to) => (to.pathname = "/nodb"))).toMatch(
+      /^DATABASE_URL: there is no database "nodb" at .+\. Create it \(createdb nodb\), or correct the name\./,
+    );
+    expect(await change((to) => to.searchParams.set("sslmode", "require"))).toMatch(
+      /^DATABASE_URL: the server at .+ speaks no TLS\./,
+    );
+    expect(await change((to) => (to.search = "?sslmode=verify-ca&sslrootcert=/nope"))).toMatch(
+      /^DATABASE_URL: a file that it names is not there: see sslrootcert/,
+    );
+  });
+
+  it("DATABASE_URL whose role may not make tables", async () => {
+    const bare = await createTestDatabase();
+    const run = (text: string) => bare.db.query(statement("", text));
+    await run("drop schema public cascade");
+    await run("create schema public");
+    await run("revoke create on schema public from current_user");
+    const url = bare.db.connectionString;
+    const options = { databaseUrl: url, dataDir: directory, statementTimeout: 0 };
+    const failure: unknown = await openStore({
+      ...options,
+      onEmbeddedEvent: () => undefined,
+      onConnectionLost: () => undefined,
+    }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    expect(String(explainDatabaseFailure(failure, options))).toMatch(
+      /ConfigError: DATABASE_URL: the role "\w+" may not create tables in the schema public of "\w+"\. Run there: grant create on schema public to/,
+    );
+    await bare.close();
+  });
+
+  it("a disk that is full", () => {
+    const full = Object.assign(new Error("could not extend file"), { code: "53100" });
+    expect(String(explainDatabaseFailure(full, { databaseUrl: undefined, dataDir: "/data" }))).toMatch(
+      /DATA_DIR=\/data: its disk is full\. Make room there/,
+    );
+  });
+
+  it("SYSTEM_ID that the database does not have", async () => {
+    expect(await refusalOf({ SYSTEM_ID: "other" })).toMatch(
+      /^SYSTEM_ID=other: names the first system of a new database; this one has main, .+`systems create other`\.$/,
+    );
+    // Nobody has said `main` here, so another name of the one system is no contradiction.
+    expect(await refusalOf({ SYSTEM_ID: "main" })).toBe("");
+  });
+
+  it("SECRETS_FILE that is not there, or is another deployment's, though the database was used with one", async () => {
+    const first = join(directory, "first.json");
+    expect(await refusalOf({ SECRETS_FILE: first })).toBe("");
+    const mistyped = join(directory, "frist.json");
+    expect(await refusalOf({ SECRETS_FILE: mistyped })).toMatch(
+      /^SECRETS_FILE=.+frist\.json: there is no such file, and this database has been used with one since .+--new-secrets/,
+    );
+    // Nor is it made in DATA_DIR without a word.
+    expect(await refusalOf({})).toMatch(
+      /secrets\.json \(in DATA_DIR; SECRETS_FILE is not set\): there is no such file/,
+    );
+    expect(await readdir(directory)).toEqual(["first.json"]);
+
+    const key = (byte: number) => Buffer.alloc(32, byte).toString("base64url");
+    const others = await file(
+      "others.json",
+      JSON.stringify({ cursor_keys: [{ id: 1, key: key(1) }], webhook_keys: [{ id: 1, key: key(2) }] }),
+    );
+    expect(await refusalOf({ SECRETS_FILE: others })).toMatch(
+      /^SECRETS_FILE=.+others\.json: is not the secrets file that this database has been used with/,
+    );
+    expect(await refusalOf({ SECRETS_FILE: mistyped }, { newSecrets: true })).toBe("");
+    expect(await refusalOf({ SECRETS_FILE: mistyped })).toBe("");
+    expect(await refusalOf({ SECRETS_FILE: first })).toMatch(/is not the secrets file/);
+  });
+});
+
+describe("a variable one letter away from one of ours", () => {
+  it("is warned of", () => {
+    const env = {
+      DATABSE_URL: "postgres://x/y",
+      SECRET_FILE: "/a",
+      LOG_LEVLE: "debug",
+      METRICS_PORTS: "",
+      NODE: "/usr/bin/node",
+      PORTS: "1",
+      DATABASE_URL: "postgres://127.0.0.1/y",
+      HOME: "/root",
+    };
+    expect(readConfig(env, "/").warnings).toEqual([
+      "DATABSE_URL is set, and means nothing here. Is DATABASE_URL meant?",
+      "SECRET_FILE is set, and means nothing here. Is SECRETS_FILE meant?",
+      "LOG_LEVLE is set, and means nothing here. Is LOG_LEVEL meant?",
+    ]);
+  });
+
+  it("is found whichever letter is added, lost, changed or swapped with its neighbour", () => {
+    const name = "DATABASE_URL";
+    fc.assert(
+      fc.property(
+        fc.constantFrom("add", "lose", "change", "swap"),
+        fc.nat({ max: name.length - 2 }),
+        fc.constantFrom("A", "B", "T", "X", "_", "1"),
+        (edit, at, letter) => {
+          const [before, here, next, after] = [name.slice(0, at), name[at], name[at + 1], name.slice(at + 2)];
+          const edited = {
+            add: `${before}${letter}${here}${next}${after}`,
+            lose: `${before}${next}${after}`,
+            change: `${before}${letter}${next}${after}`,
+            swap: `${before}${next}${here}${after}`,
+          }[edit];
+          expect(isOneEditAway(edited, name)).toBe(edited !== name);
+          expect(isOneEditAway(name, edited)).toBe(edited !== name);
+          expect(isOneEditAway(`${edited}QQ`, name)).toBe(false);
+        },
+      ),
+    );
+    expect(nearMisses({ SYSTEM_IDS: "x" }, ["SYSTEM_ID"])).toHaveLength(1);
+  });
+});

@@ -1,0 +1,84 @@
+import type { Transaction } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+
+/** A stub that an import made and that is as it made it. */
+export interface UntouchedStub {
+  readonly id: string;
+  /** Rides, bikes, reservations or records of feeds name it. */
+  readonly in_use: boolean;
+}
+
+// A feed or a command that claims a stub changes one of these columns.
+const lockStubs = statement(
+  "stubRemoval.lock",
+  `select id from stations
+   where system_id = $1 and import_id = $2 and updated_at = $3::timestamptz and source = $4
+     and status = 'offline' and offline_reason = 'removed_from_source'
+     and information_as_of is null and readings_as_of is null
+   order by id for update`,
+);
+
+// After the stubs are locked, so that what used one before is seen.
+const inUse = statement(
+  "stubRemoval.inUse",
+  `select stub.id,
+     exists (select from rides where system_id = $1 and start_station_id = stub.id)
+     or exists (select from rides where system_id = $1 and end_station_id = stub.id)
+     or stub.id in (select station_id from bikes where system_id = $1 and station_id is not null)
+     or stub.id in (select reported_station_id from bikes where system_id = $1 and reported_station_id is not null)
+     or stub.id in (select station_id from reservations where system_id = $1 and station_id is not null)
+     or stub.id in (select station_id from gbfs_waiting_halves where system_id = $1) as in_use
+   from unnest($2::text[]) as stub (id) order by stub.id`,
+);
+
+const deleteStubs = statement(
+  "stubRemoval.delete",
+  "delete from stations where system_id = $1 and id = any($2::text[])",
+);
+
+// To the oldest import whose rides name the stub: it would have made it, had the other import not been.
+const bequeathStubs = statement(
+  "stubRemoval.bequeath",
+  `update stations set import_id = heir.id, source = coalesce(heir.source, stations.source),
+     updated_at = coalesce(heir.at, stations.updated_at)
+   from unnest($2::text[]) as stub (id)
+   left join lateral (
+     select imports.id, imports.source, imports.at from imports
+     where imports.system_id = $1 and imports.id in (
+       select import_id from rides where system_id = $1 and start_station_id = stub.id
+       union select import_id from rides where system_id = $1 and end_station_id = stub.id)
+     order by imports.at, imports.id limit 1) as heir on true
+   where stations.system_id = $1 and stations.id = stub.id`,
+);
+
+/** Locks the stubs of an import that are as it made them. */
+export async function lockUntouchedStubs(
+  tx: Transaction,
+  { systemId, importId, source, writtenAt }: StubsOfImport,
+): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(lockStubs, [systemId, importId, writtenAt, source]);
+  return rows.map(({ id }) => id);
+}
+
+/** An import's stubs. */
+export interface StubsOfImport {
+  readonly systemId: string;
+  readonly importId: string;
+  readonly source: string;
+  /** `updated_at` of each as the import made it. */
+  readonly writtenAt: Date;
+}
+
+/** Which of these stations are in use. */
+export function findUses(tx: Transaction, systemId: string, ids: readonly string[]): Promise<UntouchedStub[]> {
+  return tx.query<UntouchedStub>(inUse, [systemId, ids]);
+}
+
+export async function deleteStations(tx: Transaction, systemId: string, ids: readonly string[]): Promise<void> {
+  await tx.query(deleteStubs, [systemId, ids]);
+}
+
+/** Leaves stubs that are in use to the imports whose rides use them. */
+export async function bequeathStations(tx: Transaction, systemId: string, ids: readonly string[]): Promise<void> {
+  await tx.query(bequeathStubs, [systemId, ids]);
+}
