@@ -58,7 +58,8 @@ async function run(
     const result = await importWith(context, openStandardInput, db, systemId, files, options);
     output.progress(undefined);
     const shift = result.time_shift;
-    const earlier = shift?.import_id == null ? undefined : await importWithId(db, systemId, shift.import_id);
+    const earlierId = shift?.import_id ?? null;
+    const earlier = earlierId === null ? undefined : await importWithId(db, systemId, earlierId);
     const { id, ...rest } = result;
     const object = isTrial ? { dry_run: true, ...rest } : { id, ...rest };
     output.result(object, resultInWords(result, isTrial));

@@ -12,7 +12,10 @@ export function registerImportUndo(parent: Command, context: () => CliContext): 
     .action(async (id: string, _options: unknown, command: Command) => {
       const { clock, ids, actor, output, signals, withDatabase, resolveSystem } = context();
       let isStopped = false;
-      void signals.untilStopped().then(() => (isStopped = true));
+      const stop = () => {
+        isStopped = true;
+      };
+      signals.untilStopped().then(stop, stop);
       await withDatabase(async (db) => {
         const systemId = await resolveSystem(db, systemOption(command));
         const onProgress = (deleted: number, all: number) => {

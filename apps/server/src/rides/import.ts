@@ -1,4 +1,4 @@
-import { Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { changeRideCounts } from "../counts/service.ts";
 import type { Database } from "../db/database.ts";

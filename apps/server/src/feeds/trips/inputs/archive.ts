@@ -14,20 +14,16 @@ export interface ArchiveEntry {
   open(): Promise<Readable>;
 }
 
-export interface Archive {
-  /** Its files, in the order of their paths; without what the Finder and other programs leave beside them. */
-  readonly entries: readonly ArchiveEntry[];
-}
-
 /** Files of an archive at most. Those of trips have twelve; a list of millions would fill the memory. */
 const MAX_ENTRIES = 10_000;
 
 /**
- * Opens a zip archive; the file stays the caller's to close.
+ * The files of a zip archive in the order of their paths, without what the Finder and other programs leave beside them.
+ * The file stays the caller's, to be closed once no entry is read any more.
  * @param greatestSize bytes at most that all its files have, unpacked
  * @throws FileRefused when it is broken, encrypted, packed in a way that is not understood, or unpacks to more
  */
-export async function openArchive(fd: number, greatestSize: number): Promise<Archive> {
+export async function readArchive(fd: number, greatestSize: number): Promise<readonly ArchiveEntry[]> {
   const zip = await refusing(() => yauzl.fromFdPromise(fd, { lazyEntries: true, autoClose: false }));
   const found: yauzl.Entry[] = [];
   let size = 0;
@@ -46,10 +42,9 @@ export async function openArchive(fd: number, greatestSize: number): Promise<Arc
       }
     }
   });
-  const entries = found
+  return found
     .map((entry) => ({ path: entry.fileName, size: entry.uncompressedSize, open: () => openEntry(zip, entry) }))
     .toSorted((a, b) => (a.path < b.path ? -1 : 1));
-  return { entries };
 }
 
 async function openEntry(zip: yauzl.ZipFile, entry: yauzl.Entry): Promise<Readable> {

@@ -78,11 +78,8 @@ function refusal(
 ): FileRefused {
   if (error instanceof FileRefused) return error;
   const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
-  const text = cause instanceof Error ? cause.message : String(cause);
-  const why = isSilent
-    ? `the server sent nothing for ${silence / 1000} s`
-    : isLate
-      ? `it had not come whole after ${timeout / 1000} s`
-      : text;
+  let why = cause instanceof Error ? cause.message : String(cause);
+  if (isLate) why = `it had not come whole after ${timeout / 1000} s`;
+  if (isSilent) why = `the server sent nothing for ${silence / 1000} s`;
   return new FileRefused("unreadable", null, `it cannot be downloaded: ${why}`, { cause: error });
 }

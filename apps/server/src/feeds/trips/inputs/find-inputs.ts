@@ -3,7 +3,7 @@ import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { FileRefused } from "../problems.ts";
-import { openArchive } from "./archive.ts";
+import { readArchive } from "./archive.ts";
 import { download, type DownloadLimits, isAddress, shownAddress } from "./download.ts";
 import { CHUNK_BYTES, type TripInput } from "./input.ts";
 import { copyToTemporaryFile, type TemporaryFile } from "./temporary-file.ts";
@@ -45,23 +45,12 @@ const GREATEST_DEPTH = 2;
 const TRIP_FILE = /\.(?:csv|txt)(?:\.gz)?$|\.gz$/i;
 const ARCHIVE = /\.zip$/i;
 
-/** Finds the trip files that a command names. What cannot be read is refused by name; the others are found all the same. */
-export async function findInputs(search: InputSearch): Promise<FoundInputs> {
-  const finder = createFinder(search);
-  try {
-    for (const argument of search.arguments) {
-      if (argument === "-")
-        await finder.findIn("standard input", () => finder.bring("standard input", search.standardInput));
-      else if (isAddress(argument)) {
-        const name = shownAddress(argument);
-        await finder.findIn(name, () => finder.bring(name, download(argument, search.downloads)));
-      } else await finder.findIn(argument, () => finder.findPath(argument));
-    }
-  } catch (error) {
-    await finder.close();
-    throw error;
-  }
-  return { inputs: finder.inputs, refused: finder.refused, close: finder.close };
+/** What a search has found so far. */
+interface Finding {
+  readonly search: InputSearch;
+  readonly inputs: TripInput[];
+  readonly refused: FoundInputs["refused"][number][];
+  readonly closing: (() => Promise<void>)[];
 }
 
 /** Bytes that archives may still unpack to. */
@@ -69,93 +58,114 @@ interface Budget {
   left: number;
 }
 
-function createFinder({ temporaryDirectory, name: prefix, onBytes }: InputSearch) {
-  const inputs: TripInput[] = [];
-  const refused: FoundInputs["refused"][number][] = [];
-  const closing: (() => Promise<void>)[] = [];
-
-  /** Whatever is refused is noted under its name. */
-  async function findIn(name: string, find: () => Promise<void>): Promise<void> {
-    try {
-      await find();
-    } catch (error) {
-      refused.push({ name, refusal: asRefusal(error) });
-    }
+/** Finds the trip files that a command names. What cannot be read is refused by name; the others are found all the same. */
+export async function findInputs(search: InputSearch): Promise<FoundInputs> {
+  const finding: Finding = { search, inputs: [], refused: [], closing: [] };
+  const close = async () => {
+    await Promise.all(finding.closing.map((closeOne) => closeOne()));
+  };
+  try {
+    for (const argument of search.arguments) await findArgument(finding, argument);
+  } catch (error) {
+    await close();
+    throw error;
   }
+  return { inputs: finding.inputs, refused: finding.refused, close };
+}
 
-  async function findPath(path: string): Promise<void> {
-    const about = await stat(path);
-    if (about.isDirectory()) return findFolder(path);
-    // A pipe can be read but once.
-    if (!about.isFile()) return bring(path, createReadStream(path));
-    const file = await open(path);
-    if (!isArchive(file.fd)) {
-      await file.close();
-      const openFile = async () => (await open(path)).createReadStream({ highWaterMark: CHUNK_BYTES });
-      inputs.push({ name: path, size: about.size, open: openFile });
-      return undefined;
-    }
-    closing.push(() => file.close());
-    return findArchive(path, file.fd, budgetOf(about.size), 1);
+async function findArgument(finding: Finding, argument: string): Promise<void> {
+  const { standardInput, downloads } = finding.search;
+  if (argument === "-") {
+    await findOrRefuse(finding, STANDARD_INPUT, () => findBrought(finding, STANDARD_INPUT, standardInput));
+  } else if (isAddress(argument)) {
+    const name = shownAddress(argument);
+    await findOrRefuse(finding, name, () => findBrought(finding, name, download(argument, downloads)));
+  } else {
+    await findOrRefuse(finding, argument, () => findPath(finding, argument));
   }
+}
 
-  async function findFolder(path: string): Promise<void> {
-    const names = (await readdir(path, { recursive: true })).toSorted();
-    const wanted = names.filter(
-      (name) => (TRIP_FILE.test(name) || ARCHIVE.test(name)) && !/(?:^|[\\/])(?:\.|__MACOSX)/.test(name),
-    );
-    if (wanted.length === 0) throw new FileRefused("empty", null, "the folder has no .csv, .csv.gz or .zip file");
-    for (const name of wanted) await findIn(join(path, name), () => findPath(join(path, name)));
+const STANDARD_INPUT = "standard input";
+
+/** Whatever is refused is noted under its name. */
+async function findOrRefuse({ refused }: Finding, name: string, find: () => Promise<void>): Promise<void> {
+  try {
+    await find();
+  } catch (error) {
+    refused.push({ name, refusal: asRefusal(error) });
   }
+}
 
-  async function findArchive(name: string, fd: number, budget: Budget, depth: number): Promise<void> {
-    const { entries } = await openArchive(fd, budget.left);
-    const files = entries.filter(({ path }) => TRIP_FILE.test(path));
-    const archives = entries.filter(({ path }) => ARCHIVE.test(path));
-    if (files.length + archives.length === 0) {
-      throw new FileRefused("empty", null, "the zip archive has no .csv file in it");
-    }
-    for (const { size } of files) budget.left -= size;
-    for (const { path, size, open: openEntry } of files) {
-      inputs.push({ name: `${name}/${path}`, size, open: openEntry });
-    }
-    for (const entry of archives) {
-      const inner = `${name}/${entry.path}`;
-      await findIn(inner, async () => {
-        if (depth === GREATEST_DEPTH) throw new FileRefused("broken_zip", null, "it lies too deep in other archives");
-        budget.left -= entry.size;
-        const file = await keep(await entry.open(), inner, entry.size);
-        await findArchive(inner, file.fd, budget, depth + 1);
-      });
-    }
-  }
-
-  /** Brings bytes here, and finds what is in them. */
-  async function bring(name: string, source: AsyncIterable<Buffer>): Promise<void> {
-    const file = await keep(source, name, GREATEST_SIZE);
-    if (isArchive(file.fd)) return findArchive(name, file.fd, budgetOf(file.size), 1);
-    inputs.push({ name, size: file.size, open: () => Promise.resolve(file.read()) });
+async function findPath(finding: Finding, path: string): Promise<void> {
+  const about = await stat(path);
+  if (about.isDirectory()) return findFolder(finding, path);
+  // A pipe can be read but once.
+  if (!about.isFile()) return findBrought(finding, path, createReadStream(path));
+  const file = await open(path);
+  if (!isArchive(file.fd)) {
+    await file.close();
+    const openFile = async () => (await open(path)).createReadStream({ highWaterMark: CHUNK_BYTES });
+    finding.inputs.push({ name: path, size: about.size, open: openFile });
     return undefined;
   }
+  finding.closing.push(() => file.close());
+  return findArchive(finding, path, file.fd, budgetOf(about.size), 1);
+}
 
-  async function keep(source: AsyncIterable<Buffer>, name: string, greatestSize: number): Promise<TemporaryFile> {
-    const fileName = `${prefix}-${closing.length}`;
-    const report = (bytes: number) => onBytes(name, bytes);
-    const file = await copyToTemporaryFile(temporaryDirectory, fileName, source, greatestSize, report);
-    closing.push(() => file.close());
-    return file;
+async function findFolder(finding: Finding, path: string): Promise<void> {
+  const names = (await readdir(path, { recursive: true })).toSorted();
+  const wanted = names.filter(
+    (name) => (TRIP_FILE.test(name) || ARCHIVE.test(name)) && !/(?:^|[\\/])(?:\.|__MACOSX)/.test(name),
+  );
+  if (wanted.length === 0) throw new FileRefused("empty", null, "the folder has no .csv, .csv.gz or .zip file");
+  for (const name of wanted) {
+    const file = join(path, name);
+    await findOrRefuse(finding, file, () => findPath(finding, file));
   }
+}
 
-  return {
-    inputs,
-    refused,
-    findIn,
-    findPath,
-    bring,
-    close: async () => {
-      await Promise.all(closing.map((close) => close()));
-    },
-  };
+async function findArchive(finding: Finding, name: string, fd: number, budget: Budget, depth: number): Promise<void> {
+  const entries = await readArchive(fd, budget.left);
+  const files = entries.filter(({ path }) => TRIP_FILE.test(path));
+  const archives = entries.filter(({ path }) => ARCHIVE.test(path));
+  if (files.length + archives.length === 0) {
+    throw new FileRefused("empty", null, "the zip archive has no .csv file in it");
+  }
+  for (const entry of files) {
+    budget.left -= entry.size;
+    finding.inputs.push({ name: `${name}/${entry.path}`, size: entry.size, open: () => entry.open() });
+  }
+  for (const entry of archives) {
+    const inner = `${name}/${entry.path}`;
+    await findOrRefuse(finding, inner, async () => {
+      if (depth === GREATEST_DEPTH) throw new FileRefused("broken_zip", null, "it lies too deep in other archives");
+      budget.left -= entry.size;
+      const file = await keep(finding, inner, await entry.open(), entry.size);
+      await findArchive(finding, inner, file.fd, budget, depth + 1);
+    });
+  }
+}
+
+/** Brings bytes here, and finds what is in them. */
+async function findBrought(finding: Finding, name: string, source: AsyncIterable<Buffer>): Promise<void> {
+  const file = await keep(finding, name, source, GREATEST_SIZE);
+  if (isArchive(file.fd)) return findArchive(finding, name, file.fd, budgetOf(file.size), 1);
+  finding.inputs.push({ name, size: file.size, open: () => Promise.resolve(file.read()) });
+  return undefined;
+}
+
+/** Copies bytes into a file that is there until the search is closed. */
+async function keep(
+  { search, closing }: Finding,
+  name: string,
+  source: AsyncIterable<Buffer>,
+  greatestSize: number,
+): Promise<TemporaryFile> {
+  const fileName = `${search.name}-${closing.length}`;
+  const report = (bytes: number) => search.onBytes(name, bytes);
+  const file = await copyToTemporaryFile(search.temporaryDirectory, fileName, source, greatestSize, report);
+  closing.push(() => file.close());
+  return file;
 }
 
 const ZIP = ["PK\u0003\u0004", "PK\u0005\u0006"];
