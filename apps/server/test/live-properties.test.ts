@@ -37,6 +37,13 @@ const command = fc.oneof(
     do: fc.constant("end"),
     rides: fc.array(fc.record({ ride, station, when }), { minLength: 1, maxLength: 4 }),
   }),
+  fc.record({
+    do: fc.constant("correct"),
+    rides: fc.array(fc.record({ ride, to: station, when: fc.option(when, { nil: undefined }) }), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+  }),
   fc.record({ do: fc.constant("cancel"), rides: fc.array(fc.record({ ride, when }), { minLength: 1, maxLength: 2 }) }),
   fc.record({
     do: fc.constant("report"),
@@ -150,9 +157,14 @@ function obeyRides(
   const items = rides.map((item) => {
     if ("bike" in item) return { id: rideId(item.ride), bike_id: bikeId(item.bike), started_at: at(item.when) };
     if ("station" in item) return { id: rideId(item.ride), end_station_id: item.station, ended_at: at(item.when) };
+    if ("to" in item) {
+      const end = item.when === undefined ? {} : { ended_at: at(item.when) };
+      return { id: rideId(item.ride), end_station_id: item.to, ...end };
+    }
     return { id: rideId(item.ride), cancelled_at: at(item.when) };
   });
   const [first] = rides;
   if (first !== undefined && "bike" in first) return room.start(...items);
+  if (first !== undefined && "to" in first) return room.correct(...items);
   return first !== undefined && "station" in first ? room.end(...items) : room.cancel(...items);
 }

@@ -8,6 +8,7 @@ import type { Ids } from "../src/ids.ts";
 import type { LiveContext } from "../src/live-context.ts";
 import { createReservation } from "../src/reservations/create.ts";
 import { cancelReservation } from "../src/reservations/service.ts";
+import { correctRides } from "../src/rides/correct.ts";
 import { cancelRides, endRides } from "../src/rides/finish.ts";
 import { upsertPastRides } from "../src/rides/past.ts";
 import { startRides } from "../src/rides/start.ts";
@@ -16,7 +17,7 @@ import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { addPartners } from "./partners.ts";
 
 type Row = Readonly<Record<string, unknown>>;
-type Item = Readonly<Record<string, unknown>> & { readonly id?: unknown };
+export type Item = Readonly<Record<string, unknown>> & { readonly id?: unknown };
 
 /** The live system with nothing in front of it: each verb takes items as they come from outside. */
 export interface LiveRoom extends TestDatabase {
@@ -33,6 +34,7 @@ export interface LiveRoom extends TestDatabase {
   readonly start: Verb;
   readonly end: Verb;
   readonly cancel: Verb;
+  readonly correct: Verb;
   /** Reserves for a partner; gives the reservation. */
   reserve(
     request: Parameters<typeof createReservation>[1]["request"],
@@ -108,6 +110,7 @@ export async function openLiveRoom(): Promise<LiveRoom> {
     start: verb(rides.start, startRides),
     end: verb(rides.end, endRides),
     cancel: verb(rides.cancel, cancelRides),
+    correct: verb(rides.correct, correctRides),
     reserve: async (request, partnerId = "partner-1") =>
       JSON.parse(await createReservation(live, { systemId, partnerId, request })) as Row & { id: string },
     giveBack: (id, partnerId = "partner-1") => cancelReservation(live, { systemId, partnerId }, id),

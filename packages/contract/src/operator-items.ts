@@ -142,6 +142,29 @@ export const rideCancel = extendApi(
 );
 export type RideCancel = z.infer<typeof rideCancel>;
 
+/** What was wrong with a ride that has ended. */
+export const rideCorrection = extendApi(
+  z
+    .object({
+      id: givenIdentifier,
+      ended_at: givenInstant.optional(),
+      start_station_id: givenIdentifier.nullable().optional().describe("Null: it began outside a station"),
+      end_station_id: givenIdentifier.nullable().optional().describe("Null: it ended outside a station"),
+      lat: latitude.optional().describe("With `lon`: where it ended outside a station. WGS 84 degrees"),
+      lon: longitude.optional().describe("With `lat`. WGS 84 degrees"),
+      distance_meters: count.nullable().optional(),
+      end_reason: endReason
+        .exclude(["cancelled"])
+        .optional()
+        .describe("Where it was `returned` or `free_floating`, it follows `end_station_id` when left out"),
+      rider_category: riderCategory.nullable().optional(),
+    })
+    .strict()
+    .superRefine(wholePosition),
+  { title: "RideCorrection", description: "What is right of a ride that has ended. What is left out stays as it was." },
+);
+export type RideCorrection = z.infer<typeof rideCorrection>;
+
 /** A ride that is over, as history. It makes no events and moves no bike. */
 export const pastRide = extendApi(
   z

@@ -9,6 +9,7 @@ import {
   bikeUpsert,
   pastRide,
   rideCancel,
+  rideCorrection,
   rideEnd,
   rideStart,
   stationCommand,
@@ -116,13 +117,23 @@ const rides = {
   end: batch("rides/end", rideEnd, {
     title: "RideEnds",
     summary: "End rides",
-    description: "The bike is `available` again where the ride ended.",
+    description:
+      "The bike is `available` again where the ride ended. A ride that has ended otherwise is `ride_conflict`; the " +
+      "message says what is stored. To change that, use `rides/correct`.",
     itemErrors: ["not_found", "ride_conflict"],
   }),
   cancel: batch("rides/cancel", rideCancel, {
     title: "RideCancels",
     summary: "Cancel rides",
     description: "For rides that did not come about. The bike is `available` again where it stood.",
+    itemErrors: ["not_found", "ride_conflict"],
+  }),
+  correct: batch("rides/correct", rideCorrection, {
+    title: "RideCorrections",
+    summary: "Correct rides that have ended",
+    description:
+      "Changes where and when a completed ride ended, and what else is said of it; partners get `ride.corrected`. Its " +
+      "bike stands where the ride ended, unless something later is known of the bike.",
     itemErrors: ["not_found", "ride_conflict"],
   }),
 };

@@ -141,7 +141,7 @@ export interface Bike {
 }
 
 /** The names of events known today. More will come: an unknown one is no fault. */
-export type EventName = "ride.started" | "ride.completed" | "ride.cancelled" | "station.offline" | "station.online" | "reservation.created" | "reservation.cancelled" | "reservation.expired" | "reservation.fulfilled";
+export type EventName = "ride.started" | "ride.completed" | "ride.cancelled" | "ride.corrected" | "station.offline" | "station.online" | "reservation.created" | "reservation.cancelled" | "reservation.expired" | "reservation.fulfilled";
 
 export interface RideStartedEvent {
   /** The same for good, so that you can drop what you have seen */
@@ -167,6 +167,16 @@ export interface RideCancelledEvent {
   /** The same for good, so that you can drop what you have seen */
   id: string;
   event: "ride.cancelled";
+  /** When the thing happened */
+  occurred_at: string;
+  /** One bike's way from start to end. Who rode is never part of it. */
+  data: Ride;
+}
+
+export interface RideCorrectedEvent {
+  /** The same for good, so that you can drop what you have seen */
+  id: string;
+  event: "ride.corrected";
   /** When the thing happened */
   occurred_at: string;
   /** One bike's way from start to end. Who rode is never part of it. */
@@ -251,6 +261,7 @@ export type KnownEventRecord =
   | RideStartedEvent
   | RideCompletedEvent
   | RideCancelledEvent
+  | RideCorrectedEvent
   | StationOfflineEvent
   | StationOnlineEvent
   | ReservationCreatedEvent

@@ -143,6 +143,23 @@ export function describeParity(name: string, open: () => Promise<ParityRoom>): v
       await look();
     });
 
+    it("correct rides that have ended alike", async () => {
+      await operate("rides.start", { id: "live-4", bike_id: "b1" });
+      advance(120_000);
+      await operate("rides.end", { id: "live-4", end_station_id: "s2", distance_meters: 900 });
+      advance(1_000);
+      await operate("rides.correct", { id: "live-4", end_station_id: "s1", distance_meters: 950 });
+      await look();
+      const { body } = (await ask({ path: "/v1/rides/live-4" })) as { readonly body: { readonly started_at: string } };
+      const sooner = new Date(Date.parse(body.started_at) + 10_000).toISOString();
+      await operate("rides.correct", { id: "live-4", ended_at: sooner });
+      await operate("rides.start", { id: "live-5", bike_id: "b1" });
+      advance(60_000);
+      await operate("rides.end", { id: "live-5", end_station_id: "s2" });
+      await operate("rides.correct", { id: "live-4", end_station_id: null });
+      await look();
+    });
+
     it("give up what cannot be ridden, and hold nothing that has lapsed, alike", async () => {
       await ask(reserve({ bike_id: "b3", hold_minutes: 2 }));
       await operate("bikes.upsert", { id: "b3", vehicle_state: "non_operational" });

@@ -33,7 +33,8 @@ export type OperatorVerb =
   | "rides.past"
   | "rides.start"
   | "rides.end"
-  | "rides.cancel";
+  | "rides.cancel"
+  | "rides.correct";
 
 /** The instant at which test clocks begin. */
 const START = Date.parse("2026-06-01T12:00:00.000Z");
@@ -83,4 +84,5 @@ const verbs: Readonly<Record<OperatorVerb, Verb>> = {
   "rides.start": ({ operator }, item) => operator.startRide(item as unknown as RideStart),
   "rides.end": ({ operator }, item) => operator.endRide(item),
   "rides.cancel": ({ operator }, { id }) => operator.cancelRide(id),
+  "rides.correct": ({ operator }, item) => operator.correctRide(item),
 };

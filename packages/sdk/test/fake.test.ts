@@ -284,6 +284,7 @@ describe("what the operator does", () => {
     expect(() => operator.startRide({ bike_id: "b9" })).toThrow("no bike b9");
     operator.cancelRide("r1");
     expect(() => operator.endRide({ id: "r1" })).toThrow("is cancelled");
+    expect(() => operator.correctRide({ id: "r1" })).toThrow("is cancelled");
     expect(() => operator.takeOffline("s9")).toThrow("no station s9");
   });
 

@@ -70,6 +70,28 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
       "updated_at": "2026-03-14T08:02:31.207Z"
     }
   },
+  "ride.corrected": {
+    "event": "ride.corrected",
+    "delivery_id": "dlv_01JP9V7A2B6E",
+    "occurred_at": "2026-03-14T09:05:12.031Z",
+    "sent_at": "2026-03-14T09:05:12.151Z",
+    "data": {
+      "id": "ride_01JP9V6QK8N3",
+      "bike_id": "bike_4711",
+      "status": "completed",
+      "start_station_id": "JC105",
+      "end_station_id": "HB103",
+      "started_at": "2026-03-14T08:02:11.000Z",
+      "ended_at": "2026-03-14T08:20:26.000Z",
+      "duration_seconds": 1095,
+      "distance_meters": 3340,
+      "vehicle_type_id": "electric",
+      "rider_category": "member",
+      "end_reason": "returned",
+      "is_countable": true,
+      "updated_at": "2026-03-14T09:05:12.031Z"
+    }
+  },
   "station.offline": {
     "event": "station.offline",
     "delivery_id": "dlv_01JP9V7A2B6E",

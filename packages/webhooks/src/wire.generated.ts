@@ -141,7 +141,7 @@ export interface Bike {
 }
 
 /** What can be delivered today. More will come: an unknown one is no fault. */
-export type EventName = "ride.started" | "ride.completed" | "ride.cancelled" | "station.offline" | "station.online" | "reservation.created" | "reservation.cancelled" | "reservation.expired" | "reservation.fulfilled" | "station.updated" | "bike.state_changed";
+export type EventName = "ride.started" | "ride.completed" | "ride.cancelled" | "ride.corrected" | "station.offline" | "station.online" | "reservation.created" | "reservation.cancelled" | "reservation.expired" | "reservation.fulfilled" | "station.updated" | "bike.state_changed";
 
 export interface RideStartedDelivery {
   event: "ride.started";
@@ -169,6 +169,18 @@ export interface RideCompletedDelivery {
 
 export interface RideCancelledDelivery {
   event: "ride.cancelled";
+  /** The same over all attempts, so that a receiver can drop repeats */
+  delivery_id: string;
+  /** When the thing happened */
+  occurred_at: string;
+  /** When this attempt was sent */
+  sent_at: string;
+  /** One bike's way from start to end. Who rode is never part of it. */
+  data: Ride;
+}
+
+export interface RideCorrectedDelivery {
+  event: "ride.corrected";
   /** The same over all attempts, so that a receiver can drop repeats */
   delivery_id: string;
   /** When the thing happened */
@@ -295,6 +307,7 @@ export type KnownDelivery =
   | RideStartedDelivery
   | RideCompletedDelivery
   | RideCancelledDelivery
+  | RideCorrectedDelivery
   | StationOfflineDelivery
   | StationOnlineDelivery
   | ReservationCreatedDelivery

@@ -15,7 +15,7 @@ export const eventStatements: readonly (readonly [name: string, meaning: string,
   [
     "ride_events_once",
     "a ride has one ride.started event at most, and one at most of ride.completed and ride.cancelled",
-    `select ride_id from (${rideEvents}) as e group by ride_id, name = 'ride.started' having count(*) > 1`,
+    `select ride_id from (${rideEvents}) as e where name <> 'ride.corrected' group by ride_id, name = 'ride.started' having count(*) > 1`,
   ],
   [
     "ride_started_event",
@@ -26,16 +26,16 @@ export const eventStatements: readonly (readonly [name: string, meaning: string,
   ],
   [
     "ride_ended_event",
-    "a ride that was told of when it started has the event of its end once it has ended, and not before",
+    "a ride that was told of when it started has the event of its end once it has ended, and not before; of the ended ones the completed may be corrected",
     `select r.id
      from rides r
      join (select ride_id, bool_or(name = 'ride.started') as started, bool_or(name = 'ride.completed') as completed,
-             bool_or(name = 'ride.cancelled') as cancelled
+             bool_or(name = 'ride.cancelled') as cancelled, bool_or(name = 'ride.corrected') as corrected
            from (${rideEvents}) as events group by ride_id) as told on told.ride_id = r.id
      where r.system_id = $1
        and ((told.started and r.status = 'completed' and not told.completed)
          or (told.started and r.status = 'cancelled' and not told.cancelled)
-         or (told.completed and r.status <> 'completed') or (told.cancelled and r.status <> 'cancelled'))`,
+         or ((told.completed or told.corrected) and r.status <> 'completed') or (told.cancelled and r.status <> 'cancelled'))`,
   ],
   [
     "event_positions",

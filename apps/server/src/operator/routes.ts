@@ -6,6 +6,7 @@ import type { Database } from "../db/database.ts";
 import { wireBody } from "../http/bind.ts";
 import { markReplay, repeatableRequest, withIdempotency } from "../http/idempotency.ts";
 import type { LiveContext } from "../live-context.ts";
+import { correctRides } from "../rides/correct.ts";
 import { cancelRides, endRides } from "../rides/finish.ts";
 import { upsertPastRides } from "../rides/past.ts";
 import { startRides } from "../rides/start.ts";
@@ -47,6 +48,7 @@ export function operatorRoutes(
       start: batch(startRides),
       end: batch(endRides),
       cancel: batch(cancelRides),
+      correct: batch(correctRides),
     },
   };
 }

@@ -5,7 +5,17 @@ import type { Tables } from "../db/tables.generated.ts";
 /** A ride as commands see it, locked. */
 export type LiveRide = Pick<
   Tables["rides"],
-  "id" | "bike_id" | "status" | "started_at" | "ended_at" | "start_station_id" | "reservation_id" | "source"
+  | "id"
+  | "bike_id"
+  | "status"
+  | "started_at"
+  | "ended_at"
+  | "start_station_id"
+  | "end_station_id"
+  | "distance_meters"
+  | "rider_category"
+  | "end_reason"
+  | "reservation_id"
 >;
 
 // One by one (lateral), in the order of their ids, each by the primary key. While the table is young, and nothing is
@@ -14,7 +24,8 @@ const lock = statement(
   "liveRides.lock",
   `select ride.* from (select id from unnest($2::text[]) as given(id) order by id collate "C") as wanted
    cross join lateral (
-     select id, bike_id, status, started_at, ended_at, start_station_id, reservation_id, source
+     select id, bike_id, status, started_at, ended_at, start_station_id, end_station_id, distance_meters, rider_category,
+       end_reason, reservation_id
      from rides where system_id = $1 and id = wanted.id for update) as ride`,
 );
 
@@ -49,13 +60,24 @@ const finish = statement(
    returning r.id, r.wire`,
 );
 
+const correct = statement(
+  "liveRides.correct",
+  `update rides r set ended_at = c.ended_at, start_station_id = c.start_station_id, end_station_id = c.end_station_id,
+     distance_meters = c.distance_meters, rider_category = c.rider_category, end_reason = c.end_reason,
+     duration_seconds = c.duration_seconds, is_countable = c.is_countable, updated_at = $2::timestamptz
+   from json_to_recordset($3::json) as c (id text, ended_at timestamptz, start_station_id text, end_station_id text,
+     distance_meters int, rider_category text, end_reason text, duration_seconds int, is_countable boolean)
+   where r.system_id = $1 and r.id = c.id and r.status = 'completed'
+   returning r.id, r.wire`,
+);
+
 export interface StartedRide {
   readonly id: string;
   readonly bike_id: string;
   readonly start_station_id: string | null;
   readonly started_at: Date;
   readonly vehicle_type_id: string | null;
-  readonly rider_category: string | null;
+  readonly rider_category: LiveRide["rider_category"];
   readonly reservation_id: string | null;
 }
 
@@ -65,7 +87,7 @@ export interface FinishedRide {
   readonly ended_at: Date;
   readonly end_station_id: string | null;
   readonly distance_meters: number | null;
-  readonly end_reason: string;
+  readonly end_reason: NonNullable<LiveRide["end_reason"]>;
   readonly duration_seconds: number;
   readonly is_countable: boolean;
 }
@@ -132,5 +154,23 @@ export async function finishRides(
     rides.map((ride) => ride.duration_seconds),
     rides.map((ride) => ride.is_countable),
   ]);
+  return new Map(rows.map((row) => [row.id, row.wire]));
+}
+
+/** A completed ride as it is to be. */
+export type CorrectedRide = Pick<
+  LiveRide,
+  "id" | "start_station_id" | "end_station_id" | "distance_meters" | "rider_category" | "end_reason"
+> & { readonly ended_at: Date; readonly duration_seconds: number; readonly is_countable: boolean };
+
+/** Corrects completed rides, which are locked; gives their wire forms by id. */
+export async function correctEndedRides(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  rides: readonly CorrectedRide[],
+): Promise<Map<string, string>> {
+  if (rides.length === 0) return new Map();
+  const rows = await tx.query<Pick<Tables["rides"], "id" | "wire">>(correct, [systemId, now, JSON.stringify(rides)]);
   return new Map(rows.map((row) => [row.id, row.wire]));
 }

@@ -1,15 +1,14 @@
 import type { BatchItem, BatchResults, RideCancel, RideEnd } from "@bikeshare/contract";
 import { type BatchNotes, type Indexed, runBatch } from "../batches.ts";
 import { later } from "../bikes/bike.ts";
-import { type BikeChange, changeBikes, type LiveBike, lockBikes, shiftsOf } from "../bikes/live.ts";
-import type { Transaction } from "../db/database.ts";
-import { TransactionConflict } from "../db/errors.ts";
+import { type BikeChange, changeBikes, type LiveBike, shiftsOf } from "../bikes/live.ts";
 import { recordEvents } from "../events/outbox.ts";
 import type { LiveContext } from "../live-context.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
-import { type StationPlace, stationPlaces } from "../stations/places.ts";
-import { findBikesOfRides, type FinishedRide, finishRides, type LiveRide, lockRides } from "./command-queries.ts";
-import { rideLength, rideTimesFault, rideTransitions } from "./ride.ts";
+import { type FinishedRide, finishRides, type LiveRide } from "./command-queries.ts";
+import { lockRideFacts, noteFault, noteUnknownStation, type RideFacts, rideFor } from "./ended-rides.ts";
+import { isSameCancel, isSameEnd } from "./repeat.ts";
+import { rideLength, rideTimesFault } from "./ride.ts";
 
 /** Ends rides: each bike stands where its ride ended, available again unless something later was reported of it. */
 export function endRides(
@@ -29,14 +28,6 @@ export function cancelRides(
   return finish(context, systemId, items, decideCancel);
 }
 
-interface Facts {
-  readonly bikes: ReadonlyMap<string, LiveBike>;
-  /** As the items before have left them. */
-  readonly rides: Map<string, LiveRide>;
-  readonly stations: ReadonlyMap<string, StationPlace>;
-  readonly now: Date;
-}
-
 interface Finish {
   readonly index: number;
   readonly ride: FinishedRide;
@@ -44,7 +35,7 @@ interface Finish {
   readonly bike: BikeChange | undefined;
 }
 
-type Decide<Item> = (entry: Indexed<Item>, facts: Facts, notes: BatchNotes) => Finish | undefined;
+type Decide<Item> = (entry: Indexed<Item>, facts: RideFacts, notes: BatchNotes) => Finish | undefined;
 
 function finish<Item extends { readonly id: string; readonly end_station_id?: string | null | undefined }>(
   { db, clock, ids }: LiveContext,
@@ -53,7 +44,7 @@ function finish<Item extends { readonly id: string; readonly end_station_id?: st
   decide: Decide<Item>,
 ): Promise<BatchResults> {
   return runBatch({ db, clock }, items, async (tx, { readable, notes, now }) => {
-    const facts = await lockFacts(
+    const facts = await lockRideFacts(
       tx,
       systemId,
       readable.map(({ item }) => item),
@@ -84,107 +75,57 @@ function finish<Item extends { readonly id: string; readonly end_station_id?: st
   });
 }
 
-async function lockFacts(
-  tx: Transaction,
-  systemId: string,
-  items: readonly { readonly id: string; readonly end_station_id?: string | null | undefined }[],
-  now: Date,
-): Promise<Facts> {
-  const ids = items.map((item) => item.id);
-  const bikesOfRides = await findBikesOfRides(tx, systemId, ids);
-  const bikes = await lockBikes(tx, systemId, [...bikesOfRides.values()]);
-  const rides = await lockRides(tx, systemId, ids);
-  // One began after its bike was looked for, so the bike is not locked: look again.
-  if ([...rides.keys()].some((id) => !bikesOfRides.has(id))) throw new TransactionConflict();
-  const stations = await stationPlaces(
-    tx,
-    systemId,
-    items.flatMap((item) => item.end_station_id ?? []),
-  );
-  return { bikes, rides, stations, now };
-}
-
-/** The ride that a command may finish; notes what else the transition table says. */
-function startedRide(
-  { index, item }: Indexed<{ readonly id: string }>,
-  command: "end" | "cancel",
-  { rides }: Facts,
-  notes: BatchNotes,
-): LiveRide | undefined {
-  const ride = rides.get(item.id);
-  const next = rideTransitions[ride?.status ?? "none"][command];
-  switch (next) {
-    case "missing":
-      notes.failed(index, item.id, "not_found", "There is no ride with this id: it never started.");
-      return undefined;
-    case "conflict":
-      notes.failed(index, item.id, "ride_conflict", `The ride is ${ride?.status} already.`);
-      return undefined;
-    case "same":
-      notes.done(index, item.id, "unchanged");
-      return undefined;
-    default:
-      return ride;
-  }
-}
-
-function decideEnd(entry: Indexed<RideEnd>, facts: Facts, notes: BatchNotes): Finish | undefined {
+function decideEnd(entry: Indexed<RideEnd>, facts: RideFacts, notes: BatchNotes): Finish | undefined {
   const { index, item } = entry;
-  const ride = startedRide(entry, "end", facts, notes);
+  const ride = rideFor(entry, "end", facts, notes, isSameEnd);
   if (ride === undefined) return undefined;
   const endedAt = item.ended_at === undefined ? facts.now : new Date(item.ended_at);
   const fault = rideTimesFault(ride.started_at.getTime(), endedAt.getTime(), facts.now.getTime(), "ended_at");
-  if (fault !== undefined) return noteFailure(notes, index, item.id, fault);
+  if (fault !== undefined) return noteFault(notes, index, item.id, fault);
   const stationId = item.end_station_id ?? null;
   const station = stationId === null ? undefined : facts.stations.get(stationId);
-  if (stationId !== null && station === undefined) {
-    notes.failed(index, item.id, "not_found", `There is no station ${stationId}.`);
-    return undefined;
-  }
-  facts.rides.set(ride.id, { ...ride, status: "completed" });
+  if (noteUnknownStation(entry, facts, notes)) return undefined;
   const place = { station_id: stationId, lat: item.lat ?? station?.lat ?? null, lon: item.lon ?? station?.lon ?? null };
+  const ended: FinishedRide = {
+    id: ride.id,
+    status: "completed",
+    ended_at: endedAt,
+    end_station_id: stationId,
+    distance_meters: item.distance_meters ?? null,
+    end_reason: item.end_reason ?? (stationId === null ? "free_floating" : "returned"),
+    ...rideLength(ride.started_at.getTime(), endedAt.getTime()),
+  };
+  facts.rides.set(ride.id, { ...ride, ...ended });
   return {
     index,
-    ride: {
-      id: ride.id,
-      status: "completed",
-      ended_at: endedAt,
-      end_station_id: stationId,
-      distance_meters: item.distance_meters ?? null,
-      end_reason: item.end_reason ?? (stationId === null ? "free_floating" : "returned"),
-      ...rideLength(ride.started_at.getTime(), endedAt.getTime()),
-    },
+    ride: ended,
     bike: backFromRide(facts.bikes.get(ride.bike_id), ride, endedAt, place),
   };
 }
 
-function decideCancel(entry: Indexed<RideCancel>, facts: Facts, notes: BatchNotes): Finish | undefined {
+function decideCancel(entry: Indexed<RideCancel>, facts: RideFacts, notes: BatchNotes): Finish | undefined {
   const { index, item } = entry;
-  const ride = startedRide(entry, "cancel", facts, notes);
+  const ride = rideFor(entry, "cancel", facts, notes, isSameCancel);
   if (ride === undefined) return undefined;
   const cancelledAt = item.cancelled_at === undefined ? facts.now : new Date(item.cancelled_at);
   const fault = rideTimesFault(ride.started_at.getTime(), cancelledAt.getTime(), facts.now.getTime(), "cancelled_at");
-  if (fault !== undefined) return noteFailure(notes, index, item.id, fault);
-  facts.rides.set(ride.id, { ...ride, status: "cancelled" });
+  if (fault !== undefined) return noteFault(notes, index, item.id, fault);
+  const cancelled: FinishedRide = {
+    id: ride.id,
+    status: "cancelled",
+    ended_at: cancelledAt,
+    end_station_id: null,
+    distance_meters: null,
+    end_reason: "cancelled",
+    ...rideLength(ride.started_at.getTime(), cancelledAt.getTime()),
+  };
+  facts.rides.set(ride.id, { ...ride, ...cancelled });
   const bike = facts.bikes.get(ride.bike_id);
   return {
     index,
-    ride: {
-      id: ride.id,
-      status: "cancelled",
-      ended_at: cancelledAt,
-      end_station_id: null,
-      distance_meters: null,
-      end_reason: "cancelled",
-      ...rideLength(ride.started_at.getTime(), cancelledAt.getTime()),
-    },
+    ride: cancelled,
     bike: bike?.ride_id === ride.id ? { bike, ride_id: null } : undefined,
   };
-}
-
-function noteFailure(notes: BatchNotes, index: number, id: string, message: string): undefined {
-  notes.failed(index, id, "invalid_parameter", message);
-  return undefined;
 }
 
 /** What ends with a ride, unless something that happened later was reported while it went on. */

@@ -20,6 +20,9 @@ export type PastRideRow = Pick<
   | "is_countable"
 > & { readonly ended_at: Date };
 
+/** What is stored of a ride with the id of a past one. It may be under way. */
+export type StoredPastRide = PastRideRow & Pick<Row, "status">;
+
 const columns = `id, bike_id, start_station_id, end_station_id, started_at, ended_at, distance_meters, vehicle_type_id,
   rider_category, end_reason, duration_seconds, is_countable`;
 const types = `id text, bike_id text, start_station_id text, end_station_id text, started_at timestamptz,
@@ -67,9 +70,9 @@ export async function findPastRides(
   tx: Transaction,
   systemId: string,
   ids: readonly string[],
-): Promise<Map<string, PastRideRow & Pick<Row, "status">>> {
+): Promise<Map<string, StoredPastRide>> {
   if (ids.length === 0) return new Map();
-  const rows = await tx.query<PastRideRow & Pick<Row, "status">>(find, [systemId, ids]);
+  const rows = await tx.query<StoredPastRide>(find, [systemId, ids]);
   return new Map(rows.map((row) => [row.id, row]));
 }
 

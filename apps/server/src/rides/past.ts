@@ -1,9 +1,15 @@
 import type { BatchItem, BatchResults, PastRideUpsert } from "@bikeshare/contract";
 import { type BatchNotes, type Indexed, runBatch } from "../batches.ts";
 import { countRides, pickSlot } from "../counts/service.ts";
-import type { Tables } from "../db/tables.generated.ts";
 import type { LiveContext } from "../live-context.ts";
-import { findPastRides, insertPastRides, type PastRideRow, updatePastRides } from "./past-queries.ts";
+import {
+  findPastRides,
+  insertPastRides,
+  type PastRideRow,
+  type StoredPastRide,
+  updatePastRides,
+} from "./past-queries.ts";
+import { describeRide } from "./repeat.ts";
 import { rideLength, rideTimesFault } from "./ride.ts";
 
 /** Adds rides that are over, or corrects them. Makes no events and moves no bike. */
@@ -26,7 +32,7 @@ export function upsertPastRides(
       const before = held.get(item.id);
       if (inserted.has(item.id)) notes.done(index, item.id, "created");
       else if (!isSameRide(before, item)) {
-        notes.failed(index, item.id, "ride_conflict", another);
+        notes.failed(index, item.id, "ride_conflict", another(before));
       } else if (isSame(before, item)) notes.done(index, item.id, "unchanged");
       else {
         notes.done(index, item.id, "updated");
@@ -43,7 +49,10 @@ export function upsertPastRides(
   });
 }
 
-const another = "There is another ride with this id: on another bike, from another time, or not over.";
+function another(stored: StoredPastRide | undefined): string {
+  const what = "There is another ride with this id: on another bike, from another time, or not completed.";
+  return stored === undefined ? what : `${what} Stored: ${describeRide({ ...stored, reservation_id: null })}.`;
+}
 
 /** The rides to be written, by id; notes those that cannot be. */
 function wantedRides(
@@ -61,10 +70,7 @@ function wantedRides(
   return wanted;
 }
 
-function isSameRide(
-  held: (PastRideRow & Pick<Tables["rides"], "status">) | undefined,
-  wanted: PastRideRow,
-): held is PastRideRow & Pick<Tables["rides"], "status"> {
+function isSameRide(held: StoredPastRide | undefined, wanted: PastRideRow): held is StoredPastRide {
   return (
     held?.status === "completed" &&
     held.bike_id === wanted.bike_id &&

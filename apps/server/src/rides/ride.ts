@@ -3,17 +3,18 @@ import type { Ride } from "@bikeshare/contract";
 export type RideStatus = Ride["status"];
 
 /** What can be done to a ride. */
-export type RideCommand = "start" | "end" | "cancel";
+export type RideCommand = "start" | "end" | "cancel" | "correct";
 
 /**
  * A ride's life: `started` → `completed` | `cancelled`, both final. For each state (or `none`: no such ride yet) and
- * command: the state that follows, `same` where the command finds done what it asks for, `conflict` where it cannot be.
+ * command: the state that follows, `same` where the command was done before (when what it says is what is stored),
+ * `conflict` where it cannot be.
  */
 export const rideTransitions = {
-  none: { start: "started", end: "missing", cancel: "missing" },
-  started: { start: "same", end: "completed", cancel: "cancelled" },
-  completed: { start: "same", end: "same", cancel: "conflict" },
-  cancelled: { start: "same", end: "conflict", cancel: "same" },
+  none: { start: "started", end: "missing", cancel: "missing", correct: "missing" },
+  started: { start: "same", end: "completed", cancel: "cancelled", correct: "conflict" },
+  completed: { start: "same", end: "same", cancel: "conflict", correct: "completed" },
+  cancelled: { start: "same", end: "conflict", cancel: "same", correct: "conflict" },
 } as const satisfies Record<RideStatus | "none", Record<RideCommand, RideStatus | "same" | "conflict" | "missing">>;
 
 /** Seconds from which a ride counts: MDS takes shorter ones for a bike that was tried and put back. */

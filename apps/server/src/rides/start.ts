@@ -8,7 +8,8 @@ import type { LiveContext } from "../live-context.ts";
 import { fulfilReservations, lockReservations, type LockedReservation } from "../reservations/service.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { stationPlaces } from "../stations/places.ts";
-import { insertStartedRides, type LiveRide, lockRides, type StartedRide } from "./command-queries.ts";
+import { insertStartedRides, lockRides, type StartedRide } from "./command-queries.ts";
+import { describeRide, isSameStart, type StoredRide } from "./repeat.ts";
 import { EARLIEST_START, isInFuture, rideTransitions } from "./ride.ts";
 
 /** Starts rides: each on a bike that stands available, or is held by the reservation that the ride fulfils. */
@@ -77,7 +78,7 @@ interface Moment {
 interface Facts {
   /** The bikes as the items before have left them. */
   readonly bikes: Map<string, LiveBike>;
-  readonly rides: Map<string, Pick<LiveRide, "id" | "bike_id" | "status" | "started_at">>;
+  readonly rides: Map<string, StoredRide>;
   readonly reservations: ReadonlyMap<string, LockedReservation>;
   readonly stations: ReadonlyMap<string, unknown>;
 }
@@ -112,6 +113,15 @@ async function lockFacts(tx: Transaction, systemId: string, items: readonly Ride
   return { bikes, rides, reservations, stations };
 }
 
+/** What is stored of a ride that has just begun, beside its beginning. */
+const unfinished = {
+  status: "started",
+  ended_at: null,
+  end_station_id: null,
+  distance_meters: null,
+  end_reason: null,
+} as const;
+
 /** Decides one start on the facts as the items before have left them; notes why it cannot be. */
 function decide({ index, item }: Indexed<RideStart>, facts: Facts, now: Date, notes: BatchNotes): Start | undefined {
   const startedAt = item.started_at === undefined ? now : new Date(item.started_at);
@@ -121,11 +131,8 @@ function decide({ index, item }: Indexed<RideStart>, facts: Facts, now: Date, no
   };
   const existing = facts.rides.get(item.id);
   if (existing !== undefined && rideTransitions[existing.status].start === "same") {
-    const isSame =
-      existing.bike_id === item.bike_id &&
-      (item.started_at === undefined || existing.started_at.getTime() === startedAt.getTime());
-    if (!isSame)
-      return refuse("ride_conflict", "There is another ride with this id, on another bike or from another time.");
+    if (!isSameStart(existing, item))
+      return refuse("ride_conflict", `There is a ride with this id. Stored: ${describeRide(existing)}.`);
     notes.done(index, item.id, "unchanged");
     return undefined;
   }
@@ -158,6 +165,6 @@ function decide({ index, item }: Indexed<RideStart>, facts: Facts, now: Date, no
     reservation_id: holding,
   };
   facts.bikes.set(bike.id, { ...bike, ride_id: ride.id, reservation_id: null });
-  facts.rides.set(ride.id, { ...ride, status: "started" });
+  facts.rides.set(ride.id, { ...ride, ...unfinished });
   return { index, ride, bike, held };
 }

@@ -17,6 +17,7 @@ const paths = {
   "rides.start": "rides/start",
   "rides.end": "rides/end",
   "rides.cancel": "rides/cancel",
+  "rides.correct": "rides/correct",
 } as const;
 
 /** The service as production builds it, on a database of its own. */

@@ -2,6 +2,7 @@ import type { Delivery, DeliveryName, EventName } from "../events.ts";
 import {
   cancelledReservation,
   cancelledRide,
+  correctedRide,
   exampleBike,
   exampleReservation,
   exampleRide,
@@ -17,6 +18,7 @@ const data: Data = {
   "ride.started": startedRide,
   "ride.completed": exampleRide,
   "ride.cancelled": cancelledRide,
+  "ride.corrected": correctedRide,
   "station.offline": {
     ...exampleStation,
     status: "offline",

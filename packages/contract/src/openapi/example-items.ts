@@ -3,12 +3,13 @@ import type {
   BikeUpsert,
   PastRideUpsert,
   RideCancel,
+  RideCorrection,
   RideEnd,
   RideStart,
   StationCommand,
   StationUpsert,
 } from "../operator-items.ts";
-import { exampleBike, exampleRide, exampleStation } from "./example-resources.ts";
+import { correctedRide, exampleBike, exampleRide, exampleStation } from "./example-resources.ts";
 
 export const stationUpsert: StationUpsert = {
   id: exampleStation.id,
@@ -53,6 +54,12 @@ export const rideEnd: RideEnd = {
 };
 
 export const rideCancel: RideCancel = { id: exampleRide.id, cancelled_at: "2026-03-14T08:02:31Z" };
+
+export const rideCorrection: RideCorrection = {
+  id: exampleRide.id,
+  end_station_id: exampleRide.end_station_id,
+  distance_meters: correctedRide.distance_meters,
+};
 
 export const pastRide: PastRideUpsert = {
   id: "2025-000001",

@@ -76,6 +76,12 @@ export const cancelledRide: Ride = {
   updated_at: "2026-03-14T08:02:31.207Z",
 };
 
+export const correctedRide: Ride = {
+  ...exampleRide,
+  distance_meters: 3340,
+  updated_at: "2026-03-14T09:05:12.031Z",
+};
+
 export const exampleBike: Bike = {
   id: exampleRide.bike_id,
   number: "4711",

@@ -62,6 +62,7 @@ export const requestExamples: Examples = {
   RideStarts: batchExample("A ride from a station", items.rideStart),
   RideEnds: batchExample("A ride to a station", items.rideEnd),
   RideCancels: batchExample("A ride that did not come about", items.rideCancel),
+  RideCorrections: batchExample("The right end of a ride", items.rideCorrection),
 };
 
 function listExamples<Item>(item: Item): Record<string, Example> {

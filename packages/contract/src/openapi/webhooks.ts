@@ -73,6 +73,8 @@ const occasions: { readonly [Name in DeliveryName]: string } = {
   "ride.started": "A ride has started.",
   "ride.completed": "A ride has ended.",
   "ride.cancelled": "A ride was cancelled.",
+  "ride.corrected":
+    "What is said of a ride that has ended was wrong, and is right now. Any number of times for a ride.",
   "station.offline": "A station has gone offline.",
   "station.online": "A station is back online.",
   "reservation.created": "A reservation of yours holds a bike.",

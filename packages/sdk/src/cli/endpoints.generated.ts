@@ -157,6 +157,7 @@ export const endpoints = {
           "ride.started",
           "ride.completed",
           "ride.cancelled",
+          "ride.corrected",
           "station.offline",
           "station.online",
           "reservation.created",

@@ -4,6 +4,7 @@ import { viewOf } from "./bike.ts";
 import { putBike } from "./bikes.ts";
 import { type City, createCity } from "./city.ts";
 import type { Clock } from "./clock.ts";
+import { DEFAULT_MAX_RESERVATIONS } from "./contract.generated.ts";
 import type { FakePartner } from "./keys.ts";
 import { putReservation } from "./reservations.ts";
 import { putRide } from "./rides.ts";
@@ -18,7 +19,7 @@ export function exampleData<Name extends DeliveryName>(
   now: Clock,
   partner: FakePartner,
 ): DeliveryOf<Name>["data"] {
-  const city = createCity(now, partner);
+  const city = createCity(now, partner, DEFAULT_MAX_RESERVATIONS);
   putStation(city, { id: "station_1", name: "City Hall" });
   putBike(city, { id: "bike_1", station_id: "station_1", vehicle_type_id: "classic" });
   const [resource = "", change = ""] = name.split(".");
@@ -36,7 +37,8 @@ const makers: Readonly<
     const bike = city.bikes.get("bike_1");
     return bike && viewOf(bike);
   },
-  ride(city, status) {
+  ride(city, change) {
+    const status = change === "corrected" ? "completed" : change;
     const end = status === "completed" ? { end_station_id: "station_1", distance_meters: 1800 } : {};
     putRide(city, { id: "ride_1", bike_id: "bike_1", status, start_station_id: "station_1", ...end });
     return city.rides.get("ride_1");

@@ -4,7 +4,17 @@ import type { City } from "./city.ts";
 import { instant } from "./clock.ts";
 import { addEvent } from "./events.ts";
 import { expireReservations, putReservation, releaseLostBike, type ReservationFields } from "./reservations.ts";
-import { cancelRide, endRide, putRide, type RideEnd, type RideFields, type RideStart, startRide } from "./rides.ts";
+import {
+  cancelRide,
+  correctRide,
+  endRide,
+  putRide,
+  type RideCorrection,
+  type RideEnd,
+  type RideFields,
+  type RideStart,
+  startRide,
+} from "./rides.ts";
 import { bringOnline, putStation, removeStation, type StationFields, takeOffline } from "./stations.ts";
 
 /** An event as it is described. What is left out is filled in. */
@@ -31,6 +41,8 @@ export interface Operator {
   startRide(start: RideStart): Ride;
   endRide(end: RideEnd): Ride;
   cancelRide(rideId: string): Ride;
+  /** Corrects a completed ride, of which `ride.corrected` tells. */
+  correctRide(correction: RideCorrection): Ride;
   /** Puts a reservation of the first partner there as it is, without events. */
   putReservation(fields: ReservationFields): void;
   /** Puts an event at the end of the list. */
@@ -57,6 +69,7 @@ export function createOperator(city: City): Operator {
     startRide: (start) => startRide(today(), start),
     endRide: (end) => endRide(today(), end),
     cancelRide: (id) => cancelRide(today(), id),
+    correctRide: (correction) => correctRide(today(), correction),
     putReservation: (fields) => putReservation(today(), fields),
     putEvent({ id = city.nextId("event"), occurred_at = instant(city.now()), event, data }) {
       // Its name may be one that nobody knows yet: that is what it is for.

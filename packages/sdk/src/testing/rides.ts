@@ -70,6 +70,50 @@ export function cancelRide(city: City, id: string): Ride {
   return finish(city, id, { status: "cancelled", end_reason: "cancelled" }, undefined);
 }
 
+/** What was wrong with a ride that has ended. What is left out stays as it was. */
+export interface RideCorrection extends Pick<Ride, "id"> {
+  readonly ended_at?: string;
+  readonly end_station_id?: string | null;
+  readonly distance_meters?: number | null;
+}
+
+/**
+ * Corrects a completed ride. Its bike stands where the ride ended, unless it has been elsewhere since.
+ * @throws Error when the ride is not completed
+ */
+export function correctRide(city: City, { id, ...correction }: RideCorrection): Ride {
+  const before = city.rides.get(id);
+  if (before?.status !== "completed") throw new Error(`ride ${id} is ${before?.status ?? "not there"}`);
+  const now = instant(city.now());
+  const { ended_at = before.ended_at, end_station_id = before.end_station_id } = correction;
+  const saysWhere = before.end_reason === "returned" || before.end_reason === "free_floating";
+  const ride: Ride = {
+    ...before,
+    ...correction,
+    ended_at: ended_at && instant(Date.parse(ended_at)),
+    ...lengthOf(Date.parse(before.started_at), Date.parse(ended_at ?? now)),
+    ...(saysWhere && { end_reason: end_station_id === null ? "free_floating" : "returned" }),
+    updated_at: now,
+  };
+  city.rides.set(id, ride);
+  const bike = city.bikes.get(ride.bike_id);
+  const isThere = bike?.reported.station_id === before.end_station_id && !hasEndedSince(city, before);
+  if (bike !== undefined && isThere) changeBike(city, bike, { place: placeOf(city, end_station_id) });
+  recordEvent(city, "ride.corrected", ride, now);
+  return ride;
+}
+
+/** Whether a ride's bike has ended another one since. */
+function hasEndedSince({ rides }: City, { id, bike_id, ended_at }: Ride): boolean {
+  return [...rides.values()].some(
+    (other) =>
+      other.id !== id &&
+      other.bike_id === bike_id &&
+      other.status === "completed" &&
+      Date.parse(other.ended_at ?? "") >= Date.parse(ended_at ?? ""),
+  );
+}
+
 function finish(city: City, id: string, end: Partial<Ride>, place: Place | undefined): Ride {
   const started = city.rides.get(id);
   if (started?.status !== "started") throw new Error(`ride ${id} is ${started?.status ?? "not there"}`);
