@@ -3,10 +3,11 @@ import { gbfsContract, operatorContract, partnerContract } from "@bikeshare/cont
 import fastifyCompress from "@fastify/compress";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import { bikeRoutes } from "./bikes/routes.ts";
+import { FILTERED_CONNECTIONS, openRequestConnections } from "./db/connections.ts";
 import type { Database } from "./db/database.ts";
+import { isUnavailable } from "./db/errors.ts";
 import { openListener } from "./db/listener.ts";
 import { ping } from "./db/ping.ts";
-import { openReader } from "./db/pipeline.ts";
 import { eventRoutes } from "./events/routes.ts";
 import { createFeedCache, type FeedCache } from "./feeds/gbfs-out/feed-cache.ts";
 import type { GbfsPage } from "./feeds/gbfs-out/page.ts";
@@ -24,15 +25,20 @@ import { healthRoutes } from "./http/health.ts";
 import { withProxyWarnings } from "./http/proxy-warnings.ts";
 import { createMemoryRateLimiter } from "./http/rate-limit.ts";
 import type { ReadyBody } from "./http/ready-body.ts";
+import { createRefusedRequests } from "./http/refused-requests.ts";
+import { refuseMalformedRequests, routableUrl } from "./http/request-form.ts";
 import { CanonicalResponse } from "./http/response.ts";
 import { createTransport } from "./http/transport.ts";
 import { answerUnknownRoutes } from "./http/unknown-routes.ts";
 import type { Ids } from "./ids.ts";
 import { createKeyCache, type KeyCache } from "./keys/key-cache.ts";
+import { lookUpTogether } from "./keys/key-look-up.ts";
 import { createLastUses } from "./keys/last-use.ts";
 import { meRoutes } from "./keys/routes.ts";
-import { exposeKey, keyFor, recordUses } from "./keys/service.ts";
+import { exposeKey, keysFor, recordUses } from "./keys/service.ts";
+import { createFilteredReads, FILTERED_STATEMENT_TIMEOUT_MS } from "./lists/filtered-reads.ts";
 import { createPageCache, type PageCache } from "./lists/page-cache.ts";
+import type { HttpMetrics } from "./metrics/http-metrics.ts";
 import { operatorRoutes } from "./operator/routes.ts";
 import { reservationRoutes } from "./reservations/routes.ts";
 import { createDepthIndex } from "./rides/depth-index.ts";
@@ -52,6 +58,8 @@ export interface AppOptions {
   readonly baseUrl: () => string;
   readonly rateLimit: number;
   readonly trustedProxies: readonly string[];
+  /** Counts what becomes of requests. */
+  readonly metrics?: HttpMetrics | undefined;
   readonly https?: ServerOptions | undefined;
   /** Hears why a request could not be served at present. */
   readonly onUnavailable?: (error: unknown) => void;
@@ -64,33 +72,52 @@ export interface App {
   readonly drain: () => void;
 }
 
+/** Where nobody looks at metrics. */
+const NOT_COUNTED = { refused: () => undefined, exposed: () => undefined };
+
 /** Milliseconds between two writings of the keys' last use, and between two sweeps of idle rate windows. */
 const CHORES = 15_000;
 
 /** The whole composition. What opens a thing registers its close beside it. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { db, clock } = options;
+  const { db, clock, metrics } = options;
   const http = createHttpServer(options);
-  const caches = openCaches(http, options);
+  const connections = openRequestConnections(db.connectionString, FILTERED_STATEMENT_TIMEOUT_MS, (error) =>
+    options.logger.warn({ err: error }, "idle database connection lost"),
+  );
+  // The first to be registered is the last to be closed.
+  http.addHook("onClose", () => connections.close());
+  const caches = openCaches(http, options, connections.vital);
   openDoor(http, options, caches.keys);
+  refuseMalformedRequests(http);
   const draining = closeConnectionsWhenDraining(http);
   answerConditionally(http);
   await http.register(fastifyCompress, compression);
   sendExactJsonType(http);
 
-  const reader = openReader({ connectionString: db.connectionString });
-  http.addHook("onClose", () => reader.close());
-  const read = { db, reader };
+  const filtered = createFilteredReads({
+    db: connections.filtered,
+    places: FILTERED_CONNECTIONS,
+    monotonic: () => performance.now(),
+    onRefused: (reason) => metrics?.filteredReadRefused(reason),
+  });
+  metrics?.watch({
+    pools: { general: db.usage, vital: connections.vital.usage, filtered: connections.filtered.usage },
+    filteredReads: filtered.usage,
+    listening: caches.listening,
+  });
+  const { reader } = connections;
+  const read = { reader, filtered };
   const depths = createDepthIndex({ read: (systemId) => rideHours(db, systemId), clock });
   const sealer = createCursorSealer(options.secrets.cursorKeys);
   bindContract(http, partnerContract, {
     stations: stationRoutes(read, sealer, caches.stationPages),
     rides: rideRoutes({ ...read, depths }, sealer),
     bikes: bikeRoutes(read, sealer),
-    reservations: reservationRoutes({ ...read, clock, ids: options.ids }, sealer),
+    reservations: reservationRoutes({ ...read, db, clock, ids: options.ids }, sealer),
     events: eventRoutes(read, sealer),
     me: meRoutes({ db, clock }),
-    health: healthRoutes({ pingDatabase: () => ping(db), isDraining: draining.is }),
+    health: healthRoutes({ pingDatabase: () => ping(connections.vital), isDraining: draining.is }),
   });
   bindContract(http, operatorContract, operatorRoutes({ db, clock, ids: options.ids }));
   bindContract(
@@ -116,7 +143,10 @@ function createHttpServer({ ids, logger, https, onUnavailable }: AppOptions): Fa
     requestTimeout: 30_000,
     // Longer than the 60 s that load balancers keep idle connections, so that we never close one they are about to use.
     keepAliveTimeout: 72_000,
-    routerOptions: { maxParamLength: 4 * 255 },
+    // Above what a request's headers may have: an identifier that is too long is refused by the contract, so that its
+    // request is asked for a key first and is counted.
+    routerOptions: { maxParamLength: 32 * 1024 },
+    rewriteUrl: routableUrl,
     clientErrorHandler: answerParserError(nextRequestId),
     frameworkErrors: (error, request, reply) => {
       sendError(reply.header("request-id", request.id), request, error);
@@ -132,19 +162,22 @@ function createHttpServer({ ids, logger, https, onUnavailable }: AppOptions): Fa
 }
 
 interface Caches {
+  readonly listening: () => boolean;
   readonly keys: KeyCache;
   readonly stationPages: PageCache<ReadyBody>;
   readonly gbfsPages: FeedCache<GbfsPage>;
 }
 
 /** What is kept in memory for as long as its changes would be heard of. */
-function openCaches(http: FastifyInstance, { db, clock }: AppOptions): Caches {
+function openCaches(http: FastifyInstance, { db, clock }: AppOptions, vital: Database): Caches {
   const listening = () => listener.listening();
-  const keys = createKeyCache({ find: (key) => keyFor({ db }, key), listening });
+  const find = lookUpTogether((presented: readonly string[]) => keysFor({ db: vital }, presented));
+  const keys = createKeyCache({ find, listening, clock });
   const stationPages = createPageCache<ReadyBody>({ listening });
   const gbfsPages = createFeedCache<GbfsPage>({ clock, listening });
   const listener = openListener({
     connectionString: db.connectionString,
+    notifier: vital,
     on: {
       keys: () => keys.clear(),
       stations: (systemId) => {
@@ -160,7 +193,7 @@ function openCaches(http: FastifyInstance, { db, clock }: AppOptions): Caches {
     },
   });
   http.addHook("onClose", () => listener.close());
-  return { keys, stationPages, gbfsPages };
+  return { listening, keys, stationPages, gbfsPages };
 }
 
 /** Lets requests in: transport, key, scope, rate. */
@@ -168,10 +201,12 @@ function openDoor(http: FastifyInstance, options: AppOptions, keys: KeyCache): v
   const { db, clock, ids, logger } = options;
   const lastUses = createLastUses((uses) => recordUses(db, uses));
   const limiter = createMemoryRateLimiter(clock);
-  const refusals = createMemoryRateLimiter(clock);
+  const wrongCredentials = createMemoryRateLimiter(clock);
+  const exposures = createMemoryRateLimiter(clock);
+  const refusals = createRefusedRequests({ metrics: options.metrics ?? NOT_COUNTED, log: logger, clock });
   const chores = setInterval(() => {
-    limiter.sweep();
-    refusals.sweep();
+    for (const windows of [limiter, wrongCredentials, exposures]) windows.sweep();
+    refusals.flush();
     lastUses.flush().catch((error: unknown) => logger.warn({ err: error }, "last use of keys not recorded"));
   }, CHORES);
   http.addHook("onClose", async () => {
@@ -182,12 +217,21 @@ function openDoor(http: FastifyInstance, options: AppOptions, keys: KeyCache): v
     transport: withProxyWarnings(createTransport(options.trustedProxies), logger),
     keys,
     clock,
+    wrongCredentials,
     refusals,
     limiter,
     rateLimit: options.rateLimit,
     lastUses,
-    expose: (key, where) => exposeKey({ db, clock, ids, actor: "server" }, key, where),
-    onExposeFailed: (error) => logger.error({ err: error }, "a key was exposed, but could not be marked"),
+    exposed: {
+      keys,
+      limiter: exposures,
+      refusals,
+      expose: (key, where) => exposeKey({ db, clock, ids, actor: "server" }, key, where),
+      onFailed: (error) => {
+        if (isUnavailable(error)) options.onUnavailable?.(error);
+        else logger.error({ err: error }, "a key was exposed, but could not be marked");
+      },
+    },
   });
 }
 

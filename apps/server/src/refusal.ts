@@ -4,9 +4,12 @@ import type { ErrorCode } from "@bikeshare/contract";
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly code: ErrorCode;
+  /** After how many seconds the caller may try again, where it makes sense to say so. */
+  readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: ErrorCode, message: string) {
+  constructor(code: ErrorCode, message: string, retryAfterSeconds?: number) {
     super(message);
     this.code = code;
+    this.retryAfterSeconds = retryAfterSeconds;
   }
 }

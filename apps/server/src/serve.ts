@@ -4,6 +4,7 @@ import { type Conditions, createConditions } from "./conditions/lasting-conditio
 import { watchConditions } from "./conditions/watch.ts";
 import { type Config, ConfigError } from "./config.ts";
 import { type Database, STATEMENT_TIMEOUT } from "./db/database.ts";
+import { requireNotifications } from "./db/listener.ts";
 import { openStore } from "./db/open.ts";
 import { ping } from "./db/ping.ts";
 import { logRounds } from "./feeds/gbfs/follow-log.ts";
@@ -75,6 +76,9 @@ export async function serve(options: ServeOptions): Promise<Service> {
   const watch = watchConditions(conditions, () => ping(store.db));
   open.push(() => watch.close());
   try {
+    if (config.databaseUrl !== undefined) {
+      await requireNotifications({ connectionString: config.databaseUrl, notifier: store.db });
+    }
     if (store.applied.length > 0) logger.info({ applied: store.applied }, "schema migrated");
     await ensureSystem(store.db, options);
     const secrets = await serviceSecrets({ db: store.db, config, clock, ids, logger }, options.newSecrets === true);
@@ -91,7 +95,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
       const following = await followFeed(store.db, options, logger);
       if (following !== undefined) open.push(() => following.close());
     }
-    const kit = { logger, secrets, conditions, certificate, open };
+    const kit = { logger, secrets, conditions, metrics, certificate, open };
     const url = role === "worker" ? undefined : await answerRequests(store.db, options, kit);
     return { url, close };
   } catch (error) {
@@ -105,6 +109,7 @@ interface Kit {
   readonly logger: Logger;
   readonly secrets: AllSecrets;
   readonly conditions: Conditions;
+  readonly metrics: Metrics;
   readonly certificate: Certificate | undefined;
   /** What is open, to be closed in the opposite order. */
   readonly open: (() => Promise<void>)[];
@@ -114,7 +119,7 @@ interface Kit {
 async function answerRequests(
   db: Database,
   { config, clock, ids }: ServeOptions,
-  { logger, secrets, conditions, certificate, open }: Kit,
+  { logger, secrets, conditions, metrics, certificate, open }: Kit,
 ): Promise<string> {
   let url = config.publicUrl ?? "";
   const app = await buildApp({
@@ -125,6 +130,7 @@ async function answerRequests(
     secrets,
     version: readVersion(),
     baseUrl: () => url,
+    metrics: metrics.http,
     onUnavailable: conditions.of("answering requests").failed,
     rateLimit: config.rateLimit,
     trustedProxies: config.trustedProxies,

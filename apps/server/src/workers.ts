@@ -33,6 +33,7 @@ export function startWorkers({ db, clock, ids, logger, webhooks, conditions }: W
   const dispatcher = startWebhookWorker({ db, clock, ids, logger, ...webhooks, conditions });
   const listener = openListener({
     connectionString: db.connectionString,
+    notifier: db,
     on: {
       new_events: (systemId) => {
         sequencer.wake(systemId);

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openDatabase } from "../src/db/database.ts";
+import { requireNotifications } from "../src/db/listener.ts";
 import { statement } from "../src/db/statement.ts";
 import { issueKey, KeyRefusal, keysOf, MAX_OVERLAP, revokeKey, rotateKey } from "../src/keys/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
@@ -50,7 +51,7 @@ async function listeners(): Promise<number> {
     statement(
       "",
       `select count(*)::int as n from pg_stat_activity
-       where datname = current_database() and state = 'idle' and (query ilike 'listen %' or query = 'select 1')`,
+       where datname = current_database() and state = 'idle' and query ilike 'listen %'`,
     ),
   );
   return row?.n ?? 0;
@@ -171,6 +172,38 @@ describe("revoking", () => {
       await until(async () => (await listeners()) === 2);
       return taken;
     });
+  });
+
+  it("holds within a second when notifications stop to arrive over a connection that is well otherwise", async () => {
+    await expectWithin(1000, async () => {
+      const proxy = await startDatabaseProxy(app.db.connectionString);
+      const db = openDatabase({ connectionString: proxy.connectionString });
+      const distant = await buildAnother({ ...app, db });
+      const issued = await app.issue();
+      await until(async () => (await listeners()) === 3);
+      for (let repeat = 0; repeat < 3; repeat++) expect(await status(distant.url, issued.key)).toBe(200);
+      proxy.dropNotifications();
+      const taken = await revokeFor(distant.url, issued);
+      // Keys work as long as this lasts, each looked up anew.
+      const next = await app.issue();
+      expect(await status(distant.url, next.key)).toBe(200);
+      await distant.close();
+      await db.close();
+      await proxy.close();
+      await until(async () => (await listeners()) === 2);
+      return taken;
+    });
+  });
+
+  it("cannot be relied on through a pooler by transaction: the service does not start on one, and says why", async () => {
+    const options = { connectionString: app.db.connectionString, notifier: app.db };
+    await requireNotifications(options);
+    const proxy = await startDatabaseProxy(app.db.connectionString);
+    proxy.dropNotifications();
+    await expect(requireNotifications({ ...options, connectionString: proxy.connectionString }, 1)).rejects.toThrow(
+      /^DATABASE_URL leads to .* pooler in transaction mode/,
+    );
+    await proxy.close();
   });
 
   it("twice changes nothing the second time, and is in the audit log once", async () => {

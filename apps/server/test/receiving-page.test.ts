@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createOpenApiDocument } from "@bikeshare/contract/openapi";
 import { expect, it } from "vitest";
 import { MAX_IN_FLIGHT_PER_ENDPOINT } from "../src/webhooks/dispatcher/lane.ts";
 import { MAX_TRIES, RETRY_DELAYS } from "../src/webhooks/rules/retry-policy.ts";
+import { senderLimits } from "../src/webhooks/sender/sender-limits.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../docs/receiving-webhooks.md"), "utf8");
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000 };
@@ -20,4 +22,14 @@ it("the page for receivers shows the retries as they are made, and how many come
   expect(delays).toEqual(RETRY_DELAYS);
   expect(cellsOf("attempt").at(-1)).toBe(String(MAX_TRIES));
   expect(page).toContain(`At most ${MAX_IN_FLIGHT_PER_ENDPOINT} deliveries`);
+});
+
+it("the introduction of the reference shows how long an attempt may take, and how often and how long it is tried", () => {
+  const { description } = createOpenApiDocument({ baseUrl: "https://bikes.example", version: "1" }).info;
+  const hours = RETRY_DELAYS.reduce((sum, delay) => sum + delay, 0) / 3_600_000;
+  const [, first = 0, second = 0, third = 0] = RETRY_DELAYS;
+  expect(description).toContain(`any 2xx within ${senderLimits.totalMs / 1_000} seconds`);
+  expect(description).toContain(
+    `${MAX_TRIES} times in about ${Math.round(hours)} hours, after ${first / 1_000} s, ${second / 1_000} s, ${third / 60_000} min and so on`,
+  );
 });

@@ -1,4 +1,5 @@
 import { connect, createServer, type Socket } from "node:net";
+import { Transform } from "node:stream";
 import { findFreePort } from "../src/db/embedded/connection-file.ts";
 
 /** Stands between the service and its database, so that the database can go away and come back. */
@@ -10,16 +11,20 @@ export interface TcpProxy {
   mend(): Promise<void>;
   /** Lets nothing pass any more over the n-th connection made, without closing it. */
   freeze(connection: number): void;
+  /** Lets pass everything that PostgreSQL says but notifications, as a pooler does that gives out connections by transaction. */
+  dropNotifications(): void;
   close(): Promise<void>;
 }
 
 /** Starts a proxy on loopback in front of an address. */
 async function startTcpProxy(target: { readonly host: string; readonly port: number }): Promise<TcpProxy> {
   const pairs: [Socket, Socket][] = [];
+  let dropping = false;
   const server = createServer((inner) => {
     const outer = connect(target);
     pairs.push([inner, outer]);
-    inner.pipe(outer).pipe(inner);
+    inner.pipe(outer);
+    outer.pipe(withoutNotifications(() => dropping)).pipe(inner);
     for (const [one, other] of [
       [inner, outer],
       [outer, inner],
@@ -51,8 +56,29 @@ async function startTcpProxy(target: { readonly host: string; readonly port: num
     freeze: (connection) => {
       for (const socket of pairs[connection] ?? []) socket.unpipe().pause();
     },
+    dropNotifications: () => void (dropping = true),
     close: () => (server.listening ? cut() : Promise.resolve()),
   };
+}
+
+const NOTIFICATION = "A".charCodeAt(0);
+
+/** Passes on what PostgreSQL sends, message by message: a byte that says its kind, four of its length, the rest. */
+function withoutNotifications(isDropping: () => boolean): Transform {
+  let pending = Buffer.alloc(0);
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      pending = Buffer.concat([pending, chunk]);
+      while (pending.length >= 5) {
+        const length = 1 + pending.readUInt32BE(1);
+        if (pending.length < length) break;
+        const message = pending.subarray(0, length);
+        if (!(isDropping() && message[0] === NOTIFICATION)) this.push(message);
+        pending = pending.subarray(length);
+      }
+      done();
+    },
+  });
 }
 
 /** A proxy in front of the server of a connection string, and the connection string that leads through it. */

@@ -4,7 +4,7 @@ import { z } from "zod";
 /** What one error code means. The catalogue below is the only place where this is written. */
 export interface ErrorEntry {
   /** HTTP status. */
-  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 422 | 429 | 500 | 503;
+  readonly status: 400 | 401 | 403 | 404 | 405 | 409 | 410 | 413 | 415 | 422 | 429 | 500 | 503;
   /** What happened. */
   readonly meaning: string;
   /** What the caller should do about it. */
@@ -98,6 +98,12 @@ export const errorCatalogue = {
     meaning: "A request with this `Idempotency-Key` is still running.",
     action: "Wait a moment and send the same request again.",
   },
+  checkpoint_lost: {
+    status: 410,
+    meaning:
+      "The event to go on behind is no longer kept, or is none that the key may see. Events after it may be gone.",
+    action: "Fetch the resources that you follow anew, then list events without `after`.",
+  },
   payload_too_large: {
     status: 413,
     meaning: "The request's body is larger than the service takes.",
@@ -105,8 +111,8 @@ export const errorCatalogue = {
   },
   unsupported_media_type: {
     status: 415,
-    meaning: "The request's body is not JSON, or is encoded in a way the service does not read.",
-    action: "Send JSON with `Content-Type: application/json`.",
+    meaning: "The request's body is not JSON in UTF-8, or is compressed.",
+    action: "Send JSON as it is, with `Content-Type: application/json`, and no `Content-Encoding`.",
   },
   idempotency_key_reused: {
     status: 422,

@@ -1,7 +1,7 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { bike } from "./bikes.ts";
-import { identifier, identifierParam } from "./identifier.ts";
+import { identifier, MAX_IDENTIFIER_LENGTH } from "./identifier.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { reservation } from "./reservations.ts";
 import { ride } from "./rides.ts";
@@ -70,7 +70,15 @@ export const eventListQuery = z
   .object({
     ...pagingQuery,
     event: z.enum(eventNames, givenOnce()).optional().describe("Only events of this name"),
-    after: identifierParam.optional().describe("Only events after the one with this id: where you stopped last time"),
+    after: z
+      .string(givenOnce())
+      .max(MAX_IDENTIFIER_LENGTH)
+      .regex(/^event_\w+$/, "must be the id of an event, such as event_0VbeWjMMvbE2baG4Sgk6By")
+      .optional()
+      .describe(
+        "Only events after the one with this id: where you stopped last time. When that event is no longer kept, the " +
+          "answer is 410 `checkpoint_lost`",
+      ),
   })
   .strict();
 

@@ -3,6 +3,7 @@ import { initContract } from "@ts-rest/core";
 import { z } from "zod";
 import type { EndpointMetadata } from "./endpoint.ts";
 import { errorBody } from "./errors.ts";
+import { identifierParam } from "./identifier.ts";
 
 const c = initContract();
 
@@ -10,7 +11,7 @@ const noQuery = z.object({}).strict();
 const feed = z
   .string()
   .describe("A feed's file name, such as `station_status.json`; `gbfs.json` lists those there are");
-const system_id = z.string().describe("GBFS's `system_id`");
+const system_id = identifierParam.describe("GBFS's `system_id`");
 const metadata: EndpointMetadata = { scope: "none" };
 
 /** The envelope that every GBFS document has; what `data` holds is laid down by GBFS's own JSON schemas. */
@@ -20,11 +21,14 @@ export const gbfsDocument = extendApi(
       last_updated: z.union([z.number().int(), z.string()]).describe("2.3: POSIX seconds. 3.0: RFC 3339"),
       ttl: z.number().int().min(0).describe("Seconds for which the document may be kept"),
       version: z.enum(["2.3", "3.0"]),
-      data: z.record(z.unknown()),
+      data: z.object({}).passthrough(),
     })
-    .strict(),
+    .strict()
+    .describe("A GBFS document. Its `data` follows GBFS's own schema of that feed."),
   { title: "GbfsDocument" },
 );
+
+export type GbfsDocument = z.infer<typeof gbfsDocument>;
 
 const responses = {
   200: gbfsDocument,
@@ -34,6 +38,7 @@ const responses = {
   403: errorBody,
   404: errorBody,
   405: errorBody,
+  429: errorBody,
   500: errorBody,
   503: errorBody,
 };

@@ -7,8 +7,9 @@ import type { z } from "zod";
 import type { EndpointMetadata } from "./endpoint.ts";
 import { errorCatalogue, errorCodes } from "./errors.ts";
 import { deliveryNames, deliveryOf, eventNames } from "./events.ts";
+import { gbfsContract } from "./gbfs.ts";
 import { DEFAULT_PAGE_SIZE, DEFAULT_RATE_LIMIT, MAX_PAGE_SIZE } from "./limits.ts";
-import { createOpenApiDocument, createOperatorOpenApiDocument } from "./openapi.ts";
+import { createGbfsOpenApiDocument, createOpenApiDocument, createOperatorOpenApiDocument } from "./openapi.ts";
 import type { MediaType, OpenApiDocument, Operation, Parameter } from "./openapi/document.ts";
 import { operatorContract } from "./operator.ts";
 import { partnerContract } from "./partner.ts";
@@ -16,10 +17,12 @@ import { partnerContract } from "./partner.ts";
 const options = { baseUrl: "https://bikes.example/", version: "1.2.3" };
 const partners = open(createOpenApiDocument(options), partnerContract);
 const operators = open(createOperatorOpenApiDocument(options), operatorContract);
+const feeds = open(createGbfsOpenApiDocument(options), { gbfs: gbfsContract });
 
 describe.each([
   { whose: "partners'", ...partners, create: createOpenApiDocument },
   { whose: "operator's", ...operators, create: createOperatorOpenApiDocument },
+  { whose: "public feeds'", ...feeds, create: createGbfsOpenApiDocument },
 ])("the $whose document", ({ document, asJson, endpoints, create }) => {
   test("is valid by the official schema of OpenAPI 3.1", async () => {
     expect(await new Validator().validate(structuredClone(asJson))).toEqual({ valid: true });
@@ -31,9 +34,10 @@ describe.each([
     expect((await new Validator().validate(faulty)).valid).toBe(false);
   });
 
-  test("has nothing left of OpenAPI 3.0: no `nullable`, no boolean bounds, no union beside a type", () => {
+  test("has nothing left of OpenAPI 3.0: no `nullable`, no boolean bounds, no union of types beside a type", () => {
     expect(JSON.stringify(asJson)).not.toMatch(/"nullable"|"exclusiveM(in|ax)imum":(true|false)/);
-    expect(objectsIn(asJson).filter((schema) => "oneOf" in schema && "type" in schema)).toEqual([]);
+    const unions = objectsIn(asJson).filter((schema) => "oneOf" in schema && "type" in schema);
+    expect(unions.flatMap(({ oneOf }) => oneOf as object[]).filter((member) => "type" in member)).toEqual([]);
   });
 
   test("shows every endpoint of the contract, and no other", () => {
@@ -65,10 +69,14 @@ describe.each([
     }
   });
 
-  test("is introduced with the base address and every error", () => {
-    const { description } = document.info;
+  test("is introduced with the base address, says whom to ask and under which licence, and defines nothing unused", () => {
+    const { description, contact, license } = document.info;
     expect(description).toContain("https://bikes.example/");
-    for (const code of errorCodes) expect(description).toContain(`| \`${code}\` | ${errorCatalogue[code].status} |`);
+    expect([contact.url, license.identifier]).toEqual(["https://bikes.example", "MIT"]);
+    const { headers, parameters } = document.components;
+    for (const name of Object.keys(headers)) expect(JSON.stringify(document.paths)).toContain(`/headers/${name}"`);
+    for (const name of Object.keys(parameters))
+      expect(JSON.stringify(document.paths)).toContain(`/parameters/${name}"`);
   });
 
   test("comes out the same at each call, whatever happened to the one before", () => {
@@ -76,19 +84,19 @@ describe.each([
   });
 });
 
-const schemas = [partners, operators].flatMap(({ document, ajv }) =>
+const schemas = [partners, operators, feeds].flatMap(({ document, ajv }) =>
   Object.keys(document.components.schemas).map((name) => ({ name, ajv })),
 );
 test.each(schemas)("the schema $name compiles as strict JSON Schema 2020-12", ({ name, ajv }) => {
   expect(ajv.compile({ $ref: `doc:openapi#/components/schemas/${name}` })).toBeTypeOf("function");
 });
 
-const documented = [partners, operators].flatMap(({ endpoints, document, ajv }) =>
+const documented = [partners, operators, feeds].flatMap(({ endpoints, document, ajv }) =>
   endpoints.map((endpoint) => ({ ...endpoint, ajv, operation: operationOf(document, endpoint.id) })),
 );
 describe.each(documented)("$route.method $route.path", ({ route, metadata, operation, ajv }) => {
   const { scope } = metadata;
-  const isConditional = route.method === "GET" && route.path.startsWith("/v1/");
+  const isConditional = route.method === "GET" && /^\/(v1|gbfs)\//.test(route.path);
 
   test("says which scope it asks for: in words, as security and as x-required-scope", () => {
     expect(operation["x-required-scope"]).toBe(scope);
@@ -98,8 +106,8 @@ describe.each(documented)("$route.method $route.path", ({ route, metadata, opera
   });
 
   test("has every response of the contract, and 304 where answers carry an ETag", () => {
-    const expected = [...Object.keys(route.responses), ...(isConditional ? ["304"] : [])];
-    expect(Object.keys(operation.responses).toSorted()).toEqual(expected.toSorted());
+    const expected = new Set([...Object.keys(route.responses), ...(isConditional ? ["304"] : [])]);
+    expect(Object.keys(operation.responses).toSorted()).toEqual([...expected].toSorted());
     expect("ETag" in (operation.responses["200"]?.headers ?? {})).toBe(isConditional);
   });
 
@@ -208,17 +216,75 @@ test.each(deliveryNames)(
   },
 );
 
-test("an event's name tells which schema it has", () => {
-  const { oneOf, discriminator } = partners.document.components.schemas["Event"] as {
-    oneOf: { $ref: string }[];
-    discriminator: { propertyName: string; mapping: Record<string, string> };
+test("an event's name tells which schema it has, and every name that is not known yet has one of its own", () => {
+  const { components } = partners.document;
+  const { oneOf } = components.schemas["Event"] as { oneOf: { $ref: string }[] };
+  const names = oneOf.map((reference) => {
+    const { properties } = components.schemas[nameIn(reference)] as {
+      properties: { event: { enum?: string[]; not?: object } };
+    };
+    return properties.event.enum ?? properties.event.not;
+  });
+  expect(names).toEqual([...eventNames.map((event) => [event]), { enum: eventNames }]);
+});
+
+describe("what is to come is valid by the document of today", () => {
+  const { ajv } = partners;
+  const validator = (name: string) => ajv.compile({ $ref: `doc:openapi#/components/schemas/${name}` });
+  const exampleOf = (id: string, status: string) => {
+    const examples =
+      operationOf(partners.document, id).responses[status]?.content?.["application/json"]?.examples ?? {};
+    return structuredClone(Object.values(examples)[0]?.value) as Record<string, unknown>;
   };
-  expect(discriminator.propertyName).toBe("event");
-  expect(Object.keys(discriminator.mapping)).toEqual(eventNames);
-  expect(Object.values(discriminator.mapping)).toEqual(oneOf.map(({ $ref }) => $ref));
-  for (const [event, reference] of Object.entries(discriminator.mapping)) {
-    const record = partners.document.components.schemas[nameIn({ $ref: reference })];
-    expect(record).toMatchObject({ properties: { event: { enum: [event] } } });
+
+  test("a page with an event of a new name, but none in which a known event has lost a field", () => {
+    const isPage = validator("EventList");
+    const event = exampleOf("events.get", "200");
+    expect(isPage({ data: [event, { ...event, event: "ride.stolen", data: { id: "x" } }] })).toBe(true);
+    expect(isPage({ data: [{ ...event, data: { id: "x" } }] })).toBe(false);
+    expect(isPage({ data: [{ id: event["id"], event: "ride.stolen" }] })).toBe(false);
+  });
+
+  test("a new status, state, reason, error code or scope, but none that is no text", () => {
+    for (const [id, status, schema, field] of [
+      ["rides.get", "200", "Ride", "status"],
+      ["stations.get", "200", "Station", "offline_reason"],
+      ["bikes.get", "200", "Bike", "vehicle_state"],
+      ["rides.get", "404", "Error", "error"],
+    ] as const) {
+      const isValid = validator(schema);
+      const example = exampleOf(id, status);
+      expect(isValid(example), schema).toBe(true);
+      expect(isValid({ ...example, [field]: "of_tomorrow" }), schema).toBe(true);
+      expect(isValid({ ...example, [field]: 7 }), schema).toBe(false);
+    }
+    expect(validator("Me")({ ...exampleOf("me.get", "200"), scopes: ["docks:read"] })).toBe(true);
+  });
+
+  test("and the values that are known today are listed", () => {
+    const { properties } = partners.document.components.schemas["Error"] as { properties: { error: object } };
+    expect(properties.error).toMatchObject({ anyOf: [{ enum: errorCodes }, { type: "string" }] });
+  });
+});
+
+test("what we are sent stays closed: a filter takes known values alone, and a reservation exactly one of its two ids", () => {
+  const status = inlineParameters(operationOf(partners.document, "rides.list")).find(({ name }) => name === "status");
+  expect(status?.schema).toEqual({ type: "string", enum: ["started", "completed", "cancelled"] });
+  const isRequest = partners.ajv.compile({ $ref: "doc:openapi#/components/schemas/ReservationRequest" });
+  const requests = [
+    { station_id: "s" },
+    { bike_id: "b" },
+    {},
+    { vehicle_type_id: "v" },
+    { station_id: "s", bike_id: "b" },
+  ];
+  expect(requests.map((request) => isRequest(request))).toEqual([true, true, false, false, false]);
+});
+
+test("the introductions of both interfaces tell every error, in a form that a narrow column can show", () => {
+  for (const { document } of [partners, operators]) {
+    for (const code of errorCodes)
+      expect(document.info.description).toContain(`- **\`${code}\`** (${errorCatalogue[code].status}): `);
   }
 });
 
@@ -255,7 +321,7 @@ test("the operator's endpoints are not in the partners' document", () => {
 /** A document with what looks at it: its JSON, a validator of its schemas, and the endpoints that it must show. */
 function open(document: OpenApiDocument, contract: AppRouter) {
   const asJson = JSON.parse(JSON.stringify(document)) as Record<string, unknown>;
-  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true });
+  const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true, allErrors: true });
   addFormats.default(ajv);
   ajv.addVocabulary(["components", "discriminator"]); // where schemas are kept, and a hint to readers
   ajv.addSchema({ $id: "doc:openapi", components: asJson["components"] }, undefined, undefined, false);

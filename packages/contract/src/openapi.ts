@@ -1,6 +1,8 @@
 import type { AppRouter } from "@ts-rest/core";
+import { gbfsContract } from "./gbfs.ts";
 import { describeContract, SCHEME } from "./openapi/describe.ts";
 import type { Components, OpenApiDocument } from "./openapi/document.ts";
+import { gbfsIntroduction } from "./openapi/gbfs-introduction.ts";
 import { headers, ifNoneMatch } from "./openapi/headers.ts";
 import { introduction } from "./openapi/introduction.ts";
 import { operatorIntroduction } from "./openapi/operator-introduction.ts";
@@ -28,6 +30,8 @@ const partnerTags: Readonly<Record<keyof typeof partnerContract | "webhooks", st
   health: "For load balancers and monitors. No key.",
   webhooks: "What is POSTed to the address that you register.",
 };
+
+const gbfsTags = { gbfs: "The General Bikeshare Feed Specification, as journey planners read it." };
 
 const operatorTags: Readonly<Record<keyof typeof operatorContract, string>> = {
   stations: "Places where bikes are rented and returned.",
@@ -69,6 +73,21 @@ export function createOperatorOpenApiDocument(options: DocumentOptions): OpenApi
   });
 }
 
+/** The OpenAPI 3.1 document of the public GBFS feeds. What their `data` holds is laid down by GBFS's own schemas. */
+export function createGbfsOpenApiDocument(options: DocumentOptions): OpenApiDocument {
+  const baseUrl = baseOf(options);
+  return assemble({ gbfs: gbfsContract }, gbfsTags, {
+    baseUrl,
+    deliveries: { webhooks: {}, schemas: {} },
+    info: {
+      title: "Bike-Sharing Data Service: public GBFS feeds",
+      version: options.version,
+      summary: "Stations and vehicles as GBFS 2.3 and 3.0, for everybody.",
+      description: gbfsIntroduction(baseUrl),
+    },
+  });
+}
+
 function baseOf({ baseUrl }: DocumentOptions): string {
   return baseUrl.replace(/\/+$/, "");
 }
@@ -78,24 +97,36 @@ function assemble(
   tags: Readonly<Record<string, string>>,
   parts: {
     readonly baseUrl: string;
-    readonly info: OpenApiDocument["info"];
+    readonly info: Omit<OpenApiDocument["info"], "contact" | "license">;
     readonly deliveries: { readonly webhooks: OpenApiDocument["webhooks"]; readonly schemas: Components["schemas"] };
-    readonly keyDescription: string;
+    /** Undefined: no key is asked for. */
+    readonly keyDescription?: string;
   },
 ): OpenApiDocument {
   const { paths, schemas } = describeContract(contract);
+  const { baseUrl, keyDescription } = parts;
+  const used = new Set(JSON.stringify(paths).match(/#\/components\/(?:headers|parameters)\/[\w-]+/g));
+  const onlyUsed = <Part>(kind: "headers" | "parameters", all: Readonly<Record<string, Part>>) =>
+    Object.fromEntries(Object.entries(all).filter(([name]) => used.has(`#/components/${kind}/${name}`)));
   return {
     openapi: "3.1.0",
-    info: parts.info,
-    servers: [{ url: parts.baseUrl }],
+    info: {
+      ...parts.info,
+      contact: { name: "The operator of this service", url: baseUrl },
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    servers: [{ url: baseUrl }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     webhooks: parts.deliveries.webhooks,
     components: {
       schemas: { ...schemas, ...parts.deliveries.schemas },
-      headers,
-      parameters: { [ifNoneMatch.name]: ifNoneMatch },
-      securitySchemes: { [SCHEME]: { type: "http", scheme: "bearer", description: parts.keyDescription } },
+      headers: onlyUsed("headers", headers),
+      parameters: onlyUsed("parameters", { [ifNoneMatch.name]: ifNoneMatch }),
+      securitySchemes:
+        keyDescription === undefined
+          ? {}
+          : { [SCHEME]: { type: "http", scheme: "bearer", description: keyDescription } },
     },
   };
 }

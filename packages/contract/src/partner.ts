@@ -166,7 +166,7 @@ export const partnerContract = c.router(
         metadata: needs("reservations:write", { conflicts: ["reservation_not_active"] }),
         pathParams: idParam,
         query: noQuery,
-        responses: { 200: reservation, 404: errorBody, 409: errorBody, ...errors },
+        responses: { 200: reservation, 404: errorBody, 409: errorBody, 413: errorBody, 415: errorBody, ...errors },
       },
     },
     events: {
@@ -180,7 +180,7 @@ export const partnerContract = c.router(
           "and so on. Reservation events are your own only.",
         metadata: needs("events:read"),
         query: eventListQuery,
-        responses: { 200: eventList, ...errors },
+        responses: { 200: eventList, 410: errorBody, ...errors },
       },
       get: {
         method: "GET",

@@ -85,6 +85,6 @@ export const reservationRequest = extendApi(
       const message = named === 0 ? "or bike_id must be given" : "and bike_id exclude each other: give one of them";
       ctx.addIssue({ code: z.ZodIssueCode.custom, path: ["station_id"], message });
     }),
-  { title: "ReservationRequest" },
+  { title: "ReservationRequest", oneOf: [{ required: ["station_id"] }, { required: ["bike_id"] }] },
 );
 export type ReservationRequest = z.infer<typeof reservationRequest>;

@@ -92,6 +92,11 @@ describe("options", () => {
     ["maxRetries", { maxRetries: "many" }],
     ["attemptTimeoutMs", { attemptTimeoutMs: 0 }],
     ["deadlineMs", { deadlineMs: Number.NaN }],
+    // What a program without types may have taken from another client.
+    ["timeout is no option", { timeout: "many" }],
+    ["idempotencyKey is no option", { idempotencyKey: "secret" }],
+    ["baseUrl must end before /v1", { baseUrl: "https://bikes.example/v1" }],
+    ["baseUrl must end before /v1", { baseUrl: "https://bikes.example/v1/" }],
   ])("%s is refused by name, and without its text, when it is %j", (name, options) => {
     const make = () => new BikeShare({ apiKey: KEY, baseUrl, ...options });
     expect(make).toThrow(BikeShareError);
@@ -330,6 +335,18 @@ describe("the key", () => {
     expect(shown(error)).not.toContain(KEY);
   });
 
+  it.each(["e", "id", "test", "_", "1"])(
+    "leaves what the service answers as it is, though it holds %j, the key",
+    async (apiKey) => {
+      const ride = { id: "station-test-1", name: "Contest Square", me: "key_1", n: 11 };
+      const simulation = simulate(script(answer(ride), refusal(409, "ride_conflict")));
+      const client = simulatedClient(simulation, { apiKey });
+      expect(await simulation.run(client.rides.get("x"))).toEqual(ride);
+      const error = await simulation.run(caught(client.rides.get("x")));
+      expect([(error as ApiError).code, isApiError(error, "ride_conflict")]).toEqual(["ride_conflict", true]);
+    },
+  );
+
   it("is in nothing that hooks are told", async () => {
     const notes: unknown[] = [];
     const note = (told: unknown) => void notes.push(told);
@@ -453,17 +470,16 @@ describe("the events since a checkpoint", () => {
   });
 
   it("say so when the checkpoint is no longer kept, and only then", async () => {
-    const invalid = refusal(400, "invalid_parameter");
-    const lost = setUp([invalid, refusal(404, "not_found")]);
+    const lost = setUp([refusal(410, "checkpoint_lost")]);
     expect(await lost.simulation.run(caught(lost.client.events.since("e1").toArray({ limit: 1 })))).toMatchObject({
       name: "CheckpointLostError",
-      status: 400,
-      message: "event e1 is no longer kept",
-      cause: { name: "InvalidRequestError" },
+      status: 410,
+      code: "checkpoint_lost",
     });
-    const other = setUp([invalid, answer(event("e1"))]);
-    expect(await other.simulation.run(caught(other.client.events.since("e1")))).toMatchObject({
+    const mistyped = setUp([refusal(400, "invalid_parameter")]);
+    expect(await mistyped.simulation.run(caught(mistyped.client.events.since("e1")))).toMatchObject({
       name: "InvalidRequestError",
+      code: "invalid_parameter",
     });
   });
 });

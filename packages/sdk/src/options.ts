@@ -69,6 +69,21 @@ export interface Settings extends Omit<ClientOptions, keyof Patience | "fetch"> 
   readonly budget: RetryBudget;
 }
 
+/** What a call may be told. Without types a misspelt option would be left out in silence. */
+const CALL_OPTIONS = ["attemptTimeoutMs", "deadlineMs", "maxRetries", "signal", "idempotencyKey"];
+const CLIENT_OPTIONS = [
+  ...CALL_OPTIONS.slice(0, 3),
+  "apiKey",
+  "baseUrl",
+  "fetch",
+  "userAgent",
+  "validate",
+  "onRequest",
+  "onResponse",
+  "onRetry",
+  "onRateLimit",
+];
+
 /**
  * Checks the options.
  *
@@ -76,6 +91,7 @@ export interface Settings extends Omit<ClientOptions, keyof Patience | "fetch"> 
  */
 export function readOptions(options: ClientOptions & { readonly [WORLD]?: World }): Settings {
   const { apiKey, baseUrl, [WORLD]: world = globalThis } = options;
+  refuseUnknown(options, CLIENT_OPTIONS);
   if (typeof apiKey !== "function") checkText("apiKey", apiKey);
   const settings: Settings = {
     attemptTimeoutMs: 30_000,
@@ -99,10 +115,16 @@ export function readOptions(options: ClientOptions & { readonly [WORLD]?: World 
  * @throws UsageError that names the option
  */
 export function withOptions(settings: Settings, options: CreateOptions = {}): Settings & CreateOptions {
+  refuseUnknown(options, CALL_OPTIONS);
   const all = { ...settings, ...given(options) };
   // Written so that what is no number fails too.
   if (all.attemptTimeoutMs > 0 && all.deadlineMs > 0 && all.maxRetries >= 0) return all;
   throw new UsageError("attemptTimeoutMs, deadlineMs must be above 0, maxRetries 0 or more");
+}
+
+function refuseUnknown(options: object, known: readonly string[]): void {
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown) throw new UsageError(`${unknown} is no option`);
 }
 
 /**

@@ -307,7 +307,7 @@ export interface Health {
 }
 
 /** The codes of errors known today. Decide by the status where you do not know one. */
-export type ErrorCode = "unauthorized" | "forbidden" | "https_required" | "invalid_request" | "invalid_parameter" | "invalid_cursor" | "page_out_of_range" | "not_found" | "method_not_allowed" | "no_bike_available" | "bike_not_available" | "station_offline" | "rider_has_active_reservation" | "too_many_reservations" | "reservation_not_active" | "ride_conflict" | "idempotency_in_progress" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal" | "unavailable";
+export type ErrorCode = "unauthorized" | "forbidden" | "https_required" | "invalid_request" | "invalid_parameter" | "invalid_cursor" | "page_out_of_range" | "not_found" | "method_not_allowed" | "no_bike_available" | "bike_not_available" | "station_offline" | "rider_has_active_reservation" | "too_many_reservations" | "reservation_not_active" | "ride_conflict" | "idempotency_in_progress" | "checkpoint_lost" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal" | "unavailable";
 
 /** The body of every error: exactly these two fields. */
 export interface ErrorBody {
@@ -406,7 +406,7 @@ export interface EventListQuery {
   cursor?: string | undefined;
   /** Only events of this name */
   event?: EventName | undefined;
-  /** Only events after the one with this id: where you stopped last time */
+  /** Only events after the one with this id: where you stopped last time. When that event is no longer kept, the answer is 410 `checkpoint_lost` */
   after?: string | undefined;
 }
 

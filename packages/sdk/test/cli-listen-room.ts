@@ -32,7 +32,7 @@ export interface ListenRoom {
   outage: Reply | undefined;
   /** Something happens, `minutes` from the beginning of the test's time, to the thing with the id `about`, if that is said. */
   happen(count: number, what?: { event?: string; minutes?: number; about?: string }): void;
-  listen(args: readonly string[], options?: RunOptions): Run;
+  listen(args: readonly string[], options?: RunOptions, env?: Readonly<Record<string, string>>): Run;
   /** What the receiver was sent. */
   bodies(): Readonly<Record<string, unknown>>[];
   /** The numbers of the events that the receiver was sent. */
@@ -75,8 +75,8 @@ async function openRoom(runs: Set<Run>): Promise<ListenRoom> {
         events.push({ id: `event_${String(events.length).padStart(5, "0")}`, event, occurred_at, data });
       }
     },
-    listen: (args, options) => {
-      const env = { BIKESHARE_BASE_URL: service.url, BIKESHARE_API_KEY: KEY };
+    listen: (args, options, more) => {
+      const env = { BIKESHARE_BASE_URL: service.url, BIKESHARE_API_KEY: KEY, ...more };
       const begun = run(["listen", ...args], env, options);
       runs.add(begun);
       return begun;
@@ -92,7 +92,7 @@ function list(events: readonly Event[], { searchParams }: URL): Reply {
   const [after, name, cursor] = ["after", "event", "cursor"].map((parameter) => searchParams.get(parameter));
   const limit = Number(searchParams.get("limit") ?? 50);
   const known = events.findIndex(({ id }) => id === after);
-  if (after && known === -1) return reply({ error: "invalid_parameter", message: "after names no event" }, 400);
+  if (after && known === -1) return reply({ error: "checkpoint_lost", message: "It is no longer kept." }, 410);
   const seen = events.slice(known + 1).filter((each) => !name || each.event === name);
   const start = cursor ? Number(cursor) : (Number(searchParams.get("page") ?? 1) - 1) * limit;
   const next = start + limit < seen.length ? { next_cursor: String(start + limit) } : {};

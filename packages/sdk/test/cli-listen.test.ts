@@ -152,16 +152,28 @@ describe("listen", () => {
     room().outage = undefined;
     const begun = listen("--since", "event_gone");
     expect(await begun.ended).toBe(1);
-    expect(begun.stderr()).toContain("after names no event");
+    expect(begun.stderr()).toContain("is no longer kept");
   });
 
-  it("signs with a given secret", async () => {
+  it("signs with a secret that a file or the environment gives, and shows it nowhere", async () => {
     room().happen(1);
-    listen("--since", "oldest", "--secret", "whsec_mine");
-    await until(() => room().receiver.received.length === 1);
-    const [{ body, headers }] = room().receiver.received as [Received];
-    const now = createTestClock();
-    expect(await verify(body, headers["service-signature"], "whsec_mine", { now })).toMatchObject({ data: { n: 0 } });
+    const files = { "/run/secret": "whsec_mine\n" };
+    const ways: [string[], Record<string, string>][] = [
+      [["--secret-file", "/run/secret"], {}],
+      [[], { BIKESHARE_WEBHOOK_SECRET: "whsec_mine" }],
+    ];
+    for (const [n, [args, env]] of ways.entries()) {
+      const target = ["--forward-to", room().receiver.url, "--json"];
+      const begun = room().listen([...target, "--since", "oldest", ...args], { files }, env);
+      await until(() => room().receiver.received.length === n + 1);
+      const { body, headers } = room().receiver.received[n] as Received;
+      const now = createTestClock();
+      expect(await verify(body, headers["service-signature"], "whsec_mine", { now })).toMatchObject({ data: { n: 0 } });
+      begun.stop();
+      expect(await begun.ended).toBe(0);
+      expect(begun.stdout() + begun.stderr()).not.toContain("whsec_");
+      expect(await ready(begun)).toMatchObject({ secret: null });
+    }
   });
 });
 
@@ -205,7 +217,8 @@ describe("where deliveries go", () => {
     const target = ["--forward-to", "http://localhost:1"];
     expect(await refusedWith(...target, "--events", "station.updated")).toContain("is not in the list of events");
     expect(await refusedWith(...target, "--events", "ride.ended")).toContain('"ride.ended" is no event');
-    expect(await refusedWith(...target, "--secret", "")).toContain("the secret must not be empty");
+    expect(await refusedWith(...target, "--secret", "whsec_mine")).toContain("'--secret'");
+    expect(await refusedWith(...target, "--secret-file", "/none")).toContain("--secret-file: ");
   });
 
   it.each(["0", "100", "1.5", "all"])("refuses to have %s deliveries on their way", async (n) => {

@@ -223,8 +223,16 @@ function describeFollowing(on: () => Place): void {
   });
 
   it("says that a checkpoint is lost, rather than to begin anew or to give nothing", async () => {
-    await expect(on().client.events.since("evt_of_long_ago").toArray({ limit: 1 })).rejects.toMatchObject({
+    const { client } = on();
+    await expect(client.events.since("event_of_long_ago").toArray({ limit: 1 })).rejects.toMatchObject({
       name: "CheckpointLostError",
+      code: "checkpoint_lost",
+      status: 410,
+    });
+    // What was never an event's id is a mistake of the caller's.
+    await expect(client.events.since("garbage").toArray({ limit: 1 })).rejects.toMatchObject({
+      name: "InvalidRequestError",
+      code: "invalid_parameter",
     });
   });
 }

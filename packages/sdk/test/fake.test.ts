@@ -34,7 +34,7 @@ it("the entry exports what is promised, no more and no less", () => {
 
 it("a client is made of a fake as it is, and nothing leaves the process", async () => {
   const fake = createFakeBikeShare(place);
-  const client = new BikeShare(fake);
+  const client = new BikeShare(fake.options);
   expect((await client.stations.get("s1")).num_bikes_available).toBe(1);
   await expect(fake.fetch("https://elsewhere.example/v1/me")).rejects.toThrow("fetch failed");
 });
@@ -57,29 +57,29 @@ it("whatever is left out is filled in as the contract has it", async () => {
   expect(bikeList.parse(await page("/v1/bikes")).data).toHaveLength(20);
   expect(reservationList.parse(await page("/v1/reservations")).data).toHaveLength(2);
   expect(eventList.parse(await page("/v1/events")).data).toHaveLength(2);
-  expect((await new BikeShare(fake).bikes.get("bike_001")).vehicle_state).toBe("reserved");
+  expect((await new BikeShare(fake.options).bikes.get("bike_001")).vehicle_state).toBe("reserved");
 });
 
 it("two fakes know nothing of each other, and the same is the same in each", async () => {
   const [one, other] = [createFakeBikeShare(place), createFakeBikeShare(place)];
-  const held = await new BikeShare(one).reservations.create({ station_id: "s1" });
-  expect((await new BikeShare(other).reservations.create({ bike_id: "b1" })).id).toBe(held.id);
+  const held = await new BikeShare(one.options).reservations.create({ station_id: "s1" });
+  expect((await new BikeShare(other.options).reservations.create({ bike_id: "b1" })).id).toBe(held.id);
 });
 
 it("a partner has as many active reservations as the fake is told, 50 if not said, and sees its use of them", async () => {
   const fake = createFakeBikeShare({ ...place, bikes: [{ id: "b1" }, { id: "b2" }], maxReservations: 1 });
-  const client = new BikeShare(fake);
+  const client = new BikeShare(fake.options);
   const { id } = await client.reservations.create({ bike_id: "b1" });
   await expect(client.reservations.create({ bike_id: "b2" })).rejects.toMatchObject({ code: "too_many_reservations" });
   expect((await client.me.get()).reservations).toEqual({ limit: 1, active: 1 });
   await client.reservations.cancel(id);
   await client.reservations.create({ bike_id: "b2" });
-  expect((await new BikeShare(createFakeBikeShare()).me.get()).reservations).toEqual({ limit: 50, active: 0 });
+  expect((await new BikeShare(createFakeBikeShare().options).me.get()).reservations).toEqual({ limit: 50, active: 0 });
 });
 
 it("what came is kept, without the key", async () => {
   const fake = createFakeBikeShare(place);
-  await new BikeShare(fake).reservations.create({ bike_id: "b1" }, { idempotencyKey: "k" });
+  await new BikeShare(fake.options).reservations.create({ bike_id: "b1" }, { idempotencyKey: "k" });
   expect(fake.requests).toMatchObject([
     {
       operation: "POST /v1/reservations",
@@ -96,7 +96,7 @@ it("what came is kept, without the key", async () => {
 describe("the fake's clock", () => {
   it("expires reservations, each as of its own end, and gives bikes back", async () => {
     const fake = createFakeBikeShare({ ...place, now: () => Date.parse("2026-06-01T12:00:00.000Z") });
-    const client = new BikeShare(fake);
+    const client = new BikeShare(fake.options);
     const held = await client.reservations.create({ station_id: "s1", hold_minutes: 5 });
     fake.advance(5 * 60_000 - 1);
     expect((await client.reservations.get(held.id)).status).toBe("active");
@@ -112,7 +112,7 @@ describe("the fake's clock", () => {
     few.advance(60_000);
     expect(await ask()).toBe(200);
     const fake = createFakeBikeShare(place);
-    const client = new BikeShare(fake);
+    const client = new BikeShare(fake.options);
     await client.reservations.create({ bike_id: "b1" }, { idempotencyKey: "k" });
     fake.advance(24 * 3_600_000);
     const again = await client.reservations.create({ bike_id: "b1" }, { idempotencyKey: "k" }).withResponse();
@@ -126,7 +126,7 @@ describe("the fake's clock", () => {
 it("a runner's fake timers move the fake and the client alike: a walk waits for the limit and is not refused", async () => {
   fakeTime();
   const fake = createFakeBikeShare({ ...sampleCity({ rides: 300 }), rateLimit: 7 });
-  const walked = new BikeShare(fake).rides.list({ limit: 10 }).toArray({ limit: Infinity });
+  const walked = new BikeShare(fake.options).rides.list({ limit: 10 }).toArray({ limit: Infinity });
   await vi.runAllTimersAsync();
   expect(await walked).toHaveLength(300);
   expect(fake.requests.map(({ status }) => status)).toEqual(Array.from({ length: 30 }, () => 200));
@@ -156,7 +156,7 @@ describe("keys", () => {
 describe("a script", () => {
   it("says what becomes of the next requests, and the client gets through", async () => {
     const fake = createFakeBikeShare(place);
-    const client = new BikeShare(fake);
+    const client = new BikeShare(fake.options);
     fakeTime();
     const script = fake.script([{ status: 503, retryAfter: 0 }, "reset", { status: 502 }, { status: 429 }]);
     const called = client.stations.get("s1").withResponse();
@@ -170,7 +170,7 @@ describe("a script", () => {
     const fake = createFakeBikeShare(place);
     fake.script(["lost"], { match: "POST /v1/reservations" });
     fakeTime();
-    const called = new BikeShare(fake).reservations.create({ station_id: "s1" }).withResponse();
+    const called = new BikeShare(fake.options).reservations.create({ station_id: "s1" }).withResponse();
     await vi.runAllTimersAsync();
     const { attempts, response } = await called;
     expect([attempts, response.headers.get("idempotent-replayed")]).toEqual([2, "true"]);
@@ -179,7 +179,7 @@ describe("a script", () => {
 
   it("answers with any status, code and words, which the client's errors show", async () => {
     const fake = createFakeBikeShare(place);
-    const client = new BikeShare({ ...fake, maxRetries: 0 });
+    const client = new BikeShare({ ...fake.options, maxRetries: 0 });
     const scripted = async (answer: testing.ScriptedAnswer) => {
       fake.script([answer]);
       return client.stations.list().then(
@@ -244,7 +244,7 @@ describe("a script", () => {
     const hung = get(fake, "/v1/me", { signal: controller.signal });
     controller.abort(new Error("enough"));
     await expect(hung).rejects.toThrow("enough");
-    const client = new BikeShare({ ...fake, maxRetries: 0, attemptTimeoutMs: 50 });
+    const client = new BikeShare({ ...fake.options, maxRetries: 0, attemptTimeoutMs: 50 });
     fake.script(["hang"]);
     const late = expect(client.me.get()).rejects.toMatchObject({ name: "TimeoutError" });
     await vi.advanceTimersByTimeAsync(50);
@@ -257,7 +257,7 @@ describe("what the operator does", () => {
   it("is followed by all that follows from it", async () => {
     const fake = createFakeBikeShare(place);
     const { operator } = fake;
-    const client = new BikeShare(fake);
+    const client = new BikeShare(fake.options);
     const held = await client.reservations.create({ station_id: "s1" });
     const ride = operator.startRide({ bike_id: "b1" });
     expect(await client.reservations.get(held.id)).toMatchObject({ status: "fulfilled", ride_id: ride.id });
@@ -293,14 +293,14 @@ describe("what the operator does", () => {
       stations: [{ id: "s1", num_bikes_available: 7 }],
       bikes: [{ id: "b1", station_id: "s1" }],
     });
-    const client = new BikeShare(fake);
+    const client = new BikeShare(fake.options);
     await client.reservations.create({ bike_id: "b1" });
     expect(await client.stations.get("s1")).toMatchObject({ num_bikes_available: 6, num_bikes_reserved: 1 });
   });
 
   it("may be an event that nobody knows yet", async () => {
     const fake = createFakeBikeShare({ events: [{ event: "dock.cleaned", data: { id: "d1" } }] });
-    const [event] = (await new BikeShare(fake).events.list()).data;
+    const [event] = (await new BikeShare(fake.options).events.list()).data;
     expect(event).toMatchObject({ event: "dock.cleaned", data: { id: "d1" } });
   });
 });
@@ -348,7 +348,7 @@ describe("a fake that listens", () => {
     const { url, close } = await fake.listen();
     const client = new BikeShare({ baseUrl: url, apiKey: fake.apiKey, maxRetries: 0 });
     const held = await client.reservations.create({ station_id: "s1" });
-    expect(await new BikeShare(fake).reservations.get(held.id)).toEqual(held);
+    expect(await new BikeShare(fake.options).reservations.get(held.id)).toEqual(held);
     fake.script(["reset"]);
     await expect(client.me.get()).rejects.toMatchObject({ name: "ConnectionError" });
     fake.script(["hang"]);

@@ -41,7 +41,7 @@ it("the programs on lists, events and errors do what they say", async () => {
     started_at: `2026-06-0${n + 1}T08:00:00.000Z`,
   }));
   const fake = createFakeBikeShare({ stations: [{ id: "market" }], rides, rateLimit: 1000 });
-  const client = new BikeShare(fake);
+  const client = new BikeShare(fake.options);
   expect(await lists(client, undefined)).toBeUndefined();
   expect(said).toEqual([[3, 1], ["ride-3"], ["ride-2"], ["ride-1"], ["2026-06-01T08:00:00.000Z"]]);
   expect(await reserve(client, "market")).toBeUndefined();

@@ -21,6 +21,7 @@ export async function measureDelays(world: World, sealer: SecretSealer, load: Tr
   const dispatcher = dispatcherFor(world, sealer);
   const listener = openListener({
     connectionString: world.db.connectionString,
+    notifier: world.db,
     on: { new_events: (systemId) => dispatcher.wake(systemId) },
     onGap: () => undefined,
   });

@@ -2,7 +2,7 @@ import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { ApiError } from "../http/api-error.ts";
 import { wireBody } from "../http/bind.ts";
-import { callerOf } from "../http/caller.ts";
+import { callerOf, partnerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
 import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
 import { idPosition } from "../lists/by-id.ts";
@@ -16,10 +16,11 @@ export function bikeRoutes(
 ): RouterImplementation<(typeof partnerContract)["bikes"]> {
   return {
     list: async ({ query: { page, limit, cursor, ...filters }, request }) => {
-      const systemId = callerOf(request).key.system_id;
+      const whose = partnerOf(request);
+      const { systemId } = whose;
       const name = { systemId, list: "bikes", filters };
       const slice = readSliceRequest({ page, limit, cursor }, name, sealer, idPosition);
-      const bikes = await listBikes(context, systemId, filters, slice);
+      const bikes = await listBikes(context, whose, filters, slice);
       return { status: 200, body: wireBody(writeEnvelope(slice, bikes, name, sealer, idPosition)) };
     },
     get: async ({ params: { id }, request }) => {

@@ -1,6 +1,7 @@
 import { compare } from "../lists/by-id.ts";
 import type { ReadContext } from "../lists/context.ts";
 import { cutSlice, wireField } from "../lists/cut.ts";
+import type { ListReader } from "../lists/filtered-reads.ts";
 import { fetchSize } from "../lists/rows.ts";
 import { type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
 import { bikeList } from "./queries.ts";
@@ -13,11 +14,12 @@ export interface BikeFilters {
 
 /** One slice of a system's bikes, by id. */
 export async function listBikes(
-  { db, reader }: ReadContext,
-  systemId: string,
+  { filtered, reader }: ReadContext,
+  whose: ListReader,
   filters: BikeFilters,
   request: SliceRequest<string>,
 ): Promise<Slice<string>> {
+  const { systemId } = whose;
   const conditions = [
     filters.vehicle_state === undefined ? undefined : compare("vehicle_state", "=", filters.vehicle_state),
     filters.station_id === undefined ? undefined : compare("station_id", "=", filters.station_id),
@@ -29,7 +31,7 @@ export async function listBikes(
   const rows =
     conditions.length === 0
       ? await bikeList.read(reader, systemId, startOf(request), size)
-      : await bikeList.readFiltered(db, systemId, conditions, startOf(request), size);
+      : await filtered.read(whose, (db) => bikeList.readFiltered(db, systemId, conditions, startOf(request), size));
   return cutSlice(request, rows, (wire) => wireField(wire, "id"));
 }
 

@@ -1,5 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import type { Database } from "../db/database.ts";
 import { serve } from "../serve.ts";
@@ -20,6 +20,7 @@ import { systemsOf } from "../systems/service.ts";
 import type { CliContext } from "./context.ts";
 import { localAddress } from "./local-address.ts";
 import { readWholeNumber } from "./options.ts";
+import type { Output } from "./output.ts";
 import { startSampleWebhooks } from "./start-webhooks.ts";
 import { welcome } from "./welcome.ts";
 
@@ -32,7 +33,8 @@ export function registerStart(program: Command, context: () => CliContext): void
     .action((options: { speed: string }) => start(context(), readWholeNumber("--speed", options.speed, 0, 1000)));
 }
 
-async function start(cli: CliContext, speed: number): Promise<void> {
+async function start(given: CliContext, speed: number): Promise<void> {
+  const cli = { ...given, output: withoutProseAmongLogs(given.output) };
   const { clock, ids, output, signals } = cli;
   const webhooks = await startSampleWebhooks(cli);
   const { config } = webhooks;
@@ -49,7 +51,9 @@ async function start(cli: CliContext, speed: number): Promise<void> {
     },
   });
   const { url = "" } = service;
-  output.result({ ready: true, url, key: demo?.key ?? null }, welcome(url, demo));
+  const dataDir = config.databaseUrl === undefined ? config.dataDir : undefined;
+  const isDefaultDataDir = dataDir === resolve(".bikeshare");
+  output.result({ ready: true, url, key: demo?.key ?? null }, welcome({ url, dataDir, isDefaultDataDir, speed, demo }));
   const stopped = signals.untilStopped();
   const access = demo !== undefined && speed > 0 ? await demo.access() : undefined;
   // With a public address of its own the service still listens where it is configured to.
@@ -60,6 +64,12 @@ async function start(cli: CliContext, speed: number): Promise<void> {
   await access?.revoke();
   await service.close();
   await webhooks.close();
+}
+
+/** Where no person reads stderr, log lines in JSON go there; remarks among them would choke what collects them. */
+function withoutProseAmongLogs(output: Output): Output {
+  if (output.json || process.stderr.isTTY) return output;
+  return { ...output, note: (text) => output.result({}, text) };
 }
 
 interface Demo {

@@ -2,6 +2,7 @@ import type { EndpointOverview } from "../webhooks/endpoints/endpoint-overview.t
 import type { EndpointView } from "../webhooks/endpoints/endpoint-status.ts";
 import type { DeliveryDetail } from "../webhooks/log/deliveries.ts";
 import type { Exchange, HeaderPair } from "../webhooks/log/exchange-view.ts";
+import { DAILY_ANSWER_BYTES, SHORT, WHOLE_FAILURES_PER_HOUR } from "../webhooks/rules/answer-budget.ts";
 import { table } from "./table.ts";
 
 /** A secret that is shown this once. */
@@ -121,10 +122,10 @@ function describeRequest(url: string, request: Exchange["request"]): string[] {
 
 function describeAnswer(answer: Exchange["answer"]): string[] {
   if (answer === null) return [];
-  const { status, headers, body } = answer;
+  const { status, headers, body, cut_for: cutFor } = answer;
   const marks = [
     ...(body.encoding === "base64" ? ["(not UTF-8: base64)"] : []),
-    ...(body.cut ? ["(cut: more came than is kept)"] : []),
+    ...(body.cut ? [`(cut: ${describeCut(cutFor)})`] : []),
   ];
   return [
     `< ${status}`,
@@ -133,6 +134,25 @@ function describeAnswer(answer: Exchange["answer"]): string[] {
     ...(body.text === "" ? [] : quote("<", body.text)),
     ...marks.map((mark) => `< ${mark}`),
   ];
+}
+
+/** Why less of an answer is kept than came. */
+function describeCut(cutFor: NonNullable<Exchange["answer"]>["cut_for"]): string {
+  const short = `${kib(SHORT.headBytes)} of headers, ${kib(SHORT.bodyBytes)} of the body`;
+  switch (cutFor) {
+    case "success":
+      return `more came than is kept of a success: ${short}`;
+    case "repeated_failure":
+      return `more came than is kept after the first ${WHOLE_FAILURES_PER_HOUR} failures of an hour: ${short}`;
+    case "daily_budget":
+      return `only a summary is kept until 00:00 UTC: the answers of the day take ${kib(DAILY_ANSWER_BYTES)} already`;
+    case null:
+      return "more came than is kept";
+  }
+}
+
+function kib(bytes: number): string {
+  return `${bytes / 1024} KiB`;
 }
 
 function describeNext({ next_at: at, next_why: why }: Exchange): string[] {

@@ -66,7 +66,9 @@ async function send(endpointId: string, status: number, body = ""): Promise<void
   const claimed = await claimDue(db, systemId, [{ endpointId, token: 0, limit: 99, after: new Date(0) }], false, now);
   const url = "https://partner.example/hooks";
   const made = { url, message: { headers: [], body: `{"sent":1}` }, startedAt: clock(), endedAt: clock(), chance: 0 };
-  const rows = claimed.map((row) => settledAttempt({ ...made, row, result: answered(status, body) }));
+  const result = answered(status, body);
+  const kept = { headers: result.answerHeaders, body: result.answerBody, cutFor: null };
+  const rows = claimed.map((row) => settledAttempt({ ...made, row, result, kept }));
   await db.transaction((tx) => writeResults(tx, systemId, now, rows));
 }
 

@@ -1,27 +1,78 @@
-/** What `start` says when it is ready. @param demo undefined where the data are not the demo's */
-export function welcome(url: string, demo: { readonly key: string; readonly partnerId: string } | undefined): string {
-  if (demo === undefined) {
-    return `\nReady: ${url}\nReference: ${url}/docs\n\nThe data was not made by \`start\`: make a key with \`bikeshare partners create\` and \`bikeshare keys issue\`.\n`;
-  }
-  const bearer = `-H "Authorization: Bearer ${demo.key}"`;
-  const curl = (path: string) => `  curl ${bearer} "${url}${path}"`;
-  return [
-    "",
+/** What `start` has to tell. */
+export interface Started {
+  /** The service's base address. */
+  readonly url: string;
+  /** Where the data lie, as a path; undefined: in a database that the environment names. */
+  readonly dataDir: string | undefined;
+  /** Whether that is where every command looks when nothing is said. */
+  readonly isDefaultDataDir: boolean;
+  /** How much faster than life the city rides; 0: it stands still. */
+  readonly speed: number;
+  /** Undefined where the data are not the demo's. */
+  readonly demo: { readonly key: string; readonly partnerId: string } | undefined;
+}
+
+/** What `start` says when it is ready: where everything is, and what to paste into another terminal. */
+export function welcome(started: Started): string {
+  const { url, dataDir, demo } = started;
+  const facts = [
     `Ready:      ${url}`,
     `Reference:  ${url}/docs`,
-    `Key:        ${demo.key}`,
+    `GBFS:       ${url}/gbfs/2.3/gbfs.json (needs no key)`,
+    `Data:       ${dataDir ?? "in the database of DATABASE_URL"}`,
+  ];
+  const rest = demo === undefined ? withoutDemo(started) : withDemo(started, demo);
+  return ["", ...facts, "", ...rest, "", "Ctrl-C stops it; the data stays.", ""].join("\n");
+}
+
+function withDemo(started: Started, demo: NonNullable<Started["demo"]>): string[] {
+  const { url, speed } = started;
+  const bikeshare = commandOf(started);
+  const curl = (path: string) => `  curl -H "Authorization: Bearer $KEY" "${url}${path}"`;
+  return [
+    speed > 0
+      ? `A made-up city that rides by itself, ${speed} times as fast as life.`
+      : "A made-up city that stands still.",
+    "As a partner, in another terminal:",
     "",
-    "Paste into another terminal:",
-    "",
+    `  KEY=${demo.key}`,
     curl("/v1/stations?limit=3"),
     curl("/v1/rides?limit=3"),
-    curl("/v1/me"),
     curl("/v1/events?limit=3"),
-    `  curl ${bearer} -H "Content-Type: application/json" -H "Idempotency-Key: first-try" -d '{"station_id":"station-001"}' "${url}/v1/reservations"`,
+    curl("/v1/me"),
+    `  curl -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\`,
+    `    -H "Idempotency-Key: first-try" -d '{"station_id":"station-001"}' "${url}/v1/reservations"`,
     "",
-    `  npx -y pnpm@12 bikeshare webhooks test --partner ${demo.partnerId}`,
+    "As its operator, in another terminal, in this folder:",
     "",
-    "Ctrl-C stops it; the data stays.",
+    `  ${bikeshare} webhooks test --partner ${demo.partnerId}`,
+    `  ${bikeshare} keys issue --operator`,
     "",
-  ].join("\n");
+    "With data of your own (docs/operations.md):",
+    "",
+    "  DATA_DIR=.bikeshare-own npx -y pnpm@12 bikeshare import gbfs <URL of a gbfs.json>",
+    "  DATA_DIR=.bikeshare-own npx -y pnpm@12 bikeshare serve",
+  ];
+}
+
+function withoutDemo(started: Started): string[] {
+  const bikeshare = commandOf(started);
+  return [
+    "The data was not made by `start`, so there is no key to show. Make one, in this folder:",
+    "",
+    `  ${bikeshare} partners create "Journey Planner"`,
+    `  ${bikeshare} keys issue --partner <id> --scopes stations:read,rides:read`,
+  ];
+}
+
+/** The command line, with what another terminal does not know: without it, it would make a second database. */
+function commandOf({ dataDir, isDefaultDataDir }: Started): string {
+  const command = "npx -y pnpm@12 bikeshare";
+  if (dataDir === undefined) return `DATABASE_URL=… ${command}`;
+  return isDefaultDataDir ? command : `DATA_DIR=${quoted(dataDir)} ${command}`;
+}
+
+/** A path as one word of a shell. */
+function quoted(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }

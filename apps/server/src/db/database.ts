@@ -20,9 +20,17 @@ export interface Transaction extends Queryable {
   copyIn(text: string): NodeJS.WritableStream;
 }
 
+/** How many connections a pool has at present, and how many who ask wait for one. */
+export interface PoolUsage {
+  readonly inUse: number;
+  readonly idle: number;
+  readonly waiting: number;
+}
+
 /** A pool of connections to PostgreSQL. */
 export interface Database extends Queryable {
   readonly connectionString: string;
+  readonly usage: () => PoolUsage;
   close(): Promise<void>;
 }
 
@@ -59,6 +67,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   pool.on("error", (error) => options.onConnectionLost?.(error));
   return {
     connectionString: options.connectionString,
+    usage: () => ({
+      inUse: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+    }),
     query: (statement, values) => run(pool, statement, values),
     transaction: (work) => inTransaction(pool, work),
     close: () => endWithin(pool.end()),

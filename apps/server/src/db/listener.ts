@@ -1,6 +1,7 @@
 import pg from "pg";
-import { connectionSettings } from "./database.ts";
+import { connectionSettings, type Queryable } from "./database.ts";
 import { endWithin } from "./ending.ts";
+import { statement } from "./statement.ts";
 
 /** Hears what other processes tell through `pg_notify`. */
 export interface Listener {
@@ -11,6 +12,11 @@ export interface Listener {
 
 export interface ListenerOptions {
   readonly connectionString: string;
+  /**
+   * Tells the heartbeat, over a connection that is not the listening one: a pooler in between passes on what a
+   * connection tells itself, and drops what others tell it.
+   */
+  readonly notifier: Queryable;
   /** By channel: what to do with a message. */
   readonly on: Readonly<Record<string, (payload: string) => void>>;
   /** Something may have been missed: forget everything that depends on being told. */
@@ -18,14 +24,16 @@ export interface ListenerOptions {
 }
 
 /**
- * Milliseconds between two signs of life, and how long one may take. Together they bound how long a cache can
- * trust a connection that is dead without saying so, to stay below the second within which a revoked key must
- * fail everywhere. Shorter costs a query more often for nothing.
+ * Milliseconds between two heartbeats, and how long one may take to arrive. Together they bound how long a cache can
+ * trust a connection over which nothing arrives, to stay below the second within which a revoked key must fail
+ * everywhere. Shorter costs a transaction more often for nothing.
  */
 const HEARTBEAT = 300;
 const HEARTBEAT_TIMEOUT = 500;
 /** Milliseconds before a lost connection is tried again. */
 const RECONNECT = 250;
+
+const notify = statement("listener.notify", "select pg_notify($1, $2)");
 
 /** Starts listening; keeps trying while the database is away. */
 export function openListener(options: ListenerOptions): Listener {
@@ -43,14 +51,16 @@ export function openListener(options: ListenerOptions): Listener {
     }
     client.connection.stream.destroy();
   };
-  const beat = async (client: pg.Client): Promise<void> => {
-    if (!(await isAlive(client))) lose(client);
-    if (live === client) again(HEARTBEAT, () => beat(client));
+  const beat = async (client: pg.Client, arrives: Heartbeat): Promise<void> => {
+    if (!(await arrives())) lose(client);
+    if (live === client) again(HEARTBEAT, () => beat(client, arrives));
     else again(RECONNECT, connect);
   };
   const connect = async (): Promise<void> => {
     const client = createClient(options, lose);
-    if (!(await listenOn(client, Object.keys(options.on)))) {
+    const arrives = await listenOn(client, options);
+    // A connection over which the first heartbeat does not arrive never counts as listening.
+    if (arrives === undefined || !(await arrives())) {
       lose(client);
       again(RECONNECT, connect);
       return;
@@ -62,7 +72,7 @@ export function openListener(options: ListenerOptions): Listener {
     // What was told before this moment went unheard.
     options.onGap();
     live = client;
-    again(HEARTBEAT, () => beat(client));
+    again(HEARTBEAT, () => beat(client, arrives));
   };
 
   again(0, connect);
@@ -78,6 +88,9 @@ export function openListener(options: ListenerOptions): Listener {
   };
 }
 
+/** Whether what is told now arrives in time. */
+type Heartbeat = () => Promise<boolean>;
+
 function createClient({ connectionString, on }: ListenerOptions, lose: (client: pg.Client) => void): pg.Client {
   const client = new pg.Client({ ...connectionSettings(connectionString), query_timeout: HEARTBEAT_TIMEOUT });
   client.on("error", () => lose(client));
@@ -86,21 +99,72 @@ function createClient({ connectionString, on }: ListenerOptions, lose: (client: 
   return client;
 }
 
-async function listenOn(client: pg.Client, channels: readonly string[]): Promise<boolean> {
+async function listenOn(client: pg.Client, { on, notifier }: ListenerOptions): Promise<Heartbeat | undefined> {
   try {
     await client.connect();
-    for (const channel of channels) await client.query(`listen ${client.escapeIdentifier(channel)}`);
-    return true;
+    for (const channel of Object.keys(on)) await client.query(`listen ${client.escapeIdentifier(channel)}`);
+    return await listenToHeartbeat(client, notifier);
   } catch {
-    return false;
+    return undefined;
   }
 }
 
-async function isAlive(client: pg.Client): Promise<boolean> {
+/** Makes a connection's heartbeat, on a channel of its own: no other process is woken by it. */
+async function listenToHeartbeat(client: pg.Client, notifier: Queryable): Promise<Heartbeat> {
+  const { rows } = await client.query<{ channel: string }>("select 'heartbeat_' || pg_backend_pid() as channel");
+  const channel = rows[0]?.channel ?? "";
+  await client.query(`listen ${client.escapeIdentifier(channel)}`);
+  let told = 0;
+  let onArrival: () => void = () => undefined;
+  client.on("notification", (heard) => {
+    if (heard.channel === channel && heard.payload === String(told)) onArrival();
+  });
+  return async () => {
+    const arrived = new Promise<true>((resolve) => {
+      onArrival = () => resolve(true);
+    });
+    const failed = notifier.query(notify, [channel, String(++told)]).then(
+      () => arrived,
+      () => false,
+    );
+    return within(HEARTBEAT_TIMEOUT, failed);
+  };
+}
+
+/**
+ * Fails where what one connection tells does not reach another, as through a pooler that gives each transaction a
+ * connection of its own.
+ * @param patience milliseconds that it may take: longer than a database that is just starting is busy
+ */
+export async function requireNotifications(
+  options: Pick<ListenerOptions, "connectionString" | "notifier">,
+  patience = 5_000,
+): Promise<void> {
+  const client = new pg.Client(connectionSettings(options.connectionString));
+  client.on("error", () => undefined);
   try {
-    await client.query("select 1");
-    return true;
-  } catch {
-    return false;
+    await client.connect();
+    const arrives = await listenToHeartbeat(client, options.notifier);
+    const until = performance.now() + patience;
+    while (performance.now() < until) if (await arrives()) return;
+  } finally {
+    await endWithin(client.end());
+  }
+  throw new Error(
+    "DATABASE_URL leads to a server that does not pass notifications on (LISTEN, NOTIFY), so that a revoked key would " +
+      "be found out late. Most often that is a connection pooler in transaction mode, such as PgBouncer with " +
+      "pool_mode = transaction. Connect to PostgreSQL itself, or by a pool in session mode.",
+  );
+}
+
+async function within(milliseconds: number, work: Promise<boolean>): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(resolve, milliseconds, false);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

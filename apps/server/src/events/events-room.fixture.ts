@@ -1,6 +1,7 @@
 import type { EventName } from "@bikeshare/contract";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { filteredReadsOn } from "../../test/filtered-reads.ts";
 import { openReader } from "../db/pipeline.ts";
 import { statement } from "../db/statement.ts";
 import { createIds, type Ids } from "../ids.ts";
@@ -44,7 +45,7 @@ export async function openEventsRoom(): Promise<EventsRoom> {
     ...database,
     clock,
     ids,
-    read: { db, reader },
+    read: { filtered: filteredReadsOn(db), reader },
     sequencer,
     write,
     fill: async (name, n, first = 0) => {

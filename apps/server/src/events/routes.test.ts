@@ -102,9 +102,12 @@ describe("GET /v1/events", () => {
       status: 400,
       error: "invalid_parameter",
     });
-    const unknown = await refused(app, "/v1/events?after=event_unknown");
-    expect(unknown).toMatchObject({ status: 400, error: "invalid_parameter" });
-    expect(unknown.message).toMatch(/^after /);
+    const malformed = await refused(app, "/v1/events?after=garbage");
+    expect(malformed).toMatchObject({ status: 400, error: "invalid_parameter" });
+    expect(malformed.message).toMatch(/^after must be the id of an event/);
+    const lost = await refused(app, "/v1/events?after=event_unknown");
+    expect(lost).toMatchObject({ status: 410, error: "checkpoint_lost" });
+    expect(lost.message).toMatch(/^The event event_unknown is no longer kept/);
     expect(await refused(app, "/v1/events?page=4&limit=20")).toMatchObject({ status: 400, error: "page_out_of_range" });
   });
 });

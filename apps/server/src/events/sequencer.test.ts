@@ -161,6 +161,7 @@ describe("a sequencer that runs", () => {
     const sequencer = createSequencer({ db: room.db, clock: room.clock, onError: rethrow, poll: 0 });
     const listener = openListener({
       connectionString: room.db.connectionString,
+      notifier: room.db,
       on: { new_events: (systemId) => sequencer.wake(systemId) },
       // On a busy machine the connection may count as dead for a moment; what was told then is looked for.
       onGap: () => sequencer.wake(room.systemId),

@@ -140,7 +140,7 @@ describe("the list of events", () => {
     const foreign = placed.find((event) => event.partner_id === "partner-2")?.id;
     for (const after of ["event_unknown", foreign]) {
       await expect(pageOf(room, { kind: "first", limit: 1 }, { after })).rejects.toMatchObject({
-        code: "invalid_parameter",
+        code: "checkpoint_lost",
       });
     }
   });

@@ -26,7 +26,7 @@ export const eventPosition: PositionCodec<EventPosition> = { encode: writePositi
 
 /**
  * One slice of the events that a viewer may see, oldest first.
- * @throws Refusal `invalid_parameter` when there is no event with the id `after`, or none that the viewer may see
+ * @throws Refusal `checkpoint_lost` when there is no event with the id `after`, or none that the viewer may see
  */
 export async function listEvents(
   context: ReadContext,
@@ -51,14 +51,15 @@ export async function listEvents(
 
 /** The place behind which a page begins that comes after `skip` events of a day. */
 async function stepOver(
-  { db }: ReadContext,
+  { filtered }: ReadContext,
   systemId: string,
   viewer: EventViewer,
   dayStart: EventPosition,
   skip: number,
 ): Promise<EventPosition> {
   if (skip === 0) return dayStart;
-  const first = await findPositionAfter(db, systemId, viewer, dayStart, skip);
+  const whose = { systemId, partnerId: viewer.partnerId };
+  const first = await filtered.read(whose, (db) => findPositionAfter(db, systemId, viewer, dayStart, skip));
   // Undefined only when the day was dropped a moment ago: then the list goes on behind it.
   return { day: dayStart.day, position: first === undefined ? Number.MAX_SAFE_INTEGER : first - 1 };
 }
@@ -72,20 +73,24 @@ async function placeOf(
   const found = await findPosition(reader, systemId, viewer, id);
   if (found !== undefined) return found;
   throw new Refusal(
-    "invalid_parameter",
-    "after names no event that you may see, or one that is no longer kept. To begin with the oldest, leave it out.",
+    "checkpoint_lost",
+    `The event ${id} is no longer kept, or is none that the key may see. Fetch the resources anew, then list events without after.`,
   );
 }
 
 /** How many events each day has: all days, or those behind a place with what is left of its own day. */
 async function countDays(
-  { db, reader }: ReadContext,
+  { filtered, reader }: ReadContext,
   systemId: string,
   viewer: EventViewer,
   after: EventPosition | undefined,
 ): Promise<readonly DayCount[]> {
   if (after === undefined) return readDayCounts(reader, systemId, viewer, BEFORE_ALL.day);
-  const rest = { day: after.day, n: await countRestOfDay(db, systemId, viewer, after) };
+  const whose = { systemId, partnerId: viewer.partnerId };
+  const rest = {
+    day: after.day,
+    n: await filtered.read(whose, (db) => countRestOfDay(db, systemId, viewer, after)),
+  };
   return [rest, ...(await readDayCounts(reader, systemId, viewer, after.day))];
 }
 

@@ -4,9 +4,12 @@ import { effectiveRateLimit } from "../keys/key.ts";
 import type { LastUses } from "../keys/last-use.ts";
 import type { KeyRow } from "../keys/service.ts";
 import { ApiError } from "./api-error.ts";
-import { authenticate, type AuthenticateOptions, keysIn, sendRateHeaders } from "./authenticate.ts";
+import { authenticate, type AuthenticateOptions, sendRateHeaders } from "./authenticate.ts";
 import { answersPlainHttp, scopeOf } from "./caller.ts";
+import { countedAddress } from "./client-address.ts";
+import { type ExposedKeysOptions, keysIn, keysInUrl, markExposedKeys } from "./exposed-keys.ts";
 import type { RateDecision, RateLimiter } from "./rate-limit.ts";
+import { checkAddressing } from "./request-form.ts";
 import type { Transport } from "./transport.ts";
 
 export interface AdmitOptions extends AuthenticateOptions {
@@ -15,9 +18,8 @@ export interface AdmitOptions extends AuthenticateOptions {
   /** Requests in any 60 s for keys without a number of their own. */
   readonly rateLimit: number;
   readonly lastUses: LastUses;
-  /** Notes that others may have read a key. */
-  readonly expose: (key: string, where: string) => Promise<void>;
-  readonly onExposeFailed: (error: unknown) => void;
+  /** What is done with keys that others may have read. */
+  readonly exposed: ExposedKeysOptions;
 }
 
 /**
@@ -43,15 +45,13 @@ export function admitRequests(app: FastifyInstance, options: AdmitOptions): void
 
 /** Admits a request at once where all that must be known is at hand: no promise is made on the hot path. */
 function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptions): Promise<void> | undefined {
-  if (request.headers.host === undefined && request.raw.httpVersion === "1.1") {
-    throw new ApiError("invalid_request", "The request has no Host header, which HTTP/1.1 asks for.");
-  }
+  checkAddressing(request.raw);
   const transport = options.transport(request.raw);
   request.transport = transport;
-  const inUrl = request.url.includes("bss_") ? keysIn(request.url) : [];
-  const [inPlain] = transport.secure ? [] : keysIn(request.headers.authorization ?? "");
-  if (inUrl.length > 0 || inPlain !== undefined) return refuseExposedKeys(inUrl, inPlain, options);
-  if (!transport.secure && !answersPlainHttp(request)) throw httpsRequired();
+  const inUrl = keysInUrl(request.originalUrl);
+  const inPlain = transport.secure ? [] : keysIn(request.headers.authorization ?? "");
+  if (inUrl.length > 0 || inPlain.length > 0) return refuseExposedKeys(inUrl, inPlain, transport, options);
+  if (!transport.secure && !answersPlainHttp(request)) throw httpsRequired(transport, options);
   const scope = scopeOf(request);
   if (scope === "none") return undefined;
   const key = authenticate(request, options);
@@ -67,8 +67,15 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
     function finish(rate: RateDecision): undefined {
       sendRateHeaders(reply, rate, RATE_WINDOW_SECONDS);
       request.caller = { key: found, rate };
-      if (fault !== undefined) throw fault;
-      if (!rate.allowed) throw rateLimited(rate);
+      const who = { keyId: found.id, address: transport.address };
+      if (fault !== undefined) {
+        options.refusals.refused("insufficient_scope", who);
+        throw fault;
+      }
+      if (!rate.allowed) {
+        options.refusals.refused("rate_limited", who);
+        throw rateLimited(rate);
+      }
       options.lastUses.note({
         systemId: found.system_id,
         id: found.id,
@@ -82,26 +89,24 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
 
 async function refuseExposedKeys(
   inUrl: readonly string[],
-  inPlain: string | undefined,
+  inPlain: readonly string[],
+  transport: Transport,
   options: AdmitOptions,
 ): Promise<never> {
-  if (inPlain !== undefined) {
-    await expose(inPlain, "plain HTTP", options);
-    throw httpsRequired();
+  if (inPlain.length > 0) {
+    await markExposedKeys(inPlain, "plain_http", transport.address, options.exposed);
+    throw httpsRequired(transport, options);
   }
-  for (const key of inUrl) await expose(key, "query string", options);
+  await markExposedKeys(inUrl, "url", transport.address, options.exposed);
+  options.refusals.refused("key_in_url", { address: countedAddress(transport.address) });
   throw new ApiError(
     "invalid_parameter",
     "A key must not stand in the URL, where logs keep it. Send Authorization: Bearer <API_KEY>, and ask for a new key: this one counts as exposed.",
   );
 }
 
-/** Marks a key as exposed. The request is refused in any case, so that a database that is away changes nothing. */
-async function expose(key: string, where: string, options: AdmitOptions): Promise<void> {
-  await options.expose(key, where).catch((error: unknown) => options.onExposeFailed(error));
-}
-
-function httpsRequired(): ApiError {
+function httpsRequired({ address }: Transport, { refusals }: AdmitOptions): ApiError {
+  refusals.refused("https_required", { address: countedAddress(address) });
   return new ApiError(
     "https_required",
     "This service is reached over https only. A key that was sent over plain HTTP counts as exposed: ask for a new one.",

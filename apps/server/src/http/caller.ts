@@ -30,6 +30,13 @@ export function callerOf(request: FastifyRequest): Caller {
   return request.caller;
 }
 
+/** The partner who calls, on endpoints that let no operator's key in. */
+export function partnerOf(request: FastifyRequest): { readonly systemId: string; readonly partnerId: string } {
+  const { key } = callerOf(request);
+  if (key.partner_id === null) throw new Error(`${request.url} was reached with a key that has no partner`);
+  return { systemId: key.system_id, partnerId: key.partner_id };
+}
+
 /** What a request's endpoint asks of its caller, from the contract; a path that is no endpoint asks for any key. */
 export function scopeOf(request: FastifyRequest): EndpointMetadata["scope"] {
   const route = request.routeOptions.config.tsRestRoute;

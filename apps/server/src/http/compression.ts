@@ -3,6 +3,8 @@ import type { FastifyCompressOptions } from "@fastify/compress";
 
 /** How answers are compressed for callers that ask for it. */
 export const compression: FastifyCompressOptions = {
+  // Compressed bodies are refused: unpacking goes on after the limit of a body's size is reached.
+  globalDecompression: false,
   encodings: ["zstd", "br", "gzip"],
   // Below this, headers and latency cost more than the bytes saved.
   threshold: 1024,

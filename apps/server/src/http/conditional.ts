@@ -10,7 +10,9 @@ import { scopeOf } from "./caller.ts";
 export function answerConditionally(app: FastifyInstance): void {
   app.addHook("onSend", (request, reply, payload, done) => {
     const isBody = typeof payload === "string" || Buffer.isBuffer(payload);
-    if (reply.statusCode !== 200 || request.method === "POST" || !isBody || scopeOf(request) === "none") {
+    // A condition on anything but a read was to be judged before the work was done (RFC 9110, 13.1.2): too late here.
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (!isRead || reply.statusCode !== 200 || !isBody || scopeOf(request) === "none") {
       done(null, payload);
       return;
     }

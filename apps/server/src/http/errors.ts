@@ -41,7 +41,14 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
 /** The catalogue's word for any failure. */
 function toApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
-  if (error instanceof Refusal) return new ApiError(error.code, error.message);
+  if (error instanceof Refusal) {
+    const { retryAfterSeconds: seconds } = error;
+    return new ApiError(
+      error.code,
+      error.message,
+      seconds === undefined ? {} : { headers: { "retry-after": String(seconds) } },
+    );
+  }
   if (isDiskFull(error)) return unavailable("The database's disk is full. Nothing was changed.", error);
   if (isUnavailable(error)) return unavailable("The database cannot be reached. Nothing was changed.", error);
   const cause = { cause: error };
@@ -59,11 +66,6 @@ function toApiError(error: unknown): ApiError {
     case "FST_ERR_CTP_INVALID_JSON_BODY":
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
       return new ApiError("invalid_request", "The body is not the JSON that the headers announce.", cause);
-    case "FST_ERR_BAD_URL":
-    case "FST_ERR_ASYNC_CONSTRAINT":
-      return new ApiError("invalid_request", "The request's path is not validly encoded.", cause);
-    case "FST_ERR_MAX_PARAM_LENGTH":
-      return new ApiError("not_found", "There is no such resource: the identifier in the path is too long.", cause);
     default:
       return isClientFault(error)
         ? new ApiError("invalid_request", "The request could not be read.", cause)

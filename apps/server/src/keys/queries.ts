@@ -31,7 +31,7 @@ const columns = `k.system_id, k.id, k.partner_id, p.name as partner_name, k.name
 const from = `keys k left join partners p on p.system_id = k.system_id and p.id = k.partner_id`;
 
 // A request brings only its key, so no system can be named here.
-const byHash = statement("keys.byHash", `select ${columns} from ${from} where k.hash = $1`);
+const byHash = statement("keys.byHash", `select ${columns}, k.hash from ${from} where k.hash = any($1::bytea[])`);
 
 const byId = statement("keys.byId", `select ${columns} from ${from} where k.system_id = $1 and k.id = $2`);
 
@@ -70,8 +70,12 @@ const recordUse = statement(
 
 const tellChanged = statement("keys.tellChanged", `select pg_notify('keys', $1)`);
 
-export async function findKeyByHash(db: Queryable, hash: Uint8Array): Promise<KeyRow | undefined> {
-  return (await db.query<KeyRow>(byHash, [hash]))[0];
+/** The keys that have one of the hashes, in no order. */
+export function findKeysByHash(
+  db: Queryable,
+  hashes: readonly Uint8Array[],
+): Promise<(KeyRow & Pick<Tables["keys"], "hash">)[]> {
+  return db.query<KeyRow & Pick<Tables["keys"], "hash">>(byHash, [hashes]);
 }
 
 export async function findKey(db: Queryable, systemId: string, id: string): Promise<KeyRow | undefined> {

@@ -6,7 +6,7 @@ import type { Ids } from "../ids.ts";
 import { keyFault, makeKey, type KeyKind } from "./key.ts";
 import {
   findKey,
-  findKeyByHash,
+  findKeysByHash,
   insertKey,
   type KeyRow,
   listKeys,
@@ -118,27 +118,48 @@ export function keysOf(context: Pick<KeyContext, "db">, systemId: string, partne
   return listKeys(context.db, systemId, partnerId ?? null);
 }
 
-/** The key that a request brought; undefined when we never made it. */
-export function keyFor(context: Pick<KeyContext, "db">, presented: string): Promise<KeyRow | undefined> {
-  return findKeyByHash(context.db, hashKey(presented));
+/** The keys that requests brought, in their order; undefined for those that we never made. */
+export async function keysFor(
+  context: Pick<KeyContext, "db">,
+  presented: readonly string[],
+): Promise<readonly (KeyRow | undefined)[]> {
+  const hashes = presented.map(hashKey);
+  const found = new Map<string, KeyRow>();
+  for (const { hash: hashed, ...key } of await findKeysByHash(context.db, hashes)) found.set(hex(hashed), key);
+  return hashes.map((hashed) => found.get(hex(hashed)));
 }
 
-/** Notes, the first time, that others may have read a key. It works on; the operator decides whether to revoke it. */
-export async function exposeKey(context: KeyContext, presented: string, where: string): Promise<void> {
-  await context.db.transaction(async (tx) => {
+/** The key that a request brought; undefined when we never made it. */
+export async function keyFor(context: Pick<KeyContext, "db">, presented: string): Promise<KeyRow | undefined> {
+  return (await keysFor(context, [presented]))[0];
+}
+
+/**
+ * Notes, the first time, that others may have read a key. It works on; the operator decides whether to revoke it.
+ * @returns whether this was the first time
+ */
+export async function exposeKey(context: KeyContext, presented: string, where: string): Promise<boolean> {
+  return context.db.transaction(async (tx) => {
     const key = await markKeyExposed(tx, hashKey(presented), new Date(context.clock()));
-    if (key !== undefined)
-      await recordActOf(context, tx, {
-        systemId: key.system_id,
-        action: "key.exposed",
-        subject: key.id,
-        detail: { where },
-      });
+    if (key === undefined) return false;
+    await recordActOf(context, tx, {
+      systemId: key.system_id,
+      action: "key.exposed",
+      subject: key.id,
+      detail: { where },
+    });
+    // Every process learns of it, so that none tries to note it again.
+    await tellKeyChanged(tx, key.system_id);
+    return true;
   });
 }
 
 /** Keeps the latest use of keys, many at once. */
 export const recordUses = recordKeyUses;
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
+}
 
 function hashKey(key: string): Uint8Array {
   return hash("sha256", key, "buffer");

@@ -3,6 +3,7 @@ import type { Queryable } from "../db/database.ts";
 import type { Reader } from "../db/pipeline.ts";
 import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
+import { type FilterableList, readFilteredList } from "./filtered-list.ts";
 import { type FetchSize, joinRows, type ListRows } from "./rows.ts";
 import type { PositionCodec, SliceStart } from "./slice.ts";
 
@@ -44,6 +45,13 @@ export function idOrderedList(table: Extract<CountedList, "stations" | "bikes">)
          order by id limit ${size}`,
       )}) as rows, ${total}`,
     );
+  const list: FilterableList<string> = {
+    table,
+    order: ["id"],
+    direction: "asc",
+    wire: "wire",
+    placeholders: (id, bind) => [bind(id)],
+  };
   const byId = statement(`${table}.byId`, `select wire from ${table} where system_id = $1 and id = $2`);
 
   return {
@@ -51,18 +59,11 @@ export function idOrderedList(table: Extract<CountedList, "stations" | "bikes">)
       if ("after" in start) return onlyRow(await reader.read<ListRows>(after(size), [systemId, start.after]));
       return onlyRow(await reader.read<ListRows>(from(size), [systemId, start.skip]));
     },
-    async readFiltered(db, systemId, conditions, start, size) {
+    readFiltered(db, systemId, conditions, start, size) {
       const values: unknown[] = [systemId];
-      const placeholder = (value: unknown) => `$${values.push(value)}`;
-      const where = ["system_id = $1", ...conditions.map((condition) => condition.sql(placeholder))].join(" and ");
-      const text =
-        "after" in start
-          ? joinRows(
-              `select wire from ${table} where ${where} and id > ${placeholder(start.after)} order by id limit ${size}`,
-            )
-          : `select (${joinRows(`select wire from ${table} where ${where} order by id offset ${placeholder(start.skip)}::bigint limit ${size}`)}) as rows,
-               (select count(*) from ${table} where ${where}) as total`;
-      return onlyRow(await db.query<ListRows>(statement("", text), values));
+      const bind = (value: unknown) => `$${values.push(value)}`;
+      const branch = ["system_id = $1", ...conditions.map((condition) => condition.sql(bind))].join(" and ");
+      return readFilteredList(db, list, { branches: [branch], values }, start, size);
     },
     async readOne(reader, systemId, id) {
       return (await reader.read<{ wire: string }>(byId, [systemId, id]))[0]?.wire;

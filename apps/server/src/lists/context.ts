@@ -1,8 +1,8 @@
-import type { Database } from "../db/database.ts";
 import type { Reader } from "../db/pipeline.ts";
+import type { FilteredReads } from "./filtered-reads.ts";
 
-/** What reading lists needs: the pipelined reader for what is quick, the pool for what may take long. */
+/** What reading lists needs: the pipelined reader for what is quick, places of their own for what may take long. */
 export interface ReadContext {
-  readonly db: Database;
   readonly reader: Reader;
+  readonly filtered: FilteredReads;
 }

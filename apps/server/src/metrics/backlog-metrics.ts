@@ -14,6 +14,8 @@ export interface SystemBacklog {
   readonly waitingMails: number;
   /** Worker processes that live. */
   readonly workers: number;
+  /** Bytes of the log of attempts by partner, the largest first: few enough to be series of their own. */
+  readonly logs: readonly { readonly partnerId: string; readonly bytes: number }[];
   /** Endpoints that fail now and for how many milliseconds, the longest first: few enough to be series of their own. */
   readonly failing: readonly { readonly partnerId: string; readonly failingMs: number }[];
 }
@@ -63,6 +65,7 @@ export function createBacklogMetrics(registry: Registry, patience: number): Back
       gauges.waitingMails.set({ system }, figures.waitingMails);
       gauges.workers.set({ system }, figures.workers);
       for (const [status, count] of Object.entries(figures.endpoints)) gauges.endpoints.set({ system, status }, count);
+      for (const { partnerId: partner, bytes } of figures.logs) gauges.logBytes.set({ system, partner }, bytes);
       for (const { partnerId: partner, failingMs } of figures.failing) {
         gauges.failing.set({ system, partner }, failingMs / 1_000);
       }
@@ -81,6 +84,10 @@ function register(registers: Registry[]) {
     waitingMails: gauge("waiting_mails", "Mails about failing endpoints that are not sent yet.", ["system"]),
     workers: gauge("workers", "Worker processes that live.", ["system"]),
     endpoints: gauge("endpoints", "Endpoints by status.", ["system", "status"]),
+    logBytes: gauge("log_bytes", "Bytes of requests and answers in the log of attempts, of the partners with most.", [
+      "system",
+      "partner",
+    ]),
     failing: gauge(
       "endpoint_failing_seconds",
       "For how long a partner's active endpoint has answered none with success.",

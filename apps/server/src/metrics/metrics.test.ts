@@ -28,6 +28,7 @@ const backlog: SystemBacklog = {
   endpoints: { active: 5, probing: 1, paused: 2 },
   waitingMails: 3,
   workers: 2,
+  logs: [{ partnerId: "partner_2", bytes: 4_096 }],
   failing: [{ partnerId: "partner_1", failingMs: 90_000 }],
 };
 
@@ -163,6 +164,7 @@ describe("the backlog", () => {
     expect(counted.get('bikeshare_webhook_waiting_mails{system="oslo"}')).toBe(3);
     expect(counted.get('bikeshare_webhook_workers{system="oslo"}')).toBe(2);
     expect(counted.get('bikeshare_webhook_endpoint_failing_seconds{system="oslo",partner="partner_1"}')).toBe(90);
+    expect(counted.get('bikeshare_webhook_log_bytes{system="oslo",partner="partner_2"}')).toBe(4_096);
     systems = [{ ...backlog, pending: 13 }];
     const later = await samples(metrics);
     expect(later.get('bikeshare_webhook_pending_deliveries{system="oslo"}')).toBe(13);

@@ -25,6 +25,7 @@ async function readMetrics(): Promise<string> {
     endpoints: { active: 0, probing: 0, paused: 0 },
     waitingMails: 0,
     workers: 1,
+    logs: [{ partnerId: "partner_1", bytes: 1 }],
     failing: [{ partnerId: "partner_1", failingMs: 1 }],
   };
   metrics.watch({ inFlight: () => 0, backlog: () => Promise.resolve([system]), onError: () => undefined });
@@ -32,6 +33,12 @@ async function readMetrics(): Promise<string> {
     [{ settled: { outcome: "failed", failure: "new", status: null, total_ms: null }, change: null, warn: null }],
     0,
   );
+  const noConnections = () => ({ inUse: 0, idle: 0, waiting: 0 });
+  metrics.http.watch({
+    pools: { general: noConnections, vital: noConnections, filtered: noConnections },
+    filteredReads: () => ({ running: 0, waiting: 0 }),
+    listening: () => true,
+  });
   const server = await startMetricsServer({ port: 0, metrics, logger: { warn: () => undefined } });
   try {
     return await (await fetch(`${server.url}/metrics`)).text();
@@ -85,7 +92,7 @@ test("the page has every value that a label can take, but for the names of syste
 test("the page's alerts ask for metrics and values of labels that there are", () => {
   const rules = page.slice(page.indexOf("groups:"));
   const alerts = rules.match(/- alert: \w+/g) ?? [];
-  expect(alerts).toHaveLength(5);
+  expect(alerts).toHaveLength(7);
   const names = new Set([...rules.matchAll(/\bbikeshare_\w+/g)].map(([name]) => name));
   expect([...names].filter((name) => !shown.some((metric) => metric.name === name))).toEqual([]);
   for (const [, name = "", label = "", values = ""] of rules.matchAll(/(bikeshare_\w+){(\w+)=~"([^"]*)"}/g)) {

@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { createBacklogMetrics, type MetricSources } from "./backlog-metrics.ts";
+import { createHttpMetrics, type HttpMetrics } from "./http-metrics.ts";
 import { createMailMetrics, type MailMetrics } from "./mail-metrics.ts";
 import { createWebhookMetrics, type WebhookMetrics } from "./webhook-metrics.ts";
 
@@ -9,6 +10,8 @@ export interface Metrics {
   readonly webhooks: WebhookMetrics;
   /** Counts the mails about failing endpoints. */
   readonly mails: MailMetrics;
+  /** Counts what becomes of requests. */
+  readonly http: HttpMetrics;
   /** For further metrics. Their labels take few values: never the id of a bike or a request. */
   readonly registry: Registry;
   /** Says where the figures come from that are read at each look; without it they are left out. */
@@ -39,6 +42,7 @@ export function createMetrics({ version, patience = PATIENCE }: MetricsOptions):
   }).set({ version }, 1);
   const webhooks = createWebhookMetrics(registry);
   const mails = createMailMetrics(registry);
+  const http = createHttpMetrics(registry);
   let refresh = () => Promise.resolve();
   let reading: Promise<string> | undefined;
 
@@ -49,6 +53,7 @@ export function createMetrics({ version, patience = PATIENCE }: MetricsOptions):
   return {
     webhooks,
     mails,
+    http,
     registry,
     contentType: registry.contentType,
     watch(sources) {

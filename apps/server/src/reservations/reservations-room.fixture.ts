@@ -2,6 +2,7 @@ import type { Bike, Reservation, ReservationRequest, Station } from "@bikeshare/
 import { reservation } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { filteredReadsOn } from "../../test/filtered-reads.ts";
 import { addPartners } from "../../test/partners.ts";
 import { bikeRow, stationRow } from "../../test/rows.ts";
 import type { Database } from "../db/database.ts";
@@ -9,6 +10,7 @@ import { openReader, type Reader } from "../db/pipeline.ts";
 import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Ids } from "../ids.ts";
+import type { FilteredReads } from "../lists/filtered-reads.ts";
 import type { SliceRequest } from "../lists/slice.ts";
 import { Refusal } from "../refusal.ts";
 import { createReservation } from "./create.ts";
@@ -26,6 +28,7 @@ export interface ReservationsRoom extends TestDatabase {
   readonly clock: TestClock;
   readonly ids: Ids;
   readonly reader: Reader;
+  readonly filtered: FilteredReads;
   /** What verbs that change the live system are given. */
   readonly live: { readonly db: Database; readonly clock: TestClock; readonly ids: Ids };
   /** Makes a station whose counters follow its bikes (or mirror a feed), and bikes that stand there. */
@@ -86,7 +89,8 @@ export async function openReservationsRoom(): Promise<ReservationsRoom> {
   const ids = createTestIds();
   const reader = openReader({ connectionString: db.connectionString });
   const live = { db, clock, ids };
-  const read = { ...live, reader };
+  const filtered = filteredReadsOn(db);
+  const read = { ...live, filtered, reader };
   await addPartners(db, systemId, partners);
   const ownerOf = (partnerId: string) => ({ systemId, partnerId });
   return {
@@ -94,6 +98,7 @@ export async function openReservationsRoom(): Promise<ReservationsRoom> {
     clock,
     ids,
     reader,
+    filtered,
     live,
     fill: (stationId, bikes, station = {}) => fillStation(database, stationId, bikes, station),
     create: async (request, partnerId = partner) =>

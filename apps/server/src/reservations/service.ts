@@ -1,7 +1,7 @@
 import { lockBikes } from "../bikes/live.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
-import type { Reader } from "../db/pipeline.ts";
 import { recordEvents } from "../events/outbox.ts";
+import type { ReadContext } from "../lists/context.ts";
 import { cutSlice, wireField } from "../lists/cut.ts";
 import { fetchSize } from "../lists/rows.ts";
 import { type PositionCodec, type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
@@ -30,9 +30,7 @@ export type { ReservationFilters, ReservationPosition } from "./list-queries.ts"
 export type { EndedReservation, LockedReservation } from "./queries.ts";
 
 /** What reading reservations needs. */
-export interface ReservationReadContext {
-  readonly db: Queryable;
-  readonly reader: Reader;
+export interface ReservationReadContext extends ReadContext {
   readonly clock: () => number;
 }
 
@@ -44,13 +42,15 @@ export interface ReservationOwner {
 
 /** One slice of a partner's reservations as they are now, newest first. */
 export async function listReservations(
-  { db, clock }: ReservationReadContext,
+  { filtered, clock }: ReservationReadContext,
   owner: ReservationOwner,
   filters: ReservationFilters,
   request: SliceRequest<ReservationPosition>,
 ): Promise<Slice<ReservationPosition>> {
   const whose = { ...owner, now: new Date(clock()) };
-  const rows = await readReservations(db, whose, filters, startOf(request), fetchSize(request.limit));
+  const rows = await filtered.read(owner, (db) =>
+    readReservations(db, whose, filters, startOf(request), fetchSize(request.limit)),
+  );
   return cutSlice(request, rows, (wire) => ({ createdAt: wireField(wire, "created_at"), id: wireField(wire, "id") }));
 }
 
@@ -65,7 +65,7 @@ export function getReservation(
 
 /** How many active reservations a partner may have at once, and has now. */
 export async function reservationUse(
-  { db, clock }: Pick<ReservationReadContext, "db" | "clock">,
+  { db, clock }: { readonly db: Queryable; readonly clock: () => number },
   { systemId, partnerId }: ReservationOwner,
 ): Promise<{ readonly limit: number; readonly active: number }> {
   const partner = await findPartnerLimit(db, systemId, partnerId);

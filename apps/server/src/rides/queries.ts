@@ -3,6 +3,7 @@ import type { Reader } from "../db/pipeline.ts";
 import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
+import { type Bind, type FilterableList, readFilteredList } from "../lists/filtered-list.ts";
 import { type FetchSize, joinRows, type ListRows } from "../lists/rows.ts";
 import type { SliceStart } from "../lists/slice.ts";
 
@@ -145,11 +146,16 @@ export async function readRide(reader: Reader, systemId: string, id: string): Pr
   return (await reader.read<Pick<Tables["rides"], "wire">>(byId, [systemId, id]))[0]?.wire;
 }
 
-/**
- * A slice of the rides that pass filters. Each combination is planned anew, with its values, so that a rare bike
- * and a busy station each get the plan that suits them.
- */
-export async function readFilteredRides(
+const list: FilterableList<RidePosition> = {
+  table: "rides",
+  order: ["started_at", "id"],
+  direction: "desc",
+  wire: "wire",
+  placeholders: ({ startedAt, id }, bind) => [`${bind(startedAt)}::timestamptz`, bind(id)],
+};
+
+/** A slice of the rides that pass filters. */
+export function readFilteredRides(
   db: Queryable,
   systemId: string,
   filters: RideFilters,
@@ -157,29 +163,15 @@ export async function readFilteredRides(
   size: FetchSize,
 ): Promise<ListRows> {
   const values: unknown[] = [systemId];
-  const bind = (value: unknown) => `$${values.push(value)}`;
-  const branches = filterBranches(filters, bind);
-  const position =
-    "after" in start
-      ? ` and (started_at, id) < (${bind(start.after.startedAt)}::timestamptz, ${bind(start.after.id)})`
-      : "";
-  const skip = "skip" in start ? `${bind(start.skip)}::bigint` : "0";
-  const candidates = branches.map(
-    (where) => `(select wire, started_at, id from rides where ${where}${position} ${order} limit ${skip} + ${size})`,
-  );
-  const rows = joinRows(
-    `select wire from (${candidates.join(" union all ")}) as candidates ${order} offset ${skip} limit ${size}`,
-  );
-  const counts = branches.map((where) => `(select count(*) from rides where ${where})`).join(" + ");
-  const text = "after" in start ? rows : `select (${rows}) as rows, ${counts} as total`;
-  return onlyRow(await db.query<ListRows>(statement("", text), values));
+  const branches = filterBranches(filters, (value) => `$${values.push(value)}`);
+  return readFilteredList(db, list, { branches, values }, start, size);
 }
 
 /**
  * Conditions, as alternatives that no ride fulfils twice. A station's rides are those that started there and those
  * that only ended there: each alternative has an index in the list's order, the two joined by `or` have none.
  */
-function filterBranches(filters: RideFilters, bind: (value: unknown) => string): string[] {
+function filterBranches(filters: RideFilters, bind: Bind): string[] {
   const conditions = ["system_id = $1"];
   if (filters.status !== undefined) conditions.push(`status = ${bind(filters.status)}`);
   if (filters.bike_id !== undefined) conditions.push(`bike_id = ${bind(filters.bike_id)}`);

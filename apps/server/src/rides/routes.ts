@@ -2,7 +2,7 @@ import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { ApiError } from "../http/api-error.ts";
 import { wireBody } from "../http/bind.ts";
-import { callerOf } from "../http/caller.ts";
+import { callerOf, partnerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
 import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
 import { getRide, listRides, type RideContext, ridePosition } from "./service.ts";
@@ -14,10 +14,11 @@ export function rideRoutes(
 ): RouterImplementation<(typeof partnerContract)["rides"]> {
   return {
     list: async ({ query: { page, limit, cursor, ...filters }, request }) => {
-      const systemId = callerOf(request).key.system_id;
+      const whose = partnerOf(request);
+      const { systemId } = whose;
       const name = { systemId, list: "rides", filters };
       const slice = readSliceRequest({ page, limit, cursor }, name, sealer, ridePosition);
-      const rides = await listRides(context, systemId, filters, slice);
+      const rides = await listRides(context, whose, filters, slice);
       return { status: 200, body: wireBody(writeEnvelope(slice, rides, name, sealer, ridePosition)) };
     },
     get: async ({ params: { id }, request }) => {

@@ -1,5 +1,6 @@
 import type { ReadContext } from "../lists/context.ts";
 import { cutSlice, wireField } from "../lists/cut.ts";
+import type { ListReader } from "../lists/filtered-reads.ts";
 import { type FetchSize, fetchSize, type ListRows } from "../lists/rows.ts";
 import { type PositionCodec, type Slice, type SliceRequest, type SliceStart, startOf } from "../lists/slice.ts";
 import type { DepthIndex } from "./depth-index.ts";
@@ -23,15 +24,16 @@ export interface RideContext extends ReadContext {
 /** One slice of a system's rides, newest start first. */
 export async function listRides(
   context: RideContext,
-  systemId: string,
+  whose: ListReader,
   filters: RideFilters,
   request: SliceRequest<RidePosition>,
 ): Promise<Slice<RidePosition>> {
+  const { systemId } = whose;
   const start = startOf(request);
   const size = fetchSize(request.limit);
   const filtered = Object.values(filters).some((value) => value !== undefined);
   const rows = filtered
-    ? await readFilteredRides(context.db, systemId, filters, start, size)
+    ? await context.filtered.read(whose, (db) => readFilteredRides(db, systemId, filters, start, size))
     : await readAllRides(context, systemId, start, size);
   return cutSlice(request, rows, (wire) => ({ startedAt: wireField(wire, "started_at"), id: wireField(wire, "id") }));
 }

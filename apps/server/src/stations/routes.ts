@@ -2,7 +2,7 @@ import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { ApiError } from "../http/api-error.ts";
 import { wireBody } from "../http/bind.ts";
-import { callerOf } from "../http/caller.ts";
+import { callerOf, partnerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
 import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
 import { type ReadyBody, readyBody, useReadyBody } from "../http/ready-body.ts";
@@ -19,11 +19,12 @@ export function stationRoutes(
 ): RouterImplementation<(typeof partnerContract)["stations"]> {
   return {
     list: async ({ query: { page, limit, cursor, ...filters }, request, reply }) => {
-      const systemId = callerOf(request).key.system_id;
+      const whose = partnerOf(request);
+      const { systemId } = whose;
       const body = await pages.get(systemId, request.url, async () => {
         const name = { systemId, list: "stations", filters };
         const slice = readSliceRequest({ page, limit, cursor }, name, sealer, idPosition);
-        const stations = await listStations(context, systemId, filters, slice);
+        const stations = await listStations(context, whose, filters, slice);
         return readyBody(writeEnvelope(slice, stations, name, sealer, idPosition));
       });
       return { status: 200, body: useReadyBody(reply, body) };

@@ -1,6 +1,7 @@
 import { compare, type Condition } from "../lists/by-id.ts";
 import type { ReadContext } from "../lists/context.ts";
 import { cutSlice, wireField } from "../lists/cut.ts";
+import type { ListReader } from "../lists/filtered-reads.ts";
 import { fetchSize } from "../lists/rows.ts";
 import { type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
 import { stationList } from "./queries.ts";
@@ -22,11 +23,12 @@ export interface StationFilters {
 
 /** One slice of a system's stations, by id. */
 export async function listStations(
-  { db, reader }: ReadContext,
-  systemId: string,
+  { filtered, reader }: ReadContext,
+  whose: ListReader,
   filters: StationFilters,
   request: SliceRequest<string>,
 ): Promise<Slice<string>> {
+  const { systemId } = whose;
   const conditions = [
     filters.status === undefined ? undefined : compare("status", "=", filters.status),
     filters.region_id === undefined ? undefined : compare("region_id", "=", filters.region_id),
@@ -39,7 +41,7 @@ export async function listStations(
   const rows =
     conditions.length === 0
       ? await stationList.read(reader, systemId, startOf(request), size)
-      : await stationList.readFiltered(db, systemId, conditions, startOf(request), size);
+      : await filtered.read(whose, (db) => stationList.readFiltered(db, systemId, conditions, startOf(request), size));
   return cutSlice(request, rows, (wire) => wireField(wire, "id"));
 }
 

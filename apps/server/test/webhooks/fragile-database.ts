@@ -25,6 +25,7 @@ export function createFragileDatabase(db: Database): FragileDatabase {
   let losing = false;
   return {
     connectionString: db.connectionString,
+    usage: db.usage,
     query: (statement, values) => (alive ? db : nothing).query(statement, values),
     async transaction(work) {
       const result = await (alive ? db : nothing).transaction(work);

@@ -20,7 +20,7 @@ export function describeContract(contract: AppRouter): {
     const operations = Object.entries(item).map(([method, operation]): [string, Operation] => {
       const known = metadata.get(operation.operationId);
       if (known === undefined) throw new Error(`no metadata was generated for ${operation.operationId}`);
-      return [method, describe(operation, known, method === "get" && path.startsWith("/v1/"))];
+      return [method, describe(operation, known, method === "get" && /^\/(v1|gbfs)\//.test(path))];
     });
     return [path, Object.fromEntries(operations)];
   });
@@ -63,6 +63,7 @@ function needs(scope: string): string {
 function describeResponses({ operationId, responses }: Operation, traits: EndpointTraits): Record<string, Response> {
   const described: Record<string, Response> = traits.isConditional ? { 304: notModified(traits) } : {};
   for (const [status, response] of Object.entries(responses)) {
+    if (status === "304") continue;
     described[status] = status.startsWith("2")
       ? success(response, traits, examplesOf(operationId, response.content?.[JSON_TYPE]?.schema, answerExamples))
       : failure(Number(status), response, traits);

@@ -1,4 +1,5 @@
 import type { BatchResults } from "../batch.ts";
+import type { GbfsDocument } from "../gbfs.ts";
 import type { ListEnvelope } from "../paging.ts";
 import type { ReservationRequest } from "../reservations.ts";
 import type { Example } from "./document.ts";
@@ -40,6 +41,7 @@ export const answerExamples: Examples = {
   },
   EventList: listExamples(exampleEvent("ride.completed")),
   Me: { me: { summary: "A key for a journey planner", value: resources.exampleMe } },
+  GbfsDocument: { versions: { summary: "The versions there are", value: gbfsVersions() } },
   Health: { health: { summary: "All is well", value: resources.exampleHealth } },
   BatchResults: {
     mixed: { summary: "Two items done, one failed", value: batchResults() },
@@ -101,4 +103,10 @@ function anyBike(): ReservationRequest {
 
 function oneBike(): ReservationRequest {
   return { bike_id: resources.exampleReservation.bike_id, rider_ref: "r-82f1", hold_minutes: 10 };
+}
+
+function gbfsVersions(): GbfsDocument {
+  const url = (version: string) => `https://bikes.example/gbfs/harbour/${version}/gbfs.json`;
+  const versions = ["2.3", "3.0"].map((version) => ({ version, url: url(version) }));
+  return { last_updated: "2026-03-14T08:20:26Z", ttl: 60, version: "3.0", data: { versions } };
 }

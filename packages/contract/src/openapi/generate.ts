@@ -53,11 +53,53 @@ export function generate(contract: AppRouter, bodies: "clients" | "us"): Generat
   const sent = sentSchemas(paths, components.schemas);
   return {
     paths: mapValues(paths, (item) => mapValues(item, (operation) => lift(operation, inBodies))),
-    schemas: mapValues(components.schemas, (schema, name) =>
-      toJsonSchema(schema, sent.has(name) ? "allowed" : inBodies),
+    schemas: withOtherMembers(
+      mapValues(components.schemas, (schema, name) => toJsonSchema(schema, sent.has(name) ? "allowed" : inBodies)),
     ),
     metadata,
   };
+}
+
+/**
+ * Opens unions that a field's value tells apart: beside the members known today stands one for every other value, so that
+ * an answer with a member of tomorrow is valid. It has the fields that all members share.
+ *
+ * The `discriminator` goes: by OpenAPI a value without a schema of its own would be an error. Each member has its value as
+ * the only one of an `enum`, by which generators tell them apart too.
+ */
+function withOtherMembers(schemas: Schemas): Schemas {
+  const opened: Record<string, JsonSchema> = { ...schemas };
+  for (const [name, { discriminator, oneOf, ...schema }] of Object.entries(schemas)) {
+    if (discriminator === undefined) continue;
+    const { propertyName, mapping } = discriminator as { propertyName: string; mapping: Record<string, string> };
+    const members = Object.values(mapping).map((reference) => schemas[nameOf(reference)] ?? {});
+    const other = `Other${name}`;
+    opened[name] = { ...schema, oneOf: [...(oneOf as JsonSchema[]), { $ref: `#/components/schemas/${other}` }] };
+    opened[other] = otherMember(members, { title: other, propertyName, known: Object.keys(mapping) });
+  }
+  return opened;
+}
+
+function otherMember(
+  members: readonly JsonSchema[],
+  { title, propertyName, known }: { title: string; propertyName: string; known: readonly string[] },
+): JsonSchema {
+  const [first = {}, ...rest] = members.map((member) => member["properties"] as Record<string, JsonSchema>);
+  const shared = mapValues(first, (schema, name) => {
+    const isAlike = rest.every((fields) => JSON.stringify(fields[name]) === JSON.stringify(schema));
+    return isAlike ? schema : { type: "object" };
+  });
+  return {
+    title,
+    description: `One whose \`${propertyName}\` is newer than this document.`,
+    type: "object",
+    properties: { ...shared, [propertyName]: { type: "string", not: { enum: known } } },
+    required: members[0]?.["required"],
+  };
+}
+
+function nameOf(reference: string): string {
+  return reference.slice(reference.lastIndexOf("/") + 1);
 }
 
 function lift(operation: Operation, inBodies: Additions): Operation {
@@ -110,7 +152,7 @@ function sentSchemas(paths: Readonly<Record<string, PathItem>>, schemas: Schemas
 function referencesIn(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value as JsonSchema).flatMap(([key, child]) =>
-    key === "$ref" && typeof child === "string" ? [child.slice(child.lastIndexOf("/") + 1)] : referencesIn(child),
+    key === "$ref" && typeof child === "string" ? [nameOf(child)] : referencesIn(child),
   );
 }
 

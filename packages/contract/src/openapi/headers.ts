@@ -14,7 +14,7 @@ export const headers = {
     example: `"default";q=${DEFAULT_RATE_LIMIT};w=${RATE_WINDOW_SECONDS}`,
   },
   RateLimit: {
-    description: "What is left: `r` requests now; in `t` seconds a used one is given back.",
+    description: "What is left: `r` requests now; in `t` seconds one more is allowed.",
     schema: { type: "string" },
     example: `"default";r=${DEFAULT_RATE_LIMIT - 1};t=${RATE_WINDOW_SECONDS}`,
   },

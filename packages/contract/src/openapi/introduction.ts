@@ -2,7 +2,7 @@ import { EVENT_RETENTION_DAYS } from "../events.ts";
 import { IDEMPOTENCY_KEY_HOURS } from "../idempotency.ts";
 import { DEFAULT_PAGE_SIZE, DEFAULT_RATE_LIMIT, MAX_PAGE_SIZE, RATE_WINDOW_SECONDS } from "../limits.ts";
 import { scopes } from "../scopes.ts";
-import { errorsTable } from "./errors-table.ts";
+import { errorsList } from "./errors-table.ts";
 
 /** What an engineer should know before the first request, in Markdown. */
 export function introduction(baseUrl: string): string {
@@ -14,6 +14,7 @@ export function introduction(baseUrl: string): string {
     errors(),
     repeating("reservation"),
     catchingUp(),
+    webhooks(),
     reading(),
     versions(),
   ].join("\n\n");
@@ -47,8 +48,8 @@ function paging(baseUrl: string): string {
 
 Lists come in pages of ${DEFAULT_PAGE_SIZE} items; \`limit\` asks for others, up to ${MAX_PAGE_SIZE} (more gives ${MAX_PAGE_SIZE}). The first page, asked for with neither \`page\` nor \`cursor\`, carries \`page\`, \`total_pages\` and \`next_cursor\`, so you can go on either way:
 
-- **By cursor**, to read everything: copy \`next_cursor\` unchanged into \`cursor\`, until an answer has none. Whatever is inserted, changed or deleted meanwhile, each item that was there throughout comes exactly once. Never build, read or keep a cursor for good: its form may change without warning. Keep the filters as they were; \`limit\` may change.
-- **By number**, to jump: \`page\` counts from 1 up to \`total_pages\`. When the list changes between two requests, numbered pages can repeat or skip items. An empty list has one page. A page beyond the last is 400.
+- **By cursor**, to read everything: copy \`next_cursor\` unchanged into \`cursor\`, until an answer has none. Whatever is inserted, changed or deleted meanwhile, each item that was there throughout comes exactly once. Never build or read a cursor: its form may change without warning. You may keep one to finish a walk that was interrupted; when it is answered with \`invalid_cursor\`, begin the walk again. To follow what is new, use \`/v1/events\` or \`updated_since\`. Keep the filters as they were (\`after\` too); \`limit\` may change.
+- **By number**, to jump: \`page\` counts from 1 up to \`total_pages\`. When the list changes between two requests, numbered pages can repeat or skip items. An empty list has one page. A page beyond the last is 400 \`page_out_of_range\`, also where the list has become shorter since you asked for the page before.
 
 \`page\` and \`cursor\` exclude each other.
 
@@ -69,7 +70,7 @@ function rateLimit(): string {
 A key may make ${DEFAULT_RATE_LIMIT} requests in any ${RATE_WINDOW_SECONDS} seconds, unless it was given a number of its own; each page is one request. Read it rather than guess it: every answer to a key carries
 
 - \`RateLimit-Policy: "default";q=${DEFAULT_RATE_LIMIT};w=${RATE_WINDOW_SECONDS}\`: the limit, \`q\` requests in any \`w\` seconds;
-- \`RateLimit: "default";r=12;t=8\`: \`r\` requests are left, and in \`t\` seconds a used one is given back.
+- \`RateLimit: "default";r=12;t=8\`: \`r\` requests are left, and one more is allowed in \`t\` seconds.
 
 At \`r=0\` wait. A request too many is 429 with \`Retry-After\` in seconds. Large pages, \`updated_since\` and \`If-None-Match\` save bytes and requests (a 304 counts as one).`;
 }
@@ -77,9 +78,9 @@ At \`r=0\` wait. A request too many is 429 with \`Retry-After\` in seconds. Larg
 function errors(): string {
   return `## Errors
 
-Every error has the same body: \`error\`, a code from this table for your program, and \`message\`, plain words for you. Decide by status and code, never by the message's words. New codes may be added: treat one you do not know as its status says.
+Every error has the same body: \`error\`, a code from this list for your program, and \`message\`, plain words for you. Decide by status and code, never by the message's words. New codes may be added: treat one you do not know as its status says.
 
-${errorsTable()}
+${errorsList()}
 
 Each answer carries a \`Request-Id\`; tell it when you ask the operator for help.`;
 }
@@ -94,7 +95,18 @@ When an answer is lost you cannot know whether the ${what} was made. Send each P
 function catchingUp(): string {
   return `## Catching up
 
-\`GET /v1/events\` lists what happened in the last ${EVENT_RETENTION_DAYS} days, oldest first. Keep the \`id\` of the last event that you dealt with, and ask with \`after=<id>\` for what came since.`;
+\`GET /v1/events\` lists what happened in the last ${EVENT_RETENTION_DAYS} days, oldest first. Keep the \`id\` of the last event that you dealt with, and ask with \`after=<id>\` for what came since; while there is a \`next_cursor\`, send it beside the same \`after\`. When that event is no longer kept, the answer is 410 \`checkpoint_lost\`: fetch the resources anew, then begin without \`after\`.`;
+}
+
+function webhooks(): string {
+  return `## Webhooks
+
+The operator registers one address of yours and the events that you want; each is then POSTed there as it happens, in the form shown under *webhooks* below. Your secret, a test delivery, a pause or a replay: ask the operator.
+
+- Verify \`Service-Signature\` over the raw bytes of the body before you read it, answer with any 2xx within 15 seconds, and work afterwards.
+- What is not answered with 2xx is tried again, 14 times in about 73 hours, after 5 s, 30 s, 2 min and so on; \`Retry-After\` is honoured. Redirects are not followed.
+- The same delivery may come twice: drop what has a \`delivery_id\` that you have seen. Deliveries may come in any order.
+- 410 asks for no more: answered three times over at least a minute, it pauses the endpoint.`;
 }
 
 function reading(): string {

@@ -29,6 +29,17 @@ describe("lifting a schema from OpenAPI 3.0", () => {
     expect(toJsonSchema(closed, "allowed")).toEqual({ type: "object", properties: { a: { type: "object" } } });
   });
 
+  test("lists the names that we send and lets others be, but leaves a single name alone", () => {
+    const names = { type: "string", enum: ["a", "b"], description: "A name" };
+    const open = { anyOf: [{ type: "string", enum: ["a", "b"] }, { type: "string" }] };
+    expect(toJsonSchema(names, "allowed")).toEqual({ description: "A name", ...open });
+    expect(toJsonSchema({ ...names, nullable: true }, "allowed")).toEqual({
+      anyOf: [{ description: "A name", ...open }, { type: "null" }],
+    });
+    expect(toJsonSchema(names, "as-written")).toEqual(names);
+    expect(toJsonSchema({ type: "string", enum: ["a"] }, "allowed")).toEqual({ type: "string", enum: ["a"] });
+  });
+
   test("does not take a property's name for a keyword", () => {
     const source = { properties: { nullable: { type: "string", nullable: true }, items: { type: "string" } } };
     expect(toJsonSchema(source, "as-written")).toEqual({

@@ -6,18 +6,35 @@ export type Additions = "as-written" | "allowed";
 /**
  * Turns a schema as the generator writes it (OpenAPI 3.0) into JSON Schema 2020-12.
  *
- * @param additions `allowed` for what we send: within a version we add fields, and a client made from a closed schema
- *   would break on the first one. `as-written` for what we are sent: there the service refuses unknown fields.
+ * @param additions `allowed` for what we send: within a version we add fields and names, and a client made from a closed
+ *   schema would break on the first one. `as-written` for what we are sent: there the service refuses unknown fields.
  */
 export function toJsonSchema(source: JsonSchema, additions: Additions): JsonSchema {
   const { nullable, ...rest } = source;
   const schema = withSubschemas(withNumericBounds(withoutShadowedUnion(rest)), additions);
-  return nullable === true ? orNull(schema) : schema;
+  const open = additions === "allowed" ? withOtherValues(schema) : schema;
+  return nullable === true ? orNull(open) : open;
 }
 
-/** Where the contract names a type beside a union, the type is what callers see and the union is how it is read. */
+/**
+ * Names that we send and may add to: those known today, and any other. A single name stays alone, for it tells
+ * the members of a union apart.
+ */
+function withOtherValues({ type, enum: values, ...rest }: JsonSchema): JsonSchema {
+  if (type !== "string" || !Array.isArray(values) || values.length < 2) {
+    return { ...(type === undefined ? {} : { type }), ...(values === undefined ? {} : { enum: values }), ...rest };
+  }
+  return { ...rest, anyOf: [{ type, enum: values as unknown[] }, { type }] };
+}
+
+/**
+ * Where the contract names a type beside a union of types, the type is what callers see and the union is how it is read.
+ * A union without types says something else: which fields go together.
+ */
 function withoutShadowedUnion(schema: JsonSchema): JsonSchema {
-  if (schema["type"] === undefined || schema["oneOf"] === undefined) return schema;
+  const { type, oneOf } = schema;
+  const isOfTypes = Array.isArray(oneOf) && oneOf.every((member) => isSchema(member) && member["type"] !== undefined);
+  if (type === undefined || !isOfTypes) return schema;
   return Object.fromEntries(Object.entries(schema).filter(([keyword]) => keyword !== "oneOf"));
 }
 
@@ -49,7 +66,7 @@ function withSubschemas(schema: JsonSchema, additions: Additions): JsonSchema {
         converted[keyword] = convert(value);
         break;
       case "additionalProperties":
-        if (value !== false || additions === "as-written") converted[keyword] = convert(value);
+        if (typeof value !== "boolean" || additions === "as-written") converted[keyword] = convert(value);
         break;
       case "allOf":
       case "anyOf":

@@ -1,6 +1,6 @@
 import { MAX_BATCH } from "../batch.ts";
 import { MAX_IDENTIFIER_LENGTH } from "../identifier.ts";
-import { errorsTable } from "./errors-table.ts";
+import { errorsList } from "./errors-table.ts";
 import { repeating } from "./introduction.ts";
 
 /** What an engineer of the operator should know before the first request, in Markdown. */
@@ -34,9 +34,9 @@ Ids are yours: up to ${MAX_IDENTIFIER_LENGTH} visible characters, without contro
 function errors(): string {
   return `## Errors
 
-Every error has the same body, and so has the \`error\` of an item: \`error\`, a code from this table for your program, and \`message\`, plain words for you.
+Every error has the same body, and so has the \`error\` of an item: \`error\`, a code from this list for your program, and \`message\`, plain words for you.
 
-${errorsTable()}
+${errorsList()}
 
 Each answer carries a \`Request-Id\`, which stands in the service's logs.`;
 }

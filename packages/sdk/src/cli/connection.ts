@@ -28,11 +28,19 @@ export async function readConnection(given: Given, host: Host, output: Output): 
 }
 
 async function readKey(file: string | undefined, { env, readFile }: Host): Promise<string> {
-  const text = file === undefined ? env["BIKESHARE_API_KEY"] : await readFile(file).catch(refuseFile);
+  const text = file === undefined ? env["BIKESHARE_API_KEY"] : await readSecretFile("api-key-file", file, readFile);
   if (text?.trim()) return text.trim();
   throw new UsageError("say which key: set BIKESHARE_API_KEY, or give --api-key-file <path>");
 }
 
-function refuseFile(error: unknown): never {
-  throw new UsageError(`--api-key-file: ${error instanceof Error ? error.message : "it cannot be read"}`);
+/**
+ * What a file holds that an option names. A key or secret on the command line itself would be in the shell's history and
+ * in every list of processes.
+ *
+ * @throws UsageError that names the option
+ */
+export async function readSecretFile(flag: string, file: string, readFile: Host["readFile"]): Promise<string> {
+  return readFile(file).catch((error: unknown) => {
+    throw new UsageError(`--${flag}: ${error instanceof Error ? error.message : "it cannot be read"}`);
+  });
 }

@@ -167,7 +167,7 @@ export const endpoints = {
         ]
       },
       "after": {
-        "says": "Only events after the one with this id: where you stopped last time"
+        "says": "Only events after the one with this id: where you stopped last time. When that event is no longer kept, the answer is 410 `checkpoint_lost`"
       }
     }
   },

@@ -1,5 +1,6 @@
 import { UsageError } from "../errors/errors.ts";
 import { type Command, type CommandContext, type Given, textOf } from "./command.ts";
+import { readSecretFile } from "./connection.ts";
 import { endpoints } from "./endpoints.generated.ts";
 import { follow } from "./follow.ts";
 import { createForwarder } from "./forwarder.ts";
@@ -30,7 +31,10 @@ export const listenCommand: Command = {
     print: { says: "print each event as one line of JSON, for `jq` and the like; all else goes to stderr" },
     events: { value: "<a,b>", says: `only these: ${eventNames.join(", ")}` },
     since: { value: "<when>", says: "`oldest`, a time, `10m` ago, or behind an event's id; from now on if not said" },
-    secret: { value: "<secret>", says: "what to sign with; else BIKESHARE_WEBHOOK_SECRET, else a new one" },
+    "secret-file": {
+      value: "<path>",
+      says: "a file that holds the secret to sign with; else BIKESHARE_WEBHOOK_SECRET, else a new one",
+    },
     every: { value: "<seconds>", says: `between two looks for new events; ${DEFAULT_EVERY_S} if not said` },
     "at-once": {
       value: "<n>",
@@ -50,13 +54,14 @@ async function listen({ client, given, output: usual, host }: CommandContext): P
   const names = readNames(textOf(given, "events"));
   const everyMs = readEvery(textOf(given, "every"));
   const atOnce = readAtOnce(textOf(given, "at-once"));
-  const secret = readSecret(given, host);
+  const { secret, from } = await readSecret(given, host);
   const start = await findStart(client, textOf(given, "since"), host.clock(), host.stopped);
   const forwarder = target && createForwarder({ target, secret, start, atOnce, host, output });
   const receiver = forwarder && !prints ? forwarder : createPrinter(host, start, forwarder);
   output.result(
-    { ready: true, forward_to: target?.href ?? null, secret, since: start ?? null },
-    `${target ? `Signing with ${secret}\nForwarding to ${target.href}\n` : ""}Ready. Ctrl-C ends it.`,
+    // Whoever gave the secret has it; on a terminal and in a log others would have it too.
+    { ready: true, forward_to: target?.href ?? null, secret: from === undefined ? secret : null, since: start ?? null },
+    `${target ? `Signing with ${from ?? secret}\nForwarding to ${target.href}\n` : ""}Ready. Ctrl-C ends it.`,
   );
   try {
     await follow({ client, names, start, everyMs, receiver, host, output });
@@ -93,8 +98,15 @@ function readAtOnce(text = String(SERVICE_AT_ONCE)): number {
   throw new UsageError("--at-once must be a whole number, 1 to 99");
 }
 
-function readSecret(given: Given, { env, randomBytes }: Host): string {
-  const secret = textOf(given, "secret") ?? env["BIKESHARE_WEBHOOK_SECRET"];
-  if (secret === "") throw new UsageError("the secret must not be empty");
-  return secret ?? `whsec_${Buffer.from(randomBytes(32)).toString("base64url")}`;
+/** What to sign with, and where it is from; made here for this run when `from` is undefined. */
+async function readSecret(given: Given, host: Host): Promise<{ readonly secret: string; readonly from?: string }> {
+  const file = textOf(given, "secret-file");
+  const from = file === undefined ? "BIKESHARE_WEBHOOK_SECRET" : `the secret in ${file}`;
+  const text =
+    file === undefined
+      ? host.env["BIKESHARE_WEBHOOK_SECRET"]
+      : await readSecretFile("secret-file", file, host.readFile);
+  if (text === undefined) return { secret: `whsec_${Buffer.from(host.randomBytes(32)).toString("base64url")}` };
+  if (text.trim() === "") throw new UsageError("the secret must not be empty");
+  return { secret: text.trim(), from };
 }

@@ -10,10 +10,12 @@ const SAFE = /^(https:\/\/|http:\/\/(([\w.-]+\.)?localhost|127(\.\d+){3}|\[::1\]
 /**
  * The service's base address, checked and without a slash at its end.
  *
- * @throws UsageError when it is no URL, is not https (save on this machine), or holds what does not belong there
+ * @throws UsageError when it is no URL, is not https (save on this machine), holds what does not belong there, or
+ *   ends in /v1, which every path brings itself
  */
 export function readBaseUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text).href : "";
+  if (/\/v1\/*$/.test(url)) throw new UsageError("baseUrl must end before /v1");
   if (SAFE.test(url)) return url.replace(/\/+$/, "");
   // The text is not repeated: who confuses the options puts the key here.
   throw new UsageError(`baseUrl ${text ? "must be https:// or http://localhost" : "is not set"}`);

@@ -11,6 +11,8 @@ import type { Route } from "./route.ts";
  * @param text the answer's body
  * @param facts what an error is to tell
  * @param validate says what is wrong with a body
+ * @param redact takes the key out of an error's message. Data is never changed: a key as short as those of tests may
+ *   occur in it
  */
 export function readAnswer(
   [operation, success]: Route,
@@ -18,9 +20,10 @@ export function readAnswer(
   text: string,
   facts: ErrorFacts,
   validate: ClientOptions["validate"],
+  redact: (text: string) => string,
 ): object | BikeShareError {
   const body = parse(text);
-  if (status >= 400) return apiError(status, body, facts);
+  if (status >= 400) return apiError(status, body, facts, redact);
   let fault: string | undefined = `status ${status}`;
   // A browser hides the redirect that it did not follow behind status 0.
   if (redirected || !status || status >= 300) {
@@ -29,7 +32,7 @@ export function readAnswer(
     fault = body ? validate?.(operation, body) : "no JSON: a proxy?";
     if (body && !fault) return body;
   }
-  return new UnexpectedAnswerError(`${operation} was answered with ${fault}`, facts);
+  return new UnexpectedAnswerError(`${operation} was answered with ${redact(String(fault))}`, facts);
 }
 
 /** The object or array in a text. */
@@ -55,5 +58,5 @@ export function readRetryAfter(headers: Headers): number | undefined {
   const text = headers.get("retry-after") ?? "";
   // A date is compared with that of the answer: the clock here may be wrong.
   const ms = Number(text) * 1000 || Date.parse(text) - Date.parse(headers.get("date") ?? "");
-  return ms >= 0 ? ms : undefined;
+  return ms >= 0 ? Math.ceil(ms) : undefined;
 }

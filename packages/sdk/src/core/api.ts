@@ -8,9 +8,6 @@ import type { Place } from "./place.ts";
 import type { Route } from "./route.ts";
 import { send, type Wanted } from "./send.ts";
 
-/** What to make of the failure of a list that goes on behind an item. */
-type Explain = (error: unknown, query: Query) => Promise<never>;
-
 /** What the resources are made on. */
 export interface Api {
   /** Begins a call. `Data` is what the contract says that the route answers with. */
@@ -18,13 +15,13 @@ export interface Api {
   /**
    * A list; nothing is sent yet.
    *
-   * @param explain of a list that goes on behind an item's id
+   * @param goesOnBehind whether the list can go on behind an item's id, by its parameter `after`
    */
   list<Item extends { readonly id: string }>(
     route: Route,
     query: object | undefined,
     options: CallOptions | undefined,
-    explain?: Explain,
+    goesOnBehind?: boolean,
   ): List<Item>;
 }
 
@@ -40,16 +37,13 @@ export function createApi(clientOptions: ClientOptions): Api {
       route: Route,
       query: object = {},
       options?: CallOptions,
-      explain?: Explain,
+      goesOnBehind?: boolean,
     ) => {
       // What is left when the place is taken out are filters: they stay the same over all pages.
       const { cursor, page, ...filters } = query as Query & Place; // The contract's parameters are texts and numbers.
       const { limit, after } = filters;
-      const askPage = (asked: Query) => {
-        const answered = ask<ListEnvelope<Item>>({ route, query: asked }, options);
-        return explain ? answered.catch((error: unknown) => explain(error, asked)) : answered;
-      };
-      const behind = explain && String(after ?? "");
+      const askPage = (asked: Query) => ask<ListEnvelope<Item>>({ route, query: asked }, options);
+      const behind = goesOnBehind ? String(after ?? "") : undefined;
       return createList(route[0], askPage, filters, options?.signal, { cursor, page, limit }, behind);
     },
   };

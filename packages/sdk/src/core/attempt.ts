@@ -49,7 +49,7 @@ export async function attempt(
   const received = await within(world, attemptTimeoutMs, signal, late, async (limited) => {
     // Where a redirect leads must get neither the key nor what the answer tells.
     const response = await settings.fetch(url, { method, headers, redirect: "manual", signal: limited, body });
-    return [response, redact(await response.text())] as const;
+    return [response, await response.text()] as const;
   }).catch((thrown: unknown) => {
     signal.throwIfAborted();
     if (thrown instanceof BikeShareError) return thrown;
@@ -65,6 +65,6 @@ export async function attempt(
   if (rateLimit) onRate(rateLimit);
   settings.onResponse?.({ request, status, headers: answered, requestId, durationMs, rateLimit });
   const known = { ...facts, status, requestId, retryAfterMs: readRetryAfter(answered) };
-  const data = readAnswer(route, response, text, known, settings.validate);
+  const data = readAnswer(route, response, text, known, settings.validate, redact);
   return data instanceof Error ? data : { data, response, requestId, attempts: facts.attempts };
 }

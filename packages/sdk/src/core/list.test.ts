@@ -188,6 +188,28 @@ describe("a walk", () => {
   });
 });
 
+describe("a walk whose cursors go round", () => {
+  it("ends with an error before it has gone round three times, wherever the circle begins and however long it is", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 1, max: 40 }), async (lead, length) => {
+        const fetch = script(({ url }) => {
+          const at = Number(url.searchParams.get("cursor") ?? 0);
+          const next = at + 1 < lead + length ? at + 1 : Math.max(lead, 1);
+          const first = at === 0 ? { page: 1, total_pages: 9 } : {};
+          return answer({ data: [{ id: `i${at}` }], ...first, next_cursor: String(next) });
+        });
+        const simulation = simulate(fetch);
+        const walk = read(simulatedClient(simulation).rides.list({ limit: 1 }));
+        await expect(simulation.run(walk)).rejects.toMatchObject({
+          name: "UnexpectedAnswerError",
+          message: "GET /v1/rides was answered with a wrong next_cursor",
+        });
+        expect(fetch.sent.length).toBeLessThanOrEqual(3 * (lead + length) + 2);
+      }),
+    );
+  });
+});
+
 describe("a checkpoint", () => {
   it("goes on behind the last item given out, at any place and by any way, in pages of any size", async () => {
     const sizes = fc.integer({ min: 1, max: 20 });
@@ -263,9 +285,17 @@ it("the stack of a failure in a walk tells whose loop it was", async () => {
 });
 
 describe("what is asked for wrongly", () => {
-  it.each(['{"cursor":', "{", 7, {}])("a checkpoint that is %j is refused", (checkpoint) => {
+  it.each(['{"cursor":', "{", 7, {}])("a checkpoint that is %j is refused as damaged", (checkpoint) => {
     const list = serve(() => some(3)).client.rides.list();
-    expect(() => list.startFrom(checkpoint as string)).toThrow("no checkpoint");
+    expect(() => list.startFrom(checkpoint as string)).toThrow("the checkpoint is damaged");
+  });
+
+  it("an array without a limit is refused with what it needs", async () => {
+    const list = serve(() => some(3)).client.rides.list();
+    await expect((list.toArray as () => Promise<unknown>)()).rejects.toMatchObject({
+      name: "UsageError",
+      message: "toArray needs a limit above 0",
+    });
   });
 
   it.each([0, -1, Number.NaN])("an array of at most %j items is refused, and nothing is sent", async (limit) => {

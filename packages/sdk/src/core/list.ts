@@ -45,6 +45,22 @@ export interface List<Item> extends Rest<Item> {
 export type Ask<Item> = (query: Query) => Promise<Answered<ListEnvelope<Item>>>;
 
 /**
+ * Fetches pages, and finds cursors that go round with one of them kept: after 1, 2, 4, 8 … pages the present one takes its
+ * place, so that a circle of any length is noticed within three times its length.
+ */
+function endingCircles<Fetched extends { readonly next: Place | undefined }>(
+  fetchPage: (place: Place, isWalk: true, mark: string | undefined) => Promise<Fetched>,
+) {
+  let mark: string | undefined;
+  let pages = 0;
+  return async (place: Place) => {
+    const fetched = await fetchPage(place, true, mark);
+    if (!(++pages & (pages - 1))) mark = fetched.next?.cursor;
+    return fetched;
+  };
+}
+
+/**
  * The list that begins at a place.
  *
  * @param after of a list that goes on behind an item, by the parameter of that name: the item's id, or nothing
@@ -61,17 +77,17 @@ export function createList<Item extends { readonly id: string }>(
   let walk: Walk<unknown> | undefined;
   const listAt = (place: Place, behind = after) => createList(operation, ask, filters, signal, place, behind);
 
-  const fetchPage = async (place: Place, isWalk: boolean) => {
+  const fetchPage = async (place: Place, isWalk: boolean, mark?: string) => {
     const answered = await ask(queryAt(place, after ? { ...filters, after } : filters, isWalk));
     const { data, requestId, attempts } = answered;
     const fault = (what: string) =>
       new UnexpectedAnswerError(`${operation} was answered with a wrong ${what}`, { requestId, attempts });
-    const next = nextPlace(place, data, fault);
+    const next = nextPlace(place, data, fault, mark);
     return { ...answered, next, data: new Page(data, next && listAt(next)) };
   };
 
   const begin = <Step>(byPage: boolean): Walk<Step> => {
-    const begun = createWalk<Item, Step>((place) => fetchPage(place, true), start, byPage, signal, after);
+    const begun = createWalk<Item, Step>(endingCircles(fetchPage), start, byPage, signal, after);
     walk = begun;
     return begun;
   };
@@ -85,8 +101,8 @@ export function createList<Item extends { readonly id: string }>(
     withResponse: () => (first ??= fetchPage(start, false)),
     [Symbol.asyncIterator]: () => begin(false),
     pages: () => begin(true),
-    async toArray({ limit }) {
-      if (!(limit > 0)) throw new UsageError("limit must be above 0");
+    async toArray({ limit } = { limit: 0 }) {
+      if (!(limit > 0)) throw new UsageError("toArray needs a limit above 0");
       const items: Item[] = [];
       for await (const item of this) if (items.push(item) >= limit) break;
       return items;

@@ -30,16 +30,18 @@ export function queryAt({ cursor, page, limit, taken = 0 }: Place, filters: Quer
  * Where the page after an answer begins; undefined when the list ends with it. The end is what the specification says
  * it is, and never an answer that lacks something: an empty page may stand in the middle.
  *
+ * @param mark a cursor that the walk has been at: where it comes again, the list would never end
  * @throws what `fault` makes, when the answer is not the page that was asked for
  */
 export function nextPlace(
   asked: Place,
   answer: Partial<ListEnvelope<unknown>>,
   fault: (what: string) => Error,
+  mark: string | undefined,
 ): Place | undefined {
   const { data, page, total_pages: total = 0, next_cursor: cursor = "" } = answer;
   if (!Array.isArray(data)) throw fault("data");
-  if (typeof cursor !== "string" || (cursor && cursor === asked.cursor)) throw fault("next_cursor");
+  if (typeof cursor !== "string" || (cursor && [asked.cursor, mark].includes(cursor))) throw fault("next_cursor");
   if (!asked.cursor) {
     const { page: number = 1, limit } = asked;
     if (page !== number) throw fault("page");
@@ -60,6 +62,6 @@ export function readCheckpoint(text: string): Place {
   try {
     return text.startsWith("{") ? (JSON.parse(text) as Place) : { cursor: text };
   } catch {
-    throw new UsageError("no checkpoint: is the walk finished?");
+    throw new UsageError("the checkpoint is damaged");
   }
 }

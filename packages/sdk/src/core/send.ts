@@ -42,8 +42,9 @@ export async function send(client: Settings, wanted: Wanted, options?: CreateOpt
     new TimeoutError(`${operation} ${what}`, { ...own, attempts, cause, retryAfterMs });
   const isLate = (ms: number) => world.performance.now() + ms >= deadline;
   const tell = (reason: "ahead" | "refused", waitMs: number) => settings.onRateLimit?.({ operation, reason, waitMs });
-  const onWait = (waitMs: number) => {
-    if (isLate(waitMs)) throw late(`would wait ${Math.ceil(waitMs)} ms for the limit`, waitMs);
+  const onWait = (ms: number) => {
+    const waitMs = Math.ceil(ms);
+    if (isLate(waitMs)) throw late(`would wait ${waitMs} ms for the limit`, waitMs);
     tell("ahead", waitMs);
   };
   const work = async (signal: AbortSignal) => {

@@ -78,12 +78,12 @@ export class ApiError extends BikeShareError {
   }
 }
 
-/** 400, 405, 413, 415, 422 and other 4xx: the request is wrong; the message says where. */
+/** 400, 405, 410, 413, 415, 422 and other 4xx: the request is wrong; the message says where. */
 export class InvalidRequestError extends ApiError {
   override readonly name: string = "InvalidRequestError";
 }
 
-/** The event to go on behind is no longer kept (or never was one that the key may see): read the resources anew. */
+/** 410: the event to go on behind is no longer kept, or is none that the key may see: read the resources anew. */
 export class CheckpointLostError extends InvalidRequestError {
   override readonly name = "CheckpointLostError";
 }

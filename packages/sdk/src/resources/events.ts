@@ -1,8 +1,6 @@
 import type { Api } from "../core/api.ts";
 import type { Call } from "../core/call.ts";
 import type { List } from "../core/list.ts";
-import { CheckpointLostError, type ErrorFacts } from "../errors/errors.ts";
-import { isApiError } from "../errors/guards.ts";
 import type { CallOptions } from "../options.ts";
 import { routes } from "../routes.generated.ts";
 import type { EventListQuery, EventRecord } from "../wire.generated.ts";
@@ -21,14 +19,7 @@ export class Events {
    * is kept.
    */
   list(query?: EventListQuery, options?: CallOptions): List<EventRecord> {
-    return this.#api.list(routes.events.list, query, options, async (error, { after }) => {
-      if (!after || !isApiError(error, "invalid_parameter")) throw error;
-      // A lost checkpoint is told from other faults by asking for its event, because messages are for people.
-      const found = await this.get(String(after), options).catch((reason: unknown) => reason);
-      if (!isApiError(found, "not_found")) throw error;
-      const facts: ErrorFacts = error;
-      throw new CheckpointLostError(`event ${after} is no longer kept`, { ...facts, cause: error });
-    });
+    return this.#api.list(routes.events.list, query, options, true);
   }
 
   /**

@@ -50,8 +50,10 @@ export interface FakeOptions {
   readonly webhookSecret?: string | undefined;
 }
 
-/** The service, in memory. Hand it to a client as it is: `new BikeShare(fake)`. */
+/** The service, in memory. A client of it: `new BikeShare(fake.options)`. */
 export interface FakeBikeShare {
+  /** What makes a client of it. Add options of your own: `{ ...fake.options, maxRetries: 0 }`. */
+  readonly options: { readonly baseUrl: string; readonly apiKey: string; readonly fetch: FakeFetch };
   readonly fetch: FakeFetch;
   readonly baseUrl: string;
   readonly apiKey: string;
@@ -95,7 +97,7 @@ const PARTNER: FakePartner = { id: "partner_000001", name: "Journey Planner" };
  *
  * @example
  * const fake = createFakeBikeShare({ stations: [{ id: "s1" }], bikes: [{ id: "b1", station_id: "s1" }] });
- * const client = new BikeShare(fake);
+ * const client = new BikeShare(fake.options);
  * fake.script([{ status: 503 }, "lost"]);
  * await client.reservations.create({ station_id: "s1" });
  */
@@ -112,8 +114,10 @@ export function createFakeBikeShare(options: FakeOptions = {}): FakeBikeShare {
   const scripts = createScripts();
   const requests = createRequests(parts, scripts);
   const webhooks = createWebhooks(now, PARTNER, webhookSecret);
+  const fetch = createFetch(requests, baseUrl);
   return {
-    fetch: createFetch(requests, baseUrl),
+    options: { baseUrl, apiKey, fetch },
+    fetch,
     baseUrl,
     apiKey,
     webhookSecret,

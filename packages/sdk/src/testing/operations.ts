@@ -179,7 +179,7 @@ function positionOf(visible: readonly RecordedEvent[], id: string): number {
   const found = visible.find(({ shown }) => shown.id === id);
   if (found !== undefined) return found.position;
   throw new Refused(
-    "invalid_parameter",
-    "after names no event that you may see, or one that is no longer kept. To begin with the oldest, leave it out.",
+    "checkpoint_lost",
+    `The event ${id} is no longer kept, or is none that the key may see. Fetch the resources anew, then list events without after.`,
   );
 }

@@ -83,7 +83,7 @@ function finish({ city }: Parts, { method, headers: asked }: Incoming, answer: A
     "request-id": requestId,
     ...answer.headers,
   };
-  const isKept = answer.status === 200 && method !== "POST" && headers["ratelimit"] !== undefined;
+  const isKept = answer.status === 200 && ["GET", "HEAD"].includes(method) && headers["ratelimit"] !== undefined;
   if (isKept) {
     const etag = `W/"${hash(answer.body).toString(36)}"`;
     Object.assign(headers, { etag, "cache-control": "private, no-cache", vary: "authorization, accept-encoding" });

@@ -35,8 +35,6 @@ export interface Matched {
 
 /** Bytes of the largest body that the service takes. */
 const MAX_BODY = 1024 * 1024;
-/** Characters of the longest id in a path that its router takes. */
-const MAX_SEGMENT = 4 * 255;
 
 const table = Object.values(routes)
   .flatMap((verbs) => Object.values(verbs) as readonly (readonly [Operation, ...unknown[]])[])
@@ -65,7 +63,6 @@ export function serve(parts: Parts, incoming: Incoming, instead?: Answer): Answe
   let headers: Record<string, string> = {};
   try {
     const matched = match(incoming);
-    refuseUnreadable(incoming, matched);
     refuseExposed(parts, incoming);
     const endpoint = matched && endpoints[matched.operation];
     const scope = endpoint?.scope ?? scopeOfPath(incoming.url.pathname);
@@ -75,6 +72,7 @@ export function serve(parts: Parts, incoming: Incoming, instead?: Answer): Answe
     if (fault !== undefined) throw fault;
     // What is given instead knows better what it says of the limit.
     if (instead !== undefined) return { ...instead, headers: { ...headers, ...instead.headers } };
+    refuseMalformed(incoming);
     const answered = work(parts, incoming, matched, endpoint, key, rate);
     return { ...answered, headers: { ...headers, ...answered.headers } };
   } catch (error) {
@@ -154,6 +152,7 @@ function isOpen(operation: Operation): operation is OpenOperation {
 }
 
 function answerOpen(incoming: Incoming, matched: Matched | undefined, endpoint: Endpoint | undefined): Answer {
+  refuseMalformed(incoming);
   if (matched === undefined || endpoint === undefined) throw noRoute(incoming);
   readQuery(incoming.url.searchParams, endpoint.query);
   return answer({ status: "ok" });
@@ -174,13 +173,24 @@ function noRoute({ method, url }: Incoming): Refused {
   return new Refused("method_not_allowed", `${method} is not possible here; possible: ${allow}.`, { allow });
 }
 
-/** What the service's router refuses by itself, before anything else is looked at. */
-function refuseUnreadable({ url }: Incoming, matched: Matched | undefined): void {
-  if ((matched?.id.length ?? 0) > MAX_SEGMENT) throw new Refused("not_found", noSuchId);
+/** A URL that is badly encoded. Nobody learns of it without a key. */
+function refuseMalformed({ url }: Incoming): void {
+  if (!isDecodable(url.pathname)) throw new Refused("invalid_request", "The request's path is not validly encoded.");
+  const pair = url.search
+    .slice(1)
+    .split("&")
+    .find((written) => !isDecodable(written));
+  if (pair === undefined) return;
+  const name = pair.split("=", 1)[0]?.slice(0, 50);
+  throw new Refused("invalid_parameter", `The parameter ${name} is not validly encoded as UTF-8.`);
+}
+
+function isDecodable(text: string): boolean {
   try {
-    decodeURIComponent(url.pathname);
+    decodeURIComponent(text);
+    return true;
   } catch {
-    throw new Refused("invalid_request", "The request's path is not validly encoded.");
+    return false;
   }
 }
 

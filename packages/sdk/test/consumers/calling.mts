@@ -50,4 +50,4 @@ export async function receive(body: Uint8Array, header: string | null): Promise<
   }
 }
 
-export const fake = new BikeShare(createFakeBikeShare({ ...sampleCity(), rateLimit: 1000 }));
+export const fake = new BikeShare(createFakeBikeShare({ ...sampleCity(), rateLimit: 1000 }).options);

@@ -10,8 +10,8 @@ export async function lists(client: BikeShare, checkpoint: string | undefined): 
   const first: Ride[] = await client.rides.list().toArray({ limit: 500 });
   console.log(first.at(-1)?.started_at);
 
-  const begin = client.rides.list({ updated_since: "2026-06-01T00:00:00Z" });
-  const rides = checkpoint === undefined ? begin : begin.startFrom(checkpoint); // where another day stopped
-  for await (const ride of rides) if (ride.status === "started") break;
-  return rides.checkpoint();
+  const begin = client.rides.list({ started_before: "2026-06-01T00:00:00Z" });
+  const past = checkpoint === undefined ? begin : begin.startFrom(checkpoint); // where the last run was interrupted
+  for await (const ride of past) if (ride.status === "started") break;
+  return past.checkpoint();
 }

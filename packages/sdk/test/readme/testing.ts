@@ -2,7 +2,7 @@ import { BikeShare } from "@bikeshare/sdk";
 import { createFakeBikeShare } from "@bikeshare/sdk/testing";
 
 const fake = createFakeBikeShare({ stations: [{ id: "market" }], bikes: [{ id: "bike-1", station_id: "market" }] });
-const client = new BikeShare(fake);
+const client = new BikeShare(fake.options);
 
 fake.script(["reset", "lost"]); // what becomes of the next two requests
 const held = await client.reservations.create({ station_id: "market" }); // tried three times, held once

@@ -92,6 +92,7 @@ async function startProcess(context: Context): Promise<GbfsProcess> {
   const pages = createFeedCache<GbfsPage>({ clock: context.clock, listening: () => listener.listening() });
   const listener = openListener({
     connectionString: context.db.connectionString,
+    notifier: context.db,
     on: { stations: (systemId) => pages.clear(systemId), bikes: (systemId) => pages.clear(systemId) },
     onGap: () => pages.clearAll(),
   });

@@ -81,6 +81,7 @@ function stepsFor(endpointId: string) {
         startedAt: clock(),
         endedAt: clock(),
         result: answered(index % 2 === 0 ? 204 : 500),
+        kept: { headers: [], body: new Uint8Array(), cutFor: null },
         chance: 0,
       }),
     );

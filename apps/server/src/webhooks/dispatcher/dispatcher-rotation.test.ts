@@ -71,6 +71,7 @@ async function sendAllTheTime(room: DispatchRoom): Promise<() => Promise<void>> 
   const worker = room.worker();
   const listener = openListener({
     connectionString: room.db.connectionString,
+    notifier: room.db,
     on: { webhook_endpoints: (systemId) => worker.reload(systemId) },
     onGap: () => undefined,
   });

@@ -99,6 +99,7 @@ test("an endpoint that is new is sent to without a restart", async () => {
   const worker = room.worker();
   const listener = openListener({
     connectionString: room.db.connectionString,
+    notifier: room.db,
     on: {
       new_events: (systemId) => worker.wake(systemId),
       webhook_endpoints: (systemId) => worker.reload(systemId),

@@ -10,13 +10,17 @@ import {
   renewLanes,
   takeLanes,
 } from "../queue/lane-queries.ts";
+import { deletePastLogSizes, listLogSizes, writeLogSizes } from "../queue/log-size-queries.ts";
 import { type EndpointHealth, HEALTHY } from "../rules/endpoint-health.ts";
+import { dayOf, oldestLogDay } from "../rules/log-days.ts";
 import { type Lane, noteSettings, openLane } from "./lane.ts";
+import { createInterval, type Interval } from "./turns.ts";
 
 export interface LaneKeeperOptions {
   readonly db: Database;
   readonly systemId: string;
   readonly worker: string;
+  readonly clock: () => number;
   readonly monotonic: () => number;
   readonly times: LeaseTimes;
   /** What an earlier holder had claimed, and nobody knows what became of. */
@@ -35,6 +39,15 @@ export interface LeaseTimes {
 
 export const LEASE_TIMES: LeaseTimes = { lease: 25_000, alive: 5_000 };
 
+/**
+ * Milliseconds between two writings of how much the log has grown. Longer, and a worker that dies forgets more of a day's
+ * budget; shorter writes more for a figure that nobody needs to the second.
+ */
+const LOG_SIZE_INTERVAL_MS = 5_000;
+
+/** Milliseconds between two looks for sizes of days whose log is dropped. */
+const PAST_SIZES_INTERVAL_MS = 3_600_000;
+
 /** Orphans looked for at a time. */
 const ORPHANS = 500;
 
@@ -42,9 +55,14 @@ const ORPHANS = 500;
 export class LaneKeeper {
   readonly #options: LaneKeeperOptions;
   readonly #lanes = new Map<string, Lane>();
+  readonly #sizesWriting: Interval;
+  readonly #sizesDeleting: Interval;
 
   constructor(options: LaneKeeperOptions) {
     this.#options = options;
+    const { monotonic } = options;
+    this.#sizesWriting = createInterval(LOG_SIZE_INTERVAL_MS, () => this.#writeSizes(this.#lanes.values()), monotonic);
+    this.#sizesDeleting = createInterval(PAST_SIZES_INTERVAL_MS, () => this.#deletePastSizes(), monotonic);
   }
 
   get lanes(): ReadonlyMap<string, Lane> {
@@ -62,6 +80,8 @@ export class LaneKeeper {
     }
     await this.#leave(share);
     await this.#take(share, endpoints);
+    await this.#sizesWriting.pass();
+    await this.#sizesDeleting.pass();
   }
 
   /** Gives all lanes up. */
@@ -69,6 +89,7 @@ export class LaneKeeper {
     const { db, systemId, worker } = this.#options;
     const mine = [...this.#lanes.values()];
     for (const lane of mine) await this.#giveBack(lane);
+    await this.#writeSizes(mine);
     await releaseLanes(db, systemId, mine);
     await forgetWorker(db, systemId, worker);
     this.#lanes.clear();
@@ -101,11 +122,15 @@ export class LaneKeeper {
 
   /** What the earlier holder left is cleared up first: its claims would never be ours. */
   async #adopt(lane: Lane): Promise<void> {
-    const { db, systemId, onOrphans } = this.#options;
+    const { db, systemId, clock, onOrphans } = this.#options;
     for (let found = ORPHANS; found === ORPHANS;) {
       const orphans = await findOrphans(db, systemId, lane.endpointId, ORPHANS);
       if (orphans.length > 0) await onOrphans(lane, orphans);
       found = orphans.length;
+    }
+    const today = dayOf(clock());
+    for (const { bytes, answer_bytes } of await listLogSizes(db, systemId, [lane.endpointId], today)) {
+      lane.meter.resume(today, { bytes, answerBytes: answer_bytes });
     }
     this.#lanes.set(lane.endpointId, lane);
   }
@@ -119,8 +144,27 @@ export class LaneKeeper {
     for (const lane of leaving) await this.#giveBack(lane);
     const ready = leaving.filter((lane) => lane.known.size === 0);
     if (ready.length === 0) return;
+    await this.#writeSizes(ready);
     await releaseLanes(db, systemId, ready);
     for (const lane of ready) this.#lanes.delete(lane.endpointId);
+  }
+
+  /** Writes how much the log has grown. */
+  async #writeSizes(lanes: Iterable<Lane>): Promise<void> {
+    const { db, systemId, clock } = this.#options;
+    const changed = [...lanes].map((lane) => ({ lane, sizes: lane.meter.changed() })).filter(hasSizes);
+    if (changed.length === 0) return;
+    const counted = changed.flatMap(({ lane, sizes }) =>
+      sizes.map((size) => ({ endpointId: lane.endpointId, token: lane.token, ...size })),
+    );
+    await writeLogSizes(db, systemId, counted);
+    const today = dayOf(clock());
+    for (const { lane, sizes } of changed) lane.meter.noteWritten(sizes, today);
+  }
+
+  async #deletePastSizes(): Promise<void> {
+    const { db, systemId, clock } = this.#options;
+    await deletePastLogSizes(db, systemId, oldestLogDay(clock()));
   }
 
   async #giveBack(lane: Lane): Promise<void> {
@@ -133,6 +177,10 @@ export class LaneKeeper {
     await releaseAllBut(db, systemId, lane, [...lane.known]);
     lane.suspect = false;
   }
+}
+
+function hasSizes({ sizes }: { readonly sizes: readonly unknown[] }): boolean {
+  return sizes.length > 0;
 }
 
 /** How many lanes a worker should have: the shares of all differ by one at most, and make up all there are. */

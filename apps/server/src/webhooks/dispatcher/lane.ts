@@ -1,6 +1,7 @@
 import type { LiveEndpoint } from "../endpoints/endpoints.ts";
 import type { ClaimedRow, ClaimRequest } from "../queue/due-queries.ts";
 import { type EndpointHealth, HEALTHY } from "../rules/endpoint-health.ts";
+import { LogMeter } from "./log-meter.ts";
 
 /** A lane in its holder's memory: one endpoint's deliveries on their way. */
 export interface Lane {
@@ -25,6 +26,8 @@ export interface Lane {
   suspect: boolean;
   /** The endpoint's changes of status by its own answers. */
   readonly changes: StatusChanges;
+  /** How much of the log the endpoint's attempts take. */
+  readonly meter: LogMeter;
   readonly live: Line;
   readonly replay: Line;
 }
@@ -89,6 +92,7 @@ export function openLane(token: number, endpoint: LiveEndpoint, health: Endpoint
     leaving: false,
     suspect: false,
     changes: { made: 0, written: 0, read: 0 },
+    meter: new LogMeter(),
     live: openLine(),
     replay: openLine(),
   };

@@ -2,6 +2,7 @@ import type { ClaimedRow, OrphanRow } from "../queue/due-queries.ts";
 import type { SettledRow } from "../queue/settle-queries.ts";
 import { type AfterAttempt, afterAttempt } from "../rules/retry-policy.ts";
 import type { AttemptResult } from "../sender/sender.ts";
+import type { KeptAnswer } from "./log-meter.ts";
 import type { Message } from "./message.ts";
 
 /** An attempt that was made. Instants in milliseconds since 1970. */
@@ -12,12 +13,15 @@ export interface MadeAttempt {
   readonly startedAt: number;
   readonly endedAt: number;
   readonly result: AttemptResult;
+  /** What the log keeps of the answer. */
+  readonly kept: KeptAnswer;
   /** From 0 to 1, drawn for this attempt alone. */
   readonly chance: number;
 }
 
 /** What is written of an attempt that was made. */
-export function settledAttempt({ row, url, message, startedAt, endedAt, result, chance }: MadeAttempt): SettledRow {
+export function settledAttempt(made: MadeAttempt): SettledRow {
+  const { row, url, message, startedAt, endedAt, result, kept, chance } = made;
   const tries = row.tries + 1;
   const { outcome, failure, status, retryAfterMs, timings } = result;
   const next = afterAttempt({ tries, outcome, failure, status, retryAfterMs, endedAt, chance });
@@ -34,9 +38,10 @@ export function settledAttempt({ row, url, message, startedAt, endedAt, result, 
     request_body: message.body,
     remote_address: result.remoteAddress,
     status,
-    response_headers: status === null ? null : JSON.stringify(result.answerHeaders),
-    response_body: status === null ? null : result.answerBody,
-    response_cut: result.answerCut,
+    response_headers: status === null ? null : JSON.stringify(kept.headers),
+    response_body: status === null ? null : kept.body,
+    response_cut: result.answerCut || kept.cutFor !== null,
+    response_cut_for: status === null ? null : kept.cutFor,
     dns_ms: timings.dns,
     connect_ms: timings.connect,
     tls_ms: timings.tls,
@@ -65,6 +70,7 @@ export function unknownAttempt(row: OrphanRow, url: string, now: number): Settle
     response_headers: null,
     response_body: null,
     response_cut: false,
+    response_cut_for: null,
     dns_ms: null,
     connect_ms: null,
     tls_ms: null,

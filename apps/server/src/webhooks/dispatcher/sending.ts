@@ -40,6 +40,9 @@ export interface Flight {
  */
 const MAX_IN_FLIGHT = 2_000;
 
+/** About what the log keeps of an attempt beside its request's and its answer's bodies and the answer's headers. */
+const HEADERS_BYTES = 400;
+
 /** Ways of failing that bind us for seconds. */
 const WAITED: ReadonlySet<string> = new Set(["dns_timeout", "connect_timeout", "timeout", "body_timeout"]);
 
@@ -115,7 +118,11 @@ export class Sending {
     observe.sent(startedAt - row.due_at.getTime(), row.replay ? "replay" : "live");
     const result = await sender.send({ url, headers: message.headers, body: message.body });
     const endedAt = clock();
-    const settled = settledAttempt({ row, url, message, startedAt, endedAt, result, chance: random() });
+    const isSuccess = result.outcome === "succeeded";
+    const requestBytes = Buffer.byteLength(message.body) + HEADERS_BYTES;
+    const answer = { headers: result.answerHeaders, body: result.answerBody };
+    const kept = lane.meter.keep({ isSuccess, endedAt, requestBytes, answer });
+    const settled = settledAttempt({ row, url, message, startedAt, endedAt, result, kept, chance: random() });
     noteEnd(lane, result.failure !== null && WAITED.has(result.failure));
     onEnded({ lane, settled, ...judge(lane, row.delivery_id, result, endedAt) });
   }

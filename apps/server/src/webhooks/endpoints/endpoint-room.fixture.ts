@@ -56,6 +56,7 @@ export async function openEndpointRoom(): Promise<EndpointRoom> {
   const sealer = otherSealer();
   const partner = async (name: string) => (await createPartner(context, systemId, name)).id;
   const partnerId = await partner("Partner 1");
+  const url = "https://partner.example/hooks";
   return {
     ...database,
     ...context,
@@ -64,10 +65,7 @@ export async function openEndpointRoom(): Promise<EndpointRoom> {
     partnerId,
     partner,
     endpoint: (id = partnerId) =>
-      setEndpoint(
-        { ...context, sealer, rules },
-        { systemId, partnerId: id, url: "https://partner.example/hooks", events: ["ride.started"] },
-      ),
+      setEndpoint({ ...context, sealer, rules }, { systemId, partnerId: id, url, events: ["ride.started"] }),
     async happen(n, name = "ride.started") {
       for (let i = 0; i < n; i++) {
         const now = new Date(clock());
@@ -81,11 +79,12 @@ export async function openEndpointRoom(): Promise<EndpointRoom> {
       const settled = claimed.map((row) =>
         settledAttempt({
           row,
-          url: "https://partner.example/hooks",
+          url,
           message: { headers: [], body: `{"delivery_id":"${row.delivery_id}"}` },
           startedAt: clock(),
           endedAt: clock() + 20,
           result,
+          kept: wholeAnswer(result),
           chance: 0,
         }),
       );
@@ -133,3 +132,8 @@ const logged: AttemptRecord = {
   retryAfterMs: null,
   timings: { dns: 1, connect: 2, tls: 3, firstByte: 4, total: 20 },
 };
+
+/** All of an answer. */
+function wholeAnswer({ answerHeaders, answerBody }: AttemptResult) {
+  return { headers: answerHeaders, body: answerBody, cutFor: null };
+}

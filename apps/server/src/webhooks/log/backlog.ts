@@ -1,10 +1,15 @@
 import type { Database } from "../../db/database.ts";
 import type { SystemBacklog } from "../../metrics/backlog-metrics.ts";
 import { failingEndpoints, readBacklog } from "../queue/backlog-queries.ts";
+import { largestLogs } from "../queue/log-size-queries.ts";
 import { SILENCE } from "../rules/endpoint-health.ts";
+import { oldestLogDay } from "../rules/log-days.ts";
 
 /** Failing endpoints that are shown one by one. More become more time series than anybody reads. */
 const SHOWN_FAILING = 20;
+
+/** Partners whose log is shown one by one: the largest. */
+const SHOWN_LOGS = 20;
 
 /** What waits in a system, and how its endpoints do: counted now. */
 export async function backlogOf(
@@ -14,6 +19,7 @@ export async function backlogOf(
   const now = clock();
   const row = await readBacklog(db, systemId, new Date(now));
   const failing = await failingEndpoints(db, systemId, { since: new Date(now - SILENCE), limit: SHOWN_FAILING });
+  const logs = await largestLogs(db, systemId, { oldest: oldestLogDay(now), limit: SHOWN_LOGS });
   return {
     systemId,
     pending: row.pending,
@@ -22,6 +28,7 @@ export async function backlogOf(
     waitingMails: row.waiting_mails,
     workers: row.workers,
     endpoints: { active: row.active, probing: row.probing, paused: row.paused },
+    logs: logs.map(({ partner_id: partnerId, bytes }) => ({ partnerId, bytes })),
     failing: failing.map(({ partner_id: partnerId, failing_since: since }) => ({
       partnerId,
       failingMs: now - since.getTime(),

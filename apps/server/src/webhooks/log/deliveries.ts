@@ -10,7 +10,8 @@ import { tellDue } from "../queue/replay-queries.ts";
 import { isTestDelivery } from "../queue/test-mark.ts";
 import { countWorkers } from "../queue/worker-queries.ts";
 import type { DeliveryState } from "../rules/delivery.ts";
-import { dayOf, daysToLook } from "./delivery-days.ts";
+import { dayOf } from "../rules/log-days.ts";
+import { daysToLook } from "./delivery-days.ts";
 import { explainDelivery, type Surroundings } from "./delivery-explanation.ts";
 import {
   type AttemptRow,

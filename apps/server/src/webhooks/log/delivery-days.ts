@@ -1,14 +1,10 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
+import { dayOf } from "../rules/log-days.ts";
 
 const DAY = 86_400_000;
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /** Characters of an identifier that tell when it was made (ids.ts). */
 const TIME_LENGTH = 8;
-
-/** The day, in UTC, of an instant in milliseconds since 1970: `2026-01-31`. */
-export function dayOf(at: number): string {
-  return new Date(at).toISOString().slice(0, 10);
-}
 
 /**
  * The days on which a delivery may have been made, the likeliest first: its id tells roughly when; where it does not,

@@ -2,8 +2,8 @@ import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import type { EndpointRow } from "../endpoints/endpoint-queries.ts";
 import { describeStatus, isRemoved } from "../endpoints/endpoint.ts";
 import { isTestDelivery } from "../queue/test-mark.ts";
+import { dayOf } from "../rules/log-days.ts";
 import { MAX_TRIES } from "../rules/retry-policy.ts";
-import { dayOf } from "./delivery-days.ts";
 import type { DeliveryRow, LatestAttempt } from "./delivery-queries.ts";
 
 type Standing = Pick<

@@ -111,7 +111,7 @@ export async function findDelivery(
 export type AttemptRow = Omit<Tables["webhook_attempts"], "system_id" | "started_on" | "delivery_id" | "endpoint_id">;
 
 const attemptColumns = `number, started_at, outcome, failure, detail, url, request_headers, request_body, remote_address,
-  status, response_headers, response_body, response_cut, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, next_at,
+  status, response_headers, response_body, response_cut, response_cut_for, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, next_at,
   next_why`;
 const attempts = statement(
   "deliveries.attempts",

@@ -9,6 +9,9 @@ interface ShownBody {
   readonly cut: boolean;
 }
 
+/** Why less of an answer is kept than came. */
+type CutReason = NonNullable<AttemptRow["response_cut_for"]>;
+
 /** One attempt: what went, what came, how long it took, and what followed. */
 export interface Exchange extends Pick<
   AttemptRow,
@@ -22,6 +25,8 @@ export interface Exchange extends Pick<
     readonly status: number;
     readonly headers: readonly HeaderPair[];
     readonly body: ShownBody;
+    /** Why no more of its headers and body is kept; null: nothing but the limits for every answer cut it. */
+    readonly cut_for: CutReason | null;
   } | null;
   /** Milliseconds; null: it did not come to that, or a kept connection needed none. */
   readonly timings: {
@@ -56,6 +61,7 @@ export function readExchange(row: AttemptRow): Exchange {
             status,
             headers: readHeaders(row.response_headers ?? "[]"),
             body: showBody(row.response_body ?? new Uint8Array(), row.response_cut),
+            cut_for: row.response_cut_for,
           },
     timings: {
       dns: row.dns_ms,

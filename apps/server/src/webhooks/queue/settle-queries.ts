@@ -1,5 +1,6 @@
 import type { Transaction } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
+import type { CutReason } from "../rules/answer-budget.ts";
 import { type ArrayOf, bigints, booleans, byteas, dates, reals, smallints, texts, timestamps } from "./binary-array.ts";
 import { isDeliveryOf, isLookedUp } from "./looked-up.ts";
 
@@ -32,6 +33,8 @@ export interface SettledRow {
   readonly response_headers: string | null;
   readonly response_body: Uint8Array | null;
   readonly response_cut: boolean;
+  /** Why less is kept than came; null: only the limits that hold for every answer cut it, or nothing did. */
+  readonly response_cut_for: CutReason | null;
   readonly dns_ms: number | null;
   readonly connect_ms: number | null;
   readonly tls_ms: number | null;
@@ -64,6 +67,7 @@ const columns: { readonly [Name in keyof SettledRow]: ArrayOf<SettledRow[Name]> 
   response_headers: texts,
   response_body: byteas,
   response_cut: booleans,
+  response_cut_for: texts,
   dns_ms: reals,
   connect_ms: reals,
   tls_ms: reals,
@@ -150,6 +154,7 @@ const logged = [
   "response_headers",
   "response_body",
   "response_cut",
+  "response_cut_for",
   "dns_ms",
   "connect_ms",
   "tls_ms",

@@ -1,0 +1,31 @@
+import { randomBytes } from "node:crypto";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { makeKey } from "../keys/key.ts";
+import { keysIn, keysInUrl } from "./exposed-keys.ts";
+
+fc.configureGlobal({ seed: 1 });
+
+const key = makeKey("live", randomBytes);
+
+it("a key is found in a URL whatever of it is percent-encoded", () => {
+  const encodings = fc.array(fc.constantFrom("plain", "upper", "lower"), {
+    minLength: key.length,
+    maxLength: key.length,
+  });
+  fc.assert(
+    fc.property(encodings, fc.constantFrom("/v1/rides?key=", "/", "/nothing/%20%zz%", "/%C3%A9?x="), (ways, before) => {
+      const written = key.split("").map((character, index) => {
+        const code = character.charCodeAt(0).toString(16);
+        return ways[index] === "plain" ? character : `%${ways[index] === "upper" ? code.toUpperCase() : code}`;
+      });
+      expect(keysInUrl(before + written.join(""))).toEqual([key]);
+    }),
+  );
+});
+
+it("of many keys in a text the first three are looked at, each once", () => {
+  const keys = Array.from({ length: 5 }, () => makeKey("test", randomBytes));
+  expect(keysIn([key, key, ...keys].join("&"))).toEqual([key, ...keys.slice(0, 2)]);
+  expect(keysIn("bss_live_" + "0".repeat(40))).toEqual([]);
+});

@@ -1,0 +1,87 @@
+import type { HttpMetrics, RefusalReason } from "../metrics/http-metrics.ts";
+
+/** Where a key was seen that others may have read. */
+export type ExposedIn = "url" | "plain_http";
+
+/** Counts the requests that are refused before an endpoint sees them, and tells the log of them. */
+export interface RefusedRequests {
+  /** @param who the caller's key where it is known, else its address */
+  refused(reason: RefusalReason, who: Refused): void;
+  /** A key was seen, for the first time, where others may have read it. */
+  exposed(keyId: string, where: ExposedIn, address: string): void;
+  /** Writes what is due. Called every few seconds. */
+  flush(): void;
+}
+
+export interface Refused {
+  readonly address: string;
+  readonly keyId?: string;
+}
+
+export interface RefusedRequestsOptions {
+  readonly metrics: Pick<HttpMetrics, "refused" | "exposed">;
+  readonly log: {
+    info(detail: object, message: string): void;
+    warn(detail: object, message: string): void;
+  };
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+/** Milliseconds between two lines about one address or key. */
+const REPEAT_MS = 60_000;
+/** Addresses and keys that have lines of their own. More are counted together: an attacker has addresses without end. */
+const MAX_TALLIES = 50;
+
+interface Tally {
+  readonly who: object;
+  /** Since the last line, by reason. */
+  counts: Map<RefusalReason, number>;
+  writtenAt: number;
+}
+
+/** The first refusal of an address or key is a line at once; those that follow are one line a minute, with their numbers. */
+export function createRefusedRequests({ metrics, log, clock }: RefusedRequestsOptions): RefusedRequests {
+  const tallies = new Map<string, Tally>();
+  const others: Tally = { who: { others: true }, counts: new Map(), writtenAt: 0 };
+
+  const write = (tally: Tally, now: number) => {
+    const refused = Object.fromEntries(tally.counts);
+    log.info({ ...tally.who, refused }, "requests refused");
+    tally.counts = new Map();
+    tally.writtenAt = now;
+  };
+  const isDue = (tally: Tally, now: number) => now - tally.writtenAt >= REPEAT_MS || now < tally.writtenAt;
+  const tallyOf = ({ address, keyId }: Refused): Tally => {
+    const name = keyId ?? address;
+    const known = tallies.get(name);
+    if (known !== undefined) return known;
+    if (tallies.size >= MAX_TALLIES) return others;
+    const who = keyId === undefined ? { address } : { keyId, address };
+    const tally: Tally = { who, counts: new Map(), writtenAt: -Infinity };
+    tallies.set(name, tally);
+    return tally;
+  };
+  return {
+    refused(reason, who) {
+      metrics.refused(reason);
+      const tally = tallyOf(who);
+      tally.counts.set(reason, (tally.counts.get(reason) ?? 0) + 1);
+      const now = clock();
+      if (isDue(tally, now)) write(tally, now);
+    },
+    exposed(keyId, where, address) {
+      metrics.exposed(where);
+      log.warn({ keyId, where, address }, "a key was sent where others may have read it: it counts as exposed");
+    },
+    flush() {
+      const now = clock();
+      for (const [name, tally] of tallies) {
+        if (!isDue(tally, now)) continue;
+        if (tally.counts.size === 0) tallies.delete(name);
+        else write(tally, now);
+      }
+      if (others.counts.size > 0 && isDue(others, now)) write(others, now);
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import type { IncomingMessage } from "node:http";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { ApiError } from "./api-error.ts";
+
+/** Headers that name one thing: with two of them, each reader on the way could take another. */
+const SINGLE_HEADERS = ["host", "authorization", "content-type", "idempotency-key"] as const;
+
+/** A host, and a port after it: what RFC 3986 allows of it, IPv6 in brackets. */
+const HOST = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d{0,5})?$/i;
+
+/**
+ * Refuses a request of which it is unclear whom it asks or who asks.
+ * @throws ApiError `invalid_request` without exactly one proper `Host`, or with two `Authorization`
+ */
+export function checkAddressing({ headers, httpVersion, rawHeaders }: IncomingMessage): void {
+  if (headers.host === undefined) {
+    if (httpVersion !== "1.1") return;
+    throw new ApiError("invalid_request", "The request has no Host header, which HTTP/1.1 asks for.");
+  }
+  if (!HOST.test(headers.host)) throw new ApiError("invalid_request", "The Host header is not a host and a port.");
+  const repeated = repeatedHeader(rawHeaders);
+  if (repeated === "host" || repeated === "authorization") throw givenTwice(repeated);
+}
+
+/**
+ * Refuses what the router would let pass or refuse too early: a URL that is badly encoded, and headers that stand
+ * twice. To be called after requests were admitted, so that nobody learns of it without a key.
+ */
+export function refuseMalformedRequests(app: FastifyInstance): void {
+  app.addHook("onRequest", (request, _reply, done) => {
+    done(malformation(request));
+  });
+}
+
+function malformation(request: FastifyRequest): ApiError | undefined {
+  if (badlyEncoded.has(request.raw)) {
+    return new ApiError("invalid_request", "The request's path is not validly encoded.");
+  }
+  const parameter = request.url.includes("%") ? badlyEncodedParameter(request.url) : undefined;
+  if (parameter !== undefined) {
+    return new ApiError("invalid_parameter", `The parameter ${parameter} is not validly encoded as UTF-8.`);
+  }
+  const repeated = repeatedHeader(request.raw.rawHeaders);
+  return repeated === undefined ? undefined : givenTwice(repeated);
+}
+
+function givenTwice(header: (typeof SINGLE_HEADERS)[number]): ApiError {
+  const name = header.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
+  return new ApiError(
+    header === "idempotency-key" ? "invalid_parameter" : "invalid_request",
+    `The request has the header ${name} more than once. Send it once.`,
+  );
+}
+
+/** The first of the single headers that stands twice among the raw ones: name, value, name, value and so on. */
+function repeatedHeader(rawHeaders: readonly string[]): (typeof SINGLE_HEADERS)[number] | undefined {
+  let seen = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const position = singleHeaderAt(rawHeaders[index] ?? "");
+    if (position === -1) continue;
+    if ((seen & (1 << position)) !== 0) return SINGLE_HEADERS[position];
+    seen |= 1 << position;
+  }
+  return undefined;
+}
+
+/** By length first: every request's every header passes here. */
+function singleHeaderAt(name: string): number {
+  return SINGLE_HEADERS.findIndex((single) => single.length === name.length && single === name.toLowerCase());
+}
+
+/** Requests whose path could not be decoded as it came. */
+const badlyEncoded = new WeakSet<IncomingMessage>();
+
+/**
+ * Makes a path that is badly encoded decodable, so that the request is routed, asked for its key and counted as any
+ * other; `refuseMalformedRequests` then refuses it.
+ */
+export function routableUrl(request: { readonly url?: string }): string {
+  const url = request.url ?? "";
+  if (!url.includes("%")) return url;
+  const [path = ""] = url.split("?", 1);
+  if (isDecodable(path)) return url;
+  badlyEncoded.add(request as IncomingMessage);
+  const encoded = path.replaceAll(/(?:%[0-9a-f]{2})+|%/gi, (run) =>
+    isDecodable(run) ? run : run.replaceAll("%", "%25"),
+  );
+  return encoded + url.slice(path.length);
+}
+
+/** The name, as it was sent, of the first parameter in a URL's query that is badly encoded. */
+function badlyEncodedParameter(url: string): string | undefined {
+  const start = url.indexOf("?");
+  if (start === -1) return undefined;
+  const pair = url
+    .slice(start + 1)
+    .split("&")
+    .find((written) => !isDecodable(written));
+  return pair?.split("=", 1)[0]?.slice(0, 50);
+}
+
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,165 @@
+import type { Queryable } from "../db/database.ts";
+import { codeOf, sqlState } from "../db/errors.ts";
+import { Refusal } from "../refusal.ts";
+
+/** The partner that reads a list. */
+export interface ListReader {
+  readonly systemId: string;
+  readonly partnerId: string;
+}
+
+/**
+ * Reads whose cost depends on what is asked for: filtered lists, and others without a kept length. They have a few
+ * connections of their own, so that however much is asked of them, every other request finds one.
+ */
+export interface FilteredReads {
+  /**
+   * Runs a read as soon as there is a place for it. A partner has one at a time, whatever number of keys it uses.
+   * @throws Refusal `unavailable` when no place is free in time, or when the read takes too long
+   */
+  read<Result>(whose: ListReader, work: (db: Queryable) => Promise<Result>): Promise<Result>;
+  readonly usage: () => { readonly running: number; readonly waiting: number };
+}
+
+export interface FilteredReadsOptions {
+  /** Connections of their own, as many as there are places, whose statements PostgreSQL gives up after some time. */
+  readonly db: Queryable;
+  readonly places: number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonic: () => number;
+  readonly onRefused: (reason: "full" | "slow") => void;
+  /** Milliseconds to wait for a place. */
+  readonly maxWaitMs?: number;
+}
+
+/** Milliseconds after which PostgreSQL gives up a statement of a filtered list. */
+export const FILTERED_STATEMENT_TIMEOUT_MS = 1_500;
+
+/** Long enough that quick reads sent side by side all get their turn; a caller who waits for longer could do better. */
+const MAX_WAIT_MS = 500;
+/** Reads of one partner that may wait. */
+const MAX_WAITING = 8;
+/**
+ * A partner that has used more than so many milliseconds lately leaves the last place to others: some who read a lot
+ * cannot keep all places, and quick reads always find one.
+ */
+const HEAVY_USE_MS = 1_000;
+/** The share of the time that passes by which use is forgotten: who uses less of a place is never a heavy user for long. */
+const FORGOTTEN_SHARE = 0.1;
+
+/** Seconds that a refused caller is told to wait. */
+const RETRY_FULL_SECONDS = 1;
+const RETRY_SLOW_SECONDS = 5;
+
+export function createFilteredReads(options: FilteredReadsOptions): FilteredReads {
+  const { db, monotonic, onRefused } = options;
+  const places = createPlaces(options);
+  return {
+    usage: places.usage,
+    async read({ systemId, partnerId }, work) {
+      const reader = `${systemId}\n${partnerId}`;
+      await places.take(reader);
+      const begun = monotonic();
+      try {
+        return await work(db);
+      } catch (error) {
+        if (codeOf(error) !== sqlState.queryCanceled) throw error;
+        onRefused("slow");
+        throw tooSlow(error);
+      } finally {
+        places.give(reader, monotonic() - begun);
+      }
+    },
+  };
+}
+
+/** Something that readers take one of at a time. */
+interface Places {
+  /** Resolves when the reader has a place. @throws Refusal when it gets none in time */
+  take(reader: string): Promise<void>;
+  /** Gives a place back. @param ms for how long it was used */
+  give(reader: string, ms: number): void;
+  readonly usage: FilteredReads["usage"];
+}
+
+interface Waiting {
+  readonly reader: string;
+  readonly begin: () => void;
+}
+
+function createPlaces({ places, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS }: FilteredReadsOptions): Places {
+  const running = new Set<string>();
+  const uses = createUses(monotonic);
+  let waiting: Waiting[] = [];
+
+  const hasPlace = (reader: string) =>
+    !running.has(reader) && running.size < (uses.of(reader) > HEAVY_USE_MS ? places - 1 : places);
+  const refuse = (reader: string) => {
+    onRefused("full");
+    return noPlace(running.has(reader));
+  };
+  return {
+    usage: () => ({ running: running.size, waiting: waiting.length }),
+    take(reader) {
+      if (hasPlace(reader)) {
+        running.add(reader);
+        return Promise.resolve();
+      }
+      return new Promise((resolve, reject) => {
+        if (waiting.filter((each) => each.reader === reader).length >= MAX_WAITING) throw refuse(reader);
+        const timer = setTimeout(() => {
+          waiting = waiting.filter((each) => each !== entry);
+          reject(refuse(reader));
+        }, maxWaitMs);
+        const entry = { reader, begin: () => (clearTimeout(timer), resolve()) };
+        waiting.push(entry);
+      });
+    },
+    give(reader, ms) {
+      uses.add(reader, ms);
+      running.delete(reader);
+      const able = waiting.filter((each) => hasPlace(each.reader));
+      // Those first who have used least; among them who came first.
+      const [next] = able.toSorted((one, other) => uses.of(one.reader) - uses.of(other.reader));
+      if (next === undefined) return;
+      waiting = waiting.filter((each) => each !== next);
+      running.add(next.reader);
+      next.begin();
+    },
+  };
+}
+
+function noPlace(hasAnother: boolean): Refusal {
+  const why = hasAnother
+    ? "You are reading other filtered lists at present. Read one at a time"
+    : "Too many filtered lists are read at present";
+  return new Refusal("unavailable", `${why}. Try again in ${RETRY_FULL_SECONDS} s.`, RETRY_FULL_SECONDS);
+}
+
+function tooSlow(cause: unknown): Refusal {
+  const refusal = new Refusal(
+    "unavailable",
+    `More passes the filters than can be read in ${FILTERED_STATEMENT_TIMEOUT_MS / 1000} s. Narrow them, for example by time, or read the list by cursor; ` +
+      `the same request may be tried again in ${RETRY_SLOW_SECONDS} s.`,
+    RETRY_SLOW_SECONDS,
+  );
+  refusal.cause = cause;
+  return refusal;
+}
+
+/** How many milliseconds of places each reader has used lately. */
+function createUses(monotonic: () => number) {
+  const used = new Map<string, { ms: number; at: number }>();
+  const of = (reader: string): number => {
+    const use = used.get(reader);
+    return use === undefined ? 0 : Math.max(0, use.ms - (monotonic() - use.at) * FORGOTTEN_SHARE);
+  };
+  return {
+    of,
+    add(reader: string, ms: number): void {
+      used.set(reader, { ms: of(reader) + ms, at: monotonic() });
+      // As many as there are partners at most; those who have used nothing for long are forgotten.
+      if (used.size > 1_000) for (const each of used.keys()) if (of(each) === 0) used.delete(each);
+    },
+  };
+}

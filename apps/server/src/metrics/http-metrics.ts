@@ -1,0 +1,122 @@
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { PoolUsage } from "../db/database.ts";
+
+/** Why a request was refused before an endpoint saw it. */
+export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+
+const REFUSAL_REASONS = [
+  "no_credentials",
+  "malformed_credentials",
+  "unknown_key",
+  "revoked_key",
+  "expired_key",
+  "too_many_wrong_credentials",
+  "insufficient_scope",
+  "rate_limited",
+  "https_required",
+  "key_in_url",
+] as const;
+
+const EXPOSURES = ["url", "plain_http"] as const;
+const READ_REFUSALS = ["full", "slow"] as const;
+
+/** What filtered lists use at present. */
+interface FilteredReadsUsage {
+  readonly running: number;
+  readonly waiting: number;
+}
+
+/** Counts what a process that answers requests does with them. */
+export interface HttpMetrics {
+  readonly refused: (reason: RefusalReason) => void;
+  readonly exposed: (where: (typeof EXPOSURES)[number]) => void;
+  /** A filtered list was refused: no place was free in time, or it took too long. */
+  readonly filteredReadRefused: (reason: (typeof READ_REFUSALS)[number]) => void;
+  /** Says where the figures come from that are read at each look. */
+  readonly watch: (sources: HttpSources) => void;
+}
+
+export interface HttpSources {
+  /** By the pool's name. */
+  readonly pools: Readonly<Record<string, () => PoolUsage>>;
+  readonly filteredReads: () => FilteredReadsUsage;
+  /** Whether changes made by other processes are heard of. */
+  readonly listening: () => boolean;
+}
+
+/** Adds the metrics of requests to a registry. Reading them costs no statement. */
+export function createHttpMetrics(registry: Registry): HttpMetrics {
+  const registers = [registry];
+  const refused = new Counter({
+    name: "bikeshare_http_refused_requests_total",
+    help: "Requests refused before an endpoint saw them.",
+    labelNames: ["reason"],
+    registers,
+  });
+  const exposed = new Counter({
+    name: "bikeshare_exposed_keys_total",
+    help: "Keys first seen where others may have read them.",
+    labelNames: ["where"],
+    registers,
+  });
+  const filteredReads = new Counter({
+    name: "bikeshare_filtered_reads_refused_total",
+    help: "Filtered lists answered 503.",
+    labelNames: ["reason"],
+    registers,
+  });
+  // Without a zero to begin at, an alert on growth would miss the first.
+  for (const reason of REFUSAL_REASONS) refused.inc({ reason }, 0);
+  for (const where of EXPOSURES) exposed.inc({ where }, 0);
+  for (const reason of READ_REFUSALS) filteredReads.inc({ reason }, 0);
+  return {
+    refused: (reason) => refused.inc({ reason }),
+    exposed: (where) => exposed.inc({ where }),
+    filteredReadRefused: (reason) => filteredReads.inc({ reason }),
+    watch: (sources) => registerSources(registers, sources),
+  };
+}
+
+function registerSources(registers: Registry[], { pools, filteredReads, listening }: HttpSources): void {
+  new Gauge({
+    name: "bikeshare_database_connections",
+    help: "Connections to the database, by what they are for.",
+    labelNames: ["pool", "state"],
+    registers,
+    collect() {
+      for (const [pool, usage] of Object.entries(pools)) {
+        const { inUse, idle } = usage();
+        this.set({ pool, state: "in_use" }, inUse);
+        this.set({ pool, state: "idle" }, idle);
+      }
+    },
+  });
+  new Gauge({
+    name: "bikeshare_database_waiting",
+    help: "Who waits for a connection to the database.",
+    labelNames: ["pool"],
+    registers,
+    collect() {
+      for (const [pool, usage] of Object.entries(pools)) this.set({ pool }, usage().waiting);
+    },
+  });
+  new Gauge({
+    name: "bikeshare_filtered_reads",
+    help: "Filtered lists that are read now, or wait for a place.",
+    labelNames: ["state"],
+    registers,
+    collect() {
+      const { running, waiting } = filteredReads();
+      this.set({ state: "running" }, running);
+      this.set({ state: "waiting" }, waiting);
+    },
+  });
+  new Gauge({
+    name: "bikeshare_listening",
+    help: "Whether changes made by other processes are heard of: 1, or 0.",
+    registers,
+    collect() {
+      this.set(listening() ? 1 : 0);
+    },
+  });
+}

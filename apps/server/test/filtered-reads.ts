@@ -1,0 +1,7 @@
+import type { Queryable } from "../src/db/database.ts";
+import { createFilteredReads, type FilteredReads } from "../src/lists/filtered-reads.ts";
+
+/** Places for filtered lists as a process has them, on a test's own connections. */
+export function filteredReadsOn(db: Queryable): FilteredReads {
+  return createFilteredReads({ db, places: 3, monotonic: () => performance.now(), onRefused: () => undefined });
+}
