@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { userInfo } from "node:os";
-import type { CliContext, Signals } from "./cli/context.ts";
+import type { CliContext } from "./cli/context.ts";
 import { createOutput } from "./cli/output.ts";
 import { runProgram } from "./cli/program.ts";
 import { processEnvironment, readConfig } from "./config.ts";
@@ -8,11 +8,20 @@ import { openStore } from "./db/open.ts";
 import { createIds } from "./ids.ts";
 import { prepareDataDir } from "./startup/data-dir.ts";
 import { explainDatabaseFailure } from "./startup/database-failure.ts";
+import { watchLauncher } from "./startup/launcher.ts";
+import { createSignals } from "./startup/signals.ts";
 import { resolveSystem } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
 
 const clock = () => Date.now();
 const ids = createIds(clock);
+
+// A terminal that was closed takes no more words; what is under way still has to end in order.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EIO") throw error;
+  });
+}
 
 process.exitCode = await runProgram(process.argv.slice(2), readVersion(), createContext);
 // A connection that is dead without saying so must not keep the process alive.
@@ -28,7 +37,7 @@ function createContext({ json }: { readonly json: boolean }): CliContext {
     clock,
     ids,
     output,
-    signals: createSignals(),
+    signals: createSignals(process, watchLauncher),
     async withDatabase(work) {
       for (const warning of config.warnings) output.note(`Warning: ${warning}`);
       if (config.databaseUrl === undefined) await prepareDataDir(config);
@@ -60,26 +69,4 @@ function accountName(): string {
     // A container may run under a number that has no name.
     return String(process.getuid?.() ?? "unknown");
   }
-}
-
-/** The first signal stops gently; a second one, for the impatient, at once. */
-function createSignals(): Signals {
-  return {
-    untilStopped: () =>
-      new Promise((resolve) => {
-        const stop = () => {
-          process.once("SIGTERM", () => process.exit(1));
-          process.once("SIGINT", () => process.exit(1));
-          resolve();
-        };
-        let stopped = false;
-        for (const signal of ["SIGTERM", "SIGINT"] as const) {
-          process.once(signal, () => {
-            if (stopped) return;
-            stopped = true;
-            stop();
-          });
-        }
-      }),
-  };
 }

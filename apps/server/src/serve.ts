@@ -1,23 +1,25 @@
-import { Server as TlsServer } from "node:tls";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type App, buildApp } from "./app.ts";
 import { type Conditions, createConditions } from "./conditions/lasting-conditions.ts";
 import { watchConditions } from "./conditions/watch.ts";
 import { type Config, ConfigError } from "./config.ts";
 import { type Database, STATEMENT_TIMEOUT } from "./db/database.ts";
 import { requireNotifications } from "./db/listener.ts";
-import { openStore } from "./db/open.ts";
+import { openStore, type Store } from "./db/open.ts";
 import { ping } from "./db/ping.ts";
 import { logRounds } from "./feeds/gbfs/follow-log.ts";
 import { startFollowing } from "./feeds/gbfs/follow.ts";
+import { stopAnswering } from "./http/stopping.ts";
 import type { Ids } from "./ids.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { createMetrics, type Metrics } from "./metrics/registry.ts";
 import { startMetricsServer } from "./metrics/server.ts";
 import type { AllSecrets } from "./secrets.ts";
-import { type Certificate, endOf, readCertificate, watchCertificate } from "./startup/certificate.ts";
-import { prepareDataDir } from "./startup/data-dir.ts";
+import type { Certificate } from "./startup/certificate.ts";
+import { checkBeforeWork, requestsAt } from "./startup/checks.ts";
 import { explainDatabaseFailure } from "./startup/database-failure.ts";
-import { explainListenFailure, type ListenAt, mustBeFree } from "./startup/listening.ts";
+import { followCertificate } from "./startup/follow-certificate.ts";
+import { explainListenFailure } from "./startup/listening.ts";
 import { serviceSecrets } from "./startup/service-secrets.ts";
 import { systemsOf } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
@@ -36,6 +38,8 @@ export interface ServeOptions {
   readonly role: "all" | "api" | "worker";
   /** The old secrets file is gone for good: goes on with a new one. */
   readonly newSecrets?: boolean;
+  /** Nobody else depends on the service: it stops without waiting for load balancers. By default: on a terminal. */
+  readonly isForTrying?: boolean;
   /** Runs after the database is open and before requests are taken. */
   readonly prepare?: (db: Database) => Promise<void>;
 }
@@ -49,28 +53,25 @@ export interface Service {
 }
 
 /** Milliseconds that requests have to end when the service stops: what orchestrators commonly grant is 30 s. */
-const DRAIN_TIMEOUT = 20_000;
+const REQUESTS_MS = 20_000;
+/** Milliseconds that idle connections have to be used once more. Longer and a stop on a terminal feels stuck. */
+const IDLE_MS = 1_000;
+/** Milliseconds in which load balancers notice `/readyz`: most ask every 2 to 5 s. */
+const DRAIN_DELAY_MS = 5_000;
 
 /** Opens the database, starts what the role asks for, and listens. */
 export async function serve(options: ServeOptions): Promise<Service> {
   const { config, clock, ids, role } = options;
   const logger = createLogger(config.logLevel);
   for (const warning of config.warnings) logger.warn(warning);
-  const certificate = await checkBeforeWork(options);
-  const store = await openStore({
-    databaseUrl: config.databaseUrl,
-    dataDir: config.dataDir,
-    statementTimeout: STATEMENT_TIMEOUT,
-    onEmbeddedEvent: (event) => logger.info(event, "own PostgreSQL"),
-    // What comes of it is reported by whoever needs the database; here it says nothing that one could act on.
-    onConnectionLost: (error) => logger.debug({ reason: error.message }, "idle database connection lost"),
-  }).catch((error: unknown) => {
-    throw explainDatabaseFailure(error, config);
-  });
+  const certificate = await checkBeforeWork(config, role);
+  const store = await openDatabaseFor(config, logger);
   // What is open, to be closed in the opposite order: first no new requests, last the database.
   const open: (() => Promise<void>)[] = [() => store.close()];
   const close = async () => {
+    logger.info("stopping");
     for (const step of open.toReversed()) await step();
+    logger.info("stopped");
   };
   const conditions = createConditions({ monotonic: () => performance.now(), log: logger });
   const watch = watchConditions(conditions, () => ping(store.db));
@@ -118,10 +119,11 @@ interface Kit {
 /** Builds the app and listens; adds its closing to `open`. @returns the base address that callers use */
 async function answerRequests(
   db: Database,
-  { config, clock, ids }: ServeOptions,
+  { config, clock, ids, isForTrying = process.stderr.isTTY }: ServeOptions,
   { logger, secrets, conditions, metrics, certificate, open }: Kit,
 ): Promise<string> {
   let url = config.publicUrl ?? "";
+  const drainDelay = config.drainDelay ?? (isForTrying ? 0 : DRAIN_DELAY_MS);
   const app = await buildApp({
     db,
     clock,
@@ -137,13 +139,20 @@ async function answerRequests(
     https: certificate,
   });
   if (config.tls !== undefined && certificate !== undefined) {
-    const watch = followCertificate(app, config.tls, certificate, { logger, conditions });
+    const watch = followCertificate(app.http.server, config.tls, certificate, { logger, conditions });
     open.push(() => Promise.resolve(watch.close()));
   }
-  open.push(() => {
-    app.drain();
-    return within(DRAIN_TIMEOUT, app.http.close(), () => app.http.server.closeAllConnections());
-  });
+  open.push(() =>
+    stopAnswering({
+      http: app.http,
+      drain: app.drain,
+      delay: async () => {
+        await sleep(drainDelay);
+      },
+      idleMs: IDLE_MS,
+      requestsMs: REQUESTS_MS,
+    }),
+  );
   const address = await listen(app, config);
   url = config.publicUrl ?? address;
   return url;
@@ -183,45 +192,20 @@ async function listen(app: App, config: Config): Promise<string> {
   }
 }
 
-const requestsAt = ({ host, port }: Config): ListenAt => ({ host, port, hostVariable: "HOST", portVariable: "PORT" });
-const metricsAt = ({ metricsHost: host }: Config, port: number): ListenAt => ({
-  host,
-  port,
-  hostVariable: "METRICS_HOST",
-  portVariable: "METRICS_PORT",
-});
-
-/**
- * What can be known to be wrong before the database is opened, which may take a while and leaves things behind.
- * @returns the certificate, where there is one
- * @throws ConfigError
- */
-async function checkBeforeWork({ config, role }: ServeOptions): Promise<Certificate | undefined> {
-  const certificate = config.tls === undefined ? undefined : await readCertificate(config.tls);
-  if (role !== "worker") await mustBeFree(requestsAt(config));
-  if (config.metricsPort !== undefined) await mustBeFree(metricsAt(config, config.metricsPort));
-  if (config.databaseUrl === undefined || config.secretsFile === undefined) await prepareDataDir(config);
-  return certificate;
-}
-
-/** Puts a renewed certificate to use without a restart. */
-function followCertificate(
-  { http: { server } }: App,
-  files: NonNullable<Config["tls"]>,
-  certificate: Certificate,
-  { logger, conditions }: Pick<Kit, "logger" | "conditions">,
-): { close(): void } {
-  const reading = conditions.of("reading the certificate", { quietMs: Number.POSITIVE_INFINITY });
-  return watchCertificate({
-    files,
-    certificate,
-    use: (next) => {
-      if (server instanceof TlsServer) server.setSecureContext(next);
-      logger.info({ ends: endOf(next) }, "the renewed certificate is in use");
-    },
-    onRead: reading.succeeded,
-    onError: reading.failed,
-  });
+/** Opens what the configuration names, or our own. */
+async function openDatabaseFor(config: Config, logger: Logger): Promise<Store> {
+  try {
+    return await openStore({
+      databaseUrl: config.databaseUrl,
+      dataDir: config.dataDir,
+      statementTimeout: STATEMENT_TIMEOUT,
+      onEmbeddedEvent: (event) => logger.info(event, "own PostgreSQL"),
+      // What comes of it is reported by whoever needs the database; here it says nothing that one could act on.
+      onConnectionLost: (error) => logger.debug({ reason: error.message }, "idle database connection lost"),
+    });
+  } catch (error) {
+    throw explainDatabaseFailure(error, config);
+  }
 }
 
 /** A deployment has a system from its first start on; where there are several, none needs to be chosen here. */
@@ -233,14 +217,5 @@ async function ensureSystem(db: Database, { config, resolveSystem }: ServeOption
       `SYSTEM_ID=${config.systemId}: names the first system of a new database; this one has ${ids.join(", ")}, and a system keeps its id. ` +
         `Unset SYSTEM_ID, or make another system: \`systems create ${config.systemId}\`.`,
     );
-  }
-}
-
-async function within(milliseconds: number, work: Promise<void>, onTimeout: () => void): Promise<void> {
-  const timer = setTimeout(onTimeout, milliseconds);
-  try {
-    await work;
-  } finally {
-    clearTimeout(timer);
   }
 }

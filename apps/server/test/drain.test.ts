@@ -1,5 +1,8 @@
 import { once } from "node:events";
+import { Agent, type IncomingMessage, request } from "node:http";
+import { connect } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { stopAnswering } from "../src/http/stopping.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp } from "./built-app.ts";
 import { sendRaw } from "./raw-http.ts";
@@ -12,7 +15,7 @@ let key: string;
 
 beforeEach(async () => {
   app = await startTestApp();
-  leaving = await buildAnother(app);
+  leaving = await buildAnother(app, { rateLimit: 1_000_000 });
   key = (await app.issue()).key;
 });
 
@@ -71,9 +74,83 @@ it("answers the request that has begun before it closes, and takes no new connec
   await closing;
 });
 
-it("closes though clients keep idle connections open", async () => {
+/** A client that keeps its connection, asks again as soon as it is answered, and goes elsewhere once it is told to. */
+async function askOnAndOn(agent: Agent, isServing: () => boolean, answers: Answers): Promise<void> {
+  for (;;) {
+    const asked = request(`${leaving.url}/v1/me`, { agent, headers: { authorization: `Bearer ${key}` } });
+    try {
+      const [response] = (await once(asked.end(), "response")) as [IncomingMessage];
+      await once(response.resume(), "end");
+      answers.good++;
+      if (response.headers.connection === "close" && !isServing()) return;
+    } catch (error) {
+      answers.failed.push(String(error));
+      return;
+    }
+  }
+}
+
+interface Answers {
+  good: number;
+  readonly failed: string[];
+}
+
+it("a stop under load fails no request: clients are told by an answer, and then go", async () => {
+  const answers: Answers = { good: 0, failed: [] };
+  const agents = Array.from({ length: 8 }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
+  let isServing = true;
+  const clients = agents.map((agent) => askOnAndOn(agent, () => isServing, answers));
+  await until(() => answers.good > 50);
+  const isSeen = Promise.withResolvers<void>();
+  const stopping = stopAnswering({
+    ...leaving.app,
+    delay: () => isSeen.promise,
+    idleMs: 60_000,
+    requestsMs: 60_000,
+  });
+  // What a load balancer does: it asks, and sends nobody more once it is told.
+  await until(async () => (await get("/readyz")).status === 503);
+  isServing = false;
+  await Promise.all(clients);
+  isSeen.resolve();
+  await stopping;
+  expect(answers.failed).toEqual([]);
+  await expect(get("/healthz")).rejects.toThrow();
+  for (const agent of agents) agent.destroy();
+});
+
+it("an idle connection may be used once more after the listener is closed, and is closed by that answer", async () => {
+  const { port } = new URL(leaving.url);
+  const socket = connect(Number(port), "127.0.0.1").setEncoding("latin1");
+  const ended = once(socket, "end");
+  let received = "";
+  socket.on("data", (part: string) => (received += part));
+  const ask = async (answers: number) => {
+    socket.write("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
+    await until(() => received.split('{"status":"ok"}').length - 1 === answers);
+  };
+  await ask(1);
+  const stopping = stopAnswering({
+    ...leaving.app,
+    delay: () => Promise.resolve(),
+    idleMs: 60_000,
+    requestsMs: 60_000,
+  });
+  await until(async () =>
+    get("/healthz").then(
+      () => false,
+      () => true,
+    ),
+  );
+  await ask(2);
+  expect(received.match(/^Connection: .+$/gim)).toEqual(["Connection: keep-alive", "Connection: close"]);
+  await Promise.all([ended, stopping]);
+  socket.destroy();
+});
+
+it("a connection that nobody uses any more does not hold up a stop", async () => {
   await (await get("/v1/stations")).arrayBuffer();
-  leaving.app.drain();
-  await leaving.close();
+  const quick = { delay: () => Promise.resolve(), idleMs: 1, requestsMs: 60_000 };
+  await stopAnswering({ ...leaving.app, ...quick });
   await expect(get("/healthz")).rejects.toThrow();
 });

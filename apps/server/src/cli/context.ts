@@ -1,13 +1,8 @@
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
+import type { Signals } from "../startup/signals.ts";
 import type { Output } from "./output.ts";
-
-/** The wish that a long-running command stops. */
-export interface Signals {
-  /** Settles when the process is told to stop (SIGTERM, SIGINT). */
-  readonly untilStopped: () => Promise<void>;
-}
 
 /** What every command gets: made once in main.ts. */
 export interface CliContext {

@@ -18,10 +18,12 @@ export function registerServe(program: Command, context: () => CliContext): void
     )
     .action(async ({ role, newSecrets = false }: { role: ServeOptions["role"]; newSecrets?: boolean }) => {
       const { clock, config, ids, output, resolveSystem, signals } = context();
+      const stopped = signals.untilStopped();
       const service = await serve({ config, clock, ids, resolveSystem, role, newSecrets });
       const { url = null } = service;
       output.result({ ready: true, url }, url === null ? "Ready: working." : `Ready: ${url} (reference: ${url}/docs)`);
-      await signals.untilStopped();
+      await stopped;
       await service.close();
+      if (process.stderr.isTTY) output.note("Stopped.");
     });
 }

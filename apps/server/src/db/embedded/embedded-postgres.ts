@@ -14,6 +14,7 @@ import { ensureLockFile, type KernelLock, tryExclusiveLock, trySharedLock, waitF
 import { findNative } from "./platform-package.ts";
 import type { Postmaster } from "./postmaster.ts";
 import { type Supervisor, supervise } from "./supervisor.ts";
+import { watchForSurvivor } from "./survivor-watch.ts";
 
 export type EmbeddedPostgresOptions = {
   /** What identifies the database; made if missing. Relative paths count from the working directory. */
@@ -23,6 +24,8 @@ export type EmbeddedPostgresOptions = {
   systemDirectory?: string;
   /** As root: the accounts PostgreSQL may run as, best first. Default postgres, then nobody. */
   accounts?: readonly string[];
+  /** Seconds that PostgreSQL waits for a successor when we were killed. Default 15. */
+  survivorSeconds?: number;
 };
 
 export type EmbeddedPostgres = {
@@ -49,6 +52,7 @@ export type EmbeddedPostgres = {
  * await database.close()
  */
 export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+  const { survivorSeconds = SURVIVOR_SECONDS } = options;
   const dataDir = await ensureDataDir(options.dataDir);
   const usersFile = join(dataDir, "postgresql.users");
   const mutexFile = join(dataDir, "postgresql.lock");
@@ -60,14 +64,24 @@ export async function openEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
     const cluster = await prepareCluster(dataDir, options);
     const isFirst = isUnused(usersFile);
     const user = await waitForLock(() => trySharedLock(usersFile));
-    return await startOrJoin({ cluster, user, usersFile, mutex }, isFirst);
+    return await startOrJoin({ cluster, user, usersFile, mutexFile, mutex, survivorSeconds }, isFirst);
   } finally {
     lock.release();
   }
 }
 
 /** One user of a running cluster: its share of the users' lock, and the way to the lock under which things change. */
-type Membership = { cluster: Cluster; user: KernelLock; usersFile: string; mutex: () => KernelLock | undefined };
+type Membership = {
+  cluster: Cluster;
+  user: KernelLock;
+  usersFile: string;
+  mutexFile: string;
+  mutex: () => KernelLock | undefined;
+  survivorSeconds: number;
+};
+
+/** Longer than a supervisor takes to start us again, so that the next one joins; well below the minute in which somebody looks. */
+const SURVIVOR_SECONDS = 15;
 
 function isUnused(usersFile: string): boolean {
   const alone = tryExclusiveLock(usersFile);
@@ -76,18 +90,20 @@ function isUnused(usersFile: string): boolean {
 }
 
 async function startOrJoin(membership: Membership, isFirst: boolean): Promise<EmbeddedPostgres> {
-  const { cluster, mutex } = membership;
+  const { cluster, mutex, usersFile, mutexFile } = membership;
+  // Before PostgreSQL is started: we may be killed at any moment after.
+  const watch = watchForSurvivor({ ...cluster, usersFile, mutexFile }, membership.survivorSeconds);
   try {
     const { running, connection } = await runWithDatabase(cluster, isFirst);
     const supervisor = supervise(cluster, running, mutex);
     let closing: Promise<void> | undefined;
     const close = () => {
-      closing ??= closeOnce(membership, supervisor);
+      closing ??= closeOnce(membership, supervisor).finally(() => watch.end());
       return closing;
     };
     return { connectionString: connectionStringOf(connection), restartedCount: supervisor.restartedCount, close };
   } catch (error) {
-    await leave(membership);
+    await leave(membership).finally(() => watch.end());
     throw error;
   }
 }

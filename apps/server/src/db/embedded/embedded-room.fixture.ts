@@ -34,7 +34,12 @@ export type Room = {
 };
 
 /** `enterable`: whether other accounts may reach the data directory, so that root's cluster can live inside it. */
-export async function openRoom(options: { enterable: boolean; dataDir?: string }): Promise<Room> {
+export async function openRoom(options: {
+  enterable: boolean;
+  dataDir?: string;
+  /** Long, unless told otherwise: a busy machine takes its time to start a successor. */
+  survivorSeconds?: number;
+}): Promise<Room> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "embedded-")));
   const outside = await realpath(await mkdtemp(join(tmpdir(), "embedded-system-")));
   if (options.enterable) await chmod(root, 0o711);
@@ -50,7 +55,8 @@ export async function openRoom(options: { enterable: boolean; dataDir?: string }
     dataDir,
     systemDirectory,
     home,
-    startUser: (account) => startUser([dataDir, systemDirectory], account, children),
+    startUser: (account) =>
+      startUser([dataDir, systemDirectory, String(options.survivorSeconds ?? 60)], account, children),
     killUsers,
     clear: async () => {
       await killUsers();

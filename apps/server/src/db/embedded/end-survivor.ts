@@ -1,0 +1,29 @@
+import type { Account } from "./account.ts";
+import { stop } from "./cluster-server.ts";
+import { tryExclusiveLock, waitForLock } from "./kernel-lock.ts";
+
+/** A PostgreSQL that outlived a process which used it. */
+export type SurvivorTask = {
+  readonly home: string;
+  readonly binaries: string;
+  readonly account: Account | undefined;
+  readonly usersFile: string;
+  readonly mutexFile: string;
+};
+
+/** Stops it, unless somebody uses it: another process that shared it, or a successor that joined. */
+async function endSurvivor({ home, binaries, account, usersFile, mutexFile }: SurvivorTask): Promise<void> {
+  // Under the lock, so that nobody joins between the look and the stop.
+  const lock = await waitForLock(() => tryExclusiveLock(mutexFile));
+  try {
+    const alone = tryExclusiveLock(usersFile);
+    if (alone === undefined) return;
+    await stop({ home, binaries, account, log: () => undefined });
+    alone.release();
+  } finally {
+    lock.release();
+  }
+}
+
+// Run as a program by the shell of survivor-watch.ts, which nobody listens to.
+await endSurvivor(JSON.parse(process.argv[2] ?? "") as SurvivorTask);

@@ -1,0 +1,58 @@
+import type { Server } from "node:http";
+import { Server as NetServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { FastifyInstance } from "fastify";
+
+export interface StoppingOptions {
+  readonly http: FastifyInstance;
+  /** From now on `/readyz` is 503, and every answer carries `Connection: close`. */
+  readonly drain: () => void;
+  /** Resolves when load balancers have had time to see that. Requests are taken meanwhile. */
+  readonly delay: () => Promise<void>;
+  /**
+   * Milliseconds that an idle connection stays open after the listener is closed. A client that uses it once more is
+   * answered, and told by that answer to close it; one that was idle for this long is unlikely to be about to ask.
+   */
+  readonly idleMs: number;
+  /** Milliseconds that requests under way have to end after the listener is closed. */
+  readonly requestsMs: number;
+}
+
+/**
+ * Stops answering without failing a request: a client that keeps a connection may send on it at any moment, so it is
+ * closed by an answer that said so, not from under the client.
+ */
+export async function stopAnswering({ http, drain, delay, idleMs, requestsMs }: StoppingOptions): Promise<void> {
+  drain();
+  await delay();
+  const { server } = http;
+  const ended = closeListener(server);
+  const done = new AbortController();
+  const after = async (milliseconds: number, work: () => void) => {
+    await sleep(milliseconds, undefined, { signal: done.signal }).then(work, () => undefined);
+  };
+  const bounds = [
+    after(idleMs, () => closeIdle(server, done.signal)),
+    after(requestsMs, () => server.closeAllConnections()),
+  ];
+  await ended;
+  done.abort();
+  await Promise.all(bounds);
+  await http.close();
+}
+
+/** Takes no new connections; resolves when the last one has ended. */
+function closeListener(server: Server): Promise<void> {
+  if (!server.listening) return Promise.resolve();
+  // A server of http also cuts its idle connections when it is closed; one of net leaves them to us.
+  const { promise, resolve } = Promise.withResolvers<void>();
+  NetServer.prototype.close.call(server, () => resolve());
+  return promise;
+}
+
+/** Closes what is idle, now and whenever a request ends: an answer that began before the draining said nothing of closing. */
+function closeIdle(server: Server, until: AbortSignal): void {
+  server.closeIdleConnections();
+  const timer = setInterval(() => server.closeIdleConnections(), 50);
+  until.addEventListener("abort", () => clearInterval(timer), { once: true });
+}
