@@ -26,7 +26,7 @@ import { readVersion } from "./version.ts";
 import { createSecretSealer } from "./webhooks/endpoints/secret.ts";
 import { createMailer } from "./webhooks/warnings/mailer.ts";
 import type { WebhookSettings } from "./webhooks/worker.ts";
-import { startWorkers } from "./workers.ts";
+import { startReservationSweeper, startWorkers } from "./workers.ts";
 
 export interface ServeOptions {
   readonly config: Config;
@@ -89,6 +89,8 @@ export async function serve(options: ServeOptions): Promise<Service> {
       const server = await startMetricsServer({ host: config.metricsHost, port: config.metricsPort, metrics, logger });
       open.push(() => server.close());
     }
+    const sweeper = startReservationSweeper({ db: store.db, clock, ids, conditions });
+    open.push(() => sweeper.close());
     if (role !== "api") {
       const webhooks = webhookSettings(config, secrets, metrics);
       const workers = startWorkers({ db: store.db, clock, ids, logger, webhooks, conditions });

@@ -26,7 +26,21 @@ export interface WorkersOptions {
   readonly conditions: Conditions;
 }
 
-/** Starts numbering events, sending webhooks, sweeping lapsed reservations and old answers, telling of changed stations, and keeping partitions. */
+/**
+ * Starts sweeping lapsed reservations. Every process does, whatever its role: that a bike is free again is for readers,
+ * and must not hang on a worker being there. A sweep that finds nothing is one look at an index.
+ */
+export function startReservationSweeper({
+  db,
+  clock,
+  ids,
+  conditions,
+}: Pick<WorkersOptions, "db" | "clock" | "ids" | "conditions">): Workers {
+  const onError = reportingTo(conditions)("sweeping lapsed reservations");
+  return createReservationSweeper({ db, clock, ids, systems: () => systemIds(db), onError });
+}
+
+/** Starts numbering events, sending webhooks, sweeping old answers, telling of changed stations, and keeping partitions. */
 export function startWorkers({ db, clock, ids, logger, webhooks, conditions }: WorkersOptions): Workers {
   const reporting = reportingTo(conditions);
   const sequencer = createSequencer({ db, clock, onError: reporting("numbering events") });
@@ -50,27 +64,24 @@ export function startWorkers({ db, clock, ids, logger, webhooks, conditions }: W
     warn: (detail, message) => logger.warn(detail, message),
     onError: reporting("keeping partitions", { quietMs: 2 * 60_000 }),
   });
-  const systems = async () => (await systemsOf(db)).map((system) => system.system_id);
-  const reservations = createReservationSweeper({
-    db,
-    clock,
-    ids,
-    systems,
-    onError: reporting("sweeping lapsed reservations"),
-  });
+  const systems = () => systemIds(db);
   const stations = startStationNotices({ db, clock, ids, systems, onError: reporting("telling of changed stations") });
   const answers = startIdempotencySweeper({
     db,
     clock,
     onError: reporting("forgetting old answers", { quietMs: 15 * 60_000 }),
   });
-  const working = [dispatcher, sequencer, partitions, reservations, stations, answers];
+  const working = [dispatcher, sequencer, partitions, stations, answers];
   return {
     close: async () => {
       await listener.close();
       await Promise.all(working.map((work) => work.close()));
     },
   };
+}
+
+async function systemIds(db: Database): Promise<string[]> {
+  return (await systemsOf(db)).map((system) => system.system_id);
 }
 
 /** Has the failures of a work reported. */
