@@ -23,7 +23,7 @@ export function registerEndpoint(webhooks: Command, context: () => CliContext): 
     .description("send to a paused endpoint again, beginning with one probe")
     .action((options: PartnerOption, command: Command) => resume(context(), options, command));
   withPartner(webhooks.command("remove"))
-    .description("end an endpoint: its secrets are destroyed, nothing is sent any more; its log stays its 30 days")
+    .description("end an endpoint: its secrets are destroyed, nothing is sent any more; its log and the audit log stay")
     .action((options: PartnerOption, command: Command) => remove(context(), options, command));
 }
 
@@ -79,7 +79,7 @@ async function remove(cli: CliContext, { partner }: PartnerOption, command: Comm
     const when = paused_at?.toISOString() ?? "";
     const done = [
       `Removed ${id}: its secrets are destroyed, and nothing is sent any more. What is in flight ends.`,
-      "Its log stays, each delivery for its 30 days.",
+      "Its log stays, each delivery for its 30 days. The audit log keeps the addresses that were set.",
       ...(unsent === 0
         ? []
         : [

@@ -40,7 +40,7 @@ export function authenticate(request: FastifyRequest, options: AuthenticateOptio
   }
   const presented = BEARER.exec(header)?.[1];
   const kept = presented === undefined ? undefined : keys.get(presented);
-  if (kept !== undefined && kept !== "unknown" && keyFault(kept, clock()) === undefined) return kept;
+  if (kept !== undefined && kept !== "unknown" && isUsable(kept, clock())) return kept;
   return judge(presented, kept, header, request, options);
 }
 
@@ -59,10 +59,18 @@ async function judge(
   }
   const key = kept ?? (await keys.load(presented)) ?? "unknown";
   if (key === "unknown") throw await refuse("unknown_key", "The key is unknown.", request, options);
+  if (isUsable(key, clock())) return key;
   const fault = keyFault(key, clock());
-  if (fault === undefined) return key;
+  if (fault === undefined) {
+    const message = `The partner of the key ${key.id} (…${key.last4}) is suspended. Ask the operator.`;
+    throw await refuse("suspended_partner", message, request, options, key.id);
+  }
   const message = `The key ${key.id} (…${key.last4}) is ${fault}. Ask the operator for a new one.`;
   throw await refuse(`${fault}_key`, message, request, options, key.id);
+}
+
+function isUsable(key: KeyRow, now: number): boolean {
+  return keyFault(key, now) === undefined && !key.partner_suspended;
 }
 
 /** Counts wrong credentials. @returns what they are answered */

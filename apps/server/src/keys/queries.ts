@@ -23,11 +23,13 @@ export interface KeyRow extends Pick<
 > {
   /** null: an operator key */
   readonly partner_name: Tables["partners"]["name"] | null;
+  /** The partner is suspended, or was removed: none of its keys is taken. */
+  readonly partner_suspended: boolean;
 }
 
 const columns = `k.system_id, k.id, k.partner_id, p.name as partner_name, k.name, k.last4, k.scopes, k.rate_limit,
   k.created_at, k.expires_at, k.revoked_at, k.rotated_to, k.exposed_at, k.last_used_at, k.last_used_path,
-  k.last_used_address`;
+  k.last_used_address, (p.suspended_at is not null or p.removed_at is not null) as partner_suspended`;
 const from = `keys k left join partners p on p.system_id = k.system_id and p.id = k.partner_id`;
 
 // A request brings only its key, so no system can be named here.

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Scope } from "@bikeshare/contract";
 import { recordActOf } from "../audit/audit-log.ts";
-import type { Database, Transaction } from "../db/database.ts";
+import type { Database, Queryable, Transaction } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
 import { keyFault, makeKey, type KeyKind } from "./key.ts";
 import {
@@ -70,6 +70,26 @@ export async function revokeKey(context: KeyContext, systemId: string, id: strin
   });
 }
 
+/** Ends every key of a partner at once. @returns how many had not ended before */
+export async function revokeKeysOf(
+  context: Omit<KeyContext, "db">,
+  tx: Transaction,
+  systemId: string,
+  partnerId: string,
+): Promise<number> {
+  const now = context.clock();
+  const live = (await listKeys(tx, systemId, partnerId)).filter((key) => keyFault(key, now) !== "revoked");
+  for (const { id } of live) {
+    await setRevoked(tx, systemId, id, new Date(now), null);
+    await recordActOf(context, tx, { systemId, action: "key.revoked", subject: id, detail: { partner_removed: true } });
+  }
+  await tellKeyChanged(tx, systemId);
+  return live.length;
+}
+
+/** Tells every process, when the transaction commits, that keys must be looked up anew. */
+export const notifyKeysChanged = tellKeyChanged;
+
 /** Longest time that both keys of a rotation work: 30 days, in milliseconds. */
 export const MAX_OVERLAP = 30 * 24 * 3_600_000;
 
@@ -114,7 +134,7 @@ export async function rotateKey(
 }
 
 /** A system's keys, oldest first; of one partner when one is named. */
-export function keysOf(context: Pick<KeyContext, "db">, systemId: string, partnerId?: string): Promise<KeyRow[]> {
+export function keysOf(context: { readonly db: Queryable }, systemId: string, partnerId?: string): Promise<KeyRow[]> {
   return listKeys(context.db, systemId, partnerId ?? null);
 }
 

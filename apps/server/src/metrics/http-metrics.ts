@@ -9,6 +9,7 @@ const REFUSAL_REASONS = [
   "malformed_credentials",
   "unknown_key",
   "revoked_key",
+  "suspended_partner",
   "expired_key",
   "too_many_wrong_credentials",
   "insufficient_scope",

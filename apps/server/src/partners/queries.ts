@@ -1,30 +1,94 @@
-import type { Queryable } from "../db/database.ts";
+import type { Queryable, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 
-export type PartnerRow = Pick<Tables["partners"], "id" | "name" | "created_at" | "max_reservations">;
+export type PartnerRow = Pick<
+  Tables["partners"],
+  "id" | "name" | "created_at" | "max_reservations" | "suspended_at" | "removed_at"
+>;
+
+const columns = "id, name, created_at, max_reservations, suspended_at, removed_at";
 
 const insert = statement(
   "partners.insert",
-  `insert into partners (system_id, id, name, created_at, max_reservations) values ($1, $2, $3, $4, $5)`,
+  `insert into partners (system_id, id, name, created_at, max_reservations) values ($1, $2, $3, $4, $5)
+   returning ${columns}`,
 );
-const all = statement(
-  "partners.all",
-  `select id, name, created_at, max_reservations from partners where system_id = $1 order by created_at, id`,
-);
-const byId = statement(
-  "partners.byId",
-  `select id, name, created_at, max_reservations from partners where system_id = $1 and id = $2`,
+const all = statement("partners.all", `select ${columns} from partners where system_id = $1 order by created_at, id`);
+const byId = statement("partners.byId", `select ${columns} from partners where system_id = $1 and id = $2`);
+const byName = statement(
+  "partners.byName",
+  `select ${columns} from partners where system_id = $1 and lower(name) = lower($2) and removed_at is null limit 1`,
 );
 
-export async function insertPartner(db: Queryable, systemId: string, partner: PartnerRow): Promise<void> {
-  await db.query(insert, [systemId, partner.id, partner.name, partner.created_at, partner.max_reservations]);
+/** Makes a partner. */
+export async function insertPartner(
+  tx: Queryable,
+  systemId: string,
+  partner: Pick<PartnerRow, "id" | "name" | "created_at" | "max_reservations">,
+): Promise<PartnerRow | undefined> {
+  const { id, name, created_at, max_reservations } = partner;
+  return (await tx.query<PartnerRow>(insert, [systemId, id, name, created_at, max_reservations]))[0];
 }
 
+/** A system's partners, removed ones too, oldest first. */
 export function listPartners(db: Queryable, systemId: string): Promise<PartnerRow[]> {
   return db.query<PartnerRow>(all, [systemId]);
 }
 
+/** A partner, also one that was removed. */
 export async function findPartner(db: Queryable, systemId: string, id: string): Promise<PartnerRow | undefined> {
   return (await db.query<PartnerRow>(byId, [systemId, id]))[0];
+}
+
+/** The partner that has a name now, whatever its capitals. */
+export async function findPartnerByName(
+  db: Queryable,
+  systemId: string,
+  name: string,
+): Promise<PartnerRow | undefined> {
+  return (await db.query<PartnerRow>(byName, [systemId, name]))[0];
+}
+
+// Lets through whoever only refers to the system.
+const lockSystem = statement(
+  "partners.lockSystem",
+  "select system_id from systems where system_id = $1 for no key update",
+);
+
+/** Holds off everybody else who gives a partner of the system a name, until the transaction ends. */
+export async function lockNames(tx: Transaction, systemId: string): Promise<void> {
+  await tx.query(lockSystem, [systemId]);
+}
+
+const lock = statement(
+  "partners.lock",
+  `select ${columns} from partners where system_id = $1 and id = $2 for no key update`,
+);
+const share = statement("partners.share", `select ${columns} from partners where system_id = $1 and id = $2 for share`);
+
+/** A partner, held against every other change and every new reservation until the transaction ends. */
+export async function lockPartner(tx: Transaction, systemId: string, id: string): Promise<PartnerRow | undefined> {
+  return (await tx.query<PartnerRow>(lock, [systemId, id]))[0];
+}
+
+/** A partner that stays as it is until the transaction ends. */
+export async function sharePartner(tx: Transaction, systemId: string, id: string): Promise<PartnerRow | undefined> {
+  return (await tx.query<PartnerRow>(share, [systemId, id]))[0];
+}
+
+const update = statement(
+  "partners.update",
+  `update partners set name = $3, max_reservations = $4, suspended_at = $5, removed_at = $6
+   where system_id = $1 and id = $2 returning ${columns}`,
+);
+
+/** Writes what may change of a partner. */
+export async function updatePartner(
+  tx: Transaction,
+  systemId: string,
+  partner: Omit<PartnerRow, "created_at">,
+): Promise<PartnerRow | undefined> {
+  const { id, name, max_reservations, suspended_at, removed_at } = partner;
+  return (await tx.query<PartnerRow>(update, [systemId, id, name, max_reservations, suspended_at, removed_at]))[0];
 }

@@ -1,16 +1,33 @@
 import { recordActOf } from "../audit/audit-log.ts";
-import type { Database } from "../db/database.ts";
+import type { Queryable, Transaction } from "../db/database.ts";
+import { onlyRow } from "../db/rows.ts";
 import type { Ids } from "../ids.ts";
-import { findPartner, insertPartner, listPartners, type PartnerRow } from "./queries.ts";
+import { partnerStatus } from "./partner.ts";
+import {
+  findPartner,
+  findPartnerByName,
+  insertPartner,
+  listPartners,
+  lockNames,
+  lockPartner,
+  type PartnerRow,
+  sharePartner,
+  updatePartner,
+} from "./queries.ts";
 
 export type { PartnerRow } from "./queries.ts";
 
 export interface PartnerContext {
-  readonly db: Database;
+  readonly db: Queryable;
   readonly clock: () => number;
   readonly ids: Ids;
   /** Who acts, for the audit log. */
   readonly actor: string;
+}
+
+/** A verb on partners could not be done; the message is for the person who asked. Nothing was changed. */
+export class PartnerError extends Error {
+  override readonly name = "PartnerError";
 }
 
 /** What a partner may have that differs from the default. */
@@ -19,7 +36,10 @@ export interface PartnerOptions {
   readonly maxReservations?: number | undefined;
 }
 
-/** Makes a partner of a system. */
+/**
+ * Makes a partner of a system.
+ * @throws PartnerError when another has the name
+ */
 export async function createPartner(
   context: PartnerContext,
   systemId: string,
@@ -28,30 +48,90 @@ export async function createPartner(
 ): Promise<PartnerRow> {
   const { db, clock, ids } = context;
   const at = new Date(clock());
-  const partner = { id: ids.next("partner"), name, created_at: at, max_reservations: maxReservations ?? null };
-  await db.transaction(async (tx) => {
-    await insertPartner(tx, systemId, partner);
-    await recordActOf(context, tx, {
-      systemId,
-      at,
-      action: "partner.created",
-      subject: partner.id,
-      detail: { name, max_reservations: partner.max_reservations },
-    });
+  return db.transaction(async (tx) => {
+    await mustBeFree(tx, systemId, name);
+    const made = { id: ids.next("partner"), name, created_at: at, max_reservations: maxReservations ?? null };
+    const partner = onlyRow([await insertPartner(tx, systemId, made)].filter((row) => row !== undefined));
+    const detail = { name, max_reservations: partner.max_reservations };
+    await recordActOf(context, tx, { systemId, at, action: "partner.created", subject: partner.id, detail });
+    return partner;
   });
-  return partner;
 }
 
-/** A system's partners, oldest first. */
+/** What is set of a partner. What is left out stays as it is. */
+export interface PartnerChange {
+  readonly name?: string | undefined;
+  /** Null: the default. */
+  readonly maxReservations?: number | null | undefined;
+}
+
+/**
+ * Changes a partner's name or limit.
+ * @throws PartnerError when there is no such partner, or another has the name
+ */
+export async function setPartner(
+  context: PartnerContext,
+  systemId: string,
+  id: string,
+  change: PartnerChange,
+): Promise<{ readonly partner: PartnerRow; readonly changed: boolean }> {
+  return context.db.transaction(async (tx) => {
+    const before = await mustLock(tx, systemId, id);
+    const { name = before.name, maxReservations = before.max_reservations } = change;
+    if (name === before.name && maxReservations === before.max_reservations) return { partner: before, changed: false };
+    if (name !== before.name) await mustBeFree(tx, systemId, name, id);
+    const partner = await writePartner(tx, systemId, { ...before, name, max_reservations: maxReservations });
+    const detail = { name, max_reservations: maxReservations };
+    await recordActOf(context, tx, { systemId, action: "partner.changed", subject: id, detail });
+    return { partner, changed: true };
+  });
+}
+
+/** A system's partners, removed ones too, oldest first. */
 export function partnersOf({ db }: Pick<PartnerContext, "db">, systemId: string): Promise<PartnerRow[]> {
   return listPartners(db, systemId);
 }
 
-/** A partner; undefined when there is none with this id. */
-export function partnerWithId(
+/** A partner; undefined when there is none with this id, or it was removed. */
+export async function partnerWithId(
   { db }: Pick<PartnerContext, "db">,
   systemId: string,
   id: string,
 ): Promise<PartnerRow | undefined> {
-  return findPartner(db, systemId, id);
+  const partner = await findPartner(db, systemId, id);
+  return partner !== undefined && partnerStatus(partner) !== "removed" ? partner : undefined;
+}
+
+/** The same, for as long as the transaction is open: the partner is neither suspended nor removed meanwhile. */
+export async function holdPartner(tx: Transaction, systemId: string, id: string): Promise<PartnerRow | undefined> {
+  const partner = await sharePartner(tx, systemId, id);
+  return partner !== undefined && partnerStatus(partner) !== "removed" ? partner : undefined;
+}
+
+/**
+ * Locks a partner that is there, before anything else is locked.
+ * @throws PartnerError when there is none with this id, or it was removed
+ */
+export async function mustLock(tx: Transaction, systemId: string, id: string): Promise<PartnerRow> {
+  const partner = await lockPartner(tx, systemId, id);
+  if (partner === undefined) {
+    throw new PartnerError(`There is no partner ${id}. \`partners list\` shows those there are.`);
+  }
+  if (partner.removed_at !== null) {
+    throw new PartnerError(`Partner ${id} was removed ${partner.removed_at.toISOString()}, for good.`);
+  }
+  return partner;
+}
+
+/** Writes what may change of a partner that is locked. */
+export async function writePartner(tx: Transaction, systemId: string, partner: PartnerRow): Promise<PartnerRow> {
+  return onlyRow([await updatePartner(tx, systemId, partner)].filter((row) => row !== undefined));
+}
+
+/** A name is one partner's: whoever suspends or removes one by its name must not meet another. */
+async function mustBeFree(tx: Transaction, systemId: string, name: string, id?: string): Promise<void> {
+  await lockNames(tx, systemId);
+  const other = await findPartnerByName(tx, systemId, name);
+  if (other === undefined || other.id === id) return;
+  throw new PartnerError(`Partner ${other.id} has the name ${JSON.stringify(other.name)}. Choose another.`);
 }

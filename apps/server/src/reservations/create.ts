@@ -90,7 +90,8 @@ function takerOf({ station_id, bike_id, vehicle_type_id }: ReservationRequest): 
 /** Refuses a partner that has as many bikes as it may have; locks it, so that of its requests one at a time counts. */
 async function refuseBeyondLimit(tx: Transaction, { systemId, now }: Moment, partnerId: string): Promise<void> {
   const partner = await lockPartnerLimit(tx, systemId, partnerId);
-  if (partner === undefined) throw new Refusal("unauthorized", "The partner that the key belongs to was removed.");
+  if (partner === undefined)
+    throw new Refusal("unauthorized", "The partner that the key belongs to is suspended or was removed.");
   const limit = reservationLimit(partner.max_reservations);
   if ((await countActiveReservations(tx, systemId, partnerId, now)) < limit) return;
   throw new Refusal(

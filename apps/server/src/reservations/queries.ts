@@ -52,7 +52,8 @@ const insert = statement(
 // partner, as an issued key does.
 const lockPartner = statement(
   "reservations.lockPartner",
-  "select max_reservations from partners where system_id = $1 and id = $2 for no key update",
+  `select max_reservations from partners
+   where system_id = $1 and id = $2 and suspended_at is null and removed_at is null for no key update`,
 );
 
 const limitOf = statement(
@@ -65,6 +66,11 @@ const countActive = statement(
   "reservations.countActive",
   `select count(*)::int as n from reservations
    where system_id = $1 and partner_id = $2 and status = 'active' and expires_at > $3::timestamptz`,
+);
+
+const active = statement(
+  "reservations.active",
+  `select id, bike_id from reservations where system_id = $1 and partner_id = $2 and status = 'active' order by id`,
 );
 
 const find = statement(
@@ -121,7 +127,8 @@ type PartnerLimit = Pick<Tables["partners"], "max_reservations">;
 
 /**
  * Locks a partner, before anything else is locked: until the transaction ends, nobody else makes a reservation of its.
- * @returns how many active reservations it may have, null for the default; undefined when there is no such partner
+ * @returns how many active reservations it may have, null for the default; undefined when there is no such partner, or it
+ *   is suspended
  */
 export async function lockPartnerLimit(
   tx: Transaction,
@@ -138,6 +145,15 @@ export async function findPartnerLimit(
   partnerId: string,
 ): Promise<PartnerLimit | undefined> {
   return (await db.query<PartnerLimit>(limitOf, [systemId, partnerId]))[0];
+}
+
+/** A partner's reservations that are written as active, lapsed ones too. */
+export function listActive(
+  tx: Transaction,
+  systemId: string,
+  partnerId: string,
+): Promise<Pick<Row, "id" | "bike_id">[]> {
+  return tx.query<Pick<Row, "id" | "bike_id">>(active, [systemId, partnerId]);
 }
 
 /** How many reservations of a partner are active at an instant. */

@@ -6,7 +6,7 @@ import type { Database } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
 import type { KeyKind } from "../keys/key.ts";
 import { issueKey, keyFor } from "../keys/service.ts";
-import { createPartner } from "../partners/service.ts";
+import { createPartner, partnersOf } from "../partners/service.ts";
 import { type PastRide, pastRideLine, writePastRides } from "../rides/import.ts";
 import { upsertStations } from "../stations/commands.ts";
 import { type City, makeCity } from "./city.ts";
@@ -70,7 +70,9 @@ function mustAllBeDone({ failed, results }: BatchResults): void {
   throw new Error(`The city could not be made: ${results.find(({ error }) => error !== null)?.error?.message ?? ""}`);
 }
 
-/** Makes the partner of the demo and a key that may do everything; it is shown once. */
+const PARTNER_NAME = "Demo partner";
+
+/** Makes the partner of the demo (or takes the one there is) and a key that may do everything; it is shown once. */
 export async function makeDemoKey({
   db,
   systemId,
@@ -80,7 +82,9 @@ export async function makeDemoKey({
   keyKind,
 }: DemoOptions): Promise<{ readonly key: string; readonly partnerId: string }> {
   const context = { db, clock, ids, actor };
-  const partner = await createPartner(context, systemId, "Demo partner");
+  const partners = await partnersOf(context, systemId);
+  const known = partners.find(({ name, removed_at: removed }) => name === PARTNER_NAME && removed === null);
+  const partner = known ?? (await createPartner(context, systemId, PARTNER_NAME));
   const issued = await issueKey(context, {
     systemId,
     kind: keyKind,

@@ -61,7 +61,7 @@ describe.skipIf(!isBuilt)(
         expect(program.trimEnd().split("\n").length).toBeLessThan(40);
         await writeFile(join(directory, "program.ts"), program);
         // Each has a partner of its own, who sees no other's reservations.
-        const { id: partnerId } = await createPartner(keyContext(app), app.systemId, "Project");
+        const { id: partnerId } = await createPartner(keyContext(app), app.systemId, `Project on ${path} with ${data}`);
         const env = {
           BIKESHARE_BASE_URL: app.url,
           BIKESHARE_API_KEY: (await app.issue({ partnerId })).key,

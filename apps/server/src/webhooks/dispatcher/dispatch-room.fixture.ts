@@ -103,6 +103,7 @@ export async function openDispatchRoom(): Promise<DispatchRoom> {
   const far = createFar();
   const workers: RoomWorker[] = [];
   let happened = 0;
+  let partners = 0;
   const wake = () => {
     for (const worker of workers) worker.wake(systemId);
   };
@@ -116,7 +117,7 @@ export async function openDispatchRoom(): Promise<DispatchRoom> {
       for (const worker of workers) worker.reload(systemId);
     },
     async endpoint({ systemId: of = systemId, url, event = "ride.started" } = {}) {
-      const { id: partnerId } = await createPartner(context, of, "Partner");
+      const { id: partnerId } = await createPartner(context, of, `Partner ${++partners}`);
       const given = { systemId: of, partnerId, url: url ?? `http://127.0.0.1/${partnerId}`, events: [event] };
       const { endpoint, secret } = await setEndpoint(context, given);
       if (secret === null) throw new Error("a new endpoint comes with its secret");

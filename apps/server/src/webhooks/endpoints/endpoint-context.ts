@@ -1,12 +1,13 @@
 import { recordActOf } from "../../audit/audit-log.ts";
-import type { Database, Transaction } from "../../db/database.ts";
+import type { Queryable, Transaction } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
 import { tellEndpointChanged } from "./endpoint-queries.ts";
 import type { SecretSealer } from "./secret.ts";
 
 /** What verbs that change an endpoint need beside their input. */
 export interface EndpointContext {
-  readonly db: Database;
+  /** With a transaction they join it. */
+  readonly db: Queryable;
   readonly clock: () => number;
   readonly ids: Ids;
   /** Who acts, for the audit log. */

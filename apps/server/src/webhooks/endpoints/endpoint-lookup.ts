@@ -1,4 +1,4 @@
-import type { Database } from "../../db/database.ts";
+import type { Queryable } from "../../db/database.ts";
 import { partnerWithId } from "../../partners/service.ts";
 import type { PartnerScope } from "./endpoint-context.ts";
 import type { EndpointRow } from "./endpoint-queries.ts";
@@ -6,7 +6,7 @@ import { isRemoved } from "./endpoint.ts";
 import { WebhookRefusal } from "./refusal.ts";
 
 interface LookupContext {
-  readonly db: Database;
+  readonly db: Queryable;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Transaction } from "../../db/database.ts";
+import { holdPartner } from "../../partners/service.ts";
 import { type AddressRules, judgeUrl } from "../rules/receiver-url.ts";
 import { type EndpointContext, type PartnerScope, recordEndpointAct, type SecretContext } from "./endpoint-context.ts";
 import { mustBePartner, mustBeSet } from "./endpoint-lookup.ts";
@@ -10,6 +11,7 @@ import {
   restoreEndpoint,
   updateEndpoint,
 } from "./endpoint-queries.ts";
+import { suspended } from "./endpoint-status.ts";
 import { isMailAddress, isRemoved, MAX_LIVE_SECRETS, MAX_OVERLAP, offeredEvents, readEvents } from "./endpoint.ts";
 import { WebhookRefusal } from "./refusal.ts";
 import { mustSealLikeOthers, noteOurSealing } from "./sealing.ts";
@@ -45,8 +47,11 @@ export async function setEndpoint(
   const { systemId, partnerId } = input;
   await mustBePartner(context, input);
   return context.db.transaction(async (tx) => {
+    // Before the endpoint, as whoever suspends the partner does: neither waits for the other in a circle.
+    const partner = await holdPartner(tx, systemId, partnerId);
     const before = await lockEndpoint(tx, systemId, partnerId);
     if (before !== undefined && !isRemoved(before)) return change(context, tx, systemId, before, given);
+    if (partner?.suspended_at !== null) throw suspended(partnerId);
     const made = await create(context, tx, input, given, before);
     if (made !== undefined) return made;
     // Another process made it a moment ago: what we were told comes on top.

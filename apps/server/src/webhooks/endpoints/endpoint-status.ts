@@ -1,4 +1,5 @@
-import type { Database } from "../../db/database.ts";
+import type { Queryable, Transaction } from "../../db/database.ts";
+import { holdPartner } from "../../partners/service.ts";
 import { takeProbe } from "../queue/probe-queries.ts";
 import { latestReplays, type ReplayRow } from "../queue/replay-queries.ts";
 import { countWorkers } from "../queue/worker-queries.ts";
@@ -16,6 +17,7 @@ import {
 } from "./endpoint-queries.ts";
 import { describeStatus, isRemoved } from "./endpoint.ts";
 import { unreadableEvents } from "./readable-events.ts";
+import { WebhookRefusal } from "./refusal.ts";
 import { listLiveSecrets } from "./secret-queries.ts";
 
 /** An endpoint as its partner sees it. Never with a secret. */
@@ -42,7 +44,7 @@ const SHOWN_REPLAYS = 5;
  * @throws WebhookRefusal when there is none
  */
 export async function showEndpoint(
-  context: { readonly db: Database; readonly clock: () => number },
+  context: { readonly db: Queryable; readonly clock: () => number },
   scope: PartnerScope,
 ): Promise<EndpointView> {
   const { db, clock } = context;
@@ -108,22 +110,40 @@ export interface ResumedEndpoint extends EndpointChange {
 /**
  * Resumes a paused endpoint: one delivery is sent as a probe, the oldest of those held; once it succeeds the endpoint is
  * active.
- * @throws WebhookRefusal when there is no endpoint
+ * @throws WebhookRefusal when there is no endpoint, or its partner is suspended
  */
 export async function resumeEndpoint(context: EndpointContext, scope: PartnerScope): Promise<ResumedEndpoint> {
   const { systemId, partnerId } = scope;
   return context.db.transaction(async (tx) => {
+    const partner = await holdPartner(tx, systemId, partnerId);
     const before = await mustBeSet(context, await lockEndpoint(tx, systemId, partnerId), scope);
-    const now = new Date(context.clock());
-    const resumed = await markStatus(tx, systemId, before.id, { from: "paused", to: "probing", now });
-    let probe: string | null = null;
-    if (resumed !== undefined) {
-      await resetLaneHealth(tx, systemId, before.id);
-      probe = (await takeProbe(tx, systemId, before.id, now)) ?? null;
-      const was = before.pause_reason;
-      await recordEndpointAct(context, tx, systemId, "webhook.resumed", before.id, { was, probe });
-    }
-    const { held, held_since } = await countEndpoint(tx, systemId, before.id);
-    return { endpoint: resumed ?? before, changed: resumed !== undefined, probe, held, held_since };
+    if (partner?.suspended_at instanceof Date) throw suspended(partnerId);
+    return resumeLocked(context, tx, systemId, before);
   });
+}
+
+/** Resumes an endpoint that is locked. */
+export async function resumeLocked(
+  context: EndpointContext,
+  tx: Transaction,
+  systemId: string,
+  before: EndpointRow,
+): Promise<ResumedEndpoint> {
+  const now = new Date(context.clock());
+  const resumed = await markStatus(tx, systemId, before.id, { from: "paused", to: "probing", now });
+  let probe: string | null = null;
+  if (resumed !== undefined) {
+    await resetLaneHealth(tx, systemId, before.id);
+    probe = (await takeProbe(tx, systemId, before.id, now)) ?? null;
+    const was = before.pause_reason;
+    await recordEndpointAct(context, tx, systemId, "webhook.resumed", before.id, { was, probe });
+  }
+  const { held, held_since } = await countEndpoint(tx, systemId, before.id);
+  return { endpoint: resumed ?? before, changed: resumed !== undefined, probe, held, held_since };
+}
+
+/** What is refused while a partner is suspended: it must not be sent anything. */
+export function suspended(partnerId: string): WebhookRefusal {
+  const words = `Partner ${partnerId} is suspended: \`partners resume ${partnerId}\` ends that. Nothing was changed.`;
+  return new WebhookRefusal("paused", words);
 }

@@ -1,5 +1,5 @@
 import { deliveryNames, scopeOfEvent } from "@bikeshare/contract";
-import type { Database } from "../../db/database.ts";
+import type { Queryable } from "../../db/database.ts";
 import { keyFault } from "../../keys/key.ts";
 import { keysOf } from "../../keys/service.ts";
 import type { PartnerScope } from "./endpoint-context.ts";
@@ -9,7 +9,7 @@ import type { PartnerScope } from "./endpoint-context.ts";
  * endpoint's events is the operator's leave to get them, and a key that expires must not cost a delivery.
  */
 export async function unreadableEvents(
-  { db, clock }: { readonly db: Database; readonly clock: () => number },
+  { db, clock }: { readonly db: Queryable; readonly clock: () => number },
   { systemId, partnerId }: PartnerScope,
   events: readonly string[],
 ): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { recordActOf } from "../../audit/audit-log.ts";
-import type { Database } from "../../db/database.ts";
+import type { Queryable } from "../../db/database.ts";
 import type { EndpointContext, PartnerScope } from "../endpoints/endpoint-context.ts";
 import { mustBeThere } from "../endpoints/endpoint-lookup.ts";
 import { type EndpointRow, findEndpoint } from "../endpoints/endpoint-queries.ts";
@@ -64,7 +64,7 @@ const DAY = 86_400_000;
 const LONGEST_WAIT = DAY;
 
 interface ReadContext {
-  readonly db: Database;
+  readonly db: Queryable;
   readonly clock: () => number;
 }
 

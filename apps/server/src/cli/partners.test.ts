@@ -1,0 +1,119 @@
+import { createTestClock } from "@bikeshare/test-kit";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { recordEvents } from "../events/outbox.ts";
+import { createIds } from "../ids.ts";
+import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
+import { registerPartners } from "./partners.ts";
+import { registerWebhooks } from "./webhooks.ts";
+
+let room: CliRoom;
+const clock = createTestClock();
+const ids = createIds(clock);
+
+beforeEach(async () => {
+  const register: typeof registerPartners = (program, context) => {
+    registerPartners(program, context);
+    registerWebhooks(program, context);
+  };
+  room = await openCliRoom({ register, clock });
+});
+afterEach(() => room.close());
+
+const text = async (...args: string[]) => (await room.run(...args)).stdout;
+const json = async (...args: string[]) =>
+  JSON.parse((await room.run("--json", ...args)).stdout) as Record<string, unknown>;
+const make = async (name: string) => (await json("partners", "create", name))["id"] as string;
+const withEndpoint = async (name: string) => {
+  const id = await make(name);
+  await text("webhooks", "set", "--partner", id, "--url", "https://partner.example/hooks", "--events", "ride.started");
+  return id;
+};
+
+async function happen(): Promise<void> {
+  const now = new Date(clock());
+  const event = { name: "ride.started" as const, occurredAt: now, partnerId: null, data: "{}" };
+  await room.db.transaction((tx) => recordEvents(tx, { ids, systemId: room.systemId, now }, [event]));
+  clock.advance(1);
+}
+
+it("suspend holds deliveries until resume, which goes on like any resume; nothing else ends the pause", async () => {
+  const id = await withEndpoint("Acme");
+  expect(await text("partners", "suspend", id)).toContain(`Suspended ${id} (Acme)`);
+  expect(await text("partners", "suspend", id)).toContain("is suspended already, since ");
+  await happen();
+  await happen();
+  expect(await json("webhooks", "show", "--partner", id)).toMatchObject({
+    status: "paused",
+    pause_reason: "suspended",
+    held: 2,
+  });
+  expect(await text("webhooks", "show", "--partner", id)).toMatch(
+    /^status +paused because its partner is suspended, /m,
+  );
+  await expect(text("webhooks", "resume", "--partner", id)).rejects.toThrow(`\`partners resume ${id}\` ends that`);
+  expect(await text("partners", "list")).toMatch(/Acme +suspended 2\d{3}-/);
+  const resumed = await json("partners", "resume", id);
+  expect(resumed).toMatchObject({ status: "active", changed: true, held: 1, probe: expect.any(String) as string });
+  expect(await json("webhooks", "show", "--partner", id)).toMatchObject({ status: "probing", pending: 1, held: 1 });
+  expect(await text("partners", "resume", id)).toBe(`${id} is not suspended.\n`);
+});
+
+it("an endpoint that was paused before stays paused when its partner is resumed", async () => {
+  const id = await withEndpoint("Acme");
+  await text("webhooks", "pause", "--partner", id);
+  await text("partners", "suspend", id);
+  await text("partners", "resume", id);
+  expect(await json("webhooks", "show", "--partner", id)).toMatchObject({ status: "paused", pause_reason: "operator" });
+  await text("webhooks", "resume", "--partner", id);
+});
+
+it("a suspended partner gets no endpoint, and a removed one neither", async () => {
+  const id = await make("Acme");
+  const set = [
+    "webhooks",
+    "set",
+    "--partner",
+    id,
+    "--url",
+    "https://partner.example/hooks",
+    "--events",
+    "ride.started",
+  ];
+  await text("partners", "suspend", id);
+  await expect(text(...set)).rejects.toThrow("is suspended");
+  await text("partners", "remove", id, "--yes");
+  await expect(text(...set)).rejects.toThrow(`There is no partner ${id}`);
+});
+
+it("remove asks for --yes, says what it ends, and leaves the log", async () => {
+  const id = await withEndpoint("Acme");
+  await happen();
+  await expect(text("partners", "remove", id)).rejects.toThrow(`This ends ${id} (Acme) for good`);
+  expect(await json("partners", "list")).toMatchObject({ partners: [{ id, status: "active" }] });
+  expect(await json("partners", "remove", id, "--yes")).toMatchObject({
+    status: "removed",
+    revoked_keys: 0,
+    endpoint_removed: true,
+    unsent_deliveries: 1,
+  });
+  expect(await json("webhooks", "show", "--partner", id)).toMatchObject({
+    url: null,
+    pause_reason: "removed",
+    secrets: [],
+  });
+  expect(await json("webhooks", "deliveries", "--partner", id)).toMatchObject({
+    deliveries: [{ event: "ride.started" }],
+  });
+  expect(await json("partners", "list")).toEqual({ partners: [] });
+  expect(await json("partners", "list", "--all")).toMatchObject({ partners: [{ id, status: "removed" }] });
+});
+
+it("set changes what is given, and refuses a name that is taken", async () => {
+  const [first] = [await make("First"), await make("Second")];
+  expect(await json("partners", "set", first, "--max-reservations", "5")).toMatchObject({ max_reservations: 5 });
+  expect(await text("partners", "set", first, "--max-reservations", "5")).toContain("Nothing to change");
+  expect(await json("partners", "set", first, "--max-reservations", "default")).toMatchObject({ max_reservations: 50 });
+  await expect(text("partners", "set", first, "--name", "second")).rejects.toThrow('has the name "Second"');
+  await expect(text("partners", "set", first)).rejects.toThrow("Say what to set");
+  await expect(text("partners", "create", " FIRST ")).rejects.toThrow("Choose another");
+});
