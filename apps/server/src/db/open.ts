@@ -2,6 +2,7 @@ import { type Database, openDatabase } from "./database.ts";
 import { openEmbeddedPostgres } from "./embedded/embedded-postgres.ts";
 import type { LogEvent } from "./embedded/events.ts";
 import { migrate } from "./migrate.ts";
+import { statement } from "./statement.ts";
 
 export interface OpenStoreOptions {
   /** Undefined: our own PostgreSQL in `dataDir`. */
@@ -53,7 +54,11 @@ async function migrateWithoutTimeout(db: Database, options: OpenStoreOptions): P
     onConnectionLost: options.onConnectionLost,
   });
   try {
-    return await migrate(patient);
+    const applied = await migrate(patient);
+    // Of a table that a migration has rewritten PostgreSQL no longer knows which rows everybody sees, and reads the
+    // rows where the index alone would do, until a sweep that nothing else would call for soon.
+    if (applied.length > 0) await patient.query(statement("", "vacuum (analyze) rides"));
+    return applied;
   } finally {
     await patient.close();
   }

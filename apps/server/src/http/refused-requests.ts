@@ -13,7 +13,7 @@ export interface RefusedRequests {
   flush(): void;
 }
 
-export interface Refused {
+interface Refused {
   readonly address: string;
   readonly keyId?: string;
 }

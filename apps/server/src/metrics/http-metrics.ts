@@ -37,7 +37,7 @@ export interface HttpMetrics {
   readonly watch: (sources: HttpSources) => void;
 }
 
-export interface HttpSources {
+interface HttpSources {
   /** By the pool's name. */
   readonly pools: Readonly<Record<string, () => PoolUsage>>;
   readonly filteredReads: () => FilteredReadsUsage;

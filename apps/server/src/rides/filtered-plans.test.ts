@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import type { Queryable } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import { readFilteredRides, type RideFilters } from "./queries.ts";
+
+const RIDES = 10_000;
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await database.db.transaction(async (tx) => {
+    // Only of what is safe on disk does a vacuum say that everybody sees it.
+    await tx.run("set local synchronous_commit = on");
+    await tx.run(
+      `insert into rides (system_id, id, bike_id, status, start_station_id, end_station_id, started_at, ended_at,
+         duration_seconds, is_countable, updated_at, source)
+       select 'main', 'ride-' || lpad(i::text, 8, '0'), 'bike-' || i % 500, case when i % 50 = 0 then 'cancelled' else 'completed' end,
+         'station-' || i % 90, 'station-' || i % 77, at, at + interval '11 min', 660, true, at + interval '11 min', 'test'
+       from (select i, timestamptz '2026-01-01Z' + i * interval '16 s' as at from generate_series(1, ${RIDES}) as i) as made`,
+    );
+  });
+  await database.db.query(statement("", "vacuum (analyze) rides"));
+});
+afterAll(() => database.close());
+
+/** Runs a slice's statements, and counts the 8 KiB pages that PostgreSQL touched for them. */
+async function pagesRead(filters: RideFilters, skip: number): Promise<{ rows: number; total: number; pages: number }> {
+  let pages = 0;
+  const counting: Queryable = {
+    transaction: () => Promise.reject(new Error("a list opens no transaction")),
+    async query<Row>({ text }: { readonly text: string }, values: readonly unknown[] = []) {
+      const explained = await database.db.query<{ "QUERY PLAN": { Plan: Record<string, number> }[] }>(
+        statement("", `explain (analyze, buffers, timing off, format json) ${text}`),
+        values,
+      );
+      const plan = explained[0]?.["QUERY PLAN"][0]?.Plan ?? {};
+      pages += (plan["Shared Hit Blocks"] ?? 0) + (plan["Shared Read Blocks"] ?? 0);
+      return database.db.query<Row>(statement("", text), values);
+    },
+  };
+  const { rows, total } = await readFilteredRides(counting, "main", filters, { skip }, 51);
+  return { rows: rows === null ? 0 : rows.split("\n").length, total: total ?? 0, pages };
+}
+
+const everything = { started_after: "2000-01-01T00:00:00Z", updated_since: "2000-01-01T00:00:00Z" };
+const heapPages = async () => {
+  const [row] = await database.db.query<{ n: number }>(
+    statement("", "select (pg_relation_size('rides') / 8192)::int as n"),
+  );
+  return row?.n ?? 0;
+};
+
+it("a deep page of a filtered list touches the index and the rows it shows, not those that it counts or steps over", async () => {
+  const heap = await heapPages();
+  expect(heap).toBeGreaterThan(600);
+  for (const filters of [{ status: "completed" }, everything, { status: "completed", ...everything }]) {
+    for (const skip of [200, RIDES / 2, RIDES - 800]) {
+      const { rows, pages } = await pagesRead(filters, skip);
+      expect(rows).toBe(51);
+      expect([filters, skip, pages < heap / 2]).toEqual([filters, skip, true]);
+    }
+  }
+});
+
+it("the last page is stepped to from the end, and a page behind it reads no rows", async () => {
+  const count = (await pagesRead({ status: "completed" }, RIDES)).pages;
+  const last = await pagesRead({ status: "completed" }, 9_750);
+  expect(last).toMatchObject({ rows: 50, total: 9_800 });
+  expect(last.pages - count).toBeLessThan(170);
+  expect(await pagesRead({ status: "completed" }, RIDES)).toEqual({ rows: 0, total: 9_800, pages: count });
+});
