@@ -90,6 +90,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const caches = openCaches(http, options, connections.vital);
   openDoor(http, options, caches.keys);
   refuseMalformedRequests(http);
+  showCallersTheirWrites(http, caches.stationPages);
   const draining = closeConnectionsWhenDraining(http);
   answerConditionally(http);
   await http.register(fastifyCompress, compression);
@@ -194,6 +195,18 @@ function openCaches(http: FastifyInstance, { db, clock }: AppOptions, vital: Dat
   });
   http.addHook("onClose", () => listener.close());
   return { listening, keys, stationPages, gbfsPages };
+}
+
+/**
+ * Forgets the kept pages of a system before a write to it is answered: that rows changed is heard some milliseconds after
+ * their commit, and whoever reads what it has just written must not get the page of before.
+ */
+function showCallersTheirWrites(http: FastifyInstance, stationPages: PageCache<ReadyBody>): void {
+  http.addHook("onSend", (request, _reply, payload, done) => {
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (!isRead && request.caller !== undefined) stationPages.clear(request.caller.key.system_id);
+    done(null, payload);
+  });
 }
 
 /** Lets requests in: transport, key, scope, rate. */

@@ -13,18 +13,20 @@ export interface TcpProxy {
   freeze(connection: number): void;
   /** Lets pass everything that PostgreSQL says but notifications, as a pooler does that gives out connections by transaction. */
   dropNotifications(): void;
+  /** Lets pass everything but the notifications of one channel, as if they were late. */
+  dropNotificationsOf(channel: string): void;
   close(): Promise<void>;
 }
 
 /** Starts a proxy on loopback in front of an address. */
 async function startTcpProxy(target: { readonly host: string; readonly port: number }): Promise<TcpProxy> {
   const pairs: [Socket, Socket][] = [];
-  let dropping = false;
+  let isDropped: (message: Buffer) => boolean = () => false;
   const server = createServer((inner) => {
     const outer = connect(target);
     pairs.push([inner, outer]);
     inner.pipe(outer);
-    outer.pipe(withoutNotifications(() => dropping)).pipe(inner);
+    outer.pipe(withoutNotifications((message) => isDropped(message))).pipe(inner);
     for (const [one, other] of [
       [inner, outer],
       [outer, inner],
@@ -56,7 +58,10 @@ async function startTcpProxy(target: { readonly host: string; readonly port: num
     freeze: (connection) => {
       for (const socket of pairs[connection] ?? []) socket.unpipe().pause();
     },
-    dropNotifications: () => void (dropping = true),
+    dropNotifications: () => void (isDropped = () => true),
+    // After the kind, the length and the sender's process id comes the channel, which a zero byte ends.
+    dropNotificationsOf: (channel) =>
+      void (isDropped = (message) => message.subarray(9, message.indexOf(0, 9)).toString() === channel),
     close: () => (server.listening ? cut() : Promise.resolve()),
   };
 }
@@ -64,7 +69,7 @@ async function startTcpProxy(target: { readonly host: string; readonly port: num
 const NOTIFICATION = "A".charCodeAt(0);
 
 /** Passes on what PostgreSQL sends, message by message: a byte that says its kind, four of its length, the rest. */
-function withoutNotifications(isDropping: () => boolean): Transform {
+function withoutNotifications(isDropped: (message: Buffer) => boolean): Transform {
   let pending = Buffer.alloc(0);
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -73,7 +78,7 @@ function withoutNotifications(isDropping: () => boolean): Transform {
         const length = 1 + pending.readUInt32BE(1);
         if (pending.length < length) break;
         const message = pending.subarray(0, length);
-        if (!(isDropping() && message[0] === NOTIFICATION)) this.push(message);
+        if (!(message[0] === NOTIFICATION && isDropped(message))) this.push(message);
         pending = pending.subarray(length);
       }
       done();

@@ -1,0 +1,47 @@
+import { expect, it } from "vitest";
+import { openDatabase } from "../src/db/database.ts";
+import { startTestApp } from "./app.ts";
+import { buildAnother } from "./built-app.ts";
+import { startDatabaseProxy } from "./tcp-proxy.ts";
+import { until } from "./until.ts";
+
+it("whoever writes reads its write in the list of stations at once, before the change is heard of", async () => {
+  const app = await startTestApp();
+  const proxy = await startDatabaseProxy(app.db.connectionString);
+  const db = openDatabase({ connectionString: proxy.connectionString });
+  const { url, close } = await buildAnother({ ...app, db });
+  const { key } = await app.issue({ rateLimit: 1_000 });
+  const operator = await app.issue({ kind: "operator", partnerId: null, scopes: [] });
+  const names = async () => {
+    const response = await fetch(`${url}/v1/stations`, { headers: { authorization: `Bearer ${key}` } });
+    return ((await response.json()) as { data: { name: string }[] }).data.map(({ name }) => name);
+  };
+  const write = async (path: string, bearer: string, body: object) => {
+    const response = await fetch(`${url}${path}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${bearer}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    expect(response.ok).toBe(true);
+    await response.arrayBuffer();
+  };
+  const upsert = (name: string) =>
+    write("/operator/v1/stations", operator.key, { items: [{ id: "s", name, lat: 1, lon: 2 }] });
+
+  await upsert("zero");
+  // Pages are kept once the process hears of changes: then a second look gives the first one's bytes.
+  proxy.dropNotificationsOf("stations");
+  await until(async () => {
+    await upsert("before");
+    await names();
+    await app.db.transaction((tx) => tx.run("update stations set name = 'unheard'"));
+    return (await names())[0] === "before";
+  });
+  await upsert("after");
+  expect(await names()).toEqual(["after"]);
+
+  await close();
+  await db.close();
+  await proxy.close();
+  await app.close();
+});
