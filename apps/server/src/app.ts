@@ -61,6 +61,8 @@ export interface AppOptions {
   /** Counts what becomes of requests. */
   readonly metrics?: HttpMetrics | undefined;
   readonly https?: ServerOptions | undefined;
+  /** What `/readyz` tells beside its verdict. */
+  readonly concerns?: () => readonly string[];
   /** Hears why a request could not be served at present. */
   readonly onUnavailable?: (error: unknown) => void;
 }
@@ -80,10 +82,10 @@ const CHORES = 15_000;
 
 /** The whole composition. What opens a thing registers its close beside it. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { db, clock, metrics } = options;
+  const { db, clock, metrics, concerns = () => [] } = options;
   const http = createHttpServer(options);
   const connections = openRequestConnections(db.connectionString, FILTERED_STATEMENT_TIMEOUT_MS, (error) =>
-    options.logger.warn({ err: error }, "idle database connection lost"),
+    options.logger.debug({ reason: error.message }, "idle database connection lost"),
   );
   // The first to be registered is the last to be closed.
   http.addHook("onClose", () => connections.close());
@@ -118,7 +120,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     reservations: reservationRoutes({ ...read, db, clock, ids: options.ids }, sealer),
     events: eventRoutes(read, sealer),
     me: meRoutes({ db, clock }),
-    health: healthRoutes({ pingDatabase: () => ping(connections.vital), isDraining: draining.is }),
+    health: healthRoutes({ pingDatabase: () => ping(connections.vital), isDraining: draining.is, concerns }),
   });
   bindContract(http, operatorContract, operatorRoutes({ db, clock, ids: options.ids }));
   bindContract(

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type App, buildApp } from "./app.ts";
+import { type Concerns, createConcerns } from "./concerns.ts";
 import { type Conditions, createConditions } from "./conditions/lasting-conditions.ts";
 import { watchConditions } from "./conditions/watch.ts";
 import { type Config, ConfigError } from "./config.ts";
@@ -7,14 +8,13 @@ import { type Database, STATEMENT_TIMEOUT } from "./db/database.ts";
 import { requireNotifications } from "./db/listener.ts";
 import { openStore, type Store } from "./db/open.ts";
 import { ping } from "./db/ping.ts";
-import { logRounds } from "./feeds/gbfs/follow-log.ts";
-import { startFollowing } from "./feeds/gbfs/follow.ts";
 import { stopAnswering } from "./http/stopping.ts";
 import type { Ids } from "./ids.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { createMetrics, type Metrics } from "./metrics/registry.ts";
 import { startMetricsServer } from "./metrics/server.ts";
 import type { AllSecrets } from "./secrets.ts";
+import { startWork } from "./start-work.ts";
 import type { Certificate } from "./startup/certificate.ts";
 import { checkBeforeWork, requestsAt } from "./startup/checks.ts";
 import { explainDatabaseFailure } from "./startup/database-failure.ts";
@@ -23,10 +23,8 @@ import { explainListenFailure } from "./startup/listening.ts";
 import { serviceSecrets } from "./startup/service-secrets.ts";
 import { systemsOf } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
-import { createSecretSealer } from "./webhooks/endpoints/secret.ts";
-import { createMailer } from "./webhooks/warnings/mailer.ts";
-import type { WebhookSettings } from "./webhooks/worker.ts";
-import { startReservationSweeper, startWorkers } from "./workers.ts";
+import { watchForWorkers } from "./webhooks/worker-watch.ts";
+import { startReservationSweeper } from "./workers.ts";
 
 export interface ServeOptions {
   readonly config: Config;
@@ -68,7 +66,9 @@ export async function serve(options: ServeOptions): Promise<Service> {
   const store = await openDatabaseFor(config, logger);
   // What is open, to be closed in the opposite order: first no new requests, last the database.
   const open: (() => Promise<void>)[] = [() => store.close()];
+  let isStopping = false;
   const close = async () => {
+    isStopping = true;
     logger.info("stopping");
     for (const step of open.toReversed()) await step();
     logger.info("stopped");
@@ -77,28 +77,26 @@ export async function serve(options: ServeOptions): Promise<Service> {
   const watch = watchConditions(conditions, () => ping(store.db));
   open.push(() => watch.close());
   try {
-    if (config.databaseUrl !== undefined) {
-      await requireNotifications({ connectionString: config.databaseUrl, notifier: store.db });
-    }
-    if (store.applied.length > 0) logger.info({ applied: store.applied }, "schema migrated");
-    await ensureSystem(store.db, options);
-    const secrets = await serviceSecrets({ db: store.db, config, clock, ids, logger }, options.newSecrets === true);
-    await options.prepare?.(store.db);
+    const secrets = await prepareDatabase(store, options, logger);
     const metrics = createMetrics({ version: readVersion() });
-    if (config.metricsPort !== undefined) {
-      const server = await startMetricsServer({ host: config.metricsHost, port: config.metricsPort, metrics, logger });
-      open.push(() => server.close());
-    }
+    const concerns = createConcerns();
+    const kit: Kit = {
+      logger,
+      secrets,
+      conditions,
+      concerns,
+      isStopping: () => isStopping,
+      metrics,
+      certificate,
+      open,
+    };
+    await showMetrics(store.db, config, kit);
     const sweeper = startReservationSweeper({ db: store.db, clock, ids, conditions });
     open.push(() => sweeper.close());
-    if (role !== "api") {
-      const webhooks = webhookSettings(config, secrets, metrics);
-      const workers = startWorkers({ db: store.db, clock, ids, logger, webhooks, conditions });
+    if (role === "api") {
+      const workers = watchForWorkers(store.db, { conditions, concerns });
       open.push(() => workers.close());
-      const following = await followFeed(store.db, options, logger);
-      if (following !== undefined) open.push(() => following.close());
-    }
-    const kit = { logger, secrets, conditions, metrics, certificate, open };
+    } else open.push(...(await startWork({ ...options, ...kit, db: store.db })));
     const url = role === "worker" ? undefined : await answerRequests(store.db, options, kit);
     return { url, close };
   } catch (error) {
@@ -107,11 +105,52 @@ export async function serve(options: ServeOptions): Promise<Service> {
   }
 }
 
+/** Makes sure that the database can serve this configuration. @returns the secrets that belong to it */
+async function prepareDatabase({ db, applied }: Store, options: ServeOptions, logger: Logger): Promise<AllSecrets> {
+  const { config, clock, ids, newSecrets = false } = options;
+  if (config.databaseUrl !== undefined) {
+    await requireNotifications({ connectionString: config.databaseUrl, notifier: db });
+  }
+  if (applied.length > 0) logger.info({ applied }, "schema migrated");
+  await ensureSystem(db, options);
+  const secrets = await serviceSecrets({ db, config, clock, ids, logger }, newSecrets);
+  await options.prepare?.(db);
+  return secrets;
+}
+
+/** Shows metrics and health on a port of their own, where one is configured. */
+async function showMetrics(db: Database, config: Config, kit: Kit): Promise<void> {
+  if (config.metricsPort === undefined) return;
+  const server = await startMetricsServer({
+    host: config.metricsHost,
+    port: config.metricsPort,
+    metrics: kit.metrics,
+    logger: kit.logger,
+    ready: async () => {
+      if (kit.isStopping()) throw new Error("The process is shutting down.");
+      await ping(db);
+      return concernsOf(kit);
+    },
+  });
+  kit.open.push(() => server.close());
+}
+
+/** What `/readyz` tells of although it is 200: with a full disk everything can still be read, on every process alike. */
+function concernsOf({ concerns, conditions }: Pick<Kit, "concerns" | "conditions">): string[] {
+  const isFull = conditions.isLasting("disk_full");
+  return [
+    ...(isFull ? ["the disk of the database is full: nothing can be stored until there is room"] : []),
+    ...concerns.list(),
+  ];
+}
+
 /** What the parts of a service are made with. */
 interface Kit {
   readonly logger: Logger;
   readonly secrets: AllSecrets;
   readonly conditions: Conditions;
+  readonly concerns: Concerns;
+  readonly isStopping: () => boolean;
   readonly metrics: Metrics;
   readonly certificate: Certificate | undefined;
   /** What is open, to be closed in the opposite order. */
@@ -122,8 +161,9 @@ interface Kit {
 async function answerRequests(
   db: Database,
   { config, clock, ids, isForTrying = process.stderr.isTTY }: ServeOptions,
-  { logger, secrets, conditions, metrics, certificate, open }: Kit,
+  kit: Kit,
 ): Promise<string> {
+  const { logger, secrets, conditions, metrics, certificate, open } = kit;
   let url = config.publicUrl ?? "";
   const drainDelay = config.drainDelay ?? (isForTrying ? 0 : DRAIN_DELAY_MS);
   const app = await buildApp({
@@ -135,6 +175,7 @@ async function answerRequests(
     version: readVersion(),
     baseUrl: () => url,
     metrics: metrics.http,
+    concerns: () => concernsOf(kit),
     onUnavailable: conditions.of("answering requests").failed,
     rateLimit: config.rateLimit,
     trustedProxies: config.trustedProxies,
@@ -158,32 +199,6 @@ async function answerRequests(
   const address = await listen(app, config);
   url = config.publicUrl ?? address;
   return url;
-}
-
-function webhookSettings(config: Config, secrets: AllSecrets, metrics: Metrics): WebhookSettings {
-  const { mail } = config;
-  return {
-    rules: config.webhooks,
-    sealer: createSecretSealer(secrets.webhookKeys),
-    metrics,
-    mailer: mail && createMailer(mail.smtpUrl, { from: mail.from }),
-    version: readVersion(),
-  };
-}
-
-interface Following {
-  close(): Promise<void>;
-}
-
-/** Follows the configured feed, which belongs to the deployment's one system. */
-async function followFeed(
-  db: Database,
-  { config, clock, ids, resolveSystem }: ServeOptions,
-  logger: Logger,
-): Promise<Following | undefined> {
-  if (config.gbfsSync === undefined) return undefined;
-  const systemId = await resolveSystem(db, undefined);
-  return startFollowing({ db, clock, ids, ...config.gbfsSync, systemId, source: "gbfs", log: logRounds(logger) });
 }
 
 async function listen(app: App, config: Config): Promise<string> {

@@ -46,6 +46,13 @@ it("while it drains, readyz is 503, healthz is 200, and requests are answered wi
   expect([refused.status, refused.headers["Connection"]]).toEqual([401, "close"]);
 });
 
+it("readyz stays 200 and tells what an operator should look at", async () => {
+  const concerned = await buildAnother(app, { concerns: () => ["no worker is running"] });
+  const response = await fetch(`${concerned.url}/readyz`);
+  expect([response.status, await response.json()]).toEqual([200, { status: "ok", concerns: ["no worker is running"] }]);
+  await concerned.close();
+});
+
 it("answers the request that has begun before it closes, and takes no new connection", async () => {
   const { http, drain } = leaving.app;
   let answer: Promise<Response> | undefined;

@@ -301,9 +301,11 @@ export interface Me {
   };
 }
 
-/** All is well. */
+/** Requests are answered. */
 export interface Health {
   status: "ok";
+  /** What an operator should look at although requests are answered; absent when there is nothing. */
+  concerns?: string[];
 }
 
 /** The codes of errors known today. Decide by the status where you do not know one. */

@@ -45,6 +45,8 @@ const BUSY: ReadonlySet<string> = new Set([sqlState.tooManyConnections, sqlState
  */
 interface KnownError extends Error {
   readonly condition: string;
+  /** What the log says where "… failed; tried again soon" is not what happened. */
+  readonly sentences?: Messages;
 }
 
 function isKnown(error: unknown): error is KnownError {
@@ -69,7 +71,7 @@ export function failureOf(error: unknown, work: string): Failure {
     lasts: `${work} still fails`,
     ends: `${work} works again`,
   };
-  if (isKnown(error)) return known(error.condition, messages, `${error.condition}: ${work}`);
+  if (isKnown(error)) return known(error.condition, error.sentences ?? messages, `${error.condition}: ${work}`);
   const kind = error instanceof Error ? `${error.name} ${codeOf(error) ?? ""}` : typeof error;
   return { key: `${work}: ${kind}`, name: "unexpected", reason, logged: { err: error }, ...messages };
 }

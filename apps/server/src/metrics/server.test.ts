@@ -99,3 +99,15 @@ test("closes at once, though a reading hangs", async () => {
   open.length = 0;
   await cut.promise;
 });
+
+test("readiness is told here too, for processes that answer nothing else", async () => {
+  let verdict = (): Promise<readonly string[]> => Promise.resolve([]);
+  const { url } = await start({ ready: () => verdict() });
+  expect(await ask(`${url}/readyz`)).toMatchObject({ status: 200, body: '{"status":"ok"}' });
+  verdict = () => Promise.resolve(["no worker is running"]);
+  expect(await ask(`${url}/readyz`)).toMatchObject({ body: '{"status":"ok","concerns":["no worker is running"]}' });
+  verdict = () => Promise.reject(new Error("the password is hunter2"));
+  const away = await ask(`${url}/readyz`);
+  expect([away.status, away.type]).toEqual([503, "application/json"]);
+  expect(away.body).toMatch(/^\{"error":"unavailable","message":".+cannot be reached\."\}$/);
+});

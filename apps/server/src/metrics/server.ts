@@ -8,6 +8,8 @@ export interface MetricsServerOptions {
   /** 0: any free one. */
   readonly port: number;
   readonly metrics: Pick<Metrics, "text" | "contentType">;
+  /** Gives what an operator should look at. @throws Error while the process cannot do its work */
+  readonly ready?: () => Promise<readonly string[]>;
   readonly logger: { warn(detail: object, message: string): void };
 }
 
@@ -25,22 +27,37 @@ const REQUEST_TIMEOUT = 5_000;
 const MAX_CONNECTIONS = 32;
 
 /**
- * Answers `GET /metrics`, `GET /healthz` and nothing else, apart from the service's own port, so that a proxy in front of
+ * Answers `GET /metrics`, `GET /healthz`, `GET /readyz` and nothing else, apart from the service's own port, so that a proxy in front of
  * that one need not hide them.
  * @throws Error naming METRICS_PORT when the port is taken
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
-  const { host = "127.0.0.1", port, metrics, logger } = options;
+  const { host = "127.0.0.1", port, metrics, logger, ready = () => Promise.resolve([]) } = options;
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT, keepAliveTimeout: REQUEST_TIMEOUT });
   server.maxConnections = MAX_CONNECTIONS;
   server.on("request", ({ method, url = "/" }, response) => {
     const path = method === "GET" || method === "HEAD" ? url.replace(/\?.*$/, "") : undefined;
     if (path === "/healthz") answer(response, 200, "text/plain", "ok\n");
-    else if (path !== "/metrics") answer(response, 404, "text/plain", "Only GET /metrics and /healthz are here.\n");
+    else if (path === "/readyz") showReadiness(response, ready);
+    else if (path !== "/metrics")
+      answer(response, 404, "text/plain", "Only GET /metrics, /healthz and /readyz are here.\n");
     else showMetrics(response, metrics, logger);
   });
   await listen(server, host, port);
   return { url: addressOf(server, host), close: () => close(server) };
+}
+
+/** As the service's own port says it, so that one probe does for every role. */
+function showReadiness(response: ServerResponse, ready: () => Promise<readonly string[]>): void {
+  const say = (status: number, body: object) => answer(response, status, "application/json", JSON.stringify(body));
+  ready().then(
+    (concerns) => say(200, concerns.length === 0 ? { status: "ok" } : { status: "ok", concerns }),
+    () =>
+      say(503, {
+        error: "unavailable",
+        message: "The process is shutting down, or its database cannot be reached.",
+      }),
+  );
 }
 
 function showMetrics(
