@@ -1,6 +1,7 @@
 import type { Transaction } from "../db/database.ts";
 import { recordNotices } from "../events/outbox.ts";
 import type { Ids } from "../ids.ts";
+import type { MirroredShift } from "../stations/counters.ts";
 import { type BikeFacts, viewOf } from "./bike.ts";
 import { type LiveBike, type LiveBikeWrite, lockBikes as lockRows, writeBikes } from "./live-queries.ts";
 import { newPublicId } from "./public-id.ts";
@@ -51,24 +52,21 @@ export function tellStates(tx: Transaction, moment: Moment, wires: readonly stri
   );
 }
 
-/** By how many bikes the counters of a station that mirrors a feed change, until the feed speaks again. */
-export interface CounterShift {
-  readonly stationId: string;
-  readonly available: number;
-  readonly reserved: number;
-}
-
 /** What changes of bikes mean for the stations that they leave and come to. */
-export function shiftsOf(changes: readonly BikeChange[]): CounterShift[] {
+export function shiftsOf(changes: readonly BikeChange[]): MirroredShift[] {
   return changes.flatMap((change) => {
     const { bike } = change;
     const after = viewOf(factsAfter(change));
     if (bike.station_id === after.station_id && bike.vehicle_state === after.vehicle_state) return [];
-    return [...shiftAt(bike, -1), ...shiftAt(after, 1)];
+    const vehicleTypeId = bike.vehicle_type_id;
+    return [...shiftAt(bike, -1), ...shiftAt(after, 1)].map((shift) => ({ ...shift, vehicleTypeId }));
   });
 }
 
-function shiftAt(view: Pick<LiveBike, "vehicle_state" | "station_id">, n: number): CounterShift[] {
+function shiftAt(
+  view: Pick<LiveBike, "vehicle_state" | "station_id">,
+  n: number,
+): Omit<MirroredShift, "vehicleTypeId">[] {
   if (view.station_id === null) return [];
   const counted = (state: LiveBike["vehicle_state"]) => (view.vehicle_state === state ? n : 0);
   return [{ stationId: view.station_id, available: counted("available"), reserved: counted("reserved") }];

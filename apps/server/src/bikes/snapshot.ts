@@ -176,5 +176,5 @@ async function write(
 /** A bike that was held and cannot be ridden is no longer reserved at its station, and not available either. */
 function leavesReserved({ station_id, vehicle_state }: BikeRow) {
   if (station_id === null || vehicle_state !== "reserved") return [];
-  return [{ stationId: station_id, available: 0, reserved: -1 }];
+  return [{ stationId: station_id, vehicleTypeId: null, available: 0, reserved: -1 }];
 }

@@ -92,6 +92,12 @@ const reservations = [
 
 const stationCounters = [
   invariant(
+    "station_types",
+    "the vehicles that are available at a station, by their types, are no more than those that are available there",
+    `select id from stations s where s.system_id = $1 and s.num_bikes_available <
+       (select sum((type ->> 'count')::bigint) from json_array_elements(s.vehicle_types_available) as type)`,
+  ),
+  invariant(
     "station_counters",
     "the counters of a station whose counters follow its bikes are the numbers of its bikes",
     `with types as (

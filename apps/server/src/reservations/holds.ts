@@ -36,7 +36,8 @@ function shiftAtStation({ bike, reservation_id }: HoldChange) {
   const after = viewOf({ ...bike, reservation_id }).vehicle_state;
   const difference = (state: LiveBike["vehicle_state"]) =>
     Number(after === state) - Number(bike.vehicle_state === state);
-  return [{ stationId: bike.station_id, available: difference("available"), reserved: difference("reserved") }];
+  const { station_id: stationId, vehicle_type_id: vehicleTypeId } = bike;
+  return [{ stationId, vehicleTypeId, available: difference("available"), reserved: difference("reserved") }];
 }
 
 /** Locked bikes after their lapsed reservations have been expired. */

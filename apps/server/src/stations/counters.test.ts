@@ -1,11 +1,19 @@
+import { station } from "@bikeshare/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type LiveRoom, openLiveRoom, stationItem } from "../../test/live-room.ts";
+import { checkInvariants } from "../check/service.ts";
 import { statement } from "../db/statement.ts";
 
 let room: LiveRoom;
 const mirror = statement(
   "test.mirror",
   "update stations set counters = 'mirrored', num_bikes_available = 5 where system_id = $1",
+);
+const mirrorTypes = statement(
+  "test.mirrorTypes",
+  `update stations set counters = 'mirrored', num_bikes_available = 4, vehicle_types_available =
+     '[{"vehicle_type_id":"classic","count":3},{"vehicle_type_id":"electric","count":1}]'
+   where system_id = $1 and id = 'C'`,
 );
 
 beforeAll(async () => {
@@ -46,4 +54,34 @@ test("a bike that comes back broken is not counted as available at a mirrored st
   await room.report({ id: "1", at: new Date(room.clock()).toISOString(), vehicle_state: "non_operational" });
   await room.end({ id: "r3", end_station_id: "A", ended_at: new Date(room.clock() - 30_000).toISOString() });
   expect(await counters()).toEqual([before[0], [Number(before[1]?.[0]) - 1, 0]]);
+});
+
+test("a mirrored station's types follow the bikes that come and go, and never add up to more than its bikes", async () => {
+  await room.stations(stationItem("C"));
+  await room.bikes(
+    { id: "e1", station_id: "C", vehicle_type_id: "electric" },
+    { id: "u1", station_id: "C" },
+    { id: "x1", station_id: "C", vehicle_type_id: "unlisted" },
+  );
+  await room.db.query(mirrorTypes, [room.systemId]);
+  const types = async () => {
+    const { num_bikes_available, vehicle_types_available } = station.parse(await room.station("C"));
+    return [num_bikes_available, ...vehicle_types_available.map((type) => `${type.vehicle_type_id} ${type.count}`)];
+  };
+  const { id } = await room.reserve({ bike_id: "e1" });
+  expect(await types()).toEqual([3, "classic 3", "electric 0"]);
+  // The feed said that all four were of these types, so one of them must have been the bike that left.
+  await room.reserve({ bike_id: "u1" });
+  expect(await types()).toEqual([2, "classic 2", "electric 0"]);
+  await room.reserve({ bike_id: "x1" });
+  expect(await types()).toEqual([1, "classic 1", "electric 0"]);
+  await room.giveBack(id);
+  expect(await types()).toEqual([2, "classic 1", "electric 1"]);
+  const broken = await checkInvariants(room.db, room.systemId);
+  expect(broken.filter(({ name, broken: n }) => name === "station_types" && n > 0)).toEqual([]);
+  await room.db.query(statement("", "update stations set num_bikes_available = 1 where system_id = $1 and id = 'C'"), [
+    room.systemId,
+  ]);
+  const after = await checkInvariants(room.db, room.systemId);
+  expect(after.find(({ name }) => name === "station_types")).toMatchObject({ broken: 1, examples: ["C"] });
 });

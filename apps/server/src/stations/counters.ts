@@ -32,19 +32,34 @@ const recount = statement(
 );
 
 // Locked in the order of their ids before they are written, so that two transactions never wait for each other in a ring.
+// A type's count follows the bikes of that type, and the types never add up to more than the bikes that are available:
+// where the feed did not list the type of a bike that left, the last types give way.
 const shift = statement(
   "counters.shift",
   `with given as materialized (
+     select id, type, sum(available)::int as available, sum(reserved)::int as reserved
+     from unnest($2::text[], $3::int[], $4::int[], $6::text[]) as each(id, available, reserved, type)
+     group by id, type),
+   total as materialized (
      select id, sum(available)::int as available, sum(reserved)::int as reserved
-     from unnest($2::text[], $3::int[], $4::int[]) as each(id, available, reserved)
-     group by id having sum(available) <> 0 or sum(reserved) <> 0),
+     from given group by id having sum(available) <> 0 or sum(reserved) <> 0),
    locked as materialized (
-     select id from stations where system_id = $1 and id = any(array(select id from given)) and counters = 'mirrored'
+     select id from stations where system_id = $1 and id = any(array(select id from total)) and counters = 'mirrored'
      order by id for update)
-   update stations s set num_bikes_available = greatest(0, s.num_bikes_available + given.available),
-     num_bikes_reserved = greatest(0, s.num_bikes_reserved + given.reserved), updated_at = $5::timestamptz
-   from given join locked using (id)
-   where s.system_id = $1 and s.id = given.id`,
+   update stations s set num_bikes_available = greatest(0, s.num_bikes_available + total.available),
+     num_bikes_reserved = greatest(0, s.num_bikes_reserved + total.reserved),
+     vehicle_types_available = (
+       select coalesce('[' || string_agg('{"vehicle_type_id":' || to_json(id) || ',"count":'
+           || greatest(0, least(count, s.num_bikes_available + total.available - before)) || '}', ',' order by n) || ']', '[]')
+       from (select id, count, n, sum(count) over (order by n) - count as before
+             from (select type ->> 'vehicle_type_id' as id, n, greatest(0, (type ->> 'count')::bigint + coalesce(
+                     (select given.available from given where given.id = s.id and given.type = listed.type ->> 'vehicle_type_id'),
+                     0)) as count
+                   from json_array_elements(s.vehicle_types_available) with ordinality as listed(type, n)) as shifted) as summed
+     )::json,
+     updated_at = $5::timestamptz
+   from total join locked using (id)
+   where s.system_id = $1 and s.id = total.id`,
 );
 
 const tell = statement("counters.tell", "select pg_notify('stations', $1)");
@@ -67,11 +82,20 @@ export async function refreshCounters(
   await tx.query(tell, [systemId]);
 }
 
+/** By how many bikes of a type the counters of a mirrored station change. */
+export interface MirroredShift {
+  readonly stationId: string;
+  /** Null: nobody said. */
+  readonly vehicleTypeId: string | null;
+  readonly available: number;
+  readonly reserved: number;
+}
+
 /** Changes the counters of mirrored stations by differences, until the feed speaks again. */
 export async function shiftMirrored(
   tx: Transaction,
   systemId: string,
-  changes: readonly { readonly stationId: string; readonly available: number; readonly reserved: number }[],
+  changes: readonly MirroredShift[],
   now: Date,
 ): Promise<void> {
   if (changes.length === 0) return;
@@ -81,6 +105,7 @@ export async function shiftMirrored(
     changes.map((change) => change.available),
     changes.map((change) => change.reserved),
     now,
+    changes.map((change) => change.vehicleTypeId),
   ]);
   await tx.query(tell, [systemId]);
 }

@@ -60,6 +60,33 @@ test("is called and described as its source does while the operator says nothing
   });
 });
 
+test("counts the vehicles of a station so that its types add up to them, though its source counts scooters apart", async () => {
+  await createSystem(room.db, "lyft", "lyft", room.clock());
+  const { station_information, station_status } = city23() as {
+    station_information: object;
+    station_status: { data: { stations: object[] } };
+  };
+  const stations = station_status.data.stations.map((station) => ({
+    ...station,
+    num_bikes_available: 2,
+    num_scooters_available: 13,
+    vehicle_types_available: [
+      { vehicle_type_id: "bike", count: 2 },
+      { vehicle_type_id: "scooter", count: 13 },
+    ],
+  }));
+  await importSnapshot(
+    room.db,
+    { systemId: "lyft", source: "feed", now: room.clock(), ids: room.live.ids },
+    sourceOf({ station_information, station_status: { last_updated: CITY_TIME / 1000, data: { stations } } }),
+  );
+  for (const [version, total] of Object.entries({ "2.3": "num_bikes_available", "3.0": "num_vehicles_available" })) {
+    for (const station of (await read(`/gbfs/lyft/${version}/station_status.json`)).data["stations"] ?? []) {
+      expect(station).toMatchObject({ [total]: 15, vehicle_types_available: [{ count: 2 }, { count: 13 }] });
+    }
+  }
+});
+
 test("has one set of public ids and one document, whichever process is asked, also when all are asked at once", async () => {
   const others = await Promise.all([room.process(), room.process()]);
   const answers = await Promise.all(

@@ -66,6 +66,27 @@ describe("what is wrong is repaired or rejected, and said", () => {
     expect(faults(feed)).toEqual([[field, reason, "repaired"]]);
   });
 
+  test("a station has at least as many bikes as its types add up to, and no more types than an integer can count", () => {
+    const types = (...counts: number[]) => counts.map((count, n) => ({ vehicle_type_id: String(n), count }));
+    const read = (fields: object) => {
+      const feed = status({ ...good, ...fields });
+      return [feed.records.get("a")?.num_bikes_available, ...faults(feed)];
+    };
+    // Lyft counts scooters apart: 2 bikes, and 13 scooters that are among the types alone.
+    expect(read({ num_bikes_available: 2, vehicle_types_available: types(1, 1, 13) })).toEqual([
+      15,
+      ["num_bikes_available", "fewer_than_types", "repaired"],
+    ]);
+    expect(read({ num_bikes_available: 15, vehicle_types_available: types(1, 1) })).toEqual([15]);
+    expect(
+      read({ num_bikes_available: undefined, num_vehicles_available: 1, vehicle_types_available: types(2) }),
+    ).toEqual([2, ["num_vehicles_available", "fewer_than_types", "repaired"]]);
+    expect(read({ vehicle_types_available: types(2_000_000_000, 2_000_000_000) })).toEqual([
+      1,
+      ["vehicle_types_available", "too_large", "repaired"],
+    ]);
+  });
+
   test("a last_reported a few seconds ahead of our clock is normal", () => {
     expect(status({ ...good, last_reported: seconds + 20 })).toMatchObject({ problems: [] });
     expect(status({ ...good, last_reported: seconds + 20 }).records.get("a")?.last_reported).toBe(CITY_TIME + 20_000);

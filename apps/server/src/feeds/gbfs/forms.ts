@@ -1,7 +1,7 @@
 import type { VehicleReport } from "../../bikes/bike.ts";
 import type { StationInformation, StationReadings } from "../../stations/station.ts";
 import { readFeed, type Feed, type FeedForm } from "./feed.ts";
-import { positionOf, vehicleTypesAvailable } from "./record-reader.ts";
+import { positionOf, vehiclesAvailable, vehicleTypesAvailable } from "./record-reader.ts";
 
 const stationInformation: FeedForm<StationInformation> = {
   lists: ["stations"],
@@ -29,18 +29,21 @@ const stationInformation: FeedForm<StationInformation> = {
 const stationStatus: FeedForm<StationReadings> = {
   lists: ["stations"],
   ids: ["station_id"],
-  read: (reader) => ({
-    // A flag that cannot be read is no outage: partners would be told that the station went offline.
-    is_installed: reader.flag("is_installed", true),
-    is_renting: reader.flag("is_renting", true),
-    is_returning: reader.flag("is_returning", true),
-    num_bikes_available: reader.count(["num_bikes_available", "num_vehicles_available"], 0),
-    num_bikes_disabled: reader.count(["num_bikes_disabled", "num_vehicles_disabled"], null),
-    num_docks_available: reader.count(["num_docks_available"], null),
-    num_docks_disabled: reader.count(["num_docks_disabled"], null),
-    vehicle_types_available: vehicleTypesAvailable(reader),
-    last_reported: reader.instant("last_reported"),
-  }),
+  read(reader) {
+    const types = vehicleTypesAvailable(reader);
+    return {
+      // A flag that cannot be read is no outage: partners would be told that the station went offline.
+      is_installed: reader.flag("is_installed", true),
+      is_renting: reader.flag("is_renting", true),
+      is_returning: reader.flag("is_returning", true),
+      num_bikes_available: vehiclesAvailable(reader, types),
+      num_bikes_disabled: reader.count(["num_bikes_disabled", "num_vehicles_disabled"], null),
+      num_docks_available: reader.count(["num_docks_available"], null),
+      num_docks_disabled: reader.count(["num_docks_disabled"], null),
+      vehicle_types_available: types.json,
+      last_reported: reader.instant("last_reported"),
+    };
+  },
 };
 
 const vehicles: FeedForm<VehicleReport> = {

@@ -119,11 +119,19 @@ export function positionOf(raw: JsonObject): { lat: number; lon: number } | Posi
   return lat === 0 && lon === 0 ? "null_island" : { lat, lon };
 }
 
-/** `vehicle_types_available` in the form that `StationReadings` wants: compact, ordered, only what can be read. */
-export function vehicleTypesAvailable(reader: RecordReader): string {
+/** The vehicles at a station, by their type. */
+export interface TypesAvailable {
+  /** In the form that `StationReadings` wants: compact, ordered, only what can be read. */
+  readonly json: string;
+  /** How many vehicles they are together. */
+  readonly total: number;
+}
+
+/** Reads `vehicle_types_available`. */
+export function vehicleTypesAvailable(reader: RecordReader): TypesAvailable {
   const field = "vehicle_types_available";
   const listed = reader.raw[field];
-  if (listed === undefined || listed === null) return "[]";
+  if (listed === undefined || listed === null) return NO_TYPES;
   const counts = new Map<string, number>();
   let wrong = !Array.isArray(listed);
   for (const item of Array.isArray(listed) ? listed : []) {
@@ -134,7 +142,26 @@ export function vehicleTypesAvailable(reader: RecordReader): string {
   }
   if (wrong) reader.repaired(field, "unreadable_items");
   const ordered = [...counts].sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify(ordered.map(([vehicle_type_id, count]) => ({ vehicle_type_id, count })));
+  const total = ordered.reduce((sum, [, count]) => sum + count, 0);
+  if (!isCount(total)) {
+    reader.repaired(field, "too_large");
+    return NO_TYPES;
+  }
+  return { json: JSON.stringify(ordered.map(([vehicle_type_id, count]) => ({ vehicle_type_id, count }))), total };
+}
+
+const NO_TYPES: TypesAvailable = { json: "[]", total: 0 };
+
+/**
+ * The vehicles at a station: as many as the feed says, or as its types are together where those are more. Some feeds
+ * count some kinds of vehicle apart (Lyft's: scooters), and GBFS says that the types add up to all that are there.
+ */
+export function vehiclesAvailable(reader: RecordReader, types: TypesAvailable): number {
+  const fields = ["num_bikes_available", "num_vehicles_available"];
+  const count = reader.count(fields, 0);
+  if (count >= types.total) return count;
+  reader.repaired(fields.find((field) => reader.raw[field] !== undefined) ?? "num_bikes_available", "fewer_than_types");
+  return types.total;
 }
 
 function isCount(number: number): boolean {
