@@ -40,12 +40,14 @@ import { createFilteredReads, FILTERED_STATEMENT_TIMEOUT_MS } from "./lists/filt
 import { createPageCache, type PageCache } from "./lists/page-cache.ts";
 import type { HttpMetrics } from "./metrics/http-metrics.ts";
 import { operatorRoutes } from "./operator/routes.ts";
+import { regionRoutes } from "./regions/routes.ts";
 import { reservationRoutes } from "./reservations/routes.ts";
 import { createDepthIndex } from "./rides/depth-index.ts";
 import { rideRoutes } from "./rides/routes.ts";
 import { rideHours } from "./rides/service.ts";
 import type { Secrets } from "./secrets.ts";
 import { stationRoutes } from "./stations/routes.ts";
+import { vehicleTypeRoutes } from "./vehicle-types/routes.ts";
 
 export interface AppOptions {
   readonly db: Database;
@@ -115,6 +117,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const sealer = createCursorSealer(options.secrets.cursorKeys);
   bindContract(http, partnerContract, {
     stations: stationRoutes(read, sealer, caches.stationPages),
+    vehicleTypes: vehicleTypeRoutes(read, sealer),
+    regions: regionRoutes(read, sealer),
     rides: rideRoutes({ ...read, depths }, sealer),
     bikes: bikeRoutes(read, sealer),
     reservations: reservationRoutes({ ...read, db, clock, ids: options.ids }, sealer),

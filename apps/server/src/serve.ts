@@ -21,6 +21,7 @@ import { explainDatabaseFailure } from "./startup/database-failure.ts";
 import { followCertificate } from "./startup/follow-certificate.ts";
 import { explainListenFailure } from "./startup/listening.ts";
 import { serviceSecrets } from "./startup/service-secrets.ts";
+import { warnOfMissingFacts } from "./systems/missing-facts.ts";
 import { systemsOf } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
 import { watchForWorkers } from "./webhooks/worker-watch.ts";
@@ -78,6 +79,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
   open.push(() => watch.close());
   try {
     const secrets = await prepareDatabase(store, options, logger);
+    if (role !== "worker") await warnOfMissingFacts(store.db, logger);
     const metrics = createMetrics({ version: readVersion() });
     const concerns = createConcerns();
     const kit: Kit = {

@@ -41,7 +41,11 @@ function makeRows() {
     const standing =
       state === "on_trip"
         ? { station_id: null, lat: null, lon: null }
-        : { station_id: pick([null, "s1", "s2"], index) };
+        : {
+            station_id: pick([null, "s1", "s2"], index),
+            lat: pick([-90, -45.5, 0, 45.5, 90, null], Math.floor(index / 2)),
+            lon: pick([-180, -179.5, -10, 0, 10, 179.5, 180], index),
+          };
     return bikeRow({
       id: `b${index}`,
       vehicle_state: state,
@@ -93,6 +97,9 @@ const since = <Row extends { updated_at: string }>() =>
 const equal = <Row>(field: keyof Row, ...values: string[]) =>
   fc.constantFrom(...values).map((text): Filter<Row> => ({ text, passes: (row) => row[field] === text }));
 
+/** Where something is; a bike on a trip is nowhere. */
+type Located = Pick<Bike, "lat" | "lon">;
+
 const bbox = fc
   .record({
     west: fc.constantFrom(-180, -179.5, -10, 0, 170, 179.5, 180),
@@ -100,12 +107,16 @@ const bbox = fc
     south: fc.constantFrom(-90, -45.5, 0, 45.5),
     height: fc.constantFrom(0, 1, 45.5, 90),
   })
-  .map(({ west, east, south, height }): Filter<Station> => {
+  .map(({ west, east, south, height }): Filter<Located> => {
     const north = Math.min(90, south + height);
     return {
       text: `${west},${south},${east},${north}`,
       passes: ({ lat, lon }) =>
-        lat >= south && lat <= north && (west <= east ? lon >= west && lon <= east : lon >= west || lon <= east),
+        lat !== null &&
+        lon !== null &&
+        lat >= south &&
+        lat <= north &&
+        (west <= east ? lon >= west && lon <= east : lon >= west || lon <= east),
     };
   });
 
@@ -118,6 +129,7 @@ const stationFilters = {
 const bikeFilters = {
   vehicle_state: equal<Bike>("vehicle_state", "available", "reserved", "on_trip", "removed"),
   station_id: equal<Bike>("station_id", "s1", "s2", "s3"),
+  bbox,
   updated_since: since<Bike>(),
 };
 const rideFilters = {
@@ -216,6 +228,7 @@ describe("a filter", () => {
     ["/v1/stations", "updated_since", "2026-01-01T00:00:00 01:00"],
     ["/v1/stations", "updated_since", "0000-01-01T00:00:00Z"],
     ["/v1/stations", "updated_since", "2026-01-01T00:00:00+99:99"],
+    ["/v1/bikes", "bbox", "8,48,9,47"],
     ["/v1/bikes", "vehicle_state", "flying"],
     ["/v1/bikes", "station_id", "x".repeat(256)],
     ["/v1/bikes", "station_id", "a\0b"],

@@ -44,7 +44,7 @@ export async function fillSystem(app: TestApp): Promise<void> {
   const samples = [sampleId, "sample-2"];
   const places = namedBy("station_id");
   const free = namedBy("bike_id");
-  await write.stations([...samples, ...places].map((id) => stationRow({ id })));
+  await write.stations([...samples, ...places].map((id) => stationRow({ id, region_id: "centre" })));
   await write.bikes([
     ...[...samples, ...free].map((id) => bikeRow({ id })),
     ...places.map((id) => bikeRow({ id: `at ${id}`, station_id: id })),

@@ -1,5 +1,6 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
+import { boundingBoxParam } from "./bounding-box.ts";
 import { identifier, identifierParam } from "./identifier.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { givenOnce, instantParam, timestamp } from "./time.ts";
@@ -20,7 +21,7 @@ export const bike = extendApi(
     .object({
       id: identifier,
       number: z.string().nullable().describe("What is painted on the bike"),
-      vehicle_type_id: z.string().nullable(),
+      vehicle_type_id: z.string().nullable().describe("One of `/v1/vehicle_types`"),
       vehicle_state: vehicleState,
       station_id: identifier.nullable().describe("The station where it stands; null elsewhere and while on a trip"),
       lat: z.number().min(-90).max(90).nullable().describe("WGS 84 degrees; null while on a trip"),
@@ -41,6 +42,11 @@ export const bikeList = listOf(bike, { title: "BikeList", description: "One page
 export const bikeFilters = {
   vehicle_state: z.enum(vehicleState.options, givenOnce()).optional().describe("Only bikes in this state"),
   station_id: identifierParam.optional().describe("Only bikes at this station"),
+  bbox: boundingBoxParam
+    .optional()
+    .describe(
+      "Only bikes within `min_lon,min_lat,max_lon,max_lat` (WGS 84 degrees, borders included); a min_lon greater than max_lon crosses the antimeridian. Bikes without a position, such as those on a trip, are in no rectangle",
+    ),
   updated_since: instantParam.optional().describe("Only bikes changed at or after this instant"),
 };
 

@@ -1,5 +1,6 @@
 export * from "./batch.ts";
 export * from "./bikes.ts";
+export type { BoundingBox } from "./bounding-box.ts";
 export * from "./endpoint.ts";
 export * from "./errors.ts";
 export * from "./events.ts";
@@ -13,8 +14,10 @@ export * from "./operator.ts";
 export * from "./operator-items.ts";
 export * from "./paging.ts";
 export * from "./partner.ts";
+export * from "./regions.ts";
 export * from "./reservations.ts";
 export * from "./rides.ts";
 export * from "./scopes.ts";
 export * from "./stations.ts";
 export * from "./time.ts";
+export * from "./vehicle-types.ts";

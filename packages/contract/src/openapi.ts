@@ -22,6 +22,8 @@ export interface DocumentOptions {
 
 const partnerTags: Readonly<Record<keyof typeof partnerContract | "webhooks", string>> = {
   stations: "Places where bikes are rented and returned.",
+  vehicleTypes: "What the vehicle type ids on stations, bikes and rides mean.",
+  regions: "What the region ids on stations mean.",
   rides: "One bike's way from start to end. Who rode is never shown.",
   bikes: "Bikes, and other vehicles that are shared the same way.",
   reservations: "Bikes held for your riders, for some minutes from now. You see your own only.",

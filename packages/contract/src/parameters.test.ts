@@ -4,9 +4,11 @@ import type { z } from "zod";
 import { bikeListQuery } from "./bikes.ts";
 import { eventListQuery } from "./events.ts";
 import { MAX_PAGE_SIZE } from "./limits.ts";
+import { regionListQuery } from "./regions.ts";
 import { reservationListQuery } from "./reservations.ts";
 import { rideListQuery } from "./rides.ts";
 import { stationListQuery } from "./stations.ts";
+import { vehicleTypeListQuery } from "./vehicle-types.ts";
 
 fc.configureGlobal({ seed: 1 });
 
@@ -16,6 +18,8 @@ const queries = {
   bikes: bikeListQuery,
   reservations: reservationListQuery,
   events: eventListQuery,
+  vehicleTypes: vehicleTypeListQuery,
+  regions: regionListQuery,
 };
 const changing = { stations: stationListQuery, rides: rideListQuery, bikes: bikeListQuery };
 
@@ -126,30 +130,39 @@ test.each(Object.entries(changing))(
   },
 );
 
-test("bbox takes four numbers of degrees, also across the antimeridian, and nothing else", () => {
-  const degrees = (bound: number) => fc.integer({ min: -bound * 1000, max: bound * 1000 }).map((n) => n / 1000);
-  const plain = (n: number) => (n === 0 ? "0" : String(n));
-  fc.assert(
-    fc.property(degrees(180), degrees(90), degrees(180), degrees(90), (west, a, east, b) => {
-      const [south, north] = [Math.min(a, b), Math.max(a, b)];
-      const { bbox } = stationListQuery.parse({ bbox: [west, south, east, north].map(plain).join(",") });
-      expect(bbox).toEqual({ west: west + 0, south: south + 0, east: east + 0, north: north + 0 });
-    }),
-  );
-  for (const bbox of [
-    "",
-    "1,2,3",
-    "1,2,3,4,5",
-    "1,4,3,2",
-    "181,0,182,1",
-    "0,-91,1,1",
-    "a,b,c,d",
-    "1,2,3,",
-    "1e1,2,3,4",
-  ]) {
-    expect(faults(stationListQuery, { bbox }), bbox).toEqual([expect.stringMatching(/^bbox: must be four numbers/)]);
-  }
-});
+describe.each(Object.entries({ stations: stationListQuery, bikes: bikeListQuery }))(
+  "the bbox of the %s list",
+  (_name, query: typeof stationListQuery | typeof bikeListQuery) => {
+    test("takes four numbers of degrees, also across the antimeridian", () => {
+      const degrees = (bound: number) => fc.integer({ min: -bound * 1000, max: bound * 1000 }).map((n) => n / 1000);
+      const plain = (n: number) => (n === 0 ? "0" : String(n));
+      fc.assert(
+        fc.property(degrees(180), degrees(90), degrees(180), degrees(90), (west, a, east, b) => {
+          const [south, north] = [Math.min(a, b), Math.max(a, b)];
+          const { bbox } = query.parse({ bbox: [west, south, east, north].map(plain).join(",") });
+          expect(bbox).toEqual({ west: west + 0, south: south + 0, east: east + 0, north: north + 0 });
+        }),
+      );
+    });
+
+    test("refuses anything else, and names the number that is wrong and its bound", () => {
+      for (const bbox of ["", "1,2,3", "1,2,3,4,5", "a,b,c,d", "1,2,3,", "1e1,2,3,4", "NaN,0,0,0"]) {
+        expect(faults(query, { bbox }), bbox).toEqual([
+          "bbox: must be four numbers, min_lon,min_lat,max_lon,max_lat, in WGS 84 degrees",
+        ]);
+      }
+      const wrong = {
+        "181,0,182,1": "a min_lon between -180 and 180, not 181",
+        "0,-91,1,1": "a min_lat between -90 and 90, not -91",
+        "0,0,-180.5,1": "a max_lon between -180 and 180, not -180.5",
+        "0,0,1,90.01": "a max_lat between -90 and 90, not 90.01",
+        "1,4,3,2": "a min_lat that is not above its max_lat: 4 is above 2",
+      };
+      for (const [bbox, message] of Object.entries(wrong))
+        expect(faults(query, { bbox })).toEqual([`bbox: must have ${message}`]);
+    });
+  },
+);
 
 /** What a query's schema says against `input`: `name: message`. */
 function faults(query: z.ZodTypeAny, input: Record<string, unknown>): string[] {

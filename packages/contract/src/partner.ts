@@ -8,6 +8,7 @@ import { health } from "./health.ts";
 import { idempotencyHeaders } from "./idempotency.ts";
 import { identifierParam } from "./identifier.ts";
 import { me } from "./me.ts";
+import { regionList, regionListQuery } from "./regions.ts";
 import {
   DEFAULT_HOLD_MINUTES,
   MAX_HOLD_MINUTES,
@@ -19,6 +20,7 @@ import {
 import { ride, rideList, rideListQuery } from "./rides.ts";
 import type { Scope } from "./scopes.ts";
 import { station, stationList, stationListQuery } from "./stations.ts";
+import { vehicleTypeList, vehicleTypeListQuery } from "./vehicle-types.ts";
 
 const c = initContract();
 
@@ -62,6 +64,28 @@ export const partnerContract = c.router(
         pathParams: idParam,
         query: noQuery,
         responses: { 200: station, 404: errorBody, ...errors },
+      },
+    },
+    vehicleTypes: {
+      list: {
+        method: "GET",
+        path: "/v1/vehicle_types",
+        summary: "List vehicle types",
+        description: "What the vehicle type ids on stations, bikes and rides mean, by id.",
+        metadata: needs("stations:read"),
+        query: vehicleTypeListQuery,
+        responses: { 200: vehicleTypeList, ...errors },
+      },
+    },
+    regions: {
+      list: {
+        method: "GET",
+        path: "/v1/regions",
+        summary: "List regions",
+        description: "What the region ids on stations mean, by id.",
+        metadata: needs("stations:read"),
+        query: regionListQuery,
+        responses: { 200: regionList, ...errors },
       },
     },
     rides: {

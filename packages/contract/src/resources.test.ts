@@ -15,19 +15,31 @@ import { exampleDelivery, exampleEvent } from "./openapi/example-events.ts";
 import {
   exampleBike,
   exampleMe,
+  exampleRegion,
   exampleReservation,
   exampleRide,
   exampleStation,
+  exampleVehicleType,
 } from "./openapi/example-resources.ts";
+import { region, regionList } from "./regions.ts";
 import { reservation, reservationList } from "./reservations.ts";
 import { ride, rideList } from "./rides.ts";
 import { station, stationList } from "./stations.ts";
 import { timestamp } from "./time.ts";
+import { vehicleType, vehicleTypeList } from "./vehicle-types.ts";
 
 const resources = [
   { name: "Station", schema: station, example: exampleStation },
   { name: "Ride", schema: ride, example: exampleRide },
   { name: "Bike", schema: bike, example: exampleBike },
+  { name: "VehicleType", schema: vehicleType, example: exampleVehicleType },
+  { name: "Region", schema: region, example: exampleRegion },
+  {
+    name: "VehicleTypeList",
+    schema: vehicleTypeList,
+    example: { data: [exampleVehicleType], page: 1, total_pages: 1 },
+  },
+  { name: "RegionList", schema: regionList, example: { data: [exampleRegion], next_cursor: "c" } },
   { name: "Me", schema: me, example: exampleMe },
   { name: "StationList", schema: stationList, example: { data: [exampleStation], page: 1, total_pages: 1 } },
   { name: "RideList", schema: rideList, example: { data: [exampleRide], next_cursor: "c" } },

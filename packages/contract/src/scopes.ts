@@ -1,6 +1,6 @@
 /** The scopes a partner's key may carry, and what each lets it do. */
 export const scopes = {
-  "stations:read": "list and read stations",
+  "stations:read": "list and read stations, vehicle types and regions",
   "rides:read": "list and read rides",
   "bikes:read": "list and read bikes",
   "reservations:read": "list and read its own reservations",

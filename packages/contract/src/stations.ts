@@ -1,5 +1,6 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
+import { boundingBoxParam } from "./bounding-box.ts";
 import { identifier, identifierParam } from "./identifier.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { givenOnce, instantParam, timestamp } from "./time.ts";
@@ -16,7 +17,7 @@ export const station = extendApi(
       lat: z.number().min(-90).max(90).describe("WGS 84 degrees"),
       lon: z.number().min(-180).max(180).describe("WGS 84 degrees"),
       address: z.string().nullable(),
-      region_id: z.string().nullable(),
+      region_id: z.string().nullable().describe("One of `/v1/regions`"),
       capacity: z.number().int().min(0).nullable().describe("Docks in all, as published; not the sum of the counts"),
       is_virtual_station: z.boolean().describe("A marked area without docks"),
       is_installed: z.boolean(),
@@ -29,7 +30,9 @@ export const station = extendApi(
       num_docks_disabled: z.number().int().min(0).nullable(),
       vehicle_types_available: z
         .array(z.object({ vehicle_type_id: z.string(), count: z.number().int().min(0) }).strict())
-        .describe("Bikes available, by vehicle type"),
+        .describe(
+          "Bikes available, by vehicle type. The counts add up to `num_bikes_available`, less the bikes whose type is not known",
+        ),
       status: stationStatus.describe("`planned` → `online` ⇄ `offline` → `removed`"),
       offline_reason: offlineReason.nullable().describe("Why the station is offline"),
       last_reported: timestamp.nullable().describe("When the station itself last reported"),
@@ -47,22 +50,7 @@ export const stationList = listOf(station, { title: "StationList", description: 
 export const stationFilters = {
   status: z.enum(stationStatus.options, givenOnce()).optional().describe("Only stations in this state"),
   region_id: identifierParam.optional().describe("Only stations of this region"),
-  bbox: z
-    .string(givenOnce())
-    .transform((text, ctx) => {
-      const parts = text.split(",");
-      const [west, south, east, north] = parts.map(degrees);
-      const whole =
-        parts.length === 4 && west !== undefined && south !== undefined && east !== undefined && north !== undefined;
-      if (!whole || Math.abs(west) > 180 || Math.abs(east) > 180 || south < -90 || north > 90 || south > north) {
-        ctx.addIssue({
-          code: z.ZodIssueCode.custom,
-          message: "must be four numbers, min_lon,min_lat,max_lon,max_lat, in WGS 84 degrees with min_lat ≤ max_lat",
-        });
-        return z.NEVER;
-      }
-      return { west, south, east, north };
-    })
+  bbox: boundingBoxParam
     .optional()
     .describe(
       "Only stations within `min_lon,min_lat,max_lon,max_lat` (WGS 84 degrees, borders included); a min_lon greater than max_lon crosses the antimeridian",
@@ -71,7 +59,3 @@ export const stationFilters = {
 };
 
 export const stationListQuery = z.object({ ...pagingQuery, ...stationFilters }).strict();
-
-function degrees(text: string): number | undefined {
-  return /^-?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : undefined;
-}

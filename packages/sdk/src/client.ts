@@ -1,12 +1,15 @@
 import { createApi } from "./core/api.ts";
 import type { ClientOptions } from "./options.ts";
 import { Bikes } from "./resources/bikes.ts";
+import { Descriptions } from "./resources/descriptions.ts";
 import { Events } from "./resources/events.ts";
 import { ServiceHealth } from "./resources/health.ts";
 import { MyKey } from "./resources/me.ts";
 import { Reservations } from "./resources/reservations.ts";
 import { Rides } from "./resources/rides.ts";
 import { Stations } from "./resources/stations.ts";
+import { routes } from "./routes.generated.ts";
+import type { Region, RegionListQuery, VehicleType, VehicleTypeListQuery } from "./wire.generated.ts";
 
 /**
  * A client of the Bike-Sharing Data Service. Make one for each key and keep it: its calls share the key's limit.
@@ -19,6 +22,10 @@ export class BikeShare {
   // Only declared, as the constructor sets them: a field costs every page its name once more.
   /** Where bikes are rented and returned. Scope `stations:read`. */
   declare readonly stations: Stations;
+  /** What vehicle type ids on stations, bikes and rides mean. Scope `stations:read`. */
+  declare readonly vehicleTypes: Descriptions<VehicleType, VehicleTypeListQuery>;
+  /** What region ids on stations mean. Scope `stations:read`. */
+  declare readonly regions: Descriptions<Region, RegionListQuery>;
   /** Ways of bikes from start to end. Scope `rides:read`. */
   declare readonly rides: Rides;
   /** Bikes, and other vehicles shared the same way. Scope `bikes:read`. */
@@ -36,6 +43,8 @@ export class BikeShare {
   constructor(options: ClientOptions) {
     const api = createApi(options);
     this.stations = new Stations(api);
+    this.vehicleTypes = new Descriptions(api, routes.vehicleTypes.list);
+    this.regions = new Descriptions(api, routes.regions.list);
     this.rides = new Rides(api);
     this.bikes = new Bikes(api);
     this.reservations = new Reservations(api);

@@ -7,6 +7,12 @@ export const routes = {
     list: ["GET /v1/stations",200],
     get: ["GET /v1/stations/:id",200],
   },
+  vehicleTypes: {
+    list: ["GET /v1/vehicle_types",200],
+  },
+  regions: {
+    list: ["GET /v1/regions",200],
+  },
   rides: {
     list: ["GET /v1/rides",200],
     get: ["GET /v1/rides/:id",200],

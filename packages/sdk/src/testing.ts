@@ -1,5 +1,6 @@
 export type { BikeFields } from "./testing/bikes.ts";
 export type { Clock } from "./testing/clock.ts";
+export type { VehicleTypeFields } from "./testing/descriptions.ts";
 export type { DeliveryName } from "./testing/examples.ts";
 export { createFakeBikeShare, type FakeBikeShare, type FakeOptions } from "./testing/fake.ts";
 export type { FakeFetch } from "./testing/fetch.ts";

@@ -21,6 +21,7 @@ export interface Station {
   /** WGS 84 degrees */
   lon: number;
   address: string | null;
+  /** One of `/v1/regions` */
   region_id: string | null;
   /** Docks in all, as published; not the sum of the counts */
   capacity: number | null;
@@ -37,7 +38,7 @@ export interface Station {
   /** As published; never derived from capacity */
   num_docks_available: number | null;
   num_docks_disabled: number | null;
-  /** Bikes available, by vehicle type */
+  /** Bikes available, by vehicle type. The counts add up to `num_bikes_available`, less the bikes whose type is not known */
   vehicle_types_available: Array<{
     vehicle_type_id: string;
     count: number;
@@ -125,6 +126,7 @@ export interface Bike {
   id: string;
   /** What is painted on the bike */
   number: string | null;
+  /** One of `/v1/vehicle_types` */
   vehicle_type_id: string | null;
   vehicle_state: Open<VehicleState>;
   /** The station where it stands; null elsewhere and while on a trip */
@@ -275,6 +277,34 @@ export type EventRecord = KnownEventRecord | UnknownEvent;
 /** What a key may be allowed. */
 export type Scope = "stations:read" | "rides:read" | "bikes:read" | "reservations:read" | "reservations:write" | "events:read";
 
+/** What vehicles look like, in the words of GBFS. */
+export type FormFactor = "bicycle" | "cargo_bicycle" | "car" | "moped" | "scooter_standing" | "scooter_seated" | "other";
+
+/** What moves vehicles, in the words of GBFS. */
+export type PropulsionType = "human" | "electric_assist" | "electric" | "combustion" | "combustion_diesel" | "hybrid" | "plug_in_hybrid" | "hydrogen_fuel_cell";
+
+/** A kind of vehicle. Ids that nobody has described are listed too, with null for what is not known. */
+export interface VehicleType {
+  /** What `vehicle_type_id` of stations, bikes, rides and reservations names */
+  id: string;
+  /** What riders call it */
+  name: string | null;
+  /** As in GBFS; null where nobody has said it */
+  form_factor: Open<FormFactor> | null;
+  /** As in GBFS; null where nobody has said it */
+  propulsion_type: Open<PropulsionType> | null;
+  /** How far it goes when fully charged or fuelled */
+  max_range_meters: number | null;
+}
+
+/** A part of the city to which stations belong. */
+export interface Region {
+  /** What `region_id` of stations names */
+  id: string;
+  /** The id where nobody has given it a name */
+  name: string;
+}
+
 /** What the service knows of the key that asks. */
 export interface Me {
   key_id: string;
@@ -380,8 +410,28 @@ export interface BikeListQuery {
   vehicle_state?: VehicleState | undefined;
   /** Only bikes at this station */
   station_id?: string | undefined;
+  /** Only bikes within `min_lon,min_lat,max_lon,max_lat` (WGS 84 degrees, borders included); a min_lon greater than max_lon crosses the antimeridian. Bikes without a position, such as those on a trip, are in no rectangle */
+  bbox?: string | undefined;
   /** Only bikes changed at or after this instant */
   updated_since?: string | undefined;
+}
+
+export interface VehicleTypeListQuery {
+  /** Numbered paging: which page to return, counting from 1, up to `total_pages`. Without it, the first. */
+  page?: number | undefined;
+  /** Items on a page. A larger number gives 200 items; it is not refused. */
+  limit?: number | undefined;
+  /** Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one. */
+  cursor?: string | undefined;
+}
+
+export interface RegionListQuery {
+  /** Numbered paging: which page to return, counting from 1, up to `total_pages`. Without it, the first. */
+  page?: number | undefined;
+  /** Items on a page. A larger number gives 200 items; it is not refused. */
+  limit?: number | undefined;
+  /** Cursor paging: `next_cursor` of the page before, copied unchanged. Never build or decode one. */
+  cursor?: string | undefined;
 }
 
 export interface ReservationListQuery {

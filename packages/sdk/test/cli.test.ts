@@ -32,11 +32,16 @@ it("what it offers is what the contract makes", () => {
   expect(readFileSync(endpointsFile, "utf8"), "run `pnpm --filter @bikeshare/sdk run generate`").toBe(endpointsText());
 });
 
+/** A command of two words of the contract: `vehicle-types list`. */
+const commandOf = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+
 it("has a command for every endpoint that needs a key, and each explains itself", async () => {
   const { stdout } = await call("--help");
   const names = Object.entries(routes)
     .filter(([noun]) => noun !== "health")
-    .flatMap(([noun, verbs]) => Object.keys(verbs).map((verb) => (noun === "me" ? noun : `${noun} ${verb}`)));
+    .flatMap(([noun, verbs]) =>
+      Object.keys(verbs).map((verb) => (noun === "me" ? noun : commandOf(`${noun} ${verb}`))),
+    );
   for (const name of [...names, "listen"]) {
     expect(stdout).toContain(`  ${name} `);
     const help = await call(...name.split(" "), "--help");

@@ -21,6 +21,7 @@ export interface Station {
   /** WGS 84 degrees */
   lon: number;
   address: string | null;
+  /** One of `/v1/regions` */
   region_id: string | null;
   /** Docks in all, as published; not the sum of the counts */
   capacity: number | null;
@@ -37,7 +38,7 @@ export interface Station {
   /** As published; never derived from capacity */
   num_docks_available: number | null;
   num_docks_disabled: number | null;
-  /** Bikes available, by vehicle type */
+  /** Bikes available, by vehicle type. The counts add up to `num_bikes_available`, less the bikes whose type is not known */
   vehicle_types_available: Array<{
     vehicle_type_id: string;
     count: number;
@@ -125,6 +126,7 @@ export interface Bike {
   id: string;
   /** What is painted on the bike */
   number: string | null;
+  /** One of `/v1/vehicle_types` */
   vehicle_type_id: string | null;
   vehicle_state: Open<VehicleState>;
   /** The station where it stands; null elsewhere and while on a trip */

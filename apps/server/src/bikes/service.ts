@@ -1,4 +1,5 @@
-import { compare } from "../lists/by-id.ts";
+import type { BoundingBox } from "@bikeshare/contract";
+import { compare, within } from "../lists/by-id.ts";
 import type { ReadContext } from "../lists/context.ts";
 import { cutSlice, wireField } from "../lists/cut.ts";
 import type { ListReader } from "../lists/filtered-reads.ts";
@@ -9,6 +10,7 @@ import { bikeList } from "./queries.ts";
 export interface BikeFilters {
   readonly vehicle_state?: string | undefined;
   readonly station_id?: string | undefined;
+  readonly bbox?: BoundingBox | undefined;
   readonly updated_since?: string | undefined;
 }
 
@@ -26,6 +28,7 @@ export async function listBikes(
     filters.updated_since === undefined
       ? undefined
       : compare("updated_at", ">=", filters.updated_since, "::timestamptz"),
+    filters.bbox === undefined ? undefined : within(filters.bbox),
   ].filter((condition) => condition !== undefined);
   const size = fetchSize(request.limit);
   const rows =

@@ -1,4 +1,4 @@
-import { scopeNames, type Scope, isScope } from "@bikeshare/contract";
+import { givenIdentifier, scopeNames, type Scope, isScope } from "@bikeshare/contract";
 import type { Command } from "commander";
 import { UsageError } from "./usage-error.ts";
 
@@ -52,4 +52,29 @@ export function readDuration(option: string, text: string): number {
   if (amount === undefined || unit === undefined)
     throw new UsageError(`${option} must be a duration such as 30s, 15m, 24h or 7d.`);
   return Number(amount) * UNITS[unit as keyof typeof UNITS]; // the pattern allows no other unit
+}
+
+/** Reads one of some words. */
+export function readWord<const Word extends string>(option: string, text: string, words: readonly Word[]): Word {
+  const word = words.find((each) => each === text);
+  if (word === undefined) throw new UsageError(`${option}: ${JSON.stringify(text)} is none of ${words.join(", ")}.`);
+  return word;
+}
+
+/** Most characters of a name. */
+const MAX_NAME_LENGTH = 255;
+
+/** Reads a name: one line. */
+export function readLine(option: string, text: string): string {
+  const line = text.trim();
+  if (line === "" || line.length > MAX_NAME_LENGTH || /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(line))
+    throw new UsageError(`${option} must be one line of 1 to ${MAX_NAME_LENGTH} characters.`);
+  return line;
+}
+
+/** Reads an id that the operator gives. */
+export function readGivenId(text: string): string {
+  const read = givenIdentifier.safeParse(text);
+  if (!read.success) throw new UsageError(`The id ${read.error.issues[0]?.message ?? "cannot be that"}.`);
+  return read.data;
 }

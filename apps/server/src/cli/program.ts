@@ -1,6 +1,7 @@
 import { Command, CommanderError } from "commander";
 import { ConfigError } from "../config.ts";
 import { registerAudit } from "./audit.ts";
+import { registerBikes } from "./bikes.ts";
 import { registerCheck } from "./check.ts";
 import type { CliContext } from "./context.ts";
 import { registerImportGbfs } from "./import-gbfs.ts";
@@ -11,13 +12,16 @@ import { registerKeys } from "./keys.ts";
 import { registerMigrate } from "./migrate.ts";
 import { registerOpenApi } from "./openapi.ts";
 import { registerPartners } from "./partners.ts";
+import { registerRegions } from "./regions.ts";
 import { registerReplayGbfs } from "./replay-gbfs.ts";
 import { registerServe } from "./serve.ts";
 import { registerSimulate } from "./simulate.ts";
 import { registerStart } from "./start.ts";
+import { registerStations } from "./stations.ts";
 import { registerSyncGbfs } from "./sync-gbfs.ts";
 import { registerSystems } from "./systems.ts";
 import { UsageError } from "./usage-error.ts";
+import { registerVehicleTypes } from "./vehicle-types.ts";
 import { registerWebhooks } from "./webhooks.ts";
 
 /** Exit statuses of every command. */
@@ -47,6 +51,10 @@ export async function runProgram(
   registerServe(program, context);
   registerMigrate(program, context);
   registerSystems(program, context);
+  registerVehicleTypes(program, context);
+  registerRegions(program, context);
+  registerStations(program, context);
+  registerBikes(program, context);
   registerPartners(program, context);
   registerKeys(program, context);
   registerAudit(program, context);

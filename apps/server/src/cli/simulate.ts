@@ -5,6 +5,7 @@ import { readCity, type SeenCity } from "../simulator/city-reader.ts";
 import { makeCity } from "../simulator/city.ts";
 import { DEMO_SEED } from "../simulator/demo.ts";
 import { type Figures, progressLine } from "../simulator/figures.ts";
+import { describeMadeUpTypes } from "../simulator/made-up-types.ts";
 import { createOperatorClient } from "../simulator/operator-client.ts";
 import { createRandom } from "../simulator/random.ts";
 import { type Simulation, startSimulation } from "../simulator/simulation.ts";
@@ -75,6 +76,7 @@ async function simulate(cli: CliContext, options: SimulateOptions, command: Comm
         throw new Error(`There is no service at ${baseUrl}: start it with \`bikeshare serve\`.`, { cause: error });
       });
       mustBeOurs(systemId, seen, city.stations[0].id);
+      await describeMadeUpTypes({ ...cli, db }, systemId);
       await watch(cli, await run(baseUrl, access.operatorKey, seen));
     } finally {
       await access.revoke();

@@ -1,10 +1,10 @@
 import type { Command } from "commander";
 import { addSystem, systemsOf } from "../systems/service.ts";
 import type { CliContext } from "./context.ts";
-import { table } from "./table.ts";
+import { registerSystemFacts } from "./systems-facts.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** `systems create` and `systems list`. */
+/** `systems create`, `set` and `list`. */
 export function registerSystems(program: Command, context: () => CliContext): void {
   const systems = program.command("systems").description("the bike-share systems of this deployment");
   systems
@@ -23,20 +23,5 @@ export function registerSystems(program: Command, context: () => CliContext): vo
         output.result({ id }, `Made system ${id}.`);
       });
     });
-  systems
-    .command("list")
-    .description("list the systems")
-    .action(async () => {
-      const { output, withDatabase } = context();
-      await withDatabase(async (db) => {
-        const rows = await systemsOf(db);
-        output.result(
-          { systems: rows.map((row) => ({ id: row.system_id, name: row.name, created_at: row.created_at })) },
-          table(
-            ["id", "name", "created"],
-            rows.map((row) => [row.system_id, row.name, row.created_at.toISOString()]),
-          ),
-        );
-      });
-    });
+  registerSystemFacts(systems, context);
 }

@@ -4,9 +4,9 @@ import { listDeliveries, MAX_DELIVERIES, redeliver, showDelivery } from "../webh
 import { hurryEndpoint } from "../webhooks/log/hurry.ts";
 import { createReplay, type Replay, replayableStates, stopReplay } from "../webhooks/log/replays.ts";
 import type { CliContext } from "./context.ts";
-import { readWholeNumber, systemOption } from "./options.ts";
+import { readWholeNumber, readWord, systemOption } from "./options.ts";
 import { table } from "./table.ts";
-import { contextOf, type PartnerOption, readList, readPast, readWord, withPartner } from "./webhooks-options.ts";
+import { contextOf, type PartnerOption, readList, readPast, withPartner } from "./webhooks-options.ts";
 import { describeDelivery } from "./webhooks-text.ts";
 
 interface DeliveriesOptions {

@@ -28,13 +28,6 @@ export function readList(text: string): string[] {
     .filter((part) => part !== "");
 }
 
-/** Reads one of some words. */
-export function readWord<const Word extends string>(option: string, text: string, words: readonly Word[]): Word {
-  const word = words.find((each) => each === text);
-  if (word === undefined) throw new UsageError(`${option}: ${JSON.stringify(text)} is none of ${words.join(", ")}.`);
-  return word;
-}
-
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/i;
 
 /** Reads an RFC 3339 instant, or a duration back from `now`, such as `24h`. */

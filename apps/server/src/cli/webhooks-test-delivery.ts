@@ -5,8 +5,8 @@ import { offeredEvents } from "../webhooks/endpoints/endpoint.ts";
 import { type DeliveryDetail, showDelivery } from "../webhooks/log/deliveries.ts";
 import { sendTestDelivery } from "../webhooks/log/test-delivery.ts";
 import type { CliContext } from "./context.ts";
-import { systemOption } from "./options.ts";
-import { contextOf, type PartnerOption, readWord, withPartner } from "./webhooks-options.ts";
+import { readWord, systemOption } from "./options.ts";
+import { contextOf, type PartnerOption, withPartner } from "./webhooks-options.ts";
 import { describeDelivery } from "./webhooks-text.ts";
 
 interface TestOptions extends PartnerOption {

@@ -168,6 +168,11 @@ export interface Tables {
     readonly suspended_at: Date | null;
     readonly removed_at: Date | null;
   };
+  readonly regions: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly name: string;
+  };
   readonly reservations: {
     readonly system_id: string;
     readonly id: string;
@@ -253,6 +258,17 @@ export interface Tables {
     readonly language: string | null;
     readonly feed_contact_email: string | null;
     readonly opening_hours: string | null;
+    readonly operator: string | null;
+    readonly url: string | null;
+    readonly licence: string | null;
+  };
+  readonly vehicle_types: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly name: string | null;
+    readonly form_factor: "bicycle" | "cargo_bicycle" | "car" | "moped" | "scooter_standing" | "scooter_seated" | "other" | null;
+    readonly propulsion_type: "human" | "electric_assist" | "electric" | "combustion" | "combustion_diesel" | "hybrid" | "plug_in_hybrid" | "hydrogen_fuel_cell" | null;
+    readonly max_range_meters: number | null;
   };
   readonly webhook_attempts: {
     readonly system_id: string;

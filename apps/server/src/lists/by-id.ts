@@ -1,3 +1,4 @@
+import type { BoundingBox } from "@bikeshare/contract";
 import type { CountedList } from "../counts/queries.ts";
 import type { Queryable } from "../db/database.ts";
 import type { Reader } from "../db/pipeline.ts";
@@ -74,6 +75,18 @@ export function idOrderedList(table: Extract<CountedList, "stations" | "bikes">)
 /** `column = value`, `column >= value` and the like; `cast` where the value's type must be said. */
 export function compare(column: string, operator: "=" | ">=" | "<=", value: unknown, cast = ""): Condition {
   return { sql: (placeholder) => `${column} ${operator} ${placeholder(value)}${cast}` };
+}
+
+/** A place within a rectangle of the map, its borders included; what has no place is in none. */
+export function within({ west, south, east, north }: BoundingBox): Condition {
+  return {
+    sql: (placeholder) => {
+      const [w, e] = [placeholder(west), placeholder(east)];
+      // West of the antimeridian and east of it, where the rectangle lies across.
+      const longitude = west <= east ? `lon between ${w} and ${e}` : `(lon >= ${w} or lon <= ${e})`;
+      return `lat between ${placeholder(south)} and ${placeholder(north)} and ${longitude}`;
+    },
+  };
 }
 
 /** The position in a list that is ordered by id is the id. */

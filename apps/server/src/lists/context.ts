@@ -1,3 +1,4 @@
+import type { Queryable } from "../db/database.ts";
 import type { Reader } from "../db/pipeline.ts";
 import type { FilteredReads } from "./filtered-reads.ts";
 
@@ -5,4 +6,12 @@ import type { FilteredReads } from "./filtered-reads.ts";
 export interface ReadContext {
   readonly reader: Reader;
   readonly filtered: FilteredReads;
+}
+
+/** The same over one pool, for a program of its own that reads a list now and then. */
+export function readContextOn(db: Queryable): ReadContext {
+  return {
+    reader: { read: (statement, values) => db.query(statement, values), close: () => Promise.resolve() },
+    filtered: { read: (_, work) => work(db), usage: () => ({ running: 0, waiting: 0 }) },
+  };
 }

@@ -7,10 +7,13 @@ import type { Ids } from "../ids.ts";
 import type { KeyKind } from "../keys/key.ts";
 import { issueKey, keyFor } from "../keys/service.ts";
 import { createPartner, partnersOf } from "../partners/service.ts";
+import { nameRegion } from "../regions/service.ts";
 import { type PastRide, pastRideLine, writePastRides } from "../rides/import.ts";
 import { upsertStations } from "../stations/commands.ts";
+import { describeSystem, detailsOf } from "../systems/describe.ts";
 import { type City, makeCity } from "./city.ts";
 import { type CityRide, makeHistory } from "./history.ts";
+import { describeMadeUpTypes } from "./made-up-types.ts";
 import { createRandom } from "./random.ts";
 import { describeCity } from "./settle-in.ts";
 
@@ -46,11 +49,13 @@ export function demoCity(): City {
  * Fills a system with the demo's city, as its operator's: 200 stations, 2,000 bikes and 50,000 past rides, after
  * which the bikes stand where those rides left them.
  */
-export async function fillWithDemoCity({ db, systemId, clock, ids }: DemoOptions): Promise<void> {
+export async function fillWithDemoCity(options: DemoOptions): Promise<void> {
+  const { db, systemId, clock, ids } = options;
   const city = demoCity();
   const now = clock();
   const history = makeHistory(city, createRandom(DEMO_SEED + 1), { ...HISTORY, now });
   const { stations, bikes } = describeCity(city, history.standing);
+  await describeDemoSystem(options, city);
   const context = { db, clock, ids };
   // What the interface would take, 1,000 items at a time, is put in as one.
   const stationItems = stations.flatMap((command) => (command.path === "stations" ? { item: command.item } : []));
@@ -62,6 +67,24 @@ export async function fillWithDemoCity({ db, systemId, clock, ids }: DemoOptions
     const batch = history.rides.slice(start, start + RIDES_AT_ONCE).map(pastRide);
     const lines = Buffer.from(batch.map(pastRideLine).join(""));
     await writePastRides(db, order, () => Readable.from([lines]), batch.length);
+  }
+}
+
+/** Says what holds of the made-up city, where nobody has said anything else. */
+async function describeDemoSystem(options: DemoOptions, city: City): Promise<void> {
+  const { systemId } = options;
+  const details = await detailsOf(options.db, systemId);
+  const isMissing = new Set(details?.missing);
+  await describeSystem(options, systemId, {
+    ...(isMissing.has("name") ? { name: "Demo city" } : {}),
+    // The next land from the made-up city, which lies in the North Sea.
+    ...(isMissing.has("timezone") ? { timezone: "Europe/Amsterdam" } : {}),
+    ...(isMissing.has("language") ? { language: "en" } : {}),
+    ...(isMissing.has("feed_contact_email") ? { feed_contact_email: "feeds@demo-city.example" } : {}),
+  });
+  await describeMadeUpTypes(options, systemId);
+  for (const id of new Set(city.stations.map(({ regionId }) => regionId))) {
+    await nameRegion(options, systemId, { id, name: id.charAt(0).toUpperCase() + id.slice(1) });
   }
 }
 

@@ -2,6 +2,7 @@ import type { SeenCity } from "./city-reader.ts";
 import type { City, CityBike, CityStation } from "./city.ts";
 import type { Command } from "./commands.ts";
 import type { CityLife } from "./life.ts";
+import { MADE_UP_RANGE_METERS } from "./made-up-types.ts";
 import { createRandom } from "./random.ts";
 
 export interface Beginning {
@@ -48,7 +49,7 @@ export function describeCity(
         vehicle_type_id: bike.vehicleTypeId,
         vehicle_state: "available",
         station_id: station.id,
-        current_range_meters: bike.isElectric ? 60_000 : null,
+        current_range_meters: bike.isElectric ? MADE_UP_RANGE_METERS : null,
       },
     })),
   };

@@ -1,18 +1,11 @@
-import { compare, type Condition } from "../lists/by-id.ts";
+import type { BoundingBox } from "@bikeshare/contract";
+import { compare, within } from "../lists/by-id.ts";
 import type { ReadContext } from "../lists/context.ts";
 import { cutSlice, wireField } from "../lists/cut.ts";
 import type { ListReader } from "../lists/filtered-reads.ts";
 import { fetchSize } from "../lists/rows.ts";
 import { type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
 import { stationList } from "./queries.ts";
-
-/** A rectangle in WGS 84 degrees, borders included; with west > east it crosses the antimeridian. */
-interface BoundingBox {
-  readonly west: number;
-  readonly south: number;
-  readonly east: number;
-  readonly north: number;
-}
 
 export interface StationFilters {
   readonly status?: string | undefined;
@@ -48,14 +41,4 @@ export async function listStations(
 /** One station in its wire form; undefined when there is none. */
 export function getStation({ reader }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
   return stationList.readOne(reader, systemId, id);
-}
-
-function within({ west, south, east, north }: BoundingBox): Condition {
-  return {
-    sql: (bind) => {
-      const inLongitude =
-        west <= east ? `lon between ${bind(west)} and ${bind(east)}` : `(lon >= ${bind(west)} or lon <= ${bind(east)})`;
-      return `${inLongitude} and lat between ${bind(south)} and ${bind(north)}`;
-    },
-  };
 }

@@ -3,9 +3,11 @@ import type { Bike } from "../bikes.ts";
 import type { health } from "../health.ts";
 import { DEFAULT_RATE_LIMIT, RATE_WINDOW_SECONDS } from "../limits.ts";
 import type { Me } from "../me.ts";
+import type { Region } from "../regions.ts";
 import { DEFAULT_MAX_RESERVATIONS, type Reservation } from "../reservations.ts";
 import type { Ride } from "../rides.ts";
 import type { Station } from "../stations.ts";
+import type { VehicleType } from "../vehicle-types.ts";
 
 export const exampleStation: Station = {
   id: "JC105",
@@ -34,6 +36,16 @@ export const exampleStation: Station = {
   last_reported: "2026-03-14T08:21:40.000Z",
   updated_at: "2026-03-14T08:21:43.512Z",
 };
+
+export const exampleVehicleType: VehicleType = {
+  id: "electric",
+  name: "E-bike",
+  form_factor: "bicycle",
+  propulsion_type: "electric_assist",
+  max_range_meters: 60_000,
+};
+
+export const exampleRegion: Region = { id: "70", name: "Jersey City" };
 
 export const exampleRide: Ride = {
   id: "ride_01JP9V6QK8N3",

@@ -16,6 +16,8 @@ const cursor = "AYx2pQm0b3JzZT1zdGFwbGU";
 export const answerExamples: Examples = {
   Station: { station: { summary: "A station", value: resources.exampleStation } },
   StationList: listExamples(resources.exampleStation),
+  VehicleTypeList: listExamples(resources.exampleVehicleType),
+  RegionList: listExamples(resources.exampleRegion),
   Ride: {
     completed: { summary: "A ride that has ended", value: resources.exampleRide },
     started: { summary: "A ride that is under way", value: resources.startedRide },

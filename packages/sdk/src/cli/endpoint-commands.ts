@@ -3,7 +3,7 @@ import type { Call } from "../core/call.ts";
 import type { List } from "../core/list.ts";
 import { UsageError } from "../errors/errors.ts";
 import type { CallOptions } from "../options.ts";
-import type { Bike, EventRecord, Reservation, Ride, Station } from "../wire.generated.ts";
+import type { Bike, EventRecord, Region, Reservation, Ride, Station, VehicleType } from "../wire.generated.ts";
 import { type Command, type CommandContext, type Flag, type Given, textOf } from "./command.ts";
 import { endpoints } from "./endpoints.generated.ts";
 import { listFlags, printList } from "./list-output.ts";
@@ -25,6 +25,8 @@ type Typed = Readonly<Record<string, never>>;
 const calls: Readonly<Record<Name, (client: BikeShare, id: string, typed: Typed, options: CallOptions) => unknown>> = {
   "stations list": ({ stations }, _, query, options) => stations.list(query, options),
   "stations get": ({ stations }, id, _, options) => stations.get(id, options),
+  "vehicleTypes list": ({ vehicleTypes }, _, query, options) => vehicleTypes.list(query, options),
+  "regions list": ({ regions }, _, query, options) => regions.list(query, options),
   "rides list": ({ rides }, _, query, options) => rides.list(query, options),
   "rides get": ({ rides }, id, _, options) => rides.get(id, options),
   "bikes list": ({ bikes }, _, query, options) => bikes.list(query, options),
@@ -41,6 +43,14 @@ const calls: Readonly<Record<Name, (client: BikeShare, id: string, typed: Typed,
 /** The columns of a list; all fields are in `--json`. */
 const columns: Readonly<Record<string, readonly string[]>> = {
   "stations list": ["id", "name", "status", "num_bikes_available", "num_docks_available"] satisfies (keyof Station)[],
+  "vehicleTypes list": [
+    "id",
+    "name",
+    "form_factor",
+    "propulsion_type",
+    "max_range_meters",
+  ] satisfies (keyof VehicleType)[],
+  "regions list": ["id", "name"] satisfies (keyof Region)[],
   "rides list": [
     "id",
     "status",
@@ -69,7 +79,7 @@ export function endpointCommands(): Command[] {
     const fields = columns[name];
     return {
       // There is but one thing that is ever asked of one's own key.
-      name: name === "me get" ? "me" : name,
+      name: name === "me get" ? "me" : wordsOf(name),
       summary,
       takesId,
       flags: { ...parameterFlags(name), ...(fields && listFlags) },
@@ -89,6 +99,11 @@ async function run(name: Name, fields: readonly string[] | undefined, context: C
   }
   const object = await (calls[name](client, id, typed, options) as Call<object>); // all others answer with one object
   output.result(object, card(object));
+}
+
+/** `vehicle-types list` for `vehicleTypes list`: words of a command line are in lower case. */
+function wordsOf(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 /** `--station` for `station_id`: an option names the thing. */

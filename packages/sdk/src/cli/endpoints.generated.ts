@@ -31,6 +31,16 @@ export const endpoints = {
     "takesId": true,
     "parameters": {}
   },
+  "vehicleTypes list": {
+    "summary": "List vehicle types",
+    "takesId": false,
+    "parameters": {}
+  },
+  "regions list": {
+    "summary": "List regions",
+    "takesId": false,
+    "parameters": {}
+  },
   "rides list": {
     "summary": "List rides",
     "takesId": false,
@@ -83,6 +93,9 @@ export const endpoints = {
       },
       "station_id": {
         "says": "Only bikes at this station"
+      },
+      "bbox": {
+        "says": "Only bikes within `min_lon,min_lat,max_lon,max_lat` (WGS 84 degrees, borders included); a min_lon greater than max_lon crosses the antimeridian. Bikes without a position, such as those on a trip, are in no rectangle"
       },
       "updated_since": {
         "says": "Only bikes changed at or after this instant"

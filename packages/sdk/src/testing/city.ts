@@ -1,4 +1,4 @@
-import type { Bike, EventRecord, Reservation, Ride, Station } from "../wire.generated.ts";
+import type { Bike, EventRecord, Region, Reservation, Ride, Station, VehicleType } from "../wire.generated.ts";
 import type { Clock } from "./clock.ts";
 import type { FakePartner } from "./keys.ts";
 
@@ -13,6 +13,10 @@ export interface City {
   readonly maxReservations: number;
   readonly stations: Map<string, StationState>;
   readonly bikes: Map<string, BikeState>;
+  /** Those that were described. */
+  readonly vehicleTypes: Map<string, VehicleType>;
+  /** Those that were named. */
+  readonly regions: Map<string, Region>;
   readonly rides: Map<string, Ride>;
   readonly reservations: Map<string, OwnedReservation>;
   /** Oldest first. */
@@ -61,6 +65,8 @@ export function createCity(now: Clock, partner: FakePartner, maxReservations: nu
     maxReservations,
     stations: new Map(),
     bikes: new Map(),
+    vehicleTypes: new Map(),
+    regions: new Map(),
     rides: new Map(),
     reservations: new Map(),
     events: [],

@@ -1,10 +1,11 @@
 import { RATE_LIMIT } from "../routes.generated.ts";
 import type { DeliveryOf } from "../webhooks.ts";
-import type { EventRecord } from "../wire.generated.ts";
+import type { EventRecord, Region } from "../wire.generated.ts";
 import type { BikeFields } from "./bikes.ts";
 import { createCity } from "./city.ts";
 import { type Clock, createClock } from "./clock.ts";
 import { DEFAULT_MAX_RESERVATIONS } from "./contract.generated.ts";
+import type { VehicleTypeFields } from "./descriptions.ts";
 import type { DeliveryName } from "./examples.ts";
 import { createFetch, type FakeFetch } from "./fetch.ts";
 import { createIdempotency } from "./idempotency.ts";
@@ -30,6 +31,8 @@ import {
 export interface FakeOptions {
   readonly stations?: readonly StationFields[] | undefined;
   readonly bikes?: readonly BikeFields[] | undefined;
+  readonly vehicleTypes?: readonly VehicleTypeFields[] | undefined;
+  readonly regions?: readonly Region[] | undefined;
   readonly rides?: readonly RideFields[] | undefined;
   readonly reservations?: readonly ReservationFields[] | undefined;
   readonly events?: readonly EventFields[] | undefined;
@@ -145,6 +148,8 @@ export function createFakeBikeShare(options: FakeOptions = {}): FakeBikeShare {
 function fill(operator: Operator, options: FakeOptions): void {
   for (const station of options.stations ?? []) operator.putStation(station);
   for (const bike of options.bikes ?? []) operator.putBike(bike);
+  for (const type of options.vehicleTypes ?? []) operator.putVehicleType(type);
+  for (const region of options.regions ?? []) operator.putRegion(region);
   for (const ride of options.rides ?? []) operator.putRide(ride);
   for (const reservation of options.reservations ?? []) operator.putReservation(reservation);
   for (const event of options.events ?? []) operator.putEvent(event);

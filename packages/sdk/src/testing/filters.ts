@@ -44,6 +44,7 @@ export const stationFilters: Filters<Station, StationListQuery> = {
 export const bikeFilters: Filters<Bike, BikeListQuery> = {
   vehicle_state: ({ vehicle_state }, value) => vehicle_state === value,
   station_id: ({ station_id }, value) => station_id === value,
+  bbox: (bike, value) => isWithin(bike, readBbox(value)),
   updated_since: ({ updated_at }, value) => isSince(updated_at, value),
 };
 
@@ -67,8 +68,9 @@ export const eventFilters: Filters<EventRecord, Omit<EventListQuery, "after">> =
   event: ({ event }, value) => event === value,
 };
 
-function isWithin({ lat, lon }: Station, box: BoundingBox | undefined): boolean {
-  if (box === undefined) return false;
+/** What has no place is in no rectangle. */
+function isWithin({ lat, lon }: Pick<Bike, "lat" | "lon">, box: BoundingBox | undefined): boolean {
+  if (box === undefined || lat === null || lon === null) return false;
   const { west, south, east, north } = box;
   const isInLongitude = west <= east ? lon >= west && lon <= east : lon >= west || lon <= east;
   return isInLongitude && lat >= south && lat <= north;

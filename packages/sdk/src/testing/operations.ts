@@ -4,6 +4,7 @@ import { type Answer, Refused } from "./answer.ts";
 import { viewOf } from "./bike.ts";
 import type { City, RecordedEvent } from "./city.ts";
 import { endpoints } from "./contract.generated.ts";
+import { regionsIn, vehicleTypesIn } from "./descriptions.ts";
 import { visibleEvents } from "./events.ts";
 import { bikeFilters, eventFilters, passing, reservationFilters, rideFilters, stationFilters } from "./filters.ts";
 import type { Idempotency } from "./idempotency.ts";
@@ -49,6 +50,22 @@ export const operations: { readonly [Name in Exclude<Operation, OpenOperation>]:
     );
   },
   "GET /v1/stations/:id": ({ city, id }) => one(city.stations.get(id)?.shown, "There is no station with this id."),
+  "GET /v1/vehicle_types": ({ city, query }) =>
+    list(
+      "vehicle_types",
+      query,
+      (item) => ["", item.id],
+      false,
+      () => vehicleTypesIn(city),
+    ),
+  "GET /v1/regions": ({ city, query }) =>
+    list(
+      "regions",
+      query,
+      (item) => ["", item.id],
+      false,
+      () => regionsIn(city),
+    ),
   "GET /v1/rides": ({ city, query }) => {
     const all = [...city.rides.values()];
     return list(

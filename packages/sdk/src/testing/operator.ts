@@ -1,7 +1,8 @@
-import type { EventRecord, Ride } from "../wire.generated.ts";
+import type { EventRecord, Region, Ride } from "../wire.generated.ts";
 import { type BikeFields, putBike } from "./bikes.ts";
 import type { City } from "./city.ts";
 import { instant } from "./clock.ts";
+import { putRegion, putVehicleType, type VehicleTypeFields } from "./descriptions.ts";
 import { addEvent } from "./events.ts";
 import { expireReservations, putReservation, releaseLostBike, type ReservationFields } from "./reservations.ts";
 import {
@@ -35,6 +36,10 @@ export interface Operator {
   removeStation(stationId: string): void;
   /** Makes a bike, or changes what is known of it. */
   putBike(fields: BikeFields): void;
+  /** Says what a vehicle type is. */
+  putVehicleType(fields: VehicleTypeFields): void;
+  /** Says what a region is called. */
+  putRegion(region: Region): void;
   /** Puts a ride there as it is, without events: history. */
   putRide(fields: RideFields): void;
   /** Starts a ride, which fulfils the reservation that holds its bike. */
@@ -65,6 +70,8 @@ export function createOperator(city: City): Operator {
       putBike(today(), fields);
       releaseLostBike(city, fields.id);
     },
+    putVehicleType: (fields) => putVehicleType(city, fields),
+    putRegion: (region) => putRegion(city, region),
     putRide: (fields) => putRide(today(), fields),
     startRide: (start) => startRide(today(), start),
     endRide: (end) => endRide(today(), end),

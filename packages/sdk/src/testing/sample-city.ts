@@ -1,4 +1,6 @@
+import type { Region } from "../wire.generated.ts";
 import type { BikeFields } from "./bikes.ts";
+import type { VehicleTypeFields } from "./descriptions.ts";
 import type { RideFields } from "./rides.ts";
 import type { StationFields } from "./stations.ts";
 
@@ -17,6 +19,8 @@ export interface SampleCity {
   readonly stations: readonly StationFields[];
   readonly bikes: readonly BikeFields[];
   readonly rides: readonly RideFields[];
+  readonly vehicleTypes: readonly VehicleTypeFields[];
+  readonly regions: readonly Region[];
 }
 
 /**
@@ -51,6 +55,20 @@ export function sampleCity({ stations = 5, bikes = 20, rides = 120 }: SampleSize
       distance_meters: 1_500 + n,
       rider_category: n % 3 === 0 ? "casual" : "member",
     })),
+    vehicleTypes: [
+      { id: "classic", name: "Classic", form_factor: "bicycle", propulsion_type: "human" },
+      {
+        id: "electric",
+        name: "Electric",
+        form_factor: "bicycle",
+        propulsion_type: "electric_assist",
+        max_range_meters: 60_000,
+      },
+    ],
+    regions: [
+      { id: "centre", name: "Centre" },
+      { id: "north", name: "North" },
+    ],
   };
 }
 

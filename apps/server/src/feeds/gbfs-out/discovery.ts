@@ -1,5 +1,5 @@
+import type { SystemDetails } from "../../systems/details.ts";
 import { forms, type GbfsForm } from "./form.ts";
-import type { SystemDetails } from "./system.ts";
 
 /** Where the feeds of a system are. The address names the system, so that it holds when there are more one day. */
 function addressOf(baseUrl: string, systemId: string, version: string, feed: string): string {

@@ -1,20 +1,23 @@
 import { describe, expect, test } from "vitest";
+import { systemDetails } from "../../systems/details.ts";
 import { stationStatus, systemInformation, systemRegions, vehicleStatus, vehicleTypes } from "./documents.ts";
 import { form23, form30, forms } from "./form.ts";
 import { publish } from "./publication.ts";
 import type { PublishedBike, PublishedStation } from "./queries.ts";
-import { systemDetails } from "./system.ts";
 
 const at = new Date("2026-06-01T12:00:00.987Z");
-const operator = {
+const silent = {
   system_id: "oslo",
-  name: "oslo",
+  name: null,
   language: null,
   timezone: null,
   feed_contact_email: null,
   opening_hours: null,
+  operator: null,
+  url: null,
+  licence: null,
 };
-const system = systemDetails(operator, []);
+const system = systemDetails(silent, []);
 
 const station = (fields: Partial<PublishedStation> = {}): PublishedStation => ({
   id: "s",
@@ -54,42 +57,7 @@ const status = (fields: Partial<PublishedStation>) =>
   (stationStatus(form30, [station(fields)]) as { stations: Record<string, unknown>[] }).stations[0];
 
 describe("of a system", () => {
-  const said = (name: string) => ({
-    feed: "system_information" as const,
-    content: { name, language: "no", timezone: "Europe/Oslo", feed_contact_email: null, opening_hours: null },
-  });
-
-  test("the operator's word goes before a source's, a source's before the default", () => {
-    expect(systemDetails(operator, [])).toMatchObject({
-      name: "oslo",
-      language: "en",
-      timezone: "UTC",
-      openingHours: "24/7",
-      feedContactEmail: null,
-    });
-    expect(systemDetails(operator, [said("A"), said("B")])).toMatchObject({
-      name: "A",
-      language: "no",
-      timezone: "Europe/Oslo",
-    });
-    const named = { ...operator, name: "Bysykkel", language: "nb-NO" };
-    expect(systemDetails(named, [said("A")])).toMatchObject({
-      name: "Bysykkel",
-      language: "nb-NO",
-      timezone: "Europe/Oslo",
-    });
-  });
-
-  test("a word that GBFS does not know counts as not said", () => {
-    const wrong = { ...operator, timezone: "+01:00", language: "english", feed_contact_email: "nobody" };
-    expect(systemDetails(wrong, [said("A")])).toMatchObject({
-      language: "no",
-      timezone: "Europe/Oslo",
-      feedContactEmail: null,
-    });
-  });
-
-  test("2.3 leaves out an address that nobody gave; 3.0, which asks for one, has one that reaches nobody", () => {
+  test("2.3 leaves out an address that nobody gave; 3.0, which requires one, has one that reaches nobody", () => {
     expect(systemInformation(form23, system)).toEqual({
       system_id: "oslo",
       language: "en",
@@ -104,6 +72,26 @@ describe("of a system", () => {
       feed_contact_email: "unknown@example.invalid",
       timezone: "UTC",
     });
+  });
+
+  test("says who runs it, where to read on, and under which licence, in the words of each version", () => {
+    const told = { ...silent, operator: "City Bikes", url: "https://bikes.example/", licence: "CC-BY-4.0" };
+    expect(systemInformation(form23, systemDetails(told, []))).toMatchObject({
+      operator: "City Bikes",
+      url: "https://bikes.example/",
+      license_url: "https://spdx.org/licenses/CC-BY-4.0.html",
+    });
+    expect(systemInformation(form30, systemDetails(told, []))).toMatchObject({
+      operator: [{ text: "City Bikes", language: "en" }],
+      url: "https://bikes.example/",
+      license_id: "CC-BY-4.0",
+    });
+    const licence = "https://bikes.example/licence";
+    for (const form of forms) {
+      const document = systemInformation(form, systemDetails({ ...told, licence }, []));
+      expect(document).toMatchObject({ license_url: licence });
+      expect(document).not.toHaveProperty("license_id");
+    }
   });
 });
 
@@ -136,7 +124,15 @@ describe("of a station", () => {
     expect(types([{ vehicle_type_id: "unspecified", count: 1 }])).toEqual([
       { vehicle_type_id: "unspecified", count: 3 },
     ]);
-    expect(types([{ vehicle_type_id: "e", count: 4 }])).toEqual([{ vehicle_type_id: "e", count: 4 }]);
+    expect(
+      types([
+        { vehicle_type_id: "e", count: 2 },
+        { vehicle_type_id: "f", count: 4 },
+      ]),
+    ).toEqual([
+      { vehicle_type_id: "e", count: 2 },
+      { vehicle_type_id: "f", count: 1 },
+    ]);
   });
 
   test("a station that never reported, or long before GBFS, reported when its row was written", () => {
@@ -161,19 +157,19 @@ test("a bike is reserved, disabled or neither, as its state says", () => {
   expect(flags("non_operational")).toMatchObject({ vehicles: [{ is_reserved: false, is_disabled: true }] });
 });
 
-test.each(forms)(
-  "$version: a type or region that nobody described is listed all the same, when something names it",
-  (form) => {
-    expect(vehicleTypes(form, system, ["x"])).toMatchObject({
-      vehicle_types: [
-        { vehicle_type_id: "unspecified" },
-        { vehicle_type_id: "x", form_factor: "bicycle", propulsion_type: "human" },
-      ],
-    });
-    expect(systemRegions(form, system, ["r"])).toMatchObject({ regions: [{ region_id: "r" }] });
-    expect(systemRegions(form, system, [])).toBeUndefined();
-  },
-);
+test.each(forms)("$version: of a type that nobody described only what must be said is said", (form) => {
+  const nothing = { name: null, form_factor: null, propulsion_type: null, max_range_meters: null };
+  const electric = { ...nothing, id: "e", propulsion_type: "electric_assist" as const };
+  expect(vehicleTypes(form, system, [electric, { ...nothing, id: "x" }])).toEqual({
+    vehicle_types: [
+      { vehicle_type_id: "e", form_factor: "bicycle", propulsion_type: "electric_assist", max_range_meters: 0 },
+      { vehicle_type_id: "unspecified", form_factor: "bicycle", propulsion_type: "human" },
+      { vehicle_type_id: "x", form_factor: "bicycle", propulsion_type: "human" },
+    ],
+  });
+  expect(systemRegions(form, system, [{ id: "r", name: "R" }])).toMatchObject({ regions: [{ region_id: "r" }] });
+  expect(systemRegions(form, system, [])).toBeUndefined();
+});
 
 test("last_updated stays while the content does, moves when it changes, and never goes back", () => {
   const digest = (text: string) => Buffer.from(text);

@@ -1,28 +1,54 @@
-import type { VehicleType } from "../gbfs/descriptions.ts";
+import type { Region, VehicleType } from "@bikeshare/contract";
+import { sortById } from "../../lists/in-memory.ts";
+import type { SystemDetails } from "../../systems/details.ts";
+import { isLicenceId } from "../../systems/facts.ts";
 import { EARLIEST, type GbfsForm } from "./form.ts";
 import type { PublishedBike, PublishedStation } from "./queries.ts";
-import type { SystemDetails } from "./system.ts";
 
 // The `data` of each document. A field that is not known is left out: GBFS has no null.
 
 /** The type of vehicles whose type nobody said. GBFS itself takes a vehicle without a type for a plain bicycle. */
 const UNSPECIFIED = "unspecified";
-/** GBFS 3.0 asks for an address. RFC 2606 keeps this domain free, so that no mail reaches a stranger. */
+const UNSPECIFIED_TYPE: VehicleType = {
+  id: UNSPECIFIED,
+  name: null,
+  form_factor: null,
+  propulsion_type: null,
+  max_range_meters: null,
+};
+/** GBFS 3.0 requires an address. Mail to this one cannot be sent (RFC 2606), so that nobody takes it for an address. */
 const NO_ADDRESS = "unknown@example.invalid";
 
 export function systemInformation({ text, version }: GbfsForm, system: SystemDetails): object {
-  const { id, name, language, timezone, feedContactEmail, openingHours } = system;
+  const { id, name, language, timezone, feed_contact_email, opening_hours, operator, url, licence } = system;
   if (version === "2.3") {
-    return { system_id: id, language, name, timezone, ...given("feed_contact_email", feedContactEmail) };
+    return {
+      system_id: id,
+      language,
+      name,
+      ...given("operator", operator),
+      ...given("url", url),
+      ...given("feed_contact_email", feed_contact_email),
+      timezone,
+      ...given("license_url", licence === null ? null : licenceAddress(licence)),
+    };
   }
   return {
     system_id: id,
     languages: [language],
     name: text(name, language),
-    opening_hours: openingHours,
-    feed_contact_email: feedContactEmail ?? NO_ADDRESS,
+    opening_hours,
+    ...(operator === null ? {} : { operator: text(operator, language) }),
+    ...given("url", url),
+    feed_contact_email: feed_contact_email ?? NO_ADDRESS,
     timezone,
+    ...(licence === null ? {} : { [isLicenceId(licence) ? "license_id" : "license_url"]: licence }),
   };
+}
+
+/** Where a licence can be read. */
+function licenceAddress(licence: string): string {
+  return isLicenceId(licence) ? `https://spdx.org/licenses/${licence}.html` : licence;
 }
 
 export function stationInformation(
@@ -84,51 +110,52 @@ export function vehicleStatus({ names, instant }: GbfsForm, bikes: readonly Publ
   };
 }
 
-/** @param used types that stations and bikes name, whether a source describes them or not */
-export function vehicleTypes(
-  { text }: GbfsForm,
-  { language, vehicleTypes: described }: SystemDetails,
-  used: readonly string[],
-): object {
-  const ids = [...new Set([UNSPECIFIED, ...described.keys(), ...used])].sort();
+/** @param types every type that is described, or that stations and bikes name */
+export function vehicleTypes({ text }: GbfsForm, { language }: SystemDetails, types: readonly VehicleType[]): object {
+  const unspecified = types.some(({ id }) => id === UNSPECIFIED) ? [] : [UNSPECIFIED_TYPE];
   return {
-    vehicle_types: ids.map((id) => {
-      const type = described.get(id) ?? plainBicycle(id);
+    vehicle_types: sortById([...unspecified, ...types]).map((type) => {
+      const form_factor = type.form_factor ?? plainBicycle.form_factor;
+      const propulsion_type = type.propulsion_type ?? plainBicycle.propulsion_type;
       return {
-        vehicle_type_id: id,
-        form_factor: type.form_factor,
-        propulsion_type: type.propulsion_type,
+        vehicle_type_id: type.id,
+        form_factor,
+        propulsion_type,
         // GBFS asks for the range of whatever has a motor; 0 where nobody said it.
-        ...(type.propulsion_type === "human" ? {} : { max_range_meters: type.max_range_meters ?? 0 }),
+        ...(propulsion_type === "human" ? {} : { max_range_meters: type.max_range_meters ?? 0 }),
         ...(type.name === null ? {} : { name: text(type.name, language) }),
       };
     }),
   };
 }
 
-/** @param used regions that stations name; undefined where there is no region at all */
+/** @param regions every region; undefined is given where there is none at all */
 export function systemRegions(
   { text }: GbfsForm,
-  { language, regions }: SystemDetails,
-  used: readonly string[],
+  { language }: SystemDetails,
+  regions: readonly Region[],
 ): object | undefined {
-  const ids = [...new Set([...regions.keys(), ...used])].sort();
-  if (ids.length === 0) return undefined;
-  return { regions: ids.map((id) => ({ region_id: id, name: text(regions.get(id)?.name ?? id, language) })) };
+  if (regions.length === 0) return undefined;
+  return { regions: regions.map(({ id, name }) => ({ region_id: id, name: text(name, language) })) };
 }
 
 /** The types at a station, so that they add up to the vehicles that are there. */
 function typesAvailable({ vehicle_types_available: types, num_bikes_available }: PublishedStation): object[] {
-  const rest = types.reduce((left, { count }) => left - count, num_bikes_available);
-  if (rest <= 0) return [...types];
-  const known = types.find((type) => type.vehicle_type_id === UNSPECIFIED)?.count ?? 0;
-  const others = types.filter((type) => type.vehicle_type_id !== UNSPECIFIED);
+  let rest = num_bikes_available;
+  // A row in which they are more than the vehicles cannot say which of them are not there: the last ones give way.
+  const fitting = types.map(({ vehicle_type_id, count }) => {
+    const fits = Math.min(count, rest);
+    rest -= fits;
+    return { vehicle_type_id, count: fits };
+  });
+  if (rest === 0) return fitting;
+  const known = fitting.find((type) => type.vehicle_type_id === UNSPECIFIED)?.count ?? 0;
+  const others = fitting.filter((type) => type.vehicle_type_id !== UNSPECIFIED);
   return [...others, { vehicle_type_id: UNSPECIFIED, count: known + rest }];
 }
 
-function plainBicycle(id: string): VehicleType {
-  return { id, name: null, form_factor: "bicycle", propulsion_type: "human", max_range_meters: null };
-}
+/** What GBFS takes a vehicle for of which nothing is said; it has no word for "not known". */
+const plainBicycle = { form_factor: "bicycle", propulsion_type: "human" } as const;
 
 /** When a thing last reported; null where nobody knows, or where it says a time before there were such feeds. */
 function reported(at: Date | null): Date | null {

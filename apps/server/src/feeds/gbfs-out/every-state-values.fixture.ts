@@ -1,3 +1,4 @@
+import { formFactor, propulsionType } from "@bikeshare/contract";
 import fc from "fast-check";
 
 // What may be done to a system. Few ids, so that what is done meets what was done before.
@@ -25,11 +26,18 @@ export const nasty = fc.oneof(
 export const stationId = fc.constantFrom("s1", "s2", 's"3', "ø4");
 export const bikeId = fc.constantFrom("b1", "b2", "b3", 'b"4');
 export const rideId = fc.constantFrom("r1", "r2", "r3");
-const typeId = fc.constantFrom("classic", "e", "unspecified", '"x');
+export const typeId = fc.constantFrom("classic", "e", "unspecified", '"x');
 export const optional = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined });
 const orNull = <Value>(value: fc.Arbitrary<Value>) => fc.option(fc.option(value, { nil: null }), { nil: undefined });
 const degrees = (most: number) =>
   fc.oneof(fc.double({ min: -most, max: most, noNaN: true }), fc.constantFrom(0, -0, 5e-324, most, -most));
+export const typeWords = fc.record({
+  id: typeId,
+  name: fc.constantFrom(null, "Cargo", "Æ"),
+  form_factor: fc.constantFrom(null, ...formFactor.options),
+  propulsion_type: fc.constantFrom(null, ...propulsionType.options),
+  max_range_meters: fc.constantFrom(null, 0, 60_000, 0.5),
+});
 const count = fc.oneof(fc.nat(30), fc.constant(2 ** 31 - 1000));
 const state = fc.constantFrom("available", "non_operational", "non_contactable", "missing", "removed");
 const place = fc.oneof(

@@ -13,11 +13,14 @@ import fc from "fast-check";
 import type { z } from "zod";
 import { reportBikes, upsertBikes } from "../../bikes/commands.ts";
 import { Refusal } from "../../refusal.ts";
+import { nameRegion, removeRegion } from "../../regions/service.ts";
 import { createReservation } from "../../reservations/create.ts";
 import { cancelReservation } from "../../reservations/service.ts";
 import { cancelRides, endRides } from "../../rides/finish.ts";
 import { startRides } from "../../rides/start.ts";
 import { bringStationsOnline, removeStations, takeStationsOffline, upsertStations } from "../../stations/commands.ts";
+import { describeSystem } from "../../systems/describe.ts";
+import { describeVehicleType, removeVehicleType } from "../../vehicle-types/service.ts";
 import { FeedFailure } from "../gbfs/feed.ts";
 import { importSnapshot } from "../gbfs/import.ts";
 import {
@@ -30,9 +33,10 @@ import {
   bikeItem,
   reportItem,
   snapshot,
+  typeId,
+  typeWords,
 } from "./every-state-values.fixture.ts";
 import type { GbfsRoom } from "./gbfs-out-room.fixture.ts";
-import { describeSystem } from "./service.ts";
 
 /** The system that steps are taken in. */
 export interface StepSubject {
@@ -102,6 +106,8 @@ function operatorSteps(subject: StepSubject): fc.Arbitrary<Step> {
   );
 }
 
+const actingOn = ({ room }: StepSubject) => ({ ...room.live, actor: "test" });
+
 /** What partners, feeds, the operator's people and time do. */
 function otherSteps(subject: StepSubject): fc.Arbitrary<Step> {
   const owner = () => ({ systemId: subject.systemId, partnerId: "p" });
@@ -126,19 +132,25 @@ function otherSteps(subject: StepSubject): fc.Arbitrary<Step> {
       "describe",
       fc.record({
         name: optional(nasty),
-        language: optional(fc.constantFrom("da", "x", "EN-gb")),
+        language: optional(fc.constantFrom("da", "x", "EN-gb", "zh-Hant-TW")),
         timezone: optional(fc.constantFrom("Asia/Tokyo", "x")),
-        opening_hours: optional(nasty.filter((text) => !text.includes("\0") && text.isWellFormed())),
+        feed_contact_email: optional(fc.emailAddress()),
+        opening_hours: optional(nasty),
+        operator: optional(nasty),
+        url: optional(fc.oneof(nasty, fc.webUrl({ withQueryParameters: true, withFragments: true }))),
+        licence: optional(fc.oneof(fc.constantFrom("cc-by-4.0", "ODbL-1.0", "X"), fc.webUrl())),
       }),
-      ({ name, language, timezone, opening_hours }) =>
-        refusable(
-          describeSystem(subject.room.live.db, subject.systemId, {
-            ...(name === undefined || name.includes("\0") || !name.isWellFormed() ? {} : { name }),
-            ...(language === undefined ? {} : { language }),
-            ...(timezone === undefined ? {} : { timezone }),
-            ...(opening_hours === undefined ? {} : { opening_hours }),
-          }),
-        ),
+      (facts) => refusable(describeSystem(actingOn(subject), subject.systemId, facts)),
+    ),
+    step("describe vehicle type", typeWords, ({ id, ...words }) =>
+      describeVehicleType(actingOn(subject), subject.systemId, id, words),
+    ),
+    step("forget vehicle type", typeId, (id) => refusable(removeVehicleType(actingOn(subject), subject.systemId, id))),
+    step("name region", fc.constantFrom("north", "west"), (id) =>
+      nameRegion(actingOn(subject), subject.systemId, { id, name: `The ${id}` }),
+    ),
+    step("forget region", fc.constantFrom("north", "west"), (id) =>
+      refusable(removeRegion(actingOn(subject), subject.systemId, id)),
     ),
     step("wait", fc.integer({ min: 0, max: 1_000_000 }), (ms) => Promise.resolve(subject.room.clock.advance(ms))),
   );

@@ -70,6 +70,14 @@ function checkReferences(form: GbfsForm, documents: Map<string, Document>): void
   }
 }
 
+/** The vehicles of each type add up to all that are available at a station. */
+function checkSums({ names }: GbfsForm, documents: Map<string, Document>): void {
+  for (const station of documents.get("station_status")?.data["stations"] ?? []) {
+    const counts = (station["vehicle_types_available"] as Item[]).map(({ count }) => Number(count));
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(station[names.available]);
+  }
+}
+
 const seconds = ({ last_updated }: Document) =>
   typeof last_updated === "number" ? last_updated * 1000 : Date.parse(last_updated);
 
@@ -116,6 +124,7 @@ test.skipIf(!schemasAreHere)(
             for (const [feed, document] of documents)
               expect(schemaErrors(form.version, feed, document), feed).toEqual([]);
             checkReferences(form, documents);
+            checkSums(form, documents);
             checkTimes(before.get(form), documents);
             await checkPrivacy(documents, form);
             before.set(form, documents);

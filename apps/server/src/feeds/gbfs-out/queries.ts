@@ -1,7 +1,6 @@
 import type { Queryable, Transaction } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
-import type { OperatorDescription } from "./system.ts";
 
 /** A station that is published. */
 export interface PublishedStation extends Pick<
@@ -72,34 +71,9 @@ const name = statement(
    from unnest($2::text[], $3::text[]) as given(id, public_id) where b.system_id = $1 and b.id = given.id`,
 );
 
-const usedTypes = statement(
-  "gbfsOut.usedTypes",
-  `select vehicle_type_id as id from bikes b where system_id = $1 and ${isBikeShown("b")} and vehicle_type_id is not null
-   union
-   select type->>'vehicle_type_id' from stations s, json_array_elements(s.vehicle_types_available) as type
-   where s.system_id = $1 and ${isStationPublished("s")}`,
-);
-
-const usedRegions = statement(
-  "gbfsOut.usedRegions",
-  `select distinct region_id as id from stations s where system_id = $1 and ${isStationPublished("s")} and region_id is not null`,
-);
-
-const system = statement(
-  "gbfsOut.system",
-  "select system_id, name, language, timezone, feed_contact_email, opening_hours from systems where system_id = $1",
-);
-
 const firstSystem = statement(
   "gbfsOut.firstSystem",
   "select system_id from systems order by created_at, system_id limit 1",
-);
-
-const describe = statement(
-  "gbfsOut.describe",
-  `update systems set name = coalesce($2, name), language = coalesce($3, language), timezone = coalesce($4, timezone),
-     feed_contact_email = coalesce($5, feed_contact_email), opening_hours = coalesce($6, opening_hours)
-   where system_id = $1 returning pg_notify('stations', system_id)`,
 );
 
 export function findStations(db: Queryable, systemId: string): Promise<PublishedStation[]> {
@@ -125,28 +99,7 @@ export async function nameBikes(
   await tx.query(name, [systemId, ids, publicIds]);
 }
 
-export async function findUsedTypes(db: Queryable, systemId: string): Promise<string[]> {
-  return (await db.query<{ id: string }>(usedTypes, [systemId])).map(({ id }) => id);
-}
-
-export async function findUsedRegions(db: Queryable, systemId: string): Promise<string[]> {
-  return (await db.query<{ id: string }>(usedRegions, [systemId])).map(({ id }) => id);
-}
-
-export async function findSystem(db: Queryable, systemId: string): Promise<OperatorDescription | undefined> {
-  return (await db.query<OperatorDescription>(system, [systemId]))[0];
-}
-
 /** The system that was made first; undefined where there is none. */
 export async function findFirstSystem(db: Queryable): Promise<string | undefined> {
   return (await db.query<{ system_id: string }>(firstSystem))[0]?.system_id;
-}
-
-/** Changes what the operator says of a system; null leaves a word as it is. @returns false when there is no such system */
-export async function updateSystem(
-  db: Queryable,
-  systemId: string,
-  words: readonly (string | null)[],
-): Promise<boolean> {
-  return (await db.query(describe, [systemId, ...words])).length === 1;
 }

@@ -6,9 +6,9 @@ import { upsertBikes } from "../../bikes/commands.ts";
 import { endRides } from "../../rides/finish.ts";
 import { startRides } from "../../rides/start.ts";
 import { takeStationsOffline, upsertStations } from "../../stations/commands.ts";
+import { describeSystem } from "../../systems/describe.ts";
 import { createSystem } from "../../systems/service.ts";
 import { call as callUrl, type GbfsRoom, openGbfsRoom } from "./gbfs-out-room.fixture.ts";
-import { describeSystem } from "./service.ts";
 import { schemaErrors, schemasAreHere, unlessHere } from "./test/official-schemas.ts";
 
 let room: GbfsRoom;
@@ -240,7 +240,7 @@ describe("the live state", () => {
   });
 
   test("what the operator says of the system is published", async () => {
-    await describeSystem(room.db, "main", {
+    await describeSystem({ ...room.live, actor: "test" }, "main", {
       timezone: "europe/oslo",
       language: "nb_no",
       feed_contact_email: "feeds@bikes.example",
@@ -253,6 +253,8 @@ describe("the live state", () => {
       timezone: "Europe/Oslo",
       feed_contact_email: "feeds@bikes.example",
     });
-    await expect(describeSystem(room.db, "main", { timezone: "+01:00" })).rejects.toThrow(/timezone/);
+    await expect(describeSystem({ ...room.live, actor: "test" }, "main", { timezone: "+01:00" })).rejects.toThrow(
+      /timezone/,
+    );
   });
 });

@@ -2,9 +2,9 @@ import { hash } from "node:crypto";
 import type { Database, Queryable, Transaction } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
 import { Refusal } from "../../refusal.ts";
-import { findDescriptions } from "../gbfs/description-queries.ts";
-import type { SystemDescription } from "../gbfs/descriptions.ts";
-import { emailFrom, languageFrom, timeZoneFrom } from "../gbfs/values.ts";
+import { regionsOf } from "../../regions/service.ts";
+import { detailsOf, hasSystem, type SystemDetails } from "../../systems/describe.ts";
+import { vehicleTypesOf } from "../../vehicle-types/service.ts";
 import { discovery, versions } from "./discovery.ts";
 import {
   stationInformation,
@@ -18,16 +18,7 @@ import type { GbfsForm } from "./form.ts";
 import { nameNamelessBikes } from "./public-ids.ts";
 import { lockPublication, savePublication } from "./publication-queries.ts";
 import { publish } from "./publication.ts";
-import {
-  findBikes,
-  findFirstSystem,
-  findStations,
-  findSystem,
-  findUsedRegions,
-  findUsedTypes,
-  updateSystem,
-} from "./queries.ts";
-import { systemDetails, type SystemDetails } from "./system.ts";
+import { findBikes, findFirstSystem, findStations } from "./queries.ts";
 
 /** What publishing feeds needs. */
 export interface GbfsContext {
@@ -68,14 +59,14 @@ export async function gbfsDocument(
 ): Promise<GbfsDocument> {
   const { db, clock } = context;
   return db.transaction(async (tx) => {
-    const operator = await findSystem(tx, systemId);
-    if (operator === undefined) throw new Refusal("not_found", "There is no such system.");
+    if (!(await hasSystem(tx, systemId))) throw new Refusal("not_found", "There is no such system.");
     const key = [systemId, form.version, feed] as const;
     if (!feedNames(form).includes(feed))
       throw new Refusal("not_found", `There is no such feed. There are: ${feedNames(form).join(", ")}.`);
     // Locked before the state is read: whoever comes next reads a later one, and publishes it later.
     const held = await lockPublication(tx, key);
-    const system = systemDetails(operator, await findDescriptions(tx, systemId));
+    const system = await detailsOf(tx, systemId);
+    if (system === undefined) throw new Refusal("not_found", "There is no such system.");
     const data = await dataOf(tx, context, { form, system, feed });
     if (data === undefined) throw new Refusal("not_found", "This system has no such feed.");
     const ttl = feed === "station_status" || feed === form.names.vehicleFeed ? LIVE_TTL : STEADY_TTL;
@@ -94,36 +85,6 @@ export async function gbfsDocument(
 /** The system that paths without a system's id mean: the first that was made; undefined where there is none. */
 export function defaultSystem(db: Queryable): Promise<string | undefined> {
   return findFirstSystem(db);
-}
-
-/**
- * Notes what the operator says of a system; it goes before what sources say. A word left out stays as it is.
- * @throws Refusal `invalid_parameter` for a word that GBFS does not know, `not_found` without such a system
- */
-export async function describeSystem(
-  db: Queryable,
-  systemId: string,
-  words: Partial<SystemDescription>,
-): Promise<void> {
-  const said = [
-    words.name ?? null,
-    checked("language", words.language, languageFrom),
-    checked("timezone", words.timezone, timeZoneFrom),
-    checked("feed_contact_email", words.feed_contact_email, emailFrom),
-    words.opening_hours ?? null,
-  ];
-  if (!(await updateSystem(db, systemId, said))) throw new Refusal("not_found", `There is no system ${systemId}.`);
-}
-
-function checked(
-  name: string,
-  word: string | null | undefined,
-  meaning: (word: string) => string | undefined,
-): string | null {
-  if (word === null || word === undefined) return null;
-  const read = meaning(word);
-  if (read === undefined) throw new Refusal("invalid_parameter", `${name} cannot be ${JSON.stringify(word)}.`);
-  return read;
 }
 
 /** Every feed that a system may have, in the order in which they are listed. */
@@ -155,7 +116,7 @@ async function dataOf(
   const systemId = system.id;
   switch (feed) {
     case "gbfs": {
-      const hasRegions = systemRegions(form, system, await findUsedRegions(tx, systemId)) !== undefined;
+      const hasRegions = (await regionsOf(tx, systemId)).length > 0;
       const listed = feedNames(form).filter((name) => name !== "gbfs" && (name !== "system_regions" || hasRegions));
       return discovery(form, system, context.baseUrl(), listed);
     }
@@ -164,13 +125,13 @@ async function dataOf(
     case "system_information":
       return systemInformation(form, system);
     case "vehicle_types":
-      return vehicleTypes(form, system, await findUsedTypes(tx, systemId));
+      return vehicleTypes(form, system, await vehicleTypesOf(tx, systemId));
     case "station_information":
       return stationInformation(form, system, await findStations(tx, systemId));
     case "station_status":
       return stationStatus(form, await findStations(tx, systemId));
     case "system_regions":
-      return systemRegions(form, system, await findUsedRegions(tx, systemId));
+      return systemRegions(form, system, await regionsOf(tx, systemId));
     default:
       await nameNamelessBikes(tx, context.ids, systemId);
       return vehicleStatus(form, await findBikes(tx, systemId));

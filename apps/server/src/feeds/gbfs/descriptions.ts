@@ -1,29 +1,16 @@
+import { formFactor, propulsionType, type Region, type VehicleType } from "@bikeshare/contract";
 import { FeedFailure, readFeed, snapshotTime, type Feed, type FeedForm } from "./feed.ts";
 import { shown, type Problem } from "./problem.ts";
 import { RecordReader } from "./record-reader.ts";
 import { emailFrom, isObject, languageFrom, numberFrom, timeZoneFrom } from "./values.ts";
 
 /** What a source says of its system as a whole; null: nothing, or nothing that can be read. */
-export interface SystemDescription {
+interface SystemDescription {
   readonly name: string | null;
   readonly language: string | null;
   readonly timezone: string | null;
   readonly feed_contact_email: string | null;
   readonly opening_hours: string | null;
-}
-
-/** A kind of vehicle. The words are GBFS 3.0's, which 2.3 has as well. */
-export interface VehicleType {
-  readonly id: string;
-  readonly name: string | null;
-  readonly form_factor: (typeof formFactors)[number];
-  readonly propulsion_type: (typeof propulsionTypes)[number];
-  readonly max_range_meters: number | null;
-}
-
-export interface Region {
-  readonly id: string;
-  readonly name: string;
 }
 
 /** One document that describes the system, as of its `last_updated` (milliseconds since 1970). */
@@ -32,26 +19,6 @@ export type Description = { readonly at: number; readonly problems: readonly Pro
   | { readonly feed: "vehicle_types"; readonly content: readonly VehicleType[] }
   | { readonly feed: "system_regions"; readonly content: readonly Region[] }
 );
-
-const formFactors = [
-  "bicycle",
-  "cargo_bicycle",
-  "car",
-  "moped",
-  "scooter_standing",
-  "scooter_seated",
-  "other",
-] as const;
-const propulsionTypes = [
-  "human",
-  "electric_assist",
-  "electric",
-  "combustion",
-  "combustion_diesel",
-  "hybrid",
-  "plug_in_hybrid",
-  "hydrogen_fuel_cell",
-] as const;
 
 const vehicleTypes: FeedForm<VehicleType> = {
   lists: ["vehicle_types"],
@@ -65,8 +32,8 @@ const vehicleTypes: FeedForm<VehicleType> = {
       form_factor:
         reader.raw["form_factor"] === "scooter"
           ? "scooter_standing"
-          : oneOf(formFactors, reader, "form_factor", "other"),
-      propulsion_type: oneOf(propulsionTypes, reader, "propulsion_type", "human"),
+          : oneOf(formFactor.options, reader, "form_factor", "other"),
+      propulsion_type: oneOf(propulsionType.options, reader, "propulsion_type", "human"),
       max_range_meters: range === undefined || range < 0 ? null : range,
     };
   },

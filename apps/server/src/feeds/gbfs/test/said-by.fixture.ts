@@ -1,0 +1,9 @@
+import type { Queryable } from "../../../db/database.ts";
+import { saveDescriptions, type SourceDescription } from "../description-queries.ts";
+
+/** Keeps what a source says of its system, as an import of its feeds does. */
+export function saidBy(db: Queryable, systemId: string, description: SourceDescription): Promise<void> {
+  return db.transaction((tx) =>
+    saveDescriptions(tx, systemId, "feed", [{ ...description, at: Date.UTC(2026, 0, 1), problems: [] }]),
+  );
+}

@@ -1,0 +1,28 @@
+import type { partnerContract } from "@bikeshare/contract";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import { wireBody } from "../http/bind.ts";
+import { partnerOf } from "../http/caller.ts";
+import type { CursorSealer } from "../http/cursor.ts";
+import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
+import { idPosition } from "../lists/by-id.ts";
+import type { ReadContext } from "../lists/context.ts";
+import { listRegions } from "./service.ts";
+
+/**
+ * The endpoints of regions. Their lists are put together for each request: they take a place among the reads that may take long.
+ */
+export function regionRoutes(
+  { filtered }: ReadContext,
+  sealer: CursorSealer,
+): RouterImplementation<(typeof partnerContract)["regions"]> {
+  return {
+    list: async ({ query, request }) => {
+      const whose = partnerOf(request);
+      const { systemId } = whose;
+      const name = { systemId, list: "regions", filters: {} };
+      const slice = readSliceRequest(query, name, sealer, idPosition);
+      const found = await filtered.read(whose, (db) => listRegions(db, systemId, slice));
+      return { status: 200, body: wireBody(writeEnvelope(slice, found, name, sealer, idPosition)) };
+    },
+  };
+}

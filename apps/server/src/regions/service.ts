@@ -1,0 +1,61 @@
+import type { Region } from "@bikeshare/contract";
+import { type Acting, recordActOf } from "../audit/audit-log.ts";
+import type { Queryable } from "../db/database.ts";
+import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
+import { cutItems, sortById } from "../lists/in-memory.ts";
+import type { Slice, SliceRequest } from "../lists/slice.ts";
+import { Refusal } from "../refusal.ts";
+import { deleteRegion, findOwnRegions, findUsedRegions, isRegionUsed, saveRegion } from "./queries.ts";
+import { mergeRegions } from "./region.ts";
+
+/** Every region that is named, or that a station is in. */
+export async function regionsOf(db: Queryable, systemId: string): Promise<Region[]> {
+  const said = await saidBySources(db, systemId);
+  return sortById(mergeRegions(await findOwnRegions(db, systemId), said, await findUsedRegions(db, systemId)));
+}
+
+async function saidBySources(db: Queryable, systemId: string): Promise<Region[]> {
+  const sources = await sourceDescriptions(db, systemId);
+  return sources.flatMap((source) => (source.feed === "system_regions" ? source.content : []));
+}
+
+/** One slice of a system's regions, by id. */
+export async function listRegions(
+  db: Queryable,
+  systemId: string,
+  request: SliceRequest<string>,
+): Promise<Slice<string>> {
+  return cutItems(await regionsOf(db, systemId), request);
+}
+
+interface RegionContext extends Acting {
+  readonly db: Queryable;
+}
+
+/** Notes what the operator calls a region. It goes before what sources say. */
+export async function nameRegion(context: RegionContext, systemId: string, region: Region): Promise<void> {
+  await context.db.transaction(async (tx) => {
+    await saveRegion(tx, systemId, region);
+    const { id, name } = region;
+    await recordActOf(context, tx, { systemId, action: "region.named", subject: id, detail: { name } });
+  });
+}
+
+/**
+ * Takes back what the operator calls a region.
+ * @throws Refusal `not_found` when that is nothing, `invalid_parameter` while stations are in a region that no source names
+ */
+export async function removeRegion(context: RegionContext, systemId: string, id: string): Promise<void> {
+  await context.db.transaction(async (tx) => {
+    const isNamed = (await saidBySources(tx, systemId)).some((region) => region.id === id);
+    if (!isNamed && (await isRegionUsed(tx, systemId, id))) {
+      throw new Refusal(
+        "invalid_parameter",
+        `Stations are in the region ${id}, and no source names it. Put them into another region, or give this one another name.`,
+      );
+    }
+    if (!(await deleteRegion(tx, systemId, id)))
+      throw new Refusal("not_found", `Nothing was said of the region ${id}.`);
+    await recordActOf(context, tx, { systemId, action: "region.removed", subject: id, detail: {} });
+  });
+}

@@ -1,0 +1,87 @@
+import licences from "spdx-license-ids/index.json" with { type: "json" };
+import { emailFrom, languageFrom, timeZoneFrom } from "../feeds/gbfs/values.ts";
+
+/** What may be said of a system, in the words of GBFS where it has one. */
+export interface SystemFacts {
+  /** What riders call the system. */
+  readonly name: string;
+  /** An IANA time zone. */
+  readonly timezone: string;
+  /** A BCP 47 tag as GBFS takes it: a language, and a country where one is given. */
+  readonly language: string;
+  /** Where whoever reads the feeds may write to. */
+  readonly feed_contact_email: string;
+  /** In the words of OpenStreetMap's `opening_hours`. */
+  readonly opening_hours: string;
+  /** Who runs the system. */
+  readonly operator: string;
+  readonly url: string;
+  /** Of the feeds: an SPDX identifier or an address. */
+  readonly licence: string;
+}
+
+export type FactName = keyof SystemFacts;
+
+/** What must be given, to be shown when something else is. */
+interface FactRule {
+  /** The value in its usual writing; undefined when the text is none. */
+  readonly read: (text: string) => string | undefined;
+  readonly expected: string;
+}
+
+/** Most characters of a fact. */
+const MAX_LENGTH = 255;
+
+/** Every fact, and what it may be. */
+export const factRules: Readonly<Record<FactName, FactRule>> = {
+  name: { read: line, expected: `one line of up to ${MAX_LENGTH} characters` },
+  timezone: { read: placeZone, expected: "an IANA time zone such as Europe/Oslo" },
+  language: { read: language, expected: "a BCP 47 language tag such as nb or en-GB" },
+  feed_contact_email: { read: emailFrom, expected: "a mail address such as feeds@bikes.example" },
+  opening_hours: { read: line, expected: "hours as OpenStreetMap writes them, such as Mo-Su 05:00-24:00" },
+  operator: { read: line, expected: `one line of up to ${MAX_LENGTH} characters` },
+  url: { read: webAddress, expected: "an address that begins with https:// or http://" },
+  licence: { read: licenceFrom, expected: "an SPDX identifier such as CC-BY-4.0, or the address of the licence" },
+};
+
+export const factNames = Object.keys(factRules) as FactName[]; // the keys are those of the record
+
+function line(text: string): string | undefined {
+  const trimmed = text.trim();
+  const isLine = trimmed !== "" && trimmed.length <= MAX_LENGTH && !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(trimmed);
+  return isLine ? trimmed : undefined;
+}
+
+/** Zones such as `EST` are offsets by another name: whoever types one means a place that also has summer time. */
+function placeZone(text: string): string | undefined {
+  const zone = timeZoneFrom(text);
+  return zone !== undefined && (zone === "UTC" || /^\w+\/./.test(text.trim())) ? zone : undefined;
+}
+
+function language(text: string): string | undefined {
+  try {
+    // `Intl` knows what is well-formed, GBFS takes its first parts.
+    const [canonical] = Intl.getCanonicalLocales(text.trim().replaceAll("_", "-"));
+    return languageFrom(canonical);
+  } catch {
+    return undefined;
+  }
+}
+
+function webAddress(text: string): string | undefined {
+  const url = URL.parse(text.trim());
+  const isWeb = url !== null && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+  return isWeb && url.href.length <= 2000 ? url.href : undefined;
+}
+
+/** The version of the list is the one that GBFS 3.0 names; a licence that is newer is given by its address. */
+const licenceByLowerCase = new Map(licences.map((id) => [id.toLowerCase(), id]));
+
+function licenceFrom(text: string): string | undefined {
+  return licenceByLowerCase.get(text.trim().toLowerCase()) ?? webAddress(text);
+}
+
+/** Whether a licence is named by its SPDX identifier. */
+export function isLicenceId(licence: string): boolean {
+  return !licence.includes(":");
+}

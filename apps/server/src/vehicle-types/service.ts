@@ -1,0 +1,97 @@
+import type { VehicleType } from "@bikeshare/contract";
+import { type Acting, recordActOf } from "../audit/audit-log.ts";
+import type { Queryable } from "../db/database.ts";
+import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
+import { cutItems, sortById } from "../lists/in-memory.ts";
+import type { Slice, SliceRequest } from "../lists/slice.ts";
+import { Refusal } from "../refusal.ts";
+import {
+  deleteType,
+  findNamedTypes,
+  findOwnTypes,
+  findRiddenTypes,
+  findTypeUses,
+  lockOwnType,
+  saveType,
+} from "./queries.ts";
+import { mergeVehicleTypes } from "./vehicle-type.ts";
+
+/** Every vehicle type that is described, or that a bike or a station names. */
+export async function vehicleTypesOf(db: Queryable, systemId: string): Promise<VehicleType[]> {
+  return typesNamed(db, systemId, await findNamedTypes(db, systemId));
+}
+
+/** The same, with those that only past rides name. */
+export async function allVehicleTypesOf(db: Queryable, systemId: string): Promise<VehicleType[]> {
+  const named = await findNamedTypes(db, systemId);
+  return typesNamed(db, systemId, [...named, ...(await findRiddenTypes(db, systemId))]);
+}
+
+async function typesNamed(db: Queryable, systemId: string, named: readonly string[]): Promise<VehicleType[]> {
+  const said = await saidBySources(db, systemId);
+  return sortById(mergeVehicleTypes(await findOwnTypes(db, systemId), said, named));
+}
+
+async function saidBySources(db: Queryable, systemId: string): Promise<VehicleType[]> {
+  const sources = await sourceDescriptions(db, systemId);
+  return sources.flatMap((source) => (source.feed === "vehicle_types" ? source.content : []));
+}
+
+/** One slice of a system's vehicle types, by id. */
+export async function listVehicleTypes(
+  db: Queryable,
+  systemId: string,
+  request: SliceRequest<string>,
+): Promise<Slice<string>> {
+  return cutItems(await allVehicleTypesOf(db, systemId), request);
+}
+
+/** What is to be said of a vehicle type; null takes a word back. What is left out stays as it is. */
+export type VehicleTypeChanges = { readonly [Field in Exclude<keyof VehicleType, "id">]?: VehicleType[Field] };
+
+interface TypeContext extends Acting {
+  readonly db: Queryable;
+}
+
+/** Notes what the operator says of a vehicle type. It goes before what sources say. */
+export function describeVehicleType(
+  context: TypeContext,
+  systemId: string,
+  id: string,
+  changes: VehicleTypeChanges,
+): Promise<VehicleType> {
+  return context.db.transaction(async (tx) => {
+    const nothing = { name: null, form_factor: null, propulsion_type: null, max_range_meters: null };
+    const type = { ...nothing, ...(await lockOwnType(tx, systemId, id)), ...changes, id };
+    await saveType(tx, systemId, type);
+    await recordActOf(context, tx, { systemId, action: "vehicle_type.described", subject: id, detail: { ...changes } });
+    return type;
+  });
+}
+
+/**
+ * Takes back what the operator says of a vehicle type.
+ * @throws Refusal `not_found` when that is nothing, `invalid_parameter` while something names a type that no source
+ *   describes: its id would mean nothing
+ */
+export async function removeVehicleType(context: TypeContext, systemId: string, id: string): Promise<void> {
+  await context.db.transaction(async (tx) => {
+    if ((await lockOwnType(tx, systemId, id)) === undefined)
+      throw new Refusal("not_found", `Nothing was said of the vehicle type ${id}.`);
+    const isDescribed = (await saidBySources(tx, systemId)).some((type) => type.id === id);
+    const uses = await findTypeUses(tx, systemId, id);
+    const users = [
+      ...(uses.by_bikes ? ["bikes"] : []),
+      ...(uses.by_stations ? ["stations"] : []),
+      ...(uses.by_rides ? ["rides"] : []),
+    ];
+    if (!isDescribed && users.length > 0) {
+      throw new Refusal(
+        "invalid_parameter",
+        `${users.join(" and ")} name the vehicle type ${id}, and no source describes it: it would mean nothing to readers. Give the bikes another type, or say something else of this one.`,
+      );
+    }
+    await deleteType(tx, systemId, id);
+    await recordActOf(context, tx, { systemId, action: "vehicle_type.removed", subject: id, detail: {} });
+  });
+}

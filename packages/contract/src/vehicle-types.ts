@@ -1,0 +1,49 @@
+import { extendApi } from "@anatine/zod-openapi";
+import { z } from "zod";
+import { identifier } from "./identifier.ts";
+import { listOf, pagingQuery } from "./paging.ts";
+
+/** What a vehicle looks like, in the words of GBFS. */
+export const formFactor = z.enum([
+  "bicycle",
+  "cargo_bicycle",
+  "car",
+  "moped",
+  "scooter_standing",
+  "scooter_seated",
+  "other",
+]);
+
+/** What moves a vehicle, in the words of GBFS. */
+export const propulsionType = z.enum([
+  "human",
+  "electric_assist",
+  "electric",
+  "combustion",
+  "combustion_diesel",
+  "hybrid",
+  "plug_in_hybrid",
+  "hydrogen_fuel_cell",
+]);
+
+export const vehicleType = extendApi(
+  z
+    .object({
+      id: identifier.describe("What `vehicle_type_id` of stations, bikes, rides and reservations names"),
+      name: z.string().nullable().describe("What riders call it"),
+      form_factor: formFactor.nullable().describe("As in GBFS; null where nobody has said it"),
+      propulsion_type: propulsionType.nullable().describe("As in GBFS; null where nobody has said it"),
+      max_range_meters: z.number().min(0).nullable().describe("How far it goes when fully charged or fuelled"),
+    })
+    .strict()
+    .describe("A kind of vehicle. Ids that nobody has described are listed too, with null for what is not known."),
+  { title: "VehicleType" },
+);
+export type VehicleType = z.infer<typeof vehicleType>;
+
+export const vehicleTypeList = listOf(vehicleType, {
+  title: "VehicleTypeList",
+  description: "One page of vehicle types.",
+});
+
+export const vehicleTypeListQuery = z.object(pagingQuery).strict();
