@@ -21,7 +21,7 @@ export function resultInWords(result: TripImportResult, isTrial: boolean): strin
   if (stations > 0) {
     lines.push(`${grouped(stations)} unknown stations ${isTrial ? "would be" : "were"} added, out of service`);
   }
-  if (refused.length > 0) lines.push(`${refused.length} files refused`);
+  if (refused.length > 0) lines.push(refused.length === 1 ? "1 file refused" : `${refused.length} files refused`);
   if (report !== null) lines.push(`Report: ${report}`);
   if (isTrial) lines.push("Nothing was written.");
   else if (id !== null) lines.push(`Import: ${id}`);

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { serve, type ServeOptions } from "../serve.ts";
+import type { ServeOptions } from "../serve.ts";
 import type { CliContext } from "./context.ts";
 
 /** `serve`: runs until it is told to stop. */
@@ -19,6 +19,8 @@ export function registerServe(program: Command, context: () => CliContext): void
     .action(async ({ role, newSecrets = false }: { role: ServeOptions["role"]; newSecrets?: boolean }) => {
       const { clock, config, ids, output, resolveSystem, signals } = context();
       const stopped = signals.untilStopped();
+      // Only now: the server and all it stands on would cost every other command 60 MB.
+      const { serve } = await import("../serve.ts");
       const service = await serve({ config, clock, ids, resolveSystem, role, newSecrets });
       const { url = null } = service;
       output.result({ ready: true, url }, url === null ? "Ready: working." : `Ready: ${url} (reference: ${url}/docs)`);

@@ -2,7 +2,6 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import type { Database } from "../db/database.ts";
-import { serve } from "../serve.ts";
 import { type Access, makeAccess } from "../simulator/access.ts";
 import { readCity } from "../simulator/city-reader.ts";
 import {
@@ -39,6 +38,8 @@ async function start(given: CliContext, speed: number): Promise<void> {
   const webhooks = await startSampleWebhooks(cli);
   const { config } = webhooks;
   let demo: Demo | undefined;
+  // Only now, as in `serve`.
+  const { serve } = await import("../serve.ts");
   const service = await serve({
     config: { ...config, logLevel: process.stderr.isTTY ? "warn" : config.logLevel },
     clock,

@@ -1,3 +1,4 @@
+import { createReadStream } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -56,7 +57,7 @@ export async function openSpool(directory: string, name: string): Promise<Spool>
     lane.rows = 0;
     const { bytesWritten } = await file.write(bytes, 0, used, start);
     if (bytesWritten < used) throw new Error(`the disk took only ${bytesWritten} of ${used} bytes (${directory})`);
-    const read = () => file.createReadStream({ start, end: start + used - 1, autoClose: false });
+    const read = () => createReadStream("", { fd: file.fd, start, end: start + used - 1, autoClose: false });
     lane.batches.push({ rows, read });
   };
 

@@ -151,7 +151,11 @@ function refuseUnlessZone(name: string): void {
       `"${name}" is an offset and no time zone: it does not say when clocks are moved. Give the IANA name of the city's zone, ${EXAMPLES}; or UTC`,
     );
   }
-  const meant = ABBREVIATIONS[name.toUpperCase()] ?? canonicalName(name);
+  const newer = canonicalName(name);
+  const meant = ABBREVIATIONS[name.toUpperCase()];
+  if (meant === undefined && newer !== undefined) {
+    throw new UnknownTimeZone(`"${name}" is an old name of a time zone: give ${newer}`);
+  }
   if (meant !== undefined) {
     throw new UnknownTimeZone(
       `"${name}" is an abbreviation and does not say when clocks are moved: give the IANA name, such as ${meant}`,

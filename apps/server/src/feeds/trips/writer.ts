@@ -9,6 +9,7 @@ import {
   type StationSighting,
   type StubStations,
 } from "../../stations/stubs.ts";
+import { shownAddress } from "./inputs/download.ts";
 import type { TripImport } from "./order.ts";
 
 /** Where an import's rides and stations go: into the database, or nowhere. */
@@ -37,7 +38,7 @@ export function createTripWriter(order: TripImport, now: number): TripWriter {
       return db
         .transaction(async (tx) => {
           if (!isBegun) {
-            const detail = { files, time_zone: zone.name };
+            const detail = { files: files.map(shownAddress), time_zone: zone.name };
             await beginImport(tx, order, { systemId, id: importId, kind: "trips", source, at: new Date(now), detail });
           }
           const stubs = await makeStubStations(tx, origin(), sightings);

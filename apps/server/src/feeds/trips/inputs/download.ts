@@ -18,9 +18,9 @@ export function isAddress(argument: string): boolean {
   return /^https?:\/\//i.test(argument);
 }
 
-/** An address without what may be secret in it: user, password, query. */
+/** An address without what may be secret in it: user, password, query. What is no address stays as it is. */
 export function shownAddress(address: string): string {
-  const url = URL.parse(address);
+  const url = isAddress(address) ? URL.parse(address) : null;
   return url === null ? address : `${url.origin}${url.pathname}`;
 }
 
@@ -50,9 +50,12 @@ export async function* download(address: string, limits: DownloadLimits): AsyncG
 
 async function follow(address: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
   let url = URL.parse(address);
+  const credentials = takeCredentials(url);
+  const origin = url?.origin;
   for (let redirects = 0; redirects <= GREATEST_REDIRECTS; redirects++) {
     if (url === null) throw new Error("it is not a valid URL");
-    const response = await fetch(url, { redirect: "manual", signal, headers: { accept: "*/*" } });
+    const authorization = url.origin === origin ? credentials : {};
+    const response = await fetch(url, { redirect: "manual", signal, headers: { accept: "*/*", ...authorization } });
     const location = response.headers.get("location");
     if (response.status >= 300 && response.status < 400 && location !== null) {
       await response.body?.cancel();
@@ -69,6 +72,15 @@ async function follow(address: string, signal: AbortSignal): Promise<AsyncIterab
     return response.body;
   }
   throw new Error(`it redirects more than ${GREATEST_REDIRECTS} times`);
+}
+
+/** `fetch` takes no user and password in an address; they go to the address's own origin alone. */
+function takeCredentials(url: URL | null): { readonly authorization?: string } {
+  if (url === null || (url.username === "" && url.password === "")) return {};
+  const text = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
+  url.username = "";
+  url.password = "";
+  return { authorization: `Basic ${Buffer.from(text).toString("base64")}` };
 }
 
 function refusal(

@@ -1,3 +1,4 @@
+import { createReadStream } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -47,7 +48,7 @@ export async function copyToTemporaryFile(
   return {
     fd: file.fd,
     size,
-    read: () => file.createReadStream({ start: 0, autoClose: false, highWaterMark: CHUNK_BYTES }),
+    read: () => createReadStream("", { fd: file.fd, start: 0, autoClose: false, highWaterMark: CHUNK_BYTES }),
     close: () => file.close(),
   };
 }
