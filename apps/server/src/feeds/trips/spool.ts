@@ -1,8 +1,8 @@
-import { createReadStream } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { type PastRide, pastRideLine } from "../../rides/import.ts";
+import { readRange } from "./file-range.ts";
 
 /** Rides that are written in one transaction, one after the other, in the order of the file. */
 export interface Batch {
@@ -57,7 +57,7 @@ export async function openSpool(directory: string, name: string): Promise<Spool>
     lane.rows = 0;
     const { bytesWritten } = await file.write(bytes, 0, used, start);
     if (bytesWritten < used) throw new Error(`the disk took only ${bytesWritten} of ${used} bytes (${directory})`);
-    const read = () => createReadStream("", { fd: file.fd, start, end: start + used - 1, autoClose: false });
+    const read = () => readRange(file, start, start + used);
     lane.batches.push({ rows, read });
   };
 

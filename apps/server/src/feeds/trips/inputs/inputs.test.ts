@@ -74,8 +74,8 @@ async function write(name: string, content: string | Buffer): Promise<string> {
   return path;
 }
 
-/** A text that has another in it, or matches. */
-function text(part: string | RegExp): string {
+/** Any text that has another in it, or matches. */
+function anything(part: string | RegExp): string {
   // The matchers' own type is `any`.
   return (typeof part === "string" ? expect.stringContaining(part) : expect.stringMatching(part)) as string;
 }
@@ -176,16 +176,16 @@ it("what cannot be read is refused by name, and the others are read", async () =
     await write("good.csv", "good"),
   ]);
   expect(texts).toMatchObject({
-    "none.csv": text("there is no such file"),
-    empty: text("no .csv, .csv.gz or .zip"),
-    "no-csv.zip": text("no .csv file"),
-    "cut.zip": text(/^broken_zip: /),
-    "damaged.zip/a.csv": text("checksum"),
-    "secret.zip/a.csv": text("encrypted"),
-    "deflate64.zip/a.csv": text("method 9"),
-    "/404": text("HTTP 404"),
-    "/loop": text("redirects more than 5 times"),
-    "/file": text("not http or https"),
+    "none.csv": anything("there is no such file"),
+    empty: anything("no .csv, .csv.gz or .zip"),
+    "no-csv.zip": anything("no .csv file"),
+    "cut.zip": anything(/^broken_zip: /),
+    "damaged.zip/a.csv": anything("checksum"),
+    "secret.zip/a.csv": anything("encrypted"),
+    "deflate64.zip/a.csv": anything("method 9"),
+    "/404": anything("HTTP 404"),
+    "/loop": anything("redirects more than 5 times"),
+    "/file": anything("not http or https"),
     "good.csv": "good",
   });
 });
@@ -198,10 +198,10 @@ it("an archive or gzip stream that unpacks to far more than trips do is refused 
   const nested = await write("nested.zip", zip({ "deep.zip": zip({ "a.csv": megabytes(80) }) }));
   const stream = await write("bomb.csv.gz", gzipSync(megabytes(80)));
   expect(await read([bomb, liar, nested, stream])).toMatchObject({
-    "bomb.zip": text(/^too_large: .*MiB/),
-    "liar.zip/a.csv": text(/too many bytes|cannot be read/),
-    "nested.zip/deep.zip": text(/^too_large: /),
-    "bomb.csv.gz": text(/far more than trips/),
+    "bomb.zip": anything(/^too_large: .*MiB/),
+    "liar.zip/a.csv": anything(/too many bytes|cannot be read/),
+    "nested.zip/deep.zip": anything(/^too_large: /),
+    "bomb.csv.gz": anything(/far more than trips/),
   });
 });
 
@@ -209,7 +209,7 @@ it("a download that is silent, or stopped, ends", async () => {
   handlers.set("/silent", (_, response) => void response.writeHead(200).write("begun"));
   const downloads = { timeout: 60_000, silence: 20, signal: new AbortController().signal };
   expect(await read([`${origin}/silent`], { downloads })).toMatchObject({
-    "/silent": text("sent nothing"),
+    "/silent": anything("sent nothing"),
   });
   const stop = new AbortController();
   const reason = new Error("stopped");

@@ -1,9 +1,9 @@
-import { createReadStream } from "node:fs";
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { readRange } from "../file-range.ts";
 import { FileRefused } from "../problems.ts";
-import { CHUNK_BYTES, inBinaryUnits } from "./input.ts";
+import { inBinaryUnits } from "./input.ts";
 
 /** A file of ours without a name: a crash leaves nothing. */
 export interface TemporaryFile {
@@ -48,7 +48,7 @@ export async function copyToTemporaryFile(
   return {
     fd: file.fd,
     size,
-    read: () => createReadStream("", { fd: file.fd, start: 0, autoClose: false, highWaterMark: CHUNK_BYTES }),
+    read: () => readRange(file, 0, size),
     close: () => file.close(),
   };
 }
