@@ -32,6 +32,7 @@ it("without any variable is a service on loopback with its own database beside i
     metricsHost: "127.0.0.1",
     metricsPort: undefined,
     drainDelay: undefined,
+    operatorKey: undefined,
     isSystemIdSet: false,
     logLevel: "info",
     warnings: [],
@@ -115,6 +116,7 @@ it("takes an empty variable for one that is not set", () => {
     "METRICS_HOST",
     "METRICS_PORT",
     "DRAIN_DELAY",
+    "OPERATOR_KEY",
     "LOG_LEVEL",
   ];
   expect(readConfig(Object.fromEntries(names.map((name) => [name, ""])), directory)).toEqual(readConfig({}, directory));

@@ -50,6 +50,8 @@ export interface Config {
   readonly metricsPort: number | undefined;
   /** Milliseconds that requests are still taken for when the service is told to stop. Undefined: as the command sees fit. */
   readonly drainDelay: number | undefined;
+  /** With which `simulate` drives a service elsewhere. */
+  readonly operatorKey: string | undefined;
   readonly logLevel: LogLevel;
   /** Variables that look like ours and are not. */
   readonly warnings: readonly string[];
@@ -107,6 +109,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
     },
     mail: readMail(read, publicUrl, (env["MAIL_FROM"] ?? "") !== "", faults),
     drainDelay: read("DRAIN_DELAY", undefined, optional(duration(0, 300_000, "0s to 5m"))),
+    operatorKey: read("OPERATOR_KEY", undefined, optional(String)),
     logLevel: read("LOG_LEVEL", "info", oneOf(LOG_LEVELS)),
   };
   if (faults.length > 0) throw new ConfigError(faults.join("\n"));

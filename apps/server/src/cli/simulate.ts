@@ -1,5 +1,6 @@
+import { readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { makeAccess } from "../simulator/access.ts";
 import { readCity, type SeenCity } from "../simulator/city-reader.ts";
 import { makeCity } from "../simulator/city.ts";
@@ -21,6 +22,7 @@ interface SimulateOptions {
   readonly seed: string;
   readonly url?: string;
   readonly key?: string;
+  readonly keyFile?: string;
 }
 
 /** Milliseconds between two progress lines. */
@@ -36,7 +38,8 @@ export function registerSimulate(program: Command, context: () => CliContext): v
     .option("--speed <n>", "how much faster than life: 60 is an hour a minute", "60")
     .option("--seed <n>", "which city and which day: the same number plans the same", String(DEMO_SEED))
     .option("--url <base>", "base address of the service; the one of this configuration, when not given")
-    .option("--key <operator key>", "needed with --url; made for the run, when neither is given")
+    .option("--key-file <file>", "holds the operator key for --url; without it the key is in OPERATOR_KEY")
+    .addOption(new Option("--key <operator key>").hideHelp())
     .action((options: SimulateOptions, command: Command) => simulate(context(), options, command));
 }
 
@@ -47,10 +50,8 @@ async function simulate(cli: CliContext, options: SimulateOptions, command: Comm
   };
   const speed = readWholeNumber("--speed", options.speed, 1, 1000);
   const seed = readWholeNumber("--seed", options.seed, 0, 2 ** 32 - 1);
-  const { url, key } = options;
-  if ((url === undefined) !== (key === undefined)) {
-    throw new UsageError("Give --url and --key together, or neither.");
-  }
+  const { url } = options;
+  const key = await readOperatorKey(cli, options);
   const city = makeCity(createRandom(seed), size);
   const run = (baseUrl: string, operatorKey: string, seen: SeenCity | undefined) =>
     startSimulation({
@@ -79,9 +80,32 @@ async function simulate(cli: CliContext, options: SimulateOptions, command: Comm
       await describeMadeUpTypes({ ...cli, db }, systemId);
       await watch(cli, await run(baseUrl, access.operatorKey, seen));
     } finally {
-      await access.revoke();
+      await access.remove();
     }
   });
+}
+
+/** @returns the key for a service elsewhere; undefined where one is made for the run */
+async function readOperatorKey({ config }: CliContext, options: SimulateOptions): Promise<string | undefined> {
+  const { url, keyFile } = options;
+  if (options.key !== undefined) {
+    throw new UsageError(
+      "--key: whoever is on this machine can read a command line. Give the key in a file (--key-file), or in OPERATOR_KEY.",
+    );
+  }
+  if (url === undefined) {
+    if (keyFile !== undefined)
+      throw new UsageError("--key-file belongs to --url: without it, a key is made for the run.");
+    return undefined;
+  }
+  if (keyFile === undefined) {
+    if (config.operatorKey !== undefined) return config.operatorKey;
+    throw new UsageError("--url needs an operator key, in a file (--key-file) or in OPERATOR_KEY.");
+  }
+  const text = await readFile(keyFile, "utf8").catch((error: unknown) => {
+    throw new UsageError(`--key-file: ${error instanceof Error ? error.message : String(error)}`);
+  });
+  return text.trim();
 }
 
 function mustBeOurs(systemId: string, { stations }: SeenCity, stationId: string): void {

@@ -20,6 +20,7 @@ import type { CliContext } from "./context.ts";
 import { localAddress } from "./local-address.ts";
 import { readWholeNumber } from "./options.ts";
 import type { Output } from "./output.ts";
+import { lockStart } from "./start-lock.ts";
 import { startSampleWebhooks } from "./start-webhooks.ts";
 import { welcome } from "./welcome.ts";
 
@@ -35,6 +36,8 @@ export function registerStart(program: Command, context: () => CliContext): void
 async function start(given: CliContext, speed: number): Promise<void> {
   const cli = { ...given, output: withoutProseAmongLogs(given.output) };
   const { clock, ids, output, signals } = cli;
+  const lock = await lockStart(cli.config);
+  const stopped = signals.untilStopped();
   const webhooks = await startSampleWebhooks(cli);
   const { config } = webhooks;
   let demo: Demo | undefined;
@@ -46,25 +49,28 @@ async function start(given: CliContext, speed: number): Promise<void> {
     ids,
     resolveSystem: cli.resolveSystem,
     role: "all",
+    isForTrying: true,
     prepare: async (db) => {
       demo = await prepareDemo(cli, db);
       if (demo !== undefined) await webhooks.connect(db, demo.systemId, demo.partnerId);
     },
   });
   const { url = "" } = service;
+  await lock.tell(url);
   const dataDir = config.databaseUrl === undefined ? config.dataDir : undefined;
   const isDefaultDataDir = dataDir === resolve(".bikeshare");
   output.result({ ready: true, url, key: demo?.key ?? null }, welcome({ url, dataDir, isDefaultDataDir, speed, demo }));
-  const stopped = signals.untilStopped();
   const access = demo !== undefined && speed > 0 ? await demo.access() : undefined;
   // With a public address of its own the service still listens where it is configured to.
   const here = config.publicUrl === undefined ? url : localAddress(config);
   const city = access && (await letItLive(cli, here, access, speed));
   await stopped;
   await city?.stop();
-  await access?.revoke();
+  await access?.remove();
   await service.close();
   await webhooks.close();
+  await lock.release();
+  if (process.stderr.isTTY) output.note("Stopped.");
 }
 
 /** Where no person reads stderr, log lines in JSON go there; remarks among them would choke what collects them. */

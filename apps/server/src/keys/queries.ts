@@ -57,6 +57,8 @@ const revoke = statement(
    where system_id = $1 and id = $2`,
 );
 
+const remove = statement("keys.remove", "delete from keys where system_id = $1 and id = $2");
+
 // Once: a client that sends its key this way sends it so each time, and the audit log must not grow with it.
 const markExposed = statement(
   "keys.markExposed",
@@ -71,6 +73,11 @@ const recordUse = statement(
 );
 
 const tellChanged = statement("keys.tellChanged", `select pg_notify('keys', $1)`);
+
+/** Deletes a key. Its acts stay in the audit log. */
+export async function deleteKey(db: Queryable, systemId: string, id: string): Promise<void> {
+  await db.query(remove, [systemId, id]);
+}
 
 /** The keys that have one of the hashes, in no order. */
 export function findKeysByHash(

@@ -5,6 +5,7 @@ import type { Database, Queryable, Transaction } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
 import { keyFault, makeKey, type KeyKind } from "./key.ts";
 import {
+  deleteKey,
   findKey,
   findKeysByHash,
   insertKey,
@@ -59,14 +60,27 @@ export function issueKey(context: KeyContext, input: IssueInput): Promise<Issued
 
 /** Ends a key at once, on every process within a second. Ending it again changes nothing. */
 export async function revokeKey(context: KeyContext, systemId: string, id: string): Promise<KeyRow> {
+  return context.db.transaction((tx) => revoke(context, tx, systemId, id));
+}
+
+async function revoke(context: KeyContext, tx: Transaction, systemId: string, id: string): Promise<KeyRow> {
+  const key = await mustFind(tx, systemId, id);
+  const now = context.clock();
+  if (keyFault(key, now) === "revoked") return key;
+  await setRevoked(tx, systemId, id, new Date(now), null);
+  await recordActOf(context, tx, { systemId, action: "key.revoked", subject: id, detail: {} });
+  await tellKeyChanged(tx, systemId);
+  return mustFind(tx, systemId, id);
+}
+
+/**
+ * Ends a key as `revokeKey` does, and keeps nothing of it but the audit log: for keys that a program made for itself, which
+ * would only hide those that people made.
+ */
+export function removeKey(context: KeyContext, systemId: string, id: string): Promise<void> {
   return context.db.transaction(async (tx) => {
-    const key = await mustFind(tx, systemId, id);
-    const now = context.clock();
-    if (keyFault(key, now) === "revoked") return key;
-    await setRevoked(tx, systemId, id, new Date(now), null);
-    await recordActOf(context, tx, { systemId, action: "key.revoked", subject: id, detail: {} });
-    await tellKeyChanged(tx, systemId);
-    return mustFind(tx, systemId, id);
+    await revoke(context, tx, systemId, id);
+    await deleteKey(tx, systemId, id);
   });
 }
 

@@ -1,7 +1,7 @@
 import type { Database } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
 import type { KeyKind } from "../keys/key.ts";
-import { issueKey, revokeKey } from "../keys/service.ts";
+import { issueKey, removeKey } from "../keys/service.ts";
 import { createPartner, partnersOf } from "../partners/service.ts";
 
 export interface AccessOptions {
@@ -17,8 +17,8 @@ export interface Access {
   readonly operatorKey: string;
   /** Reads stations, bikes and rides. */
   readonly partnerKey: string;
-  /** Ends both. */
-  revoke(): Promise<void>;
+  /** Ends both, and leaves nothing of them in `keys list`. */
+  remove(): Promise<void>;
 }
 
 const PARTNER = "Simulator";
@@ -44,9 +44,9 @@ export async function makeAccess({ db, systemId, clock, ids, keyKind }: AccessOp
   return {
     operatorKey: operator.key,
     partnerKey: reader.key,
-    revoke: async () => {
-      await revokeKey(context, systemId, operator.id);
-      await revokeKey(context, systemId, reader.id);
+    remove: async () => {
+      await removeKey(context, systemId, operator.id);
+      await removeKey(context, systemId, reader.id);
     },
   };
 }
