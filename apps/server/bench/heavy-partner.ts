@@ -34,7 +34,9 @@ const own =
 const connectionString = given ?? own?.connectionString ?? "";
 try {
   const keys = await prepare();
-  const server = await startServer(join(import.meta.dirname, "../src/main.ts"), ["serve", "--json"], {
+  // A database that was used before knows the secrets of that run, which are gone.
+  const args = ["serve", "--json", ...(given === undefined ? [] : ["--new-secrets"])];
+  const server = await startServer(join(import.meta.dirname, "../src/main.ts"), args, {
     DATABASE_URL: connectionString,
     DATA_DIR: join(directory, "service"),
     PORT: "0",
