@@ -76,7 +76,7 @@ const badlyEncoded = new WeakSet<IncomingMessage>();
  * Makes a path that is badly encoded decodable, so that the request is routed, asked for its key and counted as any
  * other; `refuseMalformedRequests` then refuses it.
  */
-export function routableUrl(request: { readonly url?: string }): string {
+export function routableUrl(request: { readonly url?: string | undefined }): string {
   const url = request.url ?? "";
   if (!url.includes("%")) return url;
   const [path = ""] = url.split("?", 1);

@@ -49,11 +49,13 @@ describe("a start with a wrong value names its variable, what is wrong, and what
       { DATABASE_URL: database.db.connectionString, DATA_DIR: directory, PORT: "0", LOG_LEVEL: "silent", ...env },
       directory,
     );
+    const clock = () => Date.now();
+    const ids = createTestIds();
     return {
       config,
-      clock: () => Date.now(),
-      ids: createTestIds(),
-      resolveSystem: (db, named) => resolveSystem(db, named, config.systemId, 0),
+      clock,
+      ids,
+      resolveSystem: (db, named) => resolveSystem({ db, clock, ids, actor: "test" }, named, config.systemId),
       role: "api",
       ...more,
     };
