@@ -13,7 +13,9 @@ import { openDatabase } from "../src/db/database.ts";
 import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { applySnapshot } from "../src/feeds/gbfs/apply.ts";
+import { readDocument } from "../src/feeds/gbfs/documents.ts";
 import { readSnapshot } from "../src/feeds/gbfs/read.ts";
+import type { GbfsSource } from "../src/feeds/gbfs/source.ts";
 import { createIds } from "../src/ids.ts";
 import { createSystem } from "../src/systems/service.ts";
 import { runOnServer, withDatabaseName } from "../test/server-commands.ts";
@@ -104,8 +106,11 @@ try {
 async function round(what: string, minute: number, generation: number): Promise<void> {
   const texts = feedsAt(minute, generation);
   const began = performance.now();
-  const source = {
-    document: async (feed: string) => (texts.has(feed) ? (JSON.parse(texts.get(feed) ?? "") as unknown) : undefined),
+  const source: GbfsSource = {
+    read: async (feed, now) => {
+      const text = texts.get(feed);
+      return text === undefined ? undefined : readDocument(feed, Buffer.from(text), now).content;
+    },
   };
   const { snapshot } = await readSnapshot(source, START + minute * 60_000);
   const read = performance.now();

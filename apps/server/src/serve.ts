@@ -8,9 +8,11 @@ import { type Database, STATEMENT_TIMEOUT } from "./db/database.ts";
 import { requireNotifications } from "./db/listener.ts";
 import { openStore, type Store } from "./db/open.ts";
 import { ping } from "./db/ping.ts";
+import { allFeedAges, watchFeeds } from "./feeds/gbfs/feed-watch.ts";
 import { stopAnswering } from "./http/stopping.ts";
 import type { Ids } from "./ids.ts";
 import { createLogger, type Logger } from "./logger.ts";
+import { watchFeedAges } from "./metrics/feed-metrics.ts";
 import { createMetrics, type Metrics } from "./metrics/registry.ts";
 import { startMetricsServer } from "./metrics/server.ts";
 import type { AllSecrets } from "./secrets.ts";
@@ -93,6 +95,9 @@ export async function serve(options: ServeOptions): Promise<Service> {
       open,
     };
     await showMetrics(store.db, config, kit);
+    watchFeedAges(metrics.registry, () => allFeedAges(store.db, clock()));
+    const feeds = watchFeeds(store.db, { clock, conditions, concerns });
+    open.push(() => feeds.close());
     const sweeper = startReservationSweeper({ db: store.db, clock, ids, conditions });
     open.push(() => sweeper.close());
     if (role === "api") {

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Conditions } from "./conditions/lasting-conditions.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
@@ -52,9 +53,13 @@ async function followFeed({
   clock,
   ids,
   logger,
+  conditions,
   resolveSystem,
 }: StartWorkOptions): Promise<{ close(): Promise<void> } | undefined> {
   if (config.gbfsSync === undefined) return undefined;
   const systemId = await resolveSystem(db, undefined);
-  return startFollowing({ db, clock, ids, ...config.gbfsSync, systemId, source: "gbfs", log: logRounds(logger) });
+  const source = "gbfs";
+  const log = logRounds(logger, conditions, { system: systemId, source });
+  const reportDirectory = join(config.dataDir, "reports");
+  return startFollowing({ db, clock, ids, ...config.gbfsSync, systemId, source, reportDirectory, log });
 }

@@ -1,4 +1,5 @@
-import { Resolver } from "node:dns/promises";
+import { lookup, Resolver } from "node:dns/promises";
+import { setTimeout as wait } from "node:timers/promises";
 import { isLoopbackName, loopbackAddresses } from "./address-guard.ts";
 import { describeFailure } from "./dial-failure.ts";
 import type { DialFailure } from "./dial-failure.ts";
@@ -41,6 +42,25 @@ export async function resolveName(name: string, { timeoutMs, servers }: ResolveO
     answers.flatMap((answer) => (answer.status === "rejected" ? [codeOf(answer.reason)] : [])),
     isLate,
   );
+}
+
+/**
+ * All addresses of a name as every program of this machine sees them, `/etc/hosts` included: for names that the operator
+ * has configured. Never throws.
+ */
+export async function lookUpLikeSystem(name: string, timeoutMs: number): Promise<Resolution> {
+  const late = new AbortController();
+  const found = lookup(name, { all: true, order: "ipv4first" }).then(
+    (answers): Resolution => ({ addresses: answers.map(({ address }) => address) }),
+    (error: unknown) => explain(name, [codeOf(error)], false),
+  );
+  const over = wait(timeoutMs, undefined, { signal: late.signal, ref: false }).then(
+    () => explain(name, [], true),
+    () => found,
+  );
+  const answer = await Promise.race([found, over]);
+  late.abort();
+  return answer;
 }
 
 function explain(name: string, codes: readonly string[], isLate: boolean): DialFailure {

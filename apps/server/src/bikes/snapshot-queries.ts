@@ -1,4 +1,5 @@
 import type { Transaction } from "../db/database.ts";
+import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 import { isWanted } from "../events/outbox.ts";
@@ -23,6 +24,11 @@ const writtenColumns = `id text, number text, vehicle_type_id text, vehicle_stat
   lon float8, current_range_meters int, last_reported timestamptz`;
 
 const heldBikes = statement("bikeSnapshot.held", `select ${columns} from bikes where system_id = $1 and source = $2`);
+
+const countHeld = statement(
+  "bikes.countHeld",
+  "select count(*)::integer as n from bikes where system_id = $1 and source = $2 and id = any($3)",
+);
 
 const foreignBikes = statement(
   "bikeSnapshot.foreign",
@@ -79,6 +85,16 @@ const notifyBikes = statement("bikeSnapshot.notify", "select pg_notify('bikes', 
 /** The bikes of a source. Not locked. */
 export function findBikes(tx: Transaction, systemId: string, source: string): Promise<BikeRow[]> {
   return tx.query<BikeRow>(heldBikes, [systemId, source]);
+}
+
+/** How many bikes of a source have one of `ids`. */
+export async function countHeldBikes(
+  tx: Transaction,
+  systemId: string,
+  source: string,
+  ids: readonly string[],
+): Promise<number> {
+  return onlyRow(await tx.query<{ n: number }>(countHeld, [systemId, source, ids])).n;
 }
 
 /** Those bikes of other sources that have one of `ids`. Not locked. */

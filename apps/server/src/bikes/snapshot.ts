@@ -7,6 +7,7 @@ import type { MirroredBike, Position, VehicleReport } from "./bike.ts";
 import { tellStates } from "./live.ts";
 import { type BikeDecision, decideBike } from "./snapshot-decision.ts";
 import {
+  countHeldBikes,
   deleteBikeRows,
   findBikes,
   findForeignBikes,
@@ -95,6 +96,15 @@ export async function applyBikeSnapshot(tx: Transaction, snapshot: BikeSnapshot)
     foreign: final.foreign,
     cancelled,
   };
+}
+
+/** What a snapshot does that is older than the one applied: nothing. */
+export async function ignoreBikeSnapshot(
+  tx: Transaction,
+  { systemId, source, records }: Pick<BikeSnapshot, "systemId" | "source" | "records">,
+): Promise<BikeChanges> {
+  const unchanged = await countHeldBikes(tx, systemId, source, [...records.keys()]);
+  return { created: 0, updated: 0, unchanged, removed: 0, foreign: [], cancelled: 0 };
 }
 
 /** Rows by what is to be done with them. Those that stay are only counted: they are nearly all. */

@@ -59,6 +59,9 @@ test("with --json says in one object what it did, and that there is nothing to r
   expect(JSON.parse(stdout)).toEqual({
     stations: { ...none, created: 2 },
     bikes: { ...none, created: 3 },
+    older: [],
+    failed: [],
+    waiting: { without_information: 0, without_status: 0 },
     report: null,
   });
   expect(stderr).toBe("");

@@ -2,8 +2,14 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import type { ImportCounts, ImportOutcome } from "../feeds/gbfs/import.ts";
 import { importGbfs } from "../feeds/gbfs/service.ts";
+import { waitingRemark } from "../feeds/gbfs/waiting-remark.ts";
 import type { CliContext } from "./context.ts";
 import { systemOption } from "./options.ts";
+
+interface Options {
+  readonly source: string;
+  readonly force?: boolean;
+}
 
 /** `import gbfs`: one snapshot of all feeds of a GBFS system, versions 1.0 to 3.1. */
 export function registerImportGbfs(parent: Command, context: () => CliContext): void {
@@ -12,31 +18,50 @@ export function registerImportGbfs(parent: Command, context: () => CliContext): 
     .description("import one snapshot of a GBFS system's stations and bikes")
     .argument("<location>", "a directory of saved feeds, or the address of gbfs.json")
     .option("--source <name>", "the feed's name among the sources of this system", "gbfs")
-    .action(async (location: string, options: { source: string }, command: Command) => {
-      const cli = context();
-      await cli.withDatabase(async (db) => {
-        const outcome = await importGbfs(db, {
-          location,
-          systemId: await cli.resolveSystem(db, systemOption(command)),
-          source: options.source,
-          now: cli.clock(),
-          ids: cli.ids,
-          reports: { directory: join(cli.config.dataDir, "reports"), name: cli.ids.next("gbfs") },
-        });
-        for (const remark of remarks(outcome)) cli.output.note(remark);
-        const { stations, bikes, report } = outcome;
-        cli.output.result({ stations, bikes, report }, text(outcome, report));
-      });
+    .option("--force", "import even where the source names another system_id than before")
+    .action((location: string, options: Options, command: Command) =>
+      run(context(), location, options, systemOption(command)),
+    );
+}
+
+async function run(cli: CliContext, location: string, options: Options, system: string | undefined): Promise<void> {
+  const { clock, ids, actor, output, config } = cli;
+  await cli.withDatabase(async (db) => {
+    const outcome = await importGbfs(db, {
+      location,
+      systemId: await cli.resolveSystem(db, system),
+      source: options.source,
+      force: options.force,
+      clock,
+      ids,
+      actor,
+      importId: ids.next("gbfs"),
+      reportDirectory: join(config.dataDir, "reports"),
     });
+    for (const remark of remarks(outcome)) output.note(remark);
+    const { stations, bikes, report, reading, applied } = outcome;
+    const failed = reading.failures.map(({ feed, message }) => ({ feed, message }));
+    const waiting = {
+      without_information: applied.stations.waiting.withoutInformation,
+      without_status: applied.stations.waiting.withoutReadings,
+    };
+    output.result({ stations, bikes, older: applied.late, failed, waiting, report }, text(outcome, report));
+    if (outcome.isNothingTaken) throw new Error(nothingTaken(outcome));
+  });
+}
+
+function nothingTaken({ applied, stations, bikes }: ImportOutcome): string {
+  if (applied.late.length > 0) return "Nothing was taken: a newer snapshot of this source has been applied already.";
+  const rejected = stations.rejected + bikes.rejected;
+  return `Nothing was taken: all ${rejected} records were rejected; the report says why.`;
 }
 
 function remarks({ reading, applied }: ImportOutcome): string[] {
+  const waiting = waitingRemark(applied.stations.waiting);
   return [
     ...reading.failures.map(({ feed, message }) => `${feed} was left out: ${message}`),
     ...applied.late.map((feed) => `${feed} is older than the one applied before, whose newer records stay.`),
-    ...(applied.stations.waiting
-      ? [`Station records whose other half has not come yet: ${applied.stations.waiting}`]
-      : []),
+    ...(waiting === undefined ? [] : [waiting]),
   ];
 }
 

@@ -29,7 +29,12 @@ afterEach(() => room.close());
 test("with --json says in one object how many snapshots it applied, which events that made, and what it skipped", async () => {
   const { stdout, stderr } = await room.run("gbfs", series, "--information", information, "--json");
   const { report, ...counts } = JSON.parse(stdout) as { report: string };
-  expect(counts).toEqual({ snapshots: 2, events: { "station.offline": 1 }, failed: 1, waiting: 0 });
+  expect(counts).toEqual({
+    snapshots: 2,
+    events: { "station.offline": 1 },
+    failed: 1,
+    waiting: { without_information: 0, without_status: 0 },
+  });
   expect(stderr).toBe("Line 3 was skipped: it is not JSON\n");
   expect(await readFile(report, "utf8")).toContain("line 3: it is not JSON");
 });
@@ -37,7 +42,9 @@ test("with --json says in one object how many snapshots it applied, which events
 test("for people prints the same in lines; without information says how stations get theirs", async () => {
   const { stdout, stderr } = await room.run("gbfs", series);
   expect(stdout).toMatch(/^Snapshots: 2 applied, 1 lines skipped\nEvents: {4}none\nReport: /);
-  expect(stderr).toContain("Stations that wait for their information (--information, or import gbfs): 2");
+  expect(stderr).toContain(
+    "Stations that are not listed until both feeds have named them: 2 are not in station_information. Give --information",
+  );
 });
 
 test("fails when the file has not one snapshot, or is not there", async () => {

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { type ReplayOutcome, replaySnapshots } from "../feeds/gbfs/replay.ts";
 import { writeReport } from "../feeds/gbfs/report.ts";
+import { waitingRemark } from "../feeds/gbfs/waiting-remark.ts";
 import type { CliContext } from "./context.ts";
 import { systemOption } from "./options.ts";
 
@@ -49,7 +50,14 @@ async function run(cli: CliContext, file: string, options: Options, system: stri
     const report = await writeReport(join(config.dataDir, "reports"), ids.next("replay"), outcome.problems);
     for (const remark of remarks(outcome)) output.note(remark);
     const { snapshots, events, failed, waiting } = outcome;
-    output.result({ snapshots, events, failed: failed.length, waiting, report }, inWords(outcome, report));
+    const result = {
+      snapshots,
+      events,
+      failed: failed.length,
+      waiting: { without_information: waiting.withoutInformation, without_status: waiting.withoutReadings },
+      report,
+    };
+    output.result(result, inWords(outcome, report));
     if (snapshots === 0) throw new Error("The file has no station_status snapshot; nothing was changed.");
   });
 }
@@ -66,8 +74,8 @@ function progressLine({ clock, output }: CliContext) {
 function remarks({ failed, waiting }: ReplayOutcome): string[] {
   const named = failed.slice(0, LINES_NAMED).map(({ line, reason }) => `Line ${line} was skipped: ${reason}`);
   if (failed.length > LINES_NAMED) named.push(`${failed.length - LINES_NAMED} more lines were skipped.`);
-  if (waiting > 0) named.push(`Stations that wait for their information (--information, or import gbfs): ${waiting}`);
-  return named;
+  const remark = waitingRemark(waiting);
+  return remark === undefined ? named : [...named, `${remark} Give --information, or run import gbfs.`];
 }
 
 function inWords({ snapshots, events, failed }: ReplayOutcome, report: string | null): string {

@@ -33,6 +33,8 @@ test("prints a line per round, JSON with --json, and ends when it is told to", a
     bikes: { ...none, created: 3 },
     events: {},
     failures: [],
+    ages: { free_bike_status: 0, gbfs: 0, station_information: 0, station_status: 0 },
+    report: null,
   });
   expect(second).toMatchObject({ outcome: "unchanged", stations: null, bikes: null });
 });
@@ -44,7 +46,7 @@ test("for people says the same in words, also what failed", async () => {
   room.stop();
   await running;
   expect(lines()[0]).toMatch(
-    /^2025-06-02T12:00:00.000Z applied: stations none; bikes 3 created; station_status failed: HTTP 404 from /,
+    /^2025-06-02T12:00:00.000Z partial: stations none; bikes 3 created; station_status failed: HTTP 404 from .* never good yet, asked again from /,
   );
 });
 

@@ -64,6 +64,16 @@ export interface Tables {
     readonly as_of: Date;
     readonly content: unknown;
   };
+  readonly gbfs_feed_health: {
+    readonly system_id: string;
+    readonly source: string;
+    readonly feed: string;
+    readonly looked_at: Date;
+    readonly good_at: Date | null;
+    readonly failing_since: Date | null;
+    readonly failures: number;
+    readonly message: string | null;
+  };
   readonly gbfs_publications: {
     readonly system_id: string;
     readonly version: string;
@@ -79,6 +89,7 @@ export interface Tables {
     readonly readings_at: Date | null;
     readonly readings_before: Date | null;
     readonly vehicles_at: Date | null;
+    readonly published_id: string | null;
   };
   readonly gbfs_waiting_halves: {
     readonly system_id: string;

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { SystemBacklog } from "./backlog-metrics.ts";
+import { watchFeedAges } from "./feed-metrics.ts";
 import { createMetrics } from "./registry.ts";
 import { startMetricsServer } from "./server.ts";
 
@@ -39,6 +40,9 @@ async function readMetrics(): Promise<string> {
     filteredReads: () => ({ running: 0, waiting: 0 }),
     listening: () => true,
   });
+  watchFeedAges(metrics.registry, () =>
+    Promise.resolve([{ systemId: "main", source: "gbfs", feed: "station_status", ageMs: 1, failingMs: 0 }]),
+  );
   const server = await startMetricsServer({ port: 0, metrics, logger: { warn: () => undefined } });
   try {
     return await (await fetch(`${server.url}/metrics`)).text();
@@ -81,8 +85,8 @@ test("the page's table has every metric that /metrics shows, with its type and l
   expect(describedOnPage().toSorted(byName)).toEqual(shown.toSorted(byName));
 });
 
-test("the page has every value that a label can take, but for the names of systems, partners and versions", () => {
-  const free = new Set(["system", "partner", "version"]);
+test("the page has every value that a label can take, but for the names of systems, sources, partners and versions", () => {
+  const free = new Set(["system", "source", "partner", "version"]);
   const rows = page.split("\n").filter((line) => line.startsWith("| "));
   const onPage = new Set(coded(rows.join("\n")));
   const values = shown.flatMap(({ name }) => [...labelsOf(name)].filter(([label]) => !free.has(label)));
@@ -92,7 +96,7 @@ test("the page has every value that a label can take, but for the names of syste
 test("the page's alerts ask for metrics and values of labels that there are", () => {
   const rules = page.slice(page.indexOf("groups:"));
   const alerts = rules.match(/- alert: \w+/g) ?? [];
-  expect(alerts).toHaveLength(7);
+  expect(alerts).toHaveLength(8);
   const names = new Set([...rules.matchAll(/\bbikeshare_\w+/g)].map(([name]) => name));
   expect([...names].filter((name) => !shown.some((metric) => metric.name === name))).toEqual([]);
   for (const [, name = "", label = "", values = ""] of rules.matchAll(/(bikeshare_\w+){(\w+)=~"([^"]*)"}/g)) {

@@ -30,7 +30,12 @@ export type Decision = { readonly id: string; readonly drop: readonly WaitingKey
       readonly removed: boolean;
       readonly edge: StationEdge | undefined;
     }
-  | { readonly kind: "wait"; readonly halves: number; readonly save: readonly WaitingRow[]; readonly foreign: boolean }
+  | {
+      readonly kind: "wait";
+      readonly halves: readonly WaitingRow["half"][];
+      readonly save: readonly WaitingRow[];
+      readonly foreign: boolean;
+    }
 );
 
 /** Decides what a snapshot does to one station. Pure. @param row what the database has under this id */
@@ -102,7 +107,7 @@ function waitingDecision(
     rows.push({ station_id: id, half: "readings", as_of: mark(asOf, times.readings), content });
   }
   const save = rows.filter((row) => !waiting.some((held) => sameWaiting(held, row)));
-  return { kind: "wait", id, halves: rows.length, save, foreign, drop: [] };
+  return { kind: "wait", id, halves: rows.map(({ half }) => half), save, foreign, drop: [] };
 }
 
 function sameWaiting(a: WaitingRow, b: WaitingRow): boolean {

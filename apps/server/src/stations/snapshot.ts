@@ -43,6 +43,12 @@ export interface StationSnapshot {
   readonly timesBefore: FeedTimes;
 }
 
+/** Stations of a source that wait for one of their feeds to name them. */
+export interface StationsWaiting {
+  readonly withoutInformation: number;
+  readonly withoutReadings: number;
+}
+
 /** What a snapshot did to the stations of its source. */
 export interface StationChanges {
   readonly created: number;
@@ -51,8 +57,8 @@ export interface StationChanges {
   readonly unchanged: number;
   /** Taken offline because this was the second snapshot in a row without them. */
   readonly removed: number;
-  /** Halves that wait for their other half. */
-  readonly waiting: number;
+  /** Stations that are not listed, because one feed names them and the other has not yet: without which they are. */
+  readonly waiting: StationsWaiting;
   /** Ids that the snapshot names and that belong to another source. */
   readonly foreign: readonly string[];
   /** Each change of state of a station that partners knew before, in the order of their ids. */
@@ -166,13 +172,14 @@ function summary(
   incoming: ReadonlyMap<string, StationHalves>,
   created: number,
 ): Omit<StationChanges, "timesAfter" | "events"> {
-  const changes = { created, updated: 0, unchanged: 0, removed: 0, waiting: 0 };
+  const changes = { created, updated: 0, unchanged: 0, removed: 0 };
+  const waiting = { withoutInformation: 0, withoutReadings: 0 };
   const foreign: string[] = [];
   const edges: StationEdge[] = [];
   for (const decision of decisions) {
     const named = incoming.has(decision.id);
     if (decision.kind === "wait") {
-      if (!decision.foreign) changes.waiting += decision.halves;
+      if (!decision.foreign) waiting[decision.halves[0] === "readings" ? "withoutInformation" : "withoutReadings"]++;
       else if (named) foreign.push(decision.id);
     } else if (decision.kind === "update" && decision.row.visible) {
       if (decision.removed) changes.removed++;
@@ -181,7 +188,7 @@ function summary(
     } else if (decision.kind !== "create" && named) changes.unchanged++;
   }
   edges.sort((a, b) => (a.stationId < b.stationId ? -1 : 1));
-  return { ...changes, foreign, edges };
+  return { ...changes, waiting, foreign, edges };
 }
 
 function advanced({ information, readings, timesBefore }: StationSnapshot): FeedTimes {

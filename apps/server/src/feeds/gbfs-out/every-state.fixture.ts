@@ -23,6 +23,7 @@ import { describeSystem } from "../../systems/describe.ts";
 import { describeVehicleType, removeVehicleType } from "../../vehicle-types/service.ts";
 import { FeedFailure } from "../gbfs/feed.ts";
 import { importSnapshot } from "../gbfs/import.ts";
+import { sourceOf } from "../gbfs/test/city.ts";
 import {
   nasty,
   stationId,
@@ -123,7 +124,7 @@ function otherSteps(subject: StepSubject): fc.Arbitrary<Step> {
           importSnapshot(
             subject.room.live.db,
             { systemId: subject.systemId, source: "feed", now: subject.room.clock(), ids: subject.room.live.ids },
-            { document: (feed) => Promise.resolve(documents[feed as keyof typeof documents]) },
+            sourceOf(documents),
           ),
         ),
       ),

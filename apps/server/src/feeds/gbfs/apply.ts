@@ -1,7 +1,7 @@
 import type { EventName } from "@bikeshare/contract";
 import type { VehicleReport } from "../../bikes/bike.ts";
 import type { BikeChanges } from "../../bikes/snapshot.ts";
-import { applyBikeSnapshot } from "../../bikes/snapshot.ts";
+import { applyBikeSnapshot, ignoreBikeSnapshot } from "../../bikes/snapshot.ts";
 import { countRows, pickSlot } from "../../counts/service.ts";
 import type { Queryable, Transaction } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
@@ -20,6 +20,8 @@ export interface ApplyContext {
   /** Milliseconds since 1970: becomes `updated_at`. */
   readonly now: number;
   readonly ids: Ids;
+  /** Takes a snapshot even where the source calls its system otherwise than before. */
+  readonly force?: boolean | undefined;
 }
 
 /** What a snapshot did. */
@@ -41,6 +43,28 @@ export function eventsOf({ stations, bikes }: Applied): EventCounts {
 /** Numbers of events; a name that is not there has none. */
 export type EventCounts = { readonly [Name in EventName]?: number };
 
+/** A source says that it is another system than the one whose stations and bikes are stored. Nothing was changed. */
+export class OtherSystemError extends Error {
+  override readonly name = "OtherSystemError";
+  /** A known cause, whose message says what to do. */
+  readonly condition = "gbfs_other_system";
+
+  constructor(source: string, before: string, now: string) {
+    super(
+      `The source "${source}" was the system "${before}" until now, and its feeds say "${now}" (system_id). ` +
+        `Nothing was changed. Import another system under another --source; if this one was renamed, say --force once.`,
+    );
+  }
+}
+
+/** What a snapshot's source calls its system; undefined where it does not say. */
+export function publishedIdOf({ descriptions = [] }: GbfsSnapshot): string | undefined {
+  for (const description of descriptions) {
+    if (description.feed === "system_information") return description.publishedId ?? undefined;
+  }
+  return undefined;
+}
+
 const NO_BIKES: BikeChanges = { created: 0, updated: 0, unchanged: 0, removed: 0, foreign: [], cancelled: 0 };
 
 /**
@@ -52,6 +76,10 @@ export async function applySnapshot(db: Queryable, context: ApplyContext, snapsh
   return db.transaction(async (tx) => {
     const { systemId, source, now, ids } = context;
     const times = await lockSourceTimes(tx, systemId, source);
+    const publishedId = publishedIdOf(snapshot) ?? times.publishedId;
+    if (publishedId !== times.publishedId && times.publishedId !== undefined && context.force !== true) {
+      throw new OtherSystemError(source, times.publishedId, publishedId ?? "");
+    }
     const plan = await planStations(tx, {
       systemId,
       source,
@@ -64,7 +92,7 @@ export async function applySnapshot(db: Queryable, context: ApplyContext, snapsh
     const bikes = await applyVehicles(tx, context, times, snapshot.vehicles, plan);
     const stations = await writeStations(tx, ids, plan);
     const vehiclesAt = snapshot.vehicles ? Math.max(snapshot.vehicles.at, times.vehiclesAt ?? 0) : times.vehiclesAt;
-    await saveSourceTimes(tx, systemId, source, { ...stations.timesAfter, vehiclesAt });
+    await saveSourceTimes(tx, systemId, source, { ...stations.timesAfter, vehiclesAt, publishedId });
     await saveDescriptions(tx, systemId, source, snapshot.descriptions ?? []);
     const slot = pickSlot(() => ids.random());
     await countRows(tx, systemId, "bikes", slot, bikes.created - bikes.removed);
@@ -82,13 +110,13 @@ async function applyVehicles(
   plan: StationPlan,
 ): Promise<BikeChanges> {
   if (!feed) return NO_BIKES;
-  if (isLate(feed, times.vehiclesAt)) return { ...NO_BIKES, unchanged: feed.records.size };
+  const { at, records, rejected } = feed;
+  if (isLate(feed, times.vehiclesAt)) return ignoreBikeSnapshot(tx, { systemId, source, records });
   const places = new Set<string>();
-  for (const { position, station_id } of feed.records.values()) {
+  for (const { position, station_id } of records.values()) {
     if (position === undefined && station_id !== null) places.add(station_id);
   }
   const stationPositions = await plannedPositions(tx, plan, places);
-  const { at, records, rejected } = feed;
   return applyBikeSnapshot(tx, { systemId, source, at, now, ids, records, rejected, stationPositions });
 }
 

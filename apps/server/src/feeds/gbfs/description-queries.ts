@@ -39,7 +39,7 @@ export async function saveDescriptions(
   tx: Transaction,
   systemId: string,
   source: string,
-  descriptions: readonly Description[],
+  descriptions: readonly (SourceDescription & Pick<Description, "at">)[],
 ): Promise<void> {
   if (descriptions.length === 0) return;
   const said = descriptions.map(({ feed, at, content }) => ({ feed, as_of: new Date(at).toISOString(), content }));

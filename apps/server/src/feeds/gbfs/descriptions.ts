@@ -1,5 +1,6 @@
 import { formFactor, propulsionType, type Region, type VehicleType } from "@bikeshare/contract";
 import { FeedFailure, readFeed, snapshotTime, type Feed, type FeedForm } from "./feed.ts";
+import { ProblemLog } from "./problem-log.ts";
 import { shown, type Problem } from "./problem.ts";
 import { RecordReader } from "./record-reader.ts";
 import { emailFrom, isObject, languageFrom, numberFrom, timeZoneFrom } from "./values.ts";
@@ -14,15 +15,28 @@ interface SystemDescription {
 }
 
 /** One document that describes the system, as of its `last_updated` (milliseconds since 1970). */
-export type Description = { readonly at: number; readonly problems: readonly Problem[] } & (
-  | { readonly feed: "system_information"; readonly content: SystemDescription }
+export type Description = {
+  readonly at: number;
+  readonly problems: readonly Problem[];
+  readonly omittedProblems: number;
+} & (
+  | {
+      readonly feed: "system_information";
+      readonly content: SystemDescription;
+      /** What the source calls its system; null where it does not say. */
+      readonly publishedId: string | null;
+    }
   | { readonly feed: "vehicle_types"; readonly content: readonly VehicleType[] }
   | { readonly feed: "system_regions"; readonly content: readonly Region[] }
 );
 
+/** Each list is kept whole in one row. */
+const MAX_RECORDS = 10_000;
+
 const vehicleTypes: FeedForm<VehicleType> = {
   lists: ["vehicle_types"],
   ids: ["vehicle_type_id"],
+  maxRecords: MAX_RECORDS,
   read(reader, id) {
     const range = numberFrom(reader.raw["max_range_meters"]);
     return {
@@ -42,6 +56,7 @@ const vehicleTypes: FeedForm<VehicleType> = {
 const regions: FeedForm<Region> = {
   lists: ["regions"],
   ids: ["region_id"],
+  maxRecords: MAX_RECORDS,
   read: (reader, id) => ({ id, name: reader.text("name") ?? id }),
 };
 
@@ -57,19 +72,19 @@ export function readDescription(feed: Description["feed"], document: unknown, no
   }
 }
 
-function listOf<Content>({ at, problems, records }: Feed<Content>) {
+function listOf<Content>({ at, problems, omittedProblems, records }: Feed<Content>) {
   // In the order of their ids, so that the same list is the same text.
   const ordered = [...records].sort(([a], [b]) => (a < b ? -1 : 1));
-  return { at, problems, content: ordered.map(([, content]) => content) };
+  return { at, problems, omittedProblems, content: ordered.map(([, content]) => content) };
 }
 
 function readSystem(document: unknown, now: number): Description {
   const feed = "system_information";
   const data = isObject(document) ? document["data"] : undefined;
   if (!isObject(data)) throw new FeedFailure(feed, "it has no `data`");
-  const problems: Problem[] = [];
+  const problems = new ProblemLog();
   const reader = new RecordReader(data, now, (field, reason) => {
-    problems.push({ feed, record: null, field, value: shown(data[field]), reason, action: "repaired" });
+    problems.note(() => ({ feed, record: null, field, value: shown(data[field]), reason, action: "repaired" }));
   });
   const read = (field: string, meaning: (value: unknown) => string | undefined, reason: string) => {
     const value = data[field];
@@ -88,7 +103,9 @@ function readSystem(document: unknown, now: number): Description {
     feed_contact_email: read("feed_contact_email", emailFrom, "not_an_address"),
     opening_hours: reader.text("opening_hours"),
   };
-  return { feed, content, at: snapshotTime(feed, document, now, problems), problems };
+  const at = snapshotTime(feed, document, now, problems);
+  const publishedId = reader.identifier("system_id");
+  return { feed, content, publishedId, at, problems: problems.kept, omittedProblems: problems.omitted };
 }
 
 function oneOf<Word extends string>(words: readonly Word[], reader: RecordReader, field: string, fallback: Word): Word {

@@ -1,3 +1,4 @@
+import { ProblemLog } from "./problem-log.ts";
 import { shown, type Problem } from "./problem.ts";
 import { CLOCK_TOLERANCE, RecordReader } from "./record-reader.ts";
 import type { Rejection } from "./record-reader.ts";
@@ -15,16 +16,21 @@ export interface Feed<Content> {
   /** Records that were left out, with or without an id. */
   readonly rejections: number;
   readonly problems: readonly Problem[];
+  /** Problems beyond those that were kept. */
+  readonly omittedProblems: number;
 }
 
 /** A feed that is no snapshot: it could not be got or read, or it has nothing in it. */
 export class FeedFailure extends Error {
   override readonly name = "FeedFailure";
   readonly feed: string;
+  /** Milliseconds for which its server asked us to wait; null where it did not. */
+  readonly retryAfterMs: number | null;
 
-  constructor(feed: string, reason: string, options?: ErrorOptions) {
+  constructor(feed: string, reason: string, options?: ErrorOptions & { readonly retryAfterMs?: number | null }) {
     super(reason, options);
     this.feed = feed;
+    this.retryAfterMs = options?.retryAfterMs ?? null;
   }
 }
 
@@ -34,6 +40,8 @@ export interface FeedForm<Content> {
   readonly lists: readonly string[];
   /** Names of a record's id. */
   readonly ids: readonly string[];
+  /** A feed with more is not read. */
+  readonly maxRecords: number;
   readonly read: (reader: RecordReader, id: string) => Content | Rejection;
 }
 
@@ -49,14 +57,17 @@ export function readFeed<Content extends object>(
   document: unknown,
   now: number,
 ): Feed<Content> {
-  const problems: Problem[] = [];
+  const problems = new ProblemLog();
   const items = listIn(name, form.lists, document);
+  if (items.length > form.maxRecords) {
+    throw new FeedFailure(name, `it has more than ${form.maxRecords.toLocaleString("en")} records`);
+  }
   const records = new Map<string, Content>();
   const rejected = new Set<string>();
   let rejections = 0;
   const reject = (record: string | null, { field, value, reason }: Rejection) => {
     rejections++;
-    problems.push({ feed: name, record, field, value: shown(value), reason, action: "rejected" });
+    problems.note(() => ({ feed: name, record, field, value: shown(value), reason, action: "rejected" }));
   };
   for (const item of items) {
     const idField = isObject(item) ? (form.ids.find((field) => item[field] !== undefined) ?? form.ids[0] ?? "id") : "";
@@ -78,12 +89,12 @@ export function readFeed<Content extends object>(
   for (const id of records.keys()) rejected.delete(id);
   if (records.size === 0) throw new FeedFailure(name, items.length ? "none of its records can be used" : "it is empty");
   const at = snapshotTime(name, document, now, problems);
-  return { name, at, records, rejected, rejections, problems };
+  return { name, at, records, rejected, rejections, problems: problems.kept, omittedProblems: problems.omitted };
 }
 
-function noteRepairs(feed: string, record: string, raw: JsonObject, problems: Problem[]) {
+function noteRepairs(feed: string, record: string, raw: JsonObject, problems: ProblemLog) {
   return (field: string, reason: string) => {
-    problems.push({ feed, record, field, value: shown(raw[field]), reason, action: "repaired" });
+    problems.note(() => ({ feed, record, field, value: shown(raw[field]), reason, action: "repaired" }));
   };
 }
 
@@ -102,12 +113,13 @@ function listIn(name: string, lists: readonly string[], document: unknown): read
 }
 
 /** `last_updated`, or now where the feed does not say, or says a time that would outrank its next snapshots. */
-export function snapshotTime(name: string, document: unknown, now: number, problems: Problem[]): number {
+export function snapshotTime(name: string, document: unknown, now: number, problems: ProblemLog): number {
   const value = isObject(document) ? document["last_updated"] : undefined;
   const at = instantFrom(value);
   const future = at !== undefined && at > now + CLOCK_TOLERANCE;
   if (at !== undefined && at > 0 && !future) return at;
   const reason = future ? "in_the_future" : "not_an_instant";
-  problems.push({ feed: name, record: null, field: "last_updated", value: shown(value), reason, action: "repaired" });
+  const problem = { feed: name, record: null, field: "last_updated", value: shown(value), reason };
+  problems.note(() => ({ ...problem, action: "repaired" }));
   return now;
 }

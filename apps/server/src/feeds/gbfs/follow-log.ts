@@ -1,17 +1,63 @@
-import type { FollowRound } from "./follow.ts";
+import type { Conditions, WorkCondition } from "../../conditions/lasting-conditions.ts";
+import type { FollowRound, RoundFailure } from "./follow.ts";
 
 /** Where rounds are logged: a part of pino's logger. */
 interface RoundLogger {
   debug(detail: object, message: string): void;
   info(detail: object, message: string): void;
-  warn(detail: object, message: string): void;
 }
 
-/** Logs rounds of a followed feed: warns of what failed, and keeps quiet where nothing changed. */
-export function logRounds(logger: RoundLogger): (round: FollowRound) => void {
-  return ({ at: _at, ...round }) => {
-    if (round.failures.length > 0) logger.warn(round, "GBFS feed: some of it failed; tried again in the next round");
-    else if (round.outcome === "applied") logger.info(round, "GBFS feed applied");
-    else logger.debug(round, "GBFS feed unchanged");
+/** Whose rounds they are: in every line. */
+interface FollowedName {
+  readonly system: string;
+  readonly source: string;
+}
+
+/** A feed fails; its message says why. */
+class FeedFailing extends Error {
+  readonly condition = "gbfs_feed_failing";
+}
+
+/**
+ * Logs the rounds of a followed source: what was applied, and what fails as a condition of each feed, so that a lasting
+ * failure is one line, then one a minute, then one when the feed is well again.
+ */
+export function logRounds(
+  logger: RoundLogger,
+  conditions: Conditions,
+  name: FollowedName,
+): (round: FollowRound, error?: unknown) => void {
+  const works = new Map<string, WorkCondition>();
+  /** When each failing feed is asked again: a new instant is a new failure. */
+  const seen = new Map<string, string>();
+  const workOf = (feed: string) => {
+    const title = feed === "" ? `applying the GBFS source "${name.source}"` : `the feed ${feed} of "${name.source}"`;
+    let work = works.get(feed);
+    if (work === undefined) {
+      work = conditions.of(title, { quietMs: Number.POSITIVE_INFINITY, level: "warn", detail: name });
+      works.set(feed, work);
+    }
+    return work;
+  };
+  const fail = ({ feed, message, since, retry_at }: RoundFailure) => {
+    const look = `${since} ${retry_at} ${message}`;
+    if (seen.get(feed) === look) return;
+    seen.set(feed, look);
+    workOf(feed).failed(new FeedFailing(message), { feed, since, retry_at });
+  };
+  return (round, error) => {
+    const { outcome, failures, stations, bikes, events, report } = round;
+    const failing = new Set(failures.map(({ feed }) => feed));
+    for (const failure of failures) if (failure.feed !== "") fail(failure);
+    if (error !== undefined) workOf("").failed(error);
+    else works.get("")?.succeeded();
+    for (const [feed, work] of works) {
+      if (feed === "" || failing.has(feed)) continue;
+      seen.delete(feed);
+      work.succeeded();
+    }
+    if (stations !== null || bikes !== null)
+      logger.info({ ...name, outcome, stations, bikes, events, report }, "GBFS feed applied");
+    else if (outcome === "unchanged") logger.debug({ ...name, outcome }, "GBFS feed unchanged");
   };
 }

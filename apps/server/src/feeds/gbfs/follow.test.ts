@@ -1,4 +1,7 @@
+import { mkdtemp, rm } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
@@ -13,10 +16,17 @@ let systems = 0;
 let server: FeedServer;
 let clock: TestClock;
 let rounds: FollowRound[];
+let reportDirectory: string;
 const ids = createTestIds();
 const followings: Following[] = [];
-beforeAll(async () => void (database = await createTestDatabase()));
-afterAll(() => database.close());
+beforeAll(async () => {
+  database = await createTestDatabase();
+  reportDirectory = await mkdtemp(join(tmpdir(), "gbfs-reports-"));
+});
+afterAll(async () => {
+  await database.close();
+  await rm(reportDirectory, { recursive: true });
+});
 beforeEach(async () => {
   systemId = `s${++systems}`;
   clock = createTestClock(new Date(CITY_TIME + 3_600_000).toISOString());
@@ -48,6 +58,7 @@ function follow(over: Partial<FollowOptions> = {}): Following {
     every: 5,
     systemId,
     source: "gbfs",
+    reportDirectory,
     log,
     ...over,
   });
@@ -128,21 +139,24 @@ test.each([
     (response: ServerResponse) => response.writeHead(200, { "content-length": "99" }).write("{") && response.destroy(),
   ],
   ["never answers", () => undefined],
-])("keeps the last good state while a feed %s, says so each round, and goes on when it is back", async (_, page) => {
+])("keeps the last good state while a feed %s, is partial meanwhile, and goes on when it is back", async (_, page) => {
   // Short, for the page that never comes. On a busy machine it strikes others too: they are asked again.
-  follow({ limits: { timeout: 200 } });
+  follow({ fetchOptions: { timeoutMs: 200 } });
   await until(async () => (await states()).length === 2);
   await roundUntil(({ outcome }) => outcome === "unchanged");
   const before = await states();
   server.pages["station_status"] = page;
-  for (let round = 0; round < 2; round++) {
-    await roundUntil(
-      ({ outcome, failures }) => outcome === "failed" && failures.map(({ feed }) => feed).join() === "station_status",
-    );
-  }
+  const round = await roundUntil(({ failures }) => failures.map(({ feed }) => feed).join() === "station_status");
+  expect(round).toMatchObject({ outcome: "partial", ages: { station_status: 0 } });
+  clock.advance(30_000);
+  expect(
+    (await roundUntil(({ at, outcome }) => at > round.at && outcome === "partial")).ages["station_status"],
+  ).toBeGreaterThanOrEqual(30);
   expect(await states()).toEqual(before);
   server.pages["station_status"] = harbourOut(60);
-  expect(await roundUntil(({ outcome }) => outcome === "applied")).toMatchObject({ events: { "station.offline": 1 } });
+  clock.advance(600_000);
+  const back = await roundUntil(({ events: made }) => made["station.offline"] === 1);
+  expect(back.ages["station_status"]).toBe(0);
 });
 
 test("waits for a server that is not there yet", async () => {
@@ -151,6 +165,7 @@ test("waits for a server that is not there yet", async () => {
   follow();
   expect(await roundUntil(({ outcome }) => outcome === "failed")).toMatchObject({ failures: [{ feed: "gbfs" }] });
   server.pages["gbfs"] = gbfs;
+  clock.advance(600_000);
   await roundUntil(({ outcome }) => outcome === "applied");
 });
 
@@ -229,7 +244,7 @@ test("closing gives up a fetch that hangs, tells of no such round, and begins no
     asked = true;
     response.writeHead(404).end();
   };
-  const following = follow({ limits: { timeout: 60_000 } });
+  const following = follow({ fetchOptions: { timeoutMs: 60_000 } });
   await until(() => asked);
   await following.close();
   expect(rounds).toEqual([]);

@@ -1,11 +1,14 @@
 import { setTimeout } from "node:timers/promises";
 import type { Queryable } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
-import { eventsOf, type EventCounts } from "./apply.ts";
+import { eventsOf, OtherSystemError, publishedIdOf, type EventCounts } from "./apply.ts";
+import { isHttp, type FetchOptions } from "./feed-client.ts";
+import { saveFeedHealth } from "./feed-health-queries.ts";
+import { isFailing, type FeedHealth } from "./feed-health.ts";
 import { FeedFailure } from "./feed.ts";
 import { followSource, type FollowedSource } from "./follow-source.ts";
-import { isHttp, type FetchLimits } from "./http.ts";
-import { importReading, type ImportCounts } from "./import.ts";
+import { importReading, type ImportCounts, type ImportOutcome } from "./import.ts";
+import { createProblemJournal, type ProblemJournal } from "./problem-journal.ts";
 import { readSnapshot, type GbfsSnapshot } from "./read.ts";
 
 export interface FollowOptions {
@@ -20,22 +23,44 @@ export interface FollowOptions {
   readonly systemId: string;
   /** The feed's name among the sources of the system. */
   readonly source: string;
-  /** Hears of each round when it has ended, except one that `close` broke off. */
-  readonly log: (round: FollowRound) => void;
-  readonly limits?: Omit<FetchLimits, "signal">;
+  /** Takes the first snapshot even where the source calls its system otherwise than before. */
+  readonly force?: boolean;
+  /** Where what is wrong with records is written, each once. */
+  readonly reportDirectory: string;
+  /**
+   * Hears of each round when it has ended, except one that `close` broke off.
+   * @param error why nothing could be applied, where that is not a feed's failure
+   */
+  readonly log: (round: FollowRound, error?: unknown) => void;
+  readonly fetchOptions?: Omit<FetchOptions, "signal">;
 }
 
 /** What one look at the feeds did. */
 export interface FollowRound {
   /** When it began, RFC 3339. */
   readonly at: string;
-  /** Applied: some feed had something new. Failed: feeds failed, and none had. The last good state stays then. */
-  readonly outcome: "applied" | "unchanged" | "failed";
+  /**
+   * Applied: some feed had something new, and none fails. Unchanged: none had, and none fails. Partial: some feeds fail
+   * and others do not. Failed: nothing could be got, or nothing stored. What failed keeps its last good state.
+   */
+  readonly outcome: "applied" | "unchanged" | "partial" | "failed";
   readonly stations: ImportCounts | null;
   readonly bikes: ImportCounts | null;
   readonly events: EventCounts;
-  /** What failed, beside what was applied: a feed's name, and why. */
-  readonly failures: readonly { readonly feed: string; readonly message: string }[];
+  /** The feeds that fail, in this round or since an earlier one; an empty name is no feed, such as the database. */
+  readonly failures: readonly RoundFailure[];
+  /** Seconds since each feed was last got and read whole; null: never yet. */
+  readonly ages: Readonly<Record<string, number | null>>;
+  /** Where new problems with records were written in this round; null: there are none. */
+  readonly report: string | null;
+}
+
+export interface RoundFailure {
+  readonly feed: string;
+  readonly message: string;
+  /** When it failed first, and before when it is not asked again, RFC 3339; null where it is no feed. */
+  readonly since: string | null;
+  readonly retry_at: string | null;
 }
 
 /** A feed that is being followed. */
@@ -44,9 +69,12 @@ export interface Following {
   close(): Promise<void>;
 }
 
+/** Milliseconds between two looks at a source that has become another system. */
+const OTHER_SYSTEM_PAUSE_MS = 5 * 60_000;
+
 /**
  * Follows a live feed: looks at it again and again, and applies what changed. Rounds never overlap. Whatever fails is
- * told to `log` and tried again in the next round. Any number of processes may follow one source.
+ * told to `log` and tried again. Any number of processes may follow one source.
  * @throws FeedFailure when `url` is no http(s) address
  */
 export function startFollowing(options: FollowOptions): Following {
@@ -54,15 +82,17 @@ export function startFollowing(options: FollowOptions): Following {
   const location = URL.canParse(url) ? new URL(url) : undefined;
   if (!location || !isHttp(location)) throw new FeedFailure("gbfs", "it is not an http or https address");
   const stop = new AbortController();
-  const source = followSource(location, { ...options.limits, signal: stop.signal });
+  const { signal } = stop;
+  const source = followSource(location, { ...options.fetchOptions, every, signal });
+  const follower = new Follower(options, source, signal);
 
   async function run(): Promise<void> {
-    while (!stop.signal.aborted) {
+    while (!signal.aborted) {
       const began = performance.now();
-      const round = await lookOnce(options, source, stop.signal);
-      if (stop.signal.aborted && round.outcome === "failed") return;
-      log(round);
-      await pause(Math.max(0, every - (performance.now() - began)), stop.signal);
+      const { round, error } = await follower.lookOnce();
+      if (signal.aborted && round.outcome === "failed") return;
+      log(round, error);
+      await pause(Math.max(0, every - (performance.now() - began)), signal);
     }
   }
 
@@ -75,37 +105,113 @@ export function startFollowing(options: FollowOptions): Following {
   };
 }
 
-/** One round; whatever goes wrong is part of what it gives. */
-async function lookOnce(
-  { db, clock, ids, systemId, source: name }: FollowOptions,
-  source: FollowedSource,
-  signal: AbortSignal,
-): Promise<FollowRound> {
-  const now = clock();
-  const nothing = { at: new Date(now).toISOString(), stations: null, bikes: null, events: {} };
-  try {
-    const listFailure = await source.begin(now);
-    const reading = await readSnapshot(source, now);
-    signal.throwIfAborted();
-    const failures = [...(listFailure ? [listFailure] : []), ...reading.failures];
-    const failed = new Set(failures.map(({ feed }) => feed));
-    const told = failures.map(({ feed, message }) => ({ feed, message }));
-    if (isEmpty(reading.snapshot)) {
-      source.commit(failed);
-      return { ...nothing, outcome: failures.length ? "failed" : "unchanged", failures: told };
+/** One round and, where nothing could be applied for another reason than a feed's failure, that reason. */
+interface Look {
+  readonly round: FollowRound;
+  readonly error?: unknown;
+}
+
+class Follower {
+  readonly #options: FollowOptions;
+  readonly #source: FollowedSource;
+  readonly #signal: AbortSignal;
+  readonly #journal: ProblemJournal;
+  /** Whether the next snapshot is taken even from another system. */
+  #isForced: boolean;
+  /** The source has become another system: nothing is applied before it says that it is the old one. */
+  #refusal: { readonly error: OtherSystemError; readonly retryAt: number } | undefined;
+
+  constructor(options: FollowOptions, source: FollowedSource, signal: AbortSignal) {
+    this.#options = options;
+    this.#source = source;
+    this.#signal = signal;
+    this.#isForced = options.force ?? false;
+    this.#journal = createProblemJournal(options.reportDirectory, () => options.ids.next("sync"));
+  }
+
+  /** One round; whatever goes wrong is part of what it gives. */
+  async lookOnce(): Promise<Look> {
+    const { clock } = this.#options;
+    const now = clock();
+    try {
+      return { round: await this.#look(now) };
+    } catch (error) {
+      if (error instanceof OtherSystemError && this.#refusal?.error !== error) {
+        this.#source.reset();
+        this.#refusal = { error, retryAt: now + OTHER_SYSTEM_PAUSE_MS };
+      }
+      const message = error instanceof Error ? error.message : String(error);
+      const failure = { feed: "", message, since: null, retry_at: null };
+      const round = this.#round(now, "failed", undefined, null);
+      return { round: { ...round, failures: [failure, ...round.failures] }, error };
+    } finally {
+      await this.#source.release();
     }
-    const { applied, stations, bikes } = await importReading(db, { systemId, source: name, now, ids }, reading);
+  }
+
+  async #look(now: number): Promise<FollowRound> {
+    if (this.#refusal !== undefined && now < this.#refusal.retryAt) throw this.#refusal.error;
+    await this.#source.begin(now);
+    const reading = await readSnapshot(this.#source, now);
+    this.#signal.throwIfAborted();
+    if (this.#refusal !== undefined && publishedIdOf(reading.snapshot) === undefined) throw this.#refusal.error;
+    const outcome = isEmpty(reading.snapshot) ? undefined : await this.#apply(now, reading);
     // Only now: what could not be stored must be got again.
-    source.commit(failed);
-    return { ...nothing, outcome: "applied", stations, bikes, events: eventsOf(applied), failures: told };
-  } catch (error) {
-    const feed = error instanceof FeedFailure ? error.feed : "";
+    this.#source.commit();
+    const report = outcome === undefined ? null : await this.#journal.add(outcome.problems, now);
+    await this.#saveHealth(now);
+    const health = [...this.#source.health().values()];
+    if (!health.some(isFailing)) return this.#round(now, outcome ? "applied" : "unchanged", outcome, report);
+    return this.#round(now, this.#isAnyWell() ? "partial" : "failed", outcome, report);
+  }
+
+  async #apply(now: number, reading: Parameters<typeof importReading>[2]): Promise<ImportOutcome> {
+    const { db, ids, systemId, source } = this.#options;
+    const outcome = await importReading(db, { systemId, source, now, ids, force: this.#isForced }, reading);
+    this.#isForced = false;
+    this.#refusal = undefined;
+    return outcome;
+  }
+
+  #saveHealth(now: number): Promise<void> {
+    const { db, systemId, source } = this.#options;
+    return saveFeedHealth(db, { systemId, source, now }, this.#source.health());
+  }
+
+  /** The list alone is no data. */
+  #isAnyWell(): boolean {
+    return [...this.#source.health()].some(([feed, each]) => feed !== "gbfs" && !isFailing(each));
+  }
+
+  #round(
+    now: number,
+    outcome: FollowRound["outcome"],
+    imported: ImportOutcome | undefined,
+    report: string | null,
+  ): FollowRound {
+    const health = [...this.#source.health()];
     return {
-      ...nothing,
-      outcome: "failed",
-      failures: [{ feed, message: error instanceof Error ? error.message : String(error) }],
+      at: new Date(now).toISOString(),
+      outcome,
+      stations: imported?.stations ?? null,
+      bikes: imported?.bikes ?? null,
+      events: imported ? eventsOf(imported.applied) : {},
+      failures: health.filter(([, each]) => isFailing(each)).map(([feed, each]) => roundFailure(feed, each)),
+      ages: Object.fromEntries(
+        health.map(([feed, { goodAt }]) => [feed, goodAt === undefined ? null : Math.round((now - goodAt) / 1000)]),
+      ),
+      report,
     };
   }
+}
+
+function roundFailure(feed: string, { message, failingSince, retryAt }: FeedHealth): RoundFailure {
+  return {
+    feed,
+    message: message ?? "",
+    since: failingSince === undefined ? null : new Date(failingSince).toISOString(),
+    retry_at: new Date(retryAt).toISOString(),
+  };
 }
 
 function isEmpty({ information, readings, vehicles, descriptions = [] }: GbfsSnapshot): boolean {

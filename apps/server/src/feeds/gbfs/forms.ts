@@ -3,9 +3,13 @@ import type { StationInformation, StationReadings } from "../../stations/station
 import { readFeed, type Feed, type FeedForm } from "./feed.ts";
 import { positionOf, vehiclesAvailable, vehicleTypesAvailable } from "./record-reader.ts";
 
+/** The largest cities have some thousand stations and ten thousand vehicles. Higher lets one feed fill the memory. */
+const MAX_RECORDS = 200_000;
+
 const stationInformation: FeedForm<StationInformation> = {
   lists: ["stations"],
   ids: ["station_id"],
+  maxRecords: MAX_RECORDS,
   read(reader, id) {
     const position = positionOf(reader.raw);
     if (typeof position === "string") {
@@ -29,6 +33,7 @@ const stationInformation: FeedForm<StationInformation> = {
 const stationStatus: FeedForm<StationReadings> = {
   lists: ["stations"],
   ids: ["station_id"],
+  maxRecords: MAX_RECORDS,
   read(reader) {
     const types = vehicleTypesAvailable(reader);
     return {
@@ -49,6 +54,7 @@ const stationStatus: FeedForm<StationReadings> = {
 const vehicles: FeedForm<VehicleReport> = {
   lists: ["vehicles", "bikes"],
   ids: ["vehicle_id", "bike_id"],
+  maxRecords: MAX_RECORDS,
   read(reader) {
     const station_id = reader.identifier("station_id");
     const position = positionOf(reader.raw);

@@ -2,7 +2,7 @@ import type { Queryable } from "../../db/database.ts";
 import { applySnapshot, type Applied, type ApplyContext } from "./apply.ts";
 import { FeedFailure } from "./feed.ts";
 import type { Problem } from "./problem.ts";
-import { readSnapshot, type SourceReading } from "./read.ts";
+import { readSnapshot, type GbfsSnapshot, type SourceReading } from "./read.ts";
 import { problemsOf } from "./report.ts";
 import type { GbfsSource } from "./source.ts";
 
@@ -22,6 +22,8 @@ export interface ImportOutcome {
   readonly bikes: ImportCounts;
   readonly applied: Applied;
   readonly reading: SourceReading;
+  /** Whether nothing that the feeds said is stored: all of it was rejected, or is older than what is. */
+  readonly isNothingTaken: boolean;
   readonly problems: readonly Problem[];
 }
 
@@ -47,9 +49,10 @@ export async function importReading(
   const { stations, bikes } = applied;
   const rejectedStations = (information?.rejections ?? 0) + (readings?.rejections ?? 0) + stations.foreign.length;
   const rejectedBikes = (vehicles?.rejections ?? 0) + bikes.foreign.length;
+  const counted = { stations: counts(stations, rejectedStations), bikes: counts(bikes, rejectedBikes) };
   return {
-    stations: counts(stations, rejectedStations),
-    bikes: counts(bikes, rejectedBikes),
+    ...counted,
+    isNothingTaken: isNothingTaken(reading.snapshot, applied),
     applied,
     reading,
     problems: problemsOf(reading, applied),
@@ -61,6 +64,17 @@ function counts(
   rejected: number,
 ): ImportCounts {
   return { created, updated, unchanged, removed, rejected };
+}
+
+/** Feeds that were older may still have added what the newer ones did not name. */
+function isNothingTaken({ information, readings, vehicles }: GbfsSnapshot, applied: Applied): boolean {
+  const { stations, bikes, late } = applied;
+  const { withoutInformation, withoutReadings } = stations.waiting;
+  const changed = [stations, bikes].some(({ created, updated, removed }) => created + updated + removed > 0);
+  if (changed || withoutInformation + withoutReadings > 0) return false;
+  const offered = [information, readings, vehicles].filter((feed) => feed !== undefined);
+  if (offered.length > 0 && offered.every(({ name }) => late.includes(name))) return true;
+  return stations.unchanged + bikes.unchanged === 0;
 }
 
 function nothingUsable(failures: readonly FeedFailure[]): FeedFailure {

@@ -7,6 +7,8 @@ export interface SourceTimes {
   readonly information: SnapshotTimes | undefined;
   readonly readings: SnapshotTimes | undefined;
   readonly vehiclesAt: number | undefined;
+  /** What the source called its system (GBFS's `system_id`); undefined: it has never said. */
+  readonly publishedId: string | undefined;
 }
 
 const addSource = statement(
@@ -16,20 +18,22 @@ const addSource = statement(
 
 const lockSource = statement(
   "gbfs.lockSource",
-  `select information_at, readings_at, readings_before, vehicles_at
+  `select information_at, readings_at, readings_before, vehicles_at, published_id
    from gbfs_sources where system_id = $1 and source = $2 for update`,
 );
 
 const saveSource = statement(
   "gbfs.saveSource",
   `update gbfs_sources set information_at = $3::timestamptz, readings_at = $4::timestamptz,
-     readings_before = $5::timestamptz, vehicles_at = $6::timestamptz
+     readings_before = $5::timestamptz, vehicles_at = $6::timestamptz, published_id = $7
    where system_id = $1 and source = $2`,
 );
 
 /** Locks a source until the transaction ends, so that its snapshots are applied one after the other. */
 export async function lockSourceTimes(tx: Transaction, systemId: string, source: string): Promise<SourceTimes> {
-  type Row = Record<"information_at" | "readings_at" | "readings_before" | "vehicles_at", Date | null>;
+  type Row = Record<"information_at" | "readings_at" | "readings_before" | "vehicles_at", Date | null> & {
+    readonly published_id: string | null;
+  };
   await tx.query(addSource, [systemId, source]);
   const [row] = await tx.query<Row>(lockSource, [systemId, source]);
   const informationAt = row?.information_at?.getTime();
@@ -39,6 +43,7 @@ export async function lockSourceTimes(tx: Transaction, systemId: string, source:
     information: informationAt === undefined ? undefined : { latest: informationAt, before: undefined },
     readings: readingsAt === undefined ? undefined : { latest: readingsAt, before: row?.readings_before?.getTime() },
     vehiclesAt: row?.vehicles_at?.getTime(),
+    publishedId: row?.published_id ?? undefined,
   };
 }
 
@@ -46,8 +51,9 @@ export async function saveSourceTimes(
   tx: Transaction,
   systemId: string,
   source: string,
-  { information, readings, vehiclesAt }: SourceTimes,
+  { information, readings, vehiclesAt, publishedId }: SourceTimes,
 ): Promise<void> {
   const instants = [information?.latest, readings?.latest, readings?.before, vehiclesAt];
-  await tx.query(saveSource, [systemId, source, ...instants.map((at) => (at === undefined ? null : new Date(at)))]);
+  const times = instants.map((at) => (at === undefined ? null : new Date(at)));
+  await tx.query(saveSource, [systemId, source, ...times, publishedId ?? null]);
 }

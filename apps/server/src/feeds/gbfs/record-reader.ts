@@ -2,6 +2,8 @@ import { booleanFrom, identifierFrom, instantFrom, isObject, numberFrom, textFro
 
 /** The greatest integer a column holds: above it one number would lose the whole snapshot. */
 const GREATEST_INTEGER = 2_147_483_647;
+/** Characters of a text. Higher lets one record's name fill every page that lists it. */
+const MAX_TEXT_LENGTH = 2_000;
 /** Older than any bike-share feed: Lyft's feeds say 86,400 s for "never". */
 const EARLIEST = Date.UTC(2000, 0, 1);
 /** A source's clock a few seconds ahead is normal; one that is further ahead would outrank the feed's next states. */
@@ -35,7 +37,9 @@ export class RecordReader {
   text(field: string): string | null {
     const text = textFrom(this.raw[field]);
     if (text === undefined && this.#isGiven(field) && this.raw[field] !== "") this.#note(field, "not_a_text");
-    return text ?? null;
+    if (text === undefined || text.length <= MAX_TEXT_LENGTH) return text ?? null;
+    this.#note(field, "too_long");
+    return text.slice(0, MAX_TEXT_LENGTH).toWellFormed();
   }
 
   identifier(field: string): string | null {

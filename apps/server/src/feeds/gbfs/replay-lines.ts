@@ -1,5 +1,5 @@
-/** Bytes of a line at most, as of a feed: a file without line ends would otherwise fill the memory. */
-const GREATEST_LINE = 64 * 1024 * 1024;
+import { MAX_DOCUMENT_BYTES } from "./document-bounds.ts";
+
 const LINE_END = 0x0a;
 
 /** A line that is not empty, counted from 1. Undefined bytes: it is longer than any snapshot. */
@@ -14,7 +14,7 @@ export interface Line {
  */
 export async function* readLines(
   chunks: AsyncIterable<Buffer>,
-  greatest = GREATEST_LINE,
+  greatest = MAX_DOCUMENT_BYTES,
 ): AsyncGenerator<Line, void, undefined> {
   let parts: Buffer[] = [];
   let size = 0;

@@ -2,11 +2,11 @@ import { readFile } from "node:fs/promises";
 import type { EventName } from "@bikeshare/contract";
 import type { Queryable } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
+import type { StationsWaiting } from "../../stations/snapshot.ts";
 import { readTripFile } from "../trips/trip-file.ts";
 import { applySnapshot, type EventCounts, eventsOf } from "./apply.ts";
+import { readDocument } from "./documents.ts";
 import { FeedFailure, type Feed } from "./feed.ts";
-import { readStationInformation, readStationStatus } from "./forms.ts";
-import { parseJson } from "./http.ts";
 import type { Problem } from "./problem.ts";
 import { readLines } from "./replay-lines.ts";
 import { failure } from "./source.ts";
@@ -42,8 +42,8 @@ export interface ReplayOutcome {
   readonly events: EventCounts;
   /** Lines that are no snapshot, and were skipped. */
   readonly failed: readonly FailedLine[];
-  /** Stations that wait for their information at the end. */
-  readonly waiting: number;
+  /** Stations that are not listed at the end, because one of their feeds does not name them. */
+  readonly waiting: StationsWaiting;
   /** What was wrong with the snapshots, and the lines that are none; at most `GREATEST_REPORT`. */
   readonly problems: readonly Problem[];
 }
@@ -69,9 +69,9 @@ export async function replaySnapshots(options: ReplayOptions): Promise<ReplayOut
   const failed: FailedLine[] = [];
   const problems: Problem[] = [];
   let snapshots = 0;
-  let waiting = 0;
+  let waiting: StationsWaiting = { withoutInformation: 0, withoutReadings: 0 };
   if (options.information !== undefined) {
-    const information = readStationInformation(await readDocument(options.information), clock());
+    const information = await readInformation(options.information, clock());
     keep(problems, information.problems, "");
     ({ waiting } = (await applySnapshot(db, context(), { information })).stations);
   }
@@ -93,24 +93,23 @@ export async function replaySnapshots(options: ReplayOptions): Promise<ReplayOut
   return { snapshots, events, failed, waiting, problems };
 }
 
-async function readDocument(path: string): Promise<unknown> {
-  try {
-    return parseJson(await readFile(path));
-  } catch (error) {
-    throw failure("station_information", error);
-  }
+async function readInformation(path: string, now: number) {
+  const feed = "station_information";
+  const bytes = await readFile(path).catch((error: unknown) => {
+    throw failure(feed, error);
+  });
+  return readDocument(feed, bytes, now).content;
 }
 
 /** A line's snapshot, or why it is none. */
 function readLine(bytes: Uint8Array | undefined, now: number) {
   if (bytes === undefined) return "it is too long";
   try {
-    const feed = readStationStatus(parseJson(bytes), now);
+    const feed = readDocument("station_status", bytes, now).content;
     // In a live feed that is now; here it would outrank every snapshot that follows.
     return hasNoTime(feed) ? "it has no last_updated that can be used" : feed;
   } catch (error) {
-    if (error instanceof FeedFailure || (error instanceof Error && error.cause instanceof SyntaxError))
-      return error.message;
+    if (error instanceof FeedFailure) return error.message;
     throw error;
   }
 }

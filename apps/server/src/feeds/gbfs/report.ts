@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Applied } from "./apply.ts";
 import type { FeedFailure } from "./feed.ts";
@@ -10,30 +10,60 @@ export function problemsOf({ snapshot, failures }: SourceReading, applied: Appli
   const { information, readings, vehicles, descriptions = [] } = snapshot;
   return [
     ...failures.map(failed),
-    ...(information?.problems ?? []),
-    ...(readings?.problems ?? []),
-    ...(vehicles?.problems ?? []),
-    ...descriptions.flatMap((description) => description.problems),
+    ...[information, readings, vehicles].flatMap((feed) => (feed ? ofFeed(feed.name, feed) : [])),
+    ...descriptions.flatMap((description) => ofFeed(description.feed, description)),
     ...applied.stations.foreign.map((id) => foreign(stationFeed(snapshot), "station_id", id)),
     ...applied.bikes.foreign.map((id) => foreign(vehicles?.name ?? "vehicle_status", "vehicle_id", id)),
   ];
 }
 
+/** Reports of feeds that are kept; the oldest go first. Each is 2 MB at most, so that all of them fit on any disk. */
+const MAX_REPORTS = 100;
+const REPORT_NAME = /^(gbfs|replay|sync)_.*\.ndjson$/;
+
 /**
- * Writes the report, one JSON object a line.
+ * Writes a report, one JSON object a line, and removes the oldest ones where there are too many. Readable for its owner
+ * alone: a feed may say anything.
  * @param directory made when it is not there
+ * @param name without its ending
  * @returns the file's path; null when there is nothing to report
  */
-export async function writeReport(
-  directory: string,
-  name: string,
-  problems: readonly Problem[],
-): Promise<string | null> {
-  if (problems.length === 0) return null;
-  await mkdir(directory, { recursive: true });
+export async function writeReport(directory: string, name: string, lines: readonly object[]): Promise<string | null> {
+  return lines.length === 0 ? null : appendReport(directory, name, lines);
+}
+
+/** Adds to a report, which is made where it is not there. @returns the file's path */
+export async function appendReport(directory: string, name: string, lines: readonly object[]): Promise<string> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
   const path = join(directory, `${name}.ndjson`);
-  await writeFile(path, problems.map((problem) => `${JSON.stringify(problem)}\n`).join(""), { flag: "wx" });
+  await appendFile(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { mode: 0o600 });
+  await removeOldReports(directory);
   return path;
+}
+
+async function removeOldReports(directory: string): Promise<void> {
+  const names = (await readdir(directory)).filter((name) => REPORT_NAME.test(name));
+  if (names.length <= MAX_REPORTS) return;
+  const dated = await Promise.all(
+    names.map(async (name) => {
+      const path = join(directory, name);
+      return { path, at: (await stat(path).catch(() => undefined))?.mtimeMs ?? 0 };
+    }),
+  );
+  const old = dated.toSorted((a, b) => b.at - a.at).slice(MAX_REPORTS);
+  // Another process may be removing the same.
+  for (const { path } of old) await rm(path, { force: true });
+}
+
+interface Found {
+  readonly problems: readonly Problem[];
+  readonly omittedProblems: number;
+}
+
+function ofFeed(feed: string, { problems, omittedProblems }: Found): readonly Problem[] {
+  if (omittedProblems === 0) return problems;
+  const omitted = { feed, record: null, field: null, value: omittedProblems, reason: "more_problems" } as const;
+  return [...problems, { ...omitted, action: "rejected" }];
 }
 
 function failed({ feed, message }: FeedFailure): Problem {

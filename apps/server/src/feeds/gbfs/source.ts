@@ -1,86 +1,132 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf } from "../../db/errors.ts";
-import { discoveredFeeds } from "./discovery.ts";
+import { MAX_DOCUMENT_BYTES, tooLarge } from "./document-bounds.ts";
+import { createDocumentReader, type DocumentReader } from "./document-reader.ts";
+import type { DocumentName, Documents } from "./documents.ts";
+import { AnswerError, createFeedClient, isHttp, type FeedClient, type FetchOptions } from "./feed-client.ts";
 import { FeedFailure } from "./feed.ts";
-import { fetchJson, isHttp, parseJson, refuseTooLarge, type FetchLimits } from "./http.ts";
 
 /** Where a system's feeds are got from. */
 export interface GbfsSource {
-  /** A feed's document; undefined when the source has no such feed. @throws FeedFailure */
-  document(feed: string): Promise<unknown>;
+  /**
+   * What a feed says; undefined when the source has no such feed.
+   * @param now milliseconds since 1970
+   * @throws FeedFailure
+   */
+  read<Name extends DocumentName>(feed: Name, now: number): Promise<Documents[Name] | undefined>;
+}
+
+/** A source that holds something open. */
+export interface OpenSource extends GbfsSource {
+  close(): Promise<void>;
 }
 
 /**
  * Opens a directory of saved feeds, or the `gbfs.json` at an address.
  * @param location a directory, a `gbfs.json` in one, or an http(s) address
+ * @param now milliseconds since 1970
  * @throws FeedFailure when there is no such directory, or no list of feeds at the address
  */
-export async function openSource(location: string, limits: FetchLimits = {}): Promise<GbfsSource> {
-  return /^https?:\/\//i.test(location) ? openAddress(location, limits) : openDirectory(location);
+export async function openSource(location: string, now: number, options: FetchOptions = {}): Promise<OpenSource> {
+  const reader = createDocumentReader();
+  try {
+    const source = /^https?:\/\//i.test(location)
+      ? await openAddress(location, now, createOpenOptions(reader, location, options))
+      : await openDirectory(location, reader);
+    return { ...source, close: () => reader.release() };
+  } catch (error) {
+    await reader.release();
+    throw error;
+  }
+}
+
+interface AddressOptions {
+  readonly reader: DocumentReader;
+  readonly client: FeedClient;
+}
+
+function createOpenOptions(reader: DocumentReader, location: string, options: FetchOptions): AddressOptions {
+  if (!URL.canParse(location)) throw new FeedFailure("gbfs", `${location} is not a valid URL`);
+  return { reader, client: createFeedClient(new URL(location), options) };
 }
 
 /**
  * A saved set of feeds is read by file name alone: what its gbfs.json says (if it has one) points at where the
  * feeds were saved from, which may be gone, or be something newer.
  */
-async function openDirectory(location: string): Promise<GbfsSource> {
+async function openDirectory(location: string, reader: DocumentReader): Promise<GbfsSource> {
   const directory = basename(location) === "gbfs.json" ? dirname(location) : location;
   const found = await stat(directory).catch((error: unknown) => {
-    throw new FeedFailure("gbfs", `there is no directory ${directory}`, { cause: error });
+    if (codeOf(error) === "ENOENT") throw new FeedFailure("gbfs", `there is no directory ${directory}`);
+    throw failure("gbfs", error);
   });
   if (!found.isDirectory()) throw new FeedFailure("gbfs", `${directory} is not a directory`);
   return {
-    async document(feed) {
-      try {
-        const file = join(directory, `${feed}.json`);
-        refuseTooLarge((await stat(file)).size);
-        return parseJson(await readFile(file));
-      } catch (error) {
-        if (codeOf(error) === "ENOENT") return undefined;
+    async read(feed, now) {
+      const bytes = await fileBytes(join(directory, `${feed}.json`)).catch((error: unknown) => {
         throw failure(feed, error);
-      }
+      });
+      return bytes && (await reader.read(feed, bytes, now)).content;
     },
   };
 }
 
-async function openAddress(location: string, limits: FetchLimits): Promise<GbfsSource> {
-  const asked = URL.canParse(location) ? new URL(location) : undefined;
-  if (!asked) throw new FeedFailure("gbfs", `${location} is not an address`);
-  const { url: base, document } = await fetchJson(asked, limits).catch((error: unknown) => {
-    throw failure("gbfs", error);
-  });
-  const feeds = discoveredFeeds(document);
-  if (!feeds) throw new FeedFailure("gbfs", `there is no list of feeds at ${base.href}`);
+/** @returns undefined when there is no such file */
+async function fileBytes(file: string): Promise<Uint8Array | undefined> {
+  try {
+    if ((await stat(file)).size > MAX_DOCUMENT_BYTES) throw tooLarge();
+    return await readFile(file);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+async function openAddress(location: string, now: number, { reader, client }: AddressOptions): Promise<GbfsSource> {
+  const get = async <Name extends DocumentName>(feed: Name, address: URL) => {
+    const { url, bytes } = await client.get(address).catch((error: unknown) => {
+      throw failure(feed, error);
+    });
+    return { url, content: (await reader.read(feed, bytes ?? new Uint8Array(), now)).content };
+  };
+  const { url: base, content: feeds } = await get("gbfs", new URL(location));
   return {
-    async document(feed) {
+    async read(feed) {
       const listed = feeds.get(feed);
       if (listed === undefined) return undefined;
       let first: unknown;
-      for (const address of addresses(listed, feed, base)) {
+      for (const address of feedAddresses(listed, feed, base)) {
         try {
-          return (await fetchJson(address, limits)).document;
+          return (await get(feed, address)).content;
         } catch (error) {
           first ??= error;
         }
       }
-      throw failure(feed, first ?? new Error(`${listed} is not an address that can be fetched`));
+      throw failure(feed, first);
     },
   };
 }
 
 /**
  * Where a listed feed may be: at the address given; else, since a moved or copied gbfs.json often names the host
- * it came from, beside the gbfs.json itself.
+ * it came from, beside the gbfs.json itself. A list that came over https leads to https alone: whoever is on the way
+ * could otherwise say what the feeds say.
  */
-export function addresses(listed: string, feed: string, base: URL): URL[] {
+export function feedAddresses(listed: string, feed: string, base: URL): URL[] {
   const beside = new URL(`${feed}.json`, base);
   const given = URL.canParse(listed, base.href) ? new URL(listed, base) : undefined;
   if (!given || !isHttp(given)) return [beside];
+  if (base.protocol === "https:" && given.protocol === "http:") {
+    if (given.port !== "") return [beside];
+    given.protocol = "https:";
+  }
   return given.host === base.host ? [given] : [given, beside];
 }
 
 /** A failure of a feed, from whatever was thrown while it was got. */
 export function failure(feed: string, error: unknown): FeedFailure {
-  return new FeedFailure(feed, error instanceof Error ? error.message : String(error), { cause: error });
+  if (error instanceof FeedFailure) return error;
+  const retryAfterMs = error instanceof AnswerError ? error.retryAfterMs : null;
+  return new FeedFailure(feed, error instanceof Error ? error.message : String(error), { retryAfterMs });
 }

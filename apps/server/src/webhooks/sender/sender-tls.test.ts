@@ -2,8 +2,8 @@ import type { Socket } from "node:net";
 import { createServer, TLSSocket } from "node:tls";
 import type { TlsOptions } from "node:tls";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { makeCertificate } from "../../addresses/certificates.fixture.ts";
 import { startDnsServer } from "../../addresses/dns-server.fixture.ts";
-import { makeCertificate } from "./certificates.fixture.ts";
 import { answer } from "./receiver.fixture.ts";
 import { loopback, openReceiver, openSender, post, shortLimits } from "./sender-room.fixture.ts";
 

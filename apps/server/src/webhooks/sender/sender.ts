@@ -1,9 +1,9 @@
 import { describeFailure } from "../../addresses/dial-failure.ts";
+import { readRetryAfter } from "../../http/retry-after.ts";
 import { judgeUrl } from "../rules/receiver-url.ts";
 import type { AddressRules } from "../rules/receiver-url.ts";
 import type { AttemptRecord, AttemptRequest, AttemptResult, AttemptTimings, Header } from "./attempt.ts";
 import type { WireRequest } from "./exchange.ts";
-import { readRetryAfter } from "./retry-after.ts";
 import { senderLimits } from "./sender-limits.ts";
 import type { SenderLimits } from "./sender-limits.ts";
 import { createTransport, unreached } from "./transport.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { makeCertificate } from "../sender/certificates.fixture.ts";
+import { makeCertificate } from "../../addresses/certificates.fixture.ts";
 import { createMailer, type Mail, type MailerOptions, MailRefused } from "./mailer.ts";
 import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from "./smtp-server.fixture.ts";
 

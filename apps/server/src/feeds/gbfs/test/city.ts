@@ -1,3 +1,6 @@
+import { readDocument } from "../documents.ts";
+import type { GbfsSource } from "../source.ts";
+
 // A city of two stations and three vehicles, as feeds of each version write it. For tests.
 
 /** Milliseconds since 1970 at which the city's feeds were made. */
@@ -208,7 +211,13 @@ export function city3(version: "3.0" | "3.1"): Documents {
   };
 }
 
-/** The city's feeds as a source. */
-export function sourceOf(documents: Documents) {
-  return { document: (feed: string) => Promise.resolve(documents[feed]) };
+/** Documents as a source. */
+export function sourceOf(documents: { readonly [name: string]: object | undefined }): GbfsSource {
+  return {
+    read(feed, now) {
+      const document = documents[feed];
+      const bytes = Buffer.from(JSON.stringify(document) ?? "");
+      return Promise.resolve(document && readDocument(feed, bytes, now).content);
+    },
+  };
 }

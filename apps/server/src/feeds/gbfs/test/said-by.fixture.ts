@@ -3,7 +3,5 @@ import { saveDescriptions, type SourceDescription } from "../description-queries
 
 /** Keeps what a source says of its system, as an import of its feeds does. */
 export function saidBy(db: Queryable, systemId: string, description: SourceDescription): Promise<void> {
-  return db.transaction((tx) =>
-    saveDescriptions(tx, systemId, "feed", [{ ...description, at: Date.UTC(2026, 0, 1), problems: [] }]),
-  );
+  return db.transaction((tx) => saveDescriptions(tx, systemId, "feed", [{ ...description, at: Date.UTC(2026, 0, 1) }]));
 }

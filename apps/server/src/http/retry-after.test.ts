@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import type { Header } from "./attempt.ts";
 import { readRetryAfter } from "./retry-after.ts";
 
+type Header = Parameters<typeof readRetryAfter>[0][number];
 const now = Date.parse("2026-01-01T00:00:00Z");
 const read = (...headers: Header[]) => readRetryAfter(headers, () => now);
 

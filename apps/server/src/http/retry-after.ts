@@ -1,4 +1,4 @@
-import type { Header } from "./attempt.ts";
+type Header = readonly [name: string, value: string];
 
 /** Longer wishes are given as this, a year: what is honoured of them is decided elsewhere, but it must be a number. */
 const LONGEST = 365 * 24 * 3600 * 1000;

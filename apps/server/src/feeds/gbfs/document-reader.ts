@@ -1,0 +1,114 @@
+import { extname } from "node:path";
+import { Worker, type ResourceLimits } from "node:worker_threads";
+import type { ThreadAnswer, ThreadRequest } from "./document-thread.ts";
+import type { DocumentName, DocumentReading } from "./documents.ts";
+import { FeedFailure } from "./feed.ts";
+
+/** Reads documents on a thread of its own, so that requests are answered meanwhile, whatever a document holds. */
+export interface DocumentReader {
+  /**
+   * Reads a document, when those before it are done.
+   * @param now milliseconds since 1970
+   * @throws FeedFailure when nothing in it can be used, or reading it takes too much memory or time
+   */
+  read<Name extends DocumentName>(name: Name, bytes: Uint8Array, now: number): Promise<DocumentReading<Name>>;
+  /** Ends the thread and gives its memory back; it starts anew where more is to be read. */
+  release(): Promise<void>;
+}
+
+export interface DocumentReaderLimits {
+  readonly heapMiB?: number;
+  readonly timeoutMs?: number;
+}
+
+/** 200,000 stations fit. The JSON parser takes about as much beside it, at most. */
+const HEAP_MIB = 192;
+/** The largest feeds take half a second. */
+const READ_TIMEOUT_MS = 30_000;
+
+export function createDocumentReader(limits: DocumentReaderLimits = {}): DocumentReader {
+  const { heapMiB = HEAP_MIB, timeoutMs = READ_TIMEOUT_MS } = limits;
+  const resourceLimits: ResourceLimits = { maxOldGenerationSizeMb: heapMiB, maxYoungGenerationSizeMb: 32 };
+  let thread: Worker | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function read(name: DocumentName, bytes: Uint8Array, now: number): Promise<DocumentReading> {
+    const started = (thread ??= startThread(resourceLimits));
+    try {
+      let answer = await ask(started, { read: name, bytes, now }, timeoutMs);
+      if ("failure" in answer) throw new FeedFailure(name, answer.failure);
+      const { reading } = answer;
+      if (reading === undefined) throw new Error("The thread that reads documents answered without a reading.");
+      const records = new Map(answer.records);
+      while (!answer.isLast) {
+        answer = await ask(started, { read: "more" }, timeoutMs);
+        if ("failure" in answer) throw new FeedFailure(name, answer.failure);
+        for (const [id, content] of answer.records) records.set(id, content);
+      }
+      const { content } = reading;
+      return "records" in content ? ({ ...reading, content: { ...content, records } } as DocumentReading) : reading; // the thread took them out
+    } catch (error) {
+      if (error instanceof FeedFailure) throw error;
+      thread = undefined;
+      await started.terminate();
+      throw unread(name, error);
+    }
+  }
+
+  return {
+    read<Name extends DocumentName>(name: Name, bytes: Uint8Array, now: number) {
+      const reading = last.then(() => read(name, bytes, now));
+      last = reading.catch(() => undefined);
+      return reading as Promise<DocumentReading<Name>>; // what was read is of the kind that was asked for
+    },
+    async release() {
+      const ended = thread;
+      thread = undefined;
+      await ended?.terminate();
+    },
+  };
+}
+
+function startThread(resourceLimits: ResourceLimits): Worker {
+  const extension = extname(import.meta.url);
+  const thread = new Worker(new URL(`./document-thread${extension}`, import.meta.url), {
+    resourceLimits,
+    // From source, our packages are read as source too.
+    execArgv: extension === ".ts" ? ["--conditions=@bikeshare/source"] : [],
+  });
+  // One that ends between two questions must find a listener; the next question finds it gone.
+  thread.on("error", () => undefined);
+  thread.unref();
+  return thread;
+}
+
+/** The time is up. */
+class ReadTimeout extends Error {}
+
+function ask(thread: Worker, request: ThreadRequest, timeoutMs: number): Promise<ThreadAnswer> {
+  return new Promise((resolve, reject) => {
+    const end = () => {
+      clearTimeout(timer);
+      thread.off("message", onMessage).off("error", onError).off("exit", onExit);
+    };
+    const onMessage = (answer: ThreadAnswer) => {
+      end();
+      resolve(answer);
+    };
+    const onError = (error: unknown) => {
+      end();
+      reject(error instanceof Error ? error : new Error(String(error)));
+    };
+    const onExit = () => onError(new Error("The thread that reads documents has ended."));
+    const timer = setTimeout(() => onError(new ReadTimeout()), timeoutMs);
+    thread.once("message", onMessage).once("error", onError).once("exit", onExit);
+    thread.postMessage(request);
+  });
+}
+
+/** A document that could not be read to its end. */
+function unread(name: DocumentName, error: unknown): unknown {
+  if (error instanceof ReadTimeout) return new FeedFailure(name, "reading it takes too long");
+  const isTooMuch = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
+  return isTooMuch ? new FeedFailure(name, "reading it takes too much memory") : error;
+}

@@ -1,0 +1,149 @@
+import { once } from "node:events";
+import { createServer, type RequestListener, type Server, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import { gzipSync } from "node:zlib";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { makeCertificate } from "../../addresses/certificates.fixture.ts";
+import { startDnsServer } from "../../addresses/dns-server.fixture.ts";
+import { feedAddressRules } from "./feed-addresses.ts";
+import { AnswerError, createFeedClient } from "./feed-client.ts";
+import { feedAddresses } from "./source.ts";
+
+interface Listening {
+  readonly port: number;
+  readonly url: string;
+  /** What was asked, in order. */
+  readonly asked: string[];
+}
+
+type Page = (response: ServerResponse) => unknown;
+
+async function listen(answer: Page, make: (listener: RequestListener) => Server = createServer): Promise<Listening> {
+  const asked: string[] = [];
+  const server = make((request, response) => {
+    asked.push(request.url ?? "");
+    answer(response);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(async () => {
+    server.close();
+    server.closeAllConnections();
+    await once(server, "close");
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the test's server has no port");
+  return { port: address.port, url: `http://127.0.0.1:${address.port}`, asked };
+}
+
+const redirect =
+  (location: string): Page =>
+  (response) =>
+    response.writeHead(302, { location }).end();
+const get = (from: string, url = from, options: Parameters<typeof createFeedClient>[1] = {}) =>
+  createFeedClient(new URL(from), options).get(new URL(url));
+
+describe("a feed leads to public addresses and to the configured host and port alone", () => {
+  test("another port of this machine is not called, listed or by redirect", async () => {
+    const inside = await listen((response) => response.end("{}"));
+    const gbfs = await listen(redirect(`${inside.url}/admin/shutdown?now=1`));
+    await expect(get(`${gbfs.url}/gbfs.json`, `${inside.url}/latest/meta-data/`)).rejects.toThrow(
+      /127\.0\.0\.1: 127\.0\.0\.1 is an address of this machine itself\. A feed may lead to public addresses/,
+    );
+    await expect(get(`${gbfs.url}/gbfs.json`)).rejects.toThrow("is an address of this machine itself");
+    expect([gbfs.asked, inside.asked]).toEqual([["/gbfs.json"], []]);
+  });
+
+  test.each(["localhost", "[::1]", "2130706433", "[::ffff:127.0.0.1]"])(
+    "not by the spelling %s either",
+    async (host) => {
+      const inside = await listen((response) => response.end("{}"));
+      const from = "https://feeds.example/gbfs.json";
+      await expect(get(from, `http://${host}:${inside.port}/`)).rejects.toThrow("A feed may lead to public addresses");
+      expect(inside.asked).toEqual([]);
+    },
+  );
+
+  test("a name is refused when one of its addresses is private, before any of them is called", async () => {
+    const inside = await listen((response) => response.end("{}"));
+    const dns = await startDnsServer(({ type }) => (type === "A" ? ["1.1.1.1", "127.0.0.1"] : []));
+    onTestFinished(() => dns.close());
+    const url = `http://feeds.test:${inside.port}/station_status.json`;
+    await expect(get("https://publisher.example/gbfs.json", url, { dnsServers: [dns.place] })).rejects.toThrow(
+      "feeds.test: 127.0.0.1 is an address of this machine itself",
+    );
+    expect(inside.asked).toEqual([]);
+  });
+
+  test("the configured host may be private, by name or by address, as often as it is asked", async () => {
+    const own = await listen((response) => response.end("{}"));
+    const client = createFeedClient(new URL(`http://localhost:${own.port}/gbfs.json`));
+    for (const path of ["/a", "/b"]) await client.get(new URL(path, `http://localhost:${own.port}`));
+    await get(`${own.url}/c`);
+    expect(own.asked).toEqual(["/a", "/b", "/c"]);
+  });
+
+  test("a configured host that was public may not become private: its name is the publisher's", () => {
+    const url = new URL("http://publisher.example/gbfs.json");
+    const rules = feedAddressRules(url);
+    expect(rules.refuse("10.0.0.1", url)).toBeUndefined();
+    rules.reached(url, "10.0.0.1");
+    expect(rules.refuse("10.0.0.1", url)).toBeUndefined();
+    rules.reached(url, "1.1.1.1");
+    expect(rules.refuse("10.0.0.1", url)).toContain("a private network");
+    expect(rules.refuse("1.0.0.1", url)).toBeUndefined();
+  });
+});
+
+describe("what came over https", () => {
+  const at = (url: string) => new URL(url);
+
+  test("is never followed by plain http: a listed feed is asked over https, a redirect is refused", async () => {
+    const base = at("https://a.example/gbfs.json");
+    expect(feedAddresses("http://a.example/s.json", "s", base).map(String)).toEqual(["https://a.example/s.json"]);
+    expect(feedAddresses("http://b.example/s.json", "s", base).map(String)).toEqual([
+      "https://b.example/s.json",
+      "https://a.example/s.json",
+    ]);
+    expect(feedAddresses("http://a.example:8080/s.json", "s", base).map(String)).toEqual(["https://a.example/s.json"]);
+    expect(feedAddresses("http://a.example/s.json", "s", at("http://a.example/")).map(String)).toEqual([
+      "http://a.example/s.json",
+    ]);
+
+    const plain = await listen((response) => response.end("{}"));
+    const { key, cert } = await makeCertificate("127.0.0.1");
+    const secure = await listen(redirect(`${plain.url}/gbfs.json`), (listener) =>
+      createSecureServer({ key, cert }, listener),
+    );
+    const from = `https://127.0.0.1:${secure.port}/gbfs.json`;
+    await expect(get(from, from, { ca: cert })).rejects.toThrow("a redirect from https to plain http");
+    expect([secure.asked, plain.asked]).toEqual([["/gbfs.json"], []]);
+    await expect(get(from)).rejects.toThrow("SELF_SIGNED");
+  });
+});
+
+test("a user or password in a URL is refused, and not repeated", async () => {
+  const own = await listen(redirect("http://anna:secret@127.0.0.1/"));
+  for (const from of [`http://anna:secret@127.0.0.1:${own.port}/`, `${own.url}/gbfs.json`]) {
+    const refusal = await get(from).catch((error: unknown) => String(error));
+    expect(refusal).toContain("holds a user or password before @");
+    expect(refusal).not.toContain("secret@127");
+  }
+  expect(own.asked).toEqual(["/gbfs.json"]);
+});
+
+test("64 MiB in 64 KiB of gzip are given up at the bound", async () => {
+  const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, " "));
+  const own = await listen((response) => response.writeHead(200, { "content-encoding": "gzip" }).end(bomb));
+  await expect(get(`${own.url}/gbfs.json`)).rejects.toThrow(/^it is larger than 16 MiB$/);
+});
+
+test.each([
+  [429, { "retry-after": "30" }, 30_000],
+  [503, { "retry-after": "Thu, 01 Jan 2026 00:01:00 GMT", date: "Thu, 01 Jan 2026 00:00:00 GMT" }, 60_000],
+  [500, {}, null],
+])("an answer %s says how long its server asks us to wait", async (status, headers, expected) => {
+  const own = await listen((response) => response.writeHead(status, headers).end());
+  const failure = await get(`${own.url}/gbfs.json`).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(AnswerError);
+  expect(failure).toMatchObject({ message: `HTTP ${status} from ${own.url}/gbfs.json`, retryAfterMs: expected });
+});

@@ -1,0 +1,45 @@
+import type { Socket } from "node:net";
+import { Client } from "undici";
+import { dial, type DialOptions } from "../../addresses/dial.ts";
+
+/**
+ * Opens a connection for a URL to an address that was judged, for one request. It never opens another.
+ * @throws Error when there is none, or the signal's reason
+ */
+export async function openConnection(
+  url: URL,
+  options: DialOptions,
+  { signal, reached }: { readonly signal: AbortSignal; readonly reached: (address: string | null) => void },
+): Promise<Client> {
+  const { socket, remoteAddress } = await dialUntil(url, options, signal);
+  reached(remoteAddress);
+  let unused: Socket | undefined = socket;
+  return new Client(url.origin, {
+    connect: (_request, callback) => {
+      if (unused === undefined) return callback(new Error("the connection was closed"), null);
+      const opened = unused;
+      unused = undefined;
+      // undici does not expect its connection before it has asked for one.
+      return queueMicrotask(() => callback(null, opened));
+    },
+  });
+}
+
+async function dialUntil(url: URL, options: DialOptions, signal: AbortSignal) {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  const dialling = dial(url, options);
+  try {
+    const { result, remoteAddress } = await Promise.race([dialling, aborted.promise]);
+    if (!("socket" in result)) throw new Error(result.detail);
+    return { socket: result.socket, remoteAddress };
+  } catch (error) {
+    // What is opened too late serves nobody. Dialling never throws.
+    if (signal.aborted) dialling.then(({ result }) => "socket" in result && result.socket.destroy()).catch(() => {});
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { createTestDatabase } from "../../../test/database.ts";
+import { createConcerns } from "../../concerns.ts";
+import { createConditions } from "../../conditions/lasting-conditions.ts";
+import { saveFeedHealth } from "./feed-health-queries.ts";
+import { afterFailure, afterSuccess, UNKNOWN_HEALTH } from "./feed-health.ts";
+import { allFeedAges, watchFeeds } from "./feed-watch.ts";
+
+const START = Date.UTC(2026, 0, 1);
+const MINUTE = 60_000;
+
+test("every process says how old each part of a followed source is, and readiness names what is too old", async () => {
+  const { db, systemId, close } = await createTestDatabase();
+  const quiet = () => undefined;
+  const conditions = createConditions({ monotonic: () => 0, log: { info: quiet, warn: quiet, error: quiet } });
+  const concerns = createConcerns();
+  let now = START;
+  const watch = watchFeeds(db, { clock: () => now, conditions, concerns });
+  const save = (at: number, health: Parameters<typeof saveFeedHealth>[2], source = "oslo") =>
+    saveFeedHealth(db, { systemId, source, now: at }, health);
+  const failed = (at: number) =>
+    afterFailure(UNKNOWN_HEALTH, { now: at, message: "HTTP 500", retryAfterMs: null, every: 30_000 });
+
+  await save(
+    START,
+    new Map([
+      ["gbfs", afterSuccess(START)],
+      ["station_status", afterSuccess(START)],
+      ["gone", afterSuccess(START)],
+    ]),
+  );
+  await watch.look();
+  expect(concerns.list()).toEqual([]);
+
+  // Another process begins, which knows nothing of the good time before it; one feed is listed no more.
+  now = START + 25 * MINUTE;
+  await save(
+    now,
+    new Map([
+      ["gbfs", afterSuccess(now)],
+      ["station_status", failed(START + MINUTE)],
+    ]),
+  );
+  const common = { systemId, source: "oslo" };
+  expect(await allFeedAges(db, now)).toEqual([
+    { ...common, feed: "gbfs", ageMs: 0, failingMs: 0 },
+    { ...common, feed: "station_status", ageMs: 25 * MINUTE, failingMs: 24 * MINUTE },
+  ]);
+  await watch.look();
+  expect(concerns.list()).toEqual(['followed feeds are too old: station_status of "oslo" (last good 25 min ago)']);
+
+  // A week after the last look nobody follows them any more.
+  now = START + 8 * 24 * 60 * MINUTE;
+  await watch.look();
+  expect([concerns.list(), await allFeedAges(db, now)]).toEqual([[], []]);
+  await watch.close();
+  await close();
+});
