@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createOpenApiDocument } from "@bikeshare/contract/openapi";
 import { expect, it } from "vitest";
+import { openDispatchRoom } from "../src/webhooks/dispatcher/dispatch-room.fixture.ts";
 import { MAX_IN_FLIGHT_PER_ENDPOINT } from "../src/webhooks/dispatcher/lane.ts";
 import { MAX_TRIES, RETRY_DELAYS } from "../src/webhooks/rules/retry-policy.ts";
 import { senderLimits } from "../src/webhooks/sender/sender-limits.ts";
@@ -32,4 +33,20 @@ it("the introduction of the reference shows how long an attempt may take, and ho
   expect(description).toContain(
     `${MAX_TRIES} times in about ${Math.round(hours)} hours, after ${first / 1_000} s, ${second / 1_000} s, ${third / 60_000} min and so on`,
   );
+});
+
+it("the event that a delivery tells of is found by the delivery's id as the page for receivers says", async () => {
+  const eventOf = (deliveryId: string) => `event_${deliveryId.slice("delivery_".length, -6)}`;
+  const [, delivery = "", event = ""] = /`(delivery_\w+)` told of the event `(event_\w+)`/.exec(page) ?? [];
+  expect(eventOf(delivery)).toBe(event);
+  const room = await openDispatchRoom();
+  await room.endpoint();
+  await room.endpoint();
+  await room.happen(3);
+  const made = await room.rows<{ id: string; event_id: string }>(
+    "select id, event_id from webhook_deliveries where system_id = $1",
+  );
+  await room.close();
+  expect(made).toHaveLength(6);
+  expect(made.map(({ id }) => eventOf(id))).toEqual(made.map(({ event_id: id }) => id));
 });

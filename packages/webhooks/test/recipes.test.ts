@@ -10,10 +10,12 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { exampleDeliveries } from "../src/examples.generated.ts";
 import { type Delivery, verify } from "../src/index.ts";
+import { standardHeadersSync } from "../src/node.ts";
 import { createTestDelivery, signedRequest, TEST_SECRET } from "../src/testing.ts";
 import { sendTo } from "./loopback.ts";
 import { createApp as createExpressApp } from "./recipes/express.ts";
 import { createApp as createFastifyApp } from "./recipes/fastify.ts";
+import { readDelivery } from "./recipes/standard.ts";
 import { work } from "./recipes/work.ts";
 import { type Vector, vectors } from "./vectors.ts";
 
@@ -57,7 +59,7 @@ beforeAll(async () => void (directory = await mkdtemp(join(tmpdir(), "bikeshare-
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
 describe("the guide for receivers", () => {
-  const files = ["fetch", "express", "fastify", "inbox", "work", "receiver.test"];
+  const files = ["fetch", "express", "fastify", "inbox", "work", "standard", "receiver.test"];
 
   it.each(files)("shows recipes/%s.ts, which is compiled and tested, as it is", async (name) => {
     expect(recipe("ts", await readFile(new URL(`recipes/${name}.ts`, import.meta.url), "utf8"))).toBeDefined();
@@ -83,6 +85,23 @@ describe("the guide for receivers", () => {
     server.close();
     app.server.closeAllConnections();
     await app.close();
+  });
+
+  it("shows how a library for Standard Webhooks reads a delivery, and it refuses what was changed", async () => {
+    const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+    const { headers, body } = await signedRequest({ event: "ride.completed", secret });
+    const { delivery_id: id } = JSON.parse(String(body)) as Delivery;
+    const timestamp = Math.floor(Date.now() / 1000);
+    const standard = Object.fromEntries(standardHeadersSync({ id, timestamp, body, secrets: ["old", secret] }));
+    const ask = (sent: typeof body) =>
+      new Request("https://partner.example/webhooks", {
+        method: "POST",
+        headers: { ...headers, ...standard },
+        body: sent,
+      });
+    expect(await readDelivery(ask(body), secret)).toEqual(JSON.parse(String(body)));
+    await expect(readDelivery(ask(`${String(body)} `), secret)).rejects.toThrow("No matching signature");
+    expect(standardHeadersSync({ id, timestamp, body, secrets: [TEST_SECRET.replace(/.$/, "_")] })).toEqual([]);
   });
 
   it("shows work that tells events apart and passes over those that it does not know", async () => {

@@ -47,6 +47,7 @@ function poster({ secret }: Far) {
         data: job.data,
         sentAt: Date.now(),
         secrets: [{ text: secret, expiresAt: null }],
+        signature: "service",
       },
       "bench",
     );

@@ -1,3 +1,5 @@
+import { printable, printableJson } from "./printable.ts";
+
 /** Where a command's words go. With `--json`: one JSON object on stdout, everything else on stderr. */
 export interface Output {
   readonly json: boolean;
@@ -24,11 +26,11 @@ export function createOutput(json: boolean, { stdout, stderr }: Streams): Output
     json,
     result(object, text) {
       clear();
-      stdout.write(json ? `${JSON.stringify(object)}\n` : `${text}\n`);
+      stdout.write(json ? `${printableJson(object)}\n` : `${printable(text)}\n`);
     },
     note(text) {
       clear();
-      stderr.write(`${text}\n`);
+      stderr.write(`${printable(text)}\n`);
     },
     progress(text) {
       clear();

@@ -60,7 +60,9 @@ it("remove says what became of secrets, log and what waits; set makes the endpoi
     unsent: 0,
   });
   const shown = await text("show", "--partner", partner);
-  expect(shown).toMatch(/^url {7}none\nevents {4}none\nemail {5}nobody\nstatus {4}removed, /m);
+  expect(shown).toMatch(
+    /^url {7}none\nevents {4}none\nemail {5}nobody\nsigned {4}Service-Signature\nstatus {4}removed, /m,
+  );
   expect(await text(...set, partner)).toMatch(/^Made endpoint .+[\s\S]+whsec_/);
 });
 
@@ -88,5 +90,7 @@ it("a secrets file that the service does not use is refused by its name, the fir
   await text("remove", "--partner", partner);
   const file = join(room.directory, "data", "secrets.json");
   await rm(file);
-  await expect(text(...set, partner)).rejects.toThrow(`Nothing was changed.\nThis command used ${file}.`);
+  await expect(text(...set, partner)).rejects.toThrow(
+    `${file} (in DATA_DIR; SECRETS_FILE is not set): there is no such file`,
+  );
 });

@@ -3,11 +3,17 @@ import type { EndpointView } from "../webhooks/endpoints/endpoint-status.ts";
 import type { DeliveryDetail } from "../webhooks/log/deliveries.ts";
 import type { Exchange, HeaderPair } from "../webhooks/log/exchange-view.ts";
 import { DAILY_ANSWER_BYTES, SHORT, WHOLE_FAILURES_PER_HOUR } from "../webhooks/rules/answer-budget.ts";
+import { printable } from "./printable.ts";
 import { table } from "./table.ts";
 
 /** A secret that is shown this once. */
 export function describeSecret(secret: string): string[] {
   return ["Secret:", "", `  ${secret}`, "", "It is shown this once: we keep it sealed, for signing."];
+}
+
+/** What deliveries are signed with. */
+export function describeSignature(signature: "service" | "both"): string {
+  return signature === "both" ? "Service-Signature and Standard Webhooks" : "Service-Signature";
 }
 
 /** How many deliveries are held, and how to send them. */
@@ -55,6 +61,7 @@ export function describeEndpoint(view: EndpointView): string {
     ["url", view.url ?? "none"],
     ["events", view.events.length === 0 ? "none" : view.events.join(", ")],
     ["email", view.email ?? "nobody"],
+    ["signed", describeSignature(view.signature)],
     ["status", view.status_text],
     ["sent by", describeWorkers(view.workers)],
     ["secrets", secrets.length === 0 ? "none" : `${secrets.length}: ${secrets.join(", ")}`],
@@ -165,10 +172,4 @@ function headerLine([name, value]: HeaderPair): string {
 
 function quote(mark: string, text: string): string[] {
   return text.split(/\r\n|\n|\r/).map((line) => `${mark} ${printable(line)}`);
-}
-
-/** Without what a terminal would act on: what a receiver answers is a stranger's text. */
-function printable(text: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are the point
-  return text.replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "\uFFFD");
 }

@@ -301,9 +301,11 @@ describe("as a process", () => {
     expect(await start("one", ...settings())).toMatchObject({ status: 0, stderr: "" });
     expect(JSON.parse(await readFile(join(directory, "one", "secrets.json"), "utf8"))).toHaveProperty("webhook_keys");
     expect(await start("other", "rotate", "--partner", partner)).toMatchObject({
-      status: 1,
+      status: 2,
       stdout: "",
-      stderr: expect.stringMatching(/sealed with a key that this SECRETS_FILE does not have/) as unknown,
+      stderr: expect.stringMatching(
+        /secrets\.json .+: there is no such file, and this database has been used/,
+      ) as unknown,
     });
     expect(await start("one", "show", "--partner", "nobody")).toMatchObject({ status: 1, stdout: "" });
     expect(await start("one", "show")).toMatchObject({ status: 2, stdout: "" });

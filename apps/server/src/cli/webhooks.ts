@@ -12,15 +12,16 @@ import { readDuration, systemOption } from "./options.ts";
 import { UsageError } from "./usage-error.ts";
 import { registerDeliveries } from "./webhooks-deliveries.ts";
 import { registerEndpoint } from "./webhooks-endpoint.ts";
-import { contextOf, type PartnerOption, readList, withPartner } from "./webhooks-options.ts";
+import { contextOf, type PartnerOption, readList, readWord, withPartner } from "./webhooks-options.ts";
 import { registerTest } from "./webhooks-test-delivery.ts";
-import { describeSecret, describeUnreadable } from "./webhooks-text.ts";
+import { describeSecret, describeSignature, describeUnreadable } from "./webhooks-text.ts";
 
 interface SetOptions extends PartnerOption {
   readonly url?: string;
   readonly events?: string;
   /** False: `--no-email`. */
   readonly email?: string | false;
+  readonly signature?: string;
 }
 
 interface RotateOptions extends PartnerOption {
@@ -37,6 +38,7 @@ export function registerWebhooks(program: Command, context: () => CliContext): v
     .option("--events <a,b>", `which events: ${offeredEvents.join(", ")}`)
     .option("--email <address>", "who hears that deliveries fail")
     .option("--no-email", "nobody does")
+    .option("--signature <scheme>", "service, or both: Standard Webhooks headers beside Service-Signature")
     .action((options: SetOptions, command: Command) => set(context(), options, command));
   registerEndpoint(webhooks, context);
   withPartner(webhooks.command("rotate"))
@@ -51,13 +53,14 @@ export function registerWebhooks(program: Command, context: () => CliContext): v
 async function set(cli: CliContext, options: SetOptions, command: Command): Promise<void> {
   const events = options.events === undefined ? undefined : readList(options.events);
   const email = options.email === false ? null : options.email;
-  if (options.url === undefined && events === undefined && email === undefined) {
-    throw new UsageError("Say what to set: --url, --events, --email or --no-email.");
+  const signature = options.signature === undefined ? undefined : readSignature(options.signature);
+  if (options.url === undefined && events === undefined && email === undefined && signature === undefined) {
+    throw new UsageError("Say what to set: --url, --events, --email, --no-email or --signature.");
   }
   const { partner: partnerId, url } = options;
   await withSecrets(cli, command, async (context, systemId) => {
     const rules = cli.config.webhooks;
-    const made = await setEndpoint({ ...context, rules }, { systemId, partnerId, url, events, email });
+    const made = await setEndpoint({ ...context, rules }, { systemId, partnerId, url, events, email, signature });
     const unreadable = await unreadableEvents(context, { systemId, partnerId }, made.endpoint.events);
     const { endpoint, outcome, secret } = made;
     cli.output.result(
@@ -68,7 +71,9 @@ async function set(cli: CliContext, options: SetOptions, command: Command): Prom
         events: endpoint.events,
         unreadable_events: unreadable,
         email: endpoint.email,
+        signature: endpoint.signature,
         secret,
+        old_secrets_end_at: made.old_secrets_end_at,
         status: endpoint.status,
         outcome,
       },
@@ -77,13 +82,23 @@ async function set(cli: CliContext, options: SetOptions, command: Command): Prom
   });
 }
 
-function describeSet({ endpoint, outcome, secret }: SetEndpoint, unreadable: readonly string[]): string {
+/** `standard` is taken for `both`: by the interface's specification every delivery has a Service-Signature. */
+function readSignature(text: string): "service" | "both" {
+  return readWord("--signature", text, ["service", "both", "standard"]) === "service" ? "service" : "both";
+}
+
+function describeSet(
+  { endpoint, outcome, secret, old_secrets_end_at: oldEnd }: SetEndpoint,
+  unreadable: readonly string[],
+): string {
   const { id, partner_id: partner, url, events, status } = endpoint;
   return [
     `${{ created: "Made", changed: "Changed", unchanged: "Nothing to change at" }[outcome]} endpoint ${id}: ${url}`,
     `Events: ${events.join(", ")}`,
+    `Signed with: ${describeSignature(endpoint.signature)}`,
     ...describeUnreadable(unreadable),
     ...(secret === null ? ["Its secret stays as it is."] : ["", ...describeSecret(secret)]),
+    ...(oldEnd === null ? [] : [`The old ones sign Service-Signature until ${oldEnd.toISOString()}.`]),
     ...(status === "paused" ? ["It stays paused: `webhooks resume` begins with one probe."] : []),
     ...(outcome === "created" ? ["", `\`webhooks test --partner ${partner}\` sends it a first example.`] : []),
   ].join("\n");

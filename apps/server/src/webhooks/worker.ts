@@ -34,6 +34,9 @@ export interface WebhookWorkerOptions extends WebhookSettings {
   readonly conditions: Conditions;
 }
 
+/** Milliseconds without a damaged secret after which there is none any more: longer than between two readings. */
+const OPENING_QUIET_MS = 40_000;
+
 /** Starts sending webhooks from this process. */
 export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
   const { db, clock, ids, logger, metrics, mailer, sealer } = options;
@@ -41,6 +44,10 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
   const onError = (error: unknown) => sending.failed(error);
   const mails = options.conditions.of("looking after mails to partners");
   const mailing = (error: unknown) => mails.failed(error);
+  const opening = options.conditions.of("opening the secrets of webhooks", {
+    level: "warn",
+    quietMs: OPENING_QUIET_MS,
+  });
   const notices = { ids, canMail: mailer !== undefined, logger, dashboardUrl: null };
   const dispatcher = startDispatcher({
     connectionString: db.connectionString,
@@ -49,7 +56,7 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
     monotonic: () => performance.now(),
     ids,
     userAgent: `bikeshare/${options.version}`,
-    loadEndpoints: endpointLoader({ sealer, clock }),
+    loadEndpoints: endpointLoader({ sealer, clock }, (error) => opening.failed(error)),
     feedReplays: (on, systemId) => feedReplays({ db: on, clock }, systemId),
     noteFailures: (tx, systemId, endings, now) => noteFailures(notices, tx, systemId, endings, now),
     observe: {
@@ -85,11 +92,14 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
 }
 
 /** Loads endpoints; at a system's first time, says which secrets file this process seals with. */
-function endpointLoader(context: { readonly sealer: SecretSealer; readonly clock: () => number }) {
+function endpointLoader(
+  context: { readonly sealer: SecretSealer; readonly clock: () => number },
+  onDamaged: (error: Error) => void,
+) {
   const noted = new Set<string>();
   return async (db: Queryable, systemId: string): Promise<LiveEndpoint[]> => {
     if (!noted.has(systemId)) await noteServiceSealing(context, db, systemId);
     noted.add(systemId);
-    return endpointsOf({ db, sealer: context.sealer }, systemId);
+    return endpointsOf({ db, sealer: context.sealer }, systemId, onDamaged);
   };
 }

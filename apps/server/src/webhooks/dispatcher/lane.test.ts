@@ -22,6 +22,7 @@ const endpoint: LiveEndpoint = {
   url: "https://partner.example/hooks",
   status: "active",
   email: null,
+  signature: "service",
   secrets: [],
 };
 const NOW = Date.parse("2026-06-01T12:00:00.000Z");

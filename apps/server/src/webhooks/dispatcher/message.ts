@@ -1,5 +1,5 @@
-import { signSync } from "@bikeshare/webhooks/node";
-import type { LiveSecret } from "../endpoints/endpoints.ts";
+import { signSync, standardHeadersSync } from "@bikeshare/webhooks/node";
+import type { LiveSecret, SignatureSchemes } from "../endpoints/endpoints.ts";
 
 /** What one attempt says. */
 export interface MessageInput {
@@ -11,6 +11,7 @@ export interface MessageInput {
   /** The attempt's own time, in milliseconds since 1970. */
   readonly sentAt: number;
   readonly secrets: readonly LiveSecret[];
+  readonly signature: SignatureSchemes;
 }
 
 /** One attempt's bytes. */
@@ -19,7 +20,10 @@ export interface Message {
   readonly body: string;
 }
 
-/** Writes and signs an attempt. Every secret that is live at `sentAt` signs. */
+/**
+ * Writes and signs an attempt. Every secret that is live at `sentAt` signs; by the Standard Webhooks specification as well
+ * where the endpoint asks for it, except with secrets from before it did, which that specification's libraries cannot read.
+ */
 export function composeMessage(input: MessageInput, userAgent: string): Message {
   const { event, deliveryId, occurredAt, data, sentAt } = input;
   const body =
@@ -28,12 +32,14 @@ export function composeMessage(input: MessageInput, userAgent: string): Message 
   const secrets = input.secrets.flatMap(({ text, expiresAt }) =>
     expiresAt === null || expiresAt > sentAt ? [text] : [],
   );
-  const signature = signSync({ body, secrets, timestamp: Math.floor(sentAt / 1000) });
+  const timestamp = Math.floor(sentAt / 1000);
+  const standard = input.signature === "both" ? standardHeadersSync({ id: deliveryId, timestamp, body, secrets }) : [];
   return {
     body,
     headers: [
       ["Content-Type", "application/json"],
-      ["Service-Signature", signature],
+      ["Service-Signature", signSync({ body, secrets, timestamp })],
+      ...standard,
       ["User-Agent", userAgent],
     ],
   };

@@ -103,7 +103,7 @@ export class Sending {
   async #make(lane: Lane, row: ClaimedRow): Promise<void> {
     const { sender, clock, random, userAgent, observe, onEnded } = this.#options;
     const startedAt = clock();
-    const { url, secrets } = lane.endpoint;
+    const { url, secrets, signature } = lane.endpoint;
     const message = composeMessage(
       {
         event: row.event,
@@ -112,6 +112,7 @@ export class Sending {
         data: row.data,
         sentAt: startedAt,
         secrets,
+        signature,
       },
       userAgent,
     );

@@ -12,15 +12,18 @@ export type EndpointRow = Pick<
   | "url"
   | "events"
   | "email"
+  | "signature"
   | "status"
   | "pause_reason"
   | "paused_at"
   | "created_at"
   | "updated_at"
 >;
+/** What is set of an endpoint. */
+export type EndpointColumns = Pick<EndpointRow, "url" | "events" | "email" | "signature">;
 export type PauseReason = NonNullable<EndpointRow["pause_reason"]>;
 
-const columns = `id, partner_id, tag, url, events, email, status, pause_reason, paused_at, created_at, updated_at`;
+const columns = `id, partner_id, tag, url, events, email, signature, status, pause_reason, paused_at, created_at, updated_at`;
 
 const all = statement("endpoints.all", `select ${columns} from webhook_endpoints where system_id = $1 order by id`);
 const ofPartner = statement(
@@ -57,8 +60,8 @@ export async function lockEndpoint(
 const insert = statement(
   "endpoints.insert",
   `with made as (
-     insert into webhook_endpoints (system_id, id, partner_id, tag, url, events, email, status, created_at, updated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, 'active', $8, $8)
+     insert into webhook_endpoints (system_id, id, partner_id, tag, url, events, email, status, created_at, updated_at, signature)
+     values ($1, $2, $3, $4, $5, $6, $7, 'active', $8, $8, $9)
      on conflict (system_id, partner_id) do nothing
      returning ${columns})
    select * from made`,
@@ -72,7 +75,7 @@ const insertLane = statement(
 export async function insertEndpoint(
   tx: Transaction,
   systemId: string,
-  made: Pick<EndpointRow, "id" | "partner_id" | "tag" | "url" | "events" | "email" | "created_at">,
+  made: Pick<EndpointRow, "id" | "partner_id" | "tag" | "url" | "events" | "email" | "signature" | "created_at">,
 ): Promise<EndpointRow | undefined> {
   const [row] = await tx.query<EndpointRow>(insert, [
     systemId,
@@ -83,6 +86,7 @@ export async function insertEndpoint(
     made.events,
     made.email,
     made.created_at,
+    made.signature,
   ]);
   if (row !== undefined) await tx.query(insertLane, [systemId, row.id]);
   return row;
@@ -90,7 +94,7 @@ export async function insertEndpoint(
 
 const update = statement(
   "endpoints.update",
-  `update webhook_endpoints set url = $3, events = $4, email = $5, updated_at = $6
+  `update webhook_endpoints set url = $3, events = $4, email = $5, signature = $7, updated_at = $6
    where system_id = $1 and id = $2 returning ${columns}`,
 );
 
@@ -98,11 +102,11 @@ export async function updateEndpoint(
   tx: Transaction,
   systemId: string,
   id: string,
-  settings: Pick<EndpointRow, "url" | "events" | "email">,
+  settings: EndpointColumns,
   now: Date,
 ): Promise<EndpointRow> {
-  const { url, events, email } = settings;
-  return onlyRow(await tx.query<EndpointRow>(update, [systemId, id, url, events, email, now]));
+  const { url, events, email, signature } = settings;
+  return onlyRow(await tx.query<EndpointRow>(update, [systemId, id, url, events, email, now, signature]));
 }
 
 const remove = statement(
@@ -114,7 +118,8 @@ const remove = statement(
 const restore = statement(
   "endpoints.restore",
   `update webhook_endpoints
-   set status = 'active', pause_reason = null, paused_at = null, updated_at = $6, url = $3, events = $4, email = $5
+   set status = 'active', pause_reason = null, paused_at = null, updated_at = $6, url = $3, events = $4, email = $5,
+     signature = $7
    where system_id = $1 and id = $2 returning ${columns}`,
 );
 
@@ -134,12 +139,12 @@ export async function restoreEndpoint(
   tx: Transaction,
   systemId: string,
   id: string,
-  settings: Pick<EndpointRow, "url" | "events" | "email">,
+  settings: EndpointColumns,
   now: Date,
 ): Promise<EndpointRow> {
-  const { url, events, email } = settings;
+  const { url, events, email, signature } = settings;
   await resetLaneHealth(tx, systemId, id);
-  return onlyRow(await tx.query<EndpointRow>(restore, [systemId, id, url, events, email, now]));
+  return onlyRow(await tx.query<EndpointRow>(restore, [systemId, id, url, events, email, now, signature]));
 }
 
 const pause = statement(

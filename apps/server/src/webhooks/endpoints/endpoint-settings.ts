@@ -1,9 +1,10 @@
 import type { Transaction } from "../../db/database.ts";
 import { holdPartner } from "../../partners/service.ts";
 import { type AddressRules, judgeUrl } from "../rules/receiver-url.ts";
-import { type EndpointContext, type PartnerScope, recordEndpointAct, type SecretContext } from "./endpoint-context.ts";
+import { type PartnerScope, recordEndpointAct, type SecretContext } from "./endpoint-context.ts";
 import { mustBePartner, mustBeSet } from "./endpoint-lookup.ts";
 import {
+  type EndpointColumns,
   type EndpointRow,
   insertEndpoint,
   lockEndpoint,
@@ -18,20 +19,26 @@ import { mustSealLikeOthers, noteOurSealing } from "./sealing.ts";
 import { endSecrets, insertSecret, listLiveSecrets } from "./secret-queries.ts";
 import { makeSecret } from "./secret.ts";
 
+type SignatureSchemes = EndpointRow["signature"];
+
 /** Settings of an endpoint. What is left out stays as it is; a new endpoint needs `url` and `events`. */
 export interface EndpointSettings extends PartnerScope {
   readonly url?: string | undefined;
   readonly events?: readonly string[] | undefined;
   /** Who hears that deliveries fail; null: nobody. */
   readonly email?: string | null | undefined;
+  /** What deliveries are signed with; of a new endpoint `service`. */
+  readonly signature?: SignatureSchemes | undefined;
 }
 
 /** An endpoint that was set. */
 export interface SetEndpoint {
   readonly endpoint: EndpointRow;
   readonly outcome: "created" | "changed" | "unchanged";
-  /** Shown this once, when the endpoint was made; null otherwise. */
+  /** Shown this once, when the endpoint was made or got a secret of another form; null otherwise. */
   readonly secret: string | null;
+  /** When the secrets before it stop signing; null: there is no new one, or it is the first. */
+  readonly old_secrets_end_at: Date | null;
 }
 
 /**
@@ -88,10 +95,8 @@ export async function rotateSecret(
     if (!lost) await mustSealLikeOthers(context, tx);
     const now = context.clock();
     const endAt = new Date(lost ? now : now + overlap);
-    await endSecrets(tx, systemId, endpoint.id, endAt, new Date(now));
-    const left = await listLiveSecrets(tx, systemId, endpoint.id, new Date(now));
-    if (left.length >= MAX_LIVE_SECRETS) throw tooMany(left.length);
-    const secret = await addSecret(context, tx, systemId, endpoint.id);
+    await makeRoom(tx, systemId, endpoint.id, endAt, new Date(now));
+    const secret = await addSecret(context, tx, systemId, endpoint);
     await recordEndpointAct(context, tx, systemId, "webhook.secret_rotated", endpoint.id, {
       old_secrets_end_at: endAt,
       lost,
@@ -100,17 +105,30 @@ export async function rotateSecret(
   });
 }
 
+/** Lets the secrets that sign end at an instant. @throws WebhookRefusal when there are too many for one more */
+async function makeRoom(tx: Transaction, systemId: string, endpointId: string, endAt: Date, now: Date): Promise<void> {
+  await endSecrets(tx, systemId, endpointId, endAt, now);
+  const left = await listLiveSecrets(tx, systemId, endpointId, now);
+  if (left.length >= MAX_LIVE_SECRETS) throw tooMany(left.length);
+}
+
 interface GivenSettings {
   readonly url: string | undefined;
   readonly events: readonly string[] | undefined;
   readonly email: string | null | undefined;
+  readonly signature: SignatureSchemes | undefined;
 }
 
-function readSettings({ url, events, email }: EndpointSettings, rules: AddressRules): GivenSettings {
+function readSettings({ url, events, email, signature }: EndpointSettings, rules: AddressRules): GivenSettings {
   if (email !== undefined && email !== null && !isMailAddress(email)) {
     throw new WebhookRefusal("invalid", "The email must be one address, such as webhooks@example.com.");
   }
-  return { url: url === undefined ? undefined : readUrl(url, rules), events: events && eventsFrom(events), email };
+  return {
+    url: url === undefined ? undefined : readUrl(url, rules),
+    events: events && eventsFrom(events),
+    email,
+    signature,
+  };
 }
 
 function readUrl(text: string, rules: AddressRules): string {
@@ -131,7 +149,7 @@ async function create(
   context: SecretContext,
   tx: Transaction,
   { systemId, partnerId }: PartnerScope,
-  { url, events, email = null }: GivenSettings,
+  { url, events, email = null, signature = "service" }: GivenSettings,
   removed: EndpointRow | undefined,
 ): Promise<SetEndpoint | undefined> {
   if (url === undefined || events === undefined) {
@@ -140,7 +158,7 @@ async function create(
   await mustSealLikeOthers(context, tx);
   const id = removed?.id ?? context.ids.next("endpoint");
   const now = new Date(context.clock());
-  const settings = { url, events, email };
+  const settings = { url, events, email, signature };
   const endpoint =
     removed === undefined
       ? await insertEndpoint(tx, systemId, {
@@ -152,38 +170,67 @@ async function create(
         })
       : await restoreEndpoint(tx, systemId, id, settings, now);
   if (endpoint === undefined) return undefined;
-  const secret = await addSecret(context, tx, systemId, id);
+  const secret = await addSecret(context, tx, systemId, endpoint);
   await recordEndpointAct(context, tx, systemId, "webhook.created", id, { partner_id: partnerId, ...settings });
-  return { endpoint, outcome: "created", secret };
+  return { endpoint, outcome: "created", secret, old_secrets_end_at: null };
 }
 
 async function change(
-  context: EndpointContext,
+  context: SecretContext,
   tx: Transaction,
   systemId: string,
   before: EndpointRow,
   given: GivenSettings,
 ): Promise<SetEndpoint> {
-  const { url = before.url, events = before.events, email = before.email } = given;
-  if (url === before.url && String(events) === String(before.events) && email === before.email) {
-    return { endpoint: before, outcome: "unchanged", secret: null };
+  const { url = before.url, events = before.events, email = before.email, signature = before.signature } = given;
+  const settings = { url, events, email, signature };
+  if (isAsBefore(before, settings)) {
+    return { endpoint: before, outcome: "unchanged", secret: null, old_secrets_end_at: null };
   }
-  const settings = { url, events, email };
   const endpoint = await updateEndpoint(tx, systemId, before.id, settings, new Date(context.clock()));
   // What the old address did says nothing about the new one.
   if (url !== before.url) await resetLaneHealth(tx, systemId, before.id);
   await recordEndpointAct(context, tx, systemId, "webhook.changed", before.id, settings);
-  return { endpoint, outcome: "changed", secret: null };
+  const isNewForm = signature === "both" && before.signature !== "both";
+  const replaced = isNewForm ? await replaceSecret(context, tx, systemId, endpoint) : NOT_REPLACED;
+  return { endpoint, outcome: "changed", ...replaced };
+}
+
+const NOT_REPLACED = { secret: null, old_secrets_end_at: null };
+
+/**
+ * Milliseconds for which an endpoint's old secrets sign beside the one of another form: as in a rotation where nothing else
+ * is said.
+ */
+const FORM_OVERLAP_MS = 24 * 3_600_000;
+
+/** Makes a secret of the form that the endpoint needs from now on; those before it end a day later. */
+async function replaceSecret(
+  context: SecretContext,
+  tx: Transaction,
+  systemId: string,
+  endpoint: EndpointRow,
+): Promise<Pick<SetEndpoint, "secret" | "old_secrets_end_at">> {
+  await mustSealLikeOthers(context, tx);
+  const now = context.clock();
+  const endAt = new Date(now + FORM_OVERLAP_MS);
+  await makeRoom(tx, systemId, endpoint.id, endAt, new Date(now));
+  return { secret: await addSecret(context, tx, systemId, endpoint), old_secrets_end_at: endAt };
+}
+
+function isAsBefore(before: EndpointRow, { url, events, email, signature }: EndpointColumns): boolean {
+  const isSameEvents = String(events) === String(before.events);
+  return isSameEvents && url === before.url && email === before.email && signature === before.signature;
 }
 
 async function addSecret(
   context: SecretContext,
   tx: Transaction,
   systemId: string,
-  endpointId: string,
+  { id: endpointId, signature }: Pick<EndpointRow, "id" | "signature">,
 ): Promise<string> {
   const { ids, sealer, clock } = context;
-  const secret = makeSecret((bytes) => ids.randomBytes(bytes));
+  const secret = makeSecret((bytes) => ids.randomBytes(bytes), signature === "both" ? "base64" : "base64url");
   const id = ids.next("secret");
   const sealed = sealer.seal({ systemId, endpointId, secretId: id }, secret);
   const createdAt = new Date(clock());

@@ -3,7 +3,7 @@ import type { Queryable, Transaction } from "../../db/database.ts";
 import type { EndpointStatus, PauseCause } from "../rules/endpoint-health.ts";
 import { type EndpointRow, listEndpoints, markStatus, markPaused, tellEndpointChanged } from "./endpoint-queries.ts";
 import { listSecrets, type SecretRow } from "./secret-queries.ts";
-import { describeMismatch, SecretsFileMismatch, type SecretSealer } from "./secret.ts";
+import { DamagedSecret, describeMismatch, SecretsFileMismatch, type SecretSealer } from "./secret.ts";
 
 export { setEndpoint } from "./endpoint-settings.ts";
 
@@ -14,6 +14,9 @@ export interface LiveSecret {
   readonly expiresAt: number | null;
 }
 
+/** What deliveries are signed with: `Service-Signature` alone, or the headers of Standard Webhooks beside it. */
+export type SignatureSchemes = EndpointRow["signature"];
+
 /** An endpoint as the dispatcher needs it. */
 export interface LiveEndpoint {
   readonly id: string;
@@ -22,35 +25,43 @@ export interface LiveEndpoint {
   readonly status: EndpointStatus;
   /** Who hears that deliveries fail. */
   readonly email: string | null;
+  readonly signature: SignatureSchemes;
   /** The newest first. Some may have expired already. */
   readonly secrets: readonly LiveSecret[];
 }
 
 /**
- * Every endpoint of a system, paused ones too, with the secrets that sign.
+ * Every endpoint of a system, paused ones too, with the secrets that sign. One of which a secret is damaged is taken for
+ * paused: its deliveries wait, and the others' do not.
+ * @param onDamaged hears of each such secret
  * @throws SecretsFileMismatch when a secret was sealed with another secrets file's key: nothing is signed with less than
  * all
  */
 export async function endpointsOf(
   { db, sealer }: { readonly db: Queryable; readonly sealer: SecretSealer },
   systemId: string,
+  onDamaged: (error: DamagedSecret) => void = () => undefined,
 ): Promise<LiveEndpoint[]> {
   // Secrets last: an endpoint is made together with its secret, and so is never seen without.
   const rows = await listEndpoints(db, systemId);
   const secrets = (await listSecrets(db, systemId)).filter((secret) => !secret.ended || sealer.knows(secret.sealed));
   mustKnow(sealer, secrets);
   const byEndpoint = Map.groupBy(secrets, (secret) => secret.endpoint_id);
-  return rows.map((row) => ({
-    id: row.id,
-    partnerId: row.partner_id,
-    url: row.url,
-    status: row.status,
-    email: row.email,
-    secrets: (byEndpoint.get(row.id) ?? []).map(({ id, endpoint_id: endpointId, sealed, expires_at: expiresAt }) => ({
-      text: sealer.open({ systemId, endpointId, secretId: id }, sealed),
-      expiresAt: expiresAt?.getTime() ?? null,
-    })),
-  }));
+  const open = ({ id, endpoint_id: endpointId, sealed, expires_at: expiresAt }: SecretRow): LiveSecret => ({
+    text: sealer.open({ systemId, endpointId, secretId: id }, sealed),
+    expiresAt: expiresAt?.getTime() ?? null,
+  });
+  return rows.map((row) => {
+    const { id, partner_id: partnerId, url, status, email, signature } = row;
+    const endpoint = { id, partnerId, url, status, email, signature };
+    try {
+      return { ...endpoint, secrets: (byEndpoint.get(id) ?? []).map(open) };
+    } catch (error) {
+      if (!(error instanceof DamagedSecret)) throw error;
+      onDamaged(error);
+      return { ...endpoint, status: "paused", secrets: [] };
+    }
+  });
 }
 
 function mustKnow(sealer: SecretSealer, secrets: readonly SecretRow[]): void {

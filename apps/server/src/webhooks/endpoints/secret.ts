@@ -17,7 +17,7 @@ interface SecretPlace {
 /** Seals the secrets that deliveries are signed with, so that a copy of the database signs nothing. */
 export interface SecretSealer {
   seal(place: SecretPlace, text: string): string;
-  /** @throws SecretsFileMismatch when the key is not in our secrets file; Error when the sealed text is damaged */
+  /** @throws SecretsFileMismatch when the key is not in our secrets file; DamagedSecret when the sealed text is damaged */
   open(place: SecretPlace, sealed: string): string;
   /** Whether the key that sealed a text is ours. */
   knows(sealed: string): boolean;
@@ -34,6 +34,13 @@ export class SecretsFileMismatch extends Error {
   readonly condition = "secrets_file_mismatch";
 }
 
+/** A sealed secret cannot be opened, though its key is ours. */
+export class DamagedSecret extends Error {
+  override readonly name = "DamagedSecret";
+  /** The log's name for it; see conditions/failure.ts. */
+  readonly condition = "damaged_webhook_secret";
+}
+
 /** Random bytes of a secret: as many as HMAC-SHA256 can make use of. */
 const SECRET_BYTES = 32;
 const NONCE = 12;
@@ -41,9 +48,16 @@ const TAG = 16;
 const ALGORITHM = "aes-256-gcm";
 const VERSION = "1";
 
-/** Makes a secret. @param randomBytes gives the asked number of bytes, fit for secrets */
-export function makeSecret(randomBytes: (bytes: number) => Uint8Array): string {
-  return `whsec_${Buffer.from(randomBytes(SECRET_BYTES)).toString("base64url")}`;
+/**
+ * Makes a secret.
+ * @param randomBytes gives the asked number of bytes, fit for secrets
+ * @param alphabet `base64` is the form that libraries for Standard Webhooks read
+ */
+export function makeSecret(
+  randomBytes: (bytes: number) => Uint8Array,
+  alphabet: "base64url" | "base64" = "base64url",
+): string {
+  return `whsec_${Buffer.from(randomBytes(SECRET_BYTES)).toString(alphabet)}`;
 }
 
 interface OpenKey {
@@ -116,8 +130,12 @@ function decrypt({ key, mark }: OpenKey, place: SecretPlace, sealed: string): st
   }
 }
 
-function damaged({ endpointId, secretId }: SecretPlace, cause?: unknown): Error {
-  return new Error(`Secret ${secretId} of ${endpointId} is damaged, or was moved here from another row.`, { cause });
+function damaged({ endpointId, secretId }: SecretPlace, cause?: unknown): DamagedSecret {
+  return new DamagedSecret(
+    `Secret ${secretId} of ${endpointId} is damaged, or was moved here from another row. Nothing is sent to this endpoint. ` +
+      "`webhooks rotate --overlap 0h` gives it a new secret.",
+    { cause },
+  );
 }
 
 function markOf(sealed: string): string {

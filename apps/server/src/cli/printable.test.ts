@@ -1,0 +1,50 @@
+import { Writable } from "node:stream";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { createOutput } from "./output.ts";
+
+// oxlint-disable-next-line no-control-regex -- control characters are the point
+const UNSAFE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]|\p{Cf}/u;
+/** An escape sequence in one character, a title that hides, a name written backwards, a tag nobody sees. */
+const hostile = "a\u009b31mb\u001b]0;x\u0007c\u202Egnp.exe\u200B\u{E0041}\u007f\u2028d\r\n";
+
+function written(json: boolean, text: string): string {
+  let all = "";
+  const stream = new Writable({
+    write(chunk, _, done) {
+      all += String(chunk);
+      done();
+    },
+  });
+  const output = createOutput(json, { stdout: stream, stderr: stream });
+  output.note(text);
+  output.result({ text }, text);
+  return all;
+}
+
+it("nothing that a stranger wrote reaches the terminal's controls or turns the direction of writing, as text or as JSON", () => {
+  for (const json of [false, true]) {
+    expect(written(json, hostile)).not.toMatch(UNSAFE);
+    fc.assert(
+      fc.property(fc.string({ unit: "binary", maxLength: 50 }), (text) => !UNSAFE.test(written(json, text + hostile))),
+      { numRuns: 100, seed: 7 },
+    );
+  }
+});
+
+it("JSON gives back exactly what was put in", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", maxLength: 50 }), (text) => {
+      const line =
+        written(true, text + hostile)
+          .split("\n")
+          .at(-2) ?? "";
+      expect(JSON.parse(line)).toEqual({ text: text + hostile });
+    }),
+    { numRuns: 100, seed: 8 },
+  );
+});
+
+it("what people write stays: line ends, tabs, letters of any alphabet", () => {
+  expect(written(false, "Zürich\t東京\nΑθήνα")).toBe("Zürich\t東京\nΑθήνα\nZürich\t東京\nΑθήνα\n");
+});

@@ -1,0 +1,113 @@
+import { verify } from "@bikeshare/webhooks";
+import { Webhook } from "standardwebhooks";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { until } from "../../../test/until.ts";
+import type { FarRequest } from "../../../test/webhooks/far.ts";
+import { rotateSecret, setEndpoint } from "../endpoints/endpoint-settings.ts";
+import { endpointsOf } from "../endpoints/endpoints.ts";
+import { type DispatchRoom, loopback, openDispatchRoom, type RoomEndpoint } from "./dispatch-room.fixture.ts";
+
+let room: DispatchRoom;
+let endpoint: RoomEndpoint;
+beforeEach(async () => {
+  room = await openDispatchRoom();
+  endpoint = await room.endpoint();
+});
+afterEach(() => room.close());
+
+const scope = () => ({ systemId: room.systemId, partnerId: endpoint.partnerId });
+const set = (signature: "service" | "both") => setEndpoint({ ...room, rules: loopback }, { ...scope(), signature });
+
+/** The next delivery as it arrives. */
+async function next(): Promise<FarRequest> {
+  const before = room.far.requests.length;
+  room.reload();
+  await room.happen();
+  await until(() => room.far.requests.length > before);
+  await room.drained();
+  const request = room.far.requests.at(-1);
+  if (request === undefined) throw new Error("nothing came");
+  return request;
+}
+
+const standardHeaders = ({ headers }: FarRequest) =>
+  Object.fromEntries(headers.filter(([name]) => name.startsWith("webhook-")));
+const ours = ({ headers }: FarRequest) => headers.find(([name]) => name === "Service-Signature")?.[1];
+
+/** What the library of the specification says, at the time of the test's clock. */
+function verifiedByLibrary(request: FarRequest, secret: string): unknown {
+  vi.useFakeTimers({ toFake: ["Date"], now: room.clock() });
+  try {
+    return new Webhook(secret).verify(request.body, standardHeaders(request));
+  } finally {
+    vi.useRealTimers();
+  }
+}
+const verifiedByUs = (request: FarRequest, secret: string) =>
+  verify(request.body, ours(request), secret, { now: room.clock });
+
+test("an endpoint that asks for both is signed so that the specification's library and ours verify it, in a rotation too", async () => {
+  const made = await set("both");
+  const secret = made.secret ?? "";
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  expect(made.old_secrets_end_at?.getTime()).toBe(room.clock() + 24 * 3_600_000);
+  room.worker();
+  const first = await next();
+  expect(standardHeaders(first)).toEqual({
+    "webhook-id": first.deliveryId,
+    "webhook-timestamp": String(Math.floor(room.clock() / 1000)),
+    "webhook-signature": expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/) as string,
+  });
+  expect(verifiedByLibrary(first, secret)).toEqual(JSON.parse(first.body));
+  // The old secret, of the other form, signs Service-Signature beside it for its day.
+  for (const text of [secret, endpoint.secret]) await verifiedByUs(first, text);
+
+  const rotated = await rotateSecret(room, { ...scope(), overlap: 3_600_000 });
+  const second = await next();
+  expect(standardHeaders(second)["webhook-signature"]).toMatch(/^v1,\S+ v1,\S+$/);
+  for (const text of [secret, rotated.secret]) {
+    expect(verifiedByLibrary(second, text)).toEqual(JSON.parse(second.body));
+    await verifiedByUs(second, text);
+  }
+  expect(() => verifiedByLibrary({ ...second, body: `${second.body} ` }, secret)).toThrow("No matching signature");
+});
+
+test("any other endpoint gets Service-Signature alone, and so does one that asks for it again", async () => {
+  room.worker();
+  expect(standardHeaders(await next())).toEqual({});
+  await set("both");
+  expect(Object.keys(standardHeaders(await next()))).toHaveLength(3);
+  const { secret, outcome } = await set("service");
+  expect([secret, outcome]).toEqual([null, "changed"]);
+  const last = await next();
+  expect(standardHeaders(last)).toEqual({});
+  expect(Object.keys(JSON.parse(last.body) as object)).toEqual([
+    "event",
+    "delivery_id",
+    "occurred_at",
+    "sent_at",
+    "data",
+  ]);
+});
+
+test("one damaged secret stops its own endpoint, with what to do, and no other; a new secret ends that", async () => {
+  const other = await room.endpoint();
+  await room.rows(
+    "update webhook_secrets set sealed = substr(sealed, 1, length(sealed) - 4) || 'AAAA' where system_id = $1 and endpoint_id = $2",
+    endpoint.id,
+  );
+  const damaged: string[] = [];
+  const worker = room.worker({
+    loadEndpoints: (db, systemId) =>
+      endpointsOf({ db, sealer: room.sealer }, systemId, ({ message }) => void damaged.push(message)),
+  });
+  await room.happen(3);
+  await room.drained(other.id);
+  expect(room.far.received(endpoint.url)).toEqual([]);
+  expect(damaged[0]).toContain(`of ${endpoint.id} is damaged`);
+  expect(worker.errors).toEqual([]);
+  await rotateSecret(room, { ...scope(), overlap: 0 });
+  room.reload();
+  await room.drained(endpoint.id);
+  expect(room.far.received(endpoint.url)).toHaveLength(3);
+});
