@@ -8,11 +8,11 @@ import { unreadableEvents } from "../webhooks/endpoints/readable-events.ts";
 import { WebhookRefusal } from "../webhooks/endpoints/refusal.ts";
 import { createSecretSealer } from "../webhooks/endpoints/secret.ts";
 import type { CliContext } from "./context.ts";
-import { readDuration, systemOption } from "./options.ts";
+import { readDuration, readWord, systemOption } from "./options.ts";
 import { UsageError } from "./usage-error.ts";
 import { registerDeliveries } from "./webhooks-deliveries.ts";
 import { registerEndpoint } from "./webhooks-endpoint.ts";
-import { contextOf, type PartnerOption, readList, readWord, withPartner } from "./webhooks-options.ts";
+import { contextOf, type PartnerOption, readList, withPartner } from "./webhooks-options.ts";
 import { registerTest } from "./webhooks-test-delivery.ts";
 import { describeSecret, describeSignature, describeUnreadable } from "./webhooks-text.ts";
 

@@ -35,7 +35,7 @@ export interface WebhookWorkerOptions extends WebhookSettings {
 }
 
 /** Milliseconds without a damaged secret after which there is none any more: longer than between two readings. */
-const OPENING_QUIET_MS = 40_000;
+const OPENING = { level: "warn", quietMs: 40_000 } as const;
 
 /** Starts sending webhooks from this process. */
 export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
@@ -44,10 +44,7 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
   const onError = (error: unknown) => sending.failed(error);
   const mails = options.conditions.of("looking after mails to partners");
   const mailing = (error: unknown) => mails.failed(error);
-  const opening = options.conditions.of("opening the secrets of webhooks", {
-    level: "warn",
-    quietMs: OPENING_QUIET_MS,
-  });
+  const opening = options.conditions.of("opening the secrets of webhooks", OPENING);
   const notices = { ids, canMail: mailer !== undefined, logger, dashboardUrl: null };
   const dispatcher = startDispatcher({
     connectionString: db.connectionString,
