@@ -318,6 +318,12 @@ describe("importTrips, whole files", () => {
       "ruined_times",
       2,
     ],
+    [
+      "a file with columns that a spreadsheet added to ruined times",
+      `datamonth,${HEADER}\n2023-06,${lyftRow("r")}\n2023-06,${lyftRow("s", { started_at: "06:17.5" })}\n`,
+      "ruined_times",
+      3,
+    ],
     ["a quote that never closes", lyftFile([...many, `"open,${lyftRow("x")}`, ...many]), "unparsable", 52],
     ["a quote that closes in the next row", lyftFile([...many, '"open,row', '"next",row', ...many]), "unparsable", 52],
     ["a broken zip archive", Buffer.from("PK\u0003\u0004rest"), "broken_zip", null],
