@@ -210,6 +210,24 @@ describe("failures of ours", () => {
   );
 });
 
+it("say that the disk is full, and not that the database is away", async () => {
+  const reasons: unknown[] = [];
+  const full = await buildAnother(app, { onUnavailable: (error) => reasons.push(error) }, ({ http }) => {
+    http.get("/full", () => {
+      throw Object.assign(new Error("could not extend file"), { code: "53100" });
+    });
+  });
+  const response = await fetch(`${full.url}/full`);
+  expect(response.headers.get("retry-after")).toBe("5");
+  expect(await expectError(response, 503, "unavailable")).toContain(
+    "The database's disk is full. Nothing was changed.",
+  );
+  expect(reasons).toMatchObject([{ code: "53100" }]);
+  // Whoever keeps the log readable says it; a line for each request would not.
+  expect(full.logged.filter(({ level }) => Number(level) > 30)).toEqual([]);
+  await full.close();
+});
+
 describe("without its database", () => {
   it("answers 503 unavailable with Retry-After, and recovers by itself when the database is back", async () => {
     const proxy = await startDatabaseProxy(app.db.connectionString);

@@ -1,7 +1,7 @@
 import { type Failure, failureOf } from "./failure.ts";
 
 /** Where lines go: a part of pino's logger. */
-export interface ConditionLog {
+interface ConditionLog {
   info(detail: object, message: string): void;
   warn(detail: object, message: string): void;
   error(detail: object, message: string): void;
@@ -36,7 +36,7 @@ export interface WorkOptions {
 }
 
 /** One work's side of the conditions. */
-export interface WorkCondition {
+interface WorkCondition {
   /** @param detail stands in the line, when this failure gets one */
   readonly failed: (error: unknown, detail?: object) => void;
   /** The work was done. */

@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
 import { Server as NetServer } from "node:net";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import type { FastifyInstance } from "fastify";
 
 export interface StoppingOptions {
@@ -26,6 +26,7 @@ export async function stopAnswering({ http, drain, delay, idleMs, requestsMs }: 
   drain();
   await delay();
   const { server } = http;
+  await untilNoneIsWaiting(server);
   const ended = closeListener(server);
   const done = new AbortController();
   const after = async (milliseconds: number, work: () => void) => {
@@ -40,6 +41,25 @@ export async function stopAnswering({ http, drain, delay, idleMs, requestsMs }: 
   await Promise.all(bounds);
   await http.close();
 }
+
+/**
+ * Waits for a moment without connections that the system has made and we have not taken yet: they are reset with the
+ * listener, request and all. One is taken each time round the event loop.
+ */
+async function untilNoneIsWaiting(server: Server): Promise<void> {
+  let taken = 0;
+  const take = () => taken++;
+  server.on("connection", take);
+  for (let round = 0, before = -1; round < MOST_ROUNDS && taken !== before; round++) {
+    before = taken;
+    await setImmediate();
+    await setImmediate();
+  }
+  server.off("connection", take);
+}
+
+/** Rounds of the event loop, each a fraction of a millisecond: clients that come without end must not hold up a stop. */
+const MOST_ROUNDS = 1_000;
 
 /** Takes no new connections; resolves when the last one has ended. */
 function closeListener(server: Server): Promise<void> {
