@@ -1,7 +1,7 @@
 import type { ServerOptions } from "node:https";
 import { gbfsContract, operatorContract, partnerContract } from "@bikeshare/contract";
 import fastifyCompress from "@fastify/compress";
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
+import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { bikeRoutes } from "./bikes/routes.ts";
 import { FILTERED_CONNECTIONS, openRequestConnections } from "./db/connections.ts";
 import type { Database } from "./db/database.ts";
@@ -14,22 +14,20 @@ import type { GbfsPage } from "./feeds/gbfs-out/page.ts";
 import { gbfsRoutes } from "./feeds/gbfs-out/routes.ts";
 import { admitRequests } from "./http/admit.ts";
 import { bindContract } from "./http/bind.ts";
-import { readJsonBodies } from "./http/body.ts";
 import { compression } from "./http/compression.ts";
 import { answerConditionally } from "./http/conditional.ts";
+import { DEFAULT_MAX_CONNECTIONS } from "./http/connection-limits.ts";
 import { sendExactJsonType } from "./http/content-type.ts";
 import { createCursorSealer } from "./http/cursor.ts";
 import { serveDocuments } from "./http/documents.ts";
-import { answerParserError, handleErrors, sendError } from "./http/errors.ts";
 import { healthRoutes } from "./http/health.ts";
 import { withProxyWarnings } from "./http/proxy-warnings.ts";
 import { createMemoryRateLimiter } from "./http/rate-limit.ts";
 import type { ReadyBody } from "./http/ready-body.ts";
 import { createRefusedRequests } from "./http/refused-requests.ts";
-import { refuseMalformedRequests, routableUrl } from "./http/request-form.ts";
-import { CanonicalResponse } from "./http/response.ts";
+import { refuseMalformedRequests } from "./http/request-form.ts";
+import { createHttpServer } from "./http/server.ts";
 import { createTransport } from "./http/transport.ts";
-import { answerUnknownRoutes } from "./http/unknown-routes.ts";
 import type { Ids } from "./ids.ts";
 import { createKeyCache, type KeyCache } from "./keys/key-cache.ts";
 import { lookUpTogether } from "./keys/key-look-up.ts";
@@ -65,6 +63,8 @@ export interface AppOptions {
   readonly https?: ServerOptions | undefined;
   /** What `/readyz` tells beside its verdict. */
   readonly concerns?: () => readonly string[];
+  /** Connections that callers may have open at once. */
+  readonly maxConnections?: number;
   /** Hears why a request could not be served at present. */
   readonly onUnavailable?: (error: unknown) => void;
 }
@@ -84,8 +84,8 @@ const CHORES = 15_000;
 
 /** The whole composition. What opens a thing registers its close beside it. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { db, clock, metrics, concerns = () => [] } = options;
-  const http = createHttpServer(options);
+  const { db, clock, ids, metrics, concerns = () => [], maxConnections = DEFAULT_MAX_CONNECTIONS } = options;
+  const http = createHttpServer({ ...options, maxConnections, nextRequestId: () => ids.next("req") });
   const connections = openRequestConnections(db.connectionString, FILTERED_STATEMENT_TIMEOUT_MS, (error) =>
     options.logger.debug({ reason: error.message }, "idle database connection lost"),
   );
@@ -134,38 +134,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
   );
   serveDocuments(http, options);
   return { http, drain: draining.begin };
-}
-
-function createHttpServer({ ids, logger, https, onUnavailable }: AppOptions): FastifyInstance {
-  const nextRequestId = () => ids.next("req");
-  const http = Fastify({
-    loggerInstance: logger,
-    // A line a request costs more than the request; whoever wants them has a proxy in front.
-    logController: new LogController({ disableRequestLogging: true }),
-    genReqId: nextRequestId,
-    // A request that a closing server still gets is answered; Fastify's own 503 would not have our shape.
-    return503OnClosing: false,
-    bodyLimit: 1024 * 1024,
-    // Slow senders hold a connection no longer than this.
-    requestTimeout: 30_000,
-    // Longer than the 60 s that load balancers keep idle connections, so that we never close one they are about to use.
-    keepAliveTimeout: 72_000,
-    // Above what a request's headers may have: an identifier that is too long is refused by the contract, so that its
-    // request is asked for a key first and is counted.
-    routerOptions: { maxParamLength: 32 * 1024 },
-    rewriteUrl: routableUrl,
-    clientErrorHandler: answerParserError(nextRequestId),
-    frameworkErrors: (error, request, reply) => {
-      sendError(reply.header("request-id", request.id), request, error);
-    },
-    ...(https
-      ? { https: { ...https, ServerResponse: CanonicalResponse } }
-      : { http: { ServerResponse: CanonicalResponse } }),
-  }) as unknown as FastifyInstance; // with `https` Fastify types its raw server otherwise; nothing here touches it
-  readJsonBodies(http);
-  handleErrors(http, onUnavailable);
-  answerUnknownRoutes(http);
-  return http;
 }
 
 interface Caches {

@@ -1,5 +1,3 @@
-import { STATUS_CODES } from "node:http";
-import type { Socket } from "node:net";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { codeOf, isDiskFull, isUnavailable } from "../db/errors.ts";
 import { Refusal } from "../refusal.ts";
@@ -85,39 +83,4 @@ export function unavailable(message: string, cause?: unknown): ApiError {
 function isClientFault(error: unknown): boolean {
   if (!(error instanceof Error) || !("statusCode" in error)) return false;
   return typeof error.statusCode === "number" && error.statusCode >= 400 && error.statusCode < 500;
-}
-
-/** Answers what Node's HTTP parser refuses, before there is a request: oversized headers, broken syntax, time-outs. */
-export function answerParserError(nextRequestId: () => string): (error: Error, socket: Socket) => void {
-  return (error, socket) => {
-    if (!socket.writable || codeOf(error) === "ECONNRESET") {
-      socket.destroy();
-      return;
-    }
-    const body = errorJson("invalid_request", parserMessage(codeOf(error)));
-    socket.end(
-      [
-        `HTTP/1.1 400 ${STATUS_CODES[400]}`,
-        "Content-Type: application/json",
-        `Content-Length: ${Buffer.byteLength(body)}`,
-        `Request-Id: ${nextRequestId()}`,
-        "Connection: close",
-        "",
-        body,
-      ].join("\r\n"),
-    );
-  };
-}
-
-function parserMessage(code: string | undefined): string {
-  switch (code) {
-    case "HPE_HEADER_OVERFLOW":
-      return "The request's headers are larger than 16 KiB.";
-    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
-      return "The chunk extensions of the request's body are too large.";
-    case "ERR_HTTP_REQUEST_TIMEOUT":
-      return "The request took too long to arrive.";
-    default:
-      return "The request is not valid HTTP.";
-  }
 }

@@ -1,0 +1,45 @@
+import { createServer } from "node:http";
+import { Socket } from "node:net";
+import { expect, test } from "vitest";
+import { limitConnections } from "./connection-limits.ts";
+
+/** What a server does with connections from addresses: whether each is left open. */
+function connections(trustedProxies: readonly string[] = []) {
+  const server = createServer();
+  server.removeAllListeners("connection");
+  limitConnections(server, { maxConnections: 30, trustedProxies });
+  const from = (address: string) => {
+    const socket = new Socket();
+    Object.defineProperty(socket, "remoteAddress", { value: address });
+    server.emit("connection", socket);
+    return socket;
+  };
+  const isOpen = (address: string) => !from(address).destroyed;
+  return { server, from, isOpen };
+}
+
+test("one address has a tenth of the connections, and gets others when it closes some", async () => {
+  const { server, from, isOpen } = connections();
+  expect(server.maxConnections).toBe(30);
+  const [first] = [from("192.0.2.1"), from("::ffff:192.0.2.1"), from("192.0.2.1")];
+  expect(isOpen("192.0.2.1")).toBe(false);
+  expect(isOpen("192.0.2.2")).toBe(true);
+  const closed = new Promise((resolve) => first?.once("close", resolve));
+  first?.destroy();
+  await closed;
+  expect(isOpen("192.0.2.1")).toBe(true);
+  expect(isOpen("192.0.2.1")).toBe(false);
+});
+
+test("the addresses of a /64 are one", () => {
+  const { isOpen } = connections();
+  expect([1, 2, 3, 4].map((n) => isOpen(`2001:db8::${n}`))).toEqual([true, true, true, false]);
+  expect(isOpen("2001:db8:0:1::1")).toBe(true);
+});
+
+test("trusted proxies and this machine are not bound", () => {
+  const { isOpen } = connections(["10.0.0.0/8"]);
+  for (const address of ["10.0.0.1", "127.0.0.1", "::1"]) {
+    for (let n = 0; n < 20; n++) expect(isOpen(address)).toBe(true);
+  }
+});

@@ -1,0 +1,132 @@
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+
+/** A request and its answer, from the end of the request's head until the answer has gone out or never will. */
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** What is known of a connection. */
+interface Connection {
+  /** Those of which the answer is still owed, in the order in which they came. */
+  readonly exchanges: Set<Exchange>;
+  /** The one that came last. */
+  latest: Exchange | undefined;
+  /** Nothing that comes is read as a request any more. */
+  closing: boolean;
+}
+
+/** The connections of a server, and how they end. */
+export interface Connections {
+  /** Whether a request came over a connection that is being closed: nobody would get its answer. */
+  readonly isClosing: (request: IncomingMessage) => boolean;
+  /**
+   * Sends the last bytes of a connection on which what came is no HTTP, after the answers that are owed, and closes it.
+   * @param answer made when it is to be sent; not called where nobody would take it for an answer
+   */
+  readonly refuse: (socket: Socket, answer: () => string) => void;
+}
+
+/** Milliseconds between two looks at a connection that is being closed. */
+const LINGER_INTERVAL_MS = 250;
+/** Looks in a row at which nothing may have come: 5 s. Fewer, and a sender on a slow line never reads our answer. */
+const MAX_IDLE_LOOKS = 20;
+/** Looks in all: 30 s, which is as long as a request may take to arrive. */
+const MAX_LOOKS = 120;
+/** Bytes that are read and thrown away: beyond any body that was sent by mistake. */
+const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
+
+/**
+ * Follows the connections of a server, so that a caller gets the answer it is owed: to close a connection while bytes
+ * of it are unread resets it, and the caller may lose what it was sent before.
+ */
+export function followConnections(server: Server): Connections {
+  const connections = new WeakMap<Socket, Connection>();
+  const connectionOf = (socket: Socket): Connection => {
+    let connection = connections.get(socket);
+    if (connection === undefined) {
+      connection = { exchanges: new Set(), latest: undefined, closing: false };
+      connections.set(socket, connection);
+      lingerWhenClosed(socket, connection);
+    }
+    return connection;
+  };
+  server.prependListener("request", (request, response) => {
+    const connection = connectionOf(request.socket);
+    const exchange = { request, response };
+    connection.latest = exchange;
+    connection.exchanges.add(exchange);
+    response.once("close", () => connection.exchanges.delete(exchange));
+  });
+  return {
+    isClosing: ({ socket }) => connections.get(socket)?.closing === true,
+    refuse: (socket, answer) => refuse(socket, connectionOf(socket), answer),
+  };
+}
+
+/** Node closes a connection by `destroySoon`, once an answer that says so has gone out. */
+function lingerWhenClosed(socket: Socket, connection: Connection): void {
+  const destroySoon = socket.destroySoon.bind(socket);
+  socket.destroySoon = () => {
+    const request = connection.latest?.request;
+    if (request === undefined || request.complete || connection.closing) return destroySoon();
+    // What is left of the body, which nobody reads.
+    request.resume();
+    linger(socket, connection, { isOver: () => request.complete, end: destroySoon });
+  };
+}
+
+function refuse(socket: Socket, connection: Connection, answer: () => string): void {
+  // Of what is no HTTP each further part is refused anew.
+  if (connection.closing) return;
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  connection.closing = true;
+  const { latest } = connection;
+  // The error lies in the body of the latest request, or behind it.
+  const isInBody = latest !== undefined && !latest.request.complete;
+  const wasAnswered = isInBody && latest.response.headersSent;
+  const owed = [...connection.exchanges].filter(({ request }) => request.complete).at(-1);
+  const close = () => {
+    if (!socket.writable) return void socket.destroy();
+    socket.end(wasAnswered ? "" : answer());
+    linger(socket, connection, { isOver: () => false, end: () => socket.destroy() });
+  };
+  if (owed === undefined) close();
+  else owed.response.once("close", close);
+}
+
+/** Ends our side of a connection, and reads and throws away what still comes, within bounds. */
+function linger(
+  socket: Socket,
+  connection: Connection,
+  { isOver, end }: { readonly isOver: () => boolean; readonly end: () => void },
+): void {
+  connection.closing = true;
+  if (socket.writable) socket.end();
+  socket.resume();
+  const start = socket.bytesRead;
+  let seen = start;
+  let idle = 0;
+  let looks = 0;
+  const finish = () => {
+    clearInterval(timer);
+    end();
+  };
+  const timer = setInterval(() => {
+    looks++;
+    idle = socket.bytesRead === seen ? idle + 1 : 0;
+    seen = socket.bytesRead;
+    const isSpent = idle >= MAX_IDLE_LOOKS || looks >= MAX_LOOKS || seen - start > MAX_DISCARDED_BYTES;
+    if (socket.destroyed) clearInterval(timer);
+    else if (isOver()) finish();
+    else if (isSpent) {
+      clearInterval(timer);
+      socket.destroy();
+    }
+  }, LINGER_INTERVAL_MS).unref();
+  socket.once("end", finish);
+}

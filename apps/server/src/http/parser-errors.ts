@@ -1,0 +1,60 @@
+import { type Server, STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
+import { codeOf } from "../db/errors.ts";
+import type { Connections } from "./connections.ts";
+import { errorJson } from "./error-body.ts";
+
+/** Answers what Node's HTTP parser refuses, before there is a request: oversized headers, broken syntax, time-outs. */
+export function createParserErrorHandler(
+  nextRequestId: () => string,
+): (connections: Connections, error: Error, socket: Socket) => void {
+  return (connections, error, socket) => {
+    const code = codeOf(error);
+    if (code === "ECONNRESET") return void socket.destroy();
+    connections.refuse(socket, () => answer(parserMessage(code), nextRequestId(), { hasBody: !isHead(error) }));
+  };
+}
+
+/** Answers CONNECT, which Node hands over as a bare connection. */
+export function answerConnect(server: Server, connections: Connections, nextRequestId: () => string): void {
+  server.on("connect", (_request, socket: Socket) => {
+    connections.refuse(socket, () =>
+      answer("CONNECT is not possible here: this is no proxy.", nextRequestId(), { hasBody: true }),
+    );
+  });
+}
+
+function answer(message: string, requestId: string, { hasBody }: { readonly hasBody: boolean }): string {
+  const body = errorJson("invalid_request", message);
+  return [
+    `HTTP/1.1 400 ${STATUS_CODES[400]}`,
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `Request-Id: ${requestId}`,
+    "Connection: close",
+    "",
+    hasBody ? body : "",
+  ].join("\r\n");
+}
+
+/** Whether the request that could not be read is a HEAD, as far as the bytes that came last tell. */
+function isHead(error: Error): boolean {
+  const { rawPacket, bytesParsed } = error as { rawPacket?: unknown; bytesParsed?: unknown };
+  if (!Buffer.isBuffer(rawPacket)) return false;
+  const read = rawPacket.toString("latin1", 0, Number(bytesParsed ?? rawPacket.length));
+  const requestLine = read.split(/\r?\n/).findLast((line) => /^[A-Z]+ /.test(line));
+  return requestLine?.startsWith("HEAD ") === true;
+}
+
+function parserMessage(code: string | undefined): string {
+  switch (code) {
+    case "HPE_HEADER_OVERFLOW":
+      return "The request's headers are larger than 16 KiB.";
+    case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
+      return "The chunk extensions of the request's body are too large.";
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return "The request took too long to arrive.";
+    default:
+      return "The request is not valid HTTP.";
+  }
+}

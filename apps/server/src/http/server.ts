@@ -1,0 +1,77 @@
+import type { ServerOptions } from "node:https";
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
+import { readJsonBodies } from "./body.ts";
+import { limitConnections } from "./connection-limits.ts";
+import { followConnections } from "./connections.ts";
+import { handleErrors, sendError } from "./errors.ts";
+import { answerConnect, createParserErrorHandler } from "./parser-errors.ts";
+import { routableUrl } from "./request-form.ts";
+import { CanonicalResponse } from "./response.ts";
+import { answerUnknownRoutes } from "./unknown-routes.ts";
+
+export interface HttpServerOptions {
+  readonly logger: FastifyBaseLogger;
+  readonly nextRequestId: () => string;
+  readonly https?: ServerOptions | undefined;
+  readonly maxConnections: number;
+  readonly trustedProxies: readonly string[];
+  /** Hears why a request could not be served at present. */
+  readonly onUnavailable?: (error: unknown) => void;
+}
+
+/** Milliseconds that a request's head may take to arrive, counted from the connection's start or the first byte. */
+const HEADERS_TIMEOUT_MS = 15_000;
+/** Milliseconds that a request may take to arrive. Slow senders hold a connection no longer than this. */
+const REQUEST_TIMEOUT_MS = 30_000;
+/** Milliseconds between two looks for requests that take longer. Node's own 30 s would let each take twice as long. */
+const TIMEOUT_CHECK_INTERVAL_MS = 5_000;
+/**
+ * Milliseconds in which a connection on which something is under way must have moved a byte, either way. A caller that
+ * does not read its answer keeps it in our memory for no longer. No answer takes us as long to make.
+ */
+const STALL_TIMEOUT_MS = 30_000;
+/** Longer than the 60 s that load balancers keep idle connections, so that we never close one they are about to use. */
+const KEEP_ALIVE_TIMEOUT_MS = 72_000;
+
+/** The HTTP server, without a route: what every request and connection meets before anything knows what it asks for. */
+export function createHttpServer(options: HttpServerOptions): FastifyInstance {
+  const { logger, nextRequestId, https } = options;
+  const serverOptions = {
+    ServerResponse: CanonicalResponse,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
+  };
+  const parserErrors = createParserErrorHandler(nextRequestId);
+  const app = Fastify({
+    loggerInstance: logger,
+    // A line a request costs more than the request; whoever wants them has a proxy in front.
+    logController: new LogController({ disableRequestLogging: true }),
+    genReqId: nextRequestId,
+    // A request that a closing server still gets is answered; Fastify's own 503 would not have our shape.
+    return503OnClosing: false,
+    bodyLimit: 1024 * 1024,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionTimeout: STALL_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    // Above what a request's headers may have: an identifier that is too long is refused by the contract, so that its
+    // request is asked for a key first and is counted.
+    routerOptions: { maxParamLength: 32 * 1024 },
+    rewriteUrl: routableUrl,
+    clientErrorHandler: (error, socket) => parserErrors(connections, error, socket),
+    frameworkErrors: (error, request, reply) => {
+      sendError(reply.header("request-id", request.id), request, error);
+    },
+    ...(https ? { https: { ...https, ...serverOptions } } : { http: serverOptions }),
+  }) as unknown as FastifyInstance; // with `https` Fastify types its raw server otherwise; nothing here touches it
+  const connections = followConnections(app.server);
+  limitConnections(app.server, options);
+  answerConnect(app.server, connections, nextRequestId);
+  app.addHook("onRequest", (request, reply, done) => {
+    if (connections.isClosing(request.raw)) reply.hijack();
+    else done();
+  });
+  readJsonBodies(app);
+  handleErrors(app, options.onUnavailable);
+  answerUnknownRoutes(app);
+  return app;
+}
