@@ -1,6 +1,5 @@
 import type { ServerOptions } from "node:https";
 import { gbfsContract, operatorContract, partnerContract } from "@bikeshare/contract";
-import fastifyCompress from "@fastify/compress";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import { bikeRoutes } from "./bikes/routes.ts";
 import { FILTERED_CONNECTIONS, openRequestConnections } from "./db/connections.ts";
@@ -10,24 +9,28 @@ import { openListener } from "./db/listener.ts";
 import { ping } from "./db/ping.ts";
 import { eventRoutes } from "./events/routes.ts";
 import { createFeedCache, type FeedCache } from "./feeds/gbfs-out/feed-cache.ts";
-import type { GbfsPage } from "./feeds/gbfs-out/page.ts";
-import { gbfsRoutes } from "./feeds/gbfs-out/routes.ts";
+import { gbfsRoutes, type KeptPage } from "./feeds/gbfs-out/routes.ts";
+import { createSystemList } from "./feeds/gbfs-out/system-list.ts";
 import { admitRequests } from "./http/admit.ts";
 import { bindContract } from "./http/bind.ts";
-import { compression } from "./http/compression.ts";
+import { compressAnswers } from "./http/compression.ts";
 import { answerConditionally } from "./http/conditional.ts";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connection-limits.ts";
 import { sendExactJsonType } from "./http/content-type.ts";
+import { allowOrigins } from "./http/cors.ts";
 import { createCursorSealer } from "./http/cursor.ts";
 import { serveDocuments } from "./http/documents.ts";
 import { healthRoutes } from "./http/health.ts";
 import { withProxyWarnings } from "./http/proxy-warnings.ts";
+import { createPublicLimit, DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
 import { createMemoryRateLimiter } from "./http/rate-limit.ts";
 import type { ReadyBody } from "./http/ready-body.ts";
 import { createRefusedRequests } from "./http/refused-requests.ts";
 import { refuseMalformedRequests } from "./http/request-form.ts";
 import { createHttpServer } from "./http/server.ts";
+import { sendStrictTransport } from "./http/strict-transport.ts";
 import { createTransport } from "./http/transport.ts";
+import { answerUnknownRoutes } from "./http/unknown-routes.ts";
 import type { Ids } from "./ids.ts";
 import { createKeyCache, type KeyCache } from "./keys/key-cache.ts";
 import { lookUpTogether } from "./keys/key-look-up.ts";
@@ -45,6 +48,7 @@ import { rideRoutes } from "./rides/routes.ts";
 import { rideHours } from "./rides/service.ts";
 import type { Secrets } from "./secrets.ts";
 import { stationRoutes } from "./stations/routes.ts";
+import { systemsOf } from "./systems/service.ts";
 import { vehicleTypeRoutes } from "./vehicle-types/routes.ts";
 
 export interface AppOptions {
@@ -65,6 +69,12 @@ export interface AppOptions {
   readonly concerns?: () => readonly string[];
   /** Connections that callers may have open at once. */
   readonly maxConnections?: number;
+  /** Requests in any 60 s that an address may make without a key. */
+  readonly publicRateLimit?: number;
+  /** Origins whose pages may read the partners' interface. */
+  readonly corsOrigins?: readonly string[];
+  /** Whether the reference is served at /docs. */
+  readonly docs?: boolean;
   /** Hears why a request could not be served at present. */
   readonly onUnavailable?: (error: unknown) => void;
 }
@@ -86,18 +96,21 @@ const CHORES = 15_000;
 export async function buildApp(options: AppOptions): Promise<App> {
   const { db, clock, ids, metrics, concerns = () => [], maxConnections = DEFAULT_MAX_CONNECTIONS } = options;
   const http = createHttpServer({ ...options, maxConnections, nextRequestId: () => ids.next("req") });
+  answerUnknownRoutes(http);
   const connections = openRequestConnections(db.connectionString, FILTERED_STATEMENT_TIMEOUT_MS, (error) =>
     options.logger.debug({ reason: error.message }, "idle database connection lost"),
   );
   // The first to be registered is the last to be closed.
   http.addHook("onClose", () => connections.close());
   const caches = openCaches(http, options, connections.vital);
+  if (options.https !== undefined) sendStrictTransport(http);
+  allowOrigins(http, options.corsOrigins ?? []);
   openDoor(http, options, caches.keys);
   refuseMalformedRequests(http);
   showCallersTheirWrites(http, caches.stationPages);
   const draining = closeConnectionsWhenDraining(http);
   answerConditionally(http);
-  await http.register(fastifyCompress, compression);
+  await compressAnswers(http);
   sendExactJsonType(http);
 
   const filtered = createFilteredReads({
@@ -121,26 +134,35 @@ export async function buildApp(options: AppOptions): Promise<App> {
     regions: regionRoutes(read, sealer),
     rides: rideRoutes({ ...read, depths }, sealer),
     bikes: bikeRoutes(read, sealer),
-    reservations: reservationRoutes({ ...read, db, clock, ids: options.ids }, sealer),
+    reservations: reservationRoutes({ ...read, db, clock, ids }, sealer),
     events: eventRoutes(read, sealer),
     me: meRoutes({ db, clock }),
     health: healthRoutes({ pingDatabase: () => ping(connections.vital), isDraining: draining.is, concerns }),
   });
-  bindContract(http, operatorContract, operatorRoutes({ db, clock, ids: options.ids }));
-  bindContract(
-    http,
-    gbfsContract,
-    gbfsRoutes({ db, clock, ids: options.ids, baseUrl: options.baseUrl }, caches.gbfsPages),
-  );
-  serveDocuments(http, options);
+  bindContract(http, operatorContract, operatorRoutes({ db, clock, ids }));
+  publishFeeds(http, options, caches.gbfsPages);
+  serveDocuments(http, { ...options, hasReference: options.docs ?? true });
   return { http, drain: draining.begin };
+}
+
+/** Serves the public feeds. */
+function publishFeeds(
+  http: FastifyInstance,
+  { db, clock, ids, baseUrl }: AppOptions,
+  pages: FeedCache<KeptPage>,
+): void {
+  const systems = createSystemList({
+    read: async () => (await systemsOf(db)).map(({ system_id }) => system_id),
+    clock,
+  });
+  bindContract(http, gbfsContract, gbfsRoutes({ db, clock, ids, baseUrl }, systems, pages));
 }
 
 interface Caches {
   readonly listening: () => boolean;
   readonly keys: KeyCache;
   readonly stationPages: PageCache<ReadyBody>;
-  readonly gbfsPages: FeedCache<GbfsPage>;
+  readonly gbfsPages: FeedCache<KeptPage>;
 }
 
 /** What is kept in memory for as long as its changes would be heard of. */
@@ -149,7 +171,7 @@ function openCaches(http: FastifyInstance, { db, clock }: AppOptions, vital: Dat
   const find = lookUpTogether((presented: readonly string[]) => keysFor({ db: vital }, presented));
   const keys = createKeyCache({ find, listening, clock });
   const stationPages = createPageCache<ReadyBody>({ listening });
-  const gbfsPages = createFeedCache<GbfsPage>({ clock, listening });
+  const gbfsPages = createFeedCache<KeptPage>({ clock, listening });
   const listener = openListener({
     connectionString: db.connectionString,
     notifier: vital,
@@ -190,9 +212,10 @@ function openDoor(http: FastifyInstance, options: AppOptions, keys: KeyCache): v
   const limiter = createMemoryRateLimiter(clock);
   const wrongCredentials = createMemoryRateLimiter(clock);
   const exposures = createMemoryRateLimiter(clock);
+  const publicRequests = createMemoryRateLimiter(clock);
   const refusals = createRefusedRequests({ metrics: options.metrics ?? NOT_COUNTED, log: logger, clock });
   const chores = setInterval(() => {
-    for (const windows of [limiter, wrongCredentials, exposures]) windows.sweep();
+    for (const windows of [limiter, wrongCredentials, exposures, publicRequests]) windows.sweep();
     refusals.flush();
     lastUses.flush().catch((error: unknown) => logger.warn({ err: error }, "last use of keys not recorded"));
   }, CHORES);
@@ -207,6 +230,7 @@ function openDoor(http: FastifyInstance, options: AppOptions, keys: KeyCache): v
     wrongCredentials,
     refusals,
     limiter,
+    publicLimit: createPublicLimit(publicRequests, options.publicRateLimit ?? DEFAULT_PUBLIC_RATE_LIMIT, refusals),
     rateLimit: options.rateLimit,
     lastUses,
     exposed: {

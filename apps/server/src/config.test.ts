@@ -235,3 +235,28 @@ it("names every wrong variable at once", () => {
     "LOG_LEVEL",
   ]);
 });
+
+it("takes what callers from anywhere meet: limits, origins, the reference", () => {
+  expect(readConfig({}, directory)).toMatchObject({
+    publicRateLimit: 600,
+    maxConnections: 4096,
+    corsOrigins: [],
+    docs: true,
+  });
+  const env = {
+    PUBLIC_RATE_LIMIT_PER_MINUTE: "30",
+    MAX_CONNECTIONS: "100",
+    CORS_ORIGINS: "https://app.example.com, http://localhost:5173",
+    DOCS: "off",
+  };
+  expect(readConfig(env, directory)).toMatchObject({
+    publicRateLimit: 30,
+    maxConnections: 100,
+    corsOrigins: ["https://app.example.com", "http://localhost:5173"],
+    docs: false,
+  });
+  for (const origin of ["*", "app.example.com", "https://app.example.com/", "https://a.example/x", "ftp://a.example"]) {
+    expect(faultOf({ CORS_ORIGINS: origin })).toContain(`"${origin}" is not an origin`);
+  }
+  expect(faultOf({ DOCS: "no" })).toContain("must be one of on, off");
+});

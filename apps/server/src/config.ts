@@ -1,6 +1,9 @@
 import { resolve } from "node:path";
 import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
+import { DEFAULT_MAX_CONNECTIONS } from "./http/connection-limits.ts";
+import { parseOrigins } from "./http/cors.ts";
 import { parseNetworks } from "./http/networks.ts";
+import { DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
 import { nearMisses } from "./startup/near-misses.ts";
 import {
   baseUrl,
@@ -38,6 +41,14 @@ export interface Config {
   readonly mode: "live" | "test";
   /** Requests in any 60 s, for keys without a number of their own. */
   readonly rateLimit: number;
+  /** Requests in any 60 s that an address may make without a key. */
+  readonly publicRateLimit: number;
+  /** Connections that callers may have open at once. */
+  readonly maxConnections: number;
+  /** Origins whose pages may read the partners' interface. */
+  readonly corsOrigins: readonly string[];
+  /** Whether the reference is served at /docs. */
+  readonly docs: boolean;
   readonly secretsFile: string | undefined;
   /** The live GBFS feed that the service follows; `every` in milliseconds. Undefined: none. */
   readonly gbfsSync: { readonly url: string; readonly every: number } | undefined;
@@ -102,6 +113,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
     isSystemIdSet: (env["SYSTEM_ID"] ?? "") !== "",
     mode: read("MODE", "live", oneOf(["live", "test"])),
     rateLimit: read("RATE_LIMIT_PER_MINUTE", DEFAULT_RATE_LIMIT, wholeNumber(1, 1_000_000)),
+    ...readExposure(read),
     secretsFile: read("SECRETS_FILE", undefined, optional(path)),
     webhooks: {
       allowNetworks: read("WEBHOOK_ALLOW_NETWORKS", [], parseNetworks),
@@ -149,6 +161,16 @@ function readMail(read: Read, publicUrl: string | undefined, isFromSet: boolean,
     faults.push("MAIL_FROM: must be set beside SMTP_URL, to what mails are from, such as bikes@example.com");
   }
   return smtpUrl === undefined || from === undefined ? undefined : { smtpUrl, from };
+}
+
+/** What callers from anywhere meet. */
+function readExposure(read: Read): Pick<Config, "publicRateLimit" | "maxConnections" | "corsOrigins" | "docs"> {
+  return {
+    publicRateLimit: read("PUBLIC_RATE_LIMIT_PER_MINUTE", DEFAULT_PUBLIC_RATE_LIMIT, wholeNumber(1, 1_000_000)),
+    maxConnections: read("MAX_CONNECTIONS", DEFAULT_MAX_CONNECTIONS, wholeNumber(10, 1_000_000)),
+    corsOrigins: read("CORS_ORIGINS", [], parseOrigins),
+    docs: read("DOCS", "on", oneOf(["on", "off"])) === "on",
+  };
 }
 
 /** The environment of this process: the only place that looks at it. */

@@ -9,6 +9,7 @@ import { requireNotifications } from "./db/listener.ts";
 import { openStore, type Store } from "./db/open.ts";
 import { ping } from "./db/ping.ts";
 import { allFeedAges, watchFeeds } from "./feeds/gbfs/feed-watch.ts";
+import { warnOfPlainListener } from "./http/proxy-warnings.ts";
 import { stopAnswering } from "./http/stopping.ts";
 import type { Ids } from "./ids.ts";
 import { createLogger, type Logger } from "./logger.ts";
@@ -186,6 +187,10 @@ async function answerRequests(
     onUnavailable: conditions.of("answering requests").failed,
     rateLimit: config.rateLimit,
     trustedProxies: config.trustedProxies,
+    publicRateLimit: config.publicRateLimit,
+    maxConnections: config.maxConnections,
+    corsOrigins: config.corsOrigins,
+    docs: config.docs,
     https: certificate,
   });
   if (config.tls !== undefined && certificate !== undefined) {
@@ -203,6 +208,7 @@ async function answerRequests(
       requestsMs: REQUESTS_MS,
     }),
   );
+  warnOfPlainListener({ ...config, hasTls: config.tls !== undefined }, logger);
   const address = await listen(app, config);
   url = config.publicUrl ?? address;
   return url;

@@ -50,6 +50,8 @@ export async function startTestApp({ trustedProxies = [] }: TestAppOptions = {})
     baseUrl: () => "http://127.0.0.1",
     rateLimit: 60,
     trustedProxies,
+    // No test reaches it, unless it is about that.
+    publicRateLimit: 1_000_000,
   });
   const url = await app.http.listen({ host: "127.0.0.1", port: 0 });
   const context = { db, clock, ids, actor: "test" };

@@ -36,6 +36,7 @@ export async function buildAnother(
     baseUrl: () => "http://127.0.0.1",
     rateLimit: 60,
     trustedProxies: [],
+    publicRateLimit: 1_000_000,
     ...changes,
   });
   prepare(app);

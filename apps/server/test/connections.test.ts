@@ -1,10 +1,12 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
+import { promisify } from "node:util";
 import { errorBody } from "@bikeshare/contract";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "./app.ts";
-import { buildAnother } from "./built-app.ts";
+import { buildAnother, type BuiltApp } from "./built-app.ts";
 import { bikeRow, rowWriter, stationRow } from "./rows.ts";
+import { until } from "./until.ts";
 
 let app: TestApp;
 let key: string;
@@ -47,6 +49,8 @@ async function exchange(request: string): Promise<string> {
   socket.write(request, "latin1");
   return readAll(socket);
 }
+
+const openConnections = ({ app: { http } }: BuiltApp) => promisify(http.server.getConnections.bind(http.server))();
 
 const statuses = (text: string) => [...text.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => Number(status));
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\n\r\n`;
@@ -179,20 +183,13 @@ describe("a caller that does not read", () => {
       slow.pause();
       setImmediate(() => slow.resume());
     });
-    const closed = new Promise<void>((resolve) => {
-      other.app.http.server.getConnections((_error, count) => {
-        expect(count).toBe(2);
-        resolve();
-      });
-    });
+    const count = () => openConnections(other);
+    expect(await count()).toBe(2);
     stalled.write(request);
     slow.write(request);
     slow.resume();
-    await closed;
     while (received < size) await once(slow, "data");
-    const left = () =>
-      new Promise<number>((resolve) => other.app.http.server.getConnections((_error, count) => resolve(count)));
-    while ((await left()) > 1) await new Promise((resolve) => setImmediate(resolve));
+    await until(async () => (await count()) === 1);
     expect(slow.destroyed).toBe(false);
     await other.close();
   });

@@ -15,6 +15,8 @@ import type { Transport } from "./transport.ts";
 export interface AdmitOptions extends AuthenticateOptions {
   readonly transport: (request: FastifyRequest["raw"]) => Transport;
   readonly limiter: RateLimiter;
+  /** Counts a request without a key by its address. @throws ApiError `rate_limited` */
+  readonly publicLimit: (address: string) => Promise<void> | undefined;
   /** Requests in any 60 s for keys without a number of their own. */
   readonly rateLimit: number;
   readonly lastUses: LastUses;
@@ -53,7 +55,10 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
   if (inUrl.length > 0 || inPlain.length > 0) return refuseExposedKeys(inUrl, inPlain, transport, options);
   if (!transport.secure && !answersPlainHttp(request)) throw httpsRequired(transport, options);
   const scope = scopeOf(request);
-  if (scope === "none") return undefined;
+  if (scope === "none") {
+    // Probes must not be kept out by what others ask for; what they ask costs next to nothing.
+    return answersPlainHttp(request) ? undefined : options.publicLimit(transport.address);
+  }
   const key = authenticate(request, options);
   return key instanceof Promise ? key.then((found) => admitKey(found)) : admitKey(key);
 

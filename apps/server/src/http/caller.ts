@@ -40,7 +40,12 @@ export function partnerOf(request: FastifyRequest): { readonly systemId: string;
 /** What a request's endpoint asks of its caller, from the contract; a path that is no endpoint asks for any key. */
 export function scopeOf(request: FastifyRequest): EndpointMetadata["scope"] {
   const route = request.routeOptions.config.tsRestRoute;
-  return route === undefined ? scopeOfPath(request.url) : readMetadata(route).scope;
+  return route === undefined ? scopeOfPath(request.url) : scopeOfRoute(route);
+}
+
+/** What an endpoint of a contract asks of its caller. */
+export function scopeOfRoute(route: AppRoute): EndpointMetadata["scope"] {
+  return readMetadata(route).scope;
 }
 
 /** Whether a request's endpoint answers over plain HTTP from anywhere. */

@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import type { FastifyInstance } from "fastify";
 import fresh from "fresh";
 import { scopeOf } from "./caller.ts";
+import { vary } from "./vary.ts";
 
 /**
  * Gives every successful read of data an `ETag` and answers 304 where the caller has it already. The tag is weak:
@@ -19,8 +20,7 @@ export function answerConditionally(app: FastifyInstance): void {
     if (!reply.hasHeader("etag")) reply.header("etag", etagOf(payload));
     // What one key may see another may not: no shared cache may keep it, and a private one asks again each time.
     reply.header("cache-control", "private, no-cache");
-    // In lower case, as @fastify/compress looks for it: it would add a second one.
-    reply.header("vary", "authorization, accept-encoding");
+    vary(reply, "authorization", "accept-encoding");
     const headers = { etag: String(reply.getHeader("etag")) };
     // Nothing else of the request: a cache that asks again (`Cache-Control: no-cache`) may well hear that nothing changed.
     if (fresh({ "if-none-match": request.headers["if-none-match"] }, headers)) {

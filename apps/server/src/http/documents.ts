@@ -1,44 +1,78 @@
 import { createOpenApiDocument, createOperatorOpenApiDocument } from "@bikeshare/contract/openapi";
-import scalar from "@scalar/fastify-api-reference";
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import fresh from "fresh";
+import { type CodedBody, codedBody, inParts } from "./coded-body.ts";
+import { pageSecurityHeaders, referencePage, referenceProgram, referenceStart } from "./reference-page.ts";
+import { vary } from "./vary.ts";
+
+export interface DocumentOptions {
+  readonly baseUrl: () => string;
+  readonly version: string;
+  /** Whether the reference is served at /docs. */
+  readonly hasReference: boolean;
+}
+
+/**
+ * Seconds for which anybody may keep a document without asking whether it changed. They change with the service's
+ * version: more, and partners read about the one before for that long.
+ */
+const MAX_AGE_SECONDS = 300;
 
 /**
  * Serves the OpenAPI documents, /openapi.json for partners and /openapi/operator.json for the operator's backend, and
  * a reference made from them, without any other host, at /docs.
  */
-export function serveDocuments(
-  app: FastifyInstance,
-  options: { readonly baseUrl: () => string; readonly version: string },
-): void {
-  serveOnce(app, "/openapi.json", () =>
-    createOpenApiDocument({ baseUrl: options.baseUrl(), version: options.version }),
-  );
-  serveOnce(app, "/openapi/operator.json", () =>
-    createOperatorOpenApiDocument({ baseUrl: options.baseUrl(), version: options.version }),
-  );
-  app.register(scalar, {
-    routePrefix: "/docs",
-    configuration: {
-      sources: [
-        { title: "For partners", slug: "partners", url: "/openapi.json" },
-        { title: "For the operator's backend", slug: "operator", url: "/openapi/operator.json" },
-      ],
-      // Nothing is fetched from anywhere else: no fonts, no proxy, no usage reports.
-      withDefaultFonts: false,
-      telemetry: false,
-      hideClientButton: true,
-      showDeveloperTools: "never",
-      agent: { disabled: true },
-      mcp: { disabled: true },
-    },
+export function serveDocuments(app: FastifyInstance, { baseUrl, version, hasReference }: DocumentOptions): void {
+  const json = (make: () => object) => () => codedBody(JSON.stringify(make()), ["br", "gzip"]);
+  serveKept(app, "/openapi.json", {
+    type: "application/json",
+    make: json(() => createOpenApiDocument({ baseUrl: baseUrl(), version })),
   });
+  serveKept(app, "/openapi/operator.json", {
+    type: "application/json",
+    make: json(() => createOperatorOpenApiDocument({ baseUrl: baseUrl(), version })),
+  });
+  if (!hasReference) return;
+  const type = "text/javascript; charset=utf-8";
+  serveKept(app, "/docs", {
+    type: "text/html; charset=utf-8",
+    make: () => codedBody(referencePage(), ["br", "gzip"]),
+    headers: () => pageSecurityHeaders(baseUrl()),
+  });
+  serveKept(app, "/docs/js/start.js", { type, make: () => codedBody(referenceStart(), ["br", "gzip"]) });
+  serveKept(app, "/docs/js/scalar.js", { type, make: referenceProgram });
+  // A path of our own: what the caller writes as its host must not decide where it is sent.
+  app.get("/docs/", (_request, reply) => reply.code(308).header("location", "/docs").send());
+}
+
+interface KeptDocument {
+  readonly type: string;
+  readonly make: () => CodedBody | Promise<CodedBody>;
+  readonly headers?: () => Readonly<Record<string, string>>;
 }
 
 /** Serves a document that is made when it is first asked for, because the base address is known only then. */
-function serveOnce(app: FastifyInstance, path: string, make: () => object): void {
-  let text: string | undefined;
-  app.get(path, (_request, reply) => {
-    text ??= JSON.stringify(make());
-    return reply.header("content-type", "application/json").send(text);
+function serveKept(app: FastifyInstance, path: string, { type, make, headers = () => ({}) }: KeptDocument): void {
+  let kept: Promise<CodedBody> | undefined;
+  app.get(path, async (request, reply) => {
+    kept ??= Promise.resolve(make());
+    reply
+      .header("content-type", type)
+      .header("x-content-type-options", "nosniff")
+      .header("cache-control", `public, max-age=${MAX_AGE_SECONDS}`)
+      .headers(headers());
+    return sendKept(await kept, request, reply);
   });
+}
+
+async function sendKept(body: CodedBody, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  vary(reply, "accept-encoding");
+  reply.header("etag", body.etag);
+  if (fresh({ "if-none-match": request.headers["if-none-match"] }, { etag: body.etag })) {
+    return reply.code(304).removeHeader("content-type").send();
+  }
+  const { bytes, coding } = await body.inCoding(request.headers["accept-encoding"]?.toString());
+  if (coding !== undefined) reply.header("content-encoding", coding);
+  reply.header("content-length", bytes.length);
+  return reply.send(request.method === "HEAD" ? bytes : inParts(bytes));
 }

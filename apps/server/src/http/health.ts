@@ -10,13 +10,30 @@ export function healthRoutes(options: {
   /** What an operator should look at although requests are answered. */
   readonly concerns: () => readonly string[];
 }): RouterImplementation<(typeof partnerContract)["health"]> {
+  const ping = shareLately(options.pingDatabase);
   return {
     live: async () => ({ status: 200, body: { status: "ok" } }),
     ready: async () => {
       if (options.isDraining()) throw unavailable("The process is shutting down.");
-      await options.pingDatabase();
+      await ping();
       const concerns = [...options.concerns()];
       return { status: 200, body: concerns.length === 0 ? { status: "ok" } : { status: "ok", concerns } };
     },
+  };
+}
+
+/** Milliseconds for which a look at the database is believed. Anybody may ask as often as they like. */
+const PING_LIFETIME_MS = 200;
+
+/** Does work once for all who ask while it runs and shortly after. */
+function shareLately(work: () => Promise<void>): () => Promise<void> {
+  let latest: Promise<void> | undefined;
+  return () => {
+    if (latest !== undefined) return latest;
+    const run = work();
+    latest = run;
+    const forget = () => void setTimeout(() => (latest = undefined), PING_LIFETIME_MS).unref();
+    run.then(forget, forget);
+    return run;
   };
 }

@@ -7,8 +7,8 @@ export interface ReadyBody {
 }
 
 /** Makes a body ready. */
-export function readyBody(json: string): ReadyBody {
-  const bytes = Buffer.from(json);
+export function readyBody(body: string | Buffer): ReadyBody {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
   return { bytes, etag: etagOf(bytes) };
 }
 

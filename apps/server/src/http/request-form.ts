@@ -76,12 +76,12 @@ const badlyEncoded = new WeakSet<IncomingMessage>();
  * Makes a path that is badly encoded decodable, so that the request is routed, asked for its key and counted as any
  * other; `refuseMalformedRequests` then refuses it.
  */
-export function routableUrl(request: { readonly url?: string | undefined }): string {
+export function routableUrl(request: IncomingMessage): string {
   const url = request.url ?? "";
   if (!url.includes("%")) return url;
   const [path = ""] = url.split("?", 1);
   if (isDecodable(path)) return url;
-  badlyEncoded.add(request as IncomingMessage);
+  badlyEncoded.add(request);
   const encoded = path.replaceAll(/(?:%[0-9a-f]{2})+|%/gi, (run) =>
     isDecodable(run) ? run : run.replaceAll("%", "%25"),
   );

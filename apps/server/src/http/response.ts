@@ -2,12 +2,18 @@ import { type IncomingMessage, ServerResponse } from "node:http";
 
 /** Header names as their specifications write them. HTTP takes any case; people and old programs read these. */
 const CANONICAL = [
+  "Access-Control-Allow-Headers",
+  "Access-Control-Allow-Methods",
+  "Access-Control-Allow-Origin",
+  "Access-Control-Expose-Headers",
+  "Access-Control-Max-Age",
   "Accept-Ranges",
   "Allow",
   "Cache-Control",
   "Connection",
   "Content-Encoding",
   "Content-Length",
+  "Content-Security-Policy",
   "Content-Type",
   "Deprecation",
   "ETag",
@@ -18,17 +24,25 @@ const CANONICAL = [
   "RateLimit",
   "RateLimit-Policy",
   "Request-Id",
+  "Referrer-Policy",
   "Retry-After",
+  "Strict-Transport-Security",
   "Sunset",
   "Transfer-Encoding",
   "Vary",
   "WWW-Authenticate",
+  "X-Content-Type-Options",
+  "X-Frame-Options",
 ] as const;
 
 const byLowerCase = new Map<string, string>(CANONICAL.map((name) => [name.toLowerCase(), name]));
 
 /** An answer whose header names go out in their usual writing; Fastify keeps them in lower case. */
 export class CanonicalResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+  override setHeader(name: string, value: number | string | readonly string[]): this {
+    return super.setHeader(byLowerCase.get(name) ?? name, value);
+  }
+
   override writeHead(status: number, ...rest: unknown[]): this {
     const headers = rest.at(-1);
     if (typeof headers !== "object" || headers === null || Array.isArray(headers)) return this.#write(status, rest);

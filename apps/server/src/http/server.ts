@@ -7,7 +7,6 @@ import { handleErrors, sendError } from "./errors.ts";
 import { answerConnect, createParserErrorHandler } from "./parser-errors.ts";
 import { routableUrl } from "./request-form.ts";
 import { CanonicalResponse } from "./response.ts";
-import { answerUnknownRoutes } from "./unknown-routes.ts";
 
 export interface HttpServerOptions {
   readonly logger: FastifyBaseLogger;
@@ -72,6 +71,5 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   });
   readJsonBodies(app);
   handleErrors(app, options.onUnavailable);
-  answerUnknownRoutes(app);
   return app;
 }

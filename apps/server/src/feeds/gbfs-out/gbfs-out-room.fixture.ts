@@ -1,20 +1,21 @@
 import { request as plainRequest } from "node:http";
 import { gbfsContract } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
-import fastifyCompress from "@fastify/compress";
 import Fastify, { type FastifyInstance } from "fastify";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { openListener } from "../../db/listener.ts";
 import { bindContract } from "../../http/bind.ts";
-import { compression } from "../../http/compression.ts";
+import { compressAnswers } from "../../http/compression.ts";
 import { answerConditionally } from "../../http/conditional.ts";
 import { sendExactJsonType } from "../../http/content-type.ts";
+import { allowOrigins } from "../../http/cors.ts";
 import { handleErrors } from "../../http/errors.ts";
 import { answerUnknownRoutes } from "../../http/unknown-routes.ts";
 import type { LiveContext } from "../../live-context.ts";
+import { systemsOf } from "../../systems/service.ts";
 import { createFeedCache, type FeedCache } from "./feed-cache.ts";
-import type { GbfsPage } from "./page.ts";
-import { gbfsRoutes } from "./routes.ts";
+import { gbfsRoutes, type KeptPage } from "./routes.ts";
+import { createSystemList } from "./system-list.ts";
 
 /** A database, and a process that publishes the feeds of the systems in it. */
 export interface GbfsRoom extends TestDatabase {
@@ -24,12 +25,12 @@ export interface GbfsRoom extends TestDatabase {
   readonly http: FastifyInstance;
   readonly url: string;
   /** Another process on the same database. */
-  process(): Promise<GbfsProcess>;
+  process(changes?: { readonly db?: TestDatabase["db"] }): Promise<GbfsProcess>;
 }
 
 interface GbfsProcess {
   readonly http: FastifyInstance;
-  readonly pages: FeedCache<GbfsPage>;
+  readonly pages: FeedCache<KeptPage>;
   readonly url: string;
 }
 
@@ -39,8 +40,8 @@ export async function openGbfsRoom(): Promise<GbfsRoom> {
   const live = { db: database.db, clock, ids: createTestIds() };
   const baseUrl = () => "https://bikes.example";
   const running: GbfsProcess[] = [];
-  const start = async () => {
-    const started = await startProcess({ ...live, baseUrl });
+  const start: GbfsRoom["process"] = async (changes = {}) => {
+    const started = await startProcess({ ...live, baseUrl, ...changes });
     running.push(started);
     return started;
   };
@@ -86,10 +87,11 @@ async function startProcess(context: Context): Promise<GbfsProcess> {
   const http = Fastify({ genReqId: () => context.ids.next("req") });
   handleErrors(http);
   answerUnknownRoutes(http);
+  allowOrigins(http, []);
   answerConditionally(http);
-  await http.register(fastifyCompress, compression);
+  await compressAnswers(http);
   sendExactJsonType(http);
-  const pages = createFeedCache<GbfsPage>({ clock: context.clock, listening: () => listener.listening() });
+  const pages = createFeedCache<KeptPage>({ clock: context.clock, listening: () => listener.listening() });
   const listener = openListener({
     connectionString: context.db.connectionString,
     notifier: context.db,
@@ -97,6 +99,10 @@ async function startProcess(context: Context): Promise<GbfsProcess> {
     onGap: () => pages.clearAll(),
   });
   http.addHook("onClose", () => listener.close());
-  bindContract(http, gbfsContract, gbfsRoutes(context, pages));
+  const systems = createSystemList({
+    read: async () => (await systemsOf(context.db)).map(({ system_id }) => system_id),
+    clock: context.clock,
+  });
+  bindContract(http, gbfsContract, gbfsRoutes(context, systems, pages));
   return { http, pages, url: await http.listen({ host: "127.0.0.1", port: 0 }) };
 }

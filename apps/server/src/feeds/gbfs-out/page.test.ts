@@ -1,24 +1,17 @@
-import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { gbfsPage, takesGzip } from "./page.ts";
+import { gbfsPage } from "./page.ts";
 
-const page = (json: string) => gbfsPage({ json, lastUpdated: new Date(0), sharesSecond: false, ttl: 10 });
-
-test("a large page is compressed once, into the same content; a small one is not kept twice", async () => {
-  const large = page("x".repeat(100_000));
-  const [first, second] = await Promise.all([large.gzipped?.(), large.gzipped?.()]);
-  expect(first).toBe(second);
-  expect(gunzipSync(first ?? "").toString()).toBe("x".repeat(100_000));
-  expect(page("{}").gzipped).toBeUndefined();
+test("a page says how long it holds and whether its date tells it apart", () => {
+  const page = gbfsPage({ json: "{}", lastUpdated: new Date(0), sharesSecond: true, ttl: 10 });
+  expect(page).toMatchObject({
+    cacheControl: "public, max-age=10",
+    lastModified: "Thu, 01 Jan 1970 00:00:00 GMT",
+    datedExactly: false,
+  });
 });
 
-test.each(["gzip", "br, gzip", "GZIP;q=0.5", "deflate, gzip;q=1.0, *;q=0", "x-gzip"])("%j takes gzip", (accepted) => {
-  expect(takesGzip(accepted)).toBe(true);
+test("a page is had in gzip or as it is, whatever else a caller takes", async () => {
+  const page = gbfsPage({ json: "x".repeat(5000), lastUpdated: new Date(0), sharesSecond: false, ttl: 10 });
+  expect((await page.inCoding("zstd, br, gzip;q=0.1")).coding).toBe("gzip");
+  expect((await page.inCoding("zstd, br")).coding).toBeUndefined();
 });
-
-test.each([undefined, "", "identity", "br", "gzip;q=0", "gzip; q=0.00, br", "gzipped", "*;q=0"])(
-  "%j does not ask for gzip",
-  (accepted) => {
-    expect(takesGzip(accepted)).toBe(false);
-  },
-);

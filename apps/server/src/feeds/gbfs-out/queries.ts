@@ -71,11 +71,6 @@ const name = statement(
    from unnest($2::text[], $3::text[]) as given(id, public_id) where b.system_id = $1 and b.id = given.id`,
 );
 
-const firstSystem = statement(
-  "gbfsOut.firstSystem",
-  "select system_id from systems order by created_at, system_id limit 1",
-);
-
 export function findStations(db: Queryable, systemId: string): Promise<PublishedStation[]> {
   return db.query<PublishedStation>(stations, [systemId]);
 }
@@ -97,9 +92,4 @@ export async function nameBikes(
   publicIds: readonly string[],
 ): Promise<void> {
   await tx.query(name, [systemId, ids, publicIds]);
-}
-
-/** The system that was made first; undefined where there is none. */
-export async function findFirstSystem(db: Queryable): Promise<string | undefined> {
-  return (await db.query<{ system_id: string }>(firstSystem))[0]?.system_id;
 }

@@ -185,8 +185,10 @@ describe("an answer", () => {
   });
 });
 
-test("a large feed is the same to whoever takes gzip, to whoever takes zstd, and to HEAD", async () => {
+test("a large feed is sent as it is or in gzip, whatever else a caller takes, and to HEAD without its body", async () => {
   await createSystem(room.db, "large", "Large", room.clock());
+  // It is found by then at the latest.
+  room.clock.advance(2000);
   const stations = Array.from({ length: 1000 }, (_, n) => ({
     item: { id: `s${n}`, name: `Straße ${n}`, lat: 1, lon: n / 10 },
   }));
@@ -206,7 +208,45 @@ test("a large feed is the same to whoever takes gzip, to whoever takes zstd, and
   expect(plain.body.length).toBeGreaterThan(100_000);
   expect(await ask("gzip")).toEqual({ ...plain, coding: "gzip" });
   expect(await ask("gzip", "HEAD")).toEqual({ ...plain, coding: "gzip", body: "" });
-  expect(await ask("zstd")).toEqual({ ...plain, coding: "zstd" });
+  expect(await ask("zstd, br;q=0.9, gzip;q=0.1")).toEqual({ ...plain, coding: "gzip" });
+  expect(await ask("zstd, br")).toEqual(plain);
+});
+
+describe("what there is not", () => {
+  test.each([
+    "/gbfs/%00/2.3/gbfs.json",
+    "/gbfs/a%00b/gbfs_versions.json",
+    "/gbfs/3.0/%00.json",
+    "/gbfs/main/3.0/a%00.json",
+  ])("%s, with a NUL, is 404", async (path) => {
+    const { status, body } = await call(path);
+    expect([status, errorBody.parse(JSON.parse(body)).error]).toEqual([404, "not_found"]);
+  });
+
+  test("costs the database nothing: systems and feeds that are made up, and feeds that a system has not", async () => {
+    const { db } = room;
+    let transactions = 0;
+    const counting = {
+      ...db,
+      query: (...args: Parameters<typeof db.query>) => {
+        if (!args[0].name.startsWith("listener.")) transactions++;
+        return db.query(...args);
+      },
+      transaction: (...args: Parameters<typeof db.transaction>) => (transactions++, db.transaction(...args)),
+    } as typeof db;
+    const other = await room.process({ db: counting });
+    for (let n = 0; n < 20; n++) {
+      for (const path of [
+        `/gbfs/none${n}/3.0/gbfs.json`,
+        `/gbfs/3.0/none${n}.json`,
+        "/gbfs/second%2Fcity/3.0/system_regions.json",
+      ]) {
+        expect((await callUrl(other.url + path)).status).toBe(404);
+      }
+    }
+    // Which systems there are, and once that this one has no regions.
+    expect(transactions).toBe(2);
+  });
 });
 
 describe("the live state", () => {

@@ -1,32 +1,34 @@
 import type { gbfsContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import fresh from "fresh";
-import { useReadyBody } from "../../http/ready-body.ts";
+import { inParts } from "../../http/coded-body.ts";
+import { vary } from "../../http/vary.ts";
 import { Refusal } from "../../refusal.ts";
 import type { FeedCache } from "./feed-cache.ts";
 import { form23, form30, type GbfsForm } from "./form.ts";
-import { type GbfsPage, gbfsPage, takesGzip } from "./page.ts";
-import { defaultSystem, type GbfsContext, gbfsDocument } from "./service.ts";
+import { type GbfsPage, gbfsPage } from "./page.ts";
+import { type GbfsContext, gbfsDocument, requireFeed } from "./service.ts";
+import type { SystemList } from "./system-list.ts";
+
+/** A page that is kept, or why there is none: to ask again for what there is not costs no more than for what there is. */
+export type KeptPage = GbfsPage | Refusal;
 
 /** The public feeds. Everyone reads the same few documents: they are kept ready. */
 export function gbfsRoutes(
   context: GbfsContext,
-  pages: FeedCache<GbfsPage>,
+  systems: SystemList,
+  pages: FeedCache<KeptPage>,
 ): RouterImplementation<typeof gbfsContract> {
-  /** The first system stays the first, so it is looked up once. */
-  let first: string | undefined;
-
   async function answer(systemId: string | undefined, form: GbfsForm, file: string, { request, reply }: Call) {
-    // Pages of any site may read the feeds, and why one could not be had.
-    reply.header("access-control-allow-origin", "*");
     if (!file.endsWith(".json")) throw new Refusal("not_found", "There is no such feed: its name ends in .json.");
-    const id = systemId ?? (first ??= await defaultSystem(context.db));
+    const id = systemId ?? (await systems.first());
     if (id === undefined) throw new Refusal("not_found", "There is no system yet.");
+    if (systemId !== undefined && !(await systems.has(id))) throw new Refusal("not_found", "There is no such system.");
     const feed = file.slice(0, -".json".length);
-    const page = await pages.get(id, `${form.version}/${feed}`, async () =>
-      gbfsPage(await gbfsDocument(context, id, form, feed)),
-    );
-    return send(page, request.headers, reply);
+    requireFeed(form, feed);
+    const page = await pages.get(id, `${form.version}/${feed}`, () => makePage(context, id, form, feed));
+    if (page instanceof Refusal) throw page;
+    return send(page, request, reply);
   }
 
   return {
@@ -39,22 +41,30 @@ export function gbfsRoutes(
   };
 }
 
+async function makePage(context: GbfsContext, systemId: string, form: GbfsForm, feed: string): Promise<KeptPage> {
+  try {
+    return gbfsPage(await gbfsDocument(context, systemId, form, feed));
+  } catch (error) {
+    if (error instanceof Refusal) return error;
+    throw error;
+  }
+}
+
 /** Sends a page: whole, in gzip, or not at all to whoever has it. */
-async function send(page: GbfsPage, headers: Call["request"]["headers"], reply: Call["reply"]) {
+async function send(page: GbfsPage, { headers, method }: Call["request"], reply: Call["reply"]) {
   reply.header("etag", page.etag);
-  reply.header("access-control-expose-headers", "ETag");
   reply.header("cache-control", page.cacheControl);
   reply.header("last-modified", page.lastModified);
-  // In lower case, as @fastify/compress looks for it: it would add a second one.
-  reply.header("vary", "accept-encoding");
+  vary(reply, "accept-encoding");
   const known = { etag: page.etag, ...(page.datedExactly ? { "last-modified": page.lastModified } : {}) };
   if (fresh(conditionsOf(headers), known)) return { status: 304 as const, body: undefined };
-  if (page.gzipped === undefined || !takesGzip(headers["accept-encoding"]?.toString())) {
-    return { status: 200 as const, body: useReadyBody<Document>(reply, page) };
-  }
-  const bytes = await page.gzipped();
-  reply.header("content-encoding", "gzip");
-  return { status: 200 as const, body: useReadyBody<Document>(reply, { etag: page.etag, bytes }) };
+  const { bytes, coding } = await page.inCoding(headers["accept-encoding"]?.toString());
+  if (coding !== undefined) reply.header("content-encoding", coding);
+  reply.header("content-type", "application/json");
+  reply.header("content-length", String(bytes.length));
+  // ts-rest passes bytes and streams through untouched; the tests hold them against the contract's schema.
+  const body = (method === "HEAD" ? bytes : inParts(bytes)) as unknown as Document;
+  return { status: 200 as const, body };
 }
 
 /**
@@ -68,8 +78,11 @@ function conditionsOf(headers: Call["request"]["headers"]): Record<string, strin
 
 /** What of a call is needed here; Fastify's own types differ between its versions, and ts-rest hands over the older. */
 interface Call {
-  readonly request: { readonly headers: Readonly<Record<string, string | string[] | undefined>> };
-  readonly reply: { header(name: string, value: string): unknown };
+  readonly request: {
+    readonly method: string;
+    readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  };
+  readonly reply: { getHeader(name: string): unknown; header(name: string, value: string): unknown };
 }
 
 /** What the contract says a document is. */

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Database, Queryable, Transaction } from "../../db/database.ts";
+import type { Database, Transaction } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
 import { Refusal } from "../../refusal.ts";
 import { regionsOf } from "../../regions/service.ts";
@@ -18,7 +18,7 @@ import type { GbfsForm } from "./form.ts";
 import { nameNamelessBikes } from "./public-ids.ts";
 import { lockPublication, savePublication } from "./publication-queries.ts";
 import { publish } from "./publication.ts";
-import { findBikes, findFirstSystem, findStations } from "./queries.ts";
+import { findBikes, findStations } from "./queries.ts";
 
 /** What publishing feeds needs. */
 export interface GbfsContext {
@@ -58,11 +58,10 @@ export async function gbfsDocument(
   feed: string,
 ): Promise<GbfsDocument> {
   const { db, clock } = context;
+  requireFeed(form, feed);
   return db.transaction(async (tx) => {
     if (!(await hasSystem(tx, systemId))) throw new Refusal("not_found", "There is no such system.");
     const key = [systemId, form.version, feed] as const;
-    if (!feedNames(form).includes(feed))
-      throw new Refusal("not_found", `There is no such feed. There are: ${feedNames(form).join(", ")}.`);
     // Locked before the state is read: whoever comes next reads a later one, and publishes it later.
     const held = await lockPublication(tx, key);
     const system = await detailsOf(tx, systemId);
@@ -82,9 +81,12 @@ export async function gbfsDocument(
   });
 }
 
-/** The system that paths without a system's id mean: the first that was made; undefined where there is none. */
-export function defaultSystem(db: Queryable): Promise<string | undefined> {
-  return findFirstSystem(db);
+/** @throws Refusal `not_found` for a feed that no system has in this version */
+export function requireFeed(form: GbfsForm, feed: string): void {
+  const names = feedNames(form);
+  if (!names.includes(feed)) {
+    throw new Refusal("not_found", `There is no such feed. There are: ${names.join(", ")}.`);
+  }
 }
 
 /** Every feed that a system may have, in the order in which they are listed. */

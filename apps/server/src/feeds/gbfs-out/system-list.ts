@@ -1,0 +1,46 @@
+/** Which systems there are, kept so that a path that names none costs no look-up. */
+export interface SystemList {
+  /** Whether there is a system with this id. */
+  has(systemId: string): Promise<boolean>;
+  /** The system that was made first; undefined where there is none. */
+  first(): Promise<string | undefined>;
+}
+
+export interface SystemListOptions {
+  /** Reads the ids of all systems, in the order in which they were made. */
+  readonly read: () => Promise<readonly string[]>;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+}
+
+/**
+ * Milliseconds between two readings for ids that are not in the list: for so long a system that was just made may not
+ * be found. Less, and paths that anybody makes up are looked up more often.
+ */
+const REREAD_INTERVAL_MS = 2_000;
+
+/** Systems are made seldom and never end, so that an id that was found stays. */
+export function createSystemList({ read, clock }: SystemListOptions): SystemList {
+  let ids: readonly string[] = [];
+  let readAt: number | undefined;
+  let reading: Promise<readonly string[]> | undefined;
+
+  function reread(): Promise<readonly string[]> {
+    reading ??= read()
+      .then((found) => {
+        readAt = clock();
+        return (ids = found);
+      })
+      .finally(() => (reading = undefined));
+    return reading;
+  }
+
+  function isDue(): boolean {
+    return readAt === undefined || Math.abs(clock() - readAt) >= REREAD_INTERVAL_MS;
+  }
+
+  return {
+    has: async (systemId) => ids.includes(systemId) || (isDue() && (await reread()).includes(systemId)),
+    first: async () => ids[0] ?? (isDue() ? (await reread())[0] : undefined),
+  };
+}

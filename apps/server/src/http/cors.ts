@@ -1,0 +1,87 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { vary } from "./vary.ts";
+
+/** Headers of an answer that a page's program may read, beside those that any may. */
+const EXPOSED = [
+  "Deprecation",
+  "ETag",
+  "Link",
+  "RateLimit",
+  "RateLimit-Policy",
+  "Request-Id",
+  "Retry-After",
+  "Sunset",
+  "WWW-Authenticate",
+].join(", ");
+
+/** Headers of a request that a page's program may send, beside those that any may. */
+const SENDABLE = "Authorization, If-Modified-Since, If-None-Match";
+
+/** Seconds for which a browser may remember what it may ask. */
+const PREFLIGHT_MAX_AGE = "600";
+
+/**
+ * Lets programs of web pages read: the public feeds those of any page; the partners' interface and its document those
+ * of the origins named. What changes something is for nobody's page.
+ */
+export function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
+  app.addHook("onRequest", (request, reply, done) => {
+    const allowed = allowedOrigin(request, reply, origins);
+    if (allowed !== undefined && isRead(request)) {
+      reply.header("access-control-allow-origin", allowed);
+      if (isPreflight(request)) {
+        sendPreflight(request, reply);
+        return;
+      }
+      reply.header("access-control-expose-headers", EXPOSED);
+    }
+    done();
+  });
+}
+
+/** What an answer's `Access-Control-Allow-Origin` may be; undefined where no page's program may read it. */
+function allowedOrigin(
+  { url, headers }: FastifyRequest,
+  reply: FastifyReply,
+  origins: readonly string[],
+): string | undefined {
+  if (url.startsWith("/gbfs/")) return "*";
+  if (origins.length === 0 || !/^\/(?:v1|openapi\.json)(?:[/?]|$)/.test(url)) return undefined;
+  vary(reply, "origin");
+  return headers.origin !== undefined && origins.includes(headers.origin) ? headers.origin : undefined;
+}
+
+function isRead(request: FastifyRequest): boolean {
+  return request.method === "GET" || request.method === "HEAD" || isPreflight(request);
+}
+
+function isPreflight({ method, headers }: FastifyRequest): boolean {
+  return method === "OPTIONS" && headers["access-control-request-method"] !== undefined;
+}
+
+function sendPreflight(request: FastifyRequest, reply: FastifyReply): void {
+  reply
+    .code(204)
+    .header("request-id", request.id)
+    .header("access-control-allow-methods", "GET, HEAD")
+    .header("access-control-allow-headers", SENDABLE)
+    .header("access-control-max-age", PREFLIGHT_MAX_AGE)
+    .send();
+}
+
+/**
+ * Reads a comma-separated list of origins, such as `https://app.example.com`.
+ * @throws Error naming the part that is none
+ */
+export function parseOrigins(text: string): string[] {
+  const origins = text
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+  for (const origin of origins) {
+    if (URL.parse(origin)?.origin !== origin || !/^https?:/.test(origin)) {
+      throw new Error(`"${origin}" is not an origin such as https://app.example.com, without a path`);
+    }
+  }
+  return origins;
+}
