@@ -36,7 +36,7 @@ export interface WorkOptions {
 }
 
 /** One work's side of the conditions. */
-interface WorkCondition {
+export interface WorkCondition {
   /** @param detail stands in the line, when this failure gets one */
   readonly failed: (error: unknown, detail?: object) => void;
   /** The work was done. */
