@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
@@ -122,4 +122,70 @@ test("fails, and changes nothing, when no feed can be used", async () => {
   for (const feed of Object.keys(city23())) await writeFile(join(directory, `${feed}.json`), "[]");
   await expect(run(true)).rejects.toThrow("nothing was changed");
   expect(await database.db.query({ name: "", text: "select id from stations" })).toEqual([]);
+});
+
+/** Writes the city's feeds as of some seconds later. */
+async function cityAt(seconds: number, system_id?: string) {
+  const last_updated = CITY_TIME / 1000 + seconds;
+  const information = system_id === undefined ? {} : { system_information: { data: { system_id, name: "City" } } };
+  for (const [feed, document] of Object.entries({ ...city23(), ...information }))
+    await writeFile(join(directory, `${feed}.json`), JSON.stringify({ ...document, last_updated }));
+}
+const stationIds = () => database.db.query<{ id: string }>({ name: "", text: "select id from stations order by id" });
+
+test("another system under the same source is refused with both names, and taken with --force or as another source", async () => {
+  await cityAt(0, "oslo");
+  await run(true);
+  const before = await stationIds();
+  await cityAt(60, "divvy");
+  await expect(run(true)).rejects.toThrow(/was the system "oslo" until now, and its feeds say "divvy" \(system_id\)/);
+  expect(await stationIds()).toEqual(before);
+  await run(true, "--source", "divvy").catch(() => undefined); // its stations are the first source's
+  expect(JSON.parse((await run(true, "--force")).stdout)).toMatchObject({ stations: { unchanged: 2 } });
+  await run(true);
+});
+
+test("a snapshot that is older as a whole says so, with --json too, and fails: nothing was taken", async () => {
+  await cityAt(60);
+  await run(true);
+  await cityAt(0);
+  const command = run(true);
+  await expect(command).rejects.toThrow("Nothing was taken: a newer snapshot of this source has been applied already.");
+});
+
+test("an older feed beside newer ones is named in `older`, and the rest is taken", async () => {
+  await cityAt(60);
+  await run(true);
+  await cityAt(120);
+  const old = { ...city23()["station_status"], last_updated: CITY_TIME / 1000 };
+  await writeFile(join(directory, "station_status.json"), JSON.stringify(old));
+  const { stdout, stderr } = await run(true);
+  expect(JSON.parse(stdout)).toMatchObject({ older: ["station_status"], bikes: { unchanged: 3 } });
+  expect(stderr).toContain("station_status is older than the one applied before");
+});
+
+test("stations that all belong to another source are no success", async () => {
+  await rm(join(directory, "free_bike_status.json"));
+  await run(true);
+  await expect(run(true, "--source", "other")).rejects.toThrow("Nothing was taken: all 2 records were rejected");
+});
+
+test("reports are for their owner alone and do not pile up; an import without problems leaves none", async () => {
+  const reports = join(directory, "data", "reports");
+  await run(true, "--system", "other");
+  await expect(readdir(reports)).rejects.toThrow("ENOENT");
+  await writeFile(join(directory, "free_bike_status.json"), "{");
+  const { report } = JSON.parse((await run(true)).stdout) as { report: string };
+  expect([(await stat(report)).mode & 0o777, (await stat(reports)).mode & 0o777]).toEqual([0o600, 0o700]);
+  for (let n = 0; n < 120; n++) {
+    const old = join(reports, `gbfs_old${n}.ndjson`);
+    await writeFile(old, "");
+    await utimes(old, n, n);
+  }
+  await writeFile(join(reports, "import_1.ndjson"), "");
+  await run(true);
+  const kept = await readdir(reports);
+  expect(kept).toHaveLength(101);
+  expect(kept).toContain("import_1.ndjson");
+  expect(kept).not.toContain("gbfs_old0.ndjson");
 });

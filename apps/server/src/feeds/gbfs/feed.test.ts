@@ -199,3 +199,16 @@ test("whatever is in some records, the good ones are all read as they are", () =
     { numRuns: 300, seed: 1 },
   );
 });
+
+test("of a feed's problems ten thousand are kept and the others counted; a feed of too many records is not read", () => {
+  const feed = status(good, ...Array.from({ length: 10_500 }, () => ({})));
+  expect([feed.problems.length, feed.omittedProblems, feed.rejections]).toEqual([10_000, 500, 10_500]);
+  const stations = Array.from({ length: 200_001 }, () => 0);
+  expect(() => readStationStatus({ data: { stations } }, now)).toThrow("it has more than 200,000 records");
+});
+
+test("a text that would fill every page is cut", () => {
+  const feed = information({ station_id: "a", name: "x".repeat(100_000), lat: 1, lon: 1 });
+  expect(feed.records.get("a")?.name).toHaveLength(2_000);
+  expect(feed.problems.map(({ field, reason }) => [field, reason])).toEqual([["name", "too_long"]]);
+});

@@ -1,0 +1,169 @@
+import { readdir, readFile, rm, mkdtemp, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { until } from "../../../test/until.ts";
+import { OtherSystemError } from "./apply.ts";
+import { type Following, type FollowOptions, type FollowRound, startFollowing } from "./follow.ts";
+import { CITY_TIME, city23, type Documents } from "./test/city.ts";
+import { type FeedServer, startFeedServer } from "./test/feed-server.ts";
+
+let database: TestDatabase;
+let directory: string;
+let systems = 0;
+let systemId: string;
+let server: FeedServer;
+let clock: TestClock;
+let rounds: FollowRound[];
+let errors: unknown[];
+const ids = createTestIds();
+const followings: Following[] = [];
+beforeAll(async () => void (database = await createTestDatabase()));
+afterAll(() => database.close());
+beforeEach(async () => {
+  systemId = `s${++systems}`;
+  directory = await mkdtemp(join(tmpdir(), "gbfs-follow-"));
+  clock = createTestClock(new Date(CITY_TIME + 3_600_000).toISOString());
+  rounds = [];
+  errors = [];
+  server = await startFeedServer(withoutRest({ ...city23(), system_information: systemCalled("oslo") }));
+});
+afterEach(async () => {
+  for (const following of followings.splice(0)) await following.close();
+  await server.close();
+  await rm(directory, { recursive: true });
+});
+
+const withoutRest = (documents: Documents): Documents =>
+  Object.fromEntries(Object.entries(documents).map(([name, document]) => [name, { ...document, ttl: 0 }]));
+const systemCalled = (system_id: string) => ({
+  last_updated: CITY_TIME / 1000,
+  ttl: 0,
+  data: { system_id, name: "City", timezone: "Europe/Oslo", language: "en" },
+});
+
+function follow(over: Partial<FollowOptions> = {}): void {
+  followings.push(
+    startFollowing({
+      db: database.db,
+      clock,
+      ids,
+      url: server.url,
+      every: 2,
+      systemId,
+      source: "gbfs",
+      reportDirectory: join(directory, "reports"),
+      log: (round, error) => {
+        rounds.push(round);
+        errors.push(error);
+      },
+      ...over,
+    }),
+  );
+}
+
+async function roundUntil(isWanted: (round: FollowRound) => boolean): Promise<FollowRound> {
+  const from = rounds.length;
+  let found: FollowRound | undefined;
+  await until(() => (found = rounds.slice(from).find(isWanted)) !== undefined);
+  if (found === undefined) throw new Error("no such round");
+  return found;
+}
+
+const asked = (feed: string) => server.requests.filter((request) => request.startsWith(`${feed} `)).length;
+const stations = () =>
+  database.db.query<{ id: string; status: string }>(
+    { name: "", text: "select id, status from stations where system_id = $1 order by id" },
+    [systemId],
+  );
+
+test("a server that says when it may be asked again is not asked before, and its other feeds go on", async () => {
+  server.pages["station_status"] = (response) => response.writeHead(503, { "retry-after": "120" }).end();
+  follow();
+  const retry_at = new Date(clock() + 120_000).toISOString();
+  expect(await roundUntil(({ outcome }) => outcome === "partial")).toMatchObject({
+    bikes: { created: 3 },
+    failures: [
+      { feed: "station_status", message: `HTTP 503 from ${new URL("station_status.json", server.url).href}`, retry_at },
+    ],
+    ages: { free_bike_status: 0, station_status: null },
+  });
+  clock.advance(119_000);
+  // What fails is still told of in rounds that do not ask for it.
+  const seen = rounds.length;
+  await until(() => rounds.length > seen + 5);
+  expect(rounds.at(-1)).toMatchObject({ outcome: "partial", failures: [{ feed: "station_status" }] });
+  expect(asked("station_status")).toBe(1);
+  expect(asked("free_bike_status")).toBeGreaterThan(5);
+  server.pages["station_status"] = withoutRest(city23())["station_status"];
+  clock.advance(1_000);
+  expect(await roundUntil(({ outcome }) => outcome === "applied")).toMatchObject({ stations: { created: 2 } });
+});
+
+test("a source that becomes another system is refused with its stations untouched, until it is the old one again", async () => {
+  follow();
+  await roundUntil(({ outcome }) => outcome === "unchanged");
+  const before = await stations();
+  const { station_information, station_status } = server.pages;
+  server.pages["system_information"] = systemCalled("divvy");
+  server.pages["station_information"] = renamed(station_information);
+  server.pages["station_status"] = renamed(station_status);
+  const round = await roundUntil(({ outcome }) => outcome === "failed");
+  expect(round.failures[0]?.message).toMatch(/"gbfs" was the system "oslo" .+ say "divvy" .+--source.+--force/);
+  await roundUntil(({ outcome }) => outcome === "failed");
+  expect([errors.at(-1), await stations()]).toEqual([expect.any(OtherSystemError), before]);
+  // Neither is it believed while nobody says which system it is.
+  server.pages["system_information"] = undefined;
+  clock.advance(300_000);
+  await roundUntil(({ outcome, failures }) => outcome === "failed" && failures.length > 1);
+  expect(await stations()).toEqual(before);
+  Object.assign(server.pages, { station_information, station_status, system_information: systemCalled("oslo") });
+  clock.advance(600_000);
+  await roundUntil(({ outcome }) => outcome === "applied");
+  expect(await stations()).toEqual(before);
+});
+
+test("with force a source may become another system once", async () => {
+  follow();
+  await roundUntil(({ outcome }) => outcome === "unchanged");
+  for (const following of followings.splice(0)) await following.close();
+  server.pages["system_information"] = systemCalled("oslobysykkel");
+  follow({ force: true });
+  await roundUntil(({ outcome }) => outcome === "applied");
+  server.pages["system_information"] = systemCalled("divvy");
+  await roundUntil(({ outcome }) => outcome === "failed");
+});
+
+test("what is wrong with a record is written down once, however often its feed repeats it, for the owner alone", async () => {
+  const { free_bike_status } = withoutRest(city23()) as { free_bike_status: { data: { bikes: object[] } } };
+  const broken = (seconds: number, ...more: object[]) => ({
+    ...free_bike_status,
+    last_updated: CITY_TIME / 1000 + seconds,
+    data: { bikes: [...free_bike_status.data.bikes, { bike_id: "nowhere", lat: 0, lon: 0 }, ...more] },
+  });
+  server.pages["free_bike_status"] = broken(0);
+  follow();
+  const { report } = await roundUntil(({ report: path }) => path !== null);
+  for (let seconds = 1; seconds <= 3; seconds++) {
+    server.pages["free_bike_status"] = broken(seconds);
+    expect(await roundUntil(({ bikes }) => bikes !== null)).toMatchObject({ report: null, bikes: { rejected: 1 } });
+  }
+  server.pages["free_bike_status"] = broken(4, { bike_id: "lost", lat: 91, lon: 0 });
+  expect(await roundUntil(({ bikes }) => bikes?.rejected === 2)).toMatchObject({ report });
+  const lines = (await readFile(report ?? "", "utf8")).trimEnd().split("\n");
+  expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
+    expect.objectContaining({ record: "nowhere", reason: "position_null_island", at: new Date(clock()).toISOString() }),
+    expect.objectContaining({ record: "lost", reason: "position_out_of_range" }),
+  ]);
+  expect(await readdir(join(directory, "reports"))).toHaveLength(1);
+  expect((await stat(report ?? "")).mode & 0o777).toBe(0o600);
+});
+
+/** The same stations under other names, as of later. */
+function renamed(page: FeedServer["pages"][string]): object {
+  const document = page as { data: { stations: { station_id: string }[] } };
+  const others = document.data.stations.map((station) => ({ ...station, station_id: `other-${station.station_id}` }));
+  return { ...document, last_updated: CITY_TIME / 1000 + 60, data: { stations: others } };
+}
