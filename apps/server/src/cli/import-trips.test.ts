@@ -117,7 +117,7 @@ describe("import trips", () => {
     const reports = join(await room.write("x", ""), "../data/reports");
     await mkdir(reports, { recursive: true });
     for (let n = 0; n < 102; n++) {
-      const path = join(reports, n === 101 ? "notes.txt" : `gbfs_${n}.ndjson`);
+      const path = join(reports, n === 101 ? "notes.txt" : `import_${n}.ndjson`);
       await writeFile(path, "");
       await utimes(path, n, n);
     }
@@ -125,8 +125,8 @@ describe("import trips", () => {
     const left = await readdir(reports);
     expect(left).toHaveLength(101);
     expect(left).toContain("notes.txt");
-    expect(left).not.toContain("gbfs_0.ndjson");
-    expect(left).not.toContain("gbfs_1.ndjson");
+    expect(left).not.toContain("import_0.ndjson");
+    expect(left).not.toContain("import_1.ndjson");
   });
 
   it.each([

@@ -4,7 +4,7 @@ import type { Config } from "../config.ts";
 
 /** Reports that are kept. A report is read soon or never, and one of a ruined file has a line for each of its rows. */
 const KEPT = 100;
-const REPORT = /^(?:import|gbfs)_\w+\.ndjson$/;
+const REPORT = /^import_\w+\.ndjson$/;
 
 /** Where the reports of imports are written. */
 export function reportsDirectory({ dataDir }: Pick<Config, "dataDir">): string {

@@ -57,7 +57,7 @@ const deleteBikes = statement(
   "delete from bikes where system_id = $1 and source = $2 returning id",
 );
 
-const deleteKnowledge = ["gbfs_waiting_halves", "gbfs_descriptions", "gbfs_sources"].map((table) =>
+const deleteKnowledge = ["gbfs_waiting_halves", "gbfs_descriptions", "gbfs_feed_health", "gbfs_sources"].map((table) =>
   statement(`sourceRemoval.delete.${table}`, `delete from ${table} where system_id = $1 and source = $2`),
 );
 

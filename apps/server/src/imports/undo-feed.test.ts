@@ -1,0 +1,124 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createTestIds } from "@bikeshare/test-kit";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { listActs } from "../audit/audit-log.ts";
+import { checkInvariants } from "../check/service.ts";
+import { statement } from "../db/statement.ts";
+import { importGbfs } from "../feeds/gbfs/service.ts";
+import { CITY_TIME, city23 } from "../feeds/gbfs/test/city.ts";
+import { importsOf } from "./service.ts";
+import { undoImport } from "./undo.ts";
+
+let database: TestDatabase;
+let directory: string;
+let now: number;
+const ids = createTestIds();
+beforeEach(async () => {
+  database = await createTestDatabase();
+  directory = await mkdtemp(join(tmpdir(), "bikeshare-undo-"));
+  now = CITY_TIME + 1000;
+});
+afterEach(async () => {
+  await database.close();
+  await rm(directory, { recursive: true });
+});
+
+const acting = () => ({ clock: () => now, ids, actor: "cli:test" });
+
+/** Imports the city as it was so many seconds after its time; gives the import's id. */
+async function importCity(secondsLater: number, changes: (text: string) => string = (text) => text): Promise<string> {
+  now = CITY_TIME + 1000 * (secondsLater + 1);
+  for (const [feed, document] of Object.entries(city23())) {
+    const moved = { ...document, last_updated: CITY_TIME / 1000 + secondsLater };
+    await writeFile(join(directory, `${feed}.json`), changes(JSON.stringify(moved)));
+  }
+  const importId = ids.next("gbfs");
+  const { db, systemId } = database;
+  await importGbfs(db, {
+    location: directory,
+    systemId,
+    source: "city",
+    ...acting(),
+    importId,
+    reportDirectory: directory,
+  });
+  return importId;
+}
+
+function undo(id: string) {
+  return undoImport({ db: database.db, ...acting(), onProgress: () => undefined }, database.systemId, id);
+}
+
+async function rowsLeft(): Promise<Record<string, number>> {
+  const tables = [
+    "stations",
+    "bikes",
+    "gbfs_sources",
+    "gbfs_descriptions",
+    "gbfs_waiting_halves",
+    "gbfs_feed_health",
+    "new_events",
+  ];
+  const counts = await Promise.all(
+    tables.map(async (table) => {
+      const text = `select count(*) as n from ${table} where system_id = $1`;
+      const [row] = await database.db.query<{ n: number }>(statement("", text), [database.systemId]);
+      return [table, row?.n ?? 0] as const;
+    }),
+  );
+  return Object.fromEntries(counts.filter(([, n]) => n > 0));
+}
+
+async function expectSound(): Promise<void> {
+  const checks = await checkInvariants(database.db, database.systemId);
+  expect(checks.filter(({ broken }) => broken > 0)).toEqual([]);
+}
+
+const run = (text: string) => database.db.query(statement("", text), [database.systemId]);
+
+it("the import that brought a feed in is taken back with all that is known of the feed", async () => {
+  const id = await importCity(0);
+  const [record] = await importsOf(database.db, database.systemId);
+  const { stations_created: stations = 0, created = 0 } = record ?? {};
+  expect(stations).toBeGreaterThan(0);
+  expect(await undo(id)).toEqual({ kind: "gbfs", rides: 0, stations, bikes: created - stations });
+  expect(await rowsLeft()).toEqual({});
+  await expectSound();
+  const acts = await listActs(database.db, database.systemId, { limit: 2 });
+  expect(acts.map(({ action, subject }) => [action, subject])).toEqual([
+    ["import.undone", id],
+    ["import.gbfs", id],
+  ]);
+  await importCity(0);
+  await expectSound();
+});
+
+it("is refused once a later import of the source stands, and that one is where it changed what was there", async () => {
+  const first = await importCity(0);
+  const second = await importCity(60, (text) => text.replace(/"num_bikes_available":\d+/, '"num_bikes_available":9'));
+  const before = await rowsLeft();
+  await expect(undo(first)).rejects.toThrow(`undo ${second}`);
+  await expect(undo(second)).rejects.toThrow(/it changed \d+ stations and bikes that were there before/);
+  expect(await rowsLeft()).toEqual(before);
+});
+
+it.each([
+  ["a station was changed", "update stations set updated_at = now() where system_id = $1", /were changed since/],
+  ["a bike is gone", "delete from bikes where system_id = $1 and id = (select min(id) from bikes)", /are gone/],
+  [
+    "a ride began at a station",
+    `insert into rides (system_id, id, bike_id, status, start_station_id, started_at, updated_at, source)
+     select $1, 'r', 'other', 'started', min(id), now(), now(), 'operator' from stations`,
+    /rides, reservations or other bikes name 1/,
+  ],
+])("is refused, and nothing is changed, when %s", async (_what, change, reason) => {
+  const id = await importCity(0);
+  await run(change);
+  const before = await rowsLeft();
+  await expect(undo(id)).rejects.toThrow(reason);
+  expect(await rowsLeft()).toEqual(before);
+  expect(await importsOf(database.db, database.systemId)).toMatchObject([{ id, status: "done" }]);
+});
