@@ -1,5 +1,29 @@
+import { expect, it } from "vitest";
+import { BikeShare } from "../src/index.ts";
 import { createFakeBikeShare } from "../src/testing.ts";
 import { type ClientRoom, describeClient } from "./client-suite.ts";
+
+it("lists the vehicle types and regions that were described, and those that are only named", async () => {
+  const fake = createFakeBikeShare({
+    stations: [{ id: "s1", region_id: "north" }],
+    bikes: [
+      { id: "b1", vehicle_type_id: "ebike" },
+      { id: "b2", vehicle_type_id: "other" },
+    ],
+    vehicleTypes: [{ id: "ebike", propulsion_type: "electric_assist" }],
+    regions: [{ id: "centre", name: "Centre" }],
+  });
+  const client = new BikeShare(fake.options);
+  const unknown = { name: null, form_factor: null, max_range_meters: null };
+  expect(await client.vehicleTypes.list().toArray({ limit: Infinity })).toEqual([
+    { ...unknown, id: "ebike", propulsion_type: "electric_assist" },
+    { ...unknown, id: "other", propulsion_type: null },
+  ]);
+  expect(await client.regions.list().toArray({ limit: Infinity })).toEqual([
+    { id: "centre", name: "Centre" },
+    { id: "north", name: "north" },
+  ]);
+});
 
 /** The fake, in the room where the client's tests are run on the service itself too. */
 function openFake(): ClientRoom {

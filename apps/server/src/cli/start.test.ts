@@ -115,6 +115,20 @@ it("makes a city that lives; a second start goes on with the same city and key; 
   const first = await start("--speed", "300");
   expect((await readFile(join(directory, "demo-key"), "utf8")).trim()).toBe(first.key);
   await untilMore(first, completed, 20);
+  const types = await (await fetch(`${first.url}/gbfs/3.0/vehicle_types.json`)).json();
+  expect(types).toMatchObject({
+    data: {
+      vehicle_types: [
+        { vehicle_type_id: "bike", propulsion_type: "human" },
+        { vehicle_type_id: "ebike", propulsion_type: "electric_assist", max_range_meters: 60_000 },
+        { vehicle_type_id: "unspecified" },
+      ],
+    },
+  });
+  const system = await (await fetch(`${first.url}/gbfs/3.0/system_information.json`)).json();
+  expect(system).toMatchObject({
+    data: { timezone: "Europe/Amsterdam", feed_contact_email: "feeds@demo-city.example" },
+  });
   expect(await first.stop()).toBe(0);
 
   const second = await start("--speed", "300");

@@ -17,7 +17,10 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
       return sendError(
         reply,
         request,
-        new ApiError("not_found", "There is no such path. /openapi.json lists those there are."),
+        new ApiError(
+          "not_found",
+          "There is no such path. /openapi.json lists those there are, /gbfs/3.0/gbfs.json the public feeds; /docs explains them.",
+        ),
       );
     }
     const allow = [...entry.methods].sort().join(", ");
