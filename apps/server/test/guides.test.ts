@@ -75,10 +75,11 @@ describe.skipIf(!curl)(`the commands of the guides${curl ? "" : " (skipped: ther
     app.clock.advance(3_600_000);
     await tell(app.url, key, "stations", [{ id: "harbour", name: "Harbour Street", lat: 54.5, lon: 3.5 }]);
     await tell(app.url, key, "bikes", [{ id: "bike-2", station_id: "harbour" }]);
-    const [create, cancel] = examplesIn(guide("reservations.md")).examples;
+    const [create, extend, cancel] = examplesIn(guide("reservations.md")).examples;
     const created = await run(create?.command ?? "");
     expect(created).toEqual(create?.answer);
     env["RESERVATION_ID"] = String(created["id"]);
+    expect(await run(extend?.command ?? "")).toMatchObject(extend?.answer as object);
     expect(await run(cancel?.command ?? "")).toMatchObject(cancel?.answer as object);
   });
 });

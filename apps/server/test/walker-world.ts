@@ -11,11 +11,13 @@ export const operatedSystem = "operated";
 
 /** Far beyond where any test's clock goes. */
 const FAR = "2099-01-01T00:00:00.000Z";
+/** Reservations that end there were made so little before that they may be extended. */
+const NOT_SO_FAR = "2098-12-31T23:50:00.000Z";
 
 const insertReservations = statement(
   "test.insertReservations",
   `insert into reservations (system_id, id, partner_id, status, bike_id, created_at, expires_at, updated_at)
-   select $1, id, $2, 'active', 'held by ' || id, $3, '${FAR}', $3 from unnest($4::text[]) as id`,
+   select $1, id, $2, 'active', 'held by ' || id, '${NOT_SO_FAR}', '${FAR}', $3 from unnest($4::text[]) as id`,
 );
 const insertEvents = statement(
   "test.insertEvents",
@@ -25,6 +27,16 @@ const insertEvents = statement(
 const forgetReservations = statement(
   "test.forgetReservations",
   "delete from reservations where system_id = $1 and id not like 'sample-%'",
+);
+const renewSamples = statement(
+  "test.renewSamples",
+  `update reservations set status = 'active', expires_at = '${FAR}', cancelled_at = null, cancel_reason = null
+   where system_id = $1 and id like 'sample-%'`,
+);
+const holdBikes = statement(
+  "test.holdBikes",
+  `update bikes b set reservation_id = r.id, vehicle_state = 'reserved' from reservations r
+   where b.system_id = $1 and r.system_id = $1 and r.id like 'sample-%' and b.id = r.bike_id`,
 );
 const freeBikes = statement(
   "test.freeBikes",
@@ -64,10 +76,12 @@ export async function fillSystem(app: TestApp): Promise<void> {
   await sequencer.close();
 }
 
-/** Takes back what reserving did, so that the same can be asked for again. */
+/** Takes back what reserving, extending and cancelling did, so that the same can be asked for again. */
 export async function restoreWorld({ db, systemId }: TestApp): Promise<void> {
   await db.query(freeBikes, [systemId]);
   await db.query(forgetReservations, [systemId]);
+  await db.query(renewSamples, [systemId]);
+  await db.query(holdBikes, [systemId]);
 }
 
 /** The ids that the examples of partners' requests give in a field. */

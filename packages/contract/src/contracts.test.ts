@@ -35,12 +35,13 @@ describe.each(endpoints)("$name", ({ route, metadata }) => {
     expect(new Set(conflicts).size).toBe(conflicts.length);
   });
 
-  test("takes an Idempotency-Key exactly when it is a POST, and then declares what may become of one", () => {
-    expect(metadata.idempotent === true).toBe(route.method === "POST");
-    if (route.method === "POST") expect(route.headers).toBe(idempotencyHeaders);
+  test("takes an Idempotency-Key exactly when it is a POST or a PATCH, and then declares what may become of one", () => {
+    const isRepeatable = route.method === "POST" || route.method === "PATCH";
+    expect(metadata.idempotent === true).toBe(isRepeatable);
+    if (isRepeatable) expect(route.headers).toBe(idempotencyHeaders);
     else expect(route.headers ?? {}).toEqual({});
-    expect(metadata.conflicts?.includes("idempotency_in_progress") === true).toBe(route.method === "POST");
-    expect(statuses.includes(422)).toBe(route.method === "POST");
+    expect(metadata.conflicts?.includes("idempotency_in_progress") === true).toBe(isRepeatable);
+    expect(statuses.includes(422)).toBe(isRepeatable);
   });
 
   test("declares what may be wrong with a body unless nobody looks at one, as with GET", () => {
@@ -82,7 +83,7 @@ test("everything of the operator stands under /operator/v1 and asks for an opera
 
 test("whoever may write reservations needs the scope that says so", () => {
   const writing = partners.filter(({ route }) => route.method !== "GET").map(({ metadata }) => metadata.scope);
-  expect(writing).toEqual(["reservations:write", "reservations:write"]);
+  expect(writing).toEqual(["reservations:write", "reservations:write", "reservations:write"]);
 });
 
 function walk(

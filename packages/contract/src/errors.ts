@@ -85,8 +85,13 @@ export const errorCatalogue = {
   },
   reservation_not_active: {
     status: 409,
-    meaning: "The reservation was fulfilled or has expired, so it cannot be cancelled.",
+    meaning: "The reservation has ended, so it can be neither cancelled nor extended.",
     action: "Fetch the reservation to see its state.",
+  },
+  hold_limit_reached: {
+    status: 409,
+    meaning: "The reservation would hold its bike for longer than a hold may last in all.",
+    action: "Ask for fewer minutes: the message says how many are left.",
   },
   ride_conflict: {
     status: 409,

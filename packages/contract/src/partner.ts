@@ -1,47 +1,17 @@
 import { initContract } from "@ts-rest/core";
-import { z } from "zod";
 import { bike, bikeList, bikeListQuery } from "./bikes.ts";
-import type { EndpointMetadata } from "./endpoint.ts";
+import { errors, idParam, needs, noQuery } from "./endpoint-parts.ts";
 import { errorBody } from "./errors.ts";
 import { EVENT_RETENTION_DAYS, eventList, eventListQuery, eventRecord } from "./events.ts";
 import { health } from "./health.ts";
-import { idempotencyHeaders } from "./idempotency.ts";
-import { identifierParam } from "./identifier.ts";
 import { me } from "./me.ts";
+import { reservationEndpoints } from "./partner-reservations.ts";
 import { regionList, regionListQuery } from "./regions.ts";
-import {
-  DEFAULT_HOLD_MINUTES,
-  MAX_HOLD_MINUTES,
-  reservation,
-  reservationList,
-  reservationListQuery,
-  reservationRequest,
-} from "./reservations.ts";
 import { ride, rideList, rideListQuery } from "./rides.ts";
-import type { Scope } from "./scopes.ts";
 import { station, stationList, stationListQuery } from "./stations.ts";
 import { vehicleTypeList, vehicleTypeListQuery } from "./vehicle-types.ts";
 
 const c = initContract();
-
-/** No query parameter is known here; an unknown one is refused by name. */
-const noQuery = z.object({}).strict();
-const idParam = z.object({ id: identifierParam });
-
-function needs(scope: Scope | "any" | "none", more: Omit<EndpointMetadata, "scope"> = {}): EndpointMetadata {
-  return { scope, ...more };
-}
-
-/** What any endpoint that asks for a key may answer beside its success. */
-const errors = {
-  400: errorBody,
-  401: errorBody,
-  403: errorBody,
-  405: errorBody,
-  429: errorBody,
-  500: errorBody,
-  503: errorBody,
-};
 
 /** The interface that partners use. Every path is under the service's base address. */
 export const partnerContract = c.router(
@@ -128,71 +98,7 @@ export const partnerContract = c.router(
         responses: { 200: bike, 404: errorBody, ...errors },
       },
     },
-    reservations: {
-      list: {
-        method: "GET",
-        path: "/v1/reservations",
-        summary: "List reservations",
-        description: "Your own reservations by `created_at`, newest first; the id breaks ties.",
-        metadata: needs("reservations:read"),
-        query: reservationListQuery,
-        responses: { 200: reservationList, ...errors },
-      },
-      get: {
-        method: "GET",
-        path: "/v1/reservations/:id",
-        summary: "One reservation",
-        description: "One of your own reservations; another partner's is 404.",
-        metadata: needs("reservations:read"),
-        pathParams: idParam,
-        query: noQuery,
-        responses: { 200: reservation, 404: errorBody, ...errors },
-      },
-      create: {
-        method: "POST",
-        path: "/v1/reservations",
-        summary: "Reserve a bike",
-        description:
-          "Give `station_id` for any bike of a station or `bike_id` for one bike: exactly one of the two. The bike is " +
-          `assigned and held at once, for ${DEFAULT_HOLD_MINUTES} minutes unless \`hold_minutes\` says otherwise, at ` +
-          `most ${MAX_HOLD_MINUTES}. 404 when there is no such station or bike.`,
-        metadata: needs("reservations:write", {
-          idempotent: true,
-          conflicts: [
-            "no_bike_available",
-            "bike_not_available",
-            "station_offline",
-            "rider_has_active_reservation",
-            "too_many_reservations",
-            "idempotency_in_progress",
-          ],
-        }),
-        headers: idempotencyHeaders,
-        query: noQuery,
-        body: reservationRequest,
-        responses: {
-          201: reservation,
-          404: errorBody,
-          409: errorBody,
-          413: errorBody,
-          415: errorBody,
-          422: errorBody,
-          ...errors,
-        },
-      },
-      cancel: {
-        method: "DELETE",
-        path: "/v1/reservations/:id",
-        summary: "Cancel a reservation",
-        description:
-          "Gives the bike back and answers with the reservation. Needs no body. To cancel a cancelled one again changes " +
-          "nothing and answers the same.",
-        metadata: needs("reservations:write", { conflicts: ["reservation_not_active"] }),
-        pathParams: idParam,
-        query: noQuery,
-        responses: { 200: reservation, 404: errorBody, 409: errorBody, 413: errorBody, 415: errorBody, ...errors },
-      },
-    },
+    reservations: reservationEndpoints,
     events: {
       list: {
         method: "GET",

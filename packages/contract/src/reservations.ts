@@ -2,12 +2,14 @@ import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { givenIdentifier, identifier, identifierParam } from "./identifier.ts";
 import { listOf, pagingQuery } from "./paging.ts";
-import { givenOnce, timestamp } from "./time.ts";
+import { givenOnce, instantParam, timestamp } from "./time.ts";
 
 /** Minutes that a reservation holds a bike when the request names no number. */
 export const DEFAULT_HOLD_MINUTES = 15;
-/** Most minutes that a reservation may hold a bike. */
+/** Most minutes that a reservation may hold a bike, and most by which it may be extended at a time. */
 export const MAX_HOLD_MINUTES = 30;
+/** Most minutes that a reservation may hold a bike in all, with every extension. */
+export const MAX_TOTAL_HOLD_MINUTES = 60;
 /** Active reservations that a partner may have at once, unless the operator gives it a number of its own. */
 export const DEFAULT_MAX_RESERVATIONS = 50;
 /** Most characters of a `rider_ref`. */
@@ -57,8 +59,18 @@ export const reservationListQuery = z
     status: z.enum(reservationStatus.options, givenOnce()).optional().describe("Only reservations in this state"),
     rider_ref: riderRef.optional().describe("Only reservations of this rider"),
     bike_id: identifierParam.optional().describe("Only reservations of this bike"),
+    ride_id: identifierParam.optional().describe("Only the reservation that this ride fulfilled"),
+    updated_since: instantParam
+      .optional()
+      .describe("Only reservations changed at or after this instant; an expiry changes one at its `expires_at`"),
   })
   .strict();
+
+const holdMinutes = z
+  .number()
+  .int("must be a whole number")
+  .min(1, `must be between 1 and ${MAX_HOLD_MINUTES}`)
+  .max(MAX_HOLD_MINUTES, `must be between 1 and ${MAX_HOLD_MINUTES}`);
 
 /** What is asked for: any bike of a station, or one bike. */
 export const reservationRequest = extendApi(
@@ -70,13 +82,7 @@ export const reservationRequest = extendApi(
       rider_ref: riderRef
         .optional()
         .describe("Your own mark for the rider: one that names nobody. A rider holds one bike at a time"),
-      hold_minutes: z
-        .number()
-        .int("must be a whole number")
-        .min(1, `must be between 1 and ${MAX_HOLD_MINUTES}`)
-        .max(MAX_HOLD_MINUTES, `must be between 1 and ${MAX_HOLD_MINUTES}`)
-        .optional()
-        .describe(`Default ${DEFAULT_HOLD_MINUTES}, most ${MAX_HOLD_MINUTES}`),
+      hold_minutes: holdMinutes.optional().describe(`Default ${DEFAULT_HOLD_MINUTES}, most ${MAX_HOLD_MINUTES}`),
     })
     .strict()
     .superRefine((request, ctx) => {
@@ -88,3 +94,16 @@ export const reservationRequest = extendApi(
   { title: "ReservationRequest", oneOf: [{ required: ["station_id"] }, { required: ["bike_id"] }] },
 );
 export type ReservationRequest = z.infer<typeof reservationRequest>;
+
+/** By how much a hold is to be longer. */
+export const reservationExtension = extendApi(
+  z
+    .object({
+      hold_minutes: holdMinutes.describe(
+        `Minutes more, counted from \`expires_at\`: at most ${MAX_HOLD_MINUTES}, and the hold lasts at most ${MAX_TOTAL_HOLD_MINUTES} in all`,
+      ),
+    })
+    .strict(),
+  { title: "ReservationExtension" },
+);
+export type ReservationExtension = z.infer<typeof reservationExtension>;

@@ -19,6 +19,7 @@ import {
   regionListQuery,
   reservation,
   reservationListQuery,
+  reservationExtension,
   reservationRequest,
   reservationStatus,
   ride,
@@ -121,6 +122,7 @@ function sdkTypes(): string {
     object("ReservationListQuery", reservationListQuery, "request"),
     object("EventListQuery", eventListQuery, "request"),
     object("ReservationRequest", reservationRequest, "request"),
+    object("ReservationExtension", reservationExtension, "request"),
   ]);
 }
 

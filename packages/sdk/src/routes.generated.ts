@@ -25,6 +25,7 @@ export const routes = {
     list: ["GET /v1/reservations",200],
     get: ["GET /v1/reservations/:id",200],
     create: ["POST /v1/reservations",201,"idempotent"],
+    extend: ["PATCH /v1/reservations/:id",200,"idempotent"],
     cancel: ["DELETE /v1/reservations/:id",200],
   },
   events: {

@@ -339,7 +339,7 @@ export interface Health {
 }
 
 /** The codes of errors known today. Decide by the status where you do not know one. */
-export type ErrorCode = "unauthorized" | "forbidden" | "https_required" | "invalid_request" | "invalid_parameter" | "invalid_cursor" | "page_out_of_range" | "not_found" | "method_not_allowed" | "no_bike_available" | "bike_not_available" | "station_offline" | "rider_has_active_reservation" | "too_many_reservations" | "reservation_not_active" | "ride_conflict" | "idempotency_in_progress" | "checkpoint_lost" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal" | "unavailable";
+export type ErrorCode = "unauthorized" | "forbidden" | "https_required" | "invalid_request" | "invalid_parameter" | "invalid_cursor" | "page_out_of_range" | "not_found" | "method_not_allowed" | "no_bike_available" | "bike_not_available" | "station_offline" | "rider_has_active_reservation" | "too_many_reservations" | "reservation_not_active" | "hold_limit_reached" | "ride_conflict" | "idempotency_in_progress" | "checkpoint_lost" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal" | "unavailable";
 
 /** The body of every error: exactly these two fields. */
 export interface ErrorBody {
@@ -447,6 +447,10 @@ export interface ReservationListQuery {
   rider_ref?: string | undefined;
   /** Only reservations of this bike */
   bike_id?: string | undefined;
+  /** Only the reservation that this ride fulfilled */
+  ride_id?: string | undefined;
+  /** Only reservations changed at or after this instant; an expiry changes one at its `expires_at` */
+  updated_since?: string | undefined;
 }
 
 export interface EventListQuery {
@@ -473,4 +477,9 @@ export interface ReservationRequest {
   rider_ref?: string | undefined;
   /** Default 15, most 30 */
   hold_minutes?: number | undefined;
+}
+
+export interface ReservationExtension {
+  /** Minutes more, counted from `expires_at`: at most 30, and the hold lasts at most 60 in all */
+  hold_minutes: number;
 }

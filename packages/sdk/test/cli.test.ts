@@ -111,6 +111,7 @@ it.each([
   ["bikes get b", "GET /v1/bikes/b"],
   ["events get e", "GET /v1/events/e"],
   ["reservations get r", "GET /v1/reservations/r"],
+  ["reservations extend r --hold-minutes 5", "PATCH /v1/reservations/r"],
   ["reservations cancel r", "DELETE /v1/reservations/r"],
   ["me", "GET /v1/me"],
 ])("%s asks for %s", async (words, operation) => {

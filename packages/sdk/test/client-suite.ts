@@ -152,6 +152,8 @@ function describeReserving(on: () => Place): void {
       code: "no_bike_available",
       attempts: 1,
     });
+    const extended = await client.reservations.extend(made.id, { hold_minutes: 10 });
+    expect(Date.parse(extended.expires_at) - Date.parse(made.expires_at)).toBe(600_000);
     const cancelled = await client.reservations.cancel(made.id);
     expect(cancelled).toMatchObject({ id: made.id, status: "cancelled", cancel_reason: "partner" });
     expect(await client.reservations.cancel(made.id)).toEqual(cancelled);

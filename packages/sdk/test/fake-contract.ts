@@ -6,6 +6,7 @@ import {
   errorCatalogue,
   EVENT_RETENTION_DAYS,
   IDEMPOTENCY_KEY_HOURS,
+  MAX_TOTAL_HOLD_MINUTES,
   partnerContract,
   scopeNames,
 } from "@bikeshare/contract";
@@ -29,8 +30,13 @@ interface Parameter {
   readonly schema: Schema;
 }
 
+interface Operation {
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: { readonly $ref: string } }>> };
+}
+
 interface Document {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly parameters?: readonly Parameter[] }>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, { readonly properties: Record<string, Schema> }>> };
 }
 
@@ -66,6 +72,8 @@ export const DEFAULT_PAGE_SIZE = ${DEFAULT_PAGE_SIZE};
 export const EVENT_RETENTION_DAYS = ${EVENT_RETENTION_DAYS};
 /** Minutes that a reservation holds a bike when the request names no number. */
 export const DEFAULT_HOLD_MINUTES = ${DEFAULT_HOLD_MINUTES};
+/** Most minutes that a reservation may hold a bike in all. */
+export const MAX_TOTAL_HOLD_MINUTES = ${MAX_TOTAL_HOLD_MINUTES};
 /** Active reservations that a partner may have at once. */
 export const DEFAULT_MAX_RESERVATIONS = ${DEFAULT_MAX_RESERVATIONS};
 /** Hours for which the answer to an \`Idempotency-Key\` is kept. */
@@ -74,12 +82,13 @@ export const IDEMPOTENCY_KEY_HOURS = ${IDEMPOTENCY_KEY_HOURS};
 }
 
 function endpointText({ method, path, metadata, body }: Route, { paths, components }: Document): string {
-  const described = paths[path.replaceAll(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()]?.parameters ?? [];
+  const operation = paths[path.replaceAll(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()];
+  const described = operation?.parameters ?? [];
   const rules = (place: string) =>
     Object.fromEntries(
       described.filter((each) => each.in === place).map(({ name, schema }) => [name.toLowerCase(), rule(schema)]),
     );
-  const fields = components.schemas["ReservationRequest"]?.properties ?? {};
+  const fields = components.schemas[nameOf(operation)]?.properties ?? {};
   const endpoint = {
     scope: metadata.scope,
     path: rules("path"),
@@ -90,6 +99,11 @@ function endpointText({ method, path, metadata, body }: Route, { paths, componen
       : { body: Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, rule(schema)])) }),
   };
   return `  ${JSON.stringify(`${method} ${path}`)}: ${JSON.stringify(endpoint)},`;
+}
+
+/** What the schema of an operation's body is called. */
+function nameOf(operation: Operation | undefined): string {
+  return operation?.requestBody?.content["application/json"]?.schema.$ref.split("/").at(-1) ?? "";
 }
 
 /** What of a schema decides whether a value is taken. */

@@ -17,6 +17,7 @@ const COMPARED = [
   "cache-control",
   "content-type",
   "idempotent-replayed",
+  "location",
   "ratelimit",
   "ratelimit-policy",
   "retry-after",
@@ -57,7 +58,10 @@ function sideOf(room: ParityRoom): Side {
       const said: unknown = text === "" ? "" : JSON.parse(text);
       // Messages are for people.
       const shown = response.ok ? said : (said as { error?: string }).error;
-      const compared = COMPARED.map((name): [string, string | null] => [name, response.headers.get(name)]);
+      const compared = COMPARED.map((name): [string, string | null] => {
+        const value = response.headers.get(name);
+        return [name, value && hide(value)];
+      });
       return {
         status: response.status,
         headers: Object.fromEntries(compared.filter(([, value]) => value !== null)),
@@ -124,6 +128,36 @@ export function describeParity(name: string, open: () => Promise<ParityRoom>): v
       ]);
       await look();
       await ask({ path: "/v1/bikes?vehicle_state=reserved" });
+    });
+
+    it("extend holds alike, once under one key, to the most there is and not beyond", async () => {
+      const met = (await ask(reserve({ bike_id: "b1" }, { "idempotency-key": "held" }))).body as {
+        readonly id: string;
+      };
+      const extend = (minutes: unknown, headers: Readonly<Record<string, string>> = {}): Sent => ({
+        path: `/v1/reservations/${met.id}`,
+        method: "PATCH",
+        headers: { ...json, ...headers },
+        body: JSON.stringify({ hold_minutes: minutes }),
+      });
+      for (const sent of [
+        extend(30, { "idempotency-key": "more" }),
+        extend(30, { "idempotency-key": "more" }),
+        extend(20, { "idempotency-key": "more" }),
+        extend(16),
+        extend(15),
+        extend(1),
+        extend(0),
+        extend(31),
+        extend("5"),
+        extend(undefined),
+      ]) {
+        await ask(sent);
+      }
+      await ask({ ...extend(5), path: "/v1/reservations/nobody" });
+      advance(60 * 60_000);
+      await ask(extend(5));
+      await look();
     });
 
     it("start, end and cancel rides alike, on a held bike too", async () => {

@@ -2,7 +2,8 @@ import { lockBikes } from "../bikes/live.ts";
 import { recordEvents } from "../events/outbox.ts";
 import type { LiveContext } from "../live-context.ts";
 import { endingEvent, heldBy, writeHolds } from "./holds.ts";
-import { endRows, listActive, lockRows } from "./queries.ts";
+import { listActive } from "./partner-queries.ts";
+import { endRows, lockRows } from "./queries.ts";
 import type { ReservationOwner } from "./service.ts";
 
 /**

@@ -5,13 +5,12 @@ import { recordEvents } from "../events/outbox.ts";
 import type { LiveContext } from "../live-context.ts";
 import { Refusal } from "../refusal.ts";
 import { endingEvent, type Moment, type Settled, settleLapsed, writeHolds } from "./holds.ts";
+import { countActiveReservations, lockPartnerLimit } from "./partner-queries.ts";
 import {
   findCandidates,
   findOfRider,
   findStation,
   insertReservation,
-  countActiveReservations,
-  lockPartnerLimit,
   markLocks,
   pickFreeBike,
   releaseLocks,

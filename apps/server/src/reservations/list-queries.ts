@@ -17,6 +17,9 @@ export interface ReservationFilters {
   readonly status?: Reservation["status"] | undefined;
   readonly rider_ref?: string | undefined;
   readonly bike_id?: string | undefined;
+  readonly ride_id?: string | undefined;
+  /** RFC 3339. */
+  readonly updated_since?: string | undefined;
 }
 
 /** Whose reservations are read, and as of when. */
@@ -44,6 +47,11 @@ const statusConditions: Readonly<Record<Reservation["status"], string>> = {
   cancelled: "status = 'cancelled'",
   expired: `(status = 'expired' or ${lapsed})`,
 };
+
+/** As readers see it: what has lapsed was changed when it did, whether or not that has been written. */
+function updatedSince(since: string): string {
+  return `(updated_at >= ${since}::timestamptz or (${lapsed} and expires_at >= ${since}::timestamptz))`;
+}
 
 /** One of a partner's reservations in its wire form. */
 export async function readReservation(
@@ -81,5 +89,7 @@ export function readReservations(
   if (filters.status !== undefined) conditions.push(statusConditions[filters.status]);
   if (filters.rider_ref !== undefined) conditions.push(`rider_ref = ${bind(filters.rider_ref)}`);
   if (filters.bike_id !== undefined) conditions.push(`bike_id = ${bind(filters.bike_id)}`);
+  if (filters.ride_id !== undefined) conditions.push(`ride_id = ${bind(filters.ride_id)}`);
+  if (filters.updated_since !== undefined) conditions.push(updatedSince(bind(filters.updated_since)));
   return readFilteredList(db, list, { branches: [conditions.join(" and ")], values }, start, size);
 }

@@ -1,4 +1,4 @@
-import type { Queryable, Transaction } from "../db/database.ts";
+import type { Transaction } from "../db/database.ts";
 import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
@@ -48,31 +48,6 @@ const insert = statement(
    returning ${wire}`,
 );
 
-// The lock queues a partner's own requests for bikes, and nobody else's. It lets through whoever only refers to the
-// partner, as an issued key does.
-const lockPartner = statement(
-  "reservations.lockPartner",
-  `select max_reservations from partners
-   where system_id = $1 and id = $2 and suspended_at is null and removed_at is null for no key update`,
-);
-
-const limitOf = statement(
-  "reservations.limitOf",
-  "select max_reservations from partners where system_id = $1 and id = $2",
-);
-
-// Of what has lapsed it does not matter whether that has been written.
-const countActive = statement(
-  "reservations.countActive",
-  `select count(*)::int as n from reservations
-   where system_id = $1 and partner_id = $2 and status = 'active' and expires_at > $3::timestamptz`,
-);
-
-const active = statement(
-  "reservations.active",
-  `select id, bike_id from reservations where system_id = $1 and partner_id = $2 and status = 'active' order by id`,
-);
-
 const find = statement(
   "reservations.find",
   "select bike_id from reservations where system_id = $1 and partner_id = $2 and id = $3",
@@ -80,7 +55,7 @@ const find = statement(
 
 const lock = statement(
   "reservations.lock",
-  `select r.id, r.partner_id, r.bike_id, r.status, r.expires_at, ${wire}
+  `select r.id, r.partner_id, r.bike_id, r.status, r.created_at, r.expires_at, ${wire}
    from reservations r where r.system_id = $1 and r.id = any($2::text[]) order by r.id for update`,
 );
 
@@ -96,8 +71,17 @@ const end = statement(
    from (select e.*, held.expires_at <= $2::timestamptz as lapsed
          from unnest($3::text[], $4::text[], $5::text[], $6::text[]) as e (id, status, ride_id, cancel_reason)
          join reservations held on held.system_id = $1 and held.id = e.id) as e
-   where r.system_id = $1 and r.id = e.id and r.status = 'active' and (lapsed or e.status <> 'expired')
+   -- As it is now: one whose bike a feed has deleted may have been extended meanwhile.
+   where r.system_id = $1 and r.id = e.id and r.status = 'active'
+     and ((lapsed and r.expires_at <= $2::timestamptz) or (not lapsed and e.status <> 'expired'))
    returning r.id, r.partner_id, r.bike_id, r.status, r.expires_at, ${wire}`,
+);
+
+const extend = statement(
+  "reservations.extend",
+  `update reservations r set expires_at = $3::timestamptz, updated_at = $4::timestamptz
+   where r.system_id = $1 and r.id = $2 and r.status = 'active'
+   returning ${wire}`,
 );
 
 // Bikes that another process has locked are left for the next sweep, so that sweepers never wait for one another. A
@@ -121,49 +105,6 @@ export async function findStation(
   id: string,
 ): Promise<Pick<Tables["stations"], "status" | "is_renting"> | undefined> {
   return (await tx.query<Pick<Tables["stations"], "status" | "is_renting">>(station, [systemId, id]))[0];
-}
-
-type PartnerLimit = Pick<Tables["partners"], "max_reservations">;
-
-/**
- * Locks a partner, before anything else is locked: until the transaction ends, nobody else makes a reservation of its.
- * @returns how many active reservations it may have, null for the default; undefined when there is no such partner, or it
- *   is suspended
- */
-export async function lockPartnerLimit(
-  tx: Transaction,
-  systemId: string,
-  partnerId: string,
-): Promise<PartnerLimit | undefined> {
-  return (await tx.query<PartnerLimit>(lockPartner, [systemId, partnerId]))[0];
-}
-
-/** How many active reservations a partner may have, null for the default; undefined when there is no such partner. */
-export async function findPartnerLimit(
-  db: Queryable,
-  systemId: string,
-  partnerId: string,
-): Promise<PartnerLimit | undefined> {
-  return (await db.query<PartnerLimit>(limitOf, [systemId, partnerId]))[0];
-}
-
-/** A partner's reservations that are written as active, lapsed ones too. */
-export function listActive(
-  tx: Transaction,
-  systemId: string,
-  partnerId: string,
-): Promise<Pick<Row, "id" | "bike_id">[]> {
-  return tx.query<Pick<Row, "id" | "bike_id">>(active, [systemId, partnerId]);
-}
-
-/** How many reservations of a partner are active at an instant. */
-export async function countActiveReservations(
-  db: Queryable,
-  systemId: string,
-  partnerId: string,
-  at: Date,
-): Promise<number> {
-  return onlyRow(await db.query<{ n: number }>(countActive, [systemId, partnerId, at])).n;
 }
 
 /** The reservation that is kept as the rider's active one. It may have lapsed. */
@@ -240,7 +181,10 @@ export async function findBikeOf(
 }
 
 /** A reservation as commands see it, as it is kept: an active one may have lapsed. */
-export interface LockedReservation extends Pick<Row, "id" | "partner_id" | "bike_id" | "status" | "expires_at"> {
+export interface LockedReservation extends Pick<
+  Row,
+  "id" | "partner_id" | "bike_id" | "status" | "created_at" | "expires_at"
+> {
   readonly wire: string;
 }
 
@@ -287,6 +231,16 @@ export function endRows(
     endings.map((ending) => (ending.status === "fulfilled" ? ending.rideId : null)),
     endings.map((ending) => (ending.status === "cancelled" ? ending.reason : null)),
   ]);
+}
+
+/** Has an active reservation, which is locked, end later; gives its wire form. */
+export async function extendRow(
+  tx: Transaction,
+  systemId: string,
+  id: string,
+  { expiresAt, now }: { readonly expiresAt: Date; readonly now: Date },
+): Promise<string> {
+  return onlyRow(await tx.query<{ wire: string }>(extend, [systemId, id, expiresAt, now])).wire;
 }
 
 /** Lapsed reservations that nobody has written as expired, the oldest first, their bikes locked. */

@@ -1,4 +1,10 @@
-import { DEFAULT_HOLD_MINUTES, DEFAULT_MAX_RESERVATIONS, type EventName, type Reservation } from "@bikeshare/contract";
+import {
+  DEFAULT_HOLD_MINUTES,
+  DEFAULT_MAX_RESERVATIONS,
+  MAX_TOTAL_HOLD_MINUTES,
+  type EventName,
+  type Reservation,
+} from "@bikeshare/contract";
 import type { LiveBike } from "../bikes/live.ts";
 
 export type ReservationStatus = Reservation["status"];
@@ -27,6 +33,21 @@ export const endingEvents = {
 /** When a hold ends that begins now. */
 export function expiryOf(createdAt: Date, holdMinutes: number = DEFAULT_HOLD_MINUTES): Date {
   return new Date(createdAt.getTime() + holdMinutes * 60_000);
+}
+
+/**
+ * When a hold ends that is extended by some minutes, and how many may be added to it now: none of its extensions makes
+ * it last longer in all.
+ */
+export function extensionOf(
+  held: { readonly created_at: Date; readonly expires_at: Date },
+  minutes: number,
+): { readonly expiresAt: Date; readonly minutesLeft: number } {
+  const latest = held.created_at.getTime() + MAX_TOTAL_HOLD_MINUTES * 60_000;
+  return {
+    expiresAt: new Date(held.expires_at.getTime() + minutes * 60_000),
+    minutesLeft: Math.floor((latest - held.expires_at.getTime()) / 60_000),
+  };
 }
 
 /**

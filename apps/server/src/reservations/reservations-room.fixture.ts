@@ -15,7 +15,7 @@ import type { SliceRequest } from "../lists/slice.ts";
 import { Refusal } from "../refusal.ts";
 import { createReservation } from "./create.ts";
 import type { ReservationFilters, ReservationPosition } from "./list-queries.ts";
-import { cancelReservation, getReservation, listReservations } from "./service.ts";
+import { cancelReservation, extendReservation, getReservation, listReservations } from "./service.ts";
 
 /** The partner that acts where a test names none. */
 export const partner = "partner-1";
@@ -38,6 +38,7 @@ export interface ReservationsRoom extends TestDatabase {
     station?: StationFields,
   ): Promise<void>;
   create(request: ReservationRequest, partnerId?: string): Promise<Reservation>;
+  extend(id: string, minutes: number, partnerId?: string): Promise<Reservation>;
   cancel(id: string, partnerId?: string): Promise<Reservation>;
   get(id: string, partnerId?: string): Promise<Reservation | undefined>;
   list(filters?: ReservationFilters, request?: SliceRequest<ReservationPosition>, partnerId?: string): Promise<Page>;
@@ -103,6 +104,8 @@ export async function openReservationsRoom(): Promise<ReservationsRoom> {
     fill: (stationId, bikes, station = {}) => fillStation(database, stationId, bikes, station),
     create: async (request, partnerId = partner) =>
       parsed(await createReservation(live, { ...ownerOf(partnerId), request })),
+    extend: async (id, minutes, partnerId = partner) =>
+      parsed(await extendReservation(live, ownerOf(partnerId), id, minutes)),
     cancel: async (id, partnerId = partner) => parsed(await cancelReservation(live, ownerOf(partnerId), id)),
     get: async (id, partnerId = partner) => {
       const wire = await getReservation(read, ownerOf(partnerId), id);

@@ -8,10 +8,12 @@ import { callerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
 import { markReplay, repeatableRequest, withIdempotency } from "../http/idempotency.ts";
 import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
+import { wireField } from "../lists/cut.ts";
 import type { LiveContext } from "../live-context.ts";
 import { createReservation } from "./create.ts";
 import {
   cancelReservation,
+  extendReservation,
   getReservation,
   listReservations,
   type ReservationOwner,
@@ -44,7 +46,16 @@ export function reservationRoutes(
         body: await createReservation({ ...context, db: tx }, { ...ownerOf(request), request: body }),
       }));
       markReplay(reply, answer);
+      reply.header("location", `/v1/reservations/${wireField(answer.body, "id")}`);
       return { status: 201, body: wireBody(answer.body) };
+    },
+    extend: async ({ params: { id }, body, request, reply }) => {
+      const answer = await withIdempotency(context, repeatableRequest(request), async (tx) => ({
+        status: 200,
+        body: await extendReservation({ ...context, db: tx }, ownerOf(request), id, body.hold_minutes),
+      }));
+      markReplay(reply, answer);
+      return { status: 200, body: wireBody(answer.body) };
     },
     cancel: async ({ params: { id }, request }) => ({
       status: 200,

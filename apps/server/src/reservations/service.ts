@@ -1,3 +1,4 @@
+import { MAX_TOTAL_HOLD_MINUTES } from "@bikeshare/contract";
 import { lockBikes } from "../bikes/live.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { recordEvents } from "../events/outbox.ts";
@@ -14,17 +15,9 @@ import {
   type ReservationFilters,
   type ReservationPosition,
 } from "./list-queries.ts";
-import {
-  countActiveReservations,
-  type EndedReservation,
-  type Ending,
-  endRows,
-  findBikeOf,
-  findPartnerLimit,
-  lockDue,
-  lockRows,
-} from "./queries.ts";
-import { reservationLimit, reservationTransitions, statusAt } from "./reservation.ts";
+import { countActiveReservations, findPartnerLimit } from "./partner-queries.ts";
+import { type EndedReservation, type Ending, endRows, extendRow, findBikeOf, lockDue, lockRows } from "./queries.ts";
+import { extensionOf, reservationLimit, reservationTransitions, statusAt } from "./reservation.ts";
 
 export type { ReservationFilters, ReservationPosition } from "./list-queries.ts";
 export type { EndedReservation, LockedReservation } from "./queries.ts";
@@ -85,7 +78,7 @@ export function cancelReservation(context: LiveContext, owner: ReservationOwner,
     const bikeId = await findBikeOf(tx, systemId, partnerId, id);
     const bikes = await lockBikes(tx, systemId, bikeId === undefined ? [] : [bikeId]);
     const reservation = (await lockRows(tx, systemId, bikeId === undefined ? [] : [id])).get(id);
-    if (reservation === undefined) throw new Refusal("not_found", "You have no reservation with this id.");
+    if (reservation === undefined) throw notTheirs();
     const status = statusAt(reservation, moment.now);
     const next = reservationTransitions[status].cancel;
     if (next === "same") return reservation.wire;
@@ -104,6 +97,42 @@ export function cancelReservation(context: LiveContext, owner: ReservationOwner,
     );
     return ended[0]?.wire ?? reservation.wire;
   });
+}
+
+/**
+ * Has a partner's reservation hold its bike for some minutes more.
+ * @returns the reservation's wire form
+ * @throws Refusal `not_found`; `reservation_not_active` when it has ended; `hold_limit_reached`
+ */
+export function extendReservation(
+  context: LiveContext,
+  { systemId, partnerId }: ReservationOwner,
+  id: string,
+  minutes: number,
+): Promise<string> {
+  return context.db.transaction(async (tx) => {
+    const now = new Date(context.clock());
+    const bikeId = await findBikeOf(tx, systemId, partnerId, id);
+    if (bikeId === undefined) throw notTheirs();
+    // The bike first, like every command: while it is locked, nobody ends the reservation.
+    await lockBikes(tx, systemId, [bikeId]);
+    const reservation = (await lockRows(tx, systemId, [id])).get(id);
+    if (reservation === undefined) throw notTheirs();
+    const status = statusAt(reservation, now);
+    if (status !== "active") {
+      throw new Refusal("reservation_not_active", `The reservation is ${status}, so it cannot be extended.`);
+    }
+    const { expiresAt, minutesLeft } = extensionOf(reservation, minutes);
+    if (minutes <= minutesLeft) return extendRow(tx, systemId, id, { expiresAt, now });
+    throw new Refusal(
+      "hold_limit_reached",
+      `A hold lasts at most ${MAX_TOTAL_HOLD_MINUTES} minutes in all. This one can be extended by ${minutesLeft} more.`,
+    );
+  });
+}
+
+function notTheirs(): Refusal {
+  return new Refusal("not_found", "You have no reservation with this id.");
 }
 
 /** Locks reservations, in the order of their ids, and gives them by id. Their bikes are to be locked before. */

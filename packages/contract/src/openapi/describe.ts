@@ -65,7 +65,12 @@ function describeResponses({ operationId, responses }: Operation, traits: Endpoi
   for (const [status, response] of Object.entries(responses)) {
     if (status === "304") continue;
     described[status] = status.startsWith("2")
-      ? success(response, traits, examplesOf(operationId, response.content?.[JSON_TYPE]?.schema, answerExamples))
+      ? success(
+          Number(status),
+          response,
+          traits,
+          examplesOf(operationId, response.content?.[JSON_TYPE]?.schema, answerExamples),
+        )
       : failure(Number(status), response, traits);
   }
   return described;

@@ -133,6 +133,12 @@ export const exampleReservation: Reservation = {
   updated_at: "2026-03-14T08:21:43.512Z",
 };
 
+export const extendedReservation: Reservation = {
+  ...exampleReservation,
+  expires_at: "2026-03-14T08:51:43.512Z",
+  updated_at: "2026-03-14T08:30:02.118Z",
+};
+
 export const cancelledReservation: Reservation = {
   ...exampleReservation,
   status: "cancelled",

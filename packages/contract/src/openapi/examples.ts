@@ -1,7 +1,7 @@
 import type { BatchResults } from "../batch.ts";
 import type { GbfsDocument } from "../gbfs.ts";
 import type { ListEnvelope } from "../paging.ts";
-import type { ReservationRequest } from "../reservations.ts";
+import type { ReservationExtension, ReservationRequest } from "../reservations.ts";
 import type { Example } from "./document.ts";
 import { exampleEvent } from "./example-events.ts";
 import * as items from "./example-items.ts";
@@ -34,6 +34,9 @@ export const answerExamples: Examples = {
   "reservations.create": {
     active: { summary: "A reservation that holds its bike", value: resources.exampleReservation },
   },
+  "reservations.extend": {
+    extended: { summary: "Held for 15 minutes more", value: resources.extendedReservation },
+  },
   "reservations.cancel": { cancelled: { summary: "The bike is free again", value: resources.cancelledReservation } },
   ReservationList: listExamples(resources.exampleReservation),
   Event: {
@@ -55,6 +58,9 @@ export const requestExamples: Examples = {
   ReservationRequest: {
     any_bike: { summary: "Any bike of a station", value: anyBike() },
     one_bike: { summary: "One bike, for 10 minutes", value: oneBike() },
+  },
+  ReservationExtension: {
+    longer: { summary: "15 minutes more", value: { hold_minutes: 15 } satisfies ReservationExtension },
   },
   StationUpserts: batchExample("A new station", items.stationUpsert),
   StationsOffline: batchExample("One station", items.stationCommand),

@@ -42,6 +42,12 @@ export const headers = {
     schema: { type: "string", enum: ["true"] },
     example: "true",
   },
+  Location: {
+    description: "The path of what was made.",
+    required: true,
+    schema: { type: "string" },
+    example: "/v1/reservations/rsv_01JP9W3D5F7H",
+  },
   Allow: {
     description: "The methods that this path takes.",
     required: true,

@@ -19,7 +19,12 @@ export interface EndpointTraits {
 }
 
 /** The answer when all went well. */
-export function success(generated: Response, traits: EndpointTraits, examples: Record<string, Example>): Response {
+export function success(
+  status: number,
+  generated: Response,
+  traits: EndpointTraits,
+  examples: Record<string, Example>,
+): Response {
   return {
     description: generated.description,
     headers: headerReferences([
@@ -27,6 +32,7 @@ export function success(generated: Response, traits: EndpointTraits, examples: R
       ...rateHeaders(traits),
       ...(traits.isConditional ? etag : []),
       ...(traits.idempotent ? replayed : []),
+      ...(status === 201 ? location : []),
     ]),
     ...content(generated, (media) => (Object.keys(examples).length === 0 ? media : { ...media, examples })),
   };
@@ -76,6 +82,7 @@ function headersAt(status: number, traits: EndpointTraits): HeaderName[] {
 }
 
 const etag: HeaderName[] = ["ETag"];
+const location: HeaderName[] = ["Location"];
 const replayed: HeaderName[] = ["Idempotent-Replayed"];
 
 function rateHeaders({ scope }: EndpointTraits): HeaderName[] {

@@ -125,6 +125,12 @@ export const endpoints = {
       },
       "bike_id": {
         "says": "Only reservations of this bike"
+      },
+      "ride_id": {
+        "says": "Only the reservation that this ride fulfilled"
+      },
+      "updated_since": {
+        "says": "Only reservations changed at or after this instant; an expiry changes one at its `expires_at`"
       }
     }
   },
@@ -151,6 +157,16 @@ export const endpoints = {
       },
       "hold_minutes": {
         "says": "Default 15, most 30",
+        "isNumber": true
+      }
+    }
+  },
+  "reservations extend": {
+    "summary": "Extend a reservation",
+    "takesId": true,
+    "parameters": {
+      "hold_minutes": {
+        "says": "Minutes more, counted from `expires_at`: at most 30, and the hold lasts at most 60 in all",
         "isNumber": true
       }
     }

@@ -3,7 +3,7 @@ import type { Call } from "../core/call.ts";
 import type { List } from "../core/list.ts";
 import type { CallOptions, CreateOptions } from "../options.ts";
 import { routes } from "../routes.generated.ts";
-import type { Reservation, ReservationListQuery, ReservationRequest } from "../wire.generated.ts";
+import type { Reservation, ReservationExtension, ReservationListQuery, ReservationRequest } from "../wire.generated.ts";
 
 /** Bikes held for your riders. Scopes `reservations:read` and `reservations:write`. */
 export class Reservations {
@@ -30,6 +30,14 @@ export class Reservations {
    */
   create(request: ReservationRequest, options?: CreateOptions): Call<Reservation> {
     return this.#api.call({ route: routes.reservations.create, body: request }, options);
+  }
+
+  /**
+   * Holds the bike for minutes more than it is held now. Sent again after a failure, it still adds them once. Throws
+   * `ConflictError` when the reservation has ended, or would last too long in all; its `code` says which.
+   */
+  extend(id: string, request: ReservationExtension, options?: CreateOptions): Call<Reservation> {
+    return this.#api.call({ route: routes.reservations.extend, id, body: request }, options);
   }
 
   /**

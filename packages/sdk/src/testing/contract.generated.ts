@@ -13,9 +13,10 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   "GET /v1/rides/:id": {"scope":"rides:read","path":{"id":{"type":"string","minLength":1,"maxLength":255}},"query":{},"headers":{}},
   "GET /v1/bikes": {"scope":"bikes:read","path":{},"query":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"cursor":{"type":"string"},"vehicle_state":{"type":"string","enum":["available","reserved","on_trip","non_operational","non_contactable","missing","removed"]},"station_id":{"type":"string","minLength":1,"maxLength":255},"bbox":{"type":"string"},"updated_since":{"type":"string","format":"date-time"}},"headers":{}},
   "GET /v1/bikes/:id": {"scope":"bikes:read","path":{"id":{"type":"string","minLength":1,"maxLength":255}},"query":{},"headers":{}},
-  "GET /v1/reservations": {"scope":"reservations:read","path":{},"query":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"cursor":{"type":"string"},"status":{"type":"string","enum":["active","fulfilled","cancelled","expired"]},"rider_ref":{"type":"string","pattern":"^[\\x21-\\x7e]*$","minLength":1,"maxLength":64},"bike_id":{"type":"string","minLength":1,"maxLength":255}},"headers":{}},
+  "GET /v1/reservations": {"scope":"reservations:read","path":{},"query":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"cursor":{"type":"string"},"status":{"type":"string","enum":["active","fulfilled","cancelled","expired"]},"rider_ref":{"type":"string","pattern":"^[\\x21-\\x7e]*$","minLength":1,"maxLength":64},"bike_id":{"type":"string","minLength":1,"maxLength":255},"ride_id":{"type":"string","minLength":1,"maxLength":255},"updated_since":{"type":"string","format":"date-time"}},"headers":{}},
   "GET /v1/reservations/:id": {"scope":"reservations:read","path":{"id":{"type":"string","minLength":1,"maxLength":255}},"query":{},"headers":{}},
   "POST /v1/reservations": {"scope":"reservations:write","path":{},"query":{},"headers":{"idempotency-key":{"type":"string","pattern":"^[\\x21-\\x7e]{1,255}$"}},"body":{"station_id":{"type":"string","minLength":1,"maxLength":255},"bike_id":{"type":"string","minLength":1,"maxLength":255},"vehicle_type_id":{"type":"string","minLength":1,"maxLength":255},"rider_ref":{"type":"string","pattern":"^[\\x21-\\x7e]*$","minLength":1,"maxLength":64},"hold_minutes":{"type":"integer","minimum":1,"maximum":30}}},
+  "PATCH /v1/reservations/:id": {"scope":"reservations:write","path":{"id":{"type":"string","minLength":1,"maxLength":255}},"query":{},"headers":{"idempotency-key":{"type":"string","pattern":"^[\\x21-\\x7e]{1,255}$"}},"body":{"hold_minutes":{"type":"integer","minimum":1,"maximum":30}}},
   "DELETE /v1/reservations/:id": {"scope":"reservations:write","path":{"id":{"type":"string","minLength":1,"maxLength":255}},"query":{},"headers":{}},
   "GET /v1/events": {"scope":"events:read","path":{},"query":{"page":{"type":"integer","minimum":1},"limit":{"type":"integer","minimum":1},"cursor":{"type":"string"},"event":{"type":"string","enum":["ride.started","ride.completed","ride.cancelled","ride.corrected","station.offline","station.online","reservation.created","reservation.cancelled","reservation.expired","reservation.fulfilled"]},"after":{"type":"string","maxLength":255,"pattern":"^event_\\w+$"}},"headers":{}},
   "GET /v1/events/:id": {"scope":"events:read","path":{"id":{"type":"string","minLength":1,"maxLength":255}},"query":{},"headers":{}},
@@ -41,6 +42,7 @@ export const errorStatus: Readonly<Record<ErrorCode, number>> = {
   rider_has_active_reservation: 409,
   too_many_reservations: 409,
   reservation_not_active: 409,
+  hold_limit_reached: 409,
   ride_conflict: 409,
   idempotency_in_progress: 409,
   checkpoint_lost: 410,
@@ -60,6 +62,8 @@ export const DEFAULT_PAGE_SIZE = 50;
 export const EVENT_RETENTION_DAYS = 30;
 /** Minutes that a reservation holds a bike when the request names no number. */
 export const DEFAULT_HOLD_MINUTES = 15;
+/** Most minutes that a reservation may hold a bike in all. */
+export const MAX_TOTAL_HOLD_MINUTES = 60;
 /** Active reservations that a partner may have at once. */
 export const DEFAULT_MAX_RESERVATIONS = 50;
 /** Hours for which the answer to an `Idempotency-Key` is kept. */

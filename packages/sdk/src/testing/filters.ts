@@ -61,6 +61,8 @@ export const reservationFilters: Filters<Reservation, ReservationListQuery> = {
   status: ({ status }, value) => status === value,
   rider_ref: ({ rider_ref }, value) => rider_ref === value,
   bike_id: ({ bike_id }, value) => bike_id === value,
+  ride_id: ({ ride_id }, value) => ride_id === value,
+  updated_since: ({ updated_at }, value) => isSince(updated_at, value),
 };
 
 /** `after` is a place rather than a filter: it is seen to where the list is made. */

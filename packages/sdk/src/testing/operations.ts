@@ -12,7 +12,7 @@ import type { FakeKey } from "./keys.ts";
 import { pageOf } from "./lists.ts";
 import { readBody, type Values } from "./parameters.ts";
 import type { RateDecision } from "./rate-limit.ts";
-import { cancelReservation, countActive, createReservation } from "./reservations.ts";
+import { cancelReservation, countActive, createReservation, extendReservation } from "./reservations.ts";
 
 type Routes = typeof routes;
 
@@ -109,8 +109,16 @@ export const operations: { readonly [Name in Exclude<Operation, OpenOperation>]:
     ),
   "POST /v1/reservations": ({ city, idempotency, key, path, headers, body }) => {
     const request = readBody(body, endpoints["POST /v1/reservations"]?.body ?? {});
+    return idempotency.once(`${key.partner.id} ${path}`, headers.get("idempotency-key"), body, () => {
+      const made = createReservation(city, key.partner.id, request);
+      return { ...answer(made, 201), headers: { location: `/v1/reservations/${made.id}` } };
+    });
+  },
+  "PATCH /v1/reservations/:id": ({ city, idempotency, key, id, path, headers, body }) => {
+    const { hold_minutes: minutes } = readBody(body, endpoints["PATCH /v1/reservations/:id"]?.body ?? {});
+    if (minutes === undefined) throw new Refused("invalid_parameter", "hold_minutes must be given.");
     return idempotency.once(`${key.partner.id} ${path}`, headers.get("idempotency-key"), body, () =>
-      answer(createReservation(city, key.partner.id, request), 201),
+      answer(extendReservation(city, key.partner.id, id, Number(minutes))),
     );
   },
   "DELETE /v1/reservations/:id": ({ city, key, id }) => answer(cancelReservation(city, key.partner.id, id)),

@@ -4,7 +4,7 @@ import { isFree, viewOf } from "./bike.ts";
 import { changeBike } from "./bikes.ts";
 import type { BikeState, City, OwnedReservation } from "./city.ts";
 import { instant } from "./clock.ts";
-import { DEFAULT_HOLD_MINUTES } from "./contract.generated.ts";
+import { DEFAULT_HOLD_MINUTES, MAX_TOTAL_HOLD_MINUTES } from "./contract.generated.ts";
 import { recordEvent } from "./events.ts";
 import { compareTexts } from "./order.ts";
 import { rentsOut } from "./stations.ts";
@@ -63,6 +63,30 @@ export function cancelReservation(city: City, partnerId: string, id: string): Re
   }
   const now = instant(city.now());
   return end(city, held, { status: "cancelled", cancelled_at: now, cancel_reason: "partner", updated_at: now });
+}
+
+/**
+ * Has a partner's reservation hold its bike for minutes more.
+ *
+ * @throws Refused `not_found`; `reservation_not_active` when it has ended; `hold_limit_reached`
+ */
+export function extendReservation(city: City, partnerId: string, id: string, minutes: number): Reservation {
+  const held = city.reservations.get(id);
+  if (held?.partnerId !== partnerId) throw new Refused("not_found", "You have no reservation with this id.");
+  const { status, created_at, expires_at } = held.shown;
+  if (status !== "active") {
+    throw new Refused("reservation_not_active", `The reservation is ${status}, so it cannot be extended.`);
+  }
+  const expires = Date.parse(expires_at) + minutes * 60_000;
+  const latest = Date.parse(created_at) + MAX_TOTAL_HOLD_MINUTES * 60_000;
+  if (expires > latest) {
+    const left = Math.floor((latest - Date.parse(expires_at)) / 60_000);
+    const message = `A hold lasts at most ${MAX_TOTAL_HOLD_MINUTES} minutes in all. This one can be extended by ${left} more.`;
+    throw new Refused("hold_limit_reached", message);
+  }
+  const shown = { ...held.shown, expires_at: instant(expires), updated_at: instant(city.now()) };
+  city.reservations.set(id, { partnerId, shown });
+  return shown;
 }
 
 /** Fulfils a reservation by the ride that its bike starts. The bike is the ride's affair. */

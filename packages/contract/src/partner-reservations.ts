@@ -1,0 +1,106 @@
+import { errors, idParam, needs, noQuery } from "./endpoint-parts.ts";
+import { errorBody } from "./errors.ts";
+import { idempotencyHeaders } from "./idempotency.ts";
+import {
+  DEFAULT_HOLD_MINUTES,
+  MAX_HOLD_MINUTES,
+  MAX_TOTAL_HOLD_MINUTES,
+  reservation,
+  reservationExtension,
+  reservationList,
+  reservationListQuery,
+  reservationRequest,
+} from "./reservations.ts";
+
+/** What partners do with reservations. */
+export const reservationEndpoints = {
+  list: {
+    method: "GET",
+    path: "/v1/reservations",
+    summary: "List reservations",
+    description: "Your own reservations by `created_at`, newest first; the id breaks ties.",
+    metadata: needs("reservations:read"),
+    query: reservationListQuery,
+    responses: { 200: reservationList, ...errors },
+  },
+  get: {
+    method: "GET",
+    path: "/v1/reservations/:id",
+    summary: "One reservation",
+    description: "One of your own reservations; another partner's is 404.",
+    metadata: needs("reservations:read"),
+    pathParams: idParam,
+    query: noQuery,
+    responses: { 200: reservation, 404: errorBody, ...errors },
+  },
+  create: {
+    method: "POST",
+    path: "/v1/reservations",
+    summary: "Reserve a bike",
+    description:
+      "Give `station_id` for any bike of a station or `bike_id` for one bike: exactly one of the two. The bike is " +
+      `assigned and held at once, for ${DEFAULT_HOLD_MINUTES} minutes unless \`hold_minutes\` says otherwise, at ` +
+      `most ${MAX_HOLD_MINUTES}; \`PATCH\` extends it. 404 when there is no such station or bike.`,
+    metadata: needs("reservations:write", {
+      idempotent: true,
+      conflicts: [
+        "no_bike_available",
+        "bike_not_available",
+        "station_offline",
+        "rider_has_active_reservation",
+        "too_many_reservations",
+        "idempotency_in_progress",
+      ],
+    }),
+    headers: idempotencyHeaders,
+    query: noQuery,
+    body: reservationRequest,
+    responses: {
+      201: reservation,
+      404: errorBody,
+      409: errorBody,
+      413: errorBody,
+      415: errorBody,
+      422: errorBody,
+      ...errors,
+    },
+  },
+  extend: {
+    method: "PATCH",
+    path: "/v1/reservations/:id",
+    summary: "Extend a reservation",
+    description:
+      "Holds the bike for `hold_minutes` more than it is held now. What is added is at most " +
+      `${MAX_HOLD_MINUTES} minutes at a time, and the hold lasts at most ${MAX_TOTAL_HOLD_MINUTES} in all, from ` +
+      "`created_at` on. Each request adds: send an `Idempotency-Key`, so that a repeat does not.",
+    metadata: needs("reservations:write", {
+      idempotent: true,
+      conflicts: ["reservation_not_active", "hold_limit_reached", "idempotency_in_progress"],
+    }),
+    headers: idempotencyHeaders,
+    pathParams: idParam,
+    query: noQuery,
+    body: reservationExtension,
+    responses: {
+      200: reservation,
+      404: errorBody,
+      409: errorBody,
+      413: errorBody,
+      415: errorBody,
+      422: errorBody,
+      ...errors,
+    },
+  },
+  cancel: {
+    method: "DELETE",
+    path: "/v1/reservations/:id",
+    summary: "Cancel a reservation",
+    description:
+      "Gives the bike back and answers with the reservation. Needs no body. To cancel a cancelled one again changes " +
+      "nothing and answers the same.",
+    metadata: needs("reservations:write", { conflicts: ["reservation_not_active"] }),
+    pathParams: idParam,
+    query: noQuery,
+    responses: { 200: reservation, 404: errorBody, 409: errorBody, 413: errorBody, 415: errorBody, ...errors },
+  },
+} as const;
