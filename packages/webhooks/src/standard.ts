@@ -21,7 +21,7 @@ const KEY_BYTES = { least: 24, most: 64 };
  * The key that a secret stands for by the Standard Webhooks specification: what is written in base64 after `whsec_`. Undefined
  * where it is written in another form, as secrets for `Service-Signature` alone are.
  */
-export function standardKey(secret: string): Buffer | undefined {
+function standardKey(secret: string): Buffer | undefined {
   const [, text] = /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)$/.exec(secret) ?? [];
   if (text === undefined) return undefined;
   const key = Buffer.from(text, "base64");

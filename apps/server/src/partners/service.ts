@@ -26,7 +26,7 @@ export interface PartnerContext {
 }
 
 /** A verb on partners could not be done; the message is for the person who asked. Nothing was changed. */
-export class PartnerError extends Error {
+class PartnerError extends Error {
   override readonly name = "PartnerError";
 }
 

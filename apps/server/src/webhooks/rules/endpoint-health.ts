@@ -81,13 +81,13 @@ export const LEAST_FAILURES = 20;
 export const LEAST_DELIVERIES = 3;
 
 /** Answers 410 Gone in a row that pause an endpoint: one may be about a single event. */
-export const GONE_ANSWERS = 3;
+const GONE_ANSWERS = 3;
 
 /**
  * Milliseconds from the first to the last of them, at least. Less, and a burst during one wrong second of a deployment pauses
  * the endpoint; more, and an address that is gone for good is called for longer.
  */
-export const GONE_SPAN_MS = 60_000;
+const GONE_SPAN_MS = 60_000;
 
 /** The warnings before the pause, highest first. */
 const EARLY_WARNINGS = [50, 25] as const;
