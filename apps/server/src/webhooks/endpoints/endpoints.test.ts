@@ -47,6 +47,7 @@ describe("setting an endpoint", () => {
         url: "https://partner.example/hooks",
         status: "active",
         email: "ops@partner.example",
+        signature: "service",
         secrets: [{ text: secret, expiresAt: null }],
       },
     ]);
