@@ -69,12 +69,11 @@ function counts(
 /** Feeds that were older may still have added what the newer ones did not name. */
 function isNothingTaken({ information, readings, vehicles }: GbfsSnapshot, applied: Applied): boolean {
   const { stations, bikes, late } = applied;
-  const { withoutInformation, withoutReadings } = stations.waiting;
-  const changed = [stations, bikes].some(({ created, updated, removed }) => created + updated + removed > 0);
-  if (changed || withoutInformation + withoutReadings > 0) return false;
+  if ([stations, bikes].some(({ created, updated, removed }) => created + updated + removed > 0)) return false;
   const offered = [information, readings, vehicles].filter((feed) => feed !== undefined);
   if (offered.length > 0 && offered.every(({ name }) => late.includes(name))) return true;
-  return stations.unchanged + bikes.unchanged === 0;
+  const named = new Set([...(information?.records.keys() ?? []), ...(readings?.records.keys() ?? [])]);
+  return stations.foreign.length === named.size && bikes.foreign.length === (vehicles?.records.size ?? 0);
 }
 
 function nothingUsable(failures: readonly FeedFailure[]): FeedFailure {
