@@ -65,7 +65,9 @@ test("a mirrored station's types follow the bikes that come and go, and never ad
   );
   await room.db.query(mirrorTypes, [room.systemId]);
   const types = async () => {
-    const { num_bikes_available, vehicle_types_available } = station.parse(await room.station("C"));
+    const { num_bikes_available, vehicle_types_available } = station.parse(
+      JSON.parse(String((await room.station("C"))["wire"])),
+    );
     return [num_bikes_available, ...vehicle_types_available.map((type) => `${type.vehicle_type_id} ${type.count}`)];
   };
   const { id } = await room.reserve({ bike_id: "e1" });

@@ -14,6 +14,7 @@ const vehicleIds = ({ data }: Document) => (data["vehicles"] ?? []).map((vehicle
 const path = "/gbfs/imported/3.0/vehicle_status.json";
 beforeAll(async () => {
   room = await openGbfsRoom();
+  await createSystem(room.db, "lyft", "lyft", room.clock());
   await createSystem(room.db, "imported", "imported", room.clock());
   const documents = {
     ...city23(),
@@ -61,7 +62,6 @@ test("is called and described as its source does while the operator says nothing
 });
 
 test("counts the vehicles of a station so that its types add up to them, though its source counts scooters apart", async () => {
-  await createSystem(room.db, "lyft", "lyft", room.clock());
   const { station_information, station_status } = city23() as {
     station_information: object;
     station_status: { data: { stations: object[] } };
