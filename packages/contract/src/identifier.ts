@@ -18,9 +18,15 @@ export const identifierParam = z
   // No text that PostgreSQL keeps holds one, and it refuses to compare with it.
   .refine((text) => !text.includes("\0"), "must not hold a NUL character");
 
+/** Whether an id cannot stand in a path: what every URL library takes for a step in it, escaped or not. */
+export function isPathStep(id: string): boolean {
+  return id === "." || id === "..";
+}
+
 /** An identifier in a request's body: what the operator may call its stations, bikes and rides. */
 export const givenIdentifier = z
   .string()
   .min(1, "must not be empty")
   .max(MAX_IDENTIFIER_LENGTH, tooLong)
-  .refine(isVisible, "must be visible characters, without control characters or spaces at the ends");
+  .refine(isVisible, "must be visible characters, without control characters or spaces at the ends")
+  .refine((id) => !isPathStep(id), "must not be . or .., which no path can name");

@@ -35,6 +35,7 @@ describe("an identifier in a body", () => {
   test("may be any visible characters of any script, with plain spaces between them", () => {
     fc.assert(
       fc.property(visible, visible, (start, end) => {
+        fc.pre(start !== "." && start !== "..");
         expect(faults(givenIdentifier, start)).toEqual([]);
         expect(faults(givenIdentifier, `${start} ${end}`)).toEqual([]);
       }),
@@ -50,6 +51,16 @@ describe("an identifier in a body", () => {
         ]);
       }),
     );
+  });
+
+  test("is something that a path can name: neither . nor .., whatever else has dots", () => {
+    for (const id of [".", ".."]) {
+      expect(faults(givenIdentifier, id)).toEqual([": must not be . or .., which no path can name"]);
+    }
+    for (const id of ["...", ".a", "a..", "%2e%2e"]) {
+      expect(faults(givenIdentifier, id)).toEqual([]);
+      expect(new URL(`https://a/v1/stations/${encodeURIComponent(id)}`).pathname).toMatch(/^\/v1\/stations\/./);
+    }
   });
 
   test("neither begins nor ends with a space", () => {

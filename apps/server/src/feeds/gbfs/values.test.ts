@@ -82,4 +82,8 @@ describe("a value of a feed is read in every spelling seen in the wild", () => {
   ])("id %j is %j", (value, id) => {
     expect(identifierFrom(value)).toBe(id);
   });
+
+  test("an id that no path can name is none", () => {
+    expect([".", "..", "...", "a.."].map(identifierFrom)).toEqual([undefined, undefined, "...", "a.."]);
+  });
 });

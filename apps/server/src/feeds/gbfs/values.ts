@@ -1,4 +1,4 @@
-import { MAX_IDENTIFIER_LENGTH } from "@bikeshare/contract";
+import { isPathStep, MAX_IDENTIFIER_LENGTH } from "@bikeshare/contract";
 
 // What a feed's value means, whichever of the spellings seen in feeds 1.0 to 3.1 it has; undefined for none.
 // An absent value and null are the same.
@@ -9,10 +9,11 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** An id: up to 255 characters that can be seen. Some feeds write a number. */
+/** An id: up to 255 characters that can be seen, and that a path can name. Some feeds write a number. */
 export function identifierFrom(value: unknown): string | undefined {
   const text = typeof value === "number" && Number.isSafeInteger(value) ? String(value) : value;
   if (typeof text !== "string" || text.length > MAX_IDENTIFIER_LENGTH || text.trim() === "") return undefined;
+  if (isPathStep(text)) return undefined;
   return /[\p{Cc}\p{Cs}]/u.test(text) ? undefined : text;
 }
 

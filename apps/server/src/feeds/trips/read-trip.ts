@@ -1,3 +1,4 @@
+import { isPathStep } from "@bikeshare/contract";
 import type { PastRide } from "../../rides/import.ts";
 import type { TripField } from "./formats.ts";
 import type { Layout } from "./header.ts";
@@ -159,7 +160,7 @@ function identifier(values: RowValues, field: TripField): string | null {
   if (text === undefined) return null;
   // The first test is the quick one; the second allows what is printable in any script.
   const printable = /^[ -~]*$/.test(text) || /^\P{C}*$/u.test(text);
-  if (!printable || text.length > MAX_ID_LENGTH) throw fault(values, "bad_identifier", field);
+  if (!printable || text.length > MAX_ID_LENGTH || isPathStep(text)) throw fault(values, "bad_identifier", field);
   return text;
 }
 
