@@ -1,5 +1,6 @@
 import { type Command, Option } from "commander";
 import type { ServeOptions } from "../serve.ts";
+import { startUnlessStopped } from "../startup/signals.ts";
 import type { CliContext } from "./context.ts";
 
 /** `serve`: runs until it is told to stop. */
@@ -21,7 +22,11 @@ export function registerServe(program: Command, context: () => CliContext): void
       const stopped = signals.untilStopped();
       // Only now: the server and all it stands on would cost every other command 60 MB.
       const { serve } = await import("../serve.ts");
-      const service = await serve({ config, clock, ids, resolveSystem, role, newSecrets });
+      const service = await startUnlessStopped(
+        stopped,
+        (status) => process.exit(status),
+        () => serve({ config, clock, ids, resolveSystem, role, newSecrets }),
+      );
       const { url = null } = service;
       output.result({ ready: true, url }, url === null ? "Ready: working." : `Ready: ${url} (reference: ${url}/docs)`);
       await stopped;

@@ -33,3 +33,27 @@ export function createSignals(source: SignalSource, watchLauncher: (onGone: () =
       }),
   };
 }
+
+/** Milliseconds that a start has to end in order once it is told to stop. One that hangs must not need a second signal. */
+const START_MS = 10_000;
+
+/**
+ * Starts something that is told to stop meanwhile: it is ready first, and then stops in order, unless that takes too long.
+ * Our own PostgreSQL ends by itself then.
+ */
+export async function startUnlessStopped<Started>(
+  stopped: Promise<void>,
+  exit: (status: number) => void,
+  start: () => Promise<Started>,
+): Promise<Started> {
+  let isReady = false;
+  stopped.then(
+    () => setTimeout(() => isReady || exit(1), START_MS).unref(),
+    () => undefined,
+  );
+  try {
+    return await start();
+  } finally {
+    isReady = true;
+  }
+}
