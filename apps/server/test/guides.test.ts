@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { type EndpointMetadata, operatorContract } from "@bikeshare/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "./app.ts";
+import { buildAnother } from "./built-app.ts";
 import { reserve } from "./guides/reserve.ts";
 import { tell } from "./guides/tell.ts";
 
@@ -13,6 +14,8 @@ interface Example {
   readonly command: string;
   readonly answer: unknown;
 }
+
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 const curl = await promisify(execFile)("curl", ["--version"]).then(
   () => true,
@@ -35,9 +38,10 @@ function examplesIn(text: string): { readonly prelude: string; readonly examples
   };
 }
 
-/** In a guide "…" stands for a text that is another each time. */
+/** In a guide "…" stands for a text that is another each time, and an instant for that of the day on which it is read. */
 function withAnyText(value: unknown): unknown {
   if (value === "…") return expect.any(String);
+  if (typeof value === "string" && INSTANT.test(value)) return expect.stringMatching(INSTANT);
   if (Array.isArray(value)) return value.map(withAnyText);
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, withAnyText(member)]));
@@ -58,31 +62,38 @@ async function run(command: string): Promise<Record<string, unknown>> {
 }
 
 describe.skipIf(!curl)(`the commands of the guides${curl ? "" : " (skipped: there is no curl)"}`, () => {
-  it("of the operator's guide are answered as it shows", async () => {
-    const { prelude, examples } = examplesIn(guide("operators-guide.md"));
-    expect(examples).toHaveLength(10);
-    for (const [index, { command, answer }] of examples.entries()) {
-      // The city is described an hour before anybody rides.
-      if (index === 2) app.clock.advance(3_600_000);
-      expect(await run(`${prelude}\n${command}`)).toEqual(answer);
+  it("pasted as they stand, the operator's first and then the partner's, are answered as the guides show", async () => {
+    // They are pasted by people, whose clock is that of the day.
+    const today = await buildAnother(app, { clock: () => Date.now() });
+    env["BASE_URL"] = today.url;
+    const operators = examplesIn(guide("operators-guide.md"));
+    expect(operators.examples).toHaveLength(11);
+    for (const { command, answer } of operators.examples) {
+      expect(await run(`${operators.prelude}\n${command}`), command).toEqual(answer);
     }
     const bike: unknown = await (await app.get("/v1/bikes/bike-1")).json();
     expect(bike).toMatchObject({ station_id: "market", vehicle_state: "non_operational" });
-  });
 
-  it("of the guide to reservations are answered as it shows", async () => {
-    const key = env["OPERATOR_KEY"] ?? "";
-    app.clock.advance(3_600_000);
-    await tell(app.url, key, "stations", [{ id: "harbour", name: "Harbour Street", lat: 54.5, lon: 3.5 }]);
-    await tell(app.url, key, "bikes", [{ id: "bike-2", station_id: "harbour" }]);
-    const [create, extend, cancel] = examplesIn(guide("reservations.md")).examples;
-    const created = await run(create?.command ?? "");
+    const { prelude, examples } = examplesIn(guide("reservations.md"));
+    const [create, extend, cancel] = examples.map(({ command, answer }) => ({
+      paste: () => run(`${prelude}\n${command}`),
+      answer: answer as object,
+    }));
+    const created = await create?.paste();
     expect(created).toEqual(create?.answer);
-    env["RESERVATION_ID"] = String(created["id"]);
-    expect(await run(extend?.command ?? "")).toMatchObject(extend?.answer as object);
-    expect(await run(cancel?.command ?? "")).toMatchObject(cancel?.answer as object);
+    expect(minutesBetween(created?.["created_at"], created?.["expires_at"])).toBe(10);
+    env["RESERVATION_ID"] = String(created?.["id"]);
+    const extended = await extend?.paste();
+    expect(extended).toMatchObject(extend?.answer ?? {});
+    expect(minutesBetween(created?.["created_at"], extended?.["expires_at"])).toBe(25);
+    expect(await cancel?.paste()).toMatchObject(cancel?.answer ?? {});
+    await today.close();
   });
 });
+
+function minutesBetween(from: unknown, to: unknown): number {
+  return (Date.parse(String(to)) - Date.parse(String(from))) / 60_000;
+}
 
 describe("the programs of the guides", () => {
   it("are the ones that are compiled and run here", () => {
