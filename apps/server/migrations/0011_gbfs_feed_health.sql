@@ -1,7 +1,7 @@
 -- How followed feeds do, and whose they are. The rules are in docs/decisions/gbfs-import.md.
 -- Additive, with no work on existing rows.
 
--- system
+-- system. What follows is of one system each.
 -- One row for each feed of a source that is followed: any process may say how old the data are.
 create table gbfs_feed_health (
   system_id text collate "C" not null,

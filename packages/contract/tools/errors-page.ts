@@ -1,4 +1,4 @@
-import { errorsTable } from "../src/openapi/errors-table.ts";
+import { errorCatalogue, errorCodes } from "../src/errors.ts";
 
 /** Where the page about errors stands. */
 export const errorsPageFile = new URL("../../../docs/errors.md", import.meta.url);
@@ -21,4 +21,13 @@ Decide by the status first, then by the code. Codes are only ever added: treat o
 
 ${errorsTable()}
 `;
+}
+
+/** The error catalogue as a Markdown table. */
+function errorsTable(): string {
+  const rows = errorCodes.map((code) => {
+    const { status, meaning, action } = errorCatalogue[code];
+    return `| \`${code}\` | ${status} | ${meaning} | ${action} |`;
+  });
+  return ["| `error` | Status | What happened | What to do |", "|---|---|---|---|", ...rows].join("\n");
 }

@@ -53,7 +53,7 @@ const conflicts = {
 } as const satisfies Record<LiveRide["status"], string>;
 
 /** Notes that a command contradicts what is stored of a ride, and what that is. */
-export function noteConflict(notes: BatchNotes, index: number, ride: LiveRide): undefined {
+function noteConflict(notes: BatchNotes, index: number, ride: LiveRide): undefined {
   notes.failed(index, ride.id, "ride_conflict", `${conflicts[ride.status]} Stored: ${describeRide(ride)}.`);
 }
 

@@ -2,7 +2,7 @@ import { EVENT_RETENTION_DAYS } from "../events.ts";
 import { IDEMPOTENCY_KEY_HOURS } from "../idempotency.ts";
 import { DEFAULT_PAGE_SIZE, DEFAULT_RATE_LIMIT, MAX_PAGE_SIZE, RATE_WINDOW_SECONDS } from "../limits.ts";
 import { scopes } from "../scopes.ts";
-import { errorsList } from "./errors-table.ts";
+import { errorsList } from "./errors-list.ts";
 
 /** What an engineer should know before the first request, in Markdown. */
 export function introduction(baseUrl: string): string {

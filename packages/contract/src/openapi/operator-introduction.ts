@@ -1,6 +1,6 @@
 import { MAX_BATCH } from "../batch.ts";
 import { MAX_IDENTIFIER_LENGTH } from "../identifier.ts";
-import { errorsList } from "./errors-table.ts";
+import { errorsList } from "./errors-list.ts";
 import { repeating } from "./introduction.ts";
 
 /** What an engineer of the operator should know before the first request, in Markdown. */

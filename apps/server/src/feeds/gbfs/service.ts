@@ -1,5 +1,6 @@
 import type { Database } from "../../db/database.ts";
 import { recordImport } from "../../imports/service.ts";
+import { shownAddress } from "../address.ts";
 import type { ApplyContext } from "./apply.ts";
 import { importSnapshot, type ImportOutcome } from "./import.ts";
 import { writeReport } from "./report.ts";
@@ -46,7 +47,8 @@ export async function importGbfs(
         kind: "gbfs" as const,
         source: context.source,
         at: new Date(now),
-        detail: { location },
+        // A key in its query is nobody's who reads the record.
+        detail: { location: shownAddress(location) },
       };
       const counts = { created: sum("created"), updated, unchanged: sum("unchanged"), rejected: sum("rejected") };
       await recordImport(db, { clock, ids, actor }, start, { ...counts, stationsCreated: stations.created }, report);

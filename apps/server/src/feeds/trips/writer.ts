@@ -9,7 +9,7 @@ import {
   type StationSighting,
   type StubStations,
 } from "../../stations/stubs.ts";
-import { shownAddress } from "./inputs/download.ts";
+import { shownAddress } from "../address.ts";
 import type { TripImport } from "./order.ts";
 
 /** Where an import's rides and stations go: into the database, or nowhere. */

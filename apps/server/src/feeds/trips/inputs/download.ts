@@ -1,3 +1,4 @@
+import { isAddress } from "../../address.ts";
 import { FileRefused } from "../problems.ts";
 
 /** Redirects followed. Trip files lie in object stores, one or two redirects behind the operator's page. */
@@ -11,17 +12,6 @@ export interface DownloadLimits {
   readonly silence: number;
   /** Gives the download up. */
   readonly signal: AbortSignal;
-}
-
-/** Whether an argument of the command is an address. */
-export function isAddress(argument: string): boolean {
-  return /^https?:\/\//i.test(argument);
-}
-
-/** An address without what may be secret in it: user, password, query. What is no address stays as it is. */
-export function shownAddress(address: string): string {
-  const url = isAddress(address) ? URL.parse(address) : null;
-  return url === null ? address : `${url.origin}${url.pathname}`;
 }
 
 /**

@@ -2,9 +2,10 @@ import { createReadStream, readSync } from "node:fs";
 import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { isAddress, shownAddress } from "../../address.ts";
 import { FileRefused } from "../problems.ts";
 import { readArchive } from "./archive.ts";
-import { download, type DownloadLimits, isAddress, shownAddress } from "./download.ts";
+import { download, type DownloadLimits } from "./download.ts";
 import { CHUNK_BYTES, type TripInput } from "./input.ts";
 import { copyToTemporaryFile, type TemporaryFile } from "./temporary-file.ts";
 
