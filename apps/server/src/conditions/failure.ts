@@ -4,6 +4,8 @@ import { codeOf, isDiskFull, isUnavailable, sqlState } from "../db/errors.ts";
 export interface Failure {
   /** Failures of one key are one condition. */
   readonly key: string;
+  /** It stops other works too: one of them that comes round seldom must not keep it from being over. */
+  readonly isShared: boolean;
   /** The condition's name, for whoever searches the log. */
   readonly name: string;
   /** Why, in the words of the last error. */
@@ -58,6 +60,7 @@ export function failureOf(error: unknown, work: string): Failure {
   const reason = reasonOf(error);
   const known = (name: string, messages: Messages, key = name): Failure => ({
     key,
+    isShared: key === name,
     name,
     reason,
     logged: { reason },
@@ -73,7 +76,7 @@ export function failureOf(error: unknown, work: string): Failure {
   };
   if (isKnown(error)) return known(error.condition, error.sentences ?? messages, `${error.condition}: ${work}`);
   const kind = error instanceof Error ? `${error.name} ${codeOf(error) ?? ""}` : typeof error;
-  return { key: `${work}: ${kind}`, name: "unexpected", reason, logged: { err: error }, ...messages };
+  return { key: `${work}: ${kind}`, isShared: false, name: "unexpected", reason, logged: { err: error }, ...messages };
 }
 
 function reasonOf(error: unknown): string {

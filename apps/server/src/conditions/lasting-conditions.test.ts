@@ -66,6 +66,17 @@ it("a database that is away is one line at once, one a minute with a count, and 
   expect(last).toEqual({ condition: "database_unreachable", failures: 1200, seconds: 165 });
 });
 
+it("a database that is back is said to be, though something failed for it that is tried again in a quarter of an hour", () => {
+  const seldom = conditions.of("forgetting old answers", { quietMs: 900_000 });
+  const often = conditions.of("numbering events");
+  letPass(5_000, () => {
+    seldom.failed(new DatabaseUnavailable("connection lost"));
+    often.failed(new DatabaseUnavailable("connection lost"));
+  });
+  letPass(20_000);
+  expect(messages().at(-1)).toEqual([20, "info", "the database can be reached again"]);
+});
+
 it("ends at once where the work says that it was done, and not before every work is well", () => {
   const one = conditions.of("one");
   const other = conditions.of("other");

@@ -26,7 +26,7 @@ export interface Conditions {
 export interface WorkOptions {
   /**
    * Milliseconds without a failure after which the work counts as well again, where nobody calls `succeeded`: longer
-   * than the work takes to be tried again. `Infinity` where every success is reported.
+   * than the work takes to be tried again. Does not count for causes that stop other works too, such as a full disk. `Infinity` where every success is reported.
    */
   readonly quietMs?: number;
   /** How bad a failure is. The default is `error`. */
@@ -71,7 +71,8 @@ export function createConditions({ monotonic, log }: ConditionsOptions): Conditi
           conditions.set(failure.key, condition);
           condition.begin(work, { ...options.detail, ...detail });
         } else condition.goOn(failure, now, { ...options.detail, ...detail });
-        condition.works.set(work, now + (options.quietMs ?? QUIET_MS));
+        const quietMs = failure.isShared ? QUIET_MS : (options.quietMs ?? QUIET_MS);
+        condition.works.set(work, now + quietMs);
       },
       succeeded() {
         for (const condition of conditions.values()) {
