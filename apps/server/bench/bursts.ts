@@ -211,8 +211,9 @@ async function compressedBodies({ url, key }: Target): Promise<() => void> {
   return destroyAll(sockets);
 }
 
-const get = (path: string, coding: string) =>
-  `GET ${path} HTTP/1.1\r\nHost: a\r\n${coding === "" ? "" : `Accept-Encoding: ${coding}\r\n`}\r\n`;
+function get(path: string, coding: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: a\r\n${coding === "" ? "" : `Accept-Encoding: ${coding}\r\n`}\r\n`;
+}
 
 /** Callers who ask and never read. */
 async function silent({ url }: Target, path: string, coding: string): Promise<() => void> {

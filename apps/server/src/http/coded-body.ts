@@ -58,15 +58,18 @@ const PART_BYTES = 64 * 1024;
 
 /**
  * A kept body to send. A large one goes in parts, each when the one before was taken: TLS keeps a copy of whatever it
- * was handed and its caller has not read.
+ * was handed and its caller has not read. Between two parts everybody else has a turn, because a connection often takes
+ * megabytes at once, and hundreds of callers may ask at the same time.
  */
 export function inParts(bytes: Buffer): Buffer | Readable {
   if (bytes.length <= PART_BYTES) return bytes;
   let sent = 0;
+  const next = () => (sent < bytes.length ? bytes.subarray(sent, (sent += PART_BYTES)) : null);
   return new Readable({
     highWaterMark: PART_BYTES,
     read() {
-      this.push(sent < bytes.length ? bytes.subarray(sent, (sent += PART_BYTES)) : null);
+      if (sent === 0) this.push(next());
+      else setImmediate(() => this.push(next()));
     },
   });
 }
