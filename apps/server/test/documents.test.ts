@@ -27,7 +27,16 @@ async function call(path: string, headers: Record<string, string> = {}, { method
   return { status: response.statusCode, headers: response.headers, body: Buffer.concat(parts) };
 }
 
-const documents = ["/openapi.json", "/openapi/operator.json", "/docs", "/docs/js/start.js", "/docs/js/scalar.js"];
+const documents = [
+  "/openapi.json",
+  "/openapi/operator.json",
+  "/openapi/gbfs.json",
+  "/docs",
+  "/docs/operator",
+  "/docs/js/partners.js",
+  "/docs/js/operator.js",
+  "/docs/js/scalar.js",
+];
 
 describe.each(documents)("%s", (path) => {
   it("may be kept by anybody, has a tag, and is 304 to whoever has it", async () => {
@@ -70,18 +79,25 @@ describe.each(documents)("%s", (path) => {
 
 describe("the reference", () => {
   it("runs files of ours only, stands in no frame and tells nobody where its reader came from", async () => {
-    const { headers, body } = await call("/docs");
+    for (const [path, program] of [
+      ["/docs", "/docs/js/partners.js"],
+      ["/docs/operator", "/docs/js/operator.js"],
+    ] as const) {
+      const page = (await call(path)).body.toString();
+      expect(page).not.toMatch(/<script>|<script [^>]*>[^<]|https?:/);
+      const loaded = [...page.matchAll(/<script src="([^"]+)">/g)].map(([, source = ""]) => source);
+      expect(loaded).toEqual(["/docs/js/scalar.js", program]);
+      for (const source of loaded)
+        expect((await call(source)).headers["content-type"]).toBe("text/javascript; charset=utf-8");
+    }
+    const { headers } = await call("/docs");
     const policy = String(headers["content-security-policy"]);
     expect(policy).toContain("default-src 'none'; script-src 'self'; ");
     expect(policy).toContain("connect-src 'self' http://127.0.0.1;");
     expect(policy).toContain("frame-ancestors 'none'");
     expect(policy).not.toMatch(/script-src[^;]*unsafe|\*/);
     expect(headers).toMatchObject({ "referrer-policy": "no-referrer", "x-frame-options": "DENY" });
-    expect(body.toString()).not.toMatch(/<script>|<script [^>]*>[^<]|https?:/);
-    const loaded = [...body.toString().matchAll(/<script src="([^"]+)">/g)].map(([, path = ""]) => path);
-    expect(loaded).toEqual(["/docs/js/scalar.js", "/docs/js/start.js"]);
-    for (const path of loaded)
-      expect((await call(path)).headers["content-type"]).toBe("text/javascript; charset=utf-8");
+    expect((await call("/docs/js/partners.js")).body.toString()).not.toContain("operator");
   });
 
   it("has one path: the other leads there, whatever host the caller writes", async () => {
@@ -91,10 +107,10 @@ describe("the reference", () => {
 
   it("can be turned off; the documents stay, because programs read them", async () => {
     const other = await buildAnother(app, { docs: false });
-    for (const path of ["/docs", "/docs/", "/docs/js/scalar.js", "/docs/js/start.js"]) {
+    for (const path of ["/docs", "/docs/", "/docs/operator", "/docs/js/scalar.js", "/docs/js/partners.js"]) {
       expect((await call(path, {}, { url: other.url })).status).toBe(404);
     }
-    for (const path of ["/openapi.json", "/openapi/operator.json"]) {
+    for (const path of ["/openapi.json", "/openapi/operator.json", "/openapi/gbfs.json"]) {
       expect((await call(path, {}, { url: other.url })).status).toBe(200);
     }
     await other.close();

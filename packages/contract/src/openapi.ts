@@ -10,6 +10,7 @@ import { webhooks } from "./openapi/webhooks.ts";
 import { operatorContract } from "./operator.ts";
 import { partnerContract } from "./partner.ts";
 
+export { SCHEME } from "./openapi/describe.ts";
 export type { OpenApiDocument } from "./openapi/document.ts";
 
 /** What a document says of the deployment that it describes. */

@@ -1,8 +1,19 @@
-import { createOpenApiDocument, createOperatorOpenApiDocument } from "@bikeshare/contract/openapi";
+import {
+  createGbfsOpenApiDocument,
+  createOpenApiDocument,
+  createOperatorOpenApiDocument,
+} from "@bikeshare/contract/openapi";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import fresh from "fresh";
 import { type CodedBody, codedBody, inParts } from "./coded-body.ts";
-import { pageSecurityHeaders, referencePage, referenceProgram, referenceStart } from "./reference-page.ts";
+import {
+  type Audience,
+  pageSecurityHeaders,
+  referencePage,
+  referenceProgram,
+  referenceStart,
+  startPath,
+} from "./reference-page.ts";
 import { vary } from "./vary.ts";
 
 export interface DocumentOptions {
@@ -19,8 +30,8 @@ export interface DocumentOptions {
 const MAX_AGE_SECONDS = 300;
 
 /**
- * Serves the OpenAPI documents, /openapi.json for partners and /openapi/operator.json for the operator's backend, and
- * a reference made from them, without any other host, at /docs.
+ * Serves the OpenAPI documents, /openapi.json for partners, /openapi/operator.json for the operator's backend and
+ * /openapi/gbfs.json for everybody, and a reference made from them, without any other host, at /docs and /docs/operator.
  */
 export function serveDocuments(app: FastifyInstance, { baseUrl, version, hasReference }: DocumentOptions): void {
   const json = (make: () => object) => () => codedBody(JSON.stringify(make()), ["br", "gzip"]);
@@ -32,14 +43,24 @@ export function serveDocuments(app: FastifyInstance, { baseUrl, version, hasRefe
     type: "application/json",
     make: json(() => createOperatorOpenApiDocument({ baseUrl: baseUrl(), version })),
   });
+  serveKept(app, "/openapi/gbfs.json", {
+    type: "application/json",
+    make: json(() => createGbfsOpenApiDocument({ baseUrl: baseUrl(), version })),
+  });
   if (!hasReference) return;
   const type = "text/javascript; charset=utf-8";
-  serveKept(app, "/docs", {
-    type: "text/html; charset=utf-8",
-    make: () => codedBody(referencePage(), ["br", "gzip"]),
-    headers: () => pageSecurityHeaders(baseUrl()),
-  });
-  serveKept(app, "/docs/js/start.js", { type, make: () => codedBody(referenceStart(), ["br", "gzip"]) });
+  const pages: readonly (readonly [string, Audience])[] = [
+    ["/docs", "partners"],
+    ["/docs/operator", "operator"],
+  ];
+  for (const [path, audience] of pages) {
+    serveKept(app, path, {
+      type: "text/html; charset=utf-8",
+      make: () => codedBody(referencePage(audience), ["br", "gzip"]),
+      headers: () => pageSecurityHeaders(baseUrl()),
+    });
+    serveKept(app, startPath(audience), { type, make: () => codedBody(referenceStart(audience), ["br", "gzip"]) });
+  }
   serveKept(app, "/docs/js/scalar.js", { type, make: referenceProgram });
   // A path of our own: what the caller writes as its host must not decide where it is sent.
   app.get("/docs/", (_request, reply) => reply.code(308).header("location", "/docs").send());

@@ -1,10 +1,27 @@
+import { SCHEME } from "@bikeshare/contract/openapi";
 import { codedBody, type CodedBody } from "./coded-body.ts";
 
+/** Whom a page of the reference is for. Partners are not shown what they cannot call. */
+const references = {
+  partners: {
+    title: "Bike-Sharing Data Service: reference",
+    document: "/openapi.json",
+    sources: [
+      { title: "For partners", slug: "partners", url: "/openapi.json" },
+      { title: "Public feeds (GBFS)", slug: "gbfs", url: "/openapi/gbfs.json" },
+    ],
+  },
+  operator: {
+    title: "Bike-Sharing Data Service: the operator's interface",
+    document: "/openapi/operator.json",
+    sources: [{ title: "For the operator's backend", slug: "operator", url: "/openapi/operator.json" }],
+  },
+};
+export type Audience = keyof typeof references;
+
 const configuration = {
-  sources: [
-    { title: "For partners", slug: "partners", url: "/openapi.json" },
-    { title: "For the operator's backend", slug: "operator", url: "/openapi/operator.json" },
-  ],
+  // There is one way to sign in, so nobody needs to choose it.
+  authentication: { preferredSecurityScheme: SCHEME },
   // Nothing is fetched from anywhere else: no fonts, no proxy, no usage reports.
   withDefaultFonts: false,
   telemetry: false,
@@ -14,28 +31,35 @@ const configuration = {
   mcp: { disabled: true },
 };
 
-/** The page of the reference. All that runs on it comes from files of ours, as its policy asks. */
-export function referencePage(): string {
+/** The path of the program that starts a page of the reference. */
+export function startPath(audience: Audience): string {
+  return `/docs/js/${audience}.js`;
+}
+
+/** A page of the reference. All that runs on it comes from files of ours, as its policy asks. */
+export function referencePage(audience: Audience): string {
+  const { title, document } = references[audience];
   return `<!doctype html>
 <html lang="en">
   <head>
-    <title>Bike-Sharing Data Service: reference</title>
+    <title>${title}</title>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
   </head>
   <body>
     <div id="app"></div>
-    <noscript>The reference needs JavaScript. The document behind it is <a href="/openapi.json">/openapi.json</a>.</noscript>
+    <noscript>The reference needs JavaScript. The document behind it is <a href="${document}">${document}</a>.</noscript>
     <script src="/docs/js/scalar.js"></script>
-    <script src="/docs/js/start.js"></script>
+    <script src="${startPath(audience)}"></script>
   </body>
 </html>
 `;
 }
 
-/** The program that starts the reference. */
-export function referenceStart(): string {
-  return `Scalar.createApiReference("#app", ${JSON.stringify(configuration)});\n`;
+/** The program that starts a page of the reference. */
+export function referenceStart(audience: Audience): string {
+  const { sources } = references[audience];
+  return `Scalar.createApiReference("#app", ${JSON.stringify({ sources, ...configuration })});\n`;
 }
 
 let program: Promise<CodedBody> | undefined;
@@ -53,7 +77,7 @@ async function readProgram(): Promise<CodedBody> {
     import("@scalar/fastify-api-reference"),
   ]);
   const app = fastify();
-  await app.register(scalar, { routePrefix: "/docs", configuration });
+  await app.register(scalar, { routePrefix: "/docs", configuration: { content: {}, ...configuration } });
   const { statusCode, rawPayload } = await app.inject("/docs/js/scalar.js");
   await app.close();
   if (statusCode !== 200) throw new Error(`the program of the reference could not be read: ${statusCode}`);

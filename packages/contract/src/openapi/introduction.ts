@@ -24,22 +24,21 @@ function start(baseUrl: string): string {
   return `Stations, rides, bikes and reservations of a bike-sharing system, as JSON over HTTPS. Your first request:
 
 \`\`\`sh
-curl -H "Authorization: Bearer $API_KEY" ${baseUrl}/v1/stations
+curl -H "Authorization: Bearer $API_KEY" \\
+  ${baseUrl}/v1/stations
 \`\`\`
 
 \`GET /v1/me\` tells what your key may do. Every \`GET\` also answers \`HEAD\`: the same status and headers, no body.`;
 }
 
 function keys(): string {
-  const rows = Object.entries(scopes).map(([scope, use]) => `| \`${scope}\` | ${use} |`);
+  const rows = Object.entries(scopes).map(([scope, use]) => `- \`${scope}\`: ${use}`);
   return `## Keys and scopes
 
 Send your key with every request in the header \`Authorization: Bearer <API_KEY>\`: the word, one space, the key. There are no sessions. Keys come from the operator. Never put one in a URL and never send one over plain HTTP: it then counts as exposed.
 
-A key carries scopes; each endpoint below names the one it needs. No key or a wrong one is 401, a key without the scope is 403.
+A key carries scopes; each endpoint below names the one it needs. No key or a wrong one is 401, a key without the scope is 403. A scope lets the key do this:
 
-| Scope | Lets the key |
-|---|---|
 ${rows.join("\n")}`;
 }
 
