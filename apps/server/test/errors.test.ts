@@ -247,12 +247,15 @@ describe("without its database", () => {
       expect((await get(path)).status, path).toBe(200);
 
     await proxy.cut();
-    // Pages kept ready are given until it is known that changes would go unheard.
-    await until(async () => {
-      const { status } = await get("/v1/stations");
-      expect([200, 503]).toContain(status);
-      return status === 503;
-    });
+    // Pages kept ready are given until it is known that changes would go unheard; one look at the database serves all who
+    // ask for a moment whether it is there.
+    for (const path of ["/v1/stations", "/readyz"]) {
+      await until(async () => {
+        const { status } = await get(path);
+        expect([200, 503]).toContain(status);
+        return status === 503;
+      });
+    }
     for (let repeat = 0; repeat < 2; repeat++) {
       for (const path of paths) {
         const response = await get(path);

@@ -5,7 +5,7 @@ import { requireSecrets } from "./secret.ts";
 import type { SigningInput } from "./sign.ts";
 
 export type { SigningInput } from "./sign.ts";
-export { standardHeadersSync, type StandardSigningInput } from "./standard.ts";
+export { standardHeadersSync, type StandardSigningInput } from "./node-standard.ts";
 
 /**
  * What `sign` does, at once: for a sender that signs thousands of bodies a second on Node, Deno or Bun.

@@ -148,6 +148,16 @@ describe("the stack", () => {
   });
 });
 
+it("writes nothing about a condition once it has written its end", () => {
+  const work = conditions.of("work");
+  work.failed(new Error("unknown"));
+  now += 10_000;
+  work.failed(new Error("unknown"));
+  now += 60_000;
+  conditions.look();
+  expect(lines.map(({ level }) => level)).toEqual(["error", "info"]);
+});
+
 it("counts every failure in exactly one line, with never two lines within a minute, whatever fails when", () => {
   fc.assert(
     fc.property(fc.array(fc.record({ after: fc.integer({ min: 0, max: 40_000 }), fails: fc.boolean() })), (steps) => {

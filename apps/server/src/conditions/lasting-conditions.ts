@@ -55,10 +55,12 @@ const QUIET_MS = 15_000;
  */
 export function createConditions({ monotonic, log }: ConditionsOptions): Conditions {
   const conditions = new Map<string, Condition>();
-  const endWhereWell = (condition: Condition, now: number) => {
-    if (condition.works.size > 0) return;
+  /** @returns whether the condition has ended */
+  const endWhereWell = (condition: Condition, now: number): boolean => {
+    if (condition.works.size > 0) return false;
     conditions.delete(condition.failure.key);
     condition.end(now);
+    return true;
   };
   return {
     of: (work, options = {}) => ({
@@ -85,8 +87,8 @@ export function createConditions({ monotonic, log }: ConditionsOptions): Conditi
       const now = monotonic();
       for (const condition of conditions.values()) {
         for (const [work, until] of condition.works) if (now >= until) condition.works.delete(work);
-        endWhereWell(condition, now);
-        condition.repeatWhereDue(now);
+        // The line of the end counts what was not written yet.
+        if (!endWhereWell(condition, now)) condition.repeatWhereDue(now);
       }
     },
   };

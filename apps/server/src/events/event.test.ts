@@ -7,6 +7,7 @@ describe("who sees which events", () => {
       "ride.started",
       "ride.completed",
       "ride.cancelled",
+      "ride.corrected",
     ]);
     expect(viewerWith("p", ["events:read", "stations:read"]).names).toEqual(["station.offline", "station.online"]);
     expect(viewerWith("p", ["events:read", "reservations:write"]).names).toEqual([]);

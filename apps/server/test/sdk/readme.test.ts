@@ -66,6 +66,7 @@ describe.skipIf(!isBuilt)(
           BIKESHARE_BASE_URL: app.url,
           BIKESHARE_API_KEY: (await app.issue({ partnerId })).key,
           WEBHOOK_SECRET: "whsec_of_the_project",
+          BIKESHARE_WEBHOOK_SECRET: "whsec_of_the_project",
           PORT: String(await findFreePort()),
         };
         const said = start(path, ["program.ts"], env);
@@ -81,7 +82,7 @@ describe.skipIf(!isBuilt)(
         await sequencer.close();
         const cli = join(directory, "node_modules/@bikeshare/sdk/dist/cli/main.js");
         const events = "reservation.created,reservation.cancelled";
-        const to = ["--forward-to", `http://127.0.0.1:${env.PORT}/`, "--secret", env.WEBHOOK_SECRET];
+        const to = ["--forward-to", `http://127.0.0.1:${env.PORT}/`];
         const delivered = start(path, [cli, "listen", ...to, "--since", "oldest", "--events", events, "--json"], env);
         await until(() => delivered.length === 3);
         expect(said.slice(-2)).toEqual(["webhook reservation.created", "webhook reservation.cancelled"]);

@@ -35,6 +35,7 @@ test("a system without endpoints has nothing to show, and no worker", async () =
     waitingMails: 0,
     workers: 0,
     failing: [],
+    logs: [],
   });
 });
 

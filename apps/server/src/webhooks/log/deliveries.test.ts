@@ -214,7 +214,12 @@ describe("a delivery with its attempts", () => {
         ],
         body: `{"delivery_id":"${id}"}`,
       },
-      answer: { status: 500, headers: [["Server", "test"]], body: { encoding: "utf-8", text: "Störung", cut: false } },
+      answer: {
+        status: 500,
+        headers: [["Server", "test"]],
+        body: { encoding: "utf-8", text: "Störung", cut: false },
+        cut_for: null,
+      },
       timings: { dns: 1, connect: 2, tls: 3, first_byte: 4, total: 20 },
       next_at: new Date(started + 5_020),
       next_why: "answered 500; attempt 1 of 14",

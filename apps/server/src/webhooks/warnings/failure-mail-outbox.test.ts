@@ -59,7 +59,7 @@ const rows = <Row>(sql: string, ...values: unknown[]) =>
 /** Makes a partner and its endpoint. @returns the endpoint's id */
 async function endpoint(email: string | null = "ops@partner.example"): Promise<string> {
   const context = { db: database.db, clock, ids: createIds(clock), actor: "test" };
-  const { id: partnerId } = await createPartner(context, database.systemId, "Partner");
+  const { id: partnerId } = await createPartner(context, database.systemId, `Partner ${context.ids.next("name")}`);
   const id = partnerId.replace("partner", "endpoint");
   await rows(
     `insert into webhook_endpoints (system_id, id, partner_id, tag, url, events, email, status, created_at, updated_at)
