@@ -169,6 +169,18 @@ describe("requests without a key", () => {
     expect(statuses).toEqual([200, 200, 200, 429]);
   });
 
+  it("count as several where their answers are large, and as one where nothing is sent", async () => {
+    const generous = await buildAnother(app, { publicRateLimit: 30, trustedProxies: ["127.0.0.1"] });
+    const status = async (method: string, headers: Record<string, string> = {}) =>
+      (await call("/docs/js/scalar.js", { ...from("192.0.2.9"), ...headers }, { url: generous.url, method })).status;
+    const { headers } = await call("/docs/js/scalar.js");
+    const etag = { "if-none-match": String(headers["etag"]) };
+    for (let n = 0; n < 5; n++) expect([await status("HEAD"), await status("GET", etag)]).toEqual([200, 304]);
+    // More than 4 MiB: 17 requests.
+    expect([await status("GET"), await status("GET"), await status("GET", etag)]).toEqual([200, 200, 429]);
+    await generous.close();
+  });
+
   it("never keep a probe or a key out", async () => {
     const { key } = await app.issue();
     for (let n = 0; n < 5; n++) await ask("/openapi.json", "192.0.2.3");

@@ -8,6 +8,7 @@ import { authenticate, type AuthenticateOptions, sendRateHeaders } from "./authe
 import { answersPlainHttp, scopeOf } from "./caller.ts";
 import { countedAddress } from "./client-address.ts";
 import { type ExposedKeysOptions, keysIn, keysInUrl, markExposedKeys } from "./exposed-keys.ts";
+import type { PublicLimit } from "./public-limit.ts";
 import type { RateDecision, RateLimiter } from "./rate-limit.ts";
 import { checkAddressing } from "./request-form.ts";
 import type { Transport } from "./transport.ts";
@@ -15,8 +16,7 @@ import type { Transport } from "./transport.ts";
 export interface AdmitOptions extends AuthenticateOptions {
   readonly transport: (request: FastifyRequest["raw"]) => Transport;
   readonly limiter: RateLimiter;
-  /** Counts a request without a key by its address. @throws ApiError `rate_limited` */
-  readonly publicLimit: (address: string) => Promise<void> | undefined;
+  readonly publicLimit: PublicLimit;
   /** Requests in any 60 s for keys without a number of their own. */
   readonly rateLimit: number;
   readonly lastUses: LastUses;
@@ -31,6 +31,7 @@ export interface AdmitOptions extends AuthenticateOptions {
 export function admitRequests(app: FastifyInstance, options: AdmitOptions): void {
   app.decorateRequest("transport");
   app.decorateRequest("caller");
+  countLargeAnswers(app, options.publicLimit);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("request-id", request.id);
     try {
@@ -42,6 +43,18 @@ export function admitRequests(app: FastifyInstance, options: AdmitOptions): void
     } catch (error) {
       done(error instanceof Error ? error : new Error(String(error)));
     }
+  });
+}
+
+/** Counts what goes to callers without a key, by its size: it is nobody's budget else. */
+function countLargeAnswers(app: FastifyInstance, publicLimit: PublicLimit): void {
+  app.addHook("onSend", (request, reply, payload, done) => {
+    const { caller, transport, method } = request;
+    if (caller === undefined && transport !== undefined && method !== "HEAD") {
+      const bytes = Buffer.isBuffer(payload) ? payload.length : Number(reply.getHeader("content-length") ?? 0);
+      publicLimit.countAnswer(transport.address, bytes);
+    }
+    done(null, payload);
   });
 }
 
@@ -57,7 +70,7 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
   const scope = scopeOf(request);
   if (scope === "none") {
     // Probes must not be kept out by what others ask for; what they ask costs next to nothing.
-    return answersPlainHttp(request) ? undefined : options.publicLimit(transport.address);
+    return answersPlainHttp(request) ? undefined : options.publicLimit.count(transport.address);
   }
   const key = authenticate(request, options);
   return key instanceof Promise ? key.then((found) => admitKey(found)) : admitKey(key);

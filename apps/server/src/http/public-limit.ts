@@ -11,30 +11,53 @@ import type { RefusedRequests } from "./refused-requests.ts";
 export const DEFAULT_PUBLIC_RATE_LIMIT = 600;
 
 /**
- * Counts requests to paths that need no key, by address, before anything is done for them.
- * @returns what throws ApiError `rate_limited` for an address that has used up its requests
+ * Bytes of an answer for which one request is counted. Lower, and readers of large feeds run out of requests; higher,
+ * and one address can have gigabytes a minute, which cost everybody's time.
  */
+const BYTES_OF_A_REQUEST = 256 * 1024;
+
+/** Counts requests to paths that need no key, by address. */
+export interface PublicLimit {
+  /**
+   * Counts a request before anything is done for it.
+   * @throws ApiError `rate_limited` for an address that has used up its requests
+   */
+  count(address: string): Promise<void> | undefined;
+  /** Counts a large answer as as many requests as it is large. It is sent in any case: the next request waits. */
+  countAnswer(address: string, bytes: number): void;
+}
+
 export function createPublicLimit(
   limiter: RateLimiter,
   limit: number,
   refusals: Pick<RefusedRequests, "refused">,
-): (address: string) => Promise<void> | undefined {
-  return (address) => {
-    const counted = countedAddress(address);
-    const check = (decision: RateDecision): undefined => {
-      if (decision.allowed) return;
-      refusals.refused("rate_limited", { address: counted });
-      throw rateLimited(decision);
-    };
-    const decision = limiter.take(counted, limit);
-    return decision instanceof Promise ? decision.then(check) : check(decision);
+): PublicLimit {
+  return {
+    count(address) {
+      const counted = countedAddress(address);
+      const check = (decision: RateDecision): undefined => {
+        if (decision.allowed) return;
+        refusals.refused("rate_limited", { address: counted });
+        throw rateLimited(decision);
+      };
+      const decision = limiter.take(counted, limit);
+      return decision instanceof Promise ? decision.then(check) : check(decision);
+    },
+    countAnswer(address, bytes) {
+      const counted = countedAddress(address);
+      // The request itself is counted already.
+      for (let more = Math.ceil(bytes / BYTES_OF_A_REQUEST) - 1; more > 0; more--) {
+        // Where it cannot be counted, the answer is no reason to fail.
+        Promise.resolve(limiter.take(counted, limit)).catch(() => undefined);
+      }
+    },
   };
 }
 
 function rateLimited({ limit, resetSeconds }: RateDecision): ApiError {
   return new ApiError(
     "rate_limited",
-    `This address has made ${limit} requests without a key in the last ${RATE_WINDOW_SECONDS} s. Try again in ${resetSeconds} s.`,
+    `This address has used up the ${limit} requests without a key that it may make in ${RATE_WINDOW_SECONDS} s; large answers count as several. Try again in ${resetSeconds} s.`,
     { headers: { "retry-after": String(resetSeconds) } },
   );
 }
