@@ -1,8 +1,9 @@
 import { hkdfSync } from "node:crypto";
-import { link, mkdir, open, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { link, open, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { codeOf } from "./db/errors.ts";
+import { makeDirectory } from "./db/make-directory.ts";
 import type { CursorKey } from "./http/cursor.ts";
 import type { SecretKey } from "./webhooks/endpoints/secret.ts";
 
@@ -66,7 +67,7 @@ function readKey({ id, key }: { readonly id: number; readonly key: string }): Cu
 }
 
 async function create(path: string, randomBytes: RandomBytes): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o711 });
+  makeDirectory(dirname(path), 0o711);
   const key = () => ({ id: 1, key: Buffer.from(randomBytes(32)).toString("base64url") });
   const contents = write({ cursor_keys: [key()], webhook_keys: [key()] });
   // Whole before it has its name: whoever starts at the same moment must not read half a file.

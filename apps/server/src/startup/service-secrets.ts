@@ -36,7 +36,7 @@ export async function readSecrets(context: SecretsContext, isNew: boolean): Prom
   try {
     return await loadSecrets(path, (bytes) => ids.randomBytes(bytes));
   } catch (error) {
-    if (!["EACCES", "EPERM", "EROFS", "EISDIR", "ENOTDIR"].includes(codeOf(error) ?? "")) throw error;
+    if (!["EACCES", "EPERM", "EROFS", "EISDIR", "ENOTDIR", "ENOENT"].includes(codeOf(error) ?? "")) throw error;
     throw new ConfigError(
       `${named(config)}: the secrets file cannot be read or made there. Name a file that this account may read.`,
       { cause: error },

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -112,6 +113,18 @@ describe("a start with a wrong value names its variable, what is wrong, and what
     );
     expect(await refusalOf({ DATA_DIR: join(taken, "deeper") })).toMatch(/a part of it is a file/);
   });
+
+  it.runIf(existsSync("/proc/self"))(
+    "DATA_DIR and SECRETS_FILE where nothing can be made, without hanging",
+    async () => {
+      expect(await refusalOf({ DATA_DIR: "/proc/nowhere/deeper" })).toBe(
+        "DATA_DIR=/proc/nowhere/deeper: it cannot be made there. Set DATA_DIR to a directory that this account may write.",
+      );
+      expect(await refusalOf({ SECRETS_FILE: "/proc/nowhere/secrets.json" })).toMatch(
+        /^SECRETS_FILE=\/proc\/nowhere\/secrets\.json: the secrets file cannot be read or made there\./,
+      );
+    },
+  );
 
   it.runIf(process.getuid?.() !== 0)("DATA_DIR that may not be written", async () => {
     await chmod(directory, 0o500);

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { lstat, mkdir, readFile, realpath } from "node:fs/promises";
+import { lstat, readFile, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { makeDirectory } from "../make-directory.ts";
 import { type Account, canEnter, findAccount, isRoot, ownUid } from "./account.ts";
 import { writeDurably } from "./durable-file.ts";
 import { EmbeddedPostgresError, systemCode } from "./errors.ts";
@@ -22,7 +23,7 @@ export const dataOf = (home: string) => join(home, "data");
 /** Makes the data directory where it is missing and returns its one true path. */
 export async function ensureDataDir(dataDir: string): Promise<string> {
   // Root's is 0711: PostgreSQL's account must pass through, and every secret file in it is 0600 by itself.
-  await mkdir(dataDir, { recursive: true, mode: isRoot() ? 0o711 : 0o700 });
+  makeDirectory(dataDir, isRoot() ? 0o711 : 0o700);
   return realpath(dataDir);
 }
 

@@ -1,5 +1,6 @@
 import { chmod, lstat, mkdir, realpath } from "node:fs/promises";
 import { dirname } from "node:path";
+import { makeDirectory } from "../make-directory.ts";
 import { ownUid } from "./account.ts";
 import { EmbeddedPostgresError, systemCode } from "./errors.ts";
 
@@ -30,7 +31,7 @@ export async function findIntruderDoor(path: string): Promise<string | undefined
  * if only we could have made it. Never changes the mode of a directory that was there before.
  */
 export async function ensureTrustedDirectory(directory: string): Promise<void> {
-  await mkdir(dirname(directory), { recursive: true });
+  makeDirectory(dirname(directory));
   try {
     await mkdir(directory);
     await chmod(directory, 0o755);

@@ -1,5 +1,6 @@
-import { appendFile, mkdir, readdir, rm, stat } from "node:fs/promises";
+import { appendFile, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { makeDirectory } from "../../db/make-directory.ts";
 import type { Applied } from "./apply.ts";
 import type { FeedFailure } from "./feed.ts";
 import type { Problem } from "./problem.ts";
@@ -34,7 +35,7 @@ export async function writeReport(directory: string, name: string, lines: readon
 
 /** Adds to a report, which is made where it is not there. @returns the file's path */
 export async function appendReport(directory: string, name: string, lines: readonly object[]): Promise<string> {
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory, 0o700);
   const path = join(directory, `${name}.ndjson`);
   await appendFile(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { mode: 0o600 });
   await removeOldReports(directory);

@@ -1,5 +1,6 @@
-import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeDirectory } from "../../db/make-directory.ts";
 import type { RefusalReason, RejectReason, WarningReason } from "./problems.ts";
 
 /** One line of a report. */
@@ -35,7 +36,7 @@ export function createReport(path: string | null): Report {
   const flush = () => {
     if (waiting === "") return;
     if (file === undefined) {
-      mkdirSync(dirname(path), { recursive: true });
+      makeDirectory(dirname(path));
       file = openSync(path, "w", 0o600);
     }
     writeSync(file, waiting);

@@ -1,6 +1,7 @@
-import { mkdir, open, rm } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { makeDirectory } from "../../db/make-directory.ts";
 import { type PastRide, pastRideLine } from "../../rides/import.ts";
 import { readRange } from "./file-range.ts";
 
@@ -41,7 +42,7 @@ const MOST_BYTES_PER_UNIT = 3;
 
 /** Opens a spool in a directory, which is made when it is missing. The file has no name: a crash leaves nothing. */
 export async function openSpool(directory: string, name: string): Promise<Spool> {
-  await mkdir(directory, { recursive: true });
+  makeDirectory(directory);
   const path = join(directory, `${name}.spool`);
   const file = await open(path, "wx+", 0o600);
   await rm(path);

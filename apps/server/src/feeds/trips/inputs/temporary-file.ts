@@ -1,6 +1,7 @@
-import { mkdir, open, rm } from "node:fs/promises";
+import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
+import { makeDirectory } from "../../../db/make-directory.ts";
 import { readRange } from "../file-range.ts";
 import { FileRefused } from "../problems.ts";
 import { inBinaryUnits } from "./input.ts";
@@ -27,7 +28,7 @@ export async function copyToTemporaryFile(
   greatestSize: number,
   onBytes: (bytes: number) => void,
 ): Promise<TemporaryFile> {
-  await mkdir(directory, { recursive: true });
+  makeDirectory(directory);
   const path = join(directory, `${name}.input`);
   const file = await open(path, "wx+", 0o600);
   await rm(path);
