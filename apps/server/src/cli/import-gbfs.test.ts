@@ -57,6 +57,7 @@ const none = { created: 0, updated: 0, unchanged: 0, removed: 0, rejected: 0 };
 test("with --json says in one object what it did, and that there is nothing to report", async () => {
   const { stdout, stderr } = await run(true);
   expect(JSON.parse(stdout)).toEqual({
+    id: expect.stringMatching(/^gbfs_/) as string,
     stations: { ...none, created: 2 },
     bikes: { ...none, created: 3 },
     older: [],
@@ -65,6 +66,13 @@ test("with --json says in one object what it did, and that there is nothing to r
     report: null,
   });
   expect(stderr).toBe("");
+});
+
+test("prints the id that takes it back; one that changed nothing has none", async () => {
+  const [, id] = /^Import: +(gbfs_\S+)$/m.exec((await run(false)).stdout) ?? [];
+  expect(await database.db.query({ name: "", text: "select id from imports" })).toEqual([{ id }]);
+  expect(JSON.parse((await run(true)).stdout)).toMatchObject({ id: null, stations: { unchanged: 2 } });
+  expect((await run(false)).stdout).not.toContain("Import:");
 });
 
 test("writes what was wrong into a report, one line each, and still imports the rest", async () => {

@@ -39,13 +39,13 @@ async function run(cli: CliContext, location: string, options: Options, system: 
       reportDirectory: join(config.dataDir, "reports"),
     });
     for (const remark of remarks(outcome)) output.note(remark);
-    const { stations, bikes, report, reading, applied } = outcome;
+    const { id, stations, bikes, report, reading, applied } = outcome;
     const failed = reading.failures.map(({ feed, message }) => ({ feed, message }));
     const waiting = {
       without_information: applied.stations.waiting.withoutInformation,
       without_status: applied.stations.waiting.withoutReadings,
     };
-    output.result({ stations, bikes, older: applied.late, failed, waiting, report }, text(outcome, report));
+    output.result({ id, stations, bikes, older: applied.late, failed, waiting, report }, text(outcome, id, report));
     if (outcome.isNothingTaken) throw new Error(nothingTaken(outcome));
   });
 }
@@ -65,11 +65,14 @@ function remarks({ reading, applied }: ImportOutcome): string[] {
   ];
 }
 
-function text({ stations, bikes }: ImportOutcome, report: string | null): string {
+function text({ stations, bikes }: ImportOutcome, id: string | null, report: string | null): string {
   const line = (name: string, counts: ImportCounts) =>
     `${name} ${Object.entries(counts)
       .map(([what, n]) => `${n} ${what}`)
       .join(", ")}`;
   const lines = [line("Stations:", stations), line("Bikes:   ", bikes)];
-  return [...lines, ...(report === null ? [] : [`Report:   ${report}`])].join("\n");
+  if (report !== null) lines.push(`Report:   ${report}`);
+  // Nothing was changed without one, and nothing can be taken back.
+  if (id !== null) lines.push(`Import:   ${id}`);
+  return lines.join("\n");
 }

@@ -23,14 +23,15 @@ export interface GbfsImport extends Omit<ApplyContext, "now"> {
 /**
  * Imports one snapshot of all feeds of a GBFS system, versions 1.0 to 3.1, writes what was wrong with it into a report,
  * and keeps a record of the import where it changed something.
- * @returns what it did, and the report's path (null without one)
+ * @returns what it did, its id (null where nothing was changed, so that there is nothing to take back), and the report's
+ *   path (null without one)
  * @throws FeedFailure when not one feed of stations or vehicles can be used; nothing was changed then
  * @throws OtherSystemError when the source has become another system; nothing was changed then
  */
 export async function importGbfs(
   db: Database,
   { location, importId, reportDirectory, clock, actor, ...context }: GbfsImport,
-): Promise<ImportOutcome & { readonly report: string | null }> {
+): Promise<ImportOutcome & { readonly id: string | null; readonly report: string | null }> {
   const now = clock();
   const source = await openSource(location, now);
   try {
@@ -39,7 +40,8 @@ export async function importGbfs(
     const { stations, bikes } = outcome;
     const sum = (count: "created" | "updated" | "removed" | "unchanged" | "rejected") => stations[count] + bikes[count];
     const updated = sum("updated") + sum("removed");
-    if (sum("created") + updated > 0) {
+    const isRecorded = sum("created") + updated > 0;
+    if (isRecorded) {
       const { systemId, ids } = context;
       const start = {
         systemId,
@@ -53,7 +55,7 @@ export async function importGbfs(
       const counts = { created: sum("created"), updated, unchanged: sum("unchanged"), rejected: sum("rejected") };
       await recordImport(db, { clock, ids, actor }, start, { ...counts, stationsCreated: stations.created }, report);
     }
-    return { ...outcome, report };
+    return { ...outcome, id: isRecorded ? importId : null, report };
   } finally {
     await source.close();
   }
