@@ -15,7 +15,9 @@ import type { Ids } from "./ids.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import { watchFeedAges } from "./metrics/feed-metrics.ts";
 import { createMetrics, type Metrics } from "./metrics/registry.ts";
+import { watchReservations } from "./metrics/reservation-metrics.ts";
 import { startMetricsServer } from "./metrics/server.ts";
+import { largestHolders } from "./reservations/largest-holders.ts";
 import type { AllSecrets } from "./secrets.ts";
 import { startWork } from "./start-work.ts";
 import type { Certificate } from "./startup/certificate.ts";
@@ -97,6 +99,7 @@ export async function serve(options: ServeOptions): Promise<Service> {
     };
     await showMetrics(store.db, config, kit);
     watchFeedAges(metrics.registry, () => allFeedAges(store.db, clock()));
+    watchReservations(metrics.registry, () => largestHolders(store.db, clock()));
     const feeds = watchFeeds(store.db, { clock, conditions, concerns });
     open.push(() => feeds.close());
     const sweeper = startReservationSweeper({ db: store.db, clock, ids, conditions });

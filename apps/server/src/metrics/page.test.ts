@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import type { SystemBacklog } from "./backlog-metrics.ts";
 import { watchFeedAges } from "./feed-metrics.ts";
 import { createMetrics } from "./registry.ts";
+import { watchReservations } from "./reservation-metrics.ts";
 import { startMetricsServer } from "./server.ts";
 
 interface Described {
@@ -42,6 +43,9 @@ async function readMetrics(): Promise<string> {
   });
   watchFeedAges(metrics.registry, () =>
     Promise.resolve([{ systemId: "main", source: "gbfs", feed: "station_status", ageMs: 1, failingMs: 0 }]),
+  );
+  watchReservations(metrics.registry, () =>
+    Promise.resolve([{ systemId: "main", partnerId: "partner_1", active: 3, limit: 50 }]),
   );
   const server = await startMetricsServer({ port: 0, metrics, logger: { warn: () => undefined } });
   try {
@@ -96,7 +100,7 @@ test("the page has every value that a label can take, but for the names of syste
 test("the page's alerts ask for metrics and values of labels that there are", () => {
   const rules = page.slice(page.indexOf("groups:"));
   const alerts = rules.match(/- alert: \w+/g) ?? [];
-  expect(alerts).toHaveLength(8);
+  expect(alerts).toHaveLength(9);
   const names = new Set([...rules.matchAll(/\bbikeshare_\w+/g)].map(([name]) => name));
   expect([...names].filter((name) => !shown.some((metric) => metric.name === name))).toEqual([]);
   for (const [, name = "", label = "", values = ""] of rules.matchAll(/(bikeshare_\w+){(\w+)=~"([^"]*)"}/g)) {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { addPartners } from "../../test/partners.ts";
 import { statement } from "../db/statement.ts";
 import { createReservation } from "./create.ts";
+import { largestHolders } from "./largest-holders.ts";
 import { openReservationsRoom, outcomeOf, partner, type ReservationsRoom } from "./reservations-room.fixture.ts";
 import { reservationUse } from "./service.ts";
 
@@ -243,6 +244,22 @@ describe("a partner", () => {
       limit: 50,
       active: 50,
     });
+  });
+
+  test("is among those that hold most as long as it holds anything, with its limit", async () => {
+    await room.fill("s", [{ id: "a" }, { id: "b" }, { id: "c" }, { id: "d" }]);
+    await addPartners(room.db, room.systemId, ["bounded"], 2);
+    await room.create({ station_id: "s", hold_minutes: 5 }, "bounded");
+    const { id } = await room.create({ station_id: "s", hold_minutes: 10 }, "bounded");
+    await room.create({ station_id: "s", hold_minutes: 20 });
+    const holders = () => largestHolders(room.db, room.clock());
+    const { systemId } = room;
+    const usual = { systemId, partnerId: partner, active: 1, limit: 50 };
+    expect(await holders()).toEqual([{ systemId, partnerId: "bounded", active: 2, limit: 2 }, usual]);
+    room.clock.advance(minutes(5));
+    expect(await holders()).toEqual([{ systemId, partnerId: "bounded", active: 1, limit: 2 }, usual]);
+    await room.cancel(id, "bounded");
+    expect(await holders()).toEqual([usual]);
   });
 
   test("that was removed holds nothing more", async () => {

@@ -28,6 +28,16 @@ const active = statement(
   `select id, bike_id from reservations where system_id = $1 and partner_id = $2 and status = 'active' order by id`,
 );
 
+const largestHolders = statement(
+  "reservations.largestHolders",
+  `select holding.partner_id, holding.active, partners.max_reservations
+   from (select partner_id, count(*)::int as active from reservations
+         where system_id = $1 and status = 'active' and expires_at > $2::timestamptz
+         group by partner_id order by active desc, partner_id limit $3) holding
+   join partners on partners.system_id = $1 and partners.id = holding.partner_id
+   order by holding.active desc, holding.partner_id`,
+);
+
 type PartnerLimit = Pick<Tables["partners"], "max_reservations">;
 
 /**
@@ -69,4 +79,19 @@ export async function countActiveReservations(
   at: Date,
 ): Promise<number> {
   return onlyRow(await db.query<{ n: number }>(countActive, [systemId, partnerId, at])).n;
+}
+
+/** A partner, how many bikes it holds, and how many it may hold; null for the default. */
+interface HolderRow extends PartnerLimit {
+  readonly partner_id: string;
+  readonly active: number;
+}
+
+/** The partners with most active reservations at an instant, the most first. */
+export function listLargestHolders(
+  db: Queryable,
+  systemId: string,
+  { at, limit }: { readonly at: Date; readonly limit: number },
+): Promise<HolderRow[]> {
+  return db.query<HolderRow>(largestHolders, [systemId, at, limit]);
 }
