@@ -9,7 +9,7 @@ import { readWord, systemOption } from "./options.ts";
 interface BikesOptions {
   readonly state?: string;
   readonly station?: string;
-  readonly limit?: string;
+  readonly limit: string;
 }
 
 /** `bikes list`: a look at bikes without a key. */

@@ -4,19 +4,16 @@ import { readWholeNumber } from "./options.ts";
 import { table } from "./table.ts";
 
 /** Items that are shown when nobody says how many. */
-const DEFAULT_LIMIT = 50;
+const DEFAULT_LIMIT = "50";
 /** A look is not an export: that is what the interface is for. */
 const MAX_LIMIT = 10_000;
 
 /** What `--limit` says. */
-export function readLimit(text: string | undefined): number {
-  return text === undefined ? DEFAULT_LIMIT : readWholeNumber("--limit", text, 1, MAX_LIMIT);
+export function readLimit(text: string): number {
+  return readWholeNumber("--limit", text, 1, MAX_LIMIT);
 }
 
-export const limitOption = [
-  `--limit <n>`,
-  `how many at most: ${DEFAULT_LIMIT} unless said, up to ${MAX_LIMIT}`,
-] as const;
+export const limitOption = [`--limit <n>`, `how many at most, 1 to ${MAX_LIMIT}`, DEFAULT_LIMIT] as const;
 
 /** The first items of a list. */
 export interface ListBeginning<Item> {

@@ -108,6 +108,17 @@ it("remove asks for --yes, says what it ends, and leaves the log", async () => {
   expect(await json("partners", "list", "--all")).toMatchObject({ partners: [{ id, status: "removed" }] });
 });
 
+it("create takes how many bikes the partner may hold at once, and refuses what is no such number", async () => {
+  expect(await json("partners", "create", "Bounded", "--max-reservations", "7")).toMatchObject({ max_reservations: 7 });
+  expect(await json("partners", "create", "Usual")).toMatchObject({ max_reservations: 50 });
+  for (const wrong of ["0", "-1", "1.5", "many", "1000001", "default"]) {
+    await expect(text("partners", "create", "Wrong", "--max-reservations", wrong)).rejects.toThrow(
+      "--max-reservations must be a whole number from 1 to 1000000.",
+    );
+  }
+  expect(await text("partners", "list")).toMatch(/Bounded .* 7\n.*Usual .* 50\n/);
+});
+
 it("set changes what is given, and refuses a name that is taken", async () => {
   const [first] = [await make("First"), await make("Second")];
   expect(await json("partners", "set", first, "--max-reservations", "5")).toMatchObject({ max_reservations: 5 });

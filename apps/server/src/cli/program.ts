@@ -38,6 +38,16 @@ export async function runProgram(
   version: string,
   open: (options: { readonly json: boolean }) => CliContext,
 ): Promise<number> {
+  try {
+    await createProgram(version, open).parseAsync(args, { from: "user" });
+    return 0;
+  } catch (error) {
+    return exitStatus(error, (text) => process.stderr.write(`${text}\n`));
+  }
+}
+
+/** Every command of the program, with its options. */
+export function createProgram(version: string, open: (options: { readonly json: boolean }) => CliContext): Command {
   const program = new Command("bikeshare")
     .description("The Bike-Sharing Data Service")
     .version(version)
@@ -69,12 +79,7 @@ export async function runProgram(
   registerReplayGbfs(program.command("replay").description("apply recorded data"), context);
   registerSyncGbfs(program.command("sync").description("follow live data"), context);
   registerOpenApi(program, context);
-  try {
-    await program.parseAsync(args, { from: "user" });
-    return 0;
-  } catch (error) {
-    return exitStatus(error, (text) => process.stderr.write(`${text}\n`));
-  }
+  return program;
 }
 
 function exitStatus(error: unknown, say: (text: string) => void): number {

@@ -9,7 +9,7 @@ import { readWord, systemOption } from "./options.ts";
 interface StationsOptions {
   readonly status?: string;
   readonly region?: string;
-  readonly limit?: string;
+  readonly limit: string;
 }
 
 /** `stations list`: a look at stations without a key. */
