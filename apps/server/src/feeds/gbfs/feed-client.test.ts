@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { makeCertificate } from "../../addresses/certificates.fixture.ts";
 import { startDnsServer } from "../../addresses/dns-server.fixture.ts";
-import { feedAddressRules } from "./feed-addresses.ts";
+import { outgoingRules } from "../outgoing-rules.ts";
 import { AnswerError, createFeedClient } from "./feed-client.ts";
 import { feedAddresses } from "./source.ts";
 
@@ -47,7 +47,7 @@ describe("a feed leads to public addresses and to the configured host and port a
     const inside = await listen((response) => response.end("{}"));
     const gbfs = await listen(redirect(`${inside.url}/admin/shutdown?now=1`));
     await expect(get(`${gbfs.url}/gbfs.json`, `${inside.url}/latest/meta-data/`)).rejects.toThrow(
-      /127\.0\.0\.1: 127\.0\.0\.1 is an address of this machine itself\. A feed may lead to public addresses/,
+      /127\.0\.0\.1: 127\.0\.0\.1 is an address of this machine itself\. Only public addresses are called/,
     );
     await expect(get(`${gbfs.url}/gbfs.json`)).rejects.toThrow("is an address of this machine itself");
     expect([gbfs.asked, inside.asked]).toEqual([["/gbfs.json"], []]);
@@ -58,7 +58,7 @@ describe("a feed leads to public addresses and to the configured host and port a
     async (host) => {
       const inside = await listen((response) => response.end("{}"));
       const from = "https://feeds.example/gbfs.json";
-      await expect(get(from, `http://${host}:${inside.port}/`)).rejects.toThrow("A feed may lead to public addresses");
+      await expect(get(from, `http://${host}:${inside.port}/`)).rejects.toThrow("Only public addresses are called");
       expect(inside.asked).toEqual([]);
     },
   );
@@ -84,7 +84,7 @@ describe("a feed leads to public addresses and to the configured host and port a
 
   test("a configured host that was public may not become private: its name is the publisher's", () => {
     const url = new URL("http://publisher.example/gbfs.json");
-    const rules = feedAddressRules(url);
+    const rules = outgoingRules(url);
     expect(rules.refuse("10.0.0.1", url)).toBeUndefined();
     rules.reached(url, "10.0.0.1");
     expect(rules.refuse("10.0.0.1", url)).toBeUndefined();
@@ -129,6 +129,22 @@ test("a user or password in a URL is refused, and not repeated", async () => {
     expect(refusal).not.toContain("secret@127");
   }
   expect(own.asked).toEqual(["/gbfs.json"]);
+});
+
+test("what fails is named without the query of its URL, in which keys of feeds stand", async () => {
+  const pages: Page[] = [
+    (response) => response.writeHead(500).end(),
+    redirect("/again?api_key=secret"),
+    redirect("ftp://127.0.0.1/?api_key=secret"),
+    redirect("http://[secret"),
+    (response) => response.destroy(),
+  ];
+  for (const page of pages) {
+    const own = await listen(page);
+    const failure = await get(`${own.url}/gbfs.json?api_key=secret`).catch((error: unknown) => String(error));
+    expect(failure).toMatch(/^(Answer)?Error: /);
+    expect(failure).not.toContain("secret");
+  }
 });
 
 test("64 MiB in 64 KiB of gzip are given up at the bound", async () => {

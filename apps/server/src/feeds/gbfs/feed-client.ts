@@ -1,16 +1,13 @@
 import { fetch, type Response } from "undici";
-import type { DialLimits, DialOptions } from "../../addresses/dial.ts";
-import { resolveName, lookUpLikeSystem } from "../../addresses/resolve.ts";
-import { lazySecureContext } from "../../addresses/secure.ts";
+import type { DialOptions } from "../../addresses/dial.ts";
 import { readRetryAfter } from "../../http/retry-after.ts";
+import { shownAddress } from "../address.ts";
+import { openConnection, outgoingDialOptions, type OutgoingWorld } from "../outgoing-connection.ts";
+import { type OutgoingRules, outgoingRules } from "../outgoing-rules.ts";
 import { MAX_DOCUMENT_BYTES, tooLarge } from "./document-bounds.ts";
-import { feedAddressRules, type FeedAddressRules } from "./feed-addresses.ts";
-import { openConnection } from "./feed-connection.ts";
 
 /** Until a feed must have come whole. Lower fails slow cities; higher lets one feed delay all others. */
 const FETCH_TIMEOUT_MS = 20_000;
-const DNS_TIMEOUT_MS = 5_000;
-const DIAL_LIMITS: DialLimits = { connectMs: 10_000, staggerMs: 250, addresses: 6 };
 /** Real feeds have one or two (http to https, a new host). */
 const MAX_REDIRECTS = 3;
 
@@ -28,15 +25,11 @@ interface FetchedBytes {
 }
 
 /** Bounds of a fetch, and what stands in for the world in tests. */
-export interface FetchOptions {
+export interface FetchOptions extends OutgoingWorld {
   readonly timeoutMs?: number;
   readonly maxBytes?: number;
   /** Gives the fetch up. */
   readonly signal?: AbortSignal;
-  /** DNS servers (`address:port`) instead of the system's. */
-  readonly dnsServers?: readonly string[];
-  /** Certificate authorities (PEM) instead of those that Node trusts. */
-  readonly ca?: string;
 }
 
 /** An answer that is no document. */
@@ -70,9 +63,9 @@ const NO_VALIDATORS: Validators = { etag: null, lastModified: null };
  * @param location the configured address of gbfs.json
  */
 export function createFeedClient(location: URL, options: FetchOptions = {}): FeedClient {
-  const rules = feedAddressRules(location);
+  const rules = outgoingRules(location);
   const { maxBytes = MAX_DOCUMENT_BYTES } = options;
-  const world: World = { rules, dialOptions: dialOptionsFor(location, rules, options), maxBytes };
+  const world: World = { rules, dialOptions: outgoingDialOptions(location, rules, options), maxBytes };
   return {
     async get(url, held = NO_VALIDATORS) {
       const timeout = AbortSignal.timeout(options.timeoutMs ?? FETCH_TIMEOUT_MS);
@@ -80,7 +73,8 @@ export function createFeedClient(location: URL, options: FetchOptions = {}): Fee
       try {
         return await follow(world, url, { held, signal });
       } catch (error) {
-        if (timeout.aborted) throw new Error(`no whole answer in time from ${url.href}`, { cause: error });
+        if (timeout.aborted)
+          throw new Error(`no whole answer in time from ${shownAddress(url.href)}`, { cause: error });
         throw explained(error, url);
       }
     },
@@ -89,7 +83,7 @@ export function createFeedClient(location: URL, options: FetchOptions = {}): Fee
 
 /** What all requests to a source have in common. */
 interface World {
-  readonly rules: FeedAddressRules;
+  readonly rules: OutgoingRules;
   readonly dialOptions: DialOptions;
   readonly maxBytes: number;
 }
@@ -97,23 +91,6 @@ interface World {
 interface Request {
   readonly held: Validators;
   readonly signal: AbortSignal;
-}
-
-function dialOptionsFor(
-  location: URL,
-  rules: FeedAddressRules,
-  { dnsServers: servers, ca }: FetchOptions,
-): DialOptions {
-  return {
-    refuse: rules.refuse,
-    resolve: (name) =>
-      servers === undefined && name === location.hostname
-        ? lookUpLikeSystem(name, DNS_TIMEOUT_MS)
-        : resolveName(name, { timeoutMs: DNS_TIMEOUT_MS, servers }),
-    limits: DIAL_LIMITS,
-    monotonic: () => performance.now(),
-    secureContext: lazySecureContext(ca),
-  };
 }
 
 async function follow(world: World, url: URL, request: Request): Promise<FetchedBytes> {
@@ -124,12 +101,12 @@ async function follow(world: World, url: URL, request: Request): Promise<Fetched
     const found = await ask(world, address, request);
     if (!(found instanceof URL)) return found;
     if (address.protocol === "https:" && found.protocol === "http:") {
-      throw new Error(`a redirect from https to plain http (${found.href})`);
+      throw new Error(`a redirect from https to plain http (${shownAddress(found.href)})`);
     }
-    if (!isHttp(found)) throw new Error(`a redirect to ${found.href}`);
+    if (!isHttp(found)) throw new Error(`a redirect to ${found.protocol}, which is not http`);
     address = found;
   }
-  throw new Error(`more than ${MAX_REDIRECTS} redirects from ${url.href}`);
+  throw new Error(`more than ${MAX_REDIRECTS} redirects from ${shownAddress(url.href)}`);
 }
 
 /** Makes one request. @returns what the answer holds, or where it sends us */
@@ -164,13 +141,13 @@ async function readAnswer(
   const { status, headers } = response;
   const location = headers.get("location");
   if (status >= 300 && status < 400 && location !== null) {
-    if (!URL.canParse(location, url.href)) throw new Error(`a redirect to ${location}`);
+    if (!URL.canParse(location, url.href)) throw new Error("a redirect to what is no URL");
     return new URL(location, url);
   }
   const isConditional = held.etag !== null || held.lastModified !== null;
   if (status === 304 && isConditional) return { url, bytes: undefined, validators: held };
   if (!response.ok) {
-    throw new AnswerError(`HTTP ${status} from ${url.href}`, readRetryAfter([...headers], undefined));
+    throw new AnswerError(`HTTP ${status} from ${shownAddress(url.href)}`, readRetryAfter([...headers], undefined));
   }
   const bytes = await bodyOf(response, maxBytes);
   return { url, bytes, validators: { etag: headers.get("etag"), lastModified: headers.get("last-modified") } };
@@ -196,5 +173,5 @@ function explained(error: unknown, url: URL): unknown {
   while (reason instanceof TypeError && reason.cause instanceof Error) reason = reason.cause;
   return reason === error || !(reason instanceof Error)
     ? error
-    : new Error(`${reason.message.replace(/\.$/, "")} (${url.href})`, { cause: error });
+    : new Error(`${reason.message.replace(/\.$/, "")} (${shownAddress(url.href)})`, { cause: error });
 }

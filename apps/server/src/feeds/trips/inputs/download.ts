@@ -1,4 +1,8 @@
+import { fetch, type Response } from "undici";
+import type { DialOptions } from "../../../addresses/dial.ts";
 import { isAddress } from "../../address.ts";
+import { openConnection, outgoingDialOptions } from "../../outgoing-connection.ts";
+import { type OutgoingRules, outgoingRules } from "../../outgoing-rules.ts";
 import { FileRefused } from "../problems.ts";
 
 /** Redirects followed. Trip files lie in object stores, one or two redirects behind the operator's page. */
@@ -15,7 +19,8 @@ export interface DownloadLimits {
 }
 
 /**
- * The bytes that are at an address.
+ * The bytes that are at an address. Redirects lead to public addresses and to the named host alone: whoever publishes the
+ * file would otherwise choose what this machine asks of its own network.
  * @throws FileRefused when they cannot be had
  */
 export async function* download(address: string, limits: DownloadLimits): AsyncGenerator<Buffer, void, undefined> {
@@ -23,9 +28,10 @@ export async function* download(address: string, limits: DownloadLimits): AsyncG
   const silent = new AbortController();
   const timeout = AbortSignal.timeout(limits.timeout);
   const silence = setTimeout(() => silent.abort(), limits.silence);
+  let answer: Answer | undefined;
   try {
-    const body = await follow(address, AbortSignal.any([signal, timeout, silent.signal]));
-    for await (const chunk of body) {
+    answer = await follow(address, AbortSignal.any([signal, timeout, silent.signal]));
+    for await (const chunk of answer.body) {
       silence.refresh();
       yield Buffer.from(chunk);
       silence.refresh();
@@ -35,38 +41,81 @@ export async function* download(address: string, limits: DownloadLimits): AsyncG
     throw refusal(error, { isSilent: silent.signal.aborted, isLate: timeout.aborted }, limits);
   } finally {
     clearTimeout(silence);
+    await answer?.close();
   }
 }
 
-async function follow(address: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+/** An answer with a body, over a connection of its own. */
+interface Answer {
+  readonly body: AsyncIterable<Uint8Array>;
+  close(): Promise<void>;
+}
+
+async function follow(address: string, signal: AbortSignal): Promise<Answer> {
   let url = URL.parse(address);
+  if (url === null) throw new Error("it is not a valid URL");
   const credentials = takeCredentials(url);
-  const origin = url?.origin;
+  const { origin } = url;
+  const rules = outgoingRules(url);
+  const world: World = { rules, dialOptions: outgoingDialOptions(url, rules), signal };
   for (let redirects = 0; redirects <= GREATEST_REDIRECTS; redirects++) {
-    if (url === null) throw new Error("it is not a valid URL");
     const authorization = url.origin === origin ? credentials : {};
-    const response = await fetch(url, { redirect: "manual", signal, headers: { accept: "*/*", ...authorization } });
-    const location = response.headers.get("location");
-    if (response.status >= 300 && response.status < 400 && location !== null) {
-      await response.body?.cancel();
-      const next: URL | null = URL.parse(location, url.href);
-      if (next !== null && !isAddress(next.href)) throw new Error("it redirects to what is not http or https");
-      if (url.protocol === "https:" && next?.protocol === "http:") throw new Error("it redirects from https to http");
-      url = next;
-      continue;
-    }
-    if (!response.ok || response.body === null) {
-      await response.body?.cancel();
-      throw new Error(`the server answered HTTP ${response.status}`);
-    }
-    return response.body;
+    const found = await ask(world, url, { accept: "*/*", ...authorization });
+    if (!(found instanceof URL)) return found;
+    url = found;
   }
   throw new Error(`it redirects more than ${GREATEST_REDIRECTS} times`);
 }
 
+/** What all requests of a download have in common. */
+interface World {
+  readonly rules: OutgoingRules;
+  readonly dialOptions: DialOptions;
+  readonly signal: AbortSignal;
+}
+
+/** Makes one request. @returns the answer, or where it sends us */
+async function ask(
+  { rules, dialOptions, signal }: World,
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+): Promise<Answer | URL> {
+  const refusal = rules.refuseUrl(url);
+  if (refusal !== undefined) throw new Error(refusal);
+  const reached = (address: string | null) => rules.reached(url, address);
+  const client = await openConnection(url, dialOptions, { signal, reached });
+  const close = () => client.destroy();
+  try {
+    const response = await fetch(url, { redirect: "manual", signal, headers, dispatcher: client });
+    const next = redirection(response, url);
+    if (next === undefined) return { body: bodyOf(response), close };
+    await close();
+    return next;
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Where an answer sends us; undefined where it does not. */
+function redirection({ status, headers }: Response, url: URL): URL | undefined {
+  const location = headers.get("location");
+  if (status < 300 || status >= 400 || location === null) return undefined;
+  const next = URL.parse(location, url.href);
+  if (next === null) throw new Error("it redirects to what is no URL");
+  if (!isAddress(next.href)) throw new Error("it redirects to what is not http or https");
+  if (url.protocol === "https:" && next.protocol === "http:") throw new Error("it redirects from https to http");
+  return next;
+}
+
+function bodyOf({ ok, status, body }: Response): AsyncIterable<Uint8Array> {
+  if (!ok || body === null) throw new Error(`the server answered HTTP ${status}`);
+  return body;
+}
+
 /** `fetch` takes no user and password in an address; they go to the address's own origin alone. */
-function takeCredentials(url: URL | null): { readonly authorization?: string } {
-  if (url === null || (url.username === "" && url.password === "")) return {};
+function takeCredentials(url: URL): { readonly authorization?: string } {
+  if (url.username === "" && url.password === "") return {};
   const text = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`;
   url.username = "";
   url.password = "";

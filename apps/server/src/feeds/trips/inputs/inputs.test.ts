@@ -190,6 +190,28 @@ it("what cannot be read is refused by name, and the others are read", async () =
   });
 });
 
+it("an address leads to public addresses and to its own host and port alone, by redirect too", async () => {
+  const asked: (string | undefined)[] = [];
+  const inside = createServer((request, response) => {
+    asked.push(request.url);
+    response.end("a,b");
+  });
+  await new Promise<void>((resolve) => {
+    inside.listen(0, "127.0.0.1", resolve);
+  });
+  const { port } = inside.address() as AddressInfo; // it listens on TCP
+  for (const host of ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"]) {
+    handlers.set("/inside", (_, response) =>
+      response.writeHead(302, { location: `http://${host}:${port}/latest/meta-data` }).end(),
+    );
+    expect(await read([`${origin}/inside`])).toMatchObject({
+      "/inside": anything("Only public addresses are called, and the host that was configured"),
+    });
+  }
+  inside.close();
+  expect(asked).toEqual([]);
+});
+
 it("an archive or gzip stream that unpacks to far more than trips do is refused before it has filled the disk", async () => {
   const megabytes = (n: number) => Buffer.alloc(n * 1024 * 1024, "0");
   const bomb = await write("bomb.zip", zip({ "a.csv": megabytes(80) }));

@@ -1,6 +1,41 @@
 import type { Socket } from "node:net";
 import { Client } from "undici";
-import { dial, type DialOptions } from "../../addresses/dial.ts";
+import { dial, type DialLimits, type DialOptions } from "../addresses/dial.ts";
+import { lookUpLikeSystem, resolveName } from "../addresses/resolve.ts";
+import { lazySecureContext } from "../addresses/secure.ts";
+import type { OutgoingRules } from "./outgoing-rules.ts";
+
+const DNS_TIMEOUT_MS = 5_000;
+const DIAL_LIMITS: DialLimits = { connectMs: 10_000, staggerMs: 250, addresses: 6 };
+
+/** What stands in for the world in tests. */
+export interface OutgoingWorld {
+  /** DNS servers (`address:port`) instead of the system's. */
+  readonly dnsServers?: readonly string[] | undefined;
+  /** Certificate authorities (PEM) instead of those that Node trusts. */
+  readonly ca?: string | undefined;
+}
+
+/**
+ * How addresses are dialled to which the operator's own leads.
+ * @param location what the operator named; its host alone is looked up as every program of this machine does
+ */
+export function outgoingDialOptions(
+  location: URL,
+  rules: OutgoingRules,
+  { dnsServers: servers, ca }: OutgoingWorld = {},
+): DialOptions {
+  return {
+    refuse: rules.refuse,
+    resolve: (name) =>
+      servers === undefined && name === location.hostname
+        ? lookUpLikeSystem(name, DNS_TIMEOUT_MS)
+        : resolveName(name, { timeoutMs: DNS_TIMEOUT_MS, servers }),
+    limits: DIAL_LIMITS,
+    monotonic: () => performance.now(),
+    secureContext: lazySecureContext(ca),
+  };
+}
 
 /**
  * Opens a connection for a URL to an address that was judged, for one request. It never opens another.

@@ -1,7 +1,8 @@
-import { judgeAddress, portOf } from "../../addresses/address-guard.ts";
+import { judgeAddress, portOf } from "../addresses/address-guard.ts";
+import { shownAddress } from "./address.ts";
 
-/** Where the feeds of one source may lead. */
-export interface FeedAddressRules {
+/** Where an address that the operator names may lead: the lists that are there, and redirects. */
+export interface OutgoingRules {
   /** Why a URL must not be fetched, as far as that can be told without asking DNS; undefined where it may. */
   readonly refuseUrl: (url: URL) => string | undefined;
   /** Why an address that a URL leads to must not be called; undefined where it may. */
@@ -11,33 +12,26 @@ export interface FeedAddressRules {
 }
 
 /**
- * Feeds come from public addresses. The configured host may be private, because the operator has named it: that host
- * and port, nothing beside it. One that was public stays so: its name is the publisher's, who could point it at us.
+ * Feeds and trips come from public addresses. The configured host may be private, because the operator has named it: that
+ * host and port, nothing beside it. One that was public stays so: its name is the publisher's, who could point it at us.
  *
- * @param location the configured address of gbfs.json
+ * @param location what the operator named
  */
-export function feedAddressRules(location: URL): FeedAddressRules {
+export function outgoingRules(location: URL): OutgoingRules {
   let wasPublic = false;
   const isConfigured = (url: URL) => url.hostname === location.hostname && portOf(url) === portOf(location);
   return {
     refuseUrl(url) {
       if (url.username === "" && url.password === "") return undefined;
-      return `${withoutUserinfo(url)} holds a user or password before @; feeds are fetched without`;
+      return `${shownAddress(url.href)} holds a user or password before @; nothing is fetched with one`;
     },
     refuse(address, url) {
       const verdict = judgeAddress(address, []);
       if (verdict.ok || (isConfigured(url) && !wasPublic)) return undefined;
-      return `${url.hostname}: ${verdict.message} A feed may lead to public addresses and to the configured host alone`;
+      return `${url.hostname}: ${verdict.message} Only public addresses are called, and the host that was configured`;
     },
     reached(url, address) {
       if (address !== null && isConfigured(url) && judgeAddress(address, []).ok) wasPublic = true;
     },
   };
-}
-
-function withoutUserinfo(url: URL): string {
-  const bare = new URL(url);
-  bare.username = "";
-  bare.password = "";
-  return bare.href;
 }
