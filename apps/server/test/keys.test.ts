@@ -295,9 +295,15 @@ it("notes when, for which path and from where a key was last used, and not what 
   await get("/v1/rides/no-such-ride");
   app.clock.advance(1000);
   expect((await get("/v1/stations")).status).toBe(403);
+  const second = await app.issue({ scopes: ["rides:read"] });
+  const lost = `/v1/${"x".repeat(2000)}?token=secret`;
+  const headers = { authorization: `Bearer ${second.key}`, "x-forwarded-proto": "https" };
+  expect((await fetch(third.url + lost, { headers })).status).toBe(404);
   await third.close();
   const row = (await keysOf(app, app.systemId)).find((candidate) => candidate.id === id);
   expect(row).toMatchObject({ last_used_at: at, last_used_path: "/v1/rides/:id", last_used_address: "192.0.2.77" });
+  const secondRow = (await keysOf(app, app.systemId)).find((candidate) => candidate.id === second.id);
+  expect(secondRow).toMatchObject({ last_used_path: "(no such path)" });
 });
 
 it("issues nothing without the audit log: both or neither", async () => {

@@ -98,7 +98,8 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
         systemId: found.system_id,
         id: found.id,
         at: new Date(options.clock()),
-        path: request.routeOptions.url ?? request.url,
+        // Of a path that is none, nothing is kept that a caller may have put there: it might be a secret, and it has no bound.
+        path: request.routeOptions.url ?? "(no such path)",
         address: transport.address,
       });
     }

@@ -61,6 +61,11 @@ describe("without trusted proxies", () => {
     [{ forwarded: "for=203.0.113.9;proto=http" }, false],
     [{ forwarded: 'for=203.0.113.9; proto="https"' }, true],
     [{ forwarded: "for=203.0.113.9" }, false],
+    [{ "x-real-ip": "203.0.113.9" }, false],
+    [{ "x-forwarded-host": "bikes.example" }, false],
+    [{ "x-forwarded-server": "proxy" }, false],
+    [{ via: "1.1 proxy" }, false],
+    [{ "x-real-ip": "203.0.113.9", "x-forwarded-proto": "https" }, true],
   ])(
     "a proxy on this machine that forwards %j brings a secure request: %s, and is said to be unnamed",
     (headers, secure) => {

@@ -44,12 +44,19 @@ export function createTransport(trustedProxies: readonly string[]): (request: In
   };
 }
 
+/** What proxies add, each another of them, and clients do not. */
+const FORWARDING_HEADERS = [
+  "x-forwarded-for",
+  "x-forwarded-proto",
+  "x-forwarded-host",
+  "x-forwarded-server",
+  "x-real-ip",
+  "forwarded",
+  "via",
+] as const;
+
 function isForwarded(headers: IncomingHttpHeaders): boolean {
-  return (
-    headers["x-forwarded-for"] !== undefined ||
-    headers["x-forwarded-proto"] !== undefined ||
-    headers.forwarded !== undefined
-  );
+  return FORWARDING_HEADERS.some((name) => headers[name] !== undefined);
 }
 
 /** The scheme that the nearest proxy names in either of the headers that there are for it. */

@@ -60,6 +60,17 @@ it("that could not be made is tried again", async () => {
   expect(await get("a")).toBe(1);
 });
 
+it("that one caller could not make is made by each of those who waited for it", async () => {
+  const { cache, state } = makeCache();
+  const refused = () => Promise.reject(new Error("one caller's refusal"));
+  const answers = await Promise.allSettled([
+    cache.get("main", "a", refused),
+    cache.get("main", "a", async () => ++state.made),
+    cache.get("main", "a", async () => ++state.made),
+  ]);
+  expect(answers).toMatchObject([{ status: "rejected" }, { value: 1 }, { value: 2 }]);
+});
+
 it("kept longest goes first when there are too many, of its own system alone", async () => {
   const { state, get } = makeCache(2);
   for (const page of ["a", "b", "c"]) await get(page);

@@ -1,6 +1,9 @@
 /** Pages that are kept ready as bytes, because many ask for the same and few rows change. */
 export interface PageCache<Page> {
-  /** The page at hand, or what `make` gives; callers that ask for the same page meanwhile share one making. */
+  /**
+   * The page at hand, or what `make` gives. Callers that ask for the same page meanwhile share one making where it succeeds:
+   * why it failed may lie with the caller who makes it, so each of the others then makes it by itself.
+   */
   get(systemId: string, page: string, make: () => Promise<Page>): Page | Promise<Page>;
   /** To be called when rows of a system changed. */
   clear(systemId: string): void;
@@ -23,6 +26,7 @@ export function createPageCache<Page>({ listening, capacity = 500 }: PageCacheOp
       const pages = systems.get(systemId) ?? new Map<string, Page | Promise<Page>>();
       systems.set(systemId, pages);
       const kept = pages.get(page);
+      if (kept instanceof Promise) return kept.catch(() => make());
       if (kept !== undefined) return kept;
       const oldest = pages.keys().next().value;
       if (pages.size >= capacity && oldest !== undefined) pages.delete(oldest);
