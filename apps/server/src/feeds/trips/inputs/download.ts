@@ -80,8 +80,8 @@ async function ask(
   url: URL,
   headers: Readonly<Record<string, string>>,
 ): Promise<Answer | URL> {
-  const refusal = rules.refuseUrl(url);
-  if (refusal !== undefined) throw new Error(refusal);
+  const forbidden = rules.refuseUrl(url);
+  if (forbidden !== undefined) throw new Error(forbidden);
   const reached = (address: string | null) => rules.reached(url, address);
   const client = await openConnection(url, dialOptions, { signal, reached });
   const close = () => client.destroy();
