@@ -119,7 +119,7 @@ async function revoke(cli: CliContext, id: string, command: Command): Promise<vo
 
 async function rotate(cli: CliContext, id: string, options: { overlap: string }, command: Command): Promise<void> {
   const { actor, clock, config, ids } = cli;
-  const overlap = readDuration("--overlap", options.overlap);
+  const overlap = readDuration("--overlap", options.overlap, { least: "0h", most: "30d" });
   await cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, systemOption(command));
     const rotated = await rotateKey({ db, clock, ids, actor }, systemId, id, config.mode, overlap);

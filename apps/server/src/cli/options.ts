@@ -46,12 +46,20 @@ export function readWholeNumber(option: string, text: string, least: number, mos
 
 const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Reads a duration such as `30s`, `15m`, `24h` or `7d` into milliseconds. */
-export function readDuration(option: string, text: string): number {
+/** Reads a duration such as `30s`, `15m`, `24h` or `7d` into milliseconds. @param bounds written in the same way */
+export function readDuration(
+  option: string,
+  text: string,
+  bounds?: { readonly least: string; readonly most: string },
+): number {
   const [, amount, unit] = /^(\d+)([smhd])$/.exec(text) ?? [];
   if (amount === undefined || unit === undefined)
     throw new UsageError(`${option} must be a duration such as 30s, 15m, 24h or 7d.`);
-  return Number(amount) * UNITS[unit as keyof typeof UNITS]; // the pattern allows no other unit
+  const value = Number(amount) * UNITS[unit as keyof typeof UNITS]; // the pattern allows no other unit
+  if (bounds === undefined) return value;
+  const { least, most } = bounds;
+  if (value >= readDuration(option, least) && value <= readDuration(option, most)) return value;
+  throw new UsageError(`${option} must be from ${least} to ${most}.`);
 }
 
 /** Reads one of some words. */

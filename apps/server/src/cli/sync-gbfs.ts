@@ -12,10 +12,6 @@ interface Options {
   readonly force?: boolean;
 }
 
-/** Milliseconds. More often than each second is no courtesy to any feed; a round a day is the least that follows. */
-const LEAST_EVERY = 1_000;
-const GREATEST_EVERY = 86_400_000;
-
 /** `sync gbfs`: follows a live feed until it is told to stop; a line per round. */
 export function registerSyncGbfs(parent: Command, context: () => CliContext): void {
   parent
@@ -30,8 +26,8 @@ export function registerSyncGbfs(parent: Command, context: () => CliContext): vo
 
 async function run(cli: CliContext, url: string, options: Options, system: string | undefined): Promise<void> {
   const { clock, config, ids, output, signals } = cli;
-  const every = readDuration("--every", options.every);
-  if (every < LEAST_EVERY || every > GREATEST_EVERY) throw new UsageError("--every must be from 1s to 1d.");
+  // More often than each second is no courtesy to any feed; a round a day is the least that follows.
+  const every = readDuration("--every", options.every, { least: "1s", most: "1d" });
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
     throw new UsageError("<url> must be the http or https address of a gbfs.json.");
   const stopped = signals.untilStopped();

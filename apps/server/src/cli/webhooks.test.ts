@@ -14,6 +14,7 @@ import { claimDue } from "../webhooks/queue/due-queries.ts";
 import { beatWorker } from "../webhooks/queue/lane-queries.ts";
 import { writeResults } from "../webhooks/queue/settle-queries.ts";
 import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
+import { UsageError } from "./usage-error.ts";
 import { registerWebhooks } from "./webhooks.ts";
 
 let room: CliRoom;
@@ -143,7 +144,9 @@ describe("webhooks show, pause, resume, rotate", () => {
     );
     expect(await text("rotate", "--partner", partner, "--overlap", "0h")).toContain("The old ones sign no more.");
     expect(await text("show", "--partner", partner)).toMatch(/^secrets {3}1: current$/m);
-    await expect(json("rotate", "--partner", partner, "--overlap", "8d")).rejects.toThrow(/between 0 h and 7 d/);
+    await expect(json("rotate", "--partner", partner, "--overlap", "8d")).rejects.toThrow(
+      new UsageError("--overlap must be from 0h to 7d."),
+    );
     await expect(json("rotate", "--partner", partner, "--overlap", "soon")).rejects.toThrow(/must be a duration/);
   });
 });

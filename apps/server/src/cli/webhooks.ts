@@ -105,7 +105,7 @@ function describeSet(
 }
 
 async function rotate(cli: CliContext, options: RotateOptions, command: Command): Promise<void> {
-  const overlap = readDuration("--overlap", options.overlap);
+  const overlap = readDuration("--overlap", options.overlap, { least: "0h", most: "7d" });
   const lost = options.lostSecrets === true;
   await withSecrets(
     cli,
