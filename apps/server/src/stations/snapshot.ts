@@ -20,6 +20,7 @@ import {
   type StationRow,
   type WaitingRow,
 } from "./snapshot-queries.ts";
+import { refuseTooMany } from "./station-bound.ts";
 import { advance } from "./station-halves.ts";
 import type { Half, ReadingsSoFar, StationHalves } from "./station-halves.ts";
 import type { StationEdge, StationInformation, StationReadings } from "./station.ts";
@@ -41,6 +42,8 @@ export interface StationSnapshot {
   readonly readings: StationFeed<StationReadings> | undefined;
   /** How far the feeds had been applied before. */
   readonly timesBefore: FeedTimes;
+  /** Stations that the source may have in all; tests make it small. */
+  readonly maxStations?: number | undefined;
 }
 
 /** Stations of a source that wait for one of their feeds to name them. */
@@ -80,6 +83,7 @@ export interface StationPlan {
 /**
  * Decides what a snapshot does to the stations; locks and writes nothing, so that bikes can be written first. To be
  * called in the transaction that holds the source's row locked.
+ * @throws TooManyStationsError
  */
 export async function planStations(tx: Transaction, snapshot: StationSnapshot): Promise<StationPlan> {
   const { systemId, source, timesBefore } = snapshot;
@@ -89,6 +93,9 @@ export async function planStations(tx: Transaction, snapshot: StationSnapshot): 
   const held = byId(isSilent ? [] : await findStations(tx, systemId, source));
   const unknown = [...new Set([...incoming.keys(), ...waiting.keys()])].filter((id) => !held.has(id));
   const foreign = unknown.length ? await findForeignStations(tx, systemId, source, unknown) : [];
+  const others = new Set(foreign.map(({ id }) => id));
+  const added = unknown.filter((id) => !waiting.has(id) && !others.has(id)).length;
+  refuseTooMany(source, { known: held.size + waiting.size, added, most: snapshot.maxStations });
   for (const row of foreign) held.set(row.id, row);
   const context: SnapshotContext = { source, timesBefore, timesAfter: advanced(snapshot), incoming, waiting };
   return { snapshot, context, held, decisions: decideAll(context, held, new Set([...held.keys(), ...unknown])) };

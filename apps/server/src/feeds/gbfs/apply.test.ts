@@ -72,6 +72,21 @@ const informationAt = (minute: number, ids: readonly string[], over = {}): GbfsS
 });
 const apply = (snapshot: GbfsSnapshot, over = {}) => applySnapshot(database.db, context(over), snapshot);
 
+test("a source that names other stations each time is refused at a bound, whole, and goes on with those that it has", async () => {
+  const bound = { maxStations: 3 };
+  await apply({ ...informationAt(0, ["a", "b"]), ...statusAt(0, ["a", "b"]) }, bound);
+  // One that waits for its other feed counts.
+  await apply(informationAt(1, ["a", "b", "c"]), bound);
+  const before = await wires("stations");
+  const refusal = '"gbfs" has 3 stations, and this snapshot names 1 others; it may have 3 in all. Nothing was changed.';
+  for (const snapshot of [informationAt(2, ["a", "d"], { name: "new" }), statusAt(2, ["e"])]) {
+    await expect(apply(snapshot, bound)).rejects.toThrow(refusal);
+  }
+  expect(await wires("stations")).toEqual(before);
+  const { stations } = await apply({ ...informationAt(3, ["a", "b", "c"]), ...statusAt(3, ["a", "b", "c"]) }, bound);
+  expect(stations).toMatchObject({ created: 1 });
+});
+
 describe.each([
   ["1.0", city10()],
   ["2.3", city23()],

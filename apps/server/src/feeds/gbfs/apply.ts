@@ -22,6 +22,8 @@ export interface ApplyContext {
   readonly ids: Ids;
   /** Takes a snapshot even where the source calls its system otherwise than before. */
   readonly force?: boolean | undefined;
+  /** Stations that the source may have in all; tests make it small. */
+  readonly maxStations?: number | undefined;
 }
 
 /** What a snapshot did. */
@@ -87,6 +89,7 @@ export async function applySnapshot(db: Queryable, context: ApplyContext, snapsh
       information: snapshot.information,
       readings: snapshot.readings,
       timesBefore: times,
+      maxStations: context.maxStations,
     });
     // Bikes before stations, as in every command, so that no two transactions wait for each other in a ring.
     const bikes = await applyVehicles(tx, context, times, snapshot.vehicles, plan);
