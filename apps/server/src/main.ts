@@ -7,7 +7,7 @@ import { processEnvironment, readConfig } from "./config.ts";
 import { openStore } from "./db/open.ts";
 import { createIds } from "./ids.ts";
 import { prepareDataDir } from "./startup/data-dir.ts";
-import { explainDatabaseFailure } from "./startup/database-failure.ts";
+import { explainDatabaseFailure, explainFullDisk } from "./startup/database-failure.ts";
 import { watchLauncher } from "./startup/launcher.ts";
 import { createSignals } from "./startup/signals.ts";
 import { resolveSystem } from "./systems/service.ts";
@@ -53,6 +53,8 @@ function createContext({ json }: { readonly json: boolean }): CliContext {
       });
       try {
         return await work(store.db, store.applied);
+      } catch (error) {
+        throw explainFullDisk(error, config);
       } finally {
         await store.close();
       }

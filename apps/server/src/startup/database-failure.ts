@@ -14,6 +14,18 @@ export function explainDatabaseFailure(error: unknown, config: Pick<Config, "dat
   return advice === undefined ? error : explained(`DATABASE_URL: ${advice}`, error);
 }
 
+/**
+ * What a full disk did to a command, said so that an operator knows which disk.
+ * @returns `error` as it is where no disk is full
+ */
+export function explainFullDisk(error: unknown, config: Pick<Config, "databaseUrl" | "dataDir">): unknown {
+  if (!isDiskFull(error)) return error;
+  // What a program finds out by itself is about files of ours: what waits to be imported, and reports.
+  const isOurs = config.databaseUrl === undefined || codeOf(error) !== sqlState.diskFull;
+  const disk = isOurs ? `DATA_DIR (${config.dataDir})` : "the database";
+  return new Error(`The disk of ${disk} is full: ${reasonOf(error)}. Make room there, and run the command again.`);
+}
+
 function explained(message: string, cause: unknown): ConfigError {
   // The cause's own words are in the message; as a cause they would be printed a second time.
   const reason = reasonOf(cause);

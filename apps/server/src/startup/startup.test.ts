@@ -14,7 +14,7 @@ import { openStore } from "../db/open.ts";
 import { statement } from "../db/statement.ts";
 import { serve, type ServeOptions } from "../serve.ts";
 import { resolveSystem } from "../systems/service.ts";
-import { explainDatabaseFailure } from "./database-failure.ts";
+import { explainDatabaseFailure, explainFullDisk } from "./database-failure.ts";
 import { explainListenFailure } from "./listening.ts";
 import { isOneEditAway, nearMisses } from "./near-misses.ts";
 
@@ -182,6 +182,20 @@ describe("a start with a wrong value names its variable, what is wrong, and what
     expect(String(explainDatabaseFailure(full, { databaseUrl: undefined, dataDir: "/data" }))).toMatch(
       /DATA_DIR=\/data: its disk is full\. Make room there/,
     );
+    const ours = { databaseUrl: undefined, dataDir: "/data" };
+    const theirs = { databaseUrl: "postgres://db/bikes", dataDir: "/data" };
+    const spool = Object.assign(new Error("ENOSPC: no space left on device, write"), { code: "ENOSPC" });
+    expect([
+      String(explainFullDisk(full, ours)),
+      String(explainFullDisk(full, theirs)),
+      String(explainFullDisk(spool, theirs)),
+    ]).toEqual([
+      "Error: The disk of DATA_DIR (/data) is full: could not extend file. Make room there, and run the command again.",
+      "Error: The disk of the database is full: could not extend file. Make room there, and run the command again.",
+      "Error: The disk of DATA_DIR (/data) is full: ENOSPC: no space left on device, write. Make room there, and run the command again.",
+    ]);
+    const other = new Error("other");
+    expect(explainFullDisk(other, ours)).toBe(other);
   });
 
   it("SYSTEM_ID that the database does not have", async () => {

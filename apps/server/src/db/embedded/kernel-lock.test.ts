@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -24,6 +24,13 @@ it("lets one hold it exclusively and none beside, in one process too", () => {
   const next = tryExclusiveLock(file);
   expect(next).toBeDefined();
   next?.release();
+});
+
+it("writes nothing, so that a full disk keeps nobody from it", async () => {
+  const holder = tryExclusiveLock(file);
+  expect(await readdir(directory)).toEqual(["lock"]);
+  holder?.release();
+  expect((await stat(file)).size).toBe(0);
 });
 
 it("lets many share it, and nobody have it exclusively until the last has left", () => {

@@ -57,6 +57,8 @@ export async function waitForLock(attempt: () => KernelLock | undefined, signal?
 function tryLock(file: string, take: (database: DatabaseSync) => void): KernelLock | undefined {
   const database = openLockFile(file);
   try {
+    // With a journal on disk SQLite would write a file for each exclusive lock, and a full disk would let nobody lock.
+    database.exec("pragma journal_mode = memory");
     take(database);
   } catch (error) {
     database.close();
