@@ -2,8 +2,8 @@ import { untidinessOf } from "./secret.ts";
 
 /** What a body of ours begins with. */
 const BEGINNING = '{"event":"';
-/** The form of the service's secrets. */
-const SECRET = /^whsec_[\w-]{43}$/;
+/** The form of the service's secrets: of those that sign Standard Webhooks too, the second. */
+const SECRET = /^whsec_(?:[\w-]{43}|[A-Za-z0-9+/]{43}=)$/;
 /** What the bytes of a letter beyond ASCII look like when each is taken for a letter of its own. */
 const LATIN_1 = /[\u00c2-\u00f4][\u0080-\u00bf]/;
 
@@ -50,7 +50,7 @@ function faultOfSecrets(secrets: readonly string[]): string | undefined {
     return "The secret does not begin with whsec_: pass the whole text that was shown to you, undecoded.";
   }
   if (!secrets.some((secret) => SECRET.test(secret))) {
-    return "The secret has not the 49 characters of the service's own: it is another one, or it was cut off.";
+    return "The secret has not the form of the service's own, 49 characters, or 50 with a = at the end: it is another one, or it was cut off.";
   }
   return undefined;
 }

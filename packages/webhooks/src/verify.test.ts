@@ -248,6 +248,12 @@ describe("verify, naming the likely mistake", () => {
     ],
     ["a body joined as text", () => verifyStreet(joinedAsText), "no_matching_signature", "join the chunks as bytes"],
     ["a secret of another endpoint", () => withSecrets(otherSecret), "no_matching_signature", "the secret is wrong"],
+    [
+      "another endpoint's secret for Standard Webhooks",
+      () => withSecrets(`whsec_${Buffer.alloc(32, 0xfb).toString("base64")}`),
+      "no_matching_signature",
+      "the secret is wrong",
+    ],
     ["a secret cut off", () => withSecrets(secret.slice(0, -1)), "no_matching_signature", "49 characters"],
     ["two secrets in one text", () => withSecrets(`${secret},${secret}`), "no_matching_signature", "as a list"],
     ["an API key as the secret", () => withSecrets("bss_live_abc"), "no_matching_signature", "is an API key"],
