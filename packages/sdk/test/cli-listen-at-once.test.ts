@@ -40,7 +40,7 @@ const received = () =>
     .toSorted((a, b) => a - b);
 
 it("a receiver that is slow with one delivery delays neither the others nor what happens later", async () => {
-  const { release } = hold(({ body }) => body.includes("_00000-"));
+  const { release } = hold(({ body }) => body.includes("_00000listen"));
   for (let n = 0; n < 5; n++) room().happen(1, about(n));
   const begun = listen();
   await until(() => begun.lines().length === 1 + 4);
@@ -116,7 +116,7 @@ it("told to stop, it sends no more, waits for what is on its way, and counts tha
 });
 
 it("what is still on its way two seconds after the stop is cut off, and comes again where it goes on", async () => {
-  hold(({ body }) => body.includes("_00001-"));
+  hold(({ body }) => body.includes("_00001listen"));
   for (let n = 0; n < 4; n++) room().happen(1, about(n));
   const begun = listen();
   await until(() => begun.lines().length === 1 + 3 && room().receiver.received.length === 4);

@@ -82,7 +82,7 @@ async function openRoom(runs: Set<Run>): Promise<ListenRoom> {
       return begun;
     },
     bodies,
-    numbers: () => bodies().map(({ delivery_id }) => Number(/_(\d+)-/.exec(String(delivery_id))?.[1])),
+    numbers: () => bodies().map(({ delivery_id }) => Number(/_(\d+)listen$/.exec(String(delivery_id))?.[1])),
   };
   return room;
 }

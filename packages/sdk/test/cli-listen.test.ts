@@ -28,7 +28,7 @@ describe("listen", () => {
       const delivery = await verify(body, header, String(secret), { now: begun.clock });
       expect(delivery).toEqual({
         event: "ride.completed",
-        delivery_id: `delivery_0000${n + 3}-listen`,
+        delivery_id: `delivery_0000${n + 3}listen`,
         occurred_at: "2026-06-01T12:00:00.000Z",
         sent_at: expect.stringMatching(/^2026-06-01T12:/) as string,
         data: { n },

@@ -320,6 +320,8 @@ describe("a webhook", () => {
     const [one, two] = [await fake.webhook(event!), await fake.webhook(event!)];
     expect(one.delivery).toMatchObject({ event: "ride.started", occurred_at: event!.occurred_at, data: ride });
     expect(two.delivery.delivery_id).toBe(one.delivery.delivery_id);
+    // That is how receivers learn what they have got already.
+    expect(one.delivery.delivery_id.replace(/^delivery_(.*).{6}$/, "event_$1")).toBe(event!.id);
     expect(await verify(one.body, one.headers["Service-Signature"], fake.webhookSecret)).toEqual(one.delivery);
   });
 

@@ -1,6 +1,7 @@
+import { deliveryIdOf } from "../delivery-id.ts";
 import type { EventRecord } from "../wire.generated.ts";
 import { type Output, shown } from "./output.ts";
-import { deliveryIdOf, type Outcome } from "./post.ts";
+import { ENDPOINT, type Outcome } from "./post.ts";
 
 /** What became of an attempt that somebody was there for. */
 export type Attempted = Exclude<Outcome, { readonly kind: "refused" }>;
@@ -29,7 +30,12 @@ export function report(output: Output, { event, outcome, number, at, took, delay
   const status = outcome.kind === "answered" ? outcome.status : undefined;
   const isDone = isTaken(outcome);
   const reason = isDone ? "" : shown(outcome.reason);
-  const line = { event: event.event, event_id: event.id, delivery_id: deliveryIdOf(event), attempt: number };
+  const line = {
+    event: event.event,
+    event_id: event.id,
+    delivery_id: deliveryIdOf(event.id, ENDPOINT),
+    attempt: number,
+  };
   const next = delay === undefined ? "given up" : `again in ${delay / 1000} s`;
   const fate = isDone ? "" : `  attempt ${number}, ${next}${reason && `: ${reason}`}`;
   output.result(

@@ -1,3 +1,4 @@
+import { deliveryIdOf } from "../delivery-id.ts";
 import { VERSION } from "../version.ts";
 import { sign, SIGNATURE_HEADER } from "../webhooks.ts";
 import type { EventRecord } from "../wire.generated.ts";
@@ -23,10 +24,8 @@ export interface Post {
   readonly sentAt: number;
 }
 
-/** The same for all attempts. The service's own deliveries of the event have another. */
-export function deliveryIdOf({ id }: EventRecord): string {
-  return `delivery_${id.slice(id.indexOf("_") + 1)}-listen`;
-}
+/** Stands for the endpoint in what `listen` delivers: the service's own deliveries of the same event have another. */
+export const ENDPOINT = "listen";
 
 /**
  * POSTs an event as the service would: same body, same headers, no redirects.
@@ -36,7 +35,7 @@ export function deliveryIdOf({ id }: EventRecord): string {
 export async function post({ event, target, secret, sentAt }: Post, signal: AbortSignal): Promise<Outcome> {
   const body = JSON.stringify({
     event: event.event,
-    delivery_id: deliveryIdOf(event),
+    delivery_id: deliveryIdOf(event.id, ENDPOINT),
     occurred_at: event.occurred_at,
     sent_at: new Date(sentAt).toISOString(),
     data: event.data,

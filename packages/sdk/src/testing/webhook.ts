@@ -1,3 +1,4 @@
+import { deliveryIdOf } from "../delivery-id.ts";
 import { type DeliveryOf, sign, SIGNATURE_HEADER } from "../webhooks.ts";
 import type { EventRecord } from "../wire.generated.ts";
 import { type Clock, instant } from "./clock.ts";
@@ -6,6 +7,9 @@ import type { FakePartner } from "./keys.ts";
 
 /** The secret that signs where no other is said. Of the form of a real one; it signs nothing real. */
 export const FAKE_WEBHOOK_SECRET = "whsec_dGhpcyBpcyBhIHNlY3JldCBmb3IgdGVzdHMgb25seSE";
+
+/** Stands for the endpoint in the ids of deliveries of events. */
+const ENDPOINT = "0faked";
 
 /** How a delivery is sent. */
 export interface WebhookOptions {
@@ -81,7 +85,7 @@ export function createWebhooks(now: Clock, partner: FakePartner, secret: string)
     },
     ofEvent({ id, event, occurred_at, data }, options) {
       const sent_at = instant(now() - (options.age ?? 0));
-      const delivery_id = options.deliveryId ?? id.replace(/^event_/, "delivery_of_");
+      const delivery_id = options.deliveryId ?? deliveryIdOf(id, ENDPOINT);
       return send({ event: String(event), delivery_id, occurred_at, sent_at, data }, options);
     },
   };
