@@ -268,6 +268,12 @@ describe("an error of the service", () => {
     expect(error.message).toBe(`${status} a_code_of_tomorrow: Why a_code_of_tomorrow.`);
   });
 
+  it.each(["constructor", "__proto__"])("has its class by the status where its code is %s", async (code) => {
+    const { client, simulation } = setUp([refusal(502, code)], { maxRetries: 0 });
+    const error = await simulation.run(caught(client.rides.get("x")));
+    expect(error).toMatchObject({ name: "ServerError", status: 502, code });
+  });
+
   it.each(["<html>", "", "null", '"text"', "[]", '{"error":7,"message":{}}'])(
     "may have %j for a body",
     async (body) => {

@@ -5,7 +5,7 @@ import type { BikeShareError } from "./errors/errors.ts";
 export interface RequestNote {
   /** Method and path: `GET /v1/rides/:id`. */
   readonly operation: string;
-  /** `GET`, `POST` or `DELETE`. */
+  /** `GET`, `POST`, `PATCH` or `DELETE`. */
   readonly method: string;
   /** With its query. */
   readonly url: string;

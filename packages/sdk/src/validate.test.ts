@@ -94,6 +94,7 @@ it("takes values of open sets that are new, events too", () => {
   expect(checkAnswer("GET /v1/rides/:id", { ...ride, status: "a state of tomorrow" })).toBeUndefined();
   const event = { id: "e", event: "ride.of_tomorrow", occurred_at: "2026-06-01T12:00:00.000Z", data: 7 };
   expect(checkAnswer("GET /v1/events/:id", event)).toBeUndefined();
+  expect(checkAnswer("GET /v1/events/:id", { ...event, event: "constructor" })).toBeUndefined();
   expect(checkAnswer("GET /v1/of-tomorrow", {})).toBeUndefined();
 });
 

@@ -28,7 +28,9 @@ function faultOf(value: unknown, answer: Answer, place: string): string | undefi
     const at = (name: string) => (place ? `${place}.${name}` : name);
     return firstFault(Object.entries(answer.fields), (name, field) => faultOf(value[name], field, at(name)));
   }
-  const kind = answer.kinds[String(value[answer.by])];
+  const name = String(value[answer.by]);
+  // Not what every object inherits: a name may be any text, `constructor` too.
+  const kind = Object.hasOwn(answer.kinds, name) ? answer.kinds[name] : undefined;
   return kind && faultOf(value, kind, place);
 }
 

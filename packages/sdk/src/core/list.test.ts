@@ -51,6 +51,7 @@ describe("a list", () => {
     const page = await simulation.run(list);
     expect(JSON.parse(JSON.stringify(page))).toEqual({ data: some(50), page: 1, total_pages: 2, next_cursor: "i49" });
     expect(await list).toBe(page);
+    expect(Object.keys(await list.withResponse())).toEqual(["data", "response", "requestId", "attempts"]);
     expect(fetch.sent.map(({ url }) => url.search)).toEqual(["?status=completed"]);
   });
 

@@ -98,7 +98,8 @@ export function createList<Item extends { readonly id: string }>(
     then(onDone, onFailed) {
       return new Call(this.withResponse()).then(onDone, onFailed);
     },
-    withResponse: () => (first ??= fetchPage(start, false)),
+    // Where the next page begins is for walks alone.
+    withResponse: () => (first ??= fetchPage(start, false).then(({ next: _, ...answered }) => answered)),
     [Symbol.asyncIterator]: () => begin(false),
     pages: () => begin(true),
     async toArray({ limit } = { limit: 0 }) {

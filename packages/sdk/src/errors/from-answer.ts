@@ -13,6 +13,8 @@ import {
 } from "./errors.ts";
 
 const classes: Readonly<Record<string, typeof ApiError>> = {
+  // Without what every object inherits: a code may be any text, `constructor` too.
+  __proto__: null as never,
   401: UnauthorizedError,
   403: ForbiddenError,
   404: NotFoundError,
