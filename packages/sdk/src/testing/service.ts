@@ -128,6 +128,7 @@ function work(
 ): Answer {
   if (matched === undefined || endpoint === undefined) throw noRoute(incoming);
   expireReservations(city);
+  refuseCoded(incoming);
   const body = endpoint.body && readJson(incoming);
   const id = readId(matched.id, endpoint.path);
   const query = readQuery(incoming.url.searchParams, endpoint.query);
@@ -202,11 +203,25 @@ function readId(segment: string, { id: rule }: Rules): string {
   throw new Refused("not_found", noSuchId);
 }
 
+/** A body is read as it is; what would be unpacked first is refused, where nobody reads it too. */
+function refuseCoded({ method, headers, body }: Incoming): void {
+  if (method === "GET" || method === "HEAD" || body === "") return;
+  if (/^(identity)?$/i.test(headers.get("content-encoding") ?? "")) return;
+  const message =
+    "The body must come as it is: the service reads no compressed bodies. Send it without Content-Encoding.";
+  throw new Refused("unsupported_media_type", message);
+}
+
 function readJson({ headers, body }: Incoming): unknown {
   const type = headers.get("content-type");
   if (type === null && body === "") return undefined;
   if (!/^application\/json\s*(;|$)/i.test(type ?? "")) {
     const message = "The body must be JSON, sent with Content-Type: application/json.";
+    throw new Refused("unsupported_media_type", message);
+  }
+  const [, quoted, plain = "utf-8"] = /;\s*charset\s*=\s*(?:"([^"]*)"|([^;\s]*))/i.exec(type ?? "") ?? [];
+  if (!/^utf-?8$/i.test(quoted ?? plain)) {
+    const message = "The body must be JSON in UTF-8: send it with no charset, or utf-8.";
     throw new Refused("unsupported_media_type", message);
   }
   if (new TextEncoder().encode(body).length > MAX_BODY) {
