@@ -81,7 +81,9 @@ export const reservationRequest = extendApi(
       vehicle_type_id: givenIdentifier.optional().describe("Only a bike of this type"),
       rider_ref: riderRef
         .optional()
-        .describe("Your own mark for the rider: one that names nobody. A rider holds one bike at a time"),
+        .describe(
+          "Your own mark for the rider, such as a random number: never a name, an e-mail address or a telephone number. A rider holds one bike at a time",
+        ),
       hold_minutes: holdMinutes.optional().describe(`Default ${DEFAULT_HOLD_MINUTES}, most ${MAX_HOLD_MINUTES}`),
     })
     .strict()

@@ -473,7 +473,7 @@ export interface ReservationRequest {
   bike_id?: string | undefined;
   /** Only a bike of this type */
   vehicle_type_id?: string | undefined;
-  /** Your own mark for the rider: one that names nobody. A rider holds one bike at a time */
+  /** Your own mark for the rider, such as a random number: never a name, an e-mail address or a telephone number. A rider holds one bike at a time */
   rider_ref?: string | undefined;
   /** Default 15, most 30 */
   hold_minutes?: number | undefined;

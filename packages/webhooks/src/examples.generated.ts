@@ -6,7 +6,7 @@ import type { KnownDelivery } from "./wire.generated.ts";
 export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: DeliveryOf<Name> } = {
   "ride.started": {
     "event": "ride.started",
-    "delivery_id": "dlv_01JP9V7A2B6E",
+    "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",
     "occurred_at": "2026-03-14T08:02:11.390Z",
     "sent_at": "2026-03-14T08:02:11.510Z",
     "data": {
@@ -28,7 +28,7 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
   },
   "ride.completed": {
     "event": "ride.completed",
-    "delivery_id": "dlv_01JP9V7A2B6E",
+    "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",
     "occurred_at": "2026-03-14T08:20:26.804Z",
     "sent_at": "2026-03-14T08:20:26.924Z",
     "data": {
@@ -50,7 +50,7 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
   },
   "ride.cancelled": {
     "event": "ride.cancelled",
-    "delivery_id": "dlv_01JP9V7A2B6E",
+    "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",
     "occurred_at": "2026-03-14T08:02:31.207Z",
     "sent_at": "2026-03-14T08:02:31.327Z",
     "data": {
@@ -72,7 +72,7 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
   },
   "ride.corrected": {
     "event": "ride.corrected",
-    "delivery_id": "dlv_01JP9V7A2B6E",
+    "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",
     "occurred_at": "2026-03-14T09:05:12.031Z",
     "sent_at": "2026-03-14T09:05:12.151Z",
     "data": {
@@ -94,7 +94,7 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
   },
   "station.offline": {
     "event": "station.offline",
-    "delivery_id": "dlv_01JP9V7A2B6E",
+    "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",
     "occurred_at": "2026-03-14T08:21:43.512Z",
     "sent_at": "2026-03-14T08:21:43.632Z",
     "data": {
@@ -133,7 +133,7 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
   },
   "station.online": {
     "event": "station.online",
-    "delivery_id": "dlv_01JP9V7A2B6E",
+    "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",
     "occurred_at": "2026-03-14T08:21:43.512Z",
     "sent_at": "2026-03-14T08:21:43.632Z",
     "data": {
@@ -172,11 +172,11 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
   },
   "reservation.created": {
     "event": "reservation.created",
-    "delivery_id": "dlv_01JP9V7A2B6E",
+    "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",
     "occurred_at": "2026-03-14T08:21:43.512Z",
     "sent_at": "2026-03-14T08:21:43.632Z",
     "data": {
-      "id": "rsv_01JP9W3D5F7H",
+      "id": "reservation_0VbeTqWcA3kLx9mPz2RsYd",
       "status": "active",
       "station_id": "JC105",
       "bike_id": "bike_1138",
@@ -192,11 +192,11 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
   },
   "reservation.cancelled": {
     "event": "reservation.cancelled",
-    "delivery_id": "dlv_01JP9V7A2B6E",
+    "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",
     "occurred_at": "2026-03-14T08:25:02.118Z",
     "sent_at": "2026-03-14T08:25:02.238Z",
     "data": {
-      "id": "rsv_01JP9W3D5F7H",
+      "id": "reservation_0VbeTqWcA3kLx9mPz2RsYd",
       "status": "cancelled",
       "station_id": "JC105",
       "bike_id": "bike_1138",
@@ -212,11 +212,11 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
   },
   "reservation.expired": {
     "event": "reservation.expired",
-    "delivery_id": "dlv_01JP9V7A2B6E",
+    "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",
     "occurred_at": "2026-03-14T08:36:43.512Z",
     "sent_at": "2026-03-14T08:36:43.632Z",
     "data": {
-      "id": "rsv_01JP9W3D5F7H",
+      "id": "reservation_0VbeTqWcA3kLx9mPz2RsYd",
       "status": "expired",
       "station_id": "JC105",
       "bike_id": "bike_1138",
@@ -232,11 +232,11 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
   },
   "reservation.fulfilled": {
     "event": "reservation.fulfilled",
-    "delivery_id": "dlv_01JP9V7A2B6E",
+    "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",
     "occurred_at": "2026-03-14T08:29:51.640Z",
     "sent_at": "2026-03-14T08:29:51.760Z",
     "data": {
-      "id": "rsv_01JP9W3D5F7H",
+      "id": "reservation_0VbeTqWcA3kLx9mPz2RsYd",
       "status": "fulfilled",
       "station_id": "JC105",
       "bike_id": "bike_1138",
@@ -252,7 +252,7 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
   },
   "station.updated": {
     "event": "station.updated",
-    "delivery_id": "dlv_01JP9V7A2B6E",
+    "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",
     "occurred_at": "2026-03-14T08:21:43.512Z",
     "sent_at": "2026-03-14T08:21:43.632Z",
     "data": {
@@ -291,7 +291,7 @@ export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: Del
   },
   "bike.state_changed": {
     "event": "bike.state_changed",
-    "delivery_id": "dlv_01JP9V7A2B6E",
+    "delivery_id": "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",
     "occurred_at": "2026-03-14T08:20:26.804Z",
     "sent_at": "2026-03-14T08:20:26.924Z",
     "data": {

@@ -37,7 +37,7 @@ const data: Data = {
 
 /** What `event` looks like in the list of events. */
 export function exampleEvent<Name extends EventName>(event: Name) {
-  return { id: "evt_01JP9V79Z4C2", event, occurred_at: data[event].updated_at, data: data[event] };
+  return { id: "event_0VbeWjMMvbE2baG4Sgk6By", event, occurred_at: data[event].updated_at, data: data[event] };
 }
 
 /** What a delivery of `event` looks like. */
@@ -45,7 +45,7 @@ export function exampleDelivery<Name extends DeliveryName>(event: Name) {
   const occurredAt = data[event].updated_at;
   return {
     event,
-    delivery_id: "dlv_01JP9V7A2B6E",
+    delivery_id: "delivery_0VbeWjMMvbE2baG4Sgk6ByQ7x1Zk",
     occurred_at: occurredAt,
     sent_at: new Date(Date.parse(occurredAt) + 120).toISOString(),
     data: data[event],

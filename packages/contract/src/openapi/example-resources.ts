@@ -119,7 +119,7 @@ export const exampleMe: Me = {
 export const exampleHealth: z.infer<typeof health> = { status: "ok" };
 
 export const exampleReservation: Reservation = {
-  id: "rsv_01JP9W3D5F7H",
+  id: "reservation_0VbeTqWcA3kLx9mPz2RsYd",
   status: "active",
   station_id: exampleStation.id,
   bike_id: "bike_1138",

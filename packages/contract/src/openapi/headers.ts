@@ -46,7 +46,7 @@ export const headers = {
     description: "The path of what was made.",
     required: true,
     schema: { type: "string" },
-    example: "/v1/reservations/rsv_01JP9W3D5F7H",
+    example: "/v1/reservations/reservation_0VbeTqWcA3kLx9mPz2RsYd",
   },
   Allow: {
     description: "The methods that this path takes.",

@@ -94,7 +94,9 @@ When an answer is lost you cannot know whether the ${what} was made${what === "r
 function catchingUp(): string {
   return `## Catching up
 
-\`GET /v1/events\` lists what happened in the last ${EVENT_RETENTION_DAYS} days, oldest first. Keep the \`id\` of the last event that you dealt with, and ask with \`after=<id>\` for what came since; while there is a \`next_cursor\`, send it beside the same \`after\`. When that event is no longer kept, the answer is 410 \`checkpoint_lost\`: fetch the resources anew, then begin without \`after\`.`;
+\`GET /v1/events\` lists what happened in the last ${EVENT_RETENTION_DAYS} days, oldest first. Keep the \`id\` of the last event that you dealt with, and ask with \`after=<id>\` for what came since; while there is a \`next_cursor\`, send it beside the same \`after\`. When that event is no longer kept, the answer is 410 \`checkpoint_lost\`: fetch the resources anew, then begin without \`after\`.
+
+An event that a webhook has brought you is known by its delivery: the \`delivery_id\` is \`delivery_\`, what follows \`event_\` in the event's \`id\`, and 6 characters of your endpoint.`;
 }
 
 function webhooks(): string {

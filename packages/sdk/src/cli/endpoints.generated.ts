@@ -153,7 +153,7 @@ export const endpoints = {
         "says": "Only a bike of this type"
       },
       "rider_ref": {
-        "says": "Your own mark for the rider: one that names nobody. A rider holds one bike at a time"
+        "says": "Your own mark for the rider, such as a random number: never a name, an e-mail address or a telephone number. A rider holds one bike at a time"
       },
       "hold_minutes": {
         "says": "Default 15, most 30",
