@@ -64,7 +64,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: options.connectTimeout ?? CONNECT_TIMEOUT,
     ...timeouts(options.statementTimeout ?? STATEMENT_TIMEOUT),
   });
-  pool.on("error", (error) => options.onConnectionLost?.(error));
+  // pg's own error has no code, and carries the whole connection with it.
+  pool.on("error", ({ message }) => options.onConnectionLost?.(new DatabaseUnavailable(message)));
   return {
     connectionString: options.connectionString,
     usage: () => ({
