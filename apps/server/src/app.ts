@@ -195,12 +195,14 @@ function openCaches(http: FastifyInstance, { db, clock }: AppOptions, vital: Dat
 
 /**
  * Forgets the kept pages of a system before a write to it is answered: that rows changed is heard some milliseconds after
- * their commit, and whoever reads what it has just written must not get the page of before.
+ * their commit, and whoever reads what it has just written must not get the page of before. A request that was refused
+ * wrote nothing: it must not cost others their kept pages.
  */
 function showCallersTheirWrites(http: FastifyInstance, stationPages: PageCache<ReadyBody>): void {
-  http.addHook("onSend", (request, _reply, payload, done) => {
+  http.addHook("onSend", (request, reply, payload, done) => {
     const isRead = request.method === "GET" || request.method === "HEAD";
-    if (!isRead && request.caller !== undefined) stationPages.clear(request.caller.key.system_id);
+    const isDone = reply.statusCode < 400;
+    if (!isRead && isDone && request.caller !== undefined) stationPages.clear(request.caller.key.system_id);
     done(null, payload);
   });
 }

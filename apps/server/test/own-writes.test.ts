@@ -37,6 +37,13 @@ it("whoever writes reads its write in the list of stations at once, before the c
     await app.db.transaction((tx) => tx.run("update stations set name = 'unheard'"));
     return (await names())[0] === "before";
   });
+  // A request that was refused has written nothing, and must not cost others the kept pages.
+  for (const path of ["/operator/v1/stations", "/v1/reservations"]) {
+    const refused = await fetch(`${url}${path}`, { method: "POST", headers: { authorization: `Bearer ${key}` } });
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    await refused.arrayBuffer();
+  }
+  expect(await names()).toEqual(["before"]);
   await upsert("after");
   expect(await names()).toEqual(["after"]);
 

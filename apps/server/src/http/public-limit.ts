@@ -44,6 +44,7 @@ export function createPublicLimit(
       return decision instanceof Promise ? decision.then(check) : check(decision);
     },
     countAnswer(address, bytes) {
+      if (bytes <= BYTES_OF_A_REQUEST) return;
       const counted = countedAddress(address);
       // The request itself is counted already.
       for (let more = Math.ceil(bytes / BYTES_OF_A_REQUEST) - 1; more > 0; more--) {
