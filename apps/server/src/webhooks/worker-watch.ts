@@ -1,18 +1,9 @@
 import type { Concerns } from "../concerns.ts";
 import type { Conditions } from "../conditions/lasting-conditions.ts";
+import { lookPeriodically, type PeriodicLook } from "../conditions/periodic-look.ts";
 import type { Database } from "../db/database.ts";
 import { systemsOf } from "../systems/service.ts";
 import { countWorkers } from "./queue/worker-queries.ts";
-
-/** Milliseconds between two looks. A worker that was killed is missed after its last sign of life has run out. */
-const LOOK_MS = 15_000;
-
-/** Notices that no process does the work beside requests. */
-export interface WorkerWatch {
-  /** Looks now. */
-  look(): Promise<void>;
-  close(): Promise<void>;
-}
 
 /** For the log: a line at once, one a minute, and one when a worker has come. */
 class NoWorker extends Error {
@@ -35,11 +26,10 @@ const NO_WORKER =
 export function watchForWorkers(
   db: Database,
   { conditions, concerns }: { readonly conditions: Conditions; readonly concerns: Concerns },
-): WorkerWatch {
+): PeriodicLook {
   const waiting = conditions.of("waiting for a worker", { level: "warn", quietMs: Number.POSITIVE_INFINITY });
   const asking = conditions.of("looking for a worker");
-  let looking = Promise.resolve();
-  async function lookNow(): Promise<void> {
+  return lookPeriodically(asking, async () => {
     const idle: string[] = [];
     for (const { system_id: systemId } of await systemsOf(db)) {
       if ((await countWorkers(db, systemId)) === 0) idle.push(systemId);
@@ -47,15 +37,5 @@ export function watchForWorkers(
     concerns.set("worker", idle.length === 0 ? undefined : NO_WORKER);
     if (idle.length === 0) waiting.succeeded();
     else waiting.failed(new NoWorker(`of ${idle.slice(0, 3).join(", ")}`), { systems: idle.length });
-  }
-  const look = () => (looking = looking.then(lookNow).then(asking.succeeded, asking.failed));
-  const timer = setInterval(() => void look(), LOOK_MS);
-  timer.unref();
-  return {
-    look,
-    async close() {
-      clearInterval(timer);
-      await looking;
-    },
-  };
+  });
 }

@@ -1,11 +1,10 @@
 import type { Concerns } from "../../concerns.ts";
 import type { Conditions } from "../../conditions/lasting-conditions.ts";
+import { lookPeriodically, type PeriodicLook } from "../../conditions/periodic-look.ts";
 import type { Database } from "../../db/database.ts";
 import { systemsOf } from "../../systems/service.ts";
 import { type FeedAge, feedAges } from "./feed-ages.ts";
 
-/** Milliseconds between two looks. */
-const LOOK_MS = 15_000;
 /** Twice the longest rest that a feed is granted: older than that, something is wrong. */
 const TOO_OLD_MS = 20 * 60_000;
 /** Feeds that readiness names; the metric has them all. */
@@ -22,23 +21,12 @@ export async function allFeedAges(db: Database, now: number): Promise<FeedAge[]>
 export function watchFeeds(
   db: Database,
   { clock, conditions, concerns }: { clock: () => number; conditions: Conditions; concerns: Concerns },
-): { look(): Promise<void>; close(): Promise<void> } {
+): PeriodicLook {
   const asking = conditions.of("looking for old feeds");
-  let looking = Promise.resolve();
-  async function lookNow(): Promise<void> {
+  return lookPeriodically(asking, async () => {
     const old = (await allFeedAges(db, clock())).filter(({ ageMs = Infinity }) => ageMs > TOO_OLD_MS);
     concerns.set("feeds", old.length === 0 ? undefined : describe(old));
-  }
-  const look = () => (looking = looking.then(lookNow).then(asking.succeeded, asking.failed));
-  const timer = setInterval(() => void look(), LOOK_MS);
-  timer.unref();
-  return {
-    look,
-    async close() {
-      clearInterval(timer);
-      await looking;
-    },
-  };
+  });
 }
 
 function describe(old: readonly FeedAge[]): string {
