@@ -65,7 +65,7 @@ describe("a compressed body", () => {
         )
       : await reserve([line], packed);
     expect(expectError(answer, 415, "unsupported_media_type")).toContain("compressed");
-    expect(answer.headers["RateLimit"]).toMatch(/^"default";r=59/);
+    expect(answer.headers.get("RateLimit")).toMatch(/^"default";r=59/);
   });
 
   it("is refused by whatever reads one, and by nobody who does not", async () => {
@@ -137,7 +137,7 @@ describe("a header that names one thing", () => {
     ] as const) {
       const answer = await send("POST /v1/reservations", [...withKey(), ...lines], "{}");
       expect(expectError(answer, 400, error)).toContain("more than once");
-      expect(answer.headers["RateLimit"]).toBeDefined();
+      expect(answer.headers.get("RateLimit")).not.toBeNull();
       expectError(await send("POST /v1/reservations", ["Host: a", ...lines], "{}"), 401, "unauthorized");
     }
   });
@@ -173,7 +173,7 @@ describe("a URL that is badly encoded", () => {
       const before = await remaining();
       const answer = await send(`GET ${path}`, withKey());
       expect(expectError(answer, 400, "invalid_request")).toContain("path is not validly encoded");
-      expect(answer.headers["RateLimit"]).toContain(`r=${before - 1};`);
+      expect(answer.headers.get("RateLimit")).toContain(`r=${before - 1};`);
       expect(await remaining()).toBe(before - 2);
     },
   );
@@ -188,7 +188,7 @@ describe("a URL that is badly encoded", () => {
       const answer = await send(`GET /v1/stations?${query}`, withKey());
       const message = expectError(answer, 400, "invalid_parameter");
       expect(message).toContain(query.startsWith("%") ? "%e9" : "region_id");
-      expect(answer.headers["RateLimit"]).toBeDefined();
+      expect(answer.headers.get("RateLimit")).not.toBeNull();
       expectError(await send(`GET /v1/stations?${query}`, ["Host: a"]), 401, "unauthorized");
     },
   );
@@ -199,7 +199,7 @@ describe("a URL that is badly encoded", () => {
       expectError(await send(`GET ${path}`, ["Host: a"]), 401, "unauthorized");
       const answer = await send(`GET ${path}`, withKey());
       expect(expectError(answer, 404, "not_found")).toContain("identifier");
-      expect(answer.headers["RateLimit"]).toBeDefined();
+      expect(answer.headers.get("RateLimit")).not.toBeNull();
     }
   });
 });
@@ -214,7 +214,7 @@ it("a condition on a command is never answered 304: If-None-Match is for reads",
       200,
       expect.objectContaining({ id, status: "cancelled" }),
     ]);
-    expect(answer.headers["ETag"]).toBeUndefined();
+    expect(answer.headers.get("ETag")).toBeNull();
   }
   const again = await reserve(["If-None-Match: *"], '{"station_id":"a"}');
   expect(again.status).toBe(201);

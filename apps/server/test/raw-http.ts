@@ -3,8 +3,7 @@ import { connect } from "node:net";
 /** An answer as its bytes stood on the wire. */
 export interface RawAnswer {
   readonly status: number;
-  /** By name, as it was written. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Headers;
   readonly body: string;
 }
 
@@ -33,10 +32,10 @@ function parse(text: string): RawAnswer | undefined {
   const end = text.indexOf("\r\n\r\n");
   if (end === -1) return undefined;
   const [first = "", ...lines] = text.slice(0, end).split("\r\n");
-  const headers = Object.fromEntries(
-    lines.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]),
+  const headers = new Headers(
+    lines.map((line): [string, string] => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]),
   );
   const body = text.slice(end + 4);
-  if (Buffer.byteLength(body) < Number(headers["Content-Length"] ?? 0)) return undefined;
+  if (Buffer.byteLength(body) < Number(headers.get("content-length") ?? 0)) return undefined;
   return { status: Number(first.split(" ")[1]), headers, body };
 }

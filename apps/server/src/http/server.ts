@@ -6,7 +6,6 @@ import { followConnections } from "./connections.ts";
 import { handleErrors, sendError } from "./errors.ts";
 import { answerConnect, createParserErrorHandler } from "./parser-errors.ts";
 import { routableUrl } from "./request-form.ts";
-import { CanonicalResponse } from "./response.ts";
 
 export interface HttpServerOptions {
   readonly logger: FastifyBaseLogger;
@@ -36,7 +35,6 @@ const KEEP_ALIVE_TIMEOUT_MS = 72_000;
 export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   const { logger, nextRequestId, https } = options;
   const serverOptions = {
-    ServerResponse: CanonicalResponse,
     headersTimeout: HEADERS_TIMEOUT_MS,
     connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
   };
