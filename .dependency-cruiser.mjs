@@ -39,6 +39,12 @@ const packages = [
     to: { path: "", pathNot: "^packages/webhooks/src/index[.]ts$" },
   },
   {
+    name: "embedded-postgres-imports-nothing-of-ours",
+    comment: "It runs a database, whatever is kept in it.",
+    from: { path: "^packages/embedded-postgres/" },
+    to: { path: "^(packages|apps)/", pathNot: "^packages/embedded-postgres/" },
+  },
+  {
     name: "packages-never-import-apps",
     comment: "Apps are built of packages, never the other way.",
     from: { path: "^packages/" },
@@ -172,8 +178,8 @@ const serverLayers = [
   },
   {
     name: "postgres-in-db-only",
-    comment: "One place opens connections and knows the driver.",
-    from: { path: "^(packages|apps)/", pathNot: [`${server}/db/`, testFiles] },
+    comment: "One place opens connections and knows the driver, beside the package that runs a PostgreSQL of our own.",
+    from: { path: "^(packages|apps)/", pathNot: [`${server}/db/`, "^packages/embedded-postgres/", testFiles] },
     to: { path: postgres },
   },
   {

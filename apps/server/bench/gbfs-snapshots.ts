@@ -9,8 +9,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
+import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { openDatabase } from "../src/db/database.ts";
-import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { applySnapshot } from "../src/feeds/gbfs/apply.ts";
 import { readDocument } from "../src/feeds/gbfs/documents.ts";

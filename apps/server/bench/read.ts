@@ -1,9 +1,9 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
+import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import autocannon from "autocannon";
 import { openDatabase } from "../src/db/database.ts";
-import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { createCursorSealer } from "../src/http/cursor.ts";
 import { createIds } from "../src/ids.ts";

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
-import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
+import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { createSecretSealer } from "../src/webhooks/endpoints/secret.ts";
 import { startServer } from "./processes.ts";
 import { measureRates, type Rates } from "./webhooks/held-transaction.ts";

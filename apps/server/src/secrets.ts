@@ -1,9 +1,9 @@
 import { hkdfSync } from "node:crypto";
 import { link, open, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { makeDirectory } from "@bikeshare/embedded-postgres";
 import { z } from "zod";
 import { codeOf } from "./db/errors.ts";
-import { makeDirectory } from "./db/make-directory.ts";
 import type { CursorKey } from "./http/cursor.ts";
 import type { SecretKey } from "./webhooks/endpoints/secret.ts";
 

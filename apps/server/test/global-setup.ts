@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, rm, statfs } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import type { TestProject } from "vitest/node";
 import { openDatabase } from "../src/db/database.ts";
-import { openEmbeddedPostgres } from "../src/db/embedded/embedded-postgres.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { dropDatabase, runOnServer, withDatabaseName } from "./server-commands.ts";
 

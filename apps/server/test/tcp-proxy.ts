@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from "node:net";
 import { Transform } from "node:stream";
-import { findFreePort } from "../src/db/embedded/connection-file.ts";
+import { findFreePort } from "@bikeshare/embedded-postgres";
 
 /** Stands between the service and its database, so that the database can go away and come back. */
 export interface TcpProxy {

@@ -1,6 +1,5 @@
+import { type EmbeddedPostgresEvent, openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { type Database, openDatabase } from "./database.ts";
-import { openEmbeddedPostgres } from "./embedded/embedded-postgres.ts";
-import type { LogEvent } from "./embedded/events.ts";
 import { migrate } from "./migrate.ts";
 import { statement } from "./statement.ts";
 
@@ -8,7 +7,7 @@ export interface OpenStoreOptions {
   /** Undefined: our own PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined;
   readonly dataDir: string;
-  readonly onEmbeddedEvent: LogEvent;
+  readonly onEmbeddedEvent: (event: EmbeddedPostgresEvent) => void;
   readonly onConnectionLost: (error: Error) => void;
   /** Milliseconds after which a statement is given up; 0 for never. */
   readonly statementTimeout: number;

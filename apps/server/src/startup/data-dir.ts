@@ -1,6 +1,6 @@
 import { access, constants } from "node:fs/promises";
+import { ensureDataDir } from "@bikeshare/embedded-postgres";
 import { type Config, ConfigError } from "../config.ts";
-import { ensureDataDir } from "../db/embedded/home.ts";
 import { codeOf } from "../db/errors.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { appendFile, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { makeDirectory } from "../../db/make-directory.ts";
+import { makeDirectory } from "@bikeshare/embedded-postgres";
 import type { Applied } from "./apply.ts";
 import type { FeedFailure } from "./feed.ts";
 import type { Problem } from "./problem.ts";

@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import { makeDirectory } from "../../db/make-directory.ts";
+import { makeDirectory } from "@bikeshare/embedded-postgres";
 import type { RefusalReason, RejectReason, WarningReason } from "./problems.ts";
 
 /** One line of a report. */

@@ -1,7 +1,7 @@
 import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { makeDirectory } from "../../db/make-directory.ts";
+import { makeDirectory } from "@bikeshare/embedded-postgres";
 import { type PastRide, pastRideLine } from "../../rides/import.ts";
 import { readRange } from "./file-range.ts";
 

@@ -2,11 +2,10 @@ import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
+import { type EmbeddedPostgres, openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { type ServerProcess, startServer } from "../../../bench/processes.ts";
 import { makeWorld } from "../../../bench/webhooks/world.ts";
 import { type Database, openDatabase } from "../../../src/db/database.ts";
-import { type EmbeddedPostgres, openEmbeddedPostgres } from "../../../src/db/embedded/embedded-postgres.ts";
-import { killPostmaster } from "../../../src/db/embedded/embedded-room.fixture.ts";
 import { isUnavailable } from "../../../src/db/errors.ts";
 import { statement } from "../../../src/db/statement.ts";
 import { loadSecrets } from "../../../src/secrets.ts";
@@ -83,7 +82,7 @@ export async function openCrashWorld(options: { readonly endpoints: number; read
       await writer?.stop();
       writer = undefined;
     },
-    killPostgres: async () => void (await killPostmaster(join(dataDir, "postgresql"))),
+    killPostgres: () => killPostgres(dataDir),
     async close() {
       await writer?.stop();
       await Promise.all([...workers].map((worker) => worker.stop()));
@@ -109,6 +108,14 @@ function patient(db: Database): Database {
     }
   };
   return { ...db, query };
+}
+
+/** Kills our own PostgreSQL the hard way; returns once it is gone. */
+async function killPostgres(dataDir: string): Promise<void> {
+  const pid = Number((await readFile(join(dataDir, "postgresql/data/postmaster.pid"), "utf8")).split("\n")[0]);
+  process.kill(pid, "SIGKILL");
+  // A zombie keeps its number until it is reaped, but has no command line.
+  await until(async () => (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")) === "");
 }
 
 async function startWorker(

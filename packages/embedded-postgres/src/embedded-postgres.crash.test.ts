@@ -1,16 +1,24 @@
 import { setImmediate } from "node:timers/promises";
 import pg from "pg";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { answers, killPostmaster, openRoom, query, type Room, until, type User } from "./embedded-room.fixture.ts";
+import {
+  answers,
+  killPostmaster,
+  openHarness,
+  query,
+  type Harness,
+  until,
+  type User,
+} from "../test/embedded-postgres.harness.ts";
 
 const ROUNDS = 20;
 const WRITERS = 4;
 
-let room: Room;
+let harness: Harness;
 beforeEach(async () => {
-  room = await openRoom({ enterable: true });
+  harness = await openHarness({ enterable: true });
 });
-afterEach(() => room.clear());
+afterEach(() => harness.clear());
 
 /** Inserts row after row, over a new connection whenever one breaks, and remembers which were acknowledged. */
 function startWriters(url: () => string) {
@@ -61,7 +69,7 @@ it(
   { timeout: 600_000 },
   async () => {
     const random = seededRandom(18);
-    let user: User = await room.startUser();
+    let user: User = await harness.startUser();
     await query(user.connectionString, "create table acknowledged_row (id integer primary key, filling text)");
     const writers = startWriters(() => user.connectionString);
     try {
@@ -70,8 +78,8 @@ it(
         await until(() => writers.acknowledged.length >= goal);
         const victim = Math.floor(random() * 3);
         if (victim !== 0) await user.kill();
-        if (victim !== 1) await killPostmaster(await room.home());
-        if (victim !== 0) user = await room.startUser();
+        if (victim !== 1) await killPostmaster(await harness.home());
+        if (victim !== 0) user = await harness.startUser();
         else await until(() => answers(user.connectionString));
       }
     } finally {

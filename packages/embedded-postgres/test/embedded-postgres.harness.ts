@@ -7,9 +7,9 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import pg from "pg";
-import type { Account } from "./account.ts";
-import { dataOf } from "./home.ts";
-import { findPostmaster, isPostmasterOf } from "./postmaster.ts";
+import { dataOf } from "../src/cluster.ts";
+import type { Account } from "../src/operating-system.ts";
+import { findPostmaster, isPostmasterOf } from "../src/postmaster.ts";
 
 /** A child process that opened our PostgreSQL. */
 export type User = {
@@ -22,7 +22,7 @@ export type User = {
 };
 
 /** One test's directories and processes; `clear()` ends and removes them all. */
-export type Room = {
+export type Harness = {
   dataDir: string;
   systemDirectory: string;
   /** Where data/, connection.json and the rest are. */
@@ -34,12 +34,12 @@ export type Room = {
 };
 
 /** `enterable`: whether other accounts may reach the data directory, so that root's cluster can live inside it. */
-export async function openRoom(options: {
+export async function openHarness(options: {
   enterable: boolean;
   dataDir?: string;
   /** Long, unless told otherwise: a busy machine takes its time to start a successor. */
   survivorSeconds?: number;
-}): Promise<Room> {
+}): Promise<Harness> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "embedded-")));
   const outside = await realpath(await mkdtemp(join(tmpdir(), "embedded-system-")));
   if (options.enterable) await chmod(root, 0o711);
@@ -76,7 +76,7 @@ async function findOnlyHome(dataDir: string, systemDirectory: string): Promise<s
 }
 
 async function startUser(args: string[], account: Account | undefined, children: ChildProcess[]): Promise<User> {
-  const program = fileURLToPath(new URL("user.fixture.ts", import.meta.url));
+  const program = fileURLToPath(new URL("user.process.ts", import.meta.url));
   const child = spawn(process.execPath, ["--conditions=@bikeshare/source", program, ...args], {
     ...account,
     cwd: "/",

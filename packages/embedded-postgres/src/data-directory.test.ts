@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { ensureLockFile, tryExclusiveLock, trySharedLock, waitForLock } from "./kernel-lock.ts";
+import { ensureLockFile, tryExclusiveLock, trySharedLock, waitForLock } from "./data-directory.ts";
 
 let directory: string;
 let file: string;

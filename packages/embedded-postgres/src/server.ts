@@ -3,24 +3,28 @@ import { open, readFile, rm } from "node:fs/promises";
 import { totalmem } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Account } from "./account.ts";
-import { findFreePort, isFree, readConnection, writeConnection } from "./connection-file.ts";
-import { writeDurably } from "./durable-file.ts";
-import { EmbeddedPostgresError } from "./errors.ts";
+import { program } from "./binaries.ts";
+import { dataOf } from "./cluster.ts";
+import {
+  findFreePort,
+  fixedSettings,
+  isFree,
+  readConnection,
+  renderSettings,
+  writeConnection,
+} from "./configuration.ts";
 import type { LogEvent } from "./events.ts";
-import { dataOf } from "./home.ts";
-import { program } from "./platform-package.ts";
+import { type Account, EmbeddedPostgresError, writeDurably } from "./operating-system.ts";
 import {
   findPostmaster,
   isAlive,
   isPostmasterOf,
   pidFileOf,
   type Postmaster,
+  readLog,
   readPidFile,
   signalPostmaster,
 } from "./postmaster.ts";
-import { readLog } from "./server-log.ts";
-import { fixedSettings, renderSettings } from "./settings.ts";
 
 /** A complete cluster and what runs it. All functions here are called under the data directory's lock. */
 export type Cluster = { home: string; binaries: string; account: Account | undefined; log: LogEvent };

@@ -1,6 +1,6 @@
-import type { Account } from "./account.ts";
-import { stop } from "./cluster-server.ts";
-import { tryExclusiveLock, waitForLock } from "./kernel-lock.ts";
+import { tryExclusiveLock, waitForLock } from "./data-directory.ts";
+import type { Account } from "./operating-system.ts";
+import { stop } from "./server.ts";
 
 /** A PostgreSQL that outlived a process which used it. */
 export type SurvivorTask = {

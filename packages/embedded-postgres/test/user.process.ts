@@ -1,4 +1,4 @@
-import { openEmbeddedPostgres } from "./embedded-postgres.ts";
+import { openEmbeddedPostgres } from "../src/embedded-postgres.ts";
 
 // A process that uses our PostgreSQL, for tests: says line by line what happens, closes when its input says so or ends.
 const [dataDir = "", systemDirectory = "", survivorSeconds = "60"] = process.argv.slice(2);

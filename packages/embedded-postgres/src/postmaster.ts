@@ -1,10 +1,9 @@
 import { execFile } from "node:child_process";
-import { readFile } from "node:fs/promises";
+import { open, readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import { type Account, runAs } from "./account.ts";
-import { systemCode } from "./errors.ts";
-import { program } from "./platform-package.ts";
+import { program } from "./binaries.ts";
+import { type Account, runAs, systemCode } from "./operating-system.ts";
 
 /** PostgreSQL's first process, as its own postmaster.pid describes it. `status` is `starting`, `ready`, `stopping`. */
 export type Postmaster = { pid: number; port: number; status: string };
@@ -90,4 +89,36 @@ export async function signalPostmaster(
   } catch (error) {
     if (systemCode(error) !== "ESRCH") throw error;
   }
+}
+
+/** Enough for the last start's lines; more would only make an error message unreadable. */
+const TAIL_BYTES = 4096;
+
+/** What the PostgreSQL process `pid` itself wrote at the end of the newest log of the cluster. */
+export async function readLog(data: string, pid: number | undefined): Promise<string> {
+  const file = await newestLog(join(data, "log"));
+  if (file === undefined || pid === undefined) return "";
+  const handle = await open(file, "r");
+  try {
+    const { size } = await handle.stat();
+    const { buffer, bytesRead } = await handle.read(
+      Buffer.alloc(TAIL_BYTES),
+      0,
+      TAIL_BYTES,
+      Math.max(0, size - TAIL_BYTES),
+    );
+    const lines = buffer.toString("utf8", 0, bytesRead).split("\n");
+    return lines.filter((line) => line.includes(`[${pid}]`)).join("\n");
+  } finally {
+    await handle.close();
+  }
+}
+
+async function newestLog(directory: string): Promise<string | undefined> {
+  // There is none before the first start.
+  const names = await readdir(directory).catch(() => []);
+  const files = await Promise.all(
+    names.map(async (name) => ({ file: join(directory, name), changed: (await stat(join(directory, name))).mtimeMs })),
+  );
+  return files.sort((a, b) => b.changed - a.changed)[0]?.file;
 }

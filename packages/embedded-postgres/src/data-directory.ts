@@ -1,7 +1,14 @@
-import { open } from "node:fs/promises";
+import { open, realpath } from "node:fs/promises";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { EmbeddedPostgresError, systemCode } from "./errors.ts";
+import { EmbeddedPostgresError, isRoot, makeDirectory, systemCode } from "./operating-system.ts";
+
+/** Makes the data directory where it is missing and returns its one true path. */
+export async function ensureDataDir(dataDir: string): Promise<string> {
+  // Root's is 0711: PostgreSQL's account must pass through, and every secret file in it is 0600 by itself.
+  makeDirectory(dataDir, isRoot() ? 0o711 : 0o700);
+  return realpath(dataDir);
+}
 
 /** A lock that ends with `release()` or with the process, whichever comes first. */
 export type KernelLock = { release(): void };

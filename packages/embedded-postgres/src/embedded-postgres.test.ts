@@ -3,22 +3,30 @@ import { once } from "node:events";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { answers, killPostmaster, openRoom, query, type Room, until, type User } from "./embedded-room.fixture.ts";
-import { dataOf } from "./home.ts";
+import {
+  answers,
+  killPostmaster,
+  openHarness,
+  query,
+  type Harness,
+  until,
+  type User,
+} from "../test/embedded-postgres.harness.ts";
+import { dataOf } from "./cluster.ts";
 import { findPostmaster, pidFileOf } from "./postmaster.ts";
 
-let room: Room;
+let harness: Harness;
 beforeEach(async () => {
-  room = await openRoom({ enterable: true });
+  harness = await openHarness({ enterable: true });
 });
-afterEach(() => room.clear());
+afterEach(() => harness.clear());
 
 const did = (user: User, event: string) => user.events.includes(event);
-const postmaster = async () => findPostmaster(dataOf(await room.home()));
+const postmaster = async () => findPostmaster(dataOf(await harness.home()));
 
 describe("one user", () => {
   it("gets an empty database named bikeshare with checksums, UTF-8 and durable writes, and not as a superuser", async () => {
-    const user = await room.startUser();
+    const user = await harness.startUser();
     const [row] = await query(
       user.connectionString,
       `select current_database() as database, current_setting('data_checksums') as checksums, current_setting('server_encoding') as encoding,
@@ -42,27 +50,27 @@ describe("one user", () => {
   });
 
   it("leaves no PostgreSQL behind when it closes, and finds its rows again afterwards", async () => {
-    const first = await room.startUser();
+    const first = await harness.startUser();
     await query(first.connectionString, "create table kept as select 1 as one");
     await first.close();
     expect(await postmaster()).toBeUndefined();
     expect(await answers(first.connectionString)).toBe(false);
-    const second = await room.startUser();
+    const second = await harness.startUser();
     expect(second.connectionString).toBe(first.connectionString);
     expect(await query(second.connectionString, "select one from kept")).toEqual([{ one: 1 }]);
   });
 
   it("keeps the passwords in a file that only its owner may read", async () => {
-    await room.startUser();
-    const { mode, uid } = await stat(join(await room.home(), "connection.json"));
+    await harness.startUser();
+    const { mode, uid } = await stat(join(await harness.home(), "connection.json"));
     expect(mode & 0o777).toBe(0o600);
     expect(uid).toBe(process.geteuid?.());
-    expect((await stat(dataOf(await room.home()))).mode & 0o777).toBe(0o700);
-    expect((await stat(join(room.dataDir, "postgresql.lock"))).mode & 0o777).toBe(0o600);
+    expect((await stat(dataOf(await harness.home()))).mode & 0o777).toBe(0o700);
+    expect((await stat(join(harness.dataDir, "postgresql.lock"))).mode & 0o777).toBe(0o600);
   });
 
   it("takes another port when its own is taken", async () => {
-    const first = await room.startUser();
+    const first = await harness.startUser();
     await first.close();
     const port = Number(new URL(first.connectionString).port);
     const squatter = spawn(process.execPath, [
@@ -71,7 +79,7 @@ describe("one user", () => {
     ]);
     try {
       await once(squatter.stdout, "data");
-      const second = await room.startUser();
+      const second = await harness.startUser();
       expect(did(second, "port_taken")).toBe(true);
       expect(second.connectionString).not.toBe(first.connectionString);
       expect(await answers(second.connectionString)).toBe(true);
@@ -83,7 +91,7 @@ describe("one user", () => {
 
 describe("several users of one directory", () => {
   it("settle to one cluster when they start at once on an empty directory, and the last to close stops it", async () => {
-    const users = await Promise.all([room.startUser(), room.startUser(), room.startUser()]);
+    const users = await Promise.all([harness.startUser(), harness.startUser(), harness.startUser()]);
     const [first, second, third] = users;
     if (!first || !second || !third) throw new Error("three users were started");
     expect(new Set(users.map((user) => user.connectionString)).size).toBe(1);
@@ -101,8 +109,8 @@ describe("several users of one directory", () => {
   });
 
   it("do not count one another when killed: the survivor stops the server", async () => {
-    const first = await room.startUser();
-    const second = await room.startUser();
+    const first = await harness.startUser();
+    const second = await harness.startUser();
     await first.kill();
     expect(await answers(second.connectionString)).toBe(true);
     await second.close();
@@ -112,11 +120,11 @@ describe("several users of one directory", () => {
 
 describe("after crashes", () => {
   it("joins the PostgreSQL that a killed user left running, and stops it on its clean close", async () => {
-    const killed = await room.startUser();
+    const killed = await harness.startUser();
     await killed.kill();
     const orphan = await postmaster();
     expect(orphan).toBeDefined();
-    const next = await room.startUser();
+    const next = await harness.startUser();
     expect(did(next, "joined")).toBe(true);
     expect((await postmaster())?.pid).toBe(orphan?.pid);
     await next.close();
@@ -124,20 +132,20 @@ describe("after crashes", () => {
   });
 
   it("starts over the pid file of a dead PostgreSQL, also when an unrelated process got its number", async () => {
-    const killed = await room.startUser();
+    const killed = await harness.startUser();
     await killed.kill();
-    const pid = await killPostmaster(await room.home());
-    const file = pidFileOf(dataOf(await room.home()));
+    const pid = await killPostmaster(await harness.home());
+    const file = pidFileOf(dataOf(await harness.home()));
     const left = await readFile(file, "utf8");
-    const second = await room.startUser();
+    const second = await harness.startUser();
     await second.kill();
-    await killPostmaster(await room.home());
-    const { uid, gid } = await stat(dataOf(await room.home()));
+    await killPostmaster(await harness.home());
+    const { uid, gid } = await stat(dataOf(await harness.home()));
     // PostgreSQL believes in a process of its own account only.
     const unrelated = spawn("/bin/sleep", ["600"], process.geteuid?.() === 0 ? { uid, gid } : {});
     try {
       await writeFile(file, left.replace(String(pid), String(unrelated.pid)));
-      const third = await room.startUser();
+      const third = await harness.startUser();
       expect(did(third, "stale_pid_file_removed")).toBe(true);
       expect(await answers(third.connectionString)).toBe(true);
       await third.close();
@@ -149,9 +157,9 @@ describe("after crashes", () => {
   });
 
   it("clears what a kill in the middle of initdb left", async () => {
-    const half = join(room.dataDir, "postgresql.partial-killed");
+    const half = join(harness.dataDir, "postgresql.partial-killed");
     await mkdir(join(half, "data", "base"), { recursive: true });
-    const user = await room.startUser();
+    const user = await harness.startUser();
     expect(await answers(user.connectionString)).toBe(true);
     await expect(stat(half)).rejects.toThrow("ENOENT");
   });
@@ -161,63 +169,63 @@ describe("after crashes", () => {
     ["the first start", "postgresql"],
   ])("survives a user killed during %s", async (_moment, name) => {
     const isMoment = async () =>
-      (await namesIn(room.dataDir)).some((found) => (name.endsWith("-") ? found.startsWith(name) : found === name));
+      (await namesIn(harness.dataDir)).some((found) => (name.endsWith("-") ? found.startsWith(name) : found === name));
     while (await startsBeforeKill(isMoment)) {
       // A busy machine looked away for too long: once more from the beginning.
-      await room.clear();
-      room = await openRoom({ enterable: true });
+      await harness.clear();
+      harness = await openHarness({ enterable: true });
     }
-    const next = await room.startUser();
+    const next = await harness.startUser();
     expect(await answers(next.connectionString)).toBe(true);
     await next.close();
-    expect((await namesIn(room.dataDir)).sort()).toEqual(["postgresql", "postgresql.lock", "postgresql.users"]);
+    expect((await namesIn(harness.dataDir)).sort()).toEqual(["postgresql", "postgresql.lock", "postgresql.users"]);
   });
 
   it("brings a killed PostgreSQL back on the same port for every user, each time", async () => {
-    const first = await room.startUser();
-    const second = await room.startUser();
+    const first = await harness.startUser();
+    const second = await harness.startUser();
     for (let round = 0; round < 3; round += 1) {
-      const killed = await killPostmaster(await room.home());
+      const killed = await killPostmaster(await harness.home());
       await until(() => answers(first.connectionString));
       expect((await postmaster())?.pid).not.toBe(killed);
     }
     await first.close();
-    await killPostmaster(await room.home());
+    await killPostmaster(await harness.home());
     await until(() => answers(second.connectionString));
     await second.close();
     expect(await postmaster()).toBeUndefined();
   });
 
   it("closes cleanly while PostgreSQL is being brought back", async () => {
-    const user = await room.startUser();
-    await killPostmaster(await room.home());
+    const user = await harness.startUser();
+    await killPostmaster(await harness.home());
     await user.close();
     expect(await postmaster()).toBeUndefined();
   });
 });
 
 it("refuses a cluster of another major version and says what to do", async () => {
-  const user = await room.startUser();
+  const user = await harness.startUser();
   await user.close();
-  await writeFile(join(dataOf(await room.home()), "PG_VERSION"), "15\n");
-  await expect(room.startUser()).rejects.toThrow(/made by PostgreSQL 15 .* Dump it/);
+  await writeFile(join(dataOf(await harness.home()), "PG_VERSION"), "15\n");
+  await expect(harness.startUser()).rejects.toThrow(/made by PostgreSQL 15 .* Dump it/);
 });
 
 it("refuses a cluster whose connection file is lost and says what to do", async () => {
-  const user = await room.startUser();
+  const user = await harness.startUser();
   await user.close();
-  await rm(join(await room.home(), "connection.json"));
-  await expect(room.startUser()).rejects.toThrow(/connection\.json cannot be read.*Restore it/);
+  await rm(join(await harness.home(), "connection.json"));
+  await expect(harness.startUser()).rejects.toThrow(/connection\.json cannot be read.*Restore it/);
 });
 
 /** Starts a user and kills it at a moment of its start. @returns whether it was ready before it was killed */
 async function startsBeforeKill(isMoment: () => Promise<boolean>): Promise<boolean> {
   let isReady = false;
-  const starting = room.startUser().then(() => (isReady = true));
+  const starting = harness.startUser().then(() => (isReady = true));
   // Awaited below; until then its failure must not count as unhandled.
   starting.catch(() => undefined);
   await until(async () => isReady || (await isMoment()));
-  await room.killUsers();
+  await harness.killUsers();
   const failure: unknown = await starting.catch((error: unknown) => error);
   if (failure !== true) expect(String(failure)).toContain("ended before it was ready");
   return isReady;

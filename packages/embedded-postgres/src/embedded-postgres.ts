@@ -1,20 +1,22 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { isRoot } from "./account.ts";
-import { runnableBinaries } from "./binaries.ts";
-import { type Cluster, ensureRunning, stop } from "./cluster-server.ts";
-import { assertSameMajorVersion, createCluster } from "./cluster.ts";
-import type { Connection } from "./connection-file.ts";
-import { connectionStringOf, readConnection } from "./connection-file.ts";
-import { ensureDatabase, isPassing } from "./database.ts";
+import { findNative, runnableBinaries } from "./binaries.ts";
+import { assertSameMajorVersion, createCluster, findHome } from "./cluster.ts";
+import { type Connection, connectionStringOf, ensureDatabase, isPassing, readConnection } from "./configuration.ts";
+import {
+  ensureDataDir,
+  ensureLockFile,
+  type KernelLock,
+  tryExclusiveLock,
+  trySharedLock,
+  waitForLock,
+} from "./data-directory.ts";
 import type { LogEvent } from "./events.ts";
-import { ensureDataDir, findHome } from "./home.ts";
-import { ensureLockFile, type KernelLock, tryExclusiveLock, trySharedLock, waitForLock } from "./kernel-lock.ts";
-import { findNative } from "./platform-package.ts";
+import { isRoot } from "./operating-system.ts";
 import type { Postmaster } from "./postmaster.ts";
-import { type Supervisor, supervise } from "./supervisor.ts";
-import { watchForSurvivor } from "./survivor-watch.ts";
+import { type Cluster, ensureRunning, stop } from "./server.ts";
+import { supervise, type Supervisor, watchForSurvivor } from "./supervisor.ts";
 
 export type EmbeddedPostgresOptions = {
   /** What identifies the database; made if missing. Relative paths count from the working directory. */

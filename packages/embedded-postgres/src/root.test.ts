@@ -2,61 +2,59 @@ import { chmod, chown, cp, mkdir, mkdtemp, readlink, realpath, rm, stat, symlink
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { canEnter, findAccount, isRoot, runAs } from "./account.ts";
-import { runnableBinaries } from "./binaries.ts";
-import { answers, openRoom, query, type Room } from "./embedded-room.fixture.ts";
-import { dataOf } from "./home.ts";
-import { findNative, program } from "./platform-package.ts";
-import { ensureTrustedDirectory } from "./trusted-directory.ts";
+import { answers, openHarness, query, type Harness } from "../test/embedded-postgres.harness.ts";
+import { findNative, program, runnableBinaries } from "./binaries.ts";
+import { dataOf } from "./cluster.ts";
+import { canEnter, ensureTrustedDirectory, findAccount, isRoot, runAs } from "./operating-system.ts";
 
-let room: Room;
+let harness: Harness;
 beforeEach(async () => {
-  room = await openRoom({ enterable: false });
+  harness = await openHarness({ enterable: false });
 });
-afterEach(() => room.clear());
+afterEach(() => harness.clear());
 
 const nobody = await findAccount(["nobody"]).catch(() => undefined);
 
 describe.skipIf(!isRoot() || process.platform !== "linux" || !nobody)("started as root", () => {
   it("keeps the cluster outside a data directory that only root may enter, and finds it again", async () => {
-    const first = await room.startUser();
-    const home = await room.home();
-    expect(home.startsWith(room.systemDirectory)).toBe(true);
+    const first = await harness.startUser();
+    const home = await harness.home();
+    expect(home.startsWith(harness.systemDirectory)).toBe(true);
     expect((await stat(dataOf(home))).uid).not.toBe(0);
     expect((await stat(join(home, "connection.json"))).mode & 0o777).toBe(0o600);
     await query(first.connectionString, "create table kept as select 1 as one");
     await first.close();
-    const second = await room.startUser();
+    const second = await harness.startUser();
     expect(await query(second.connectionString, "select one from kept")).toEqual([{ one: 1 }]);
   });
 
   it("gives a data directory made anew at the same path a cluster of its own", async () => {
-    const first = await room.startUser();
+    const first = await harness.startUser();
     await first.close();
-    const firstHome = await room.home();
-    await rm(room.dataDir, { recursive: true });
-    const second = await room.startUser();
+    const firstHome = await harness.home();
+    await rm(harness.dataDir, { recursive: true });
+    const second = await harness.startUser();
     expect(second.connectionString).not.toBe(first.connectionString);
     await second.close();
     await rm(firstHome, { recursive: true });
   });
 
   it("does not replace a cluster that its pointer names and that is gone, and says what to do", async () => {
-    const first = await room.startUser();
+    const first = await harness.startUser();
     await first.close();
-    await rm(await room.home(), { recursive: true });
-    await expect(room.startUser()).rejects.toThrow(/is not there.*Restore that directory/);
+    await rm(await harness.home(), { recursive: true });
+    await expect(harness.startUser()).rejects.toThrow(/is not there.*Restore that directory/);
   });
 
   it("leaves the mode of a directory that was there as it is", async () => {
-    await mkdir(room.dataDir, { mode: 0o700 });
-    await room.startUser();
-    expect((await stat(room.dataDir)).mode & 0o777).toBe(0o700);
+    await mkdir(harness.dataDir, { mode: 0o700 });
+    await harness.startUser();
+    expect((await stat(harness.dataDir)).mode & 0o777).toBe(0o700);
   });
 
   it("runs an existing cluster of another account as that account", async () => {
     if (!nobody) return;
-    const open = await openRoom({ enterable: true });
+    const open = await openHarness({ enterable: true });
     try {
       await mkdir(open.dataDir);
       await chown(open.dataDir, nobody.uid, nobody.gid);
@@ -75,19 +73,19 @@ describe.skipIf(!isRoot() || process.platform !== "linux" || !nobody)("started a
 
   it("refuses a system directory that another account made or may write", async () => {
     if (!nobody) return;
-    await mkdir(room.systemDirectory);
-    await chown(room.systemDirectory, nobody.uid, nobody.gid);
-    await expect(room.startUser()).rejects.toThrow(/cannot be trusted.*Remove it/);
-    await chown(room.systemDirectory, 0, 0);
-    await chmod(room.systemDirectory, 0o777);
-    await expect(room.startUser()).rejects.toThrow(/cannot be trusted/);
+    await mkdir(harness.systemDirectory);
+    await chown(harness.systemDirectory, nobody.uid, nobody.gid);
+    await expect(harness.startUser()).rejects.toThrow(/cannot be trusted.*Remove it/);
+    await chown(harness.systemDirectory, 0, 0);
+    await chmod(harness.systemDirectory, 0o777);
+    await expect(harness.startUser()).rejects.toThrow(/cannot be trusted/);
   });
 
   it("refuses a system directory that is a link", async () => {
-    const target = join(room.systemDirectory, "..", "elsewhere");
+    const target = join(harness.systemDirectory, "..", "elsewhere");
     await mkdir(target);
-    await symlink(target, room.systemDirectory);
-    await expect(ensureTrustedDirectory(room.systemDirectory)).rejects.toThrow(/is a link/);
+    await symlink(target, harness.systemDirectory);
+    await expect(ensureTrustedDirectory(harness.systemDirectory)).rejects.toThrow(/is a link/);
   });
 });
 
@@ -110,7 +108,12 @@ describe.skipIf(!isRoot() || process.platform !== "linux" || !nobody)(
       });
       expect(await canEnter(nobody, native.directory)).toBe(false);
       const copies: string[] = [];
-      const options = { native, account: nobody, copyBases: [room.systemDirectory], log: () => copies.push("copied") };
+      const options = {
+        native,
+        account: nobody,
+        copyBases: [harness.systemDirectory],
+        log: () => copies.push("copied"),
+      };
       const [copy, same] = [await runnableBinaries(options), await runnableBinaries(options)];
       expect(same).toBe(copy);
       expect(copies).toHaveLength(1);
@@ -127,7 +130,7 @@ describe.skipIf(!isRoot() || process.platform !== "linux" || !nobody)(
       const installed = await findNative();
       const native = { version: installed.version, directory: join(checkout, "native") };
       await cp(installed.directory, native.directory, { recursive: true });
-      const options = { native, account: nobody, copyBases: [room.systemDirectory], log: () => {} };
+      const options = { native, account: nobody, copyBases: [harness.systemDirectory], log: () => {} };
       const [one, other] = await Promise.all([runnableBinaries(options), runnableBinaries(options)]);
       expect(one).toBe(other);
       expect((await runAs(nobody, program(one, "postgres"), ["--version"])).ok).toBe(true);

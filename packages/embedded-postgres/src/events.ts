@@ -1,5 +1,5 @@
 /** What the manager did; meant for the log. No secret is ever part of one. */
-type EmbeddedPostgresEvent =
+export type EmbeddedPostgresEvent =
   | { event: "binaries_copied"; directory: string }
   | { event: "cluster_created"; directory: string }
   | { event: "started"; pid: number; port: number }

@@ -1,0 +1,191 @@
+import { randomBytes, randomInt } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import pg from "pg";
+import { z } from "zod";
+import { EmbeddedPostgresError, writeDurably } from "./operating-system.ts";
+
+/** Where our PostgreSQL listens and the passwords of its two roles. Kept in a file only its owner may read. */
+const connectionShape = z.object({
+  port: z.number().int().min(1024).max(65535),
+  password: z.string().min(32),
+  superuserPassword: z.string().min(32),
+});
+export type Connection = z.infer<typeof connectionShape>;
+
+/** The service's role and its database. */
+export const DATABASE = "bikeshare";
+/** The role initdb makes; the service never uses it, so that an injected statement cannot read files or run programs. */
+export const SUPERUSER = "postgres";
+
+const fileOf = (home: string) => join(home, "connection.json");
+
+export async function readConnection(home: string): Promise<Connection> {
+  const file = fileOf(home);
+  try {
+    return connectionShape.parse(JSON.parse(await readFile(file, "utf8")));
+  } catch (cause) {
+    throw new EmbeddedPostgresError(
+      `${file} cannot be read, and without it nobody can log in to the database beside it. ` +
+        "Restore it from a backup, or start as the account that owns it.",
+      { cause },
+    );
+  }
+}
+
+export async function writeConnection(home: string, value: Connection): Promise<void> {
+  await writeDurably(fileOf(home), `${JSON.stringify(value, undefined, 2)}\n`, 0o600);
+}
+
+/** A connection of a new cluster: secrets from the system's generator, never from a seed. */
+export async function newConnection(): Promise<Connection> {
+  const secret = () => randomBytes(32).toString("base64url");
+  return { port: await findFreePort(), password: secret(), superuserPassword: secret() };
+}
+
+/** A random port of 127.0.0.1 that nobody listens on. */
+export async function findFreePort(): Promise<number> {
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    // Below the range systems draw outgoing connections' ports from (32768 up): in it, any connection made
+    // while PostgreSQL is down could take the port, and a restart on the same one would fail.
+    const port = randomInt(20_000, 32_768);
+    if (await isFree(port)) return port;
+  }
+  throw new EmbeddedPostgresError(
+    "No free port was found on 127.0.0.1. Check that this machine has a loopback interface, or set DATABASE_URL.",
+  );
+}
+
+/** Whether nobody listens on this port of 127.0.0.1. */
+export function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen({ port, host: "127.0.0.1" }, () => server.close(() => resolve(true)));
+  });
+}
+
+/** The URL of the service's own database. */
+export function connectionStringOf({ port, password }: Connection): string {
+  return `postgresql://${DATABASE}:${password}@127.0.0.1:${port}/${DATABASE}`;
+}
+
+const INVALID_PASSWORD = "28P01";
+const INVALID_AUTHORIZATION = "28000";
+const INVALID_CATALOG_NAME = "3D000";
+const ADMIN_SHUTDOWN = "57P01";
+const CANNOT_CONNECT_NOW = "57P03";
+const CRASH_SHUTDOWN = "57P02";
+const TOO_MANY_CONNECTIONS = "53300";
+
+/**
+ * Makes the service's role and database where they are missing. Call it under the data directory's lock.
+ * May be repeated after any failure that `isPassing`.
+ */
+export async function ensureDatabase(connection: Connection): Promise<void> {
+  try {
+    await withClient(connectionStringOf(connection), async () => {});
+  } catch (error) {
+    const code = error instanceof pg.DatabaseError ? error.code : undefined;
+    // All seats taken: then the database is there and in use.
+    if (code === TOO_MANY_CONNECTIONS) return;
+    if (code !== INVALID_PASSWORD && code !== INVALID_AUTHORIZATION && code !== INVALID_CATALOG_NAME) throw error;
+    await createDatabase(connection);
+  }
+}
+
+/** Whether PostgreSQL died, or restarts itself after one of its children crashed: it will be back. */
+export function isPassing(error: unknown): boolean {
+  // Anything that is not an answer of PostgreSQL is a broken or refused connection.
+  if (!(error instanceof pg.DatabaseError)) return true;
+  return [ADMIN_SHUTDOWN, CRASH_SHUTDOWN, CANNOT_CONNECT_NOW].includes(error.code ?? "");
+}
+
+async function createDatabase({ port, password, superuserPassword }: Connection): Promise<void> {
+  await withClient(`postgresql://${SUPERUSER}:${superuserPassword}@127.0.0.1:${port}/postgres`, async (client) => {
+    const role = await client.query("select from pg_roles where rolname = $1", [DATABASE]);
+    const verb = role.rowCount === 0 ? "create" : "alter";
+    // createdb for tests and restores; pg_monitor so that `doctor` may read settings and statistics.
+    await client.query(`${verb} role ${DATABASE} login createdb password ${client.escapeLiteral(password)}`);
+    await client.query(`grant pg_monitor to ${DATABASE}`);
+    const database = await client.query("select from pg_database where datname = $1", [DATABASE]);
+    if (database.rowCount === 0) await client.query(`create database ${DATABASE} owner ${DATABASE}`);
+  });
+}
+
+async function withClient(connectionString: string, use: (client: pg.Client) => Promise<void>): Promise<void> {
+  const client = new pg.Client({ connectionString });
+  // A connection that breaks while idle reports here; without a listener it would end the process.
+  client.on("error", () => {});
+  try {
+    await client.connect();
+    await use(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const MiB = 1024 ** 2;
+const GiB = 1024 ** 3;
+
+/**
+ * PostgreSQL's settings for one machine that it shares with this service. Written anew at each start
+ * and included by postgresql.conf before the operator's own lines, so those win.
+ * `memoryBytes`: what the machine, or the container, has.
+ */
+export function renderSettings(memoryBytes: number): string {
+  const megabytes = (bytes: number) => `${Math.round(bytes / MiB)}MB`;
+  return `# Written at each start. Your own settings go to the end of data/postgresql.conf and win.
+# An eighth of the memory: Node.js and the page cache need the rest. Below 64 MB the indexes' upper pages are evicted
+# under load; above 4 GB the checkpoint of a stop takes longer than supervisors wait.
+shared_buffers = ${megabytes(clamp(memoryBytes / 8, 64 * MiB, 4 * GiB))}
+# Only tells the planner what the page cache may hold. Too low: it shuns index scans; too high: it trusts a cold cache.
+effective_cache_size = ${megabytes(memoryBytes / 2)}
+# A sort or hash in one statement. Lower spills report queries to disk; higher times 200 connections exhausts the memory.
+work_mem = ${megabytes(clamp(memoryBytes / 1024, 4 * MiB, 32 * MiB))}
+# Index builds and vacuum, of which three may run at once. Lower: vacuum passes over the indexes several times.
+maintenance_work_mem = ${megabytes(clamp(memoryBytes / 32, 64 * MiB, 512 * MiB))}
+# Several processes of ours with a pool each, and command lines beside. Lower: a second process finds no seat;
+# higher: a runaway pool slows everyone before it is refused.
+max_connections = 200
+# Write-ahead log between checkpoints. Lower: imports checkpoint all the time and write each page in full again;
+# higher: more disk is held, and recovery after a crash takes longer (about 10 s a GB).
+max_wal_size = 4GB
+min_wal_size = 256MB
+# Pages written in full after a checkpoint are most of the log's bytes; these binaries have pglz only.
+wal_compression = on
+# Statements here are short; compiling them costs more than it saves, and a misjudged plan stalls for 100 ms.
+jit = off
+# One random read on a solid-state disk costs about a sequential one. Higher: full scans where an index serves.
+random_page_cost = 1.1
+# A week of logs in a ring: each weekday's file is overwritten a week later.
+logging_collector = on
+log_directory = 'log'
+log_filename = 'postgresql-%a.log'
+log_truncate_on_rotation = on
+log_rotation_age = 1d
+log_rotation_size = 0
+log_timezone = 'UTC'
+timezone = 'UTC'
+`;
+}
+
+/** What must hold whatever the files say: these go on the command line, which overrides them all. */
+export function fixedSettings(port: number): string[] {
+  const settings = {
+    port: String(port),
+    listen_addresses: "127.0.0.1",
+    // No socket file: its directory would be one more place to protect.
+    unix_socket_directories: "",
+    // An acknowledged row survives a power cut.
+    fsync: "on",
+    full_page_writes: "on",
+    synchronous_commit: "on",
+  };
+  return Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+}
+
+function clamp(value: number, least: number, most: number): number {
+  return Math.min(Math.max(value, least), most);
+}

@@ -1,0 +1,6 @@
+/** Our own PostgreSQL: started, joined, kept running, stopped. */
+export { findFreePort } from "./configuration.ts";
+export { ensureDataDir, ensureLockFile, tryExclusiveLock } from "./data-directory.ts";
+export { type EmbeddedPostgres, openEmbeddedPostgres } from "./embedded-postgres.ts";
+export type { EmbeddedPostgresEvent } from "./events.ts";
+export { EmbeddedPostgresError, makeDirectory } from "./operating-system.ts";

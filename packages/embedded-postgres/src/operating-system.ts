@@ -1,0 +1,187 @@
+import { execFile, spawn } from "node:child_process";
+import { mkdirSync, statSync } from "node:fs";
+import { chmod, lstat, mkdir, open, realpath, rename, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { promisify } from "node:util";
+
+/** Our own PostgreSQL could not be started, joined or stopped. The message says what to do. */
+export class EmbeddedPostgresError extends Error {
+  override readonly name = "EmbeddedPostgresError";
+}
+
+/** The code of a failed system call (`ENOENT`, `EACCES`, …), if the error is one. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : undefined;
+}
+
+/** The operating system's account that PostgreSQL runs as. */
+export type Account = { uid: number; gid: number };
+
+/** Uid of the process, or undefined where there are none (Windows). */
+export function ownUid(): number | undefined {
+  return process.geteuid?.();
+}
+
+export function isRoot(): boolean {
+  return ownUid() === 0;
+}
+
+/**
+ * The first of `names` that this machine has. initdb refuses an account that the password database
+ * does not know, so a made-up number is no way out.
+ */
+export async function findAccount(names: readonly string[]): Promise<Account> {
+  for (const name of names) {
+    const uid = await idOf("-u", name);
+    const gid = await idOf("-g", name);
+    if (uid !== undefined && gid !== undefined && uid !== 0) return { uid, gid };
+  }
+  throw new EmbeddedPostgresError(
+    `PostgreSQL refuses to run as root, and none of these accounts exists: ${names.join(", ")}. ` +
+      "Create one (useradd --system postgres), start as another user, or set DATABASE_URL.",
+  );
+}
+
+async function idOf(flag: "-u" | "-g", name: string): Promise<number | undefined> {
+  try {
+    // `id` and not /etc/passwd: accounts may come from a directory service.
+    const { stdout } = await promisify(execFile)("id", [flag, name]);
+    return Number(stdout.trim());
+  } catch {
+    return undefined;
+  }
+}
+
+/** What became of a program that was run to its end. `error` is set when it could not be started at all. */
+export type Finished = { ok: boolean; output: string; error?: Error };
+
+/** Runs a program to its end as `account`, with a bare environment so that no PG… variable of ours reaches it. */
+export function runAs(account: Account | undefined, program: string, args: readonly string[]): Promise<Finished> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, {
+      ...account,
+      cwd: "/",
+      env: { LC_ALL: "C", TZ: "UTC" },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let output = "";
+    const collect = (chunk: Buffer) => {
+      output += chunk.toString();
+    };
+    child.stdout.on("data", collect);
+    child.stderr.on("data", collect);
+    child.on("error", (error) => resolve({ ok: false, output, error }));
+    child.on("close", (code) => resolve({ ok: code === 0, output }));
+  });
+}
+
+/** Whether `account` may pass through `directory`. Asked of the kernel itself, so that access lists and mounts count. */
+export async function canEnter(account: Account, directory: string): Promise<boolean> {
+  const { ok } = await runAs(account, "/bin/sh", ["-c", 'test -x "$1"', "sh", directory]);
+  return ok;
+}
+
+/**
+ * Makes a directory and those above it, where they are missing. Node's own recursive `mkdir` never returns where the
+ * system answers "no such file" though the directory above is there, as /proc does.
+ * @throws the system's error, when it cannot be made
+ */
+export function makeDirectory(path: string, mode = 0o777): void {
+  if (isDirectory(path)) return;
+  const above = dirname(path);
+  if (above !== path && statSync(above, { throwIfNoEntry: false }) === undefined) makeDirectory(above, mode);
+  try {
+    mkdirSync(path, { mode });
+  } catch (error) {
+    // Another process may have been first.
+    if (!isDirectory(path)) throw error;
+  }
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+const WRITABLE_BY_OTHERS = 0o022;
+const STICKY = 0o1000;
+
+/**
+ * The first directory on the way to `path` (itself included) through which another account could
+ * put something else in its place, or undefined. A sticky directory such as /tmp may be writable:
+ * there others cannot rename or remove what is not theirs.
+ */
+export async function findIntruderDoor(path: string): Promise<string | undefined> {
+  const uid = ownUid();
+  if (uid === undefined) return undefined;
+  let current = await realpath(path);
+  for (let isTarget = true; ; isTarget = false) {
+    const { uid: owner, mode } = await lstat(current);
+    const isWritable = (mode & WRITABLE_BY_OTHERS) !== 0 && (isTarget || (mode & STICKY) === 0);
+    if ((owner !== uid && owner !== 0) || isWritable) return current;
+    const parent = dirname(current);
+    if (parent === current) return undefined;
+    current = parent;
+  }
+}
+
+/**
+ * Makes `directory` (0755, so that the unprivileged account may pass) or takes the one that is there,
+ * if only we could have made it. Never changes the mode of a directory that was there before.
+ */
+export async function ensureTrustedDirectory(directory: string): Promise<void> {
+  makeDirectory(dirname(directory));
+  try {
+    await mkdir(directory);
+    await chmod(directory, 0o755);
+  } catch (error) {
+    if (systemCode(error) !== "EEXIST") throw error;
+  }
+  await assertTrusted(directory);
+}
+
+/** Throws when `directory` is a link or others could have written it. */
+export async function assertTrusted(directory: string): Promise<void> {
+  const isPlain = (await lstat(directory)).isDirectory();
+  const door = isPlain ? await findIntruderDoor(directory) : directory;
+  if (door === undefined) return;
+  throw new EmbeddedPostgresError(
+    `${door} belongs to another account, is writable by others, or is a link, so ${directory} cannot be trusted to hold the database. ` +
+      "Remove it if you did not make it, correct its owner and mode, or set DATABASE_URL.",
+  );
+}
+
+/**
+ * Replaces a file at once and for good: after a power cut there is the old content or the new one.
+ * Written by root it belongs to whom its directory belongs to, so that one start as root does not lock that account out.
+ */
+export async function writeDurably(file: string, content: string, mode: number): Promise<void> {
+  const temporary = `${file}.partial`;
+  // A left-over of a killed process; callers hold the lock of the data directory, so nobody is writing it.
+  await rm(temporary, { force: true });
+  const handle = await open(temporary, "wx", mode);
+  try {
+    if (isRoot()) {
+      const { uid, gid } = await stat(dirname(file));
+      // Through the handle: by name, the directory's owner could slip another file in.
+      await handle.chown(uid, gid);
+    }
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await renameDurably(temporary, file);
+}
+
+/** Renames, and returns once the new name survives a power cut. */
+export async function renameDurably(from: string, to: string): Promise<void> {
+  await rename(from, to);
+  // Windows cannot open a directory; NTFS journals names by itself.
+  if (process.platform === "win32") return;
+  const directory = await open(dirname(to), "r");
+  try {
+    await directory.sync();
+  } finally {
+    await directory.close();
+  }
+}
