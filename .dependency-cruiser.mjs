@@ -26,6 +26,19 @@ const packages = [
     to: { path: "^(packages|apps)/", pathNot: "^packages/contract/" },
   },
   {
+    name: "rules-import-numbers-only",
+    comment:
+      "The SDK's build copies the rules into its package, and they run in a browser: they know the contract's numbers, which import nothing, and no I/O, no clock and no library.",
+    from: { path: "^packages/rules/src/", pathNot: testFiles },
+    to: { path: "", pathNot: "^packages/(rules/src/|contract/src/limits[.]ts$)" },
+  },
+  {
+    name: "limits-import-nothing",
+    comment: "Packages without zod take the contract's numbers from here.",
+    from: { path: "^packages/contract/src/limits[.]ts$" },
+    to: { path: "" },
+  },
+  {
     name: "published-packages-import-the-contract-only",
     comment: "webhooks and sdk are installed alone; they do not know each other.",
     from: { path: "^packages/(webhooks|sdk)/", pathNot: [testFiles, sdkWebhooks] },

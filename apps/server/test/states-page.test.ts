@@ -1,10 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import {
+  type BikeFacts,
+  reservationTransitions,
+  rideTransitions,
+  stationState,
+  type StationState,
+  viewOf,
+} from "@bikeshare/rules";
 import { describe, expect, it } from "vitest";
-import { type BikeFacts, viewOf } from "../src/bikes/bike.ts";
-import { reservationTransitions } from "../src/reservations/reservation.ts";
-import { rideTransitions } from "../src/rides/ride.ts";
-import { type StationState, stationState } from "../src/stations/station.ts";
 import { deliveryTransitions } from "../src/webhooks/rules/delivery.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../docs/states.md"), "utf8");

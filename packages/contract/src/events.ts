@@ -46,9 +46,6 @@ export type NoticeName = Exclude<DeliveryName, EventName>;
 /** Seconds from one `station.updated` of a station to its next at least. */
 export const STATION_NOTICE_SECONDS = 60;
 
-/** Days for which events are kept. */
-export const EVENT_RETENTION_DAYS = 30;
-
 /** The scope that lets one see an event: that of its resource. To read the list, a key needs `events:read` beside it. */
 export function scopeOfEvent(name: DeliveryName): Scope {
   const [resource] = name.split(".");

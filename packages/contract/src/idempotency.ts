@@ -1,7 +1,5 @@
 import { z } from "zod";
-
-/** Hours for which the answer to an `Idempotency-Key` is kept. */
-export const IDEMPOTENCY_KEY_HOURS = 24;
+import { IDEMPOTENCY_KEY_HOURS } from "./limits.ts";
 
 /** Most characters of an `Idempotency-Key`. */
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;

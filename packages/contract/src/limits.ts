@@ -1,3 +1,5 @@
+// Numbers of the interface. This file imports nothing, so that packages without zod can take them too.
+
 /** Requests that a key may make in any window of `RATE_WINDOW_SECONDS`, unless it has a number of its own. */
 export const DEFAULT_RATE_LIMIT = 60;
 
@@ -9,3 +11,24 @@ export const DEFAULT_PAGE_SIZE = 50;
 
 /** Most items on a page. A larger `limit` gives this many; it is not refused. */
 export const MAX_PAGE_SIZE = 200;
+
+/** Minutes that a reservation holds a bike when the request names no number. */
+export const DEFAULT_HOLD_MINUTES = 15;
+
+/** Most minutes that a reservation may hold a bike, and most by which it may be extended at a time. */
+export const MAX_HOLD_MINUTES = 30;
+
+/** Most minutes that a reservation may hold a bike in all, with every extension. */
+export const MAX_TOTAL_HOLD_MINUTES = 60;
+
+/** Active reservations that a partner may have at once, unless the operator gives it a number of its own. */
+export const DEFAULT_MAX_RESERVATIONS = 50;
+
+/** Seconds from which a ride counts: MDS takes shorter ones for a bike that was tried and put back. */
+export const COUNTABLE_FROM_SECONDS = 60;
+
+/** Days for which events are kept. */
+export const EVENT_RETENTION_DAYS = 30;
+
+/** Hours for which the answer to an `Idempotency-Key` is kept. */
+export const IDEMPOTENCY_KEY_HOURS = 24;

@@ -1,10 +1,8 @@
 import { errors, idParam, needs, noQuery } from "./endpoint-parts.ts";
 import { errorBody } from "./errors.ts";
 import { idempotencyHeaders } from "./idempotency.ts";
+import { DEFAULT_HOLD_MINUTES, MAX_HOLD_MINUTES, MAX_TOTAL_HOLD_MINUTES } from "./limits.ts";
 import {
-  DEFAULT_HOLD_MINUTES,
-  MAX_HOLD_MINUTES,
-  MAX_TOTAL_HOLD_MINUTES,
   reservation,
   reservationExtension,
   reservationList,

@@ -4,10 +4,11 @@ import { describe, expect, expectTypeOf, test } from "vitest";
 import type { z } from "zod";
 import { idempotencyHeaders, MAX_IDEMPOTENCY_KEY_LENGTH } from "./idempotency.ts";
 import { givenIdentifier, MAX_IDENTIFIER_LENGTH } from "./identifier.ts";
+import { MAX_HOLD_MINUTES } from "./limits.ts";
 import * as items from "./openapi/example-items.ts";
 import { bikeReport, bikeUpsert, pastRide, rideEnd, rideStart, stationUpsert } from "./operator-items.ts";
 import { partnerContract } from "./partner.ts";
-import { MAX_HOLD_MINUTES, MAX_RIDER_REF_LENGTH, reservationRequest } from "./reservations.ts";
+import { MAX_RIDER_REF_LENGTH, reservationRequest } from "./reservations.ts";
 
 fc.configureGlobal({ seed: 1 });
 

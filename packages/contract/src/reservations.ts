@@ -1,17 +1,10 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { givenIdentifier, identifier, identifierParam } from "./identifier.ts";
+import { DEFAULT_HOLD_MINUTES, MAX_HOLD_MINUTES, MAX_TOTAL_HOLD_MINUTES } from "./limits.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { givenOnce, instantParam, timestamp } from "./time.ts";
 
-/** Minutes that a reservation holds a bike when the request names no number. */
-export const DEFAULT_HOLD_MINUTES = 15;
-/** Most minutes that a reservation may hold a bike, and most by which it may be extended at a time. */
-export const MAX_HOLD_MINUTES = 30;
-/** Most minutes that a reservation may hold a bike in all, with every extension. */
-export const MAX_TOTAL_HOLD_MINUTES = 60;
-/** Active reservations that a partner may have at once, unless the operator gives it a number of its own. */
-export const DEFAULT_MAX_RESERVATIONS = 50;
 /** Most characters of a `rider_ref`. */
 export const MAX_RIDER_REF_LENGTH = 64;
 

@@ -1,6 +1,7 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { identifier, identifierParam } from "./identifier.ts";
+import { COUNTABLE_FROM_SECONDS } from "./limits.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { givenOnce, instantParam, timestamp } from "./time.ts";
 
@@ -23,7 +24,7 @@ export const ride = extendApi(
       vehicle_type_id: z.string().nullable(),
       rider_category: riderCategory.nullable(),
       end_reason: endReason.nullable(),
-      is_countable: z.boolean().nullable().describe("Whether the ride lasted 60 s or more"),
+      is_countable: z.boolean().nullable().describe(`Whether the ride lasted ${COUNTABLE_FROM_SECONDS} s or more`),
       updated_at: timestamp.describe("When this object last changed"),
     })
     .strict()

@@ -64,38 +64,8 @@ export function bikeFromReport(report: VehicleReport, station: Position | undefi
   };
 }
 
-/** What decides how a bike stands: the ride it is on, the reservation that holds it, what was last reported of it. */
-export interface BikeFacts {
-  readonly ride_id: string | null;
-  readonly reservation_id: string | null;
-  readonly reported_state: ReportedState;
-  readonly reported_station_id: string | null;
-  readonly reported_lat: number | null;
-  readonly reported_lon: number | null;
-}
-
 /** States that a bike can be reported in; the others follow from rides and reservations. */
 export type ReportedState = Exclude<Bike["vehicle_state"], "reserved" | "on_trip">;
-
-/** How a bike is shown. */
-export interface BikeView {
-  readonly vehicle_state: Bike["vehicle_state"];
-  readonly station_id: string | null;
-  readonly lat: number | null;
-  readonly lon: number | null;
-}
-
-/** How a bike is shown, from what is known of it. Where a rider is, is shown to nobody. */
-export function viewOf(facts: BikeFacts): BikeView {
-  if (facts.ride_id !== null) return { vehicle_state: "on_trip", station_id: null, lat: null, lon: null };
-  const isHeld = facts.reservation_id !== null && facts.reported_state === "available";
-  return {
-    vehicle_state: isHeld ? "reserved" : facts.reported_state,
-    station_id: facts.reported_station_id,
-    lat: facts.reported_lat,
-    lon: facts.reported_lon,
-  };
-}
 
 /** Something that was so at an instant (milliseconds since 1970; null: since ever). */
 export interface Dated<Value> {

@@ -1,6 +1,7 @@
 import type { BikeReport, BikeUpsert } from "@bikeshare/contract";
+import { viewOf } from "@bikeshare/rules";
 import type { StationPlace } from "../stations/places.ts";
-import { later, viewOf } from "./bike.ts";
+import { later } from "./bike.ts";
 import type { LiveBikeWrite } from "./live-queries.ts";
 import type { BikeChange, LiveBike, LockedBike } from "./live.ts";
 

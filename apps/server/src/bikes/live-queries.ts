@@ -1,20 +1,20 @@
+import type { BikeFacts, BikeView } from "@bikeshare/rules";
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 import { isWanted } from "../events/outbox.ts";
-import type { BikeFacts, BikeView, ReportedState } from "./bike.ts";
+import type { ReportedState } from "./bike.ts";
 
 type Row = Tables["bikes"];
 
 /** A bike as commands see it, locked. What was never reported is what the row shows. */
-export interface LiveBike extends BikeFacts {
+export interface LiveBike extends BikeFacts<ReportedState> {
   readonly id: string;
   readonly number: string | null;
   readonly vehicle_type_id: string | null;
-  readonly vehicle_state: BikeView["vehicle_state"];
+  readonly vehicle_state: BikeView<ReportedState>["vehicle_state"];
   readonly station_id: string | null;
   readonly current_range_meters: number | null;
-  readonly reported_state: ReportedState;
   readonly reported_state_at: Date | null;
   readonly reported_position_at: Date | null;
   readonly reported_range_at: Date | null;
@@ -38,7 +38,7 @@ const lock = statement(
 );
 
 /** A bike's whole live state, to be written. */
-export interface LiveBikeWrite extends BikeFacts, BikeView {
+export interface LiveBikeWrite extends BikeFacts<ReportedState>, BikeView<ReportedState> {
   readonly id: string;
   readonly number: string | null;
   readonly vehicle_type_id: string | null;

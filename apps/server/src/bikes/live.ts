@@ -1,8 +1,8 @@
+import { type BikeFacts, counterShifts, viewOf } from "@bikeshare/rules";
 import type { Transaction } from "../db/database.ts";
 import { recordNotices } from "../events/outbox.ts";
 import type { Ids } from "../ids.ts";
 import type { MirroredShift } from "../stations/counters.ts";
-import { type BikeFacts, viewOf } from "./bike.ts";
 import { type LiveBike, type LiveBikeWrite, lockBikes as lockRows, writeBikes } from "./live-queries.ts";
 import { newPublicId } from "./public-id.ts";
 
@@ -57,23 +57,12 @@ export function shiftsOf(changes: readonly BikeChange[]): MirroredShift[] {
   return changes.flatMap((change) => {
     const { bike } = change;
     const after = viewOf(factsAfter(change));
-    if (bike.station_id === after.station_id && bike.vehicle_state === after.vehicle_state) return [];
-    const vehicleTypeId = bike.vehicle_type_id;
-    return [...shiftAt(bike, -1), ...shiftAt(after, 1)].map((shift) => ({ ...shift, vehicleTypeId }));
+    return counterShifts(bike, after).map((shift) => ({ ...shift, vehicleTypeId: bike.vehicle_type_id }));
   });
 }
 
-function shiftAt(
-  view: Pick<LiveBike, "vehicle_state" | "station_id">,
-  n: number,
-): Omit<MirroredShift, "vehicleTypeId">[] {
-  if (view.station_id === null) return [];
-  const counted = (state: LiveBike["vehicle_state"]) => (view.vehicle_state === state ? n : 0);
-  return [{ stationId: view.station_id, available: counted("available"), reserved: counted("reserved") }];
-}
-
 /** What decides how a bike is shown after a change. */
-function factsAfter({ bike, ...change }: BikeChange): BikeFacts {
+function factsAfter({ bike, ...change }: BikeChange): BikeFacts<LiveBike["reported_state"]> {
   return {
     ride_id: change.ride_id === undefined ? bike.ride_id : change.ride_id,
     reservation_id: change.reservation_id === undefined ? bike.reservation_id : change.reservation_id,

@@ -1,4 +1,5 @@
 import type { ReservationRequest } from "@bikeshare/contract";
+import { chooseBike, expiryOf, isFree, rentsOut, reservationLimit, statusAt, type WantedBike } from "@bikeshare/rules";
 import { type LiveBike, lockBikes } from "../bikes/live.ts";
 import type { Transaction } from "../db/database.ts";
 import { recordEvents } from "../events/outbox.ts";
@@ -15,7 +16,6 @@ import {
   pickFreeBike,
   releaseLocks,
 } from "./queries.ts";
-import { chooseBike, expiryOf, isFree, rentsOut, reservationLimit, statusAt, type WantedBike } from "./reservation.ts";
 
 export interface CreateReservation {
   readonly systemId: string;

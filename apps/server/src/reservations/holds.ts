@@ -1,11 +1,10 @@
-import { viewOf } from "../bikes/bike.ts";
-import { changeBikes, type LiveBike } from "../bikes/live.ts";
+import { reservationOutcomeEvents, viewOf } from "@bikeshare/rules";
+import { changeBikes, type LiveBike, shiftsOf } from "../bikes/live.ts";
 import type { Transaction } from "../db/database.ts";
 import type { NewEvent } from "../events/outbox.ts";
 import type { Ids } from "../ids.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { type EndedReservation, endRows } from "./queries.ts";
-import { endingEvents } from "./reservation.ts";
 
 /** A command on a system's reservations: all of it happens at one instant. */
 export interface Moment {
@@ -27,17 +26,7 @@ export async function writeHolds(tx: Transaction, moment: Moment, changes: reado
   const { systemId, now } = moment;
   const touched = await changeBikes(tx, moment, changes);
   await refreshCounters(tx, systemId, touched, now);
-  await shiftMirrored(tx, systemId, changes.flatMap(shiftAtStation), now);
-}
-
-/** What a change means for the counters of a station that mirrors a feed. */
-function shiftAtStation({ bike, reservation_id }: HoldChange) {
-  if (bike.station_id === null) return [];
-  const after = viewOf({ ...bike, reservation_id }).vehicle_state;
-  const difference = (state: LiveBike["vehicle_state"]) =>
-    Number(after === state) - Number(bike.vehicle_state === state);
-  const { station_id: stationId, vehicle_type_id: vehicleTypeId } = bike;
-  return [{ stationId, vehicleTypeId, available: difference("available"), reserved: difference("reserved") }];
+  await shiftMirrored(tx, systemId, shiftsOf(changes), now);
 }
 
 /** Locked bikes after their lapsed reservations have been expired. */
@@ -85,7 +74,7 @@ export function heldBy(locked: ReadonlyMap<string, LiveBike>, ended: readonly En
 /** The event that tells its partner of a reservation's end at `at`; of an expiry, whenever it is written, at `expires_at`. */
 export function endingEvent({ status, partner_id, expires_at, wire }: EndedReservation, at: Date): NewEvent {
   return {
-    name: endingEvents[status],
+    name: reservationOutcomeEvents[status],
     occurredAt: status === "expired" ? expires_at : at,
     partnerId: partner_id,
     data: wire,

@@ -1,8 +1,8 @@
+import { reservationLimit } from "@bikeshare/rules";
 import type { Database } from "../db/database.ts";
 import type { PartnerHolds } from "../metrics/reservation-metrics.ts";
 import { systemsOf } from "../systems/service.ts";
 import { listLargestHolders } from "./partner-queries.ts";
-import { reservationLimit } from "./reservation.ts";
 
 /** Partners of a system that are shown one by one. More become more time series than anybody reads. */
 const SHOWN_PARTNERS = 20;

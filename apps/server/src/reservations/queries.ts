@@ -1,8 +1,8 @@
+import type { WantedBike } from "@bikeshare/rules";
 import type { Transaction } from "../db/database.ts";
 import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
-import type { WantedBike } from "./reservation.ts";
 
 type Row = Tables["reservations"];
 

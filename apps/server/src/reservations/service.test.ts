@@ -1,7 +1,7 @@
+import { statusAt } from "@bikeshare/rules";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { lockBikes } from "../bikes/live.ts";
 import { statement } from "../db/statement.ts";
-import { statusAt } from "./reservation.ts";
 import { openReservationsRoom, partner, type ReservationsRoom } from "./reservations-room.fixture.ts";
 import {
   type BikeLoss,

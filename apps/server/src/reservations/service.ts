@@ -1,4 +1,5 @@
 import { MAX_TOTAL_HOLD_MINUTES } from "@bikeshare/contract";
+import { extensionOf, reservationLimit, reservationTransitions, statusAt } from "@bikeshare/rules";
 import { lockBikes } from "../bikes/live.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { recordEvents } from "../events/outbox.ts";
@@ -17,7 +18,6 @@ import {
 } from "./list-queries.ts";
 import { countActiveReservations, findPartnerLimit } from "./partner-queries.ts";
 import { type EndedReservation, type Ending, endRows, extendRow, findBikeOf, lockDue, lockRows } from "./queries.ts";
-import { extensionOf, reservationLimit, reservationTransitions, statusAt } from "./reservation.ts";
 
 export type { ReservationFilters, ReservationPosition } from "./list-queries.ts";
 export type { EndedReservation, LockedReservation } from "./queries.ts";

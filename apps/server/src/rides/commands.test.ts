@@ -1,8 +1,8 @@
+import { type RideCommand, rideTransitions } from "@bikeshare/rules";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type LiveRoom, openLiveRoom, outcomes, stationItem } from "../../test/live-room.ts";
 import { until } from "../../test/until.ts";
 import { statement } from "../db/statement.ts";
-import { type RideCommand, rideTransitions } from "./ride.ts";
 
 const lockBike = statement("test.lockBike", "select id from bikes where system_id = $1 and id = $2 for update");
 const waiting = statement(

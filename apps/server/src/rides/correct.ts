@@ -1,4 +1,5 @@
 import type { BatchItem, BatchResults, RideCorrection } from "@bikeshare/contract";
+import { correctedEndReason, rideLength } from "@bikeshare/rules";
 import { type BatchNotes, type Indexed, runBatch } from "../batches.ts";
 import { type Dated, later } from "../bikes/bike.ts";
 import { type BikeChange, changeBikes, type LiveBike, shiftsOf } from "../bikes/live.ts";
@@ -7,7 +8,7 @@ import type { LiveContext } from "../live-context.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { correctEndedRides, type CorrectedRide, type LiveRide } from "./command-queries.ts";
 import { lockRideFacts, noteFault, noteUnknownStation, type RideFacts, rideFor } from "./ended-rides.ts";
-import { rideLength, rideTimesFault } from "./ride.ts";
+import { rideTimesFault } from "./ride.ts";
 
 /**
  * Corrects rides that have ended: what is stored of them, the event that tells of it, and where their bikes stand, with
@@ -97,16 +98,9 @@ function correctedRide(ride: EndedRide, item: RideCorrection, endedAt: Date): Co
     end_station_id: endStation,
     distance_meters: item.distance_meters === undefined ? ride.distance_meters : item.distance_meters,
     rider_category: item.rider_category === undefined ? ride.rider_category : item.rider_category,
-    end_reason: item.end_reason ?? reasonAt(ride, endStation),
+    end_reason: item.end_reason ?? correctedEndReason(ride, endStation),
     ...rideLength(ride.started_at.getTime(), endedAt.getTime()),
   };
-}
-
-/** `returned` and `free_floating` say where a ride ended, so they go with the place; other reasons stay. */
-function reasonAt(ride: EndedRide, endStation: string | null): LiveRide["end_reason"] {
-  const saysWhere = ride.end_reason === "returned" || ride.end_reason === "free_floating";
-  if (!saysWhere || endStation === ride.end_station_id) return ride.end_reason;
-  return endStation === null ? "free_floating" : "returned";
 }
 
 type Position = NonNullable<BikeChange["position"]>;

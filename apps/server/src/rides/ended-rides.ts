@@ -1,3 +1,4 @@
+import { type RideCommand, rideTransitions } from "@bikeshare/rules";
 import type { BatchNotes, Indexed } from "../batches.ts";
 import { type LiveBike, lockBikes } from "../bikes/live.ts";
 import type { Transaction } from "../db/database.ts";
@@ -5,7 +6,6 @@ import { TransactionConflict } from "../db/errors.ts";
 import { type StationPlace, stationPlaces } from "../stations/places.ts";
 import { findBikesOfRides, type LiveRide, lockRides } from "./command-queries.ts";
 import { describeRide } from "./repeat.ts";
-import { type RideCommand, rideTransitions } from "./ride.ts";
 
 /** What commands on rides that have started look at. */
 export interface RideFacts {

@@ -1,4 +1,5 @@
 import type { BatchItem, BatchResults, RideCancel, RideEnd } from "@bikeshare/contract";
+import { endReasonAt, rideLength } from "@bikeshare/rules";
 import { type BatchNotes, type Indexed, runBatch } from "../batches.ts";
 import { later } from "../bikes/bike.ts";
 import { type BikeChange, changeBikes, type LiveBike, shiftsOf } from "../bikes/live.ts";
@@ -8,7 +9,7 @@ import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { type FinishedRide, finishRides, type LiveRide } from "./command-queries.ts";
 import { lockRideFacts, noteFault, noteUnknownStation, type RideFacts, rideFor } from "./ended-rides.ts";
 import { isSameCancel, isSameEnd } from "./repeat.ts";
-import { rideLength, rideTimesFault } from "./ride.ts";
+import { rideTimesFault } from "./ride.ts";
 
 /** Ends rides: each bike stands where its ride ended, available again unless something later was reported of it. */
 export function endRides(
@@ -92,7 +93,7 @@ function decideEnd(entry: Indexed<RideEnd>, facts: RideFacts, notes: BatchNotes)
     ended_at: endedAt,
     end_station_id: stationId,
     distance_meters: item.distance_meters ?? null,
-    end_reason: item.end_reason ?? (stationId === null ? "free_floating" : "returned"),
+    end_reason: item.end_reason ?? endReasonAt(stationId),
     ...rideLength(ride.started_at.getTime(), endedAt.getTime()),
   };
   facts.rides.set(ride.id, { ...ride, ...ended });

@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import { COUNTABLE_FROM_SECONDS } from "@bikeshare/contract";
 import { changeRideCounts } from "../counts/service.ts";
 import type { Database } from "../db/database.ts";
 import { addToImport, noteOverlaps } from "../imports/service.ts";
@@ -51,8 +52,6 @@ export interface PastRidesOrder {
   readonly slot: number;
 }
 
-/** Seconds from which a ride counts: MDS takes shorter ones for a bike that was tried and put back. */
-const COUNTABLE_FROM = 60;
 const HOUR = 3_600_000;
 
 /**
@@ -71,7 +70,12 @@ export function writePastRides(
   return db.transaction(async (tx) => {
     await preparePastRides(tx);
     await pipeline(lines(), openPastRides(tx));
-    const hours = await insertRides(tx, systemId, { source, updatedAt, countableFrom: COUNTABLE_FROM, importId });
+    const hours = await insertRides(tx, systemId, {
+      source,
+      updatedAt,
+      countableFrom: COUNTABLE_FROM_SECONDS,
+      importId,
+    });
     const created = hours.reduce((sum, { n }) => sum + n, 0);
     const { differing, sameImports } =
       created === rows ? { differing: [], sameImports: [] } : await findHeldRides(tx, systemId, importId);

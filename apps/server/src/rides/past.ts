@@ -1,4 +1,5 @@
 import type { BatchItem, BatchResults, PastRideUpsert } from "@bikeshare/contract";
+import { rideLength } from "@bikeshare/rules";
 import { type BatchNotes, type Indexed, runBatch } from "../batches.ts";
 import { countRides, pickSlot } from "../counts/service.ts";
 import type { LiveContext } from "../live-context.ts";
@@ -10,7 +11,7 @@ import {
   updatePastRides,
 } from "./past-queries.ts";
 import { describeRide } from "./repeat.ts";
-import { rideLength, rideTimesFault } from "./ride.ts";
+import { rideTimesFault } from "./ride.ts";
 
 /** Adds rides that are over, or corrects them. Makes no events and moves no bike. */
 export function upsertPastRides(

@@ -1,25 +1,3 @@
-import type { Ride } from "@bikeshare/contract";
-
-export type RideStatus = Ride["status"];
-
-/** What can be done to a ride. */
-export type RideCommand = "start" | "end" | "cancel" | "correct";
-
-/**
- * A ride's life: `started` → `completed` | `cancelled`, both final. For each state (or `none`: no such ride yet) and
- * command: the state that follows, `same` where the command was done before (when what it says is what is stored),
- * `conflict` where it cannot be.
- */
-export const rideTransitions = {
-  none: { start: "started", end: "missing", cancel: "missing", correct: "missing" },
-  started: { start: "same", end: "completed", cancel: "cancelled", correct: "conflict" },
-  completed: { start: "same", end: "same", cancel: "conflict", correct: "completed" },
-  cancelled: { start: "same", end: "conflict", cancel: "same", correct: "conflict" },
-} as const satisfies Record<RideStatus | "none", Record<RideCommand, RideStatus | "same" | "conflict" | "missing">>;
-
-/** Seconds from which a ride counts: MDS takes shorter ones for a bike that was tried and put back. */
-const COUNTABLE_FROM = 60;
-
 /**
  * Milliseconds by which an instant may lie ahead of our clock: what clocks of well-kept machines differ by. More and a
  * wrong clock goes unnoticed; less and honest reports are refused.
@@ -48,13 +26,4 @@ export function rideTimesFault(startedAt: number, endedAt: number, now: number, 
   if ((endedAt - startedAt) / 1000 > LONGEST_RIDE)
     return `${endField} lies more than ${LONGEST_RIDE} s after the start.`;
   return undefined;
-}
-
-/** What follows from a ride's start and end. */
-export function rideLength(
-  startedAt: number,
-  endedAt: number,
-): { readonly duration_seconds: number; readonly is_countable: boolean } {
-  const seconds = Math.round((endedAt - startedAt) / 1000);
-  return { duration_seconds: seconds, is_countable: seconds >= COUNTABLE_FROM };
 }

@@ -1,4 +1,5 @@
 import type { BatchItem, BatchResults, RideStart } from "@bikeshare/contract";
+import { rideTransitions } from "@bikeshare/rules";
 import { type BatchNotes, type Indexed, runBatch } from "../batches.ts";
 import { changeBikes, type LiveBike, lockBikes, shiftsOf } from "../bikes/live.ts";
 import { countRides, pickSlot } from "../counts/service.ts";
@@ -10,7 +11,7 @@ import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { stationPlaces } from "../stations/places.ts";
 import { insertStartedRides, lockRides, type StartedRide } from "./command-queries.ts";
 import { describeRide, isSameStart, type StoredRide } from "./repeat.ts";
-import { EARLIEST_START, isInFuture, rideTransitions } from "./ride.ts";
+import { EARLIEST_START, isInFuture } from "./ride.ts";
 
 /** Starts rides: each on a bike that stands available, or is held by the reservation that the ride fulfils. */
 export function startRides(

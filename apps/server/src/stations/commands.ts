@@ -1,4 +1,5 @@
 import type { BatchItem, BatchResults, StationCommand, StationUpsert } from "@bikeshare/contract";
+import { stationState } from "@bikeshare/rules";
 import { type BatchNotes, runBatch } from "../batches.ts";
 import { countRows, pickSlot } from "../counts/service.ts";
 import { TransactionConflict } from "../db/errors.ts";
@@ -7,7 +8,6 @@ import type { LiveContext } from "../live-context.ts";
 import { insertStations, type LiveStation, lockStations, updateStations } from "./command-queries.ts";
 import { refreshCounters } from "./counters.ts";
 import { edgeEvent } from "./edges.ts";
-import { stationState } from "./station.ts";
 
 /** Makes stations of the operator's own, or changes what it says of them. Their counters follow from their bikes. */
 export function upsertStations(

@@ -1,3 +1,4 @@
+import type { CounterShift } from "@bikeshare/rules";
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 
@@ -83,12 +84,9 @@ export async function refreshCounters(
 }
 
 /** By how many bikes of a type the counters of a mirrored station change. */
-export interface MirroredShift {
-  readonly stationId: string;
+export interface MirroredShift extends CounterShift {
   /** Null: nobody said. */
   readonly vehicleTypeId: string | null;
-  readonly available: number;
-  readonly reserved: number;
 }
 
 /** Changes the counters of mirrored stations by differences, until the feed speaks again. */

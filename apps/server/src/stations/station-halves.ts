@@ -1,5 +1,5 @@
-import { stationState } from "./station.ts";
-import type { StationInformation, StationReadings, StationState } from "./station.ts";
+import { type StationState, stationState } from "@bikeshare/rules";
+import type { StationInformation, StationReadings } from "./station.ts";
 
 /** One half of a station, and the snapshot that it is from. */
 export interface Half<Content> {

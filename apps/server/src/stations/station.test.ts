@@ -1,5 +1,6 @@
+import { stationState } from "@bikeshare/rules";
 import { describe, expect, test } from "vitest";
-import { isGivenUp, isStub, stationState } from "./station.ts";
+import { isGivenUp, isStub } from "./station.ts";
 
 const works = { is_installed: true, is_renting: true, is_returning: true, was_installed: true, absent_snapshots: 0 };
 const online = { status: "online", offline_reason: null } as const;

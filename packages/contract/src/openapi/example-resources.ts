@@ -1,10 +1,10 @@
 import type { z } from "zod";
 import type { Bike } from "../bikes.ts";
 import type { health } from "../health.ts";
-import { DEFAULT_RATE_LIMIT, RATE_WINDOW_SECONDS } from "../limits.ts";
+import { DEFAULT_MAX_RESERVATIONS, DEFAULT_RATE_LIMIT, RATE_WINDOW_SECONDS } from "../limits.ts";
 import type { Me } from "../me.ts";
 import type { Region } from "../regions.ts";
-import { DEFAULT_MAX_RESERVATIONS, type Reservation } from "../reservations.ts";
+import type { Reservation } from "../reservations.ts";
 import type { Ride } from "../rides.ts";
 import type { Station } from "../stations.ts";
 import type { VehicleType } from "../vehicle-types.ts";

@@ -1,6 +1,11 @@
-import { EVENT_RETENTION_DAYS } from "../events.ts";
-import { IDEMPOTENCY_KEY_HOURS } from "../idempotency.ts";
-import { DEFAULT_PAGE_SIZE, DEFAULT_RATE_LIMIT, MAX_PAGE_SIZE, RATE_WINDOW_SECONDS } from "../limits.ts";
+import {
+  DEFAULT_PAGE_SIZE,
+  DEFAULT_RATE_LIMIT,
+  EVENT_RETENTION_DAYS,
+  IDEMPOTENCY_KEY_HOURS,
+  MAX_PAGE_SIZE,
+  RATE_WINDOW_SECONDS,
+} from "../limits.ts";
 import { scopes } from "../scopes.ts";
 import { errorsList } from "./errors-list.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import type { LiveBike } from "../bikes/live.ts";
 import {
+  type ChoosableBike,
   chooseBike,
   expiryOf,
   type ReservationCommand,
@@ -45,22 +45,14 @@ test("a hold lasts 15 minutes unless it says otherwise", () => {
 });
 
 describe("the bike that is chosen", () => {
-  const bike = (id: string, range: number | null, fields: Partial<LiveBike> = {}): LiveBike => ({
+  const bike = (id: string, range: number | null, fields: Partial<ChoosableBike> = {}): ChoosableBike => ({
     id,
-    number: null,
     vehicle_type_id: "classic",
     vehicle_state: "available",
     station_id: "s",
     current_range_meters: range,
     ride_id: null,
     reservation_id: null,
-    reported_state: "available",
-    reported_state_at: null,
-    reported_station_id: "s",
-    reported_lat: null,
-    reported_lon: null,
-    reported_position_at: null,
-    reported_range_at: null,
     ...fields,
   });
   const any = { stationId: "s", vehicleTypeId: null };

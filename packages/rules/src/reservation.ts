@@ -1,13 +1,7 @@
-import {
-  DEFAULT_HOLD_MINUTES,
-  DEFAULT_MAX_RESERVATIONS,
-  MAX_TOTAL_HOLD_MINUTES,
-  type EventName,
-  type Reservation,
-} from "@bikeshare/contract";
-import type { LiveBike } from "../bikes/live.ts";
+import { DEFAULT_HOLD_MINUTES, DEFAULT_MAX_RESERVATIONS, MAX_TOTAL_HOLD_MINUTES } from "@bikeshare/contract/limits";
+import { isFree, type TakeableBike } from "./bike.ts";
 
-export type ReservationStatus = Reservation["status"];
+export type ReservationStatus = "active" | "fulfilled" | "cancelled" | "expired";
 
 /** What can happen to a reservation. */
 export type ReservationCommand = "fulfil" | "cancel" | "expire";
@@ -23,12 +17,12 @@ export const reservationTransitions = {
   expired: { fulfil: "conflict", cancel: "conflict", expire: "same" },
 } as const satisfies Record<ReservationStatus, Record<ReservationCommand, ReservationStatus | "same" | "conflict">>;
 
-/** The event that tells of a reservation's end. */
-export const endingEvents = {
+/** The event of each way in which a reservation ends. */
+export const reservationOutcomeEvents = {
   fulfilled: "reservation.fulfilled",
   cancelled: "reservation.cancelled",
   expired: "reservation.expired",
-} as const satisfies Record<Exclude<ReservationStatus, "active">, EventName>;
+} as const satisfies Record<Exclude<ReservationStatus, "active">, `reservation.${string}`>;
 
 /** When a hold ends that begins now. */
 export function expiryOf(createdAt: Date, holdMinutes: number = DEFAULT_HOLD_MINUTES): Date {
@@ -71,11 +65,6 @@ export function rentsOut(station: { readonly status: string; readonly is_renting
   return station.status === "online" && station.is_renting;
 }
 
-/** Whether nobody rides or holds the bike, and it can be ridden. */
-export function isFree(bike: Pick<LiveBike, "vehicle_state" | "ride_id" | "reservation_id">): boolean {
-  return bike.vehicle_state === "available" && bike.ride_id === null && bike.reservation_id === null;
-}
-
 /** What a station's bike must be to be chosen. */
 export interface WantedBike {
   readonly stationId: string;
@@ -83,14 +72,22 @@ export interface WantedBike {
   readonly vehicleTypeId: string | null;
 }
 
+/** A bike that may be chosen. */
+export interface ChoosableBike extends TakeableBike {
+  readonly id: string;
+  readonly station_id: string | null;
+  readonly vehicle_type_id: string | null;
+  readonly current_range_meters: number | null;
+}
+
 /** Of the free bikes that are as wanted the one with the longest range; the id breaks ties. */
-export function chooseBike(bikes: Iterable<LiveBike>, wanted: WantedBike): LiveBike | undefined {
+export function chooseBike<Bike extends ChoosableBike>(bikes: Iterable<Bike>, wanted: WantedBike): Bike | undefined {
   const suited = [...bikes].filter(
     (bike) =>
       isFree(bike) &&
       bike.station_id === wanted.stationId &&
       (wanted.vehicleTypeId === null || bike.vehicle_type_id === wanted.vehicleTypeId),
   );
-  const range = (bike: LiveBike) => bike.current_range_meters ?? -1;
+  const range = (bike: Bike) => bike.current_range_meters ?? -1;
   return suited.sort((a, b) => range(b) - range(a) || (a.id < b.id ? -1 : 1))[0];
 }

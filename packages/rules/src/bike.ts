@@ -1,0 +1,41 @@
+/** What decides how a bike is shown: the ride it is on, the reservation that holds it, and what was last reported. */
+export interface BikeFacts<ReportedState extends string = string> {
+  readonly ride_id: string | null;
+  readonly reservation_id: string | null;
+  readonly reported_state: ReportedState;
+  readonly reported_station_id: string | null;
+  readonly reported_lat: number | null;
+  readonly reported_lon: number | null;
+}
+
+/** How a bike is shown. */
+export interface BikeView<ReportedState extends string = string> {
+  readonly vehicle_state: ReportedState | "on_trip" | "reserved";
+  readonly station_id: string | null;
+  readonly lat: number | null;
+  readonly lon: number | null;
+}
+
+/** How a bike is shown, from what is known of it. The location of a rider is shown to nobody. */
+export function viewOf<ReportedState extends string>(facts: BikeFacts<ReportedState>): BikeView<ReportedState> {
+  if (facts.ride_id !== null) return { vehicle_state: "on_trip", station_id: null, lat: null, lon: null };
+  const isHeld = facts.reservation_id !== null && facts.reported_state === "available";
+  return {
+    vehicle_state: isHeld ? "reserved" : facts.reported_state,
+    station_id: facts.reported_station_id,
+    lat: facts.reported_lat,
+    lon: facts.reported_lon,
+  };
+}
+
+/** A bike, as far as it matters to who may take it. */
+export interface TakeableBike {
+  readonly vehicle_state: string;
+  readonly ride_id: string | null;
+  readonly reservation_id: string | null;
+}
+
+/** Whether nobody rides or holds the bike, and it can be ridden. */
+export function isFree(bike: TakeableBike): boolean {
+  return bike.vehicle_state === "available" && bike.ride_id === null && bike.reservation_id === null;
+}

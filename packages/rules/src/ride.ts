@@ -1,0 +1,44 @@
+import { COUNTABLE_FROM_SECONDS } from "@bikeshare/contract/limits";
+
+/** What can be done to a ride. */
+export type RideCommand = "start" | "end" | "cancel" | "correct";
+
+export type RideStatus = "started" | "completed" | "cancelled";
+
+/**
+ * A ride's life: `started` → `completed` | `cancelled`, both final. For each state (or `none`: no such ride yet) and
+ * command: the state that follows, `same` where the command was done before (when what it says is what is stored),
+ * `conflict` where it cannot be.
+ */
+export const rideTransitions = {
+  none: { start: "started", end: "missing", cancel: "missing", correct: "missing" },
+  started: { start: "same", end: "completed", cancel: "cancelled", correct: "conflict" },
+  completed: { start: "same", end: "same", cancel: "conflict", correct: "completed" },
+  cancelled: { start: "same", end: "conflict", cancel: "same", correct: "conflict" },
+} as const satisfies Record<RideStatus | "none", Record<RideCommand, RideStatus | "same" | "conflict" | "missing">>;
+
+/** What follows from a ride's start and end, in milliseconds since 1970. */
+export function rideLength(
+  startedAt: number,
+  endedAt: number,
+): { readonly duration_seconds: number; readonly is_countable: boolean } {
+  const seconds = Math.round((endedAt - startedAt) / 1000);
+  return { duration_seconds: seconds, is_countable: seconds >= COUNTABLE_FROM_SECONDS };
+}
+
+/** Why a ride ended, where nobody gave a reason. @param endStation null: it ended outside a station */
+export function endReasonAt(endStation: string | null): "free_floating" | "returned" {
+  return endStation === null ? "free_floating" : "returned";
+}
+
+/**
+ * Why a ride ended, after its end station was corrected. `returned` and `free_floating` say where it ended, so they
+ * follow the station; other reasons stay.
+ */
+export function correctedEndReason<Reason extends string | null>(
+  before: { readonly end_reason: Reason; readonly end_station_id: string | null },
+  endStation: string | null,
+): Reason | "free_floating" | "returned" {
+  const saysWhere = before.end_reason === "returned" || before.end_reason === "free_floating";
+  return saysWhere && endStation !== before.end_station_id ? endReasonAt(endStation) : before.end_reason;
+}

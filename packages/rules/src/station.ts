@@ -1,0 +1,74 @@
+/** Where a station is in its life: `planned` → `online` ⇄ `offline` → `removed`. */
+export interface StationState {
+  readonly status: "planned" | "online" | "offline" | "removed";
+  readonly offline_reason: "flags" | "operator" | "removed_from_source" | "stale" | null;
+}
+
+/**
+ * Good snapshots in a row that must not name a station before it counts as gone. With 1, each hiccup of a feed
+ * takes stations offline (a real system lost and regained 315 in a month); with more, a station that is gone is
+ * shown for longer.
+ */
+export const ABSENT_SNAPSHOTS_UNTIL_OFFLINE = 2;
+
+/** What decides a station's state, beside the state it is in. */
+export interface StationSigns {
+  readonly is_installed: boolean;
+  readonly is_renting: boolean;
+  readonly is_returning: boolean;
+  /** Some snapshot, this or an earlier one, said `is_installed`. */
+  readonly was_installed: boolean;
+  /** Good snapshots in a row, up to the newest, that did not name the station. */
+  readonly absent_snapshots: number;
+}
+
+/**
+ * The state of a station that a feed describes. It depends on the signs alone, not on the order in which they
+ * came, except that the operator's word stands until the operator takes it back: `removed` is final, and a
+ * station taken offline stays so.
+ * @param held the state it is in; undefined for a station that is new
+ */
+export function stationState(held: StationState | undefined, signs: StationSigns): StationState {
+  if (held?.status === "removed") return { status: "removed", offline_reason: held.offline_reason };
+  if (held?.offline_reason === "operator") return { status: "offline", offline_reason: "operator" };
+  if (signs.absent_snapshots >= ABSENT_SNAPSHOTS_UNTIL_OFFLINE) {
+    return { status: "offline", offline_reason: "removed_from_source" };
+  }
+  if (!signs.is_installed && !signs.was_installed) return { status: "planned", offline_reason: null };
+  const works = signs.is_installed && (signs.is_renting || signs.is_returning);
+  return works ? { status: "online", offline_reason: null } : { status: "offline", offline_reason: "flags" };
+}
+
+/**
+ * The event of a station's change of state: it goes offline when it leaves `online`, and online when it comes there;
+ * no other change makes one.
+ */
+export function stationChangeEvent(from: string, to: string): "station.online" | "station.offline" | undefined {
+  if (from === to || (from !== "online" && to !== "online")) return undefined;
+  return to === "online" ? "station.online" : "station.offline";
+}
+
+/** A bike, as far as the counters of its station follow from it. */
+export interface CountedBike {
+  readonly vehicle_state: string;
+  readonly station_id: string | null;
+}
+
+/** By how many bikes the counters of a station change. */
+export interface CounterShift {
+  readonly stationId: string;
+  readonly available: number;
+  readonly reserved: number;
+}
+
+/** What a change of a bike means for the counters of the station that it leaves and of the one that it comes to. */
+export function counterShifts(before: CountedBike, after: CountedBike): CounterShift[] {
+  if (before.station_id === after.station_id && before.vehicle_state === after.vehicle_state) return [];
+  return [...shiftAt(before, -1), ...shiftAt(after, 1)];
+}
+
+function shiftAt({ vehicle_state, station_id }: CountedBike, n: number): CounterShift[] {
+  if (station_id === null) return [];
+  const counted = (state: string) => (vehicle_state === state ? n : 0);
+  return [{ stationId: station_id, available: counted("available"), reserved: counted("reserved") }];
+}
