@@ -7,6 +7,8 @@ import { promisify } from "node:util";
 import { installPacked, nodeBinaries } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 
+const nodes = await nodeBinaries();
+
 const run = promisify(execFile);
 const packages = join(import.meta.dirname, "../..");
 const names = ["contract", "webhooks", "sdk"];
@@ -26,7 +28,7 @@ describe.skipIf(!isBuilt)(`a project with all published packages${isBuilt ? "" :
   });
   afterAll(() => rm(directory, { recursive: true, force: true }));
 
-  describe.each(nodeBinaries())("on Node $version", ({ version, path, isInstalled }) => {
+  describe.each(nodes)("on Node $version", ({ version, path, isInstalled }) => {
     const note = isInstalled ? "" : ` (skipped: Node ${version} is not installed)`;
 
     it.skipIf(!isInstalled)(`has the contract by import and by require${note}`, async () => {

@@ -14,6 +14,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createFakeBikeShare } from "../src/testing.ts";
 import { EXPORTS } from "./exports.ts";
 
+const nodes = await nodeBinaries();
+
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
 const isBuilt = existsSync(join(root, "dist/webhooks/index.js"));
@@ -86,7 +88,7 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
     expect(missing.flat()).toEqual([]);
   });
 
-  describe.each(nodeBinaries())("on Node $version", ({ version, path, isInstalled }) => {
+  describe.each(nodes)("on Node $version", ({ version, path, isInstalled }) => {
     const note = isInstalled ? "" : ` (skipped: Node ${version} is not installed)`;
 
     it.skipIf(!isInstalled)(`lists, holds, cancels, reads events and verifies a webhook${note}`, async () => {

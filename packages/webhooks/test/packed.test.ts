@@ -13,6 +13,8 @@ import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { vectors } from "./vectors.ts";
 
+const nodes = await nodeBinaries();
+
 const run = promisify(execFile);
 const root = join(import.meta.dirname, "..");
 const isBuilt = existsSync(join(root, "dist/index.js"));
@@ -70,7 +72,7 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
     expect(files.filter((file) => file.includes(".test."))).toEqual([]);
   });
 
-  describe.each(nodeBinaries())("on Node $version", ({ version, path, isInstalled }) => {
+  describe.each(nodes)("on Node $version", ({ version, path, isInstalled }) => {
     const note = isInstalled ? "" : ` (skipped: Node ${version} is not installed)`;
 
     it.skipIf(!isInstalled)(`agrees with every vector${note}`, async () => {
