@@ -29,7 +29,7 @@ let directory: string;
 let city: { readonly stations: number; readonly rides: number };
 
 /** What runs TypeScript as it is. */
-const modern = nodeBinaries().filter(({ version, isInstalled }) => isInstalled && Number(version) >= 22);
+const modern = (await nodeBinaries()).filter(({ version, isInstalled }) => isInstalled && Number(version) >= 22);
 
 describe.skipIf(!isBuilt)(
   `a new project made from the packed tarballs${isBuilt ? "" : " (skipped: not built)"}`,
