@@ -1,6 +1,6 @@
 import type { BatchItem, BatchOutcome, BatchResult, BatchResults, ErrorCode } from "@bikeshare/contract";
 import type { Transaction } from "./db/database.ts";
-import { describeFaults } from "./faults.ts";
+import { describeIssues } from "./issues.ts";
 import type { LiveContext } from "./live-context.ts";
 
 /** What became of the items of a batch, noted while they are decided one after the other. */
@@ -55,7 +55,7 @@ export function readableItems<Item>(items: readonly BatchItem<Item>[], notes: Ba
   const readable: Indexed<Item>[] = [];
   for (const [index, entry] of items.entries()) {
     if ("item" in entry) readable.push({ index, item: entry.item });
-    else notes.failed(index, entry.id, "invalid_parameter", describeFaults(entry.faults, "item"));
+    else notes.failed(index, entry.id, "invalid_parameter", describeIssues(entry.issues, "item"));
   }
   return readable;
 }

@@ -3,7 +3,7 @@ import { ConfigError, readConfig } from "./config.ts";
 
 const directory = "/srv/bikes";
 
-function faultOf(env: Record<string, string>): string {
+function issueOf(env: Record<string, string>): string {
   try {
     readConfig(env, directory);
   } catch (error) {
@@ -157,17 +157,17 @@ it.each([
   ["DRAIN_DELAY", "6m", "duration from 0s to 5m"],
   ["LOG_LEVEL", "verbose", "one of fatal, error, warn, info, debug, trace, silent"],
 ])("refuses %s=%s and says what is allowed", (name, value, allowed) => {
-  const fault = faultOf({ [name]: value });
-  expect(fault).toContain(`${name}=${JSON.stringify(value)}`);
-  expect(fault).toContain(allowed);
+  const issue = issueOf({ [name]: value });
+  expect(issue).toContain(`${name}=${JSON.stringify(value)}`);
+  expect(issue).toContain(allowed);
 });
 
 it.each(["localhost", "mysql://user:hunter2@db/bikes", "user:hunter2@db/bikes"])(
   "refuses DATABASE_URL=%s without repeating it, since it may hold a password",
   (value) => {
-    const fault = faultOf({ DATABASE_URL: value });
-    expect(fault).toMatch(/^DATABASE_URL=\(not shown\): must be a URL such as postgres:/);
-    expect(fault).not.toContain("hunter2");
+    const issue = issueOf({ DATABASE_URL: value });
+    expect(issue).toMatch(/^DATABASE_URL=\(not shown\): must be a URL such as postgres:/);
+    expect(issue).not.toContain("hunter2");
   },
 );
 
@@ -176,9 +176,9 @@ it.each([
   ["no-verify", "sslmode must be one of disable, require, verify-ca, verify-full"],
   ["verify-ca", "sslmode=verify-ca needs sslrootcert=<file>"],
 ])("refuses DATABASE_URL with sslmode=%s, which would protect less than it seems to", (mode, advice) => {
-  const fault = faultOf({ DATABASE_URL: `postgres://user:hunter2@db/bikes?sslmode=${mode}` });
-  expect(fault).toContain(advice);
-  expect(fault).not.toContain("hunter2");
+  const issue = issueOf({ DATABASE_URL: `postgres://user:hunter2@db/bikes?sslmode=${mode}` });
+  expect(issue).toContain(advice);
+  expect(issue).not.toContain("hunter2");
 });
 
 it("looks at a feed each 30 s unless told otherwise", () => {
@@ -189,18 +189,18 @@ it("looks at a feed each 30 s unless told otherwise", () => {
 it.each(["feeds.example.com/gbfs.json", "file:///etc/passwd", "https://user:hunter2@feeds.example.com/gbfs.json"])(
   "refuses GBFS_SYNC_URL=%s without repeating it, since it may hold a key",
   (value) => {
-    const fault = faultOf({ GBFS_SYNC_URL: value });
-    expect(fault).toMatch(/^GBFS_SYNC_URL=\(not shown\): must be the http or https URL of a gbfs.json/);
-    expect(fault).not.toContain(value);
+    const issue = issueOf({ GBFS_SYNC_URL: value });
+    expect(issue).toMatch(/^GBFS_SYNC_URL=\(not shown\): must be the http or https URL of a gbfs.json/);
+    expect(issue).not.toContain(value);
   },
 );
 
 it.each(["mail.example.com", "https://mail.example.com", "user:hunter2@mail.example.com"])(
   "refuses SMTP_URL=%s without repeating it, since it may hold a password",
   (value) => {
-    const fault = faultOf({ SMTP_URL: value, MAIL_FROM: "bikes@example.com" });
-    expect(fault).toMatch(/^SMTP_URL=\(not shown\): must be a URL such as smtp:/);
-    expect(fault).not.toContain("hunter2");
+    const issue = issueOf({ SMTP_URL: value, MAIL_FROM: "bikes@example.com" });
+    expect(issue).toMatch(/^SMTP_URL=\(not shown\): must be a URL such as smtp:/);
+    expect(issue).not.toContain("hunter2");
   },
 );
 
@@ -212,23 +212,23 @@ it("sends mails from the public host unless told otherwise", () => {
 it.each(["", "http://127.0.0.1:3000", "http://localhost:3000"])(
   "asks for MAIL_FROM where mails are sent and PUBLIC_URL=%j is no public name",
   (publicUrl) => {
-    const fault = faultOf({ SMTP_URL: "smtp://mail.example.com", PUBLIC_URL: publicUrl });
-    expect(fault).toBe("MAIL_FROM: must be set beside SMTP_URL, to what mails are from, such as bikes@example.com");
+    const issue = issueOf({ SMTP_URL: "smtp://mail.example.com", PUBLIC_URL: publicUrl });
+    expect(issue).toBe("MAIL_FROM: must be set beside SMTP_URL, to what mails are from, such as bikes@example.com");
   },
 );
 
 it("does not repeat a password in a PUBLIC_URL it refuses", () => {
-  const fault = faultOf({ PUBLIC_URL: "https://user:hunter2@bikes.example.com" });
-  expect(fault).toMatch(/^PUBLIC_URL=\(not shown\): must be an http or https URL/);
+  const issue = issueOf({ PUBLIC_URL: "https://user:hunter2@bikes.example.com" });
+  expect(issue).toMatch(/^PUBLIC_URL=\(not shown\): must be an http or https URL/);
 });
 
 it.each(["TLS_CERT_FILE", "TLS_KEY_FILE"])("refuses %s without the other", (name) => {
-  expect(faultOf({ [name]: "file.pem" })).toBe("TLS_CERT_FILE and TLS_KEY_FILE: set both, or neither");
+  expect(issueOf({ [name]: "file.pem" })).toBe("TLS_CERT_FILE and TLS_KEY_FILE: set both, or neither");
 });
 
 it("names every wrong variable at once", () => {
-  const fault = faultOf({ PORT: "x", MODE: "y", LOG_LEVEL: "z", TLS_KEY_FILE: "k" });
-  expect(fault.split("\n").map((line) => line.split(/[= ]/)[0])).toEqual([
+  const issue = issueOf({ PORT: "x", MODE: "y", LOG_LEVEL: "z", TLS_KEY_FILE: "k" });
+  expect(issue.split("\n").map((line) => line.split(/[= ]/)[0])).toEqual([
     "PORT",
     "TLS_CERT_FILE",
     "MODE",
@@ -256,7 +256,7 @@ it("takes what callers from anywhere meet: limits, origins, the reference", () =
     docs: false,
   });
   for (const origin of ["*", "app.example.com", "https://app.example.com/", "https://a.example/x", "ftp://a.example"]) {
-    expect(faultOf({ CORS_ORIGINS: origin })).toContain(`"${origin}" is not an origin`);
+    expect(issueOf({ CORS_ORIGINS: origin })).toContain(`"${origin}" is not an origin`);
   }
-  expect(faultOf({ DOCS: "no" })).toContain("must be one of on, off");
+  expect(issueOf({ DOCS: "no" })).toContain("must be one of on, off");
 });

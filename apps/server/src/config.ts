@@ -83,10 +83,10 @@ export class ConfigError extends Error {
 
 /**
  * Reads the configuration.
- * @throws ConfigError with every wrong variable's name, the value's fault and what is allowed
+ * @throws ConfigError with every wrong variable's name, what is wrong with the value and what is allowed
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>, directory: string): Config {
-  const faults: string[] = [];
+  const issues: string[] = [];
   const names: string[] = [];
   const read: Read = (name, fallback, parse) => {
     names.push(name);
@@ -95,7 +95,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
     try {
       return parse(text);
     } catch (error) {
-      faults.push(`${name}=${shown(name, text)}: ${error instanceof Error ? error.message : String(error)}`);
+      issues.push(`${name}=${shown(name, text)}: ${error instanceof Error ? error.message : String(error)}`);
       return fallback;
     }
   };
@@ -103,11 +103,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
   const publicUrl = read("PUBLIC_URL", undefined, optional(baseUrl));
   const config: Omit<Config, "warnings"> = {
     publicUrl,
-    ...readPorts(read, faults),
+    ...readPorts(read, issues),
     ...readFeed(read),
     databaseUrl: read("DATABASE_URL", undefined, optional(databaseUrl)),
     dataDir: read("DATA_DIR", path(".bikeshare"), path),
-    tls: readTlsFiles(read, path, faults),
+    tls: readTlsFiles(read, path, issues),
     trustedProxies: read("TRUSTED_PROXIES", [], parseNetworks),
     systemId: read("SYSTEM_ID", "main", systemId),
     isSystemIdSet: (env["SYSTEM_ID"] ?? "") !== "",
@@ -119,22 +119,22 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
       allowNetworks: read("WEBHOOK_ALLOW_NETWORKS", [], parseNetworks),
       allowPorts: read("WEBHOOK_ALLOW_PORTS", [HTTPS_PORT], parsePorts),
     },
-    mail: readMail(read, publicUrl, (env["MAIL_FROM"] ?? "") !== "", faults),
+    mail: readMail(read, publicUrl, (env["MAIL_FROM"] ?? "") !== "", issues),
     drainDelay: read("DRAIN_DELAY", undefined, optional(duration(0, 300_000, "0s to 5m"))),
     operatorKey: read("OPERATOR_KEY", undefined, optional(String)),
     logLevel: read("LOG_LEVEL", "info", oneOf(LOG_LEVELS)),
   };
-  if (faults.length > 0) throw new ConfigError(faults.join("\n"));
+  if (issues.length > 0) throw new ConfigError(issues.join("\n"));
   return Object.freeze({ ...config, warnings: nearMisses(env, names) });
 }
 
 /** Reads one variable; what is not set, or wrong, becomes the fallback. */
 type Read = <Value>(name: string, fallback: Value, parse: (text: string) => Value) => Value;
 
-function readPorts(read: Read, faults: string[]): Pick<Config, "host" | "port" | "metricsHost" | "metricsPort"> {
+function readPorts(read: Read, issues: string[]): Pick<Config, "host" | "port" | "metricsHost" | "metricsPort"> {
   const port = read("PORT", 3000, wholeNumber(0, 65_535));
   const metricsPort = read("METRICS_PORT", undefined, optional(wholeNumber(0, 65_535)));
-  if (metricsPort === port && port !== 0) faults.push(`METRICS_PORT=${port}: is PORT's too; it must be another port`);
+  if (metricsPort === port && port !== 0) issues.push(`METRICS_PORT=${port}: is PORT's too; it must be another port`);
   const host = read("HOST", "127.0.0.1", hostName);
   return { host, port, metricsHost: read("METRICS_HOST", "127.0.0.1", hostName), metricsPort };
 }
@@ -145,20 +145,20 @@ function readFeed(read: Read): Pick<Config, "gbfsSync"> {
   return { gbfsSync: url === undefined ? undefined : { url, every } };
 }
 
-function readTlsFiles(read: Read, path: (text: string) => string, faults: string[]): Config["tls"] {
+function readTlsFiles(read: Read, path: (text: string) => string, issues: string[]): Config["tls"] {
   const certFile = read("TLS_CERT_FILE", undefined, optional(path));
   const keyFile = read("TLS_KEY_FILE", undefined, optional(path));
   if ((certFile === undefined) !== (keyFile === undefined)) {
-    faults.push("TLS_CERT_FILE and TLS_KEY_FILE: set both, or neither");
+    issues.push("TLS_CERT_FILE and TLS_KEY_FILE: set both, or neither");
   }
   return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
 }
 
-function readMail(read: Read, publicUrl: string | undefined, isFromSet: boolean, faults: string[]): Config["mail"] {
+function readMail(read: Read, publicUrl: string | undefined, isFromSet: boolean, issues: string[]): Config["mail"] {
   const smtpUrl = read("SMTP_URL", undefined, optional(mailServerUrl));
   const from = read("MAIL_FROM", senderAt(publicUrl), optional(mailSender));
   if (smtpUrl !== undefined && from === undefined && !isFromSet) {
-    faults.push("MAIL_FROM: must be set beside SMTP_URL, to what mails are from, such as bikes@example.com");
+    issues.push("MAIL_FROM: must be set beside SMTP_URL, to what mails are from, such as bikes@example.com");
   }
   return smtpUrl === undefined || from === undefined ? undefined : { smtpUrl, from };
 }

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openDatabase } from "../src/db/database.ts";
 import { requireNotifications } from "../src/db/listener.ts";
 import { statement } from "../src/db/statement.ts";
-import { issueKey, KeyRefusal, keysOf, MAX_OVERLAP, revokeKey, rotateKey } from "../src/keys/service.ts";
+import { ServiceError } from "../src/errors/service-error.ts";
+import { issueKey, keysOf, MAX_OVERLAP, revokeKey, rotateKey } from "../src/keys/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp, keyContext } from "./built-app.ts";
 import { expectWithin } from "./expect-within.ts";
@@ -216,8 +217,8 @@ describe("revoking", () => {
 
   it("of a key that does not exist, or of another system, is refused", async () => {
     const { id } = await app.issue();
-    await expect(revokeKey(keyContext(app), app.systemId, "key_none")).rejects.toThrow(KeyRefusal);
-    await expect(revokeKey(keyContext(app), "elsewhere", id)).rejects.toThrow(KeyRefusal);
+    await expect(revokeKey(keyContext(app), app.systemId, "key_none")).rejects.toThrow(ServiceError);
+    await expect(revokeKey(keyContext(app), "elsewhere", id)).rejects.toThrow(ServiceError);
   });
 });
 

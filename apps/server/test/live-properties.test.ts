@@ -2,8 +2,8 @@ import { eventNames } from "@bikeshare/contract";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { statement } from "../src/db/statement.ts";
+import { ServiceError } from "../src/errors/service-error.ts";
 import { createSequencer } from "../src/events/sequencer.ts";
-import { Refusal } from "../src/refusal.ts";
 import { expireDue } from "../src/reservations/service.ts";
 import { type LiveRoom, openLiveRoom, stationItem } from "./live-room.ts";
 
@@ -116,7 +116,7 @@ it("whatever is commanded at once, in whatever order: nothing that must be true 
 /** A refusal is an answer; any other failure is none. */
 async function refusable(work: Promise<unknown>): Promise<void> {
   await work.catch((error: unknown) => {
-    if (!(error instanceof Refusal)) throw error;
+    if (!(error instanceof ServiceError)) throw error;
   });
 }
 

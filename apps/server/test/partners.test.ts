@@ -110,7 +110,7 @@ it("no two partners of a system have one name, whatever its capitals and however
   );
   expect(made.filter((each) => each.status === "fulfilled")).toHaveLength(1);
   const [refused] = made.flatMap((each) => (each.status === "rejected" ? [String(each.reason)] : []));
-  expect(refused).toMatch(/^PartnerError: Partner partner_\S+ has the name "same name"\. Choose another\.$/i);
+  expect(refused).toMatch(/^ServiceError: Partner partner_\S+ has the name "same name"\. Choose another\.$/i);
   const { id } = await createPartner(context, app.systemId, "Another Name");
   await expect(setPartner(context, app.systemId, id, { name: "same NAME" })).rejects.toThrow("Choose another");
   expect(await setPartner(context, app.systemId, id, { name: "ANOTHER name" })).toMatchObject({ changed: true });

@@ -5,7 +5,7 @@ import type { TestApp } from "./app.ts";
 export type Item = { readonly id: string } & Readonly<Record<string, unknown>>;
 
 /** A refusal with what its body says. */
-export interface Refusal {
+export interface ErrorAnswer {
   readonly status: number;
   readonly error: string;
   readonly message: string;
@@ -19,7 +19,7 @@ export async function slice(app: TestApp, path: string): Promise<ListEnvelope<It
 }
 
 /** GETs what must be refused. */
-export async function refused(app: TestApp, path: string): Promise<Refusal> {
+export async function refused(app: TestApp, path: string): Promise<ErrorAnswer> {
   const response = await app.get(path);
   return { status: response.status, ...((await response.json()) as { error: string; message: string }) };
 }

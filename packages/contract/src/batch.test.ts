@@ -27,7 +27,7 @@ describe("a batch", () => {
           const given = items[index];
           if ("item" in read) expect(read.item).toEqual(given);
           else {
-            expect(read.faults.length).toBeGreaterThan(0);
+            expect(read.issues.length).toBeGreaterThan(0);
             const id: unknown = Reflect.get(Object(given) as object, "id");
             expect(read.id).toBe(typeof id === "string" ? id : null);
           }
@@ -40,7 +40,7 @@ describe("a batch", () => {
     fc.assert(
       fc.property(fc.array(goodItem), fc.array(wrongItem, { minLength: 1 }), (good, wrong) => {
         const { items } = body.parse({ items: [...good, ...wrong] as never[] });
-        expect(items.map((item) => "faults" in item)).toEqual([...good.map(() => false), ...wrong.map(() => true)]);
+        expect(items.map((item) => "issues" in item)).toEqual([...good.map(() => false), ...wrong.map(() => true)]);
       }),
     );
   });

@@ -8,11 +8,11 @@ export const MAX_BATCH = 1000;
 /** An item of a batch after reading: what it says, or what is wrong with it. */
 export type BatchItem<Item> =
   | { readonly item: Item }
-  | { readonly id: string | null; readonly faults: readonly z.ZodIssue[] };
+  | { readonly id: string | null; readonly issues: readonly z.ZodIssue[] };
 
 /**
  * A batch's body, `{ items: […] }`. Each item is read by itself, so that one that is wrong does not lose the others:
- * the reader gets the item or its faults. A body that is no such list at all fails as a whole.
+ * the reader gets the item or its issues. A body that is no such list at all fails as a whole.
  */
 export function batchOf<Item extends z.ZodTypeAny>(item: Item, title: string) {
   const items = z
@@ -34,7 +34,7 @@ function read<Item extends z.ZodTypeAny>(item: Item, value: unknown): BatchItem<
   const parsed = item.safeParse(value);
   if (parsed.success) return { item: parsed.data as z.output<Item> };
   const id: unknown = typeof value === "object" && value !== null ? Reflect.get(value, "id") : undefined;
-  return { id: typeof id === "string" ? id : null, faults: parsed.error.issues };
+  return { id: typeof id === "string" ? id : null, issues: parsed.error.issues };
 }
 
 /** What became of an item. */

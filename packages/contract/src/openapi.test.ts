@@ -29,7 +29,7 @@ describe.each([
     expect(document.openapi).toBe("3.1.0");
   });
 
-  test("is looked at by a validator that is awake: it refuses a document with a fault", async () => {
+  test("is looked at by a validator that is awake: it refuses a document with an issue", async () => {
     const faulty = { ...structuredClone(asJson), servers: "https://bikes.example" };
     expect((await new Validator().validate(faulty)).valid).toBe(false);
   });
@@ -192,7 +192,7 @@ test.each(operators.endpoints)(
       ]) {
         const batch = { items: [JSON.parse(JSON.stringify(wrong))] };
         expect(validate(batch)).toBe(false);
-        expect(read(batch).items).toEqual([expect.objectContaining({ faults: expect.any(Array) as unknown[] })]);
+        expect(read(batch).items).toEqual([expect.objectContaining({ issues: expect.any(Array) as unknown[] })]);
       }
     }
   },

@@ -5,13 +5,13 @@ import { givenOnce } from "./time.ts";
 
 /** A whole number ≥ 1 in a query string; anything above `cap` counts as `cap`. */
 function positiveIntegerParam(cap: number) {
-  const fault = "must be a whole number, 1 or more";
+  const issue = "must be a whole number, 1 or more";
   return z
     .union([z.string(), z.number()], { errorMap: () => ({ message: givenOnce().invalid_type_error }) })
     .transform((value, ctx) => {
       const text = String(value);
       if (!/^\d+$/.test(text) || /^0+$/.test(text)) {
-        ctx.addIssue({ code: z.ZodIssueCode.custom, message: fault });
+        ctx.addIssue({ code: z.ZodIssueCode.custom, message: issue });
         return z.NEVER;
       }
       return Math.min(Number(text), cap);

@@ -74,7 +74,7 @@ describe.each(Object.entries(queries))(
           notWhole.filter((text) => !/^[0-9]*[1-9][0-9]*$/.test(text)),
           fc.constantFrom("limit", "page"),
           (text, name) => {
-            expect(faults(query, { [name]: text })).toEqual([`${name}: must be a whole number, 1 or more`]);
+            expect(issues(query, { [name]: text })).toEqual([`${name}: must be a whole number, 1 or more`]);
           },
         ),
       );
@@ -84,7 +84,7 @@ describe.each(Object.entries(queries))(
       const names = Object.keys(query.shape);
       expect(names).toEqual(expect.arrayContaining(["page", "limit", "cursor"]));
       for (const name of names) {
-        expect(faults(query, { [name]: ["1", "1"] }), name).toEqual([`${name}: must be given once`]);
+        expect(issues(query, { [name]: ["1", "1"] }), name).toEqual([`${name}: must be given once`]);
       }
     });
 
@@ -106,7 +106,7 @@ test.each(Object.entries(changing))(
   "the query of the %s list takes an instant with Z or an offset as updated_since, and nothing vaguer",
   (_name, query) => {
     for (const instant of ["2026-01-31T08:00:00Z", "2026-01-31T08:00:00.123Z", "2026-01-31T08:00:00+05:30"]) {
-      expect(faults(query, { updated_since: instant }), instant).toEqual([]);
+      expect(issues(query, { updated_since: instant }), instant).toEqual([]);
     }
     for (const text of [
       "",
@@ -123,7 +123,7 @@ test.each(Object.entries(changing))(
       "2026-01-31T08:00:00-05:60",
       "2026-01-31T08:00:00Z\n",
     ]) {
-      expect(faults(query, { updated_since: text }), JSON.stringify(text)).toEqual([
+      expect(issues(query, { updated_since: text }), JSON.stringify(text)).toEqual([
         expect.stringMatching(/^updated_since: must be an RFC 3339 instant/),
       ]);
     }
@@ -147,7 +147,7 @@ describe.each(Object.entries({ stations: stationListQuery, bikes: bikeListQuery 
 
     test("refuses anything else, and names the number that is wrong and its bound", () => {
       for (const bbox of ["", "1,2,3", "1,2,3,4,5", "a,b,c,d", "1,2,3,", "1e1,2,3,4", "NaN,0,0,0"]) {
-        expect(faults(query, { bbox }), bbox).toEqual([
+        expect(issues(query, { bbox }), bbox).toEqual([
           "bbox: must be four numbers, min_lon,min_lat,max_lon,max_lat, in WGS 84 degrees",
         ]);
       }
@@ -159,12 +159,12 @@ describe.each(Object.entries({ stations: stationListQuery, bikes: bikeListQuery 
         "1,4,3,2": "a min_lat that is not above its max_lat: 4 is above 2",
       };
       for (const [bbox, message] of Object.entries(wrong))
-        expect(faults(query, { bbox })).toEqual([`bbox: must have ${message}`]);
+        expect(issues(query, { bbox })).toEqual([`bbox: must have ${message}`]);
     });
   },
 );
 
 /** What a query's schema says against `input`: `name: message`. */
-function faults(query: z.ZodTypeAny, input: Record<string, unknown>): string[] {
+function issues(query: z.ZodTypeAny, input: Record<string, unknown>): string[] {
   return (query.safeParse(input).error?.issues ?? []).map((issue) => `${issue.path.join(".")}: ${issue.message}`);
 }

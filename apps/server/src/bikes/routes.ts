@@ -1,6 +1,6 @@
 import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import { ApiError } from "../http/api-error.ts";
+import { ServiceError } from "../errors/service-error.ts";
 import { wireBody } from "../http/bind.ts";
 import { callerOf, partnerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
@@ -25,7 +25,7 @@ export function bikeRoutes(
     },
     get: async ({ params: { id }, request }) => {
       const bike = await getBike(context, callerOf(request).key.system_id, id);
-      if (bike === undefined) throw new ApiError("not_found", "There is no bike with this id.");
+      if (bike === undefined) throw new ServiceError("not_found", "There is no bike with this id.");
       return { status: 200, body: wireBody(bike) };
     },
   };

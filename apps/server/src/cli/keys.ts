@@ -1,6 +1,6 @@
 import { type Command, Option } from "commander";
 import type { KeyKind } from "../keys/key.ts";
-import { effectiveRateLimit, keyFault } from "../keys/key.ts";
+import { effectiveRateLimit, keyStatus } from "../keys/key.ts";
 import { type IssuedKey, issueKey, type KeyRow, keysOf, revokeKey, rotateKey } from "../keys/service.ts";
 import { partnerWithId } from "../partners/service.ts";
 import type { CliContext } from "./context.ts";
@@ -87,7 +87,7 @@ async function list(cli: CliContext, options: { partner?: string }, command: Com
         keys: rows.map(({ partner_name: _name, system_id: _system, ...row }) => ({
           ...row,
           effective_rate_limit: effectiveRateLimit(row, cli.config.rateLimit),
-          status: keyFault(row, now) ?? "active",
+          status: keyStatus(row, now),
         })),
       },
       table(
@@ -150,7 +150,7 @@ function lastUse({ last_used_at: at, last_used_path: path, last_used_address: ad
 
 function statusWord(key: KeyRow, now: number): string {
   const exposed = key.exposed_at === null ? "" : ", exposed";
-  const ending =
-    key.revoked_at !== null && key.revoked_at.getTime() > now ? `ends ${key.revoked_at.toISOString()}` : "active";
-  return `${keyFault(key, now) ?? ending}${exposed}`;
+  const status = keyStatus(key, now);
+  const isEnding = status === "active" && key.revoked_at !== null;
+  return `${isEnding ? `ends ${key.revoked_at.toISOString()}` : status}${exposed}`;
 }

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
+import { ServiceError } from "../errors/service-error.ts";
 import { secretsPath } from "../secrets.ts";
 import { readSecrets } from "../startup/service-secrets.ts";
 import type { SecretContext } from "../webhooks/endpoints/endpoint-context.ts";
 import { rotateSecret, type SetEndpoint, setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 import { offeredEvents } from "../webhooks/endpoints/endpoint.ts";
 import { unreadableEvents } from "../webhooks/endpoints/readable-events.ts";
-import { WebhookRefusal } from "../webhooks/endpoints/refusal.ts";
 import { createSecretSealer } from "../webhooks/endpoints/secret.ts";
 import type { CliContext } from "./context.ts";
 import { readDuration, readWord, systemOption } from "./options.ts";
@@ -138,8 +138,8 @@ async function withSecrets(
     try {
       await work({ ...contextOf(cli, db), sealer: createSecretSealer(webhookKeys) }, systemId);
     } catch (error) {
-      if (!(error instanceof WebhookRefusal && error.reason === "secrets_file")) throw error;
-      throw new WebhookRefusal("secrets_file", `${error.message}\nThis command used ${path}.`);
+      if (!(error instanceof ServiceError && error.code === "secrets_file_mismatch")) throw error;
+      throw new ServiceError("secrets_file_mismatch", `${error.message}\nThis command used ${path}.`);
     }
   });
 }

@@ -1,8 +1,8 @@
 import type { EventName } from "@bikeshare/contract";
+import { ServiceError } from "../errors/service-error.ts";
 import type { ReadContext } from "../lists/context.ts";
 import { cutSlice } from "../lists/cut.ts";
 import { type PositionCodec, type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
-import { Refusal } from "../refusal.ts";
 import {
   BEFORE_ALL,
   type DayCount,
@@ -26,7 +26,7 @@ export const eventPosition: PositionCodec<EventPosition> = { encode: writePositi
 
 /**
  * One slice of the events that a viewer may see, oldest first.
- * @throws Refusal `checkpoint_lost` when there is no event with the id `after`, or none that the viewer may see
+ * @throws ServiceError `checkpoint_lost` when there is no event with the id `after`, or none that the viewer may see
  */
 export async function listEvents(
   context: ReadContext,
@@ -72,7 +72,7 @@ async function placeOf(
 ): Promise<EventPosition> {
   const found = await findPosition(reader, systemId, viewer, id);
   if (found !== undefined) return found;
-  throw new Refusal(
+  throw new ServiceError(
     "checkpoint_lost",
     `The event ${id} is no longer kept, or is none that the key may see. Fetch the resources anew, then list events without after.`,
   );

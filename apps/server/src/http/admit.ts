@@ -1,9 +1,9 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { ServiceError } from "../errors/service-error.ts";
 import { effectiveRateLimit } from "../keys/key.ts";
 import type { LastUses } from "../keys/last-use.ts";
 import type { KeyRow } from "../keys/service.ts";
-import { ApiError } from "./api-error.ts";
 import { authenticate, type AuthenticateOptions, sendRateHeaders } from "./authenticate.ts";
 import { answersPlainHttp, scopeOf } from "./caller.ts";
 import { countedAddress } from "./client-address.ts";
@@ -77,18 +77,18 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
 
   function admitKey(found: KeyRow): Promise<void> | undefined {
     const limit = effectiveRateLimit(found, options.rateLimit);
-    const fault = scopeFault(found, scope);
+    const missingScope = scopeError(found, scope);
     const decision =
-      fault === undefined ? options.limiter.take(found.id, limit) : options.limiter.peek(found.id, limit);
+      missingScope === undefined ? options.limiter.take(found.id, limit) : options.limiter.peek(found.id, limit);
     return decision instanceof Promise ? decision.then(finish) : finish(decision);
 
     function finish(rate: RateDecision): undefined {
       sendRateHeaders(reply, rate, RATE_WINDOW_SECONDS);
       request.caller = { key: found, rate };
       const who = { keyId: found.id, address: transport.address };
-      if (fault !== undefined) {
+      if (missingScope !== undefined) {
         options.refusals.refused("insufficient_scope", who);
-        throw fault;
+        throw missingScope;
       }
       if (!rate.allowed) {
         options.refusals.refused("rate_limited", who);
@@ -118,39 +118,43 @@ async function refuseExposedKeys(
   }
   await markExposedKeys(inUrl, "url", transport.address, options.exposed);
   options.refusals.refused("key_in_url", { address: countedAddress(transport.address) });
-  throw new ApiError(
+  throw new ServiceError(
     "invalid_parameter",
     "A key must not stand in the URL, where logs keep it. Send Authorization: Bearer <API_KEY>, and ask for a new key: this one counts as exposed.",
   );
 }
 
-function httpsRequired({ address }: Transport, { refusals }: AdmitOptions): ApiError {
+function httpsRequired({ address }: Transport, { refusals }: AdmitOptions): ServiceError {
   refusals.refused("https_required", { address: countedAddress(address) });
-  return new ApiError(
+  return new ServiceError(
     "https_required",
     "This service is reached over https only. A key that was sent over plain HTTP counts as exposed: ask for a new one.",
   );
 }
 
-function scopeFault(key: KeyRow, scope: string): ApiError | undefined {
+function scopeError(key: KeyRow, scope: string): ServiceError | undefined {
   const isOperator = key.partner_id === null;
   if (isOperator && scope !== "operator") {
-    return new ApiError("forbidden", "An operator key does not reach the partners' interface. Use a partner's key.", {
-      headers: { "www-authenticate": `Bearer error="insufficient_scope"` },
-    });
+    return new ServiceError(
+      "forbidden",
+      "An operator key does not reach the partners' interface. Use a partner's key.",
+      {
+        headers: { "www-authenticate": `Bearer error="insufficient_scope"` },
+      },
+    );
   }
   if (isOperator || scope === "any" || key.scopes.includes(scope)) return undefined;
-  return new ApiError("forbidden", `The key lacks the scope ${scope}. Ask the operator for a key that has it.`, {
+  return new ServiceError("forbidden", `The key lacks the scope ${scope}. Ask the operator for a key that has it.`, {
     headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="${scope}"` },
   });
 }
 
-function rateLimited({ limit, resetSeconds }: RateDecision): ApiError {
-  return new ApiError(
+function rateLimited({ limit, resetSeconds }: RateDecision): ServiceError {
+  return new ServiceError(
     "rate_limited",
     `The key has made ${limit} requests in the last ${RATE_WINDOW_SECONDS} s. Try again in ${resetSeconds} s.`,
     {
-      headers: { "retry-after": String(resetSeconds) },
+      retryAfterSeconds: resetSeconds,
     },
   );
 }

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { ServiceError } from "../errors/service-error.ts";
 import type { KeyCache } from "../keys/key-cache.ts";
-import { isWellFormedKey, keyFault } from "../keys/key.ts";
+import { isWellFormedKey, keyStatus } from "../keys/key.ts";
 import type { KeyRow } from "../keys/service.ts";
 import type { RefusalReason } from "../metrics/http-metrics.ts";
-import { ApiError } from "./api-error.ts";
 import { countedAddress } from "./client-address.ts";
 import type { RateLimiter } from "./rate-limit.ts";
 import type { RefusedRequests } from "./refused-requests.ts";
@@ -27,14 +27,14 @@ const BEARER = /^bearer ([\x21-\x7e]+)$/i;
 
 /**
  * The key that a request brings: at once when it is at hand, else after a look-up.
- * @throws ApiError `unauthorized`; `rate_limited` for wrong credentials, when the address has sent too many
+ * @throws ServiceError `unauthorized`; `rate_limited` for wrong credentials, when the address has sent too many
  */
 export function authenticate(request: FastifyRequest, options: AuthenticateOptions): KeyRow | Promise<KeyRow> {
   const { keys, clock } = options;
   const header = request.headers.authorization;
   if (header === undefined) {
     options.refusals.refused("no_credentials", { address: addressOf(request) });
-    throw new ApiError("unauthorized", "No credentials were provided. Send Authorization: Bearer <API_KEY>.", {
+    throw new ServiceError("unauthorized", "No credentials were provided. Send Authorization: Bearer <API_KEY>.", {
       headers: { "www-authenticate": "Bearer" },
     });
   }
@@ -52,7 +52,7 @@ async function judge(
   options: AuthenticateOptions,
 ): Promise<KeyRow> {
   const { keys, clock } = options;
-  if (presented === undefined) throw await refuse("malformed_credentials", headerFault(header), request, options);
+  if (presented === undefined) throw await refuse("malformed_credentials", headerIssue(header), request, options);
   if (!isWellFormedKey(presented)) {
     const message = "The key is not complete or mistyped: its form or its checksum is wrong.";
     throw await refuse("malformed_credentials", message, request, options);
@@ -60,17 +60,17 @@ async function judge(
   const key = kept ?? (await keys.load(presented)) ?? "unknown";
   if (key === "unknown") throw await refuse("unknown_key", "The key is unknown.", request, options);
   if (isUsable(key, clock())) return key;
-  const fault = keyFault(key, clock());
-  if (fault === undefined) {
+  const status = keyStatus(key, clock());
+  if (status === "active") {
     const message = `The partner of the key ${key.id} (…${key.last4}) is suspended. Ask the operator.`;
     throw await refuse("suspended_partner", message, request, options, key.id);
   }
-  const message = `The key ${key.id} (…${key.last4}) is ${fault}. Ask the operator for a new one.`;
-  throw await refuse(`${fault}_key`, message, request, options, key.id);
+  const message = `The key ${key.id} (…${key.last4}) is ${status}. Ask the operator for a new one.`;
+  throw await refuse(`${status}_key`, message, request, options, key.id);
 }
 
 function isUsable(key: KeyRow, now: number): boolean {
-  return keyFault(key, now) === undefined && !key.partner_suspended;
+  return keyStatus(key, now) === "active" && !key.partner_suspended;
 }
 
 /** Counts wrong credentials. @returns what they are answered */
@@ -80,7 +80,7 @@ async function refuse(
   request: FastifyRequest,
   { wrongCredentials, refusals }: AuthenticateOptions,
   keyId?: string,
-): Promise<ApiError> {
+): Promise<ServiceError> {
   const address = addressOf(request);
   const guard = await wrongCredentials.take(countedAddress(address), WRONG_CREDENTIALS_PER_MINUTE);
   refusals.refused(guard.allowed ? reason : "too_many_wrong_credentials", {
@@ -88,12 +88,14 @@ async function refuse(
     ...(keyId === undefined ? {} : { keyId }),
   });
   if (guard.allowed) {
-    return new ApiError("unauthorized", message, { headers: { "www-authenticate": `Bearer error="invalid_token"` } });
+    return new ServiceError("unauthorized", message, {
+      headers: { "www-authenticate": `Bearer error="invalid_token"` },
+    });
   }
-  return new ApiError(
+  return new ServiceError(
     "rate_limited",
     `Too many requests with wrong credentials from this address. Try again in ${guard.resetSeconds} s with a key that works.`,
-    { headers: { "retry-after": String(guard.resetSeconds) } },
+    { retryAfterSeconds: guard.resetSeconds },
   );
 }
 
@@ -101,7 +103,7 @@ function addressOf(request: FastifyRequest): string {
   return request.transport?.address ?? "";
 }
 
-function headerFault(header: string): string {
+function headerIssue(header: string): string {
   if (/^bearer\S/i.test(header)) return "Between Bearer and the key there must be one space.";
   if (/^bearer( |$)/i.test(header)) return "After Bearer there must be one space and then the key, nothing else.";
   return "The Authorization header must be: the word Bearer, one space, the key.";

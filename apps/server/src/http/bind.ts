@@ -2,8 +2,8 @@ import type { AppRouter } from "@ts-rest/core";
 import { initServer, type RequestValidationError, type RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyInstance } from "fastify";
 import type { ZodError } from "zod";
-import { describeFaults } from "../faults.ts";
-import { ApiError } from "./api-error.ts";
+import { ServiceError } from "../errors/service-error.ts";
+import { describeIssues } from "../issues.ts";
 import { sendError } from "./errors.ts";
 
 const server = initServer();
@@ -23,7 +23,7 @@ export function bindContract<Contract extends AppRouter>(
       jsonQuery: false,
       responseValidation: false,
       requestValidationErrorHandler: (error, request, reply) => {
-        sendError(reply, request, toApiError(error));
+        sendError(reply, request, toServiceError(error));
       },
     });
     done();
@@ -38,15 +38,16 @@ export function wireBody<Body>(json: string): Body {
   return json as unknown as Body;
 }
 
-function toApiError(error: RequestValidationError): ApiError {
+function toServiceError(error: RequestValidationError): ServiceError {
   if (error.pathParams !== null)
-    return new ApiError(
+    return new ServiceError(
       "not_found",
       `There is no such resource: the identifier in the path ${firstMessage(error.pathParams)}.`,
     );
-  if (error.query !== null) return new ApiError("invalid_parameter", describeFaults(error.query.issues, "query"));
-  if (error.headers !== null) return new ApiError("invalid_parameter", describeFaults(error.headers.issues, "headers"));
-  return new ApiError("invalid_parameter", describeFaults(error.body?.issues ?? [], "body"));
+  if (error.query !== null) return new ServiceError("invalid_parameter", describeIssues(error.query.issues, "query"));
+  if (error.headers !== null)
+    return new ServiceError("invalid_parameter", describeIssues(error.headers.issues, "headers"));
+  return new ServiceError("invalid_parameter", describeIssues(error.body?.issues ?? [], "body"));
 }
 
 function firstMessage(error: ZodError): string {

@@ -1,7 +1,7 @@
 import { idempotencyKey } from "@bikeshare/contract";
 import type { FastifyRequest } from "fastify";
+import { ServiceError } from "../errors/service-error.ts";
 import { type Answer, doOnce, type IdempotencyContext, type Work } from "../idempotency/service.ts";
-import { ApiError } from "./api-error.ts";
 import { callerOf } from "./caller.ts";
 
 /** A request that its sender may repeat. */
@@ -38,7 +38,7 @@ export function repeatableRequest(request: FastifyRequest): RepeatableRequest {
 
 /**
  * Does what a request asks for in one transaction; with an `Idempotency-Key` once, however often the request comes.
- * @throws ApiError `invalid_parameter` when the key is malformed; Refusal `idempotency_in_progress` or
+ * @throws ServiceError `invalid_parameter` when the key is malformed; `idempotency_in_progress` or
  *   `idempotency_key_reused`; whatever `work` throws, after which nothing was changed
  */
 export async function withIdempotency(
@@ -49,7 +49,7 @@ export async function withIdempotency(
   if (request.key === undefined) return { ...(await context.db.transaction(work)), replayed: false };
   const key = idempotencyKey.safeParse(request.key);
   if (!key.success) {
-    throw new ApiError("invalid_parameter", `Idempotency-Key ${key.error.issues[0]?.message ?? "is malformed"}.`);
+    throw new ServiceError("invalid_parameter", `Idempotency-Key ${key.error.issues[0]?.message ?? "is malformed"}.`);
   }
   return doOnce(context, { ...request, key: key.data }, request.body, work);
 }

@@ -1,5 +1,5 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
-import { ApiError } from "./api-error.ts";
+import { ServiceError } from "../errors/service-error.ts";
 import { countedAddress } from "./client-address.ts";
 import type { RateDecision, RateLimiter } from "./rate-limit.ts";
 import type { RefusedRequests } from "./refused-requests.ts";
@@ -20,7 +20,7 @@ const BYTES_OF_A_REQUEST = 256 * 1024;
 export interface PublicLimit {
   /**
    * Counts a request before anything is done for it.
-   * @throws ApiError `rate_limited` for an address that has used up its requests
+   * @throws ServiceError `rate_limited` for an address that has used up its requests
    */
   count(address: string): Promise<void> | undefined;
   /** Counts a large answer as as many requests as it is large. It is sent in any case: the next request waits. */
@@ -55,10 +55,10 @@ export function createPublicLimit(
   };
 }
 
-function rateLimited({ limit, resetSeconds }: RateDecision): ApiError {
-  return new ApiError(
+function rateLimited({ limit, resetSeconds }: RateDecision): ServiceError {
+  return new ServiceError(
     "rate_limited",
     `This address has used up the ${limit} requests without a key that it may make in ${RATE_WINDOW_SECONDS} s; large answers count as several. Try again in ${resetSeconds} s.`,
-    { headers: { "retry-after": String(resetSeconds) } },
+    { retryAfterSeconds: resetSeconds },
   );
 }

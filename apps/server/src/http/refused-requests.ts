@@ -6,14 +6,14 @@ export type ExposedIn = "url" | "plain_http";
 /** Counts the requests that are refused before an endpoint sees them, and tells the log of them. */
 export interface RefusedRequests {
   /** @param who the caller's key where it is known, else its address */
-  refused(reason: RefusalReason, who: Refused): void;
+  refused(reason: RefusalReason, who: Requester): void;
   /** A key was seen, for the first time, where others may have read it. */
   exposed(keyId: string, where: ExposedIn, address: string): void;
   /** Writes what is due. Called every few seconds. */
   flush(): void;
 }
 
-interface Refused {
+interface Requester {
   readonly address: string;
   readonly keyId?: string;
 }
@@ -52,7 +52,7 @@ export function createRefusedRequests({ metrics, log, clock }: RefusedRequestsOp
     tally.writtenAt = now;
   };
   const isDue = (tally: Tally, now: number) => now - tally.writtenAt >= REPEAT_MS || now < tally.writtenAt;
-  const tallyOf = ({ address, keyId }: Refused): Tally => {
+  const tallyOf = ({ address, keyId }: Requester): Tally => {
     const name = keyId ?? address;
     const known = tallies.get(name);
     if (known !== undefined) return known;

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { ApiError } from "./api-error.ts";
+import { ServiceError } from "../errors/service-error.ts";
 
 /** Headers that name one thing: with two of them, each reader on the way could take another. */
 const SINGLE_HEADERS = ["host", "authorization", "content-type", "idempotency-key"] as const;
@@ -10,14 +10,14 @@ const HOST = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d{0,5})?$/i;
 
 /**
  * Refuses a request of which it is unclear whom it asks or who asks.
- * @throws ApiError `invalid_request` without exactly one proper `Host`, or with two `Authorization`
+ * @throws ServiceError `invalid_request` without exactly one proper `Host`, or with two `Authorization`
  */
 export function checkAddressing({ headers, httpVersion, rawHeaders }: IncomingMessage): void {
   if (headers.host === undefined) {
     if (httpVersion !== "1.1") return;
-    throw new ApiError("invalid_request", "The request has no Host header, which HTTP/1.1 asks for.");
+    throw new ServiceError("invalid_request", "The request has no Host header, which HTTP/1.1 asks for.");
   }
-  if (!HOST.test(headers.host)) throw new ApiError("invalid_request", "The Host header is not a host and a port.");
+  if (!HOST.test(headers.host)) throw new ServiceError("invalid_request", "The Host header is not a host and a port.");
   const repeated = repeatedHeader(rawHeaders);
   if (repeated === "host" || repeated === "authorization") throw givenTwice(repeated);
 }
@@ -32,21 +32,21 @@ export function refuseMalformedRequests(app: FastifyInstance): void {
   });
 }
 
-function malformation(request: FastifyRequest): ApiError | undefined {
+function malformation(request: FastifyRequest): ServiceError | undefined {
   if (badlyEncoded.has(request.raw)) {
-    return new ApiError("invalid_request", "The request's path is not validly encoded.");
+    return new ServiceError("invalid_request", "The request's path is not validly encoded.");
   }
   const parameter = request.url.includes("%") ? badlyEncodedParameter(request.url) : undefined;
   if (parameter !== undefined) {
-    return new ApiError("invalid_parameter", `The parameter ${parameter} is not validly encoded as UTF-8.`);
+    return new ServiceError("invalid_parameter", `The parameter ${parameter} is not validly encoded as UTF-8.`);
   }
   const repeated = repeatedHeader(request.raw.rawHeaders);
   return repeated === undefined ? undefined : givenTwice(repeated);
 }
 
-function givenTwice(header: (typeof SINGLE_HEADERS)[number]): ApiError {
+function givenTwice(header: (typeof SINGLE_HEADERS)[number]): ServiceError {
   const name = header.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
-  return new ApiError(
+  return new ServiceError(
     header === "idempotency-key" ? "invalid_parameter" : "invalid_request",
     `The request has the header ${name} more than once. Send it once.`,
   );

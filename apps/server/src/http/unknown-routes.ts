@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { ApiError } from "./api-error.ts";
+import { ServiceError } from "../errors/service-error.ts";
 import { sendError } from "./errors.ts";
 
 /** Answers paths that do not exist (404) and methods that a path does not take (405, with `Allow`). */
@@ -17,16 +17,20 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
       return sendError(
         reply,
         request,
-        new ApiError(
+        new ServiceError(
           "not_found",
           "There is no such path. /openapi.json lists those there are, /gbfs/3.0/gbfs.json the public feeds; /docs explains them.",
         ),
       );
     }
     const allow = [...entry.methods].sort().join(", ");
-    const error = new ApiError("method_not_allowed", `${request.method} is not possible here; possible: ${allow}.`, {
-      headers: { allow },
-    });
+    const error = new ServiceError(
+      "method_not_allowed",
+      `${request.method} is not possible here; possible: ${allow}.`,
+      {
+        headers: { allow },
+      },
+    );
     return sendError(reply, request, error);
   });
 }

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { IDEMPOTENCY_KEY_HOURS } from "@bikeshare/contract";
-import { Refusal } from "../refusal.ts";
+import { ServiceError } from "../errors/service-error.ts";
 
 /** Before which instant an answer must have been made to count no longer. */
 export function forgottenBefore(now: number): Date {
@@ -9,7 +9,7 @@ export function forgottenBefore(now: number): Date {
 
 /**
  * SHA-256 of what a request asks for: two bodies that say the same, in whatever order and spacing, have the same.
- * @throws Refusal `invalid_request` when the body is nested too deeply
+ * @throws ServiceError `invalid_request` when the body is nested too deeply
  */
 export function hashOfBody(body: unknown): Uint8Array {
   return hash("sha256", canonicalText(body), "buffer");
@@ -21,7 +21,7 @@ const MAX_DEPTH = 100;
 /** A JSON value as the one text that all its writings have in common: no spaces, members by name. Undefined is empty. */
 export function canonicalText(value: unknown, depth = 0): string {
   if (depth > MAX_DEPTH) {
-    throw new Refusal("invalid_request", `The body has more than ${MAX_DEPTH} values inside one another.`);
+    throw new ServiceError("invalid_request", `The body has more than ${MAX_DEPTH} values inside one another.`);
   }
   if (value === undefined) return "";
   if (typeof value !== "object" || value === null) return JSON.stringify(value);

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
-import { Refusal } from "../refusal.ts";
+import { ServiceError } from "../errors/service-error.ts";
 import { systemsOf } from "../systems/service.ts";
 import { forgottenBefore, hashOfBody } from "./idempotency.ts";
 import { type CallName, claimCall, findAnswer, forgetCalls, keepAnswer } from "./queries.ts";
@@ -30,7 +30,7 @@ const PATIENCE = 50;
 /**
  * Does `work` once, however often it is called in the time that answers are kept: in one transaction with the record
  * of it, so that both are there or neither. Later calls get the first answer.
- * @throws Refusal `idempotency_in_progress` while the first call is still running; `idempotency_key_reused` when it
+ * @throws ServiceError `idempotency_in_progress` while the first call is still running; `idempotency_key_reused` when it
  *   asked for something else; whatever `work` throws, after which the call counts as never made
  */
 export function doOnce(
@@ -53,7 +53,7 @@ export function doOnce(
 
 function refuseWhileRunning(error: unknown): never {
   if (codeOf(error) !== sqlState.lockNotAvailable) throw error;
-  throw new Refusal(
+  throw new ServiceError(
     "idempotency_in_progress",
     "A request with this Idempotency-Key is still running. Send the same again in a moment.",
   );
@@ -62,7 +62,7 @@ function refuseWhileRunning(error: unknown): never {
 async function firstAnswer(tx: Transaction, call: CallName, bodyHash: Uint8Array): Promise<Answer> {
   const { body_hash: firstHash, status, body } = await findAnswer(tx, call);
   if (Buffer.compare(firstHash, bodyHash) === 0) return { status, body };
-  throw new Refusal(
+  throw new ServiceError(
     "idempotency_key_reused",
     "This Idempotency-Key was used before with another body. Make a new key for each new request.",
   );

@@ -6,12 +6,13 @@ import { examples, type ImportRoom, NOW, openImportRoom } from "../../test/trip-
 import { listActs } from "../audit/audit-log.ts";
 import { checkInvariants } from "../check/service.ts";
 import { statement } from "../db/statement.ts";
+import { ServiceError } from "../errors/service-error.ts";
 import type { TripImport } from "../feeds/trips/order.ts";
 import { openTimeZone } from "../feeds/trips/time-zone.ts";
 import { pastRideLine, writePastRides } from "../rides/import.ts";
 import { createSystem } from "../systems/service.ts";
 import { beginImport, importWithId, ImportTakenBack, importsOf } from "./service.ts";
-import { undoImport, UndoRefused } from "./undo.ts";
+import { undoImport } from "./undo.ts";
 
 let room: ImportRoom;
 beforeAll(async () => {
@@ -61,7 +62,7 @@ async function openSystem() {
   };
 }
 
-const refusal = (pattern: RegExp) => ({ name: "UndoRefused", message: expect.stringMatching(pattern) as string });
+const refusal = (pattern: RegExp) => ({ name: "ServiceError", message: expect.stringMatching(pattern) as string });
 
 describe("undoImport, trips", () => {
   it("removes rides and stub stations with their counts, makes no event, and lets the file be imported as another zone", async () => {
@@ -97,7 +98,7 @@ describe("undoImport, trips", () => {
     expect((await city.state()).rides).toHaveLength(3);
     expect(await city.undo(first.id)).toMatchObject({ rides: 3 });
     await expect(city.undo(first.id)).rejects.toMatchObject(refusal(/already/));
-    await expect(city.undo("import_none")).rejects.toBeInstanceOf(UndoRefused);
+    await expect(city.undo("import_none")).rejects.toBeInstanceOf(ServiceError);
   });
 
   it("is refused when a ride was changed since, names it, and changes nothing", async () => {
@@ -211,7 +212,7 @@ describe("imports and undos in any order", () => {
           if (wanted === undefined) continue;
           const isNeeded = imports.some(({ stands, found }) => stands && found.has(wanted.id));
           if (!wanted.stands || isNeeded) {
-            await expect(city.undo(wanted.id)).rejects.toBeInstanceOf(UndoRefused);
+            await expect(city.undo(wanted.id)).rejects.toBeInstanceOf(ServiceError);
             continue;
           }
           await city.undo(wanted.id);

@@ -1,6 +1,7 @@
 import { type Acting, recordActOf } from "../audit/audit-log.ts";
 import { pickSlot } from "../counts/service.ts";
 import type { Database, Transaction } from "../db/database.ts";
+import { ServiceError } from "../errors/service-error.ts";
 import { changedSince, deletePastRides, type ImportedRides } from "../rides/import-undo.ts";
 import { removeStubStations } from "../stations/stub-removal.ts";
 import {
@@ -12,11 +13,6 @@ import {
   markImportUndone,
 } from "./queries.ts";
 import { countRemoved, removeSource, sourceSinceImport } from "./source-removal.ts";
-
-/** Why an import cannot be taken back, and what to do. */
-export class UndoRefused extends Error {
-  override readonly name = "UndoRefused";
-}
 
 /** What was taken back. */
 export interface Undone {
@@ -37,16 +33,19 @@ export interface UndoContext extends Acting {
 /**
  * Takes an import back: what it made is removed as if it had never been. Makes no events. Where something was built on
  * it since, nothing is changed. Cut off, it is completed by calling it again.
- * @throws UndoRefused
+ * @throws ServiceError
  */
 export async function undoImport(context: UndoContext, systemId: string, id: string): Promise<Undone> {
   const begun = await context.db.transaction(async (tx) => {
     const row = await lockImport(tx, systemId, id);
     if (row === undefined) {
-      throw new UndoRefused(`There is no import ${id}. "import list" shows those that there are.`);
+      throw new ServiceError("not_found", `There is no import ${id}. "import list" shows those that there are.`);
     }
     if (row.status === "undone") {
-      throw new UndoRefused(`Import ${id} was taken back already, at ${row.undone_at?.toISOString() ?? ""}.`);
+      throw new ServiceError(
+        "conflict",
+        `Import ${id} was taken back already, at ${row.undone_at?.toISOString() ?? ""}.`,
+      );
     }
     if (row.kind === "gbfs") return { undone: await undoFeed(context, tx, systemId, row) };
     if (row.status !== "undoing") await beginUndoingTrips(context, tx, systemId, row);
@@ -94,7 +93,8 @@ function recordUndo(
 async function refuseUnlessTripsStand(tx: Transaction, systemId: string, row: ImportRow): Promise<void> {
   const later = await listOverlappingImports(tx, systemId, row.id);
   if (later.length > 0) {
-    throw new UndoRefused(
+    throw new ServiceError(
+      "conflict",
       `Import ${row.id} cannot be taken back before ${later.join(", ")}, which found rides of it and left them as they were. Take back first, in this order:${commands(later)}`,
     );
   }
@@ -102,7 +102,8 @@ async function refuseUnlessTripsStand(tx: Transaction, systemId: string, row: Im
   const changed = rides === undefined ? undefined : await changedSince(tx, rides, row.created);
   if (changed === undefined || changed.n === 0) return;
   const examples = changed.examples.length === 0 ? "" : ` (such as ${changed.examples.join(", ")})`;
-  throw new UndoRefused(
+  throw new ServiceError(
+    "conflict",
     `Import ${row.id} cannot be taken back: ${changed.n} of its ${row.created} rides were changed since${examples}. Nothing was changed.`,
   );
 }
@@ -110,18 +111,20 @@ async function refuseUnlessTripsStand(tx: Transaction, systemId: string, row: Im
 async function refuseUnlessFeedStands(tx: Transaction, systemId: string, row: ImportRow): Promise<void> {
   const later = await listLaterImports(tx, systemId, row);
   if (later.length > 0) {
-    throw new UndoRefused(
+    throw new ServiceError(
+      "conflict",
       `Import ${row.id} cannot be taken back before the later ones of the source "${row.source}". Take back first, in this order:${commands(later)}`,
     );
   }
   if (row.updated > 0) {
-    throw new UndoRefused(
+    throw new ServiceError(
+      "conflict",
       `Import ${row.id} cannot be taken back: it changed ${row.updated} stations and bikes that were there before, and what they were is not kept. Import the feed they came from again instead.`,
     );
   }
   const reason = await sourceSinceImport(tx, systemId, row);
   if (reason !== undefined)
-    throw new UndoRefused(`Import ${row.id} cannot be taken back: ${reason} Nothing was changed.`);
+    throw new ServiceError("conflict", `Import ${row.id} cannot be taken back: ${reason} Nothing was changed.`);
 }
 
 function commands(ids: readonly string[]): string {

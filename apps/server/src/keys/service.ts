@@ -2,8 +2,9 @@ import { hash } from "node:crypto";
 import type { Scope } from "@bikeshare/contract";
 import { recordActOf } from "../audit/audit-log.ts";
 import type { Database, Queryable, Transaction } from "../db/database.ts";
+import { ServiceError } from "../errors/service-error.ts";
 import type { Ids } from "../ids.ts";
-import { keyFault, makeKey, type KeyKind } from "./key.ts";
+import { keyStatus, makeKey, type KeyKind } from "./key.ts";
 import {
   deleteKey,
   findKey,
@@ -26,11 +27,6 @@ export interface KeyContext {
   readonly ids: Ids;
   /** Who acts, for the audit log. */
   readonly actor: string;
-}
-
-/** A refusal of a verb on keys; the message is for the person who asked. */
-export class KeyRefusal extends Error {
-  override readonly name = "KeyRefusal";
 }
 
 export interface IssueInput {
@@ -66,7 +62,7 @@ export async function revokeKey(context: KeyContext, systemId: string, id: strin
 async function revoke(context: KeyContext, tx: Transaction, systemId: string, id: string): Promise<KeyRow> {
   const key = await mustFind(tx, systemId, id);
   const now = context.clock();
-  if (keyFault(key, now) === "revoked") return key;
+  if (keyStatus(key, now) === "revoked") return key;
   await setRevoked(tx, systemId, id, new Date(now), null);
   await recordActOf(context, tx, { systemId, action: "key.revoked", subject: id, detail: {} });
   await tellKeyChanged(tx, systemId);
@@ -92,7 +88,7 @@ export async function revokeKeysOf(
   partnerId: string,
 ): Promise<number> {
   const now = context.clock();
-  const live = (await listKeys(tx, systemId, partnerId)).filter((key) => keyFault(key, now) !== "revoked");
+  const live = (await listKeys(tx, systemId, partnerId)).filter((key) => keyStatus(key, now) !== "revoked");
   for (const { id } of live) {
     await setRevoked(tx, systemId, id, new Date(now), null);
     await recordActOf(context, tx, { systemId, action: "key.revoked", subject: id, detail: { partner_removed: true } });
@@ -118,13 +114,16 @@ export async function rotateKey(
   kind: KeyKind,
   overlap: number,
 ): Promise<IssuedKey & { readonly replaces: string; readonly replaced_key_ends_at: Date }> {
-  if (overlap < 0 || overlap > MAX_OVERLAP) throw new KeyRefusal("The overlap must be between 0 h and 30 d.");
+  if (overlap < 0 || overlap > MAX_OVERLAP)
+    throw new ServiceError("invalid_parameter", "The overlap must be between 0 h and 30 d.");
   return context.db.transaction(async (tx) => {
     const old = await mustFind(tx, systemId, id);
     const now = context.clock();
-    const fault = keyFault(old, now);
-    if (fault !== undefined) throw new KeyRefusal(`Key ${id} is ${fault} already: issue a new one instead.`);
-    if (old.rotated_to !== null) throw new KeyRefusal(`Key ${id} was rotated already, to ${old.rotated_to}.`);
+    const status = keyStatus(old, now);
+    if (status !== "active")
+      throw new ServiceError("conflict", `Key ${id} is ${status} already: issue a new one instead.`);
+    if (old.rotated_to !== null)
+      throw new ServiceError("conflict", `Key ${id} was rotated already, to ${old.rotated_to}.`);
     const issued = await issue(
       context,
       tx,
@@ -244,6 +243,7 @@ async function issue(
 
 async function mustFind(tx: Transaction, systemId: string, id: string): Promise<KeyRow> {
   const key = await findKey(tx, systemId, id);
-  if (key === undefined) throw new KeyRefusal(`There is no key ${id}. \`keys list\` shows those there are.`);
+  if (key === undefined)
+    throw new ServiceError("not_found", `There is no key ${id}. \`keys list\` shows those there are.`);
   return key;
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Queryable } from "../db/database.ts";
-import { Refusal } from "../refusal.ts";
+import { ServiceError } from "../errors/service-error.ts";
 import { createFilteredReads } from "./filtered-reads.ts";
 
 /** Reads that end when the test says so; a clock that stands still unless moved. */
@@ -92,7 +92,7 @@ it("with no place in time, or too many of the partner's waiting, it is refused w
 
   const patient = makeReads();
   const many = Array.from({ length: 10 }, (_, index) => patient.read("a", `a${index}`));
-  await expect(many[9]).rejects.toThrow(Refusal);
+  await expect(many[9]).rejects.toThrow(ServiceError);
   expect(patient.reads.usage()).toEqual({ running: 1, waiting: 8 });
 });
 

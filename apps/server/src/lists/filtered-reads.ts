@@ -1,6 +1,6 @@
 import type { Queryable } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
-import { Refusal } from "../refusal.ts";
+import { ServiceError } from "../errors/service-error.ts";
 
 /** The partner that reads a list. */
 export interface ListReader {
@@ -15,7 +15,7 @@ export interface ListReader {
 export interface FilteredReads {
   /**
    * Runs a read as soon as there is a place for it. A partner has one at a time, whatever number of keys it uses.
-   * @throws Refusal `unavailable` when no place is free in time, or when the read takes too long
+   * @throws ServiceError `unavailable` when no place is free in time, or when the read takes too long
    */
   read<Result>(whose: ListReader, work: (db: Queryable) => Promise<Result>): Promise<Result>;
   readonly usage: () => { readonly running: number; readonly waiting: number };
@@ -75,7 +75,7 @@ export function createFilteredReads(options: FilteredReadsOptions): FilteredRead
 
 /** Something that readers take one of at a time. */
 interface Places {
-  /** Resolves when the reader has a place. @throws Refusal when it gets none in time */
+  /** Resolves when the reader has a place. @throws ServiceError when it gets none in time */
   take(reader: string): Promise<void>;
   /** Gives a place back. @param ms for how long it was used */
   give(reader: string, ms: number): void;
@@ -129,22 +129,22 @@ function createPlaces({ places, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS }:
   };
 }
 
-function noPlace(hasAnother: boolean): Refusal {
+function noPlace(hasAnother: boolean): ServiceError {
   const why = hasAnother
     ? "You are reading other filtered lists at present. Read one at a time"
     : "Too many filtered lists are read at present";
-  return new Refusal("unavailable", `${why}. Try again in ${RETRY_FULL_SECONDS} s.`, RETRY_FULL_SECONDS);
+  return new ServiceError("unavailable", `${why}. Try again in ${RETRY_FULL_SECONDS} s.`, {
+    retryAfterSeconds: RETRY_FULL_SECONDS,
+  });
 }
 
-function tooSlow(cause: unknown): Refusal {
-  const refusal = new Refusal(
+function tooSlow(cause: unknown): ServiceError {
+  return new ServiceError(
     "unavailable",
     `More passes the filters than can be read in ${FILTERED_STATEMENT_TIMEOUT_MS / 1000} s. Narrow them, for example by time, or read the list by cursor; ` +
       `the same request may be tried again in ${RETRY_SLOW_SECONDS} s.`,
-    RETRY_SLOW_SECONDS,
+    { retryAfterSeconds: RETRY_SLOW_SECONDS, cause },
   );
-  refusal.cause = cause;
-  return refusal;
 }
 
 /** How many milliseconds of places each reader has used lately. */

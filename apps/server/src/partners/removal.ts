@@ -20,7 +20,7 @@ export interface RemovedPartner {
  * Ends everything of a partner, all or nothing: its keys are revoked, its endpoint is removed with its secrets, its active
  * reservations are cancelled. What is kept leads nowhere any more: the log of deliveries for its 30 days, past reservations,
  * the audit log, and the row itself, so that its id is never another's.
- * @throws PartnerError when there is no such partner, or it was removed already
+ * @throws ServiceError when there is no such partner, or it was removed already
  */
 export async function removePartner(context: PartnerContext, systemId: string, id: string): Promise<RemovedPartner> {
   return context.db.transaction(async (tx) => {

@@ -1,6 +1,7 @@
 import { recordActOf } from "../audit/audit-log.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { onlyRow } from "../db/rows.ts";
+import { ServiceError } from "../errors/service-error.ts";
 import type { Ids } from "../ids.ts";
 import { partnerStatus } from "./partner.ts";
 import {
@@ -25,11 +26,6 @@ export interface PartnerContext {
   readonly actor: string;
 }
 
-/** A verb on partners could not be done; the message is for the person who asked. Nothing was changed. */
-class PartnerError extends Error {
-  override readonly name = "PartnerError";
-}
-
 /** What a partner may have that differs from the default. */
 export interface PartnerOptions {
   /** Active reservations that it may have at once; the default when left out. */
@@ -38,7 +34,7 @@ export interface PartnerOptions {
 
 /**
  * Makes a partner of a system.
- * @throws PartnerError when another has the name
+ * @throws ServiceError when another has the name
  */
 export async function createPartner(
   context: PartnerContext,
@@ -67,7 +63,7 @@ export interface PartnerChange {
 
 /**
  * Changes a partner's name or limit.
- * @throws PartnerError when there is no such partner, or another has the name
+ * @throws ServiceError when there is no such partner, or another has the name
  */
 export async function setPartner(
   context: PartnerContext,
@@ -110,15 +106,15 @@ export async function holdPartner(tx: Transaction, systemId: string, id: string)
 
 /**
  * Locks a partner that is there, before anything else is locked.
- * @throws PartnerError when there is none with this id, or it was removed
+ * @throws ServiceError when there is none with this id, or it was removed
  */
 export async function mustLock(tx: Transaction, systemId: string, id: string): Promise<PartnerRow> {
   const partner = await lockPartner(tx, systemId, id);
   if (partner === undefined) {
-    throw new PartnerError(`There is no partner ${id}. \`partners list\` shows those there are.`);
+    throw new ServiceError("not_found", `There is no partner ${id}. \`partners list\` shows those there are.`);
   }
   if (partner.removed_at !== null) {
-    throw new PartnerError(`Partner ${id} was removed ${partner.removed_at.toISOString()}, for good.`);
+    throw new ServiceError("conflict", `Partner ${id} was removed ${partner.removed_at.toISOString()}, for good.`);
   }
   return partner;
 }
@@ -133,5 +129,5 @@ async function mustBeFree(tx: Transaction, systemId: string, name: string, id?: 
   await lockNames(tx, systemId);
   const other = await findPartnerByName(tx, systemId, name);
   if (other === undefined || other.id === id) return;
-  throw new PartnerError(`Partner ${other.id} has the name ${JSON.stringify(other.name)}. Choose another.`);
+  throw new ServiceError("conflict", `Partner ${other.id} has the name ${JSON.stringify(other.name)}. Choose another.`);
 }

@@ -13,7 +13,7 @@ export interface PartnerStatusChange {
 /**
  * Suspends a partner: on every process each of its keys is refused within a second, and its deliveries are held as at a
  * paused endpoint. Its reservations stay: they end by themselves within the hour.
- * @throws PartnerError when there is no such partner
+ * @throws ServiceError when there is no such partner
  */
 export async function suspendPartner(
   context: PartnerContext,
@@ -40,7 +40,7 @@ export interface ResumedPartner extends PartnerStatusChange {
 /**
  * Resumes a suspended partner: its keys work again, and its endpoint goes on as after any pause, beginning with a probe. An
  * endpoint that was paused before the suspension stays paused.
- * @throws PartnerError when there is no such partner
+ * @throws ServiceError when there is no such partner
  */
 export async function resumePartner(context: PartnerContext, systemId: string, id: string): Promise<ResumedPartner> {
   return context.db.transaction(async (tx) => {

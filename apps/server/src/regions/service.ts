@@ -1,10 +1,10 @@
 import type { Region } from "@bikeshare/contract";
 import { type Acting, recordActOf } from "../audit/audit-log.ts";
 import type { Queryable } from "../db/database.ts";
+import { ServiceError } from "../errors/service-error.ts";
 import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
 import { cutItems, sortById } from "../lists/in-memory.ts";
 import type { Slice, SliceRequest } from "../lists/slice.ts";
-import { Refusal } from "../refusal.ts";
 import { deleteRegion, findOwnRegions, findUsedRegions, isRegionUsed, saveRegion } from "./queries.ts";
 import { mergeRegions } from "./region.ts";
 
@@ -43,19 +43,19 @@ export async function nameRegion(context: RegionContext, systemId: string, regio
 
 /**
  * Takes back what the operator calls a region.
- * @throws Refusal `not_found` when that is nothing, `invalid_parameter` while stations are in a region that no source names
+ * @throws ServiceError `not_found` when that is nothing, `invalid_parameter` while stations are in a region that no source names
  */
 export async function removeRegion(context: RegionContext, systemId: string, id: string): Promise<void> {
   await context.db.transaction(async (tx) => {
     const isNamed = (await saidBySources(tx, systemId)).some((region) => region.id === id);
     if (!isNamed && (await isRegionUsed(tx, systemId, id))) {
-      throw new Refusal(
+      throw new ServiceError(
         "invalid_parameter",
         `Stations are in the region ${id}, and no source names it. Put them into another region, or give this one another name.`,
       );
     }
     if (!(await deleteRegion(tx, systemId, id)))
-      throw new Refusal("not_found", `Nothing was said of the region ${id}.`);
+      throw new ServiceError("not_found", `Nothing was said of the region ${id}.`);
     await recordActOf(context, tx, { systemId, action: "region.removed", subject: id, detail: {} });
   });
 }

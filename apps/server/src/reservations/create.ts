@@ -2,9 +2,9 @@ import type { ReservationRequest } from "@bikeshare/contract";
 import { chooseBike, expiryOf, isFree, rentsOut, reservationLimit, statusAt, type WantedBike } from "@bikeshare/rules";
 import { type LiveBike, lockBikes } from "../bikes/live.ts";
 import type { Transaction } from "../db/database.ts";
+import { ServiceError } from "../errors/service-error.ts";
 import { recordEvents } from "../events/outbox.ts";
 import type { LiveContext } from "../live-context.ts";
-import { Refusal } from "../refusal.ts";
 import { endingEvent, type Moment, type Settled, settleLapsed, writeHolds } from "./holds.ts";
 import { countActiveReservations, lockPartnerLimit } from "./partner-queries.ts";
 import {
@@ -27,7 +27,7 @@ export interface CreateReservation {
  * Reserves a bike of a station, or one bike, for a partner's rider. The bike, the counters of its station, the
  * reservation and its event come into being together.
  * @returns the reservation's wire form
- * @throws Refusal `invalid_parameter`, `not_found`, `station_offline`, `no_bike_available`, `bike_not_available`,
+ * @throws ServiceError `invalid_parameter`, `not_found`, `station_offline`, `no_bike_available`, `bike_not_available`,
  *   `rider_has_active_reservation`, `too_many_reservations`; `unauthorized` when the partner is gone
  */
 export async function createReservation(context: LiveContext, input: CreateReservation): Promise<string> {
@@ -83,17 +83,17 @@ function takerOf({ station_id, bike_id, vehicle_type_id }: ReservationRequest): 
   if (bike_id !== undefined && station_id === undefined) {
     return (tx, moment, lapsed) => takeNamed(tx, moment, { bikeId: bike_id, vehicleTypeId }, lapsed);
   }
-  throw new Refusal("invalid_parameter", "Give station_id or bike_id: exactly one of them.");
+  throw new ServiceError("invalid_parameter", "Give station_id or bike_id: exactly one of them.");
 }
 
 /** Refuses a partner that has as many bikes as it may have; locks it, so that of its requests one at a time counts. */
 async function refuseBeyondLimit(tx: Transaction, { systemId, now }: Moment, partnerId: string): Promise<void> {
   const partner = await lockPartnerLimit(tx, systemId, partnerId);
   if (partner === undefined)
-    throw new Refusal("unauthorized", "The partner that the key belongs to is suspended or was removed.");
+    throw new ServiceError("unauthorized", "The partner that the key belongs to is suspended or was removed.");
   const limit = reservationLimit(partner.max_reservations);
   if ((await countActiveReservations(tx, systemId, partnerId, now)) < limit) return;
-  throw new Refusal(
+  throw new ServiceError(
     "too_many_reservations",
     `You may have ${limit} active ${limit === 1 ? "reservation" : "reservations"} at once, and have as many. Cancel one, or wait until one ends.`,
   );
@@ -110,8 +110,8 @@ async function lapsedOfRider(
   return held;
 }
 
-function riderIsTaken(): Refusal {
-  return new Refusal(
+function riderIsTaken(): ServiceError {
+  return new ServiceError(
     "rider_has_active_reservation",
     "This rider_ref holds a bike already. Cancel that reservation first.",
   );
@@ -127,10 +127,11 @@ async function takeNamed(
   const settled = await settleLapsed(tx, moment, locked, idOf(lapsed));
   const bike = locked.get(bikeId);
   const now = settled.bikes.get(bikeId);
-  if (bike === undefined || now === undefined) throw new Refusal("not_found", "There is no bike with this id.");
-  if (!isFree(now)) throw new Refusal("bike_not_available", `The bike is ${now.vehicle_state}. Choose another one.`);
+  if (bike === undefined || now === undefined) throw new ServiceError("not_found", "There is no bike with this id.");
+  if (!isFree(now))
+    throw new ServiceError("bike_not_available", `The bike is ${now.vehicle_state}. Choose another one.`);
   if (vehicleTypeId !== null && now.vehicle_type_id !== vehicleTypeId) {
-    throw new Refusal("bike_not_available", "The bike is not of the type that vehicle_type_id asks for.");
+    throw new ServiceError("bike_not_available", "The bike is not of the type that vehicle_type_id asks for.");
   }
   // A station that we do not know cannot forbid it.
   const station = now.station_id === null ? undefined : await findStation(tx, moment.systemId, now.station_id);
@@ -148,7 +149,7 @@ const ROUNDS = 5;
 async function takeFromStation(tx: Transaction, moment: Moment, wanted: WantedBike, lapsed: Lapsed): Promise<Taken> {
   const { systemId, now } = moment;
   const station = await findStation(tx, systemId, wanted.stationId);
-  if (station === undefined) throw new Refusal("not_found", "There is no station with this id.");
+  if (station === undefined) throw new ServiceError("not_found", "There is no station with this id.");
   if (!rentsOut(station)) throw stationIsOffline();
   // A second lock, that of the lapsed reservation's bike, would have to keep the order of ids: all are then locked at once.
   const quick = lapsed === undefined ? await takeUnlocked(tx, moment, wanted) : undefined;
@@ -164,7 +165,7 @@ async function takeFromStation(tx: Transaction, moment: Moment, wanted: WantedBi
     if (bike !== undefined) return { bike, settled };
     await releaseLocks(tx);
   }
-  throw new Refusal(
+  throw new ServiceError(
     "no_bike_available",
     "The station has no bike that could be reserved. Try another station, or again later.",
   );
@@ -176,8 +177,8 @@ async function takeUnlocked(tx: Transaction, { systemId }: Moment, wanted: Wante
   return bike && { bike, settled: { expired: [], freed: [] } };
 }
 
-function stationIsOffline(): Refusal {
-  return new Refusal("station_offline", "The station does not rent out bikes at present. Choose another one.");
+function stationIsOffline(): ServiceError {
+  return new ServiceError("station_offline", "The station does not rent out bikes at present. Choose another one.");
 }
 
 function bikeOf(lapsed: Lapsed): string[] {

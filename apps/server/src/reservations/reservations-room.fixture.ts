@@ -9,10 +9,10 @@ import type { Database } from "../db/database.ts";
 import { openReader, type Reader } from "../db/pipeline.ts";
 import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
+import { ServiceError } from "../errors/service-error.ts";
 import type { Ids } from "../ids.ts";
 import type { FilteredReads } from "../lists/filtered-reads.ts";
 import type { SliceRequest } from "../lists/slice.ts";
-import { Refusal } from "../refusal.ts";
 import { createReservation } from "./create.ts";
 import type { ReservationFilters, ReservationPosition } from "./list-queries.ts";
 import { cancelReservation, extendReservation, getReservation, listReservations } from "./service.ts";
@@ -174,7 +174,7 @@ export async function insertBikes(
 
 /** The code that a verb was refused with; any other failure is thrown on. */
 function refusalCode(reason: unknown): string {
-  if (reason instanceof Refusal) return reason.code;
+  if (reason instanceof ServiceError) return reason.code;
   throw reason;
 }
 

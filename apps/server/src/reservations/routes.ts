@@ -2,7 +2,7 @@ import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
 import type { Database } from "../db/database.ts";
-import { ApiError } from "../http/api-error.ts";
+import { ServiceError } from "../errors/service-error.ts";
 import { wireBody } from "../http/bind.ts";
 import { callerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
@@ -37,7 +37,7 @@ export function reservationRoutes(
     },
     get: async ({ params: { id }, request }) => {
       const reservation = await getReservation(context, ownerOf(request), id);
-      if (reservation === undefined) throw new ApiError("not_found", "You have no reservation with this id.");
+      if (reservation === undefined) throw new ServiceError("not_found", "You have no reservation with this id.");
       return { status: 200, body: wireBody(reservation) };
     },
     create: async ({ body, request, reply }) => {

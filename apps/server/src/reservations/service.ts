@@ -2,13 +2,13 @@ import { MAX_TOTAL_HOLD_MINUTES } from "@bikeshare/contract";
 import { extensionOf, reservationLimit, reservationTransitions, statusAt } from "@bikeshare/rules";
 import { lockBikes } from "../bikes/live.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
+import { ServiceError } from "../errors/service-error.ts";
 import { recordEvents } from "../events/outbox.ts";
 import type { ReadContext } from "../lists/context.ts";
 import { cutSlice, wireField } from "../lists/cut.ts";
 import { fetchSize } from "../lists/rows.ts";
 import { type PositionCodec, type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
 import type { LiveContext } from "../live-context.ts";
-import { Refusal } from "../refusal.ts";
 import { endingEvent, heldBy, type Moment, writeHolds } from "./holds.ts";
 import {
   readReservation,
@@ -69,7 +69,7 @@ export async function reservationUse(
 /**
  * Cancels a partner's reservation and gives its bike back. Cancelling a cancelled one changes nothing.
  * @returns the reservation's wire form
- * @throws Refusal `not_found`; `reservation_not_active` when it was fulfilled or has expired
+ * @throws ServiceError `not_found`; `reservation_not_active` when it was fulfilled or has expired
  */
 export function cancelReservation(context: LiveContext, owner: ReservationOwner, id: string): Promise<string> {
   const { systemId, partnerId } = owner;
@@ -83,7 +83,7 @@ export function cancelReservation(context: LiveContext, owner: ReservationOwner,
     const next = reservationTransitions[status].cancel;
     if (next === "same") return reservation.wire;
     if (next === "conflict")
-      throw new Refusal("reservation_not_active", `The reservation is ${status}, so it cannot be cancelled.`);
+      throw new ServiceError("reservation_not_active", `The reservation is ${status}, so it cannot be cancelled.`);
     const ended = await endRows(tx, systemId, moment.now, [{ id, status: next, reason: "partner" }]);
     await writeHolds(
       tx,
@@ -102,7 +102,7 @@ export function cancelReservation(context: LiveContext, owner: ReservationOwner,
 /**
  * Has a partner's reservation hold its bike for some minutes more.
  * @returns the reservation's wire form
- * @throws Refusal `not_found`; `reservation_not_active` when it has ended; `hold_limit_reached`
+ * @throws ServiceError `not_found`; `reservation_not_active` when it has ended; `hold_limit_reached`
  */
 export function extendReservation(
   context: LiveContext,
@@ -120,19 +120,19 @@ export function extendReservation(
     if (reservation === undefined) throw notTheirs();
     const status = statusAt(reservation, now);
     if (status !== "active") {
-      throw new Refusal("reservation_not_active", `The reservation is ${status}, so it cannot be extended.`);
+      throw new ServiceError("reservation_not_active", `The reservation is ${status}, so it cannot be extended.`);
     }
     const { expiresAt, minutesLeft } = extensionOf(reservation, minutes);
     if (minutes <= minutesLeft) return extendRow(tx, systemId, id, { expiresAt, now });
-    throw new Refusal(
+    throw new ServiceError(
       "hold_limit_reached",
       `A hold lasts at most ${MAX_TOTAL_HOLD_MINUTES} minutes in all. This one can be extended by ${minutesLeft} more.`,
     );
   });
 }
 
-function notTheirs(): Refusal {
-  return new Refusal("not_found", "You have no reservation with this id.");
+function notTheirs(): ServiceError {
+  return new ServiceError("not_found", "You have no reservation with this id.");
 }
 
 /** Locks reservations, in the order of their ids, and gives them by id. Their bikes are to be locked before. */

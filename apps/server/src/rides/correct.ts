@@ -7,8 +7,8 @@ import { recordEvents } from "../events/outbox.ts";
 import type { LiveContext } from "../live-context.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { correctEndedRides, type CorrectedRide, type LiveRide } from "./command-queries.ts";
-import { lockRideFacts, noteFault, noteUnknownStation, type RideFacts, rideFor } from "./ended-rides.ts";
-import { rideTimesFault } from "./ride.ts";
+import { lockRideFacts, noteIssue, noteUnknownStation, type RideFacts, rideFor } from "./ended-rides.ts";
+import { rideTimesIssue } from "./ride.ts";
 
 /**
  * Corrects rides that have ended: what is stored of them, the event that tells of it, and where their bikes stand, with
@@ -59,8 +59,8 @@ function decide(entry: Indexed<RideCorrection>, facts: RideFacts, done: Correcti
   const ride = rideFor(entry, "correct", facts, notes, () => false);
   if (ride === undefined || ride.ended_at === null) return; // a completed ride has ended
   const endedAt = item.ended_at === undefined ? ride.ended_at : new Date(item.ended_at);
-  const fault = rideTimesFault(ride.started_at.getTime(), endedAt.getTime(), facts.now.getTime(), "ended_at");
-  if (fault !== undefined) return noteFault(notes, index, item.id, fault);
+  const issue = rideTimesIssue(ride.started_at.getTime(), endedAt.getTime(), facts.now.getTime(), "ended_at");
+  if (issue !== undefined) return noteIssue(notes, index, item.id, issue);
   if (noteUnknownStation(entry, facts, notes)) return;
   const ended = { ...ride, ended_at: ride.ended_at };
   const corrected = correctedRide(ended, item, endedAt);

@@ -53,7 +53,7 @@ export function createDepthIndex(options: {
       refreshedAt.set(systemId, now);
       options.read(systemId).then(
         (hours) => systems.set(systemId, { hours, upto: runningSums(hours.n) }),
-        // Without it pages are dearer, not wrong; the request itself meets the same fault and reports it.
+        // Without it pages are dearer, not wrong; the request itself meets the same error and reports it.
         () => systems.delete(systemId),
       );
     },

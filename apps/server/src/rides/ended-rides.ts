@@ -81,7 +81,7 @@ export function rideFor<Item extends RideItem>(
 }
 
 /** Notes that an item is wrong in itself. */
-export function noteFault(notes: BatchNotes, index: number, id: string, message: string): undefined {
+export function noteIssue(notes: BatchNotes, index: number, id: string, message: string): undefined {
   notes.failed(index, id, "invalid_parameter", message);
 }
 

@@ -7,9 +7,9 @@ import { recordEvents } from "../events/outbox.ts";
 import type { LiveContext } from "../live-context.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { type FinishedRide, finishRides, type LiveRide } from "./command-queries.ts";
-import { lockRideFacts, noteFault, noteUnknownStation, type RideFacts, rideFor } from "./ended-rides.ts";
+import { lockRideFacts, noteIssue, noteUnknownStation, type RideFacts, rideFor } from "./ended-rides.ts";
 import { isSameCancel, isSameEnd } from "./repeat.ts";
-import { rideTimesFault } from "./ride.ts";
+import { rideTimesIssue } from "./ride.ts";
 
 /** Ends rides: each bike stands where its ride ended, available again unless something later was reported of it. */
 export function endRides(
@@ -81,8 +81,8 @@ function decideEnd(entry: Indexed<RideEnd>, facts: RideFacts, notes: BatchNotes)
   const ride = rideFor(entry, "end", facts, notes, isSameEnd);
   if (ride === undefined) return undefined;
   const endedAt = item.ended_at === undefined ? facts.now : new Date(item.ended_at);
-  const fault = rideTimesFault(ride.started_at.getTime(), endedAt.getTime(), facts.now.getTime(), "ended_at");
-  if (fault !== undefined) return noteFault(notes, index, item.id, fault);
+  const issue = rideTimesIssue(ride.started_at.getTime(), endedAt.getTime(), facts.now.getTime(), "ended_at");
+  if (issue !== undefined) return noteIssue(notes, index, item.id, issue);
   const stationId = item.end_station_id ?? null;
   const station = stationId === null ? undefined : facts.stations.get(stationId);
   if (noteUnknownStation(entry, facts, notes)) return undefined;
@@ -109,8 +109,8 @@ function decideCancel(entry: Indexed<RideCancel>, facts: RideFacts, notes: Batch
   const ride = rideFor(entry, "cancel", facts, notes, isSameCancel);
   if (ride === undefined) return undefined;
   const cancelledAt = item.cancelled_at === undefined ? facts.now : new Date(item.cancelled_at);
-  const fault = rideTimesFault(ride.started_at.getTime(), cancelledAt.getTime(), facts.now.getTime(), "cancelled_at");
-  if (fault !== undefined) return noteFault(notes, index, item.id, fault);
+  const issue = rideTimesIssue(ride.started_at.getTime(), cancelledAt.getTime(), facts.now.getTime(), "cancelled_at");
+  if (issue !== undefined) return noteIssue(notes, index, item.id, issue);
   const cancelled: FinishedRide = {
     id: ride.id,
     status: "cancelled",

@@ -11,7 +11,7 @@ import {
   updatePastRides,
 } from "./past-queries.ts";
 import { describeRide } from "./repeat.ts";
-import { rideTimesFault } from "./ride.ts";
+import { rideTimesIssue } from "./ride.ts";
 
 /** Adds rides that are over, or corrects them. Makes no events and moves no bike. */
 export function upsertPastRides(
@@ -63,8 +63,8 @@ function wantedRides(
 ): Map<string, Indexed<PastRideRow>> {
   const wanted = new Map<string, Indexed<PastRideRow>>();
   for (const { index, item } of items) {
-    const fault = rideTimesFault(Date.parse(item.started_at), Date.parse(item.ended_at), now.getTime(), "ended_at");
-    if (fault !== undefined) notes.failed(index, item.id, "invalid_parameter", fault);
+    const issue = rideTimesIssue(Date.parse(item.started_at), Date.parse(item.ended_at), now.getTime(), "ended_at");
+    if (issue !== undefined) notes.failed(index, item.id, "invalid_parameter", issue);
     else if (wanted.has(item.id)) notes.failed(index, item.id, "invalid_parameter", "id stands twice in this batch.");
     else wanted.set(item.id, { index, item: rowOf(item) });
   }

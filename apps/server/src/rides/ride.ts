@@ -19,7 +19,7 @@ const LONGEST_RIDE = 2 ** 31 - 1;
  * What is wrong with a ride's start and end, in words; undefined when nothing is. All in milliseconds since 1970.
  * @param endField what the end is called where it came from
  */
-export function rideTimesFault(startedAt: number, endedAt: number, now: number, endField: string): string | undefined {
+export function rideTimesIssue(startedAt: number, endedAt: number, now: number, endField: string): string | undefined {
   if (isInFuture(endedAt, now)) return `${endField} lies in the future.`;
   if (startedAt < EARLIEST_START) return "started_at lies before 1970.";
   if (endedAt < startedAt) return `${endField} lies before the ride's start, ${new Date(startedAt).toISOString()}.`;

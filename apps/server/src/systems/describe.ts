@@ -1,7 +1,7 @@
 import { type Acting, recordActOf } from "../audit/audit-log.ts";
 import type { Queryable } from "../db/database.ts";
+import { ServiceError } from "../errors/service-error.ts";
 import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
-import { Refusal } from "../refusal.ts";
 import { type SystemDetails, systemDetails } from "./details.ts";
 import { findFacts, listFacts, lockFacts, updateFacts } from "./fact-queries.ts";
 import { factNames, type FactName, factRules } from "./facts.ts";
@@ -13,7 +13,7 @@ export type FactChanges = { readonly [Name in FactName]?: string | null | undefi
 
 /**
  * Notes what the operator says of a system. It goes before what sources say.
- * @throws Refusal `invalid_parameter` for a word that means nothing, `not_found` without such a system
+ * @throws ServiceError `invalid_parameter` for a word that means nothing, `not_found` without such a system
  */
 export function describeSystem(
   context: Acting & { readonly db: Queryable },
@@ -22,7 +22,7 @@ export function describeSystem(
 ): Promise<void> {
   return context.db.transaction(async (tx) => {
     const held = await lockFacts(tx, systemId);
-    if (held === undefined) throw new Refusal("not_found", `There is no system ${systemId}.`);
+    if (held === undefined) throw new ServiceError("not_found", `There is no system ${systemId}.`);
     const given = factNames.filter((name) => changes[name] !== undefined);
     const read = Object.fromEntries(given.map((name) => [name, readFact(name, changes[name] ?? null)]));
     await updateFacts(tx, { ...held, ...read });
@@ -35,7 +35,7 @@ function readFact(name: FactName, text: string | null): string | null {
   const { read, expected } = factRules[name];
   const value = read(text);
   if (value === undefined) {
-    throw new Refusal("invalid_parameter", `${name} cannot be ${JSON.stringify(text)}: it must be ${expected}.`);
+    throw new ServiceError("invalid_parameter", `${name} cannot be ${JSON.stringify(text)}: it must be ${expected}.`);
   }
   return value;
 }

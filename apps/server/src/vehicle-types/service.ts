@@ -1,10 +1,10 @@
 import type { VehicleType } from "@bikeshare/contract";
 import { type Acting, recordActOf } from "../audit/audit-log.ts";
 import type { Queryable } from "../db/database.ts";
+import { ServiceError } from "../errors/service-error.ts";
 import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
 import { cutItems, sortById } from "../lists/in-memory.ts";
 import type { Slice, SliceRequest } from "../lists/slice.ts";
-import { Refusal } from "../refusal.ts";
 import {
   deleteType,
   findNamedTypes,
@@ -71,13 +71,13 @@ export function describeVehicleType(
 
 /**
  * Takes back what the operator says of a vehicle type.
- * @throws Refusal `not_found` when that is nothing, `invalid_parameter` while something names a type that no source
+ * @throws ServiceError `not_found` when that is nothing, `invalid_parameter` while something names a type that no source
  *   describes: its id would mean nothing
  */
 export async function removeVehicleType(context: TypeContext, systemId: string, id: string): Promise<void> {
   await context.db.transaction(async (tx) => {
     if ((await lockOwnType(tx, systemId, id)) === undefined)
-      throw new Refusal("not_found", `Nothing was said of the vehicle type ${id}.`);
+      throw new ServiceError("not_found", `Nothing was said of the vehicle type ${id}.`);
     const isDescribed = (await saidBySources(tx, systemId)).some((type) => type.id === id);
     const uses = await findTypeUses(tx, systemId, id);
     const users = [
@@ -86,7 +86,7 @@ export async function removeVehicleType(context: TypeContext, systemId: string, 
       ...(uses.by_rides ? ["rides"] : []),
     ];
     if (!isDescribed && users.length > 0) {
-      throw new Refusal(
+      throw new ServiceError(
         "invalid_parameter",
         `${users.join(" and ")} name the vehicle type ${id}, and no source describes it: it would mean nothing to readers. Give the bikes another type, or say something else of this one.`,
       );

@@ -12,7 +12,7 @@ import {
 import fc from "fast-check";
 import type { z } from "zod";
 import { reportBikes, upsertBikes } from "../../bikes/commands.ts";
-import { Refusal } from "../../refusal.ts";
+import { ServiceError } from "../../errors/service-error.ts";
 import { nameRegion, removeRegion } from "../../regions/service.ts";
 import { createReservation } from "../../reservations/create.ts";
 import { cancelReservation } from "../../reservations/service.ts";
@@ -64,7 +64,7 @@ const batch =
 /** What the service itself refuses is a state like any other. */
 async function refusable(work: Promise<unknown>): Promise<void> {
   await work.catch((error: unknown) => {
-    if (!(error instanceof Refusal) && !(error instanceof FeedFailure)) throw error;
+    if (!(error instanceof ServiceError) && !(error instanceof FeedFailure)) throw error;
   });
 }
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addPartners } from "../../../test/partners.ts";
-import { Refusal } from "../../refusal.ts";
+import { ServiceError } from "../../errors/service-error.ts";
 import { createSystem } from "../../systems/service.ts";
 import { beginWith, stepsOn, type StepSubject } from "./every-state.fixture.ts";
 import { forms, type GbfsForm } from "./form.ts";
@@ -36,7 +36,7 @@ async function published(form: GbfsForm): Promise<Map<string, Document>> {
   const documents = new Map<string, Document>();
   for (const feed of feedsOf(form)) {
     const made = await gbfsDocument(context, subject.systemId, form, feed).catch((error: unknown) => {
-      if (feed === "system_regions" && error instanceof Refusal) return undefined;
+      if (feed === "system_regions" && error instanceof ServiceError) return undefined;
       throw error;
     });
     if (made) documents.set(feed, JSON.parse(made.json) as Document);

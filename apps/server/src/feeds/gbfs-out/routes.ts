@@ -1,9 +1,9 @@
 import type { gbfsContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import fresh from "fresh";
+import { ServiceError } from "../../errors/service-error.ts";
 import { inParts } from "../../http/coded-body.ts";
 import { vary } from "../../http/vary.ts";
-import { Refusal } from "../../refusal.ts";
 import type { FeedCache } from "./feed-cache.ts";
 import { form23, form30, type GbfsForm } from "./form.ts";
 import { type GbfsPage, gbfsPage } from "./page.ts";
@@ -11,7 +11,7 @@ import { type GbfsContext, gbfsDocument, requireFeed } from "./service.ts";
 import type { SystemList } from "./system-list.ts";
 
 /** A page that is kept, or why there is none: to ask again for what there is not costs no more than for what there is. */
-export type KeptPage = GbfsPage | Refusal;
+export type KeptPage = GbfsPage | ServiceError;
 
 /** The public feeds. Everyone reads the same few documents: they are kept ready. */
 export function gbfsRoutes(
@@ -20,14 +20,15 @@ export function gbfsRoutes(
   pages: FeedCache<KeptPage>,
 ): RouterImplementation<typeof gbfsContract> {
   async function answer(systemId: string | undefined, form: GbfsForm, file: string, { request, reply }: Call) {
-    if (!file.endsWith(".json")) throw new Refusal("not_found", "There is no such feed: its name ends in .json.");
+    if (!file.endsWith(".json")) throw new ServiceError("not_found", "There is no such feed: its name ends in .json.");
     const id = systemId ?? (await systems.first());
-    if (id === undefined) throw new Refusal("not_found", "There is no system yet.");
-    if (systemId !== undefined && !(await systems.has(id))) throw new Refusal("not_found", "There is no such system.");
+    if (id === undefined) throw new ServiceError("not_found", "There is no system yet.");
+    if (systemId !== undefined && !(await systems.has(id)))
+      throw new ServiceError("not_found", "There is no such system.");
     const feed = file.slice(0, -".json".length);
     requireFeed(form, feed);
     const page = await pages.get(id, `${form.version}/${feed}`, () => makePage(context, id, form, feed));
-    if (page instanceof Refusal) throw page;
+    if (page instanceof ServiceError) throw page;
     return send(page, request, reply);
   }
 
@@ -45,7 +46,7 @@ async function makePage(context: GbfsContext, systemId: string, form: GbfsForm, 
   try {
     return gbfsPage(await gbfsDocument(context, systemId, form, feed));
   } catch (error) {
-    if (error instanceof Refusal) return error;
+    if (error instanceof ServiceError) return error;
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Database, Transaction } from "../../db/database.ts";
+import { ServiceError } from "../../errors/service-error.ts";
 import type { Ids } from "../../ids.ts";
-import { Refusal } from "../../refusal.ts";
 import { regionsOf } from "../../regions/service.ts";
 import { detailsOf, hasSystem, type SystemDetails } from "../../systems/describe.ts";
 import { vehicleTypesOf } from "../../vehicle-types/service.ts";
@@ -49,7 +49,7 @@ const STEADY_TTL = 60;
 /**
  * Makes the document of a feed from the live state, and notes it as published.
  * @param feed its name in this version, such as `station_status`
- * @throws Refusal `not_found` where there is no such system or feed
+ * @throws ServiceError `not_found` where there is no such system or feed
  */
 export async function gbfsDocument(
   context: GbfsContext,
@@ -60,14 +60,14 @@ export async function gbfsDocument(
   const { db, clock } = context;
   requireFeed(form, feed);
   return db.transaction(async (tx) => {
-    if (!(await hasSystem(tx, systemId))) throw new Refusal("not_found", "There is no such system.");
+    if (!(await hasSystem(tx, systemId))) throw new ServiceError("not_found", "There is no such system.");
     const key = [systemId, form.version, feed] as const;
     // Locked before the state is read: whoever comes next reads a later one, and publishes it later.
     const held = await lockPublication(tx, key);
     const system = await detailsOf(tx, systemId);
-    if (system === undefined) throw new Refusal("not_found", "There is no such system.");
+    if (system === undefined) throw new ServiceError("not_found", "There is no such system.");
     const data = await dataOf(tx, context, { form, system, feed });
-    if (data === undefined) throw new Refusal("not_found", "This system has no such feed.");
+    if (data === undefined) throw new ServiceError("not_found", "This system has no such feed.");
     const ttl = feed === "station_status" || feed === form.names.vehicleFeed ? LIVE_TTL : STEADY_TTL;
     const content = `"ttl":${ttl},"version":"${form.version}","data":${JSON.stringify(data)}}`;
     const published = publish(held, hash("sha256", content, "buffer"), clock());
@@ -81,11 +81,11 @@ export async function gbfsDocument(
   });
 }
 
-/** @throws Refusal `not_found` for a feed that no system has in this version */
+/** @throws ServiceError `not_found` for a feed that no system has in this version */
 export function requireFeed(form: GbfsForm, feed: string): void {
   const names = feedNames(form);
   if (!names.includes(feed)) {
-    throw new Refusal("not_found", `There is no such feed. There are: ${names.join(", ")}.`);
+    throw new ServiceError("not_found", `There is no such feed. There are: ${names.join(", ")}.`);
   }
 }
 

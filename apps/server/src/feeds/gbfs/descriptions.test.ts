@@ -4,7 +4,7 @@ import { emailFrom, languageFrom, timeZoneFrom } from "./values.ts";
 
 const NOW = Date.UTC(2026, 0, 1);
 const document = (data: unknown) => ({ last_updated: NOW / 1000, data });
-const faults = ({ problems }: ReturnType<typeof readDescription>) =>
+const issues = ({ problems }: ReturnType<typeof readDescription>) =>
   problems.map(({ field, reason }) => [field, reason]);
 
 test("a system is read alike from 2.x and 3.x", () => {
@@ -42,7 +42,7 @@ test("a word about the system that means nothing is left out and reported", () =
     feed_contact_email: null,
     opening_hours: null,
   });
-  expect(faults(said)).toEqual([
+  expect(issues(said)).toEqual([
     ["name", "not_a_text"],
     ["language", "not_a_language"],
     ["timezone", "not_a_time_zone"],
@@ -66,7 +66,7 @@ test("vehicle types keep their words; unknown ones are repaired, and one bad typ
     { id: "a", name: null, form_factor: "other", propulsion_type: "human", max_range_meters: null },
     { id: "s", name: null, form_factor: "scooter_standing", propulsion_type: "electric", max_range_meters: 1200.5 },
   ]);
-  expect(faults(said)).toEqual([
+  expect(issues(said)).toEqual([
     ["form_factor", "unknown_word"],
     ["propulsion_type", "missing"],
     ["vehicle_type_id", "not_an_identifier"],

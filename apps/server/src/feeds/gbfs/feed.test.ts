@@ -12,7 +12,7 @@ const information = (...stations: unknown[]) =>
   readStationInformation({ last_updated: seconds, data: { stations } }, now);
 const vehicles = (...bikes: unknown[]) =>
   readVehicles("free_bike_status", { last_updated: seconds, data: { bikes } }, now);
-const faults = (feed: { problems: readonly { field: string | null; reason: string; action: string }[] }) =>
+const issues = (feed: { problems: readonly { field: string | null; reason: string; action: string }[] }) =>
   feed.problems.map(({ field, reason, action }) => [field, reason, action]);
 
 test("every version of the same city reads the same, without a remark", () => {
@@ -45,7 +45,7 @@ describe("what is wrong is repaired or rejected, and said", () => {
   test("of two records with the same id the last wins", () => {
     const feed = status(good, { ...good, num_bikes_available: 2 });
     expect(feed.records.get("a")?.num_bikes_available).toBe(2);
-    expect(faults(feed)).toEqual([["station_id", "same_id_again_later", "rejected"]]);
+    expect(issues(feed)).toEqual([["station_id", "same_id_again_later", "rejected"]]);
   });
 
   test.each([
@@ -63,14 +63,14 @@ describe("what is wrong is repaired or rejected, and said", () => {
   ] as const)("%s %j becomes %j", (field, value, repaired, reason) => {
     const feed = status({ ...good, [field]: value });
     expect(feed.records.get("a")?.[field]).toBe(repaired);
-    expect(faults(feed)).toEqual([[field, reason, "repaired"]]);
+    expect(issues(feed)).toEqual([[field, reason, "repaired"]]);
   });
 
   test("a station has at least as many bikes as its types add up to, and no more types than an integer can count", () => {
     const types = (...counts: number[]) => counts.map((count, n) => ({ vehicle_type_id: String(n), count }));
     const read = (fields: object) => {
       const feed = status({ ...good, ...fields });
-      return [feed.records.get("a")?.num_bikes_available, ...faults(feed)];
+      return [feed.records.get("a")?.num_bikes_available, ...issues(feed)];
     };
     // Lyft counts scooters apart: 2 bikes, and 13 scooters that are among the types alone.
     expect(read({ num_bikes_available: 2, vehicle_types_available: types(1, 1, 13) })).toEqual([
@@ -121,7 +121,7 @@ describe("what is wrong is repaired or rejected, and said", () => {
   test("a station without a name is called by its id", () => {
     const feed = information({ station_id: "a", name: null, lat: 1, lon: 1 });
     expect(feed.records.get("a")?.name).toBe("a");
-    expect(faults(feed)).toEqual([["name", "missing", "repaired"]]);
+    expect(issues(feed)).toEqual([["name", "missing", "repaired"]]);
   });
 
   test("a vehicle with a wrong place is rejected, unless its station says where it is", () => {

@@ -16,7 +16,7 @@ export interface Rejection {
   readonly reason: string;
 }
 
-export type PositionFault = "missing" | "out_of_range" | "null_island";
+export type PositionIssue = "missing" | "out_of_range" | "null_island";
 
 /**
  * Reads the fields of one record of a feed. A value that means nothing is replaced and noted as a problem;
@@ -89,9 +89,9 @@ export class RecordReader {
   instant(field: string): number | null {
     const instant = instantFrom(this.raw[field]);
     if (instant === 0) return null;
-    const fault = this.#instantFault(instant);
-    if (fault === undefined) return instant ?? null;
-    if (this.#isGiven(field)) this.#note(field, fault);
+    const issue = this.#instantIssue(instant);
+    if (issue === undefined) return instant ?? null;
+    if (this.#isGiven(field)) this.#note(field, issue);
     return null;
   }
 
@@ -104,7 +104,7 @@ export class RecordReader {
     return this.raw[field] !== undefined && this.raw[field] !== null;
   }
 
-  #instantFault(instant: number | undefined): string | undefined {
+  #instantIssue(instant: number | undefined): string | undefined {
     if (instant === undefined) return "not_an_instant";
     if (instant > this.#now + CLOCK_TOLERANCE) return "in_the_future";
     return instant < EARLIEST ? "before_2000" : undefined;
@@ -115,7 +115,7 @@ export class RecordReader {
  * Where a record says that its thing is, or what is wrong with that. 0°, 0° is open sea, and what software writes
  * for "unknown".
  */
-export function positionOf(raw: JsonObject): { lat: number; lon: number } | PositionFault {
+export function positionOf(raw: JsonObject): { lat: number; lon: number } | PositionIssue {
   const lat = numberFrom(raw["lat"]);
   const lon = numberFrom(raw["lon"]);
   if (lat === undefined || lon === undefined) return "missing";

@@ -1,5 +1,5 @@
 import { parse } from "csv-parse";
-import { FileRefused } from "./problems.ts";
+import { ImportFileError } from "./problems.ts";
 
 /** What is done with the records of a CSV text, in the order of the file. */
 export interface RecordHandler {
@@ -80,8 +80,8 @@ function openParser(handler: RecordHandler): { parser: Parser; rethrow: () => vo
   return { parser, rethrow };
 }
 
-function openQuote(line: number): FileRefused {
-  return new FileRefused("unparsable", line, "a quote opens here and does not close on its line");
+function openQuote(line: number): ImportFileError {
+  return new ImportFileError("unparsable", line, "a quote opens here and does not close on its line");
 }
 
 type Parser = ReturnType<typeof parse>;

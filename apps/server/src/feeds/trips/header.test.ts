@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { columnKey, tripFormats } from "./formats.ts";
 import { recogniseHeader } from "./header.ts";
-import { FileRefused } from "./problems.ts";
+import { ImportFileError } from "./problems.ts";
 
-function refusal(header: readonly string[]): FileRefused {
+function refusal(header: readonly string[]): ImportFileError {
   try {
     recogniseHeader(header, 1);
   } catch (error) {
-    if (error instanceof FileRefused) return error;
+    if (error instanceof ImportFileError) return error;
     throw error;
   }
   throw new Error("the header was accepted");

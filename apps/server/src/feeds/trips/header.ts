@@ -1,5 +1,5 @@
 import { columnKey, type TripField, type TripFormat, tripFormats } from "./formats.ts";
-import { FileRefused } from "./problems.ts";
+import { ImportFileError } from "./problems.ts";
 
 /** Where a file has what. */
 export interface Layout {
@@ -24,7 +24,7 @@ export function recogniseHeader(header: readonly string[], line: number): Layout
   const best = ranked[0];
   if (best === undefined || best.missing.length > Object.keys(best.format.columns).length / 2) {
     const known = tripFormats.map(({ name }) => name).join("; ");
-    throw new FileRefused(
+    throw new ImportFileError(
       "unknown_header",
       line,
       `the header "${shorten(header.join(","))}" is of no trip file we know (${known})`,
@@ -32,7 +32,7 @@ export function recogniseHeader(header: readonly string[], line: number): Layout
   }
   const { format, missing, extra } = best;
   if (missing.length > 0) {
-    throw new FileRefused(
+    throw new ImportFileError(
       "missing_column",
       line,
       `looks like ${format.name}, but has no column for ${missing.join(", ")}`,
@@ -41,7 +41,7 @@ export function recogniseHeader(header: readonly string[], line: number): Layout
   const [place] = extra;
   if (place !== undefined) {
     const name = header[place] ?? "";
-    throw new FileRefused(
+    throw new ImportFileError(
       "extra_column",
       line,
       `looks like ${format.name}, but column ${place + 1} ("${shorten(name)}") does not belong there`,

@@ -2,7 +2,7 @@ import { tryPastRides } from "../../rides/import-trial.ts";
 import { findInputs, type FoundInputs } from "./inputs/find-inputs.ts";
 import type { TripInput } from "./inputs/input.ts";
 import type { TripImport, TripImportResult } from "./order.ts";
-import { FileRefused, type WarningReason } from "./problems.ts";
+import { ImportFileError, type WarningReason } from "./problems.ts";
 import { createProgressMeter, type ProgressMeter } from "./progress.ts";
 import { createReport, type Report } from "./report.ts";
 import { type Batch, openSpool, type Spool } from "./spool.ts";
@@ -122,14 +122,14 @@ async function stage(all: Run, input: TripInput, index: number): Promise<Staged 
     return { file, spool };
   } catch (error) {
     await spool.close();
-    if (!(error instanceof FileRefused)) throw error;
+    if (!(error instanceof ImportFileError)) throw error;
     progress.skip(input);
     noteRefusal(all, input.name, error);
     return undefined;
   }
 }
 
-function noteRefusal({ tally, report }: Run, name: string, { reason, row, message }: FileRefused): void {
+function noteRefusal({ tally, report }: Run, name: string, { reason, row, message }: ImportFileError): void {
   tally.refuse({ file: name, row, reason, message });
   // Of what could not even be read the command itself says all there is to say.
   if (reason === "unreadable") return;

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import type { Database } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
-import type { RefusalReason } from "./problems.ts";
+import type { ImportFileErrorReason } from "./problems.ts";
 import type { TimeShift } from "./time-shift.ts";
 import type { TimeZone } from "./time-zone.ts";
 
@@ -45,7 +45,7 @@ export interface TripProgress {
 export interface RefusedFile {
   readonly file: string;
   readonly row: number | null;
-  readonly reason: RefusalReason;
+  readonly reason: ImportFileErrorReason;
   readonly message: string;
 }
 

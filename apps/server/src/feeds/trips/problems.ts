@@ -19,7 +19,7 @@ export type WarningReason =
   | "unknown_vehicle_type";
 
 /** Why a whole file was refused. */
-export type RefusalReason =
+export type ImportFileErrorReason =
   | "unreadable"
   | "empty"
   | "not_text"
@@ -33,7 +33,7 @@ export type RefusalReason =
   | "ruined_times"
   | "wrong_column_count";
 
-/** A fault of one row: where, which value, why. */
+/** An issue of one row: where, which value, why. */
 export interface RowProblem {
   readonly reason: RejectReason;
   /** The column as the file names it; null: the row as a whole. */
@@ -42,13 +42,13 @@ export interface RowProblem {
 }
 
 /** Nothing of a file can be imported. */
-export class FileRefused extends Error {
+export class ImportFileError extends Error {
   override readonly name = "FileRefused";
-  readonly reason: RefusalReason;
-  /** The line, as an editor counts, that shows the fault; null: the file as a whole. */
+  readonly reason: ImportFileErrorReason;
+  /** The line, as an editor counts, that shows the issue; null: the file as a whole. */
   readonly row: number | null;
 
-  constructor(reason: RefusalReason, row: number | null, message: string, options?: ErrorOptions) {
+  constructor(reason: ImportFileErrorReason, row: number | null, message: string, options?: ErrorOptions) {
     super(message, options);
     this.reason = reason;
     this.row = row;

@@ -83,8 +83,8 @@ function readTrip(reading: TripReading, fields: readonly string[], row: number):
   const endTime = requiredTime(values, "endedAt");
   const givenDuration = durationSeconds(values);
   const times = resolveTripTimes(startTime, endTime, givenDuration === null ? undefined : givenDuration * 1000, zone);
-  if (times.endedAt < times.startedAt) throw fault(values, "end_before_start", "endedAt");
-  if (times.endedAt > now) throw fault(values, "ends_in_future", "endedAt");
+  if (times.endedAt < times.startedAt) throw issue(values, "end_before_start", "endedAt");
+  if (times.endedAt > now) throw issue(values, "ends_in_future", "endedAt");
   const length = times.endedAt - times.startedAt;
   if (givenDuration !== null && Math.abs(length - givenDuration * 1000) > DURATION_TOLERANCE) {
     reading.warn("duration_differs", row, columnName(values, "duration"), value(values, "duration") ?? "");
@@ -134,15 +134,15 @@ function columnName({ layout }: RowValues, field: TripField): string {
   return layout.names[layout.places[field] ?? -1] ?? field;
 }
 
-function fault(values: RowValues, reason: RowProblem["reason"], field: TripField): Rejected {
+function issue(values: RowValues, reason: RowProblem["reason"], field: TripField): Rejected {
   return new Rejected({ reason, column: columnName(values, field), value: value(values, field) ?? "" });
 }
 
 function requiredTime(values: RowValues, field: TripField): WallTime {
   const text = value(values, field);
-  if (text === undefined) throw fault(values, "missing_value", field);
+  if (text === undefined) throw issue(values, "missing_value", field);
   const time = readWallTime(text);
-  if (time === undefined) throw fault(values, "bad_time", field);
+  if (time === undefined) throw issue(values, "bad_time", field);
   return time;
 }
 
@@ -151,7 +151,7 @@ function durationSeconds(values: RowValues): number | null {
   const text = value(values, "duration");
   if (text === undefined) return null;
   const seconds = /^(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?$/.test(text) ? Number(text.replaceAll(",", "")) : NaN;
-  if (!(seconds <= MAX_DURATION)) throw fault(values, "bad_duration", "duration");
+  if (!(seconds <= MAX_DURATION)) throw issue(values, "bad_duration", "duration");
   return Math.floor(seconds);
 }
 
@@ -160,13 +160,13 @@ function identifier(values: RowValues, field: TripField): string | null {
   if (text === undefined) return null;
   // The first test is the quick one; the second allows what is printable in any script.
   const printable = /^[ -~]*$/.test(text) || /^\P{C}*$/u.test(text);
-  if (!printable || text.length > MAX_ID_LENGTH || isPathStep(text)) throw fault(values, "bad_identifier", field);
+  if (!printable || text.length > MAX_ID_LENGTH || isPathStep(text)) throw issue(values, "bad_identifier", field);
   return text;
 }
 
 function requiredIdentifier(values: RowValues, field: TripField): string {
   const text = identifier(values, field);
-  if (text === null) throw fault(values, "missing_value", field);
+  if (text === null) throw issue(values, "missing_value", field);
   return text;
 }
 
@@ -185,7 +185,7 @@ function degrees(values: RowValues, field: TripField, bound: number): number | n
   const text = value(values, field);
   if (text === undefined) return null;
   const number = Number(text);
-  if (!(Math.abs(number) <= bound)) throw fault(values, "bad_coordinate", field);
+  if (!(Math.abs(number) <= bound)) throw issue(values, "bad_coordinate", field);
   return number;
 }
 
@@ -214,7 +214,7 @@ function identity(
   const bikeId = givenBike ?? `${source}:ride:${rideId}`;
   if (Math.max(rideId.length, bikeId.length) > MAX_ID_LENGTH) {
     const madeOf = (["rideId", "bikeId"] as const).find((field) => places[field] !== undefined);
-    throw fault(values, "bad_identifier", madeOf ?? "startStationId");
+    throw issue(values, "bad_identifier", madeOf ?? "startStationId");
   }
   return { id: rideId, bikeId };
 }

@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
-import type { RefusalReason, RejectReason, WarningReason } from "./problems.ts";
+import type { ImportFileErrorReason, RejectReason, WarningReason } from "./problems.ts";
 
 /** One line of a report. */
 export interface ReportEntry {
@@ -12,7 +12,7 @@ export interface ReportEntry {
   readonly row: number | null;
   readonly column: string | null;
   readonly value: string | null;
-  readonly reason: RejectReason | WarningReason | RefusalReason;
+  readonly reason: RejectReason | WarningReason | ImportFileErrorReason;
 }
 
 /** A file of problems, one JSON object a line. There is none until there is a problem. */

@@ -1,9 +1,9 @@
 import { readRecords } from "./csv-records.ts";
 import { type Layout, recogniseHeader } from "./header.ts";
 import type { TripInput } from "./inputs/input.ts";
-import { FileRefused, type RejectReason, type RowProblem, type WarningReason } from "./problems.ts";
+import { ImportFileError, type RejectReason, type RowProblem, type WarningReason } from "./problems.ts";
 import { type Trip, tripReader } from "./read-trip.ts";
-import { countRowFaults, SPREADSHEET } from "./row-faults.ts";
+import { countRowIssues, SPREADSHEET } from "./row-issues.ts";
 import { collectSightings, type Sightings } from "./sightings.ts";
 import type { Spool } from "./spool.ts";
 import type { TimeZone } from "./time-zone.ts";
@@ -42,7 +42,7 @@ const ROWS_TO_LOOK_AT = 20;
  */
 export async function stageTripFile(staging: Staging, spool: Spool): Promise<StagedFile> {
   const sightings = collectSightings();
-  const faults = countRowFaults();
+  const issues = countRowIssues();
   const damage = createDamageSearch();
   let layout: Layout | undefined;
   let first = Infinity;
@@ -50,7 +50,7 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
   let bytes = 0;
   let read: ((fields: readonly string[], row: number) => Trip | RowProblem) | undefined;
   const reject = (row: number, problem: RowProblem) => {
-    faults.reject(row, problem);
+    issues.reject(row, problem);
     staging.reject(row, problem);
   };
 
@@ -64,7 +64,7 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
           read = layout && tripReader({ ...staging, layout });
           return;
         }
-        faults.countRow();
+        issues.countRow();
         const result = read(fields, line);
         if ("reason" in result) return reject(line, result);
         spool.add(result.ride);
@@ -74,18 +74,18 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
         sightings.add(result.end, line, columnOf(layout, "endStationId"));
       },
       async pause() {
-        staging.progress(bytes, faults.rows);
+        staging.progress(bytes, issues.rows);
         await spool.writeFull();
       },
     },
   );
   damage.finish();
-  if (layout === undefined) throw new FileRefused("empty", null, "the file has no header");
-  faults.finish();
+  if (layout === undefined) throw new ImportFileError("empty", null, "the file has no header");
+  issues.finish();
   await spool.finish();
   const idColumn = layout.places.rideId === undefined ? null : columnOf(layout, "rideId");
   const starts = first > last ? null : { first, last };
-  return { rows: faults.rows, rejected: faults.rejected, sightings, idColumn, starts };
+  return { rows: issues.rows, rejected: issues.rejected, sightings, idColumn, starts };
 }
 
 /**
@@ -93,7 +93,7 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
  * header tell, and then that is what the operator has to know.
  */
 function createDamageSearch() {
-  let refusal: FileRefused | undefined;
+  let refusal: ImportFileError | undefined;
   let looked = 0;
   return {
     /** Runs the recognition of the header; undefined when it refused. */
@@ -101,7 +101,7 @@ function createDamageSearch() {
       try {
         return recognise();
       } catch (error) {
-        if (!(error instanceof FileRefused)) throw error;
+        if (!(error instanceof ImportFileError)) throw error;
         refusal = error;
         return undefined;
       }
@@ -111,7 +111,9 @@ function createDamageSearch() {
       if (refusal === undefined) return false;
       const ruined = fields.find((field) => isSpreadsheetTime(field.trim()));
       if (ruined !== undefined) {
-        throw new FileRefused("ruined_times", line, `"${ruined}" was a time, and ${SPREADSHEET}`, { cause: refusal });
+        throw new ImportFileError("ruined_times", line, `"${ruined}" was a time, and ${SPREADSHEET}`, {
+          cause: refusal,
+        });
       }
       if (++looked === ROWS_TO_LOOK_AT) throw refusal;
       return true;

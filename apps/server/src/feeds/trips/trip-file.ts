@@ -4,7 +4,7 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
 import { ALWAYS_ALLOWED, GREATEST_RATIO } from "./inputs/find-inputs.ts";
 import { CHUNK_BYTES, inBinaryUnits, type TripInput } from "./inputs/input.ts";
-import { FileRefused } from "./problems.ts";
+import { ImportFileError } from "./problems.ts";
 
 const GZIP = Buffer.from([0x1f, 0x8b]);
 
@@ -29,12 +29,12 @@ export async function* readTripText(
     let read = 0;
     const counted = count(stream, (bytes) => onRead((read += bytes)));
     const first = await counted.next();
-    if (first.done === true) throw new FileRefused("empty", null, "the file is empty");
+    if (first.done === true) throw new ImportFileError("empty", null, "the file is empty");
     const whole = rejoin(first.value, counted);
     const packed = first.value.subarray(0, GZIP.length).equals(GZIP);
     for await (const chunk of packed ? unpack(whole, () => read) : whole) {
       // Text has no zero bytes; UTF-16, which some spreadsheets write, is full of them.
-      if (chunk.includes(0)) throw new FileRefused("not_text", null, "the file is not text in UTF-8");
+      if (chunk.includes(0)) throw new ImportFileError("not_text", null, "the file is not text in UTF-8");
       yield chunk;
     }
   } finally {
@@ -62,10 +62,10 @@ async function* count(stream: Readable, onBytes: (bytes: number) => void): Async
   }
 }
 
-function unreadable(error: unknown): FileRefused {
-  if (error instanceof FileRefused) return error;
+function unreadable(error: unknown): ImportFileError {
+  if (error instanceof ImportFileError) return error;
   const text = error instanceof Error ? error.message : String(error);
-  return new FileRefused("unreadable", null, `the file cannot be read: ${text}`, { cause: error });
+  return new ImportFileError("unreadable", null, `the file cannot be read: ${text}`, { cause: error });
 }
 
 async function* rejoin(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
@@ -89,16 +89,16 @@ async function* unpack(
       yield chunk;
     }
   } catch (error) {
-    if (error instanceof FileRefused) throw error;
+    if (error instanceof ImportFileError) throw error;
     const text = error instanceof Error ? error.message : String(error);
-    throw new FileRefused("broken_gzip", null, `the gzip stream is broken or cut off: ${text}`, { cause: error });
+    throw new ImportFileError("broken_gzip", null, `the gzip stream is broken or cut off: ${text}`, { cause: error });
   } finally {
     gunzip.destroy();
     await fed;
   }
 }
 
-function tooLarge(size: number): FileRefused {
+function tooLarge(size: number): ImportFileError {
   const message = `the gzip stream unpacks to more than ${inBinaryUnits(size)}, far more than trips of its size do`;
-  return new FileRefused("too_large", null, message);
+  return new ImportFileError("too_large", null, message);
 }

@@ -31,17 +31,17 @@ export function resolveTripTimes(
   const starts = readings(start, zone);
   const ends = readings(end, zone);
   let best: TripTimes | undefined;
-  let bestFault = Infinity;
+  let smallestError = Infinity;
   for (const [index, startedAt] of starts.entries()) {
     for (const endedAt of ends) {
-      const fault = faultOf(endedAt - startedAt, duration);
-      if (best !== undefined && fault >= bestFault) continue;
+      const issue = durationError(endedAt - startedAt, duration);
+      if (best !== undefined && issue >= smallestError) continue;
       best = { startedAt, endedAt, secondReading: index === 1 && startedAt > (starts[0] ?? startedAt) };
-      bestFault = fault;
+      smallestError = issue;
     }
   }
   if (best === undefined) throw new RangeError(`the zone ${zone.name} has no reading of ${start.local}`);
-  if (duration === undefined || bestFault <= DURATION_TOLERANCE) return best;
+  if (duration === undefined || smallestError <= DURATION_TOLERANCE) return best;
   return clockNotMoved(start, end, duration, best) ?? best;
 }
 
@@ -50,7 +50,7 @@ function readings(time: WallTime, zone: TimeZone): readonly number[] {
 }
 
 /** How badly a reading fits; the smallest wins. Ending before the start is worse than any length. */
-function faultOf(length: number, duration: number | undefined): number {
+function durationError(length: number, duration: number | undefined): number {
   if (duration !== undefined) return Math.abs(length - duration);
   return length >= 0 ? length : Number.MAX_SAFE_INTEGER / 2 - length;
 }

@@ -1,9 +1,9 @@
 import type { Queryable } from "../../db/database.ts";
+import { ServiceError } from "../../errors/service-error.ts";
 import { partnerWithId } from "../../partners/service.ts";
 import type { PartnerScope } from "./endpoint-context.ts";
 import type { EndpointRow } from "./endpoint-queries.ts";
 import { isRemoved } from "./endpoint.ts";
-import { WebhookRefusal } from "./refusal.ts";
 
 interface LookupContext {
   readonly db: Queryable;
@@ -11,7 +11,7 @@ interface LookupContext {
 
 /**
  * The endpoint that a partner must have, or have had: a removed one too, whose log is still kept.
- * @throws WebhookRefusal, which tells a partner without an endpoint from one that there is not
+ * @throws ServiceError, which tells a partner without an endpoint from one that there is not
  */
 export async function mustBeThere(
   context: LookupContext,
@@ -20,7 +20,7 @@ export async function mustBeThere(
 ): Promise<EndpointRow> {
   if (endpoint !== undefined) return endpoint;
   await mustBePartner(context, scope);
-  throw new WebhookRefusal(
+  throw new ServiceError(
     "not_found",
     `Partner ${scope.partnerId} has no webhook endpoint. \`webhooks set\` makes one.`,
   );
@@ -28,7 +28,7 @@ export async function mustBeThere(
 
 /**
  * The endpoint that a partner must have now.
- * @throws WebhookRefusal, also where it was removed
+ * @throws ServiceError, also where it was removed
  */
 export async function mustBeSet(
   context: LookupContext,
@@ -38,14 +38,14 @@ export async function mustBeSet(
   const found = await mustBeThere(context, endpoint, scope);
   if (!isRemoved(found)) return found;
   const when = found.paused_at === null ? "" : ` ${found.paused_at.toISOString()}`;
-  throw new WebhookRefusal(
+  throw new ServiceError(
     "not_found",
     `The endpoint of partner ${scope.partnerId} was removed${when}. \`webhooks set\` with --url and --events makes it anew.`,
   );
 }
 
-/** @throws WebhookRefusal when there is no such partner */
+/** @throws ServiceError when there is no such partner */
 export async function mustBePartner(context: LookupContext, { systemId, partnerId }: PartnerScope): Promise<void> {
   if ((await partnerWithId(context, systemId, partnerId)) !== undefined) return;
-  throw new WebhookRefusal("not_found", `There is no partner ${partnerId}. \`partners list\` shows those there are.`);
+  throw new ServiceError("not_found", `There is no partner ${partnerId}. \`partners list\` shows those there are.`);
 }

@@ -17,7 +17,7 @@ export interface RemovedEndpoint extends EndpointChange {
  * Removes a partner's endpoint: its secrets are destroyed, its address, events and mail address leave its row (the audit
  * log keeps them), its replays are ended. Nothing is sent any more but what is in flight, which ends and is logged. What waits is held, not lost: an
  * endpoint that was removed by mistake is made anew, and sent it by a replay.
- * @throws WebhookRefusal when there never was one
+ * @throws ServiceError when there never was one
  */
 export async function removeEndpoint(context: EndpointContext, scope: PartnerScope): Promise<RemovedEndpoint> {
   const { systemId, partnerId } = scope;

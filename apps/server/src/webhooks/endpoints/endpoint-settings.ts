@@ -1,4 +1,5 @@
 import type { Transaction } from "../../db/database.ts";
+import { ServiceError } from "../../errors/service-error.ts";
 import { holdPartner } from "../../partners/service.ts";
 import { type AddressRules, judgeUrl } from "../rules/receiver-url.ts";
 import { type PartnerScope, recordEndpointAct, type SecretContext } from "./endpoint-context.ts";
@@ -14,7 +15,6 @@ import {
 } from "./endpoint-queries.ts";
 import { suspended } from "./endpoint-status.ts";
 import { isMailAddress, isRemoved, MAX_LIVE_SECRETS, MAX_OVERLAP, offeredEvents, readEvents } from "./endpoint.ts";
-import { WebhookRefusal } from "./refusal.ts";
 import { mustSealLikeOthers, noteOurSealing } from "./sealing.ts";
 import { endSecrets, insertSecret, listLiveSecrets } from "./secret-queries.ts";
 import { makeSecret } from "./secret.ts";
@@ -44,7 +44,7 @@ export interface SetEndpoint {
 /**
  * Makes a partner's endpoint, or changes it: then it keeps its id, its secret and its status. A paused one stays paused; a
  * removed one is made anew, under the id that its log has.
- * @throws WebhookRefusal when there is no such partner, or a value is not allowed
+ * @throws ServiceError when there is no such partner, or a value is not allowed
  */
 export async function setEndpoint(
   context: SecretContext & { readonly rules: AddressRules },
@@ -80,7 +80,7 @@ export interface RotatedSecret {
 /**
  * Makes a new secret. Those before it sign beside it for `overlap` milliseconds (0 to 7 d), unless they end earlier.
  * @param input `lost`: the secrets file that sealed the old ones is gone for good; they end now
- * @throws WebhookRefusal when there is no endpoint, or too many secrets sign already
+ * @throws ServiceError when there is no endpoint, or too many secrets sign already
  */
 export async function rotateSecret(
   context: SecretContext,
@@ -88,7 +88,7 @@ export async function rotateSecret(
 ): Promise<RotatedSecret> {
   const { systemId, partnerId, overlap, lost = false } = input;
   if (overlap < 0 || overlap > MAX_OVERLAP) {
-    throw new WebhookRefusal("invalid", "The overlap must be between 0 h and 7 d.");
+    throw new ServiceError("invalid_parameter", "The overlap must be between 0 h and 7 d.");
   }
   return context.db.transaction(async (tx) => {
     const endpoint = await mustBeSet(context, await lockEndpoint(tx, systemId, partnerId), input);
@@ -105,7 +105,7 @@ export async function rotateSecret(
   });
 }
 
-/** Lets the secrets that sign end at an instant. @throws WebhookRefusal when there are too many for one more */
+/** Lets the secrets that sign end at an instant. @throws ServiceError when there are too many for one more */
 async function makeRoom(tx: Transaction, systemId: string, endpointId: string, endAt: Date, now: Date): Promise<void> {
   await endSecrets(tx, systemId, endpointId, endAt, now);
   const left = await listLiveSecrets(tx, systemId, endpointId, now);
@@ -121,7 +121,7 @@ interface GivenSettings {
 
 function readSettings({ url, events, email, signature }: EndpointSettings, rules: AddressRules): GivenSettings {
   if (email !== undefined && email !== null && !isMailAddress(email)) {
-    throw new WebhookRefusal("invalid", "The email must be one address, such as webhooks@example.com.");
+    throw new ServiceError("invalid_parameter", "The email must be one address, such as webhooks@example.com.");
   }
   return {
     url: url === undefined ? undefined : readUrl(url, rules),
@@ -133,7 +133,7 @@ function readSettings({ url, events, email, signature }: EndpointSettings, rules
 
 function readUrl(text: string, rules: AddressRules): string {
   const verdict = judgeUrl(text, rules);
-  if (!verdict.ok) throw new WebhookRefusal("url", verdict.message);
+  if (!verdict.ok) throw new ServiceError("invalid_parameter", verdict.message);
   // As it will be dialled, so that no other spelling of it is kept.
   return verdict.url.href;
 }
@@ -141,8 +141,8 @@ function readUrl(text: string, rules: AddressRules): string {
 function eventsFrom(names: readonly string[]): readonly string[] {
   const read = readEvents(names);
   if ("events" in read && read.events.length > 0) return read.events;
-  const fault = "unknown" in read ? `There is no event ${JSON.stringify(read.unknown)}.` : "Name at least one event.";
-  throw new WebhookRefusal("invalid", `${fault} There are: ${offeredEvents.join(", ")}.`);
+  const issue = "unknown" in read ? `There is no event ${JSON.stringify(read.unknown)}.` : "Name at least one event.";
+  throw new ServiceError("invalid_parameter", `${issue} There are: ${offeredEvents.join(", ")}.`);
 }
 
 async function create(
@@ -153,7 +153,10 @@ async function create(
   removed: EndpointRow | undefined,
 ): Promise<SetEndpoint | undefined> {
   if (url === undefined || events === undefined) {
-    throw new WebhookRefusal("invalid", "A new endpoint needs a URL and at least one event: --url and --events.");
+    throw new ServiceError(
+      "invalid_parameter",
+      "A new endpoint needs a URL and at least one event: --url and --events.",
+    );
   }
   await mustSealLikeOthers(context, tx);
   const id = removed?.id ?? context.ids.next("endpoint");
@@ -239,9 +242,9 @@ async function addSecret(
   return secret;
 }
 
-function tooMany(live: number): WebhookRefusal {
-  return new WebhookRefusal(
-    "invalid",
+function tooMany(live: number): ServiceError {
+  return new ServiceError(
+    "invalid_parameter",
     `${live} secrets sign already, which is the most. Wait until one ends, or rotate with an overlap of 0h.`,
   );
 }

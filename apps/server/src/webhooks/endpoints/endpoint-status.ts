@@ -1,4 +1,5 @@
 import type { Queryable, Transaction } from "../../db/database.ts";
+import { ServiceError } from "../../errors/service-error.ts";
 import { holdPartner } from "../../partners/service.ts";
 import { takeProbe } from "../queue/probe-queries.ts";
 import { latestReplays, type ReplayRow } from "../queue/replay-queries.ts";
@@ -17,7 +18,6 @@ import {
 } from "./endpoint-queries.ts";
 import { describeStatus, isRemoved } from "./endpoint.ts";
 import { unreadableEvents } from "./readable-events.ts";
-import { WebhookRefusal } from "./refusal.ts";
 import { listLiveSecrets } from "./secret-queries.ts";
 
 /** An endpoint as its partner sees it. Never with a secret. */
@@ -41,7 +41,7 @@ const SHOWN_REPLAYS = 5;
 
 /**
  * A partner's endpoint and how it does.
- * @throws WebhookRefusal when there is none
+ * @throws ServiceError when there is none
  */
 export async function showEndpoint(
   context: { readonly db: Queryable; readonly clock: () => number },
@@ -81,7 +81,7 @@ export interface EndpointChange {
 /**
  * Pauses an endpoint: what happens from now on is held, what is in flight ends. One that is paused already keeps its
  * reason.
- * @throws WebhookRefusal when there is no endpoint
+ * @throws ServiceError when there is no endpoint
  */
 export async function pauseEndpoint(
   context: EndpointContext,
@@ -110,7 +110,7 @@ export interface ResumedEndpoint extends EndpointChange {
 /**
  * Resumes a paused endpoint: one delivery is sent as a probe, the oldest of those held; once it succeeds the endpoint is
  * active.
- * @throws WebhookRefusal when there is no endpoint, or its partner is suspended
+ * @throws ServiceError when there is no endpoint, or its partner is suspended
  */
 export async function resumeEndpoint(context: EndpointContext, scope: PartnerScope): Promise<ResumedEndpoint> {
   const { systemId, partnerId } = scope;
@@ -143,7 +143,7 @@ export async function resumeLocked(
 }
 
 /** What is refused while a partner is suspended: it must not be sent anything. */
-export function suspended(partnerId: string): WebhookRefusal {
+export function suspended(partnerId: string): ServiceError {
   const words = `Partner ${partnerId} is suspended: \`partners resume ${partnerId}\` ends that. Nothing was changed.`;
-  return new WebhookRefusal("paused", words);
+  return new ServiceError("conflict", words);
 }

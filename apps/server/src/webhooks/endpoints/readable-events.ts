@@ -1,6 +1,6 @@
 import { deliveryNames, scopeOfEvent } from "@bikeshare/contract";
 import type { Queryable } from "../../db/database.ts";
-import { keyFault } from "../../keys/key.ts";
+import { keyStatus } from "../../keys/key.ts";
 import { keysOf } from "../../keys/service.ts";
 import type { PartnerScope } from "./endpoint-context.ts";
 
@@ -15,6 +15,6 @@ export async function unreadableEvents(
 ): Promise<string[]> {
   const now = clock();
   const keys = await keysOf({ db }, systemId, partnerId);
-  const scopes = new Set(keys.filter((key) => keyFault(key, now) === undefined).flatMap((key) => key.scopes));
+  const scopes = new Set(keys.filter((key) => keyStatus(key, now) === "active").flatMap((key) => key.scopes));
   return deliveryNames.filter((name) => events.includes(name) && !scopes.has(scopeOfEvent(name)));
 }

@@ -1,6 +1,6 @@
 import type { Queryable, Transaction } from "../../db/database.ts";
+import { ServiceError } from "../../errors/service-error.ts";
 import { systemsOf } from "../../systems/service.ts";
-import { WebhookRefusal } from "./refusal.ts";
 import { findSealing, noteSealing, type SealingRow } from "./sealing-queries.ts";
 import { listSecrets, type SecretRow } from "./secret-queries.ts";
 import { describeMismatch, type SecretSealer } from "./secret.ts";
@@ -13,19 +13,19 @@ interface SealingContext {
 /**
  * Refuses to seal with a secrets file that is not the deployment's: one that lacks the key of a secret that signs, or of
  * the service that ran last. Every system's are looked at, because one process serves them all.
- * @throws WebhookRefusal
+ * @throws ServiceError
  */
 export async function mustSealLikeOthers({ sealer }: SealingContext, tx: Transaction): Promise<void> {
   for (const { system_id: systemId } of await systemsOf(tx)) {
     const foreign = await foreignSecrets(tx, systemId, sealer);
     if (foreign.length > 0) {
       const endpointIds = [...new Set(foreign.map((secret) => secret.endpoint_id))];
-      throw new WebhookRefusal("secrets_file", `${describeMismatch(endpointIds)} Nothing was changed.`);
+      throw new ServiceError("secrets_file_mismatch", `${describeMismatch(endpointIds)} Nothing was changed.`);
     }
     const noted = await findSealing(tx, systemId);
     if (noted === undefined || sealer.knowsKey(noted.key_mark)) continue;
-    throw new WebhookRefusal(
-      "secrets_file",
+    throw new ServiceError(
+      "secrets_file_mismatch",
       `This SECRETS_FILE is not the one that the service uses: it lacks the key that has sealed since ${noted.noted_at.toISOString()}. ` +
         "Set SECRETS_FILE to the file that the other processes of the deployment use (by default secrets.json in DATA_DIR). " +
         "If that file is gone for good, start `serve` with this one, then try again. Nothing was changed.",

@@ -1,11 +1,11 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { recordActOf } from "../../audit/audit-log.ts";
 import type { Queryable } from "../../db/database.ts";
+import { ServiceError } from "../../errors/service-error.ts";
 import type { EndpointContext, PartnerScope } from "../endpoints/endpoint-context.ts";
 import { mustBeThere } from "../endpoints/endpoint-lookup.ts";
 import { type EndpointRow, findEndpoint } from "../endpoints/endpoint-queries.ts";
 import { isRemoved } from "../endpoints/endpoint.ts";
-import { WebhookRefusal } from "../endpoints/refusal.ts";
 import { tellDue } from "../queue/replay-queries.ts";
 import { isTestDelivery } from "../queue/test-mark.ts";
 import { countWorkers } from "../queue/worker-queries.ts";
@@ -70,16 +70,16 @@ interface ReadContext {
 
 /**
  * A partner's deliveries, the newest first, each explained.
- * @throws WebhookRefusal when there is no endpoint, or `after` names no delivery of it
+ * @throws ServiceError when there is no endpoint, or `after` names no delivery of it
  */
 export async function listDeliveries(context: ReadContext, filters: DeliveryFilters): Promise<DeliveryPage> {
   const { systemId, partnerId, limit = DEFAULT_DELIVERIES } = filters;
   if (!(limit >= 1 && limit <= MAX_DELIVERIES)) {
-    throw new WebhookRefusal("invalid", `The limit must be from 1 to ${MAX_DELIVERIES}.`);
+    throw new ServiceError("invalid_parameter", `The limit must be from 1 to ${MAX_DELIVERIES}.`);
   }
   const { since = new Date(0), until = new Date(context.clock() + DAY) } = filters;
   if (filters.until !== undefined && since >= until) {
-    throw new WebhookRefusal("invalid", "The range is empty: it must begin before it ends.");
+    throw new ServiceError("invalid_parameter", "The range is empty: it must begin before it ends.");
   }
   const endpoint = await mustBeThere(context, await findEndpoint(context.db, systemId, partnerId), filters);
   const after = filters.after === undefined ? undefined : await mustFind(context, filters, filters.after);
@@ -116,7 +116,7 @@ export interface DeliveryScope {
 
 /**
  * One delivery with its attempts.
- * @throws WebhookRefusal when there is none, or it is another partner's
+ * @throws ServiceError when there is none, or it is another partner's
  */
 export async function showDelivery(context: ReadContext, scope: DeliveryScope, id: string): Promise<DeliveryDetail> {
   const now = context.clock();
@@ -142,24 +142,24 @@ export interface Redelivery {
 
 /**
  * Sends a delivery again, now, under the same `delivery_id`.
- * @throws WebhookRefusal when there is none, its endpoint is paused, or what it said is no longer kept
+ * @throws ServiceError when there is none, its endpoint is paused, or what it said is no longer kept
  */
 export async function redeliver(context: EndpointContext, scope: DeliveryScope, id: string): Promise<Redelivery> {
   const { systemId } = scope;
   const row = await mustFind(context, scope, id);
   const endpoint = await endpointOf(context, systemId, row);
   if (isTestDelivery(id)) {
-    throw new WebhookRefusal("invalid", `Delivery ${id} is a test: \`webhooks test\` sends another.`);
+    throw new ServiceError("invalid_parameter", `Delivery ${id} is a test: \`webhooks test\` sends another.`);
   }
   if (endpoint.status === "paused") {
     const first = isRemoved(endpoint)
       ? "was removed: `webhooks set` makes it anew"
       : "is paused: `webhooks resume` it first";
-    throw new WebhookRefusal("paused", `The endpoint of ${row.partner_id} ${first}. Nothing was changed.`);
+    throw new ServiceError("conflict", `The endpoint of ${row.partner_id} ${first}. Nothing was changed.`);
   }
   if (!row.has_body) {
-    throw new WebhookRefusal(
-      "dropped",
+    throw new ServiceError(
+      "conflict",
       `Delivery ${id} is older than ${EVENT_RETENTION_DAYS} days: what it said is no longer kept.`,
     );
   }
@@ -178,7 +178,7 @@ export async function redeliver(context: EndpointContext, scope: DeliveryScope, 
 async function mustFind({ db, clock }: ReadContext, scope: DeliveryScope, id: string): Promise<FoundDelivery> {
   const row = await findDelivery(db, scope.systemId, id, daysToLook(id, clock()));
   if (row !== undefined && (scope.partnerId === null || row.partner_id === scope.partnerId)) return row;
-  throw new WebhookRefusal(
+  throw new ServiceError(
     "not_found",
     `There is no delivery ${id}. \`webhooks deliveries\` shows those of the last ${EVENT_RETENTION_DAYS} days.`,
   );

@@ -1,7 +1,7 @@
+import { ServiceError } from "../../errors/service-error.ts";
 import { type EndpointContext, type PartnerScope, recordEndpointAct } from "../endpoints/endpoint-context.ts";
 import { mustBeSet } from "../endpoints/endpoint-lookup.ts";
 import { findEndpoint } from "../endpoints/endpoint-queries.ts";
-import { WebhookRefusal } from "../endpoints/refusal.ts";
 import { tellDue } from "../queue/replay-queries.ts";
 import { hurryDeliveries } from "./delivery-queries.ts";
 
@@ -12,7 +12,7 @@ const BATCH = 1_000;
  * Makes all of an endpoint's deliveries that wait for their next attempts due now, each in its own schedule: for an
  * endpoint that is well again, so that they need not wait for hours.
  * @returns how many
- * @throws WebhookRefusal when there is no endpoint, or it is paused: then nothing waits
+ * @throws ServiceError when there is no endpoint, or it is paused: then nothing waits
  */
 export async function hurryEndpoint(context: EndpointContext, scope: PartnerScope): Promise<number> {
   const { db, clock } = context;
@@ -20,7 +20,7 @@ export async function hurryEndpoint(context: EndpointContext, scope: PartnerScop
   const endpoint = await mustBeSet(context, await findEndpoint(db, systemId, partnerId), scope);
   if (endpoint.status === "paused") {
     const words = `The endpoint of partner ${partnerId} is paused: what waited is held. \`webhooks resume\`, then \`webhooks replay\`.`;
-    throw new WebhookRefusal("paused", words);
+    throw new ServiceError("conflict", words);
   }
   // What comes to wait meanwhile has just been tried.
   const now = new Date(clock());

@@ -1,9 +1,9 @@
 import { recordActOf } from "../../audit/audit-log.ts";
 import type { Database } from "../../db/database.ts";
+import { ServiceError } from "../../errors/service-error.ts";
 import { type EndpointContext, type PartnerScope, recordEndpointAct } from "../endpoints/endpoint-context.ts";
 import { mustBeSet } from "../endpoints/endpoint-lookup.ts";
 import { findEndpoint } from "../endpoints/endpoint-queries.ts";
-import { WebhookRefusal } from "../endpoints/refusal.ts";
 import {
   countRange,
   countWaiting,
@@ -48,7 +48,7 @@ export interface Replay {
 /**
  * Sends a range of deliveries again. They are counted and noted down at once; what happens later neither joins nor leaves
  * them. They are sent behind whatever happens meanwhile.
- * @throws WebhookRefusal when there is no endpoint, or the range is empty by itself
+ * @throws ServiceError when there is no endpoint, or the range is empty by itself
  */
 export async function createReplay(context: EndpointContext, input: ReplayInput): Promise<Replay> {
   const { systemId, partnerId, since, statuses = replayableStates, dryRun = false } = input;
@@ -57,7 +57,7 @@ export async function createReplay(context: EndpointContext, input: ReplayInput)
   const end = new Date(now.getTime() + 1);
   const until = input.until === undefined || input.until > end ? end : input.until;
   if (since >= until)
-    throw new WebhookRefusal("invalid", "The range is empty: it must begin before it ends, and before now.");
+    throw new ServiceError("invalid_parameter", "The range is empty: it must begin before it ends, and before now.");
   return context.db.transaction(async (tx) => {
     const endpoint = await mustBeSet(context, await findEndpoint(tx, systemId, partnerId), input);
     const range = { systemId, endpointId: endpoint.id, since, until, statuses };
@@ -78,7 +78,7 @@ export interface StoppedReplay extends ReplayRow {
 
 /**
  * Stops a replay. What it has handed over is in line, and is sent; the rest stays as it is.
- * @throws WebhookRefusal when there is none
+ * @throws ServiceError when there is none
  */
 export async function stopReplay(context: EndpointContext, systemId: string, id: string): Promise<StoppedReplay> {
   const { db, clock } = context;
@@ -88,7 +88,7 @@ export async function stopReplay(context: EndpointContext, systemId: string, id:
     if (stopped === undefined) {
       const finished = await findReplay(tx, systemId, id);
       if (finished !== undefined) return { ...finished, changed: false };
-      throw new WebhookRefusal("not_found", `There is no replay ${id}. \`webhooks show\` names an endpoint's latest.`);
+      throw new ServiceError("not_found", `There is no replay ${id}. \`webhooks show\` names an endpoint's latest.`);
     }
     const { total, queued } = stopped;
     const detail = { total, queued };

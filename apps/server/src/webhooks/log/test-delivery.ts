@@ -1,9 +1,9 @@
 import { createTestDelivery } from "@bikeshare/webhooks/testing";
+import { ServiceError } from "../../errors/service-error.ts";
 import { type EndpointContext, type PartnerScope, recordEndpointAct } from "../endpoints/endpoint-context.ts";
 import { mustBeSet } from "../endpoints/endpoint-lookup.ts";
 import { findEndpoint } from "../endpoints/endpoint-queries.ts";
 import { offeredEvents } from "../endpoints/endpoint.ts";
-import { WebhookRefusal } from "../endpoints/refusal.ts";
 import { tellDue } from "../queue/replay-queries.ts";
 import { insertTestDelivery } from "../queue/test-delivery-queries.ts";
 import { TEST_MARK } from "../queue/test-mark.ts";
@@ -20,7 +20,7 @@ export interface TestDeliveryInput extends PartnerScope {
  * once. Its id ends in `_test`. It counts as any other for the endpoint's health, and goes to an endpoint that has not
  * chosen the event as well.
  * @returns its id
- * @throws WebhookRefusal when there is no endpoint or event, the endpoint is paused, or no process is there to send it
+ * @throws ServiceError when there is no endpoint or event, the endpoint is paused, or no process is there to send it
  */
 export async function sendTestDelivery(context: EndpointContext, input: TestDeliveryInput): Promise<string> {
   const { db, ids, clock } = context;
@@ -29,15 +29,15 @@ export async function sendTestDelivery(context: EndpointContext, input: TestDeli
   const event = input.event ?? endpoint.events[0] ?? "";
   if (!offeredEvents.includes(event)) {
     const known = offeredEvents.join(", ");
-    throw new WebhookRefusal("invalid", `There is no event ${JSON.stringify(event)}. There are: ${known}.`);
+    throw new ServiceError("invalid_parameter", `There is no event ${JSON.stringify(event)}. There are: ${known}.`);
   }
   if (endpoint.status === "paused") {
     const words = `The endpoint of partner ${partnerId} is paused: \`webhooks resume\` sends it a delivery as a probe.`;
-    throw new WebhookRefusal("paused", words);
+    throw new ServiceError("conflict", words);
   }
   if ((await countWorkers(db, systemId)) === 0) {
     const words = "No process is running that sends webhooks, so nothing was sent: start `serve`, then try again.";
-    throw new WebhookRefusal("not_sending", words);
+    throw new ServiceError("conflict", words);
   }
   const eventId = ids.next("event");
   const id = `delivery_${eventId.slice(eventId.indexOf("_") + 1)}${endpoint.tag}${TEST_MARK}`;

@@ -2,16 +2,16 @@ import type { Socket } from "node:net";
 import { Client } from "undici";
 import { BoundedBody } from "./bounded-body.ts";
 import { HeadGuard } from "./head-guard.ts";
-import type { HeadFault } from "./head-guard.ts";
+import type { HeadViolation } from "./head-guard.ts";
 import type { SenderLimits } from "./sender-limits.ts";
 
 /** The head guard has ended a connection. */
-export class HeadRefused extends Error {
-  readonly fault: HeadFault;
+export class InvalidResponseHeadError extends Error {
+  readonly violation: HeadViolation;
 
-  constructor(fault: HeadFault) {
-    super(fault);
-    this.fault = fault;
+  constructor(violation: HeadViolation) {
+    super(violation);
+    this.violation = violation;
   }
 }
 
@@ -132,9 +132,9 @@ export class Connection {
     socket.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
       if (!(chunk instanceof Uint8Array)) return push(chunk, encoding);
       this.#watcher?.onFirstByte();
-      const fault = this.#head.take(chunk);
-      if (fault !== undefined) {
-        socket.destroy(new HeadRefused(fault));
+      const violation = this.#head.take(chunk);
+      if (violation !== undefined) {
+        socket.destroy(new InvalidResponseHeadError(violation));
         return false;
       }
       const { informationalEnd, isInHead } = this.#head;

@@ -5,7 +5,7 @@ import { describeTlsError } from "../../addresses/secure.ts";
 import type { Failure, Header } from "./attempt.ts";
 import { BoundedBody } from "./bounded-body.ts";
 import type { BodyLimits } from "./bounded-body.ts";
-import { HeadRefused } from "./connection.ts";
+import { InvalidResponseHeadError } from "./connection.ts";
 import type { AnswerWatcher, Connection } from "./connection.ts";
 
 /** A POST in the form in which it is written. */
@@ -148,8 +148,8 @@ class AnswerReader implements Dispatcher.DispatchHandler, AnswerWatcher {
   }
 
   #explain(error: Error): Failure {
-    if (error instanceof HeadRefused) return headFaults[error.fault];
-    if (error instanceof errors.HeadersOverflowError) return headFaults.headers_too_large;
+    if (error instanceof InvalidResponseHeadError) return headViolations[error.violation];
+    if (error instanceof errors.HeadersOverflowError) return headViolations.headers_too_large;
     if (error instanceof errors.HTTPParserError) return describeFailure("protocol", `${error.message}.`);
     if (error instanceof errors.ResponseContentLengthMismatchError && !this.#connection.hasEnded) {
       return describeFailure("protocol", "The answer contradicts its own length.");
@@ -176,7 +176,7 @@ class AnswerReader implements Dispatcher.DispatchHandler, AnswerWatcher {
   }
 }
 
-const headFaults = {
+const headViolations = {
   headers_too_large: describeFailure("headers_too_large", "The answer has more or longer headers than are read."),
   too_many_informational: describeFailure(
     "too_many_informational",

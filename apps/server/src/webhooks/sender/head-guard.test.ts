@@ -6,15 +6,15 @@ fc.configureGlobal({ seed: 1 });
 
 const limits = { headBytes: 2_000, headLines: 20, informational: 3 };
 
-/** Gives a text to a guard in pieces and returns the first fault. */
+/** Gives a text to a guard in pieces and returns the first violation. */
 function feed(text: string, pieces: readonly number[] = []): string | undefined {
   const guard = new HeadGuard(limits);
   guard.begin();
   const bytes = Buffer.from(text, "latin1");
   let at = 0;
   for (const length of [...pieces, bytes.length]) {
-    const fault = guard.take(bytes.subarray(at, at + length));
-    if (fault !== undefined) return fault;
+    const violation = guard.take(bytes.subarray(at, at + length));
+    if (violation !== undefined) return violation;
     at += length;
   }
   return undefined;
@@ -25,45 +25,45 @@ const header = "a:\r\n";
 const early = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
 const chunked = "Transfer-Encoding: chunked\r\n\r\n";
 
-const cases: Record<string, { readonly text: string; readonly fault: string | undefined }> = {
-  "an ordinary answer": { text: `${ok}Content-Length: 2\r\n\r\nok`, fault: undefined },
-  "as many lines as are allowed": { text: `${ok}${header.repeat(18)}\r\n`, fault: undefined },
-  "one line more": { text: `${ok}${header.repeat(20)}\r\n`, fault: "headers_too_large" },
-  "one endless line": { text: `${ok}a: ${"x".repeat(3_000)}`, fault: "headers_too_large" },
-  "an endless status line": { text: `HTTP/1.1 2${"0".repeat(3_000)}`, fault: "headers_too_large" },
-  "lines in a body": { text: `${ok}\r\n${header.repeat(500)}`, fault: undefined },
-  "lines after 1xx heads": { text: `${early}${early}${ok}${header.repeat(20)}`, fault: "headers_too_large" },
-  "a few 1xx heads": { text: `${early.repeat(3)}${ok}\r\n`, fault: undefined },
-  "a flood of 1xx heads": { text: early.repeat(4), fault: "too_many_informational" },
+const cases: Record<string, { readonly text: string; readonly violation: string | undefined }> = {
+  "an ordinary answer": { text: `${ok}Content-Length: 2\r\n\r\nok`, violation: undefined },
+  "as many lines as are allowed": { text: `${ok}${header.repeat(18)}\r\n`, violation: undefined },
+  "one line more": { text: `${ok}${header.repeat(20)}\r\n`, violation: "headers_too_large" },
+  "one endless line": { text: `${ok}a: ${"x".repeat(3_000)}`, violation: "headers_too_large" },
+  "an endless status line": { text: `HTTP/1.1 2${"0".repeat(3_000)}`, violation: "headers_too_large" },
+  "lines in a body": { text: `${ok}\r\n${header.repeat(500)}`, violation: undefined },
+  "lines after 1xx heads": { text: `${early}${early}${ok}${header.repeat(20)}`, violation: "headers_too_large" },
+  "a few 1xx heads": { text: `${early.repeat(3)}${ok}\r\n`, violation: undefined },
+  "a flood of 1xx heads": { text: early.repeat(4), violation: "too_many_informational" },
   "lines behind empty lines and a 1xx head": {
     text: `\r\n\r\n${early}${ok}${header.repeat(20)}`,
-    fault: "headers_too_large",
+    violation: "headers_too_large",
   },
-  "empty lines without end": { text: "\r\n".repeat(30), fault: "headers_too_large" },
-  "lines in chunks": { text: `${ok}${chunked}7d0\r\n${header.repeat(500)}\r\n0\r\n\r\n`, fault: undefined },
-  "many small chunks": { text: `${ok}${chunked}${"1\r\nx\r\n".repeat(900)}0\r\n\r\n`, fault: undefined },
+  "empty lines without end": { text: "\r\n".repeat(30), violation: "headers_too_large" },
+  "lines in chunks": { text: `${ok}${chunked}7d0\r\n${header.repeat(500)}\r\n0\r\n\r\n`, violation: undefined },
+  "many small chunks": { text: `${ok}${chunked}${"1\r\nx\r\n".repeat(900)}0\r\n\r\n`, violation: undefined },
   "chunks with a few extensions": {
     text: `${ok}${chunked}${`1;${"x".repeat(60)}\r\nx\r\n`.repeat(40)}0\r\n\r\n`,
-    fault: undefined,
+    violation: undefined,
   },
-  "a chunk extension without end": { text: `${ok}${chunked}1;${"x".repeat(3_000)}`, fault: "padded_chunks" },
-  "a chunk's size without end": { text: `${ok}${chunked}${"0".repeat(3_000)}`, fault: "padded_chunks" },
+  "a chunk extension without end": { text: `${ok}${chunked}1;${"x".repeat(3_000)}`, violation: "padded_chunks" },
+  "a chunk's size without end": { text: `${ok}${chunked}${"0".repeat(3_000)}`, violation: "padded_chunks" },
   "padding spread over many chunks": {
     text: `${ok}${chunked}${`1;${"x".repeat(60)}\r\nx\r\n`.repeat(60)}`,
-    fault: "padded_chunks",
+    violation: "padded_chunks",
   },
-  "a few trailers": { text: `${ok}${chunked}1\r\nx\r\n0\r\n${header.repeat(3)}\r\n`, fault: undefined },
-  "a flood of trailers": { text: `${ok}${chunked}1\r\nx\r\n0\r\n${header.repeat(30)}`, fault: "headers_too_large" },
+  "a few trailers": { text: `${ok}${chunked}1\r\nx\r\n0\r\n${header.repeat(3)}\r\n`, violation: undefined },
+  "a flood of trailers": { text: `${ok}${chunked}1\r\nx\r\n0\r\n${header.repeat(30)}`, violation: "headers_too_large" },
   "trailers behind a padded coding": {
     text: `${ok}transfer-encoding:${" ".repeat(100)}chunked\r\n\r\n0\r\n${header.repeat(30)}`,
-    fault: "not_http",
+    violation: "not_http",
   },
-  "a coding that we did not ask for": { text: `${ok}Transfer-Encoding: gzip, chunked\r\n\r\n`, fault: "not_http" },
-  "chunks said twice": { text: `${ok}Transfer-Encoding: chunked\r\n${chunked}0\r\n\r\n`, fault: undefined },
-  "no coding said": { text: `${ok}Transfer-Encoding: identity\r\n\r\n${header.repeat(30)}`, fault: undefined },
-  "a line that ends in LF alone": { text: `${ok}X: 1\n\r\n`, fault: "not_http" },
-  "an empty line of LF alone": { text: `${ok}X: 1\r\n\n`, fault: "not_http" },
-  "a trailer that ends in LF alone": { text: `${ok}${chunked}0\r\nX: 1\n`, fault: "not_http" },
+  "a coding that we did not ask for": { text: `${ok}Transfer-Encoding: gzip, chunked\r\n\r\n`, violation: "not_http" },
+  "chunks said twice": { text: `${ok}Transfer-Encoding: chunked\r\n${chunked}0\r\n\r\n`, violation: undefined },
+  "no coding said": { text: `${ok}Transfer-Encoding: identity\r\n\r\n${header.repeat(30)}`, violation: undefined },
+  "a line that ends in LF alone": { text: `${ok}X: 1\n\r\n`, violation: "not_http" },
+  "an empty line of LF alone": { text: `${ok}X: 1\r\n\n`, violation: "not_http" },
+  "a trailer that ends in LF alone": { text: `${ok}${chunked}0\r\nX: 1\n`, violation: "not_http" },
 };
 
 const noAnswers: Record<string, string> = {
@@ -97,11 +97,11 @@ describe("the head guard", () => {
     expect(guard.isInTrailers).toBe(isInTrailers);
   });
 
-  it.each(Object.entries(cases))("judges %s alike, however it is cut", (_name, { text, fault }) => {
-    expect(feed(text)).toBe(fault);
+  it.each(Object.entries(cases))("judges %s alike, however it is cut", (_name, { text, violation }) => {
+    expect(feed(text)).toBe(violation);
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 200 }), (pieces) => {
-        expect(feed(text, pieces)).toBe(fault);
+        expect(feed(text, pieces)).toBe(violation);
       }),
       { numRuns: 50 },
     );

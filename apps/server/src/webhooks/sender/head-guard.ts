@@ -7,7 +7,7 @@ export interface HeadLimits {
 }
 
 /** What makes an answer one that only serves to fill our memory or our time, or none at all. */
-export type HeadFault = "not_http" | "headers_too_large" | "too_many_informational" | "padded_chunks";
+export type HeadViolation = "not_http" | "headers_too_large" | "too_many_informational" | "padded_chunks";
 
 /** Enough of a line to tell a status line and the one header that matters, with its value. */
 const PREFIX = 40;
@@ -77,8 +77,8 @@ export class HeadGuard {
     return this.#informationalEnd;
   }
 
-  /** Takes what has arrived; names the fault once there is one. */
-  take(chunk: Uint8Array): HeadFault | undefined {
+  /** Takes what has arrived; names the violation once there is one. */
+  take(chunk: Uint8Array): HeadViolation | undefined {
     let at = 0;
     this.#informationalEnd = 0;
     while (at < chunk.length && this.#part !== "rest") {
@@ -105,8 +105,8 @@ export class HeadGuard {
       if (lineEnd === -1) return this.#isFirstLine && !mayBegin(this.#line) ? "not_http" : undefined;
       if (lastButOne !== CR) return "not_http";
       const informational = this.#informational;
-      const fault = this.#endLine();
-      if (fault !== undefined) return fault;
+      const violation = this.#endLine();
+      if (violation !== undefined) return violation;
       if (this.#informational > informational) this.#informationalEnd = at;
     }
     return undefined;
@@ -119,7 +119,7 @@ export class HeadGuard {
     this.#isChunked = false;
   }
 
-  #endLine(): HeadFault | undefined {
+  #endLine(): HeadViolation | undefined {
     const line = this.#line;
     this.#line = "";
     this.#lines++;
@@ -140,14 +140,14 @@ export class HeadGuard {
   }
 
   /** We ask for no coding, so there can be none but chunks. Padded ones belong to whoever wants to be read in two ways. */
-  #noteCoding(line: string): HeadFault | undefined {
+  #noteCoding(line: string): HeadViolation | undefined {
     const [, coding] = /^[^:]+:[ \t]*(chunked|identity)[ \t]*\r\n$/i.exec(line) ?? [];
     if (coding === undefined) return "not_http";
     if (coding.toLowerCase() === "chunked") this.#isChunked = true;
     return undefined;
   }
 
-  #endHead(): HeadFault | undefined {
+  #endHead(): HeadViolation | undefined {
     if (!this.#isInformational) {
       if (this.#isChunked) this.#beginSize();
       else this.#part = "rest";

@@ -1,7 +1,7 @@
 import type { Database } from "../../db/database.ts";
 import type { MailOutcome } from "../../metrics/mail-metrics.ts";
 import { type ClaimedMail, claimMail, expireMails, removeMail, type TryAgain } from "./failure-mail-queries.ts";
-import { MAIL_TIMEOUT, type Mailer, MailRefused } from "./mailer.ts";
+import { MAIL_TIMEOUT, type Mailer, PermanentMailError } from "./mailer.ts";
 
 /** Sends the mails that were noted. Any number of processes may have one: each mail is one process's at a time. */
 export interface MailOutbox {
@@ -114,7 +114,7 @@ async function sendNext(options: MailOutboxOptions, systemId: string, signal: Ab
   try {
     await mailer.send(messageOf(mail, mail.email), signal);
   } catch (error) {
-    if (error instanceof MailRefused) {
+    if (error instanceof PermanentMailError) {
       logger.warn({ err: error, ...detail, mail: mail.body }, "a mail to a partner was refused; given up");
       return settle("refused");
     }

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { makeCertificate } from "../../addresses/certificates.fixture.ts";
-import { createMailer, type Mail, type MailerOptions, MailRefused } from "./mailer.ts";
+import { createMailer, type Mail, type MailerOptions, PermanentMailError } from "./mailer.ts";
 import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from "./smtp-server.fixture.ts";
 
 const FROM = "Bikes <noreply@bikes.example>";
@@ -105,7 +105,7 @@ describe("nobody writes headers or recipients of their own", () => {
   ])("%j is refused before anything is sent", async (to) => {
     const server = await serve();
     const error = await failure(server.port, {}, { to });
-    expect(error).toBeInstanceOf(MailRefused);
+    expect(error).toBeInstanceOf(PermanentMailError);
     expect(error.message).toContain("is not one mail address");
     expect(server.commands).toEqual([]);
   });
@@ -125,7 +125,7 @@ describe("a server that does not take the mail is an error in time", () => {
     ["says a little now and then", { hangsAt: "end of data", drips: 50 }],
   ] as const)("one that %s", async (_, options) => {
     const server = await serve(options);
-    expect(await failure(server.port, { timeout: 300 })).not.toBeInstanceOf(MailRefused);
+    expect(await failure(server.port, { timeout: 300 })).not.toBeInstanceOf(PermanentMailError);
     await expect.poll(() => server.connections()).toBe(0);
   });
 
@@ -155,7 +155,7 @@ describe("what is refused", () => {
   ])("for good (%s) is told apart, with the server's reason", async (_, answers) => {
     const server = await serve({ answers });
     const error = await failure(server.port);
-    expect(error).toBeInstanceOf(MailRefused);
+    expect(error).toBeInstanceOf(PermanentMailError);
     expect(error.message).toContain(Object.values(answers)[0]);
   });
 
@@ -169,7 +169,7 @@ describe("what is refused", () => {
   ])("by a server that is %s may be sent later", async (_, answers) => {
     const server = await serve({ answers });
     const error = await failure(server.port);
-    expect(error).not.toBeInstanceOf(MailRefused);
+    expect(error).not.toBeInstanceOf(PermanentMailError);
     expect(error.message).toContain(Object.values(answers)[0]);
     expect(server.mails.length).toBeLessThanOrEqual("end of data" in answers ? 1 : 0);
   });

@@ -24,7 +24,7 @@ export interface Mailer {
 }
 
 /** The address is none, or the server has refused it or the mail for good. */
-export class MailRefused extends Error {
+export class PermanentMailError extends Error {
   override readonly name = "MailRefused";
 }
 
@@ -74,7 +74,7 @@ export function createMailer(smtpUrl: string | undefined, options: MailerOptions
   return {
     async send({ id, to, subject, text }, given) {
       if (!ADDRESS.test(to)) {
-        throw new MailRefused(`${JSON.stringify(to)} is not one mail address, such as ops@example.com.`);
+        throw new PermanentMailError(`${JSON.stringify(to)} is not one mail address, such as ops@example.com.`);
       }
       const line = subject.replaceAll(/[\p{Cc}\s]+/gu, " ");
       const messageId = `<${id}@${domain}>`;
@@ -84,7 +84,7 @@ export function createMailer(smtpUrl: string | undefined, options: MailerOptions
       try {
         await transport.sendMail({ from, to, subject: line, text, messageId, headers: HEADERS, signal });
       } catch (error) {
-        throw isFinal(error) ? new MailRefused(error.message, { cause: error }) : error;
+        throw isFinal(error) ? new PermanentMailError(error.message, { cause: error }) : error;
       }
     },
   };

@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import { Transform } from "node:stream";
 import { crc32 } from "node:zlib";
 import yauzl from "yauzl";
-import { FileRefused } from "../problems.ts";
+import { ImportFileError } from "../problems.ts";
 import { inBinaryUnits } from "./input.ts";
 
 /** A file in a zip archive. */
@@ -34,7 +34,7 @@ export async function readArchive(fd: number, greatestSize: number): Promise<rea
       size += entry.uncompressedSize;
       if (found.length > MAX_ENTRIES) throw broken(`it has more than ${MAX_ENTRIES} files`);
       if (size > greatestSize) {
-        throw new FileRefused(
+        throw new ImportFileError(
           "too_large",
           null,
           `the zip archive unpacks to more than ${inBinaryUnits(greatestSize)}, far more than trips of its size do`,
@@ -93,11 +93,11 @@ async function refusing<Result>(work: () => Promise<Result>): Promise<Result> {
   }
 }
 
-function asRefusal(error: unknown): FileRefused {
-  if (error instanceof FileRefused) return error;
+function asRefusal(error: unknown): ImportFileError {
+  if (error instanceof ImportFileError) return error;
   return broken(error instanceof Error ? error.message : String(error), { cause: error });
 }
 
-function broken(why: string, options?: ErrorOptions): FileRefused {
-  return new FileRefused("broken_zip", null, `the zip archive cannot be read: ${why}`, options);
+function broken(why: string, options?: ErrorOptions): ImportFileError {
+  return new ImportFileError("broken_zip", null, `the zip archive cannot be read: ${why}`, options);
 }

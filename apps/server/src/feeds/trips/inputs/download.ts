@@ -3,7 +3,7 @@ import type { DialOptions } from "../../../addresses/dial.ts";
 import { isAddress } from "../../address.ts";
 import { openConnection, outgoingDialOptions } from "../../outgoing-connection.ts";
 import { type OutgoingRules, outgoingRules } from "../../outgoing-rules.ts";
-import { FileRefused } from "../problems.ts";
+import { ImportFileError } from "../problems.ts";
 
 /** Redirects followed. Trip files lie in object stores, one or two redirects behind the operator's page. */
 const GREATEST_REDIRECTS = 5;
@@ -126,11 +126,11 @@ function refusal(
   error: unknown,
   { isSilent, isLate }: { readonly isSilent: boolean; readonly isLate: boolean },
   { silence, timeout }: DownloadLimits,
-): FileRefused {
-  if (error instanceof FileRefused) return error;
+): ImportFileError {
+  if (error instanceof ImportFileError) return error;
   const cause = error instanceof TypeError && error.cause instanceof Error ? error.cause : error;
   let why = cause instanceof Error ? cause.message : String(cause);
   if (isLate) why = `it had not come whole after ${timeout / 1000} s`;
   if (isSilent) why = `the server sent nothing for ${silence / 1000} s`;
-  return new FileRefused("unreadable", null, `it cannot be downloaded: ${why}`, { cause: error });
+  return new ImportFileError("unreadable", null, `it cannot be downloaded: ${why}`, { cause: error });
 }

@@ -3,7 +3,7 @@ import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { isAddress, shownAddress } from "../../address.ts";
-import { FileRefused } from "../problems.ts";
+import { ImportFileError } from "../problems.ts";
 import { readArchive } from "./archive.ts";
 import { download, type DownloadLimits } from "./download.ts";
 import { CHUNK_BYTES, type TripInput } from "./input.ts";
@@ -26,7 +26,7 @@ export interface InputSearch {
 /** What was found. */
 export interface FoundInputs {
   readonly inputs: readonly TripInput[];
-  readonly refused: readonly { readonly name: string; readonly refusal: FileRefused }[];
+  readonly refused: readonly { readonly name: string; readonly refusal: ImportFileError }[];
   /** Closes archives and removes what was brought here. */
   close(): Promise<void>;
 }
@@ -118,7 +118,7 @@ async function findFolder(finding: Finding, path: string): Promise<void> {
   const wanted = names.filter(
     (name) => (TRIP_FILE.test(name) || ARCHIVE.test(name)) && !/(?:^|[\\/])(?:\.|__MACOSX)/.test(name),
   );
-  if (wanted.length === 0) throw new FileRefused("empty", null, "the folder has no .csv, .csv.gz or .zip file");
+  if (wanted.length === 0) throw new ImportFileError("empty", null, "the folder has no .csv, .csv.gz or .zip file");
   for (const name of wanted) {
     const file = join(path, name);
     await findOrRefuse(finding, file, () => findPath(finding, file));
@@ -130,7 +130,7 @@ async function findArchive(finding: Finding, name: string, fd: number, budget: B
   const files = entries.filter(({ path }) => TRIP_FILE.test(path));
   const archives = entries.filter(({ path }) => ARCHIVE.test(path));
   if (files.length + archives.length === 0) {
-    throw new FileRefused("empty", null, "the zip archive has no .csv file in it");
+    throw new ImportFileError("empty", null, "the zip archive has no .csv file in it");
   }
   for (const entry of files) {
     budget.left -= entry.size;
@@ -139,7 +139,7 @@ async function findArchive(finding: Finding, name: string, fd: number, budget: B
   for (const entry of archives) {
     const inner = `${name}/${entry.path}`;
     await findOrRefuse(finding, inner, async () => {
-      if (depth === GREATEST_DEPTH) throw new FileRefused("broken_zip", null, "it lies too deep in other archives");
+      if (depth === GREATEST_DEPTH) throw new ImportFileError("broken_zip", null, "it lies too deep in other archives");
       budget.left -= entry.size;
       const file = await keep(finding, inner, await entry.open(), entry.size);
       await findArchive(finding, inner, file.fd, budget, depth + 1);
@@ -180,10 +180,10 @@ function budgetOf(packedSize: number): Budget {
   return { left: packedSize * GREATEST_RATIO + ALWAYS_ALLOWED };
 }
 
-function asRefusal(error: unknown): FileRefused {
-  if (error instanceof FileRefused) return error;
+function asRefusal(error: unknown): ImportFileError {
+  if (error instanceof ImportFileError) return error;
   // What the operating system says of a path; anything else is a fault of ours.
   if (!(error instanceof Error) || !("code" in error)) throw error;
   const text = error.code === "ENOENT" ? "there is no such file" : error.message;
-  return new FileRefused("unreadable", null, `it cannot be read: ${text}`, { cause: error });
+  return new ImportFileError("unreadable", null, `it cannot be read: ${text}`, { cause: error });
 }

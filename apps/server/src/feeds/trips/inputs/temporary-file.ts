@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
 import { readRange } from "../file-range.ts";
-import { FileRefused } from "../problems.ts";
+import { ImportFileError } from "../problems.ts";
 import { inBinaryUnits } from "./input.ts";
 
 /** A file of ours without a name: a crash leaves nothing. */
@@ -37,7 +37,7 @@ export async function copyToTemporaryFile(
     for await (const chunk of source) {
       size += chunk.length;
       if (size > greatestSize) {
-        throw new FileRefused("too_large", null, `it has more than ${inBinaryUnits(greatestSize)}`);
+        throw new ImportFileError("too_large", null, `it has more than ${inBinaryUnits(greatestSize)}`);
       }
       await file.writeFile(chunk);
       onBytes(size);

@@ -2,11 +2,11 @@ import { operatorContract, partnerContract } from "@bikeshare/contract";
 import { expect, test } from "vitest";
 import type { ZodTypeAny } from "zod";
 import { createBatchNotes, readableItems } from "./batches.ts";
-import { describeFaults, type Whole } from "./faults.ts";
+import { describeIssues, type Whole } from "./issues.ts";
 
-function faultsOf(schema: ZodTypeAny, value: unknown, whole: Whole): string | undefined {
+function issuesOf(schema: ZodTypeAny, value: unknown, whole: Whole): string | undefined {
   const parsed = schema.safeParse(value);
-  return parsed.success ? undefined : describeFaults(parsed.error.issues, whole);
+  return parsed.success ? undefined : describeIssues(parsed.error.issues, whole);
 }
 
 test.each([
@@ -24,7 +24,7 @@ test.each([
   [{ id: "a", x: 1, y: 2 }, /^x, y are no fields of an item\.$/],
   [{}, /^id must be given\.$/],
   [undefined, /^the item must be given\.$/],
-])("a fault of an item names the field, what is wrong with it and the bound: %j", (item, message) => {
+])("an issue of an item names the field, what is wrong with it and the bound: %j", (item, message) => {
   const notes = createBatchNotes();
   readableItems(operatorContract.bikes.upsert.body.parse({ items: [item] }).items, notes);
   const [result] = notes.results().results;
@@ -38,16 +38,16 @@ test.each([
   [{ bike_id: "a", hold_minutes: 31 }, "hold_minutes must be between 1 and 30."],
   [{ bike_id: "a", hold_minutes: "5" }, "hold_minutes must be a number, not a text."],
   [{ bike_id: 5 }, "bike_id must be a text, not a number."],
-])("a fault of a body does so too: %j", (body, message) => {
-  const described = faultsOf(partnerContract.reservations.create.body, body, "body");
+])("an issue of a body does so too: %j", (body, message) => {
+  const described = issuesOf(partnerContract.reservations.create.body, body, "body");
   expect(described).toContain(message);
 });
 
-test("a fault of a query string does so too", () => {
+test("an issue of a query string does so too", () => {
   const query = partnerContract.rides.list.query;
-  expect(faultsOf(query, { colour: "red", size: "1" }, "query")).toBe(
+  expect(issuesOf(query, { colour: "red", size: "1" }, "query")).toBe(
     "colour, size are no parameters of this endpoint.",
   );
-  expect(faultsOf(query, { status: "lost" }, "query")).toBe("status must be one of started, completed, cancelled.");
-  expect(faultsOf(query, { limit: "0" }, "query")).toBe("limit must be a whole number, 1 or more.");
+  expect(issuesOf(query, { status: "lost" }, "query")).toBe("status must be one of started, completed, cancelled.");
+  expect(issuesOf(query, { limit: "0" }, "query")).toBe("limit must be a whole number, 1 or more.");
 });

@@ -1,8 +1,8 @@
-import { FileRefused, type RefusalReason, type RejectReason, type RowProblem } from "./problems.ts";
+import { ImportFileError, type ImportFileErrorReason, type RejectReason, type RowProblem } from "./problems.ts";
 import { isSpreadsheetTime } from "./wall-clock.ts";
 
-/** Counts the rows of a file and their faults, and tells when it is the file that is ruined. */
-export interface RowFaults {
+/** Counts the rows of a file and their issues, and tells when it is the file that is ruined. */
+export interface RowIssues {
   readonly rows: number;
   readonly rejected: ReadonlyMap<RejectReason, number>;
   /**
@@ -24,7 +24,7 @@ export interface RowFaults {
  */
 const ENOUGH_TO_TELL = 1000;
 /** Faults that, in more than half of the rows, mean that the file is ruined and not its rows. */
-const RUINOUS: Readonly<Partial<Record<RejectReason, RefusalReason>>> = {
+const RUINOUS: Readonly<Partial<Record<RejectReason, ImportFileErrorReason>>> = {
   bad_time: "ruined_times",
   wrong_column_count: "wrong_column_count",
 };
@@ -33,7 +33,7 @@ const RUINOUS: Readonly<Partial<Record<RejectReason, RefusalReason>>> = {
 export const SPREADSHEET =
   "a spreadsheet program has cut date and hour off when it saved the file: get the file anew from where it is published and import it without opening it in a spreadsheet program";
 
-export function countRowFaults(): RowFaults {
+export function countRowIssues(): RowIssues {
   const rejected = new Map<RejectReason, number>();
   const firstOf = new Map<RejectReason, { row: number; problem: RowProblem }>();
   let rows = 0;
@@ -41,7 +41,8 @@ export function countRowFaults(): RowFaults {
     for (const [reason, { row, problem }] of firstOf) {
       const refusal = RUINOUS[reason];
       const count = rejected.get(reason) ?? 0;
-      if (refusal !== undefined && count * 2 > rows) throw new FileRefused(refusal, row, ruin(problem, count, rows));
+      if (refusal !== undefined && count * 2 > rows)
+        throw new ImportFileError(refusal, row, ruin(problem, count, rows));
     }
   };
   return {

@@ -1,14 +1,14 @@
 import { defaultErrorMap, type ZodIssue } from "zod";
 
-/** What was read where the path of a fault is empty: the query string, the headers, the body or an item of a batch. */
+/** What was read where the path of an issue is empty: the query string, the headers, the body or an item of a batch. */
 export type Whole = "query" | "headers" | "body" | "item";
 
-/** Names each fault's parameter, what is wrong with it and its bound, in one sentence. */
-export function describeFaults(issues: readonly ZodIssue[], whole: Whole): string {
-  return `${issues.map((issue) => describeFault(issue, whole)).join("; ")}.`;
+/** Names each issue's parameter, what is wrong with it and its bound, in one sentence. */
+export function describeIssues(issues: readonly ZodIssue[], whole: Whole): string {
+  return `${issues.map((issue) => describeIssue(issue, whole)).join("; ")}.`;
 }
 
-function describeFault(issue: ZodIssue, whole: Whole): string {
+function describeIssue(issue: ZodIssue, whole: Whole): string {
   const name = issue.path.length === 0 ? wholes[whole].name : issue.path.join(".");
   switch (issue.code) {
     case "unrecognized_keys":
