@@ -2,7 +2,7 @@
 
 const server = "^apps/server/src";
 /** A noun is every folder of the server that is not one of its layers, so that a new one is covered from its first day. */
-const layers = "db|http|cli|simulator|lists|audit|addresses";
+const layers = "db|http|cli|simulator|lists|audit|addresses|errors";
 const anyNoun = `(?!(?:${layers})/)[^/]+`;
 /** The pure rules of a noun: bikes/bike.ts. */
 const rulesFiles = `${server}/(?<noun>[^/]+?)s?/\\k<noun>[.]ts$`;
@@ -117,8 +117,8 @@ const serverLayers = [
   },
   {
     name: "lists-know-no-noun",
-    comment: "lists/ is what all lists have in common, addresses/ what all calls to others have.",
-    from: { path: `${server}/(lists|audit|addresses)/`, pathNot: testFiles },
+    comment: "lists/ is what all lists have in common, addresses/ what all calls to others have, errors/ what every noun throws.",
+    from: { path: `${server}/(lists|audit|addresses|errors)/`, pathNot: testFiles },
     to: { path: `${server}/(${anyNoun})/`, ...valueOnly },
   },
   {
