@@ -117,7 +117,8 @@ const serverLayers = [
   },
   {
     name: "lists-know-no-noun",
-    comment: "lists/ is what all lists have in common, addresses/ what all calls to others have, errors/ what every noun throws.",
+    comment:
+      "lists/ is what all lists have in common, addresses/ what all calls to others have, errors/ what every noun throws.",
     from: { path: `${server}/(lists|audit|addresses|errors)/`, pathNot: testFiles },
     to: { path: `${server}/(${anyNoun})/`, ...valueOnly },
   },
