@@ -9,6 +9,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { NetworkList } from "../src/addresses/network-list.ts";
 import { createSender } from "../src/webhooks/sender/sender.ts";
 import type { Sender } from "../src/webhooks/sender/sender.ts";
 import { startServer } from "./processes.ts";
@@ -93,7 +94,7 @@ async function receive(): Promise<void> {
 }
 
 async function measure(index: number, [healthy = "", ...evil]: readonly string[], count: number): Promise<void> {
-  const rules = { allowNetworks: ["127.0.0.0/8"], allowPorts: [{ from: 1, to: 65_535 }] };
+  const rules = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: 1, to: 65_535 }] };
   const sender = createSender({ rules });
   // A process that has been sending for a while: what the runtime takes for that is not the evil receivers' doing.
   for (let warming = 0; warming < 500; warming++) {

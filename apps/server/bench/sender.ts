@@ -8,6 +8,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { Agent, request } from "undici";
+import { NetworkList } from "../src/addresses/network-list.ts";
 import { createSender } from "../src/webhooks/sender/sender.ts";
 import { startServer } from "./processes.ts";
 
@@ -49,7 +50,7 @@ function receive(): void {
 async function compare(posts: number, rounds: number): Promise<void> {
   const receiver = await startServer(fileURLToPath(import.meta.url), ["receiver"], {});
   const url = receiver.firstLine;
-  const rules = { allowNetworks: ["127.0.0.0/8"], allowPorts: [{ from: 1, to: 65_535 }] };
+  const rules = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: 1, to: 65_535 }] };
   const sender = createSender({ rules });
   const agent = new Agent({ connections: 50 });
   const ways = {

@@ -1,6 +1,7 @@
 import type { ServerOptions } from "node:https";
 import { gbfsContract, operatorContract, partnerContract } from "@bikeshare/contract";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import type { NetworkList } from "./addresses/network-list.ts";
 import { bikeRoutes } from "./bikes/routes.ts";
 import { FILTERED_CONNECTIONS, openRequestConnections } from "./db/connections.ts";
 import type { Database } from "./db/database.ts";
@@ -61,7 +62,7 @@ export interface AppOptions {
   /** What documents show as the base address. */
   readonly baseUrl: () => string;
   readonly rateLimit: number;
-  readonly trustedProxies: readonly string[];
+  readonly trustedProxies: NetworkList;
   /** Counts what becomes of requests. */
   readonly metrics?: HttpMetrics | undefined;
   readonly https?: ServerOptions | undefined;

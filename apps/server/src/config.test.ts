@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { NetworkList } from "./addresses/network-list.ts";
 import { ConfigError, readConfig } from "./config.ts";
 
 const directory = "/srv/bikes";
@@ -21,13 +22,13 @@ it("without any variable is a service on loopback with its own database beside i
     databaseUrl: undefined,
     dataDir: "/srv/bikes/.bikeshare",
     tls: undefined,
-    trustedProxies: [],
+    trustedProxies: new NetworkList([]),
     systemId: "main",
     mode: "live",
     rateLimit: 60,
     secretsFile: undefined,
     gbfsSync: undefined,
-    webhooks: { allowNetworks: [], allowPorts: [{ from: 443, to: 443 }] },
+    webhooks: { allowNetworks: new NetworkList([]), allowPorts: [{ from: 443, to: 443 }] },
     mail: undefined,
     metricsHost: "127.0.0.1",
     metricsPort: undefined,
@@ -71,14 +72,14 @@ it("takes what the variables say, paths from the directory it is started in", ()
     databaseUrl: env.DATABASE_URL,
     dataDir: "/srv/bikes/data",
     tls: { certFile: "/srv/bikes/cert.pem", keyFile: "/etc/key.pem" },
-    trustedProxies: ["10.0.0.0/8", "::1"],
+    trustedProxies: new NetworkList(["10.0.0.0/8", "::1"]),
     systemId: "zurich",
     mode: "test",
     rateLimit: 600,
     secretsFile: "/srv/secrets.json",
     gbfsSync: { url: "https://feeds.example.com/gbfs.json?key=x", every: 120_000 },
     webhooks: {
-      allowNetworks: ["127.0.0.0/8", "::1"],
+      allowNetworks: new NetworkList(["127.0.0.0/8", "::1"]),
       allowPorts: [
         { from: 443, to: 443 },
         { from: 1024, to: 65_535 },

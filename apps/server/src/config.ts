@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
+import { parseNetworks, type NetworkList } from "./addresses/network-list.ts";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connection-limits.ts";
 import { parseOrigins } from "./http/cors.ts";
-import { parseNetworks } from "./http/networks.ts";
 import { DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
 import { nearMisses } from "./startup/near-misses.ts";
 import {
@@ -33,7 +33,7 @@ export interface Config {
   readonly dataDir: string;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
   /** Networks whose `X-Forwarded-*` headers we believe. */
-  readonly trustedProxies: readonly string[];
+  readonly trustedProxies: NetworkList;
   /** Name of the first system. */
   readonly systemId: string;
   /** Whether somebody chose that name. */
@@ -108,7 +108,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
     databaseUrl: read("DATABASE_URL", undefined, optional(databaseUrl)),
     dataDir: read("DATA_DIR", path(".bikeshare"), path),
     tls: readTlsFiles(read, path, issues),
-    trustedProxies: read("TRUSTED_PROXIES", [], parseNetworks),
+    trustedProxies: read("TRUSTED_PROXIES", parseNetworks(""), parseNetworks),
     systemId: read("SYSTEM_ID", "main", systemId),
     isSystemIdSet: (env["SYSTEM_ID"] ?? "") !== "",
     mode: read("MODE", "live", oneOf(["live", "test"])),
@@ -116,7 +116,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
     ...readExposure(read),
     secretsFile: read("SECRETS_FILE", undefined, optional(path)),
     webhooks: {
-      allowNetworks: read("WEBHOOK_ALLOW_NETWORKS", [], parseNetworks),
+      allowNetworks: read("WEBHOOK_ALLOW_NETWORKS", parseNetworks(""), parseNetworks),
       allowPorts: read("WEBHOOK_ALLOW_PORTS", [HTTPS_PORT], parsePorts),
     },
     mail: readMail(read, publicUrl, (env["MAIL_FROM"] ?? "") !== "", issues),

@@ -1,6 +1,7 @@
 import { type Scope, scopeNames } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import { pino } from "pino";
+import { NetworkList } from "../src/addresses/network-list.ts";
 import { buildApp } from "../src/app.ts";
 import type { Ids } from "../src/ids.ts";
 import { type IssuedKey, issueKey, type IssueInput } from "../src/keys/service.ts";
@@ -25,12 +26,8 @@ export interface TestApp extends TestDatabase {
   ): Promise<Response>;
 }
 
-export interface TestAppOptions {
-  readonly trustedProxies?: readonly string[];
-}
-
 /** Builds the service as production does, on loopback and a free port. */
-export async function startTestApp({ trustedProxies = [] }: TestAppOptions = {}): Promise<TestApp> {
+export async function startTestApp(): Promise<TestApp> {
   const database = await createTestDatabase();
   const { db, systemId } = database;
   const clock = createTestClock();
@@ -49,7 +46,7 @@ export async function startTestApp({ trustedProxies = [] }: TestAppOptions = {})
     version: "0.0.0",
     baseUrl: () => "http://127.0.0.1",
     rateLimit: 60,
-    trustedProxies,
+    trustedProxies: new NetworkList([]),
     // No test reaches it, unless it is about that.
     publicRateLimit: 1_000_000,
   });

@@ -1,4 +1,5 @@
 import { pino } from "pino";
+import { NetworkList } from "../src/addresses/network-list.ts";
 import { type App, type AppOptions, buildApp } from "../src/app.ts";
 import type { KeyContext } from "../src/keys/service.ts";
 import type { TestApp } from "./app.ts";
@@ -35,7 +36,7 @@ export async function buildAnother(
     version: "0.0.0",
     baseUrl: () => "http://127.0.0.1",
     rateLimit: 60,
-    trustedProxies: [],
+    trustedProxies: new NetworkList([]),
     publicRateLimit: 1_000_000,
     ...changes,
   });

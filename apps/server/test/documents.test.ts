@@ -4,6 +4,7 @@ import { get as getOverTls } from "node:https";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { generate } from "selfsigned";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { NetworkList } from "../src/addresses/network-list.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp } from "./built-app.ts";
 import { sendRaw } from "./raw-http.ts";
@@ -139,7 +140,7 @@ describe("requests without a key", () => {
   let limited: BuiltApp;
 
   beforeAll(async () => {
-    limited = await buildAnother(app, { publicRateLimit: 3, trustedProxies: ["127.0.0.1"] });
+    limited = await buildAnother(app, { publicRateLimit: 3, trustedProxies: new NetworkList(["127.0.0.1"]) });
   });
 
   afterAll(() => limited.close());
@@ -170,7 +171,7 @@ describe("requests without a key", () => {
   });
 
   it("count as several where their answers are large, and as one where nothing is sent", async () => {
-    const generous = await buildAnother(app, { publicRateLimit: 30, trustedProxies: ["127.0.0.1"] });
+    const generous = await buildAnother(app, { publicRateLimit: 30, trustedProxies: new NetworkList(["127.0.0.1"]) });
     const status = async (method: string, headers: Record<string, string> = {}) =>
       (await call("/docs/js/scalar.js", { ...from("192.0.2.9"), ...headers }, { url: generous.url, method })).status;
     const { headers } = await call("/docs/js/scalar.js");

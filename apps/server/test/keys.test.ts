@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { NetworkList } from "../src/addresses/network-list.ts";
 import { openDatabase } from "../src/db/database.ts";
 import { requireNotifications } from "../src/db/listener.ts";
 import { statement } from "../src/db/statement.ts";
@@ -284,7 +285,7 @@ describe("rotating", () => {
 });
 
 it("notes when, for which path and from where a key was last used, and not what was refused", async () => {
-  const third = await buildAnother(app, { trustedProxies: ["127.0.0.1"] });
+  const third = await buildAnother(app, { trustedProxies: new NetworkList(["127.0.0.1"]) });
   const { id, key } = await app.issue({ scopes: ["rides:read"] });
   const get = (path: string) =>
     fetch(third.url + path, {

@@ -3,6 +3,7 @@
  * after the sentence it holds the service to.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NetworkList } from "../src/addresses/network-list.ts";
 import { revokeKey, rotateKey } from "../src/keys/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, keyContext } from "./built-app.ts";
@@ -91,7 +92,7 @@ describe("What the service does", () => {
   });
 
   it("6. “A key must never be sent over plain HTTP”: a plain connection from another machine is refused, not redirected", async () => {
-    const proxied = await buildAnother(app, { trustedProxies: ["127.0.0.1"] });
+    const proxied = await buildAnother(app, { trustedProxies: new NetworkList(["127.0.0.1"]) });
     const { key } = await app.issue();
     const response = await fetch(`${proxied.url}/v1/rides`, {
       redirect: "manual",

@@ -2,6 +2,7 @@ import { get as getOverTls, type RequestOptions } from "node:https";
 import { errorBody } from "@bikeshare/contract";
 import { generate } from "selfsigned";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { NetworkList } from "../src/addresses/network-list.ts";
 import { statement } from "../src/db/statement.ts";
 import { makeKey } from "../src/keys/key.ts";
 import { keysOf } from "../src/keys/service.ts";
@@ -14,7 +15,7 @@ let proxied: BuiltApp;
 
 beforeAll(async () => {
   app = await startTestApp();
-  proxied = await buildAnother(app, { trustedProxies: ["127.0.0.1"] });
+  proxied = await buildAnother(app, { trustedProxies: new NetworkList(["127.0.0.1"]) });
 });
 
 beforeEach(() => app.clock.advance(61_000));
@@ -89,7 +90,7 @@ describe("plain HTTP from another machine", () => {
   });
 
   it("is no use of a key", async () => {
-    const third = await buildAnother(app, { trustedProxies: ["127.0.0.1"] });
+    const third = await buildAnother(app, { trustedProxies: new NetworkList(["127.0.0.1"]) });
     const { id, key } = await app.issue();
     await plainly("/v1/me", { authorization: `Bearer ${key}` }, third.url);
     // Writes what was noted of uses.
@@ -138,7 +139,7 @@ describe("a proxy's word", () => {
   });
 
   it("that says nothing of the scheme is refused, and logged once", async () => {
-    const other = await buildAnother(app, { trustedProxies: ["127.0.0.1"] });
+    const other = await buildAnother(app, { trustedProxies: new NetworkList(["127.0.0.1"]) });
     const { id, key } = await app.issue();
     for (const headers of [{}, { "x-forwarded-for": "203.0.113.9" }]) {
       const response = await fetch(`${other.url}/v1/me`, { headers: { authorization: `Bearer ${key}`, ...headers } });

@@ -1,3 +1,4 @@
+import { NetworkList } from "../../src/addresses/network-list.ts";
 import { statement } from "../../src/db/statement.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
@@ -16,7 +17,7 @@ export interface Healthy {
 export async function addHealthy(world: World, sealer: SecretSealer, url: string): Promise<Healthy> {
   const { db, ids, systemId } = world;
   const context = { db, ids, clock: () => Date.now(), actor: "bench" };
-  const rules = { allowNetworks: ["127.0.0.0/8"], allowPorts: [{ from: 1, to: 65_535 }] };
+  const rules = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: 1, to: 65_535 }] };
   const { id: partnerId } = await createPartner(context, systemId, "Healthy");
   const { endpoint } = await setEndpoint(
     { ...context, sealer, rules },

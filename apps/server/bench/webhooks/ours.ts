@@ -1,3 +1,4 @@
+import { NetworkList } from "../../src/addresses/network-list.ts";
 import { createMetrics } from "../../src/metrics/registry.ts";
 import { type Dispatcher, startDispatcher } from "../../src/webhooks/dispatcher/dispatcher.ts";
 import { endpointsOf } from "../../src/webhooks/endpoints/endpoints.ts";
@@ -28,7 +29,9 @@ export function dispatcherFor({ db, ids }: World, sealer: SecretSealer): Dispatc
   const clock = () => Date.now();
   return startDispatcher({
     connectionString: db.connectionString,
-    sender: createSender({ rules: { allowNetworks: ["127.0.0.0/8"], allowPorts: [{ from: 1, to: 65_535 }] } }),
+    sender: createSender({
+      rules: { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: 1, to: 65_535 }] },
+    }),
     clock,
     monotonic: () => performance.now(),
     ids,

@@ -1,5 +1,6 @@
 import { eventData } from "@bikeshare/contract";
 import { createOpenApiDocument } from "@bikeshare/contract/openapi";
+import { NetworkList } from "../../src/addresses/network-list.ts";
 import { type Database, openDatabase } from "../../src/db/database.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { statement } from "../../src/db/statement.ts";
@@ -35,7 +36,7 @@ export async function makeWorld(
   const ids = createIds(clock);
   const systemId = "main";
   await createSystem(db, systemId, "Bench", clock());
-  const rules = { allowNetworks: ["127.0.0.0/8"], allowPorts: [{ from: 1, to: 65_535 }] };
+  const rules = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: 1, to: 65_535 }] };
   for (const [i, url] of urls.entries()) {
     const partner = await createPartner({ db, clock, ids, actor: "bench" }, systemId, `Partner ${i}`);
     await setEndpoint(

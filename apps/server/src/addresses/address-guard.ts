@@ -1,47 +1,126 @@
-import { formatV4, isInNetwork, lowestV4, parseAddress, parseNetwork, unmapped } from "./ip-address.ts";
-import type { IpAddress } from "./ip-address.ts";
-import { findRefusedRange, translatedNetwork } from "./refused-ranges.ts";
-import type { RangeKind } from "./refused-ranges.ts";
+import { BlockList, isIP } from "node:net";
+import type { NetworkList } from "./network-list.ts";
 
-/** `named`: the operator has named its network. */
+/** `named`: the operator has named its network. `reason` is a stable word, for logs. */
 export type AddressVerdict =
   | { readonly ok: true; readonly named: boolean }
-  | { readonly ok: false; readonly reason: RangeKind | "invalid" | "zone"; readonly message: string };
+  | { readonly ok: false; readonly reason: string; readonly message: string };
 
 /**
  * Whether the service may call an address that somebody else chose: it is public or in a network that the operator has
  * named. Holds for literal addresses, for every answer of a name and for the far end of an open connection alike.
- *
- * @param allowNetworks as `parseNetworks` of http/networks.ts gives them
  */
-export function judgeAddress(text: string, allowNetworks: readonly string[]): AddressVerdict {
-  const address = parseAddress(text);
-  if (address === null) return refuseSpelling(text);
-  if (isNamed(address, allowNetworks)) return { ok: true, named: true };
-
-  const range = findRefusedRange(translated(address) ?? address);
-  if (range === undefined) return { ok: true, named: false };
-  const inside = translated(address);
-  const subject = inside === undefined ? text : `${formatV4(inside)} (inside ${text})`;
-  return { ok: false, reason: range.kind, message: `${subject} is an address of ${range.name}.` };
+export function judgeAddress(address: string, allowNetworks?: NetworkList): AddressVerdict {
+  if (address.includes("%")) {
+    return { ok: false, reason: "zone", message: "The address names a zone of this machine (%)." };
+  }
+  if (isIP(address) === 0) return { ok: false, reason: "invalid", message: "The address is not a valid IP address." };
+  if (allowNetworks?.includes(address) === true) return { ok: true, named: true };
+  const refused = findRefusedRange(address);
+  if (refused === undefined) return { ok: true, named: false };
+  const verb = isTranslated(address) ? "translates to" : "is";
+  return { ok: false, reason: refused.kind, message: `${address} ${verb} an address of ${refused.name}.` };
 }
 
-/** The IPv4 address behind the public translator; where it leads counts, even if its own network is a named one. */
-function translated(address: IpAddress): IpAddress | undefined {
-  return isInNetwork(translatedNetwork, address) ? lowestV4(address) : undefined;
+/** A range that no call of ours may reach. */
+export interface RefusedRange {
+  readonly network: string;
+  /** A stable word for it. */
+  readonly kind: string;
+  /** What it is, as the end of "… is an address of …". */
+  readonly name: string;
+  readonly list: BlockList;
 }
 
-function isNamed(address: IpAddress, allowNetworks: readonly string[]): boolean {
-  const plain = unmapped(address);
-  return allowNetworks
-    .map(parseNetwork)
-    .some((network) => isInNetwork(network, plain) || isInNetwork(network, address));
+/**
+ * The special-purpose registries of IANA (RFC 6890 and its followers) and what clouds put beside them. Where ranges
+ * lie inside one another the narrower comes first, because the first match names the reason.
+ */
+export const refusedIpv4: readonly RefusedRange[] = [
+  range("0.0.0.0/8", "this_network", "“this network”"),
+  range("10.0.0.0/8", "private", "a private network"),
+  range("100.64.0.0/10", "shared", "a carrier's shared network"),
+  range("127.0.0.0/8", "loopback", "this machine itself"),
+  range("169.254.0.0/16", "link_local", "the local link, where clouds keep their metadata"),
+  range("172.16.0.0/12", "private", "a private network"),
+  range("192.0.0.0/24", "protocol", "protocol assignments"),
+  range("192.0.2.0/24", "documentation", "documentation"),
+  range("192.88.99.0/24", "relay", "6to4 relays"),
+  range("192.168.0.0/16", "private", "a private network"),
+  range("198.18.0.0/15", "benchmark", "benchmark networks"),
+  range("198.51.100.0/24", "documentation", "documentation"),
+  range("203.0.113.0/24", "documentation", "documentation"),
+  range("224.0.0.0/4", "multicast", "multicast"),
+  range("240.0.0.0/4", "reserved", "a reserved block"),
+  // Public by its number, but inside Azure it answers every virtual machine with the platform's own services.
+  range("168.63.129.16/32", "metadata", "a cloud's own services"),
+];
+
+/** The same for IPv6. */
+export const refusedIpv6: readonly RefusedRange[] = [
+  range("::/128", "this_network", "“this network”"),
+  range("::1/128", "loopback", "this machine itself"),
+  range("::ffff:0:0/96", "embedded", "IPv4 inside IPv6; write the IPv4 address"),
+  range("64:ff9b:1::/48", "translation", "a local translator to IPv4"),
+  // The rest of the block: IPv4-compatible (::7f00:1), ISATAP (::5efe:7f00:1) and whatever was never assigned.
+  range("::/8", "embedded", "a reserved block that holds IPv4 inside IPv6"),
+  range("100::/64", "discard", "a block that discards"),
+  range("100:0:0:1::/64", "discard", "a dummy block"),
+  range("2001::/23", "protocol", "protocol assignments"),
+  range("2001:db8::/32", "documentation", "documentation"),
+  range("2002::/16", "relay", "6to4, which holds IPv4 inside IPv6"),
+  range("3fff::/20", "documentation", "documentation"),
+  range("5f00::/16", "segment_routing", "segment routing"),
+  range("fc00::/7", "private", "a private network"),
+  range("fe80::/10", "link_local", "the local link"),
+  range("fec0::/10", "private", "a private network (site-local)"),
+  range("ff00::/8", "multicast", "multicast"),
+];
+
+// One look for the many addresses that no range includes. The families stay apart: `::/8` in the same list would
+// include every IPv4 address, by its mapped form.
+const anyRefusedIpv4 = blockList(...refusedIpv4.map(({ network }) => network));
+const anyRefusedIpv6 = blockList(...refusedIpv6.map(({ network }) => network));
+
+/** The public translator to IPv4 (RFC 6052). It leads to the IPv4 address in the last 32 bits. */
+const translator = blockList("64:ff9b::/96");
+
+/**
+ * The public anycast services inside 2001::/23: AMT relays and AS112. Of what the registry calls globally reachable
+ * there, the rest stays refused: 2001:1::1 to ::3 (PCP, TURN, SRP) lead by design to the nearest server, which is our
+ * own network's gateway, and ORCHIDs and drone identifiers (2001:20::/28, 2001:30::/28) name things, not places.
+ */
+const publicAnycast = blockList("2001:3::/32", "2001:4:112::/48");
+
+/** The range that refuses an address, or undefined where the address is public. */
+function findRefusedRange(address: string): RefusedRange | undefined {
+  const family = isIP(address) === 4 ? "ipv4" : "ipv6";
+  if (family === "ipv6" && publicAnycast.check(address, family)) return undefined;
+  const isIpv4 = family === "ipv4" || isTranslated(address);
+  if (!(isIpv4 ? anyRefusedIpv4 : anyRefusedIpv6).check(address, family)) return undefined;
+  return (isIpv4 ? refusedIpv4 : refusedIpv6).find(({ list }) => list.check(address, family));
 }
 
-function refuseSpelling(text: string): AddressVerdict {
-  return text.includes("%")
-    ? { ok: false, reason: "zone", message: "The address names a zone of this machine (%)." }
-    : { ok: false, reason: "invalid", message: "The address is no IP address." };
+function isTranslated(address: string): boolean {
+  return isIP(address) === 6 && translator.check(address, "ipv6");
+}
+
+function range(network: string, kind: string, name: string): RefusedRange {
+  return { network, kind, name, list: blockList(network) };
+}
+
+/** A network of IPv4 includes the addresses that the public translator leads to it. */
+function blockList(...networks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const network of networks) {
+    const [address = "", prefix] = network.split("/");
+    if (isIP(address) === 6) list.addSubnet(address, Number(prefix), "ipv6");
+    else {
+      list.addSubnet(address, Number(prefix), "ipv4");
+      list.addSubnet(`64:ff9b::${address}`, 96 + Number(prefix), "ipv6");
+    }
+  }
+  return list;
 }
 
 /** Names that always mean this machine (RFC 6761). They are never asked of DNS, which could say anything. */

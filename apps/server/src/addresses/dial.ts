@@ -4,7 +4,7 @@ import { isLoopbackName, literalAddress, portOf } from "./address-guard.ts";
 import { connectFirst } from "./connect-first.ts";
 import { describeFailure } from "./dial-failure.ts";
 import type { DialFailure } from "./dial-failure.ts";
-import { isSameAddress } from "./ip-address.ts";
+import { NetworkList } from "./network-list.ts";
 import type { Resolution } from "./resolve.ts";
 import { secure } from "./secure.ts";
 
@@ -119,7 +119,7 @@ function judgeFarEnd(
   refuse: DialOptions["refuse"],
 ): DialFailure | undefined {
   if (remoteAddress === null) return describeFailure("reset", "The far side closed as soon as it had accepted.");
-  if (!dialled.some((address) => isSameAddress(address, remoteAddress))) {
+  if (!new NetworkList(dialled).includes(remoteAddress)) {
     return describeFailure("address_refused", `The connection led to ${remoteAddress}, which was not dialled.`);
   }
   const refusal = refuse(remoteAddress, url);

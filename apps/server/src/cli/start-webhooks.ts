@@ -1,4 +1,5 @@
 import type { Delivery } from "@bikeshare/webhooks";
+import { NetworkList } from "../addresses/network-list.ts";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import { loadSecrets, secretsPath } from "../secrets.ts";
@@ -30,7 +31,7 @@ export async function startSampleWebhooks(cli: CliContext): Promise<SampleWebhoo
   const config: Config = {
     ...cli.config,
     webhooks: {
-      allowNetworks: [...webhooks.allowNetworks, "127.0.0.1"],
+      allowNetworks: new NetworkList([...webhooks.allowNetworks.networks, "127.0.0.1"]),
       allowPorts: [...webhooks.allowPorts, { from: receiver.port, to: receiver.port }],
     },
   };

@@ -6,6 +6,7 @@ import { createTestClock } from "@bikeshare/test-kit";
 import { verify } from "@bikeshare/webhooks";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { until } from "../../test/until.ts";
+import { NetworkList } from "../addresses/network-list.ts";
 import { createConditions } from "../conditions/lasting-conditions.ts";
 import { createIds } from "../ids.ts";
 import { createMetrics } from "../metrics/registry.ts";
@@ -44,7 +45,7 @@ beforeEach(async () => {
   await once(receiver, "listening");
   // A server on a port has an address of this kind.
   const { port } = receiver.address() as AddressInfo;
-  const rules = { allowNetworks: ["127.0.0.0/8"], allowPorts: [{ from: port, to: port }] };
+  const rules = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: port, to: port }] };
   const sealer = createSecretSealer([{ id: 1, key: Buffer.alloc(32, 7) }]);
   const context = { db: room.db, clock, ids: createIds(clock), actor: "test", sealer, rules };
   partner = (await createPartner(context, room.systemId, "Partner 1")).id;

@@ -26,12 +26,12 @@ export function outgoingRules(location: URL): OutgoingRules {
       return `${shownAddress(url.href)} holds a user or password before @; nothing is fetched with one`;
     },
     refuse(address, url) {
-      const verdict = judgeAddress(address, []);
+      const verdict = judgeAddress(address);
       if (verdict.ok || (isConfigured(url) && !wasPublic)) return undefined;
       return `${url.hostname}: ${verdict.message} Only public addresses are called, and the host that was configured`;
     },
     reached(url, address) {
-      if (address !== null && isConfigured(url) && judgeAddress(address, []).ok) wasPublic = true;
+      if (address !== null && isConfigured(url) && judgeAddress(address).ok) wasPublic = true;
     },
   };
 }

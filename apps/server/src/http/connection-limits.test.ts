@@ -2,13 +2,14 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { Socket } from "node:net";
 import { expect, test } from "vitest";
+import { NetworkList } from "../addresses/network-list.ts";
 import { limitConnections } from "./connection-limits.ts";
 
 /** What a server does with connections from addresses: whether each is left open. */
 function connections(trustedProxies: readonly string[] = []) {
   const server = createServer();
   server.removeAllListeners("connection");
-  limitConnections(server, { maxConnections: 30, trustedProxies });
+  limitConnections(server, { maxConnections: 30, trustedProxies: new NetworkList(trustedProxies) });
   const from = (address: string) => {
     const socket = new Socket();
     Object.defineProperty(socket, "remoteAddress", { value: address });

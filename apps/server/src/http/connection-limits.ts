@@ -1,7 +1,7 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
+import { isLoopback, type NetworkList } from "../addresses/network-list.ts";
 import { countedAddress, parseAddress } from "./client-address.ts";
-import { createNetworkCheck, isLoopback } from "./networks.ts";
 
 /**
  * Connections at once where nobody says another number. Each costs up to about 64 KiB, most of it what its caller has
@@ -19,15 +19,14 @@ const SHARE_OF_ONE_ADDRESS = 10;
 /** Closes connections beyond a number of them in all, and beyond a tenth of it from one address, as they come. */
 export function limitConnections(
   server: Server,
-  { maxConnections, trustedProxies }: { readonly maxConnections: number; readonly trustedProxies: readonly string[] },
+  { maxConnections, trustedProxies }: { readonly maxConnections: number; readonly trustedProxies: NetworkList },
 ): void {
   server.maxConnections = maxConnections;
-  const isTrusted = createNetworkCheck(trustedProxies);
   const mostOfOne = Math.ceil(maxConnections / SHARE_OF_ONE_ADDRESS);
   const open = new Map<string, number>();
   server.on("connection", (socket: Socket) => {
     const address = parseAddress(socket.remoteAddress ?? "");
-    if (address === undefined || isLoopback(address) || isTrusted(address)) return;
+    if (address === undefined || isLoopback(address) || trustedProxies.includes(address)) return;
     const counted = countedAddress(address);
     const count = (open.get(counted) ?? 0) + 1;
     open.set(counted, count);

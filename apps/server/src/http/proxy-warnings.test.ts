@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
+import { NetworkList } from "../addresses/network-list.ts";
 import { warnOfPlainListener } from "./proxy-warnings.ts";
 
 function warningsFor(host: string, hasTls = false, trustedProxies: readonly string[] = []): string[] {
   const warnings: string[] = [];
   warnOfPlainListener(
-    { host, hasTls, trustedProxies },
+    { host, hasTls, trustedProxies: new NetworkList(trustedProxies) },
     { warn: (message: unknown) => void warnings.push(String(message)) },
   );
   return warnings;

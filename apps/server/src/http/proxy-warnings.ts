@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyBaseLogger } from "fastify";
-import { isLoopback } from "./networks.ts";
+import { isLoopback, type NetworkList } from "../addresses/network-list.ts";
 import type { ProxyMisconfiguration, Transport } from "./transport.ts";
 
 const MESSAGES: Readonly<Record<ProxyMisconfiguration, string>> = {
@@ -29,10 +29,10 @@ export function withProxyWarnings(
 
 /** Warns of a listener that others can reach but whose answers they will never get: plain HTTP, and no proxy is named. */
 export function warnOfPlainListener(
-  { host, hasTls, trustedProxies }: { host: string; hasTls: boolean; trustedProxies: readonly string[] },
+  { host, hasTls, trustedProxies }: { host: string; hasTls: boolean; trustedProxies: NetworkList },
   log: Pick<FastifyBaseLogger, "warn">,
 ): void {
-  if (hasTls || trustedProxies.length > 0 || host === "localhost" || isLoopback(host)) return;
+  if (hasTls || trustedProxies.networks.length > 0 || host === "localhost" || isLoopback(host)) return;
   log.warn(
     `HOST=${host} is not loopback, and there is neither TLS nor a proxy: every request from another machine will be refused, but /healthz and /readyz. Set TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES.`,
   );

@@ -1,5 +1,6 @@
 import type { ServerOptions } from "node:https";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
+import type { NetworkList } from "../addresses/network-list.ts";
 import { readJsonBodies } from "./body.ts";
 import { limitConnections } from "./connection-limits.ts";
 import { followConnections } from "./connections.ts";
@@ -12,7 +13,7 @@ export interface HttpServerOptions {
   readonly nextRequestId: () => string;
   readonly https?: ServerOptions | undefined;
   readonly maxConnections: number;
-  readonly trustedProxies: readonly string[];
+  readonly trustedProxies: NetworkList;
   /** Hears why a request could not be served at present. */
   readonly onUnavailable?: (error: unknown) => void;
 }

@@ -3,6 +3,7 @@ import { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { NetworkList } from "../addresses/network-list.ts";
 import { createTransport } from "./transport.ts";
 
 fc.configureGlobal({ seed: 1 });
@@ -17,7 +18,7 @@ function requestFrom(peer: string | undefined, headers: Record<string, string> =
 }
 
 describe("without trusted proxies", () => {
-  const transport = createTransport([]);
+  const transport = createTransport(new NetworkList([]));
 
   it.each([
     ["127.0.0.1", false, true],
@@ -85,7 +86,7 @@ describe("without trusted proxies", () => {
 });
 
 describe("behind trusted proxies", () => {
-  const transport = createTransport(["10.0.0.0/8", "127.0.0.1"]);
+  const transport = createTransport(new NetworkList(["10.0.0.0/8", "127.0.0.1"]));
   const proto = (value: string) => ({ "x-forwarded-proto": value });
   const hops = (value: string) => ({ "x-forwarded-proto": "https", "x-forwarded-for": value });
 

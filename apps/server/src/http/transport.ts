@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
+import { isLoopback, type NetworkList } from "../addresses/network-list.ts";
 import { parseAddress } from "./client-address.ts";
-import { createNetworkCheck, isLoopback } from "./networks.ts";
 
 /** How a request reached us, as far as we can trust what we are told. */
 export interface Transport {
@@ -24,12 +24,12 @@ export type ProxyMisconfiguration = "untrusted" | "scheme_missing";
  * machine, or when a trusted proxy says `X-Forwarded-Proto: https`. A header that is absent proves nothing, and
  * what anybody else writes can only make a request count as insecure.
  */
-export function createTransport(trustedProxies: readonly string[]): (request: IncomingMessage) => Transport {
-  const isTrusted = createNetworkCheck(trustedProxies);
+export function createTransport(trustedProxies: NetworkList): (request: IncomingMessage) => Transport {
+  const isTrusted = (address: string) => trustedProxies.includes(address);
   return ({ socket, headers }) => {
     const peer = peerAddress(socket.remoteAddress ?? "");
     const isTls = socket instanceof TLSSocket;
-    if (trustedProxies.length > 0 && isTrusted(peer)) {
+    if (isTrusted(peer)) {
       const address = clientAddress(headers["x-forwarded-for"], peer, isTrusted);
       const proto = last(headers["x-forwarded-proto"]);
       if (proto !== undefined) return { address, secure: proto === "https" };

@@ -3,6 +3,7 @@ import { createTestClock, type TestClock } from "@bikeshare/test-kit";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { until } from "../../../test/until.ts";
 import { createFar, type Far } from "../../../test/webhooks/far.ts";
+import { NetworkList } from "../../addresses/network-list.ts";
 import { statement } from "../../db/statement.ts";
 import { recordEvents } from "../../events/outbox.ts";
 import { createIds, type Ids } from "../../ids.ts";
@@ -81,7 +82,7 @@ interface LoggedAttempt {
 }
 
 /** What a dispatcher of a test may call: its own machine. */
-export const loopback = { allowNetworks: ["127.0.0.0/8"], allowPorts: [{ from: 1, to: 65_535 }] };
+export const loopback = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: 1, to: 65_535 }] };
 
 const newDeliveries = `select delivery.id, delivery.status, delivery.attempts, due.due_at, due.claim
   from webhook_deliveries delivery

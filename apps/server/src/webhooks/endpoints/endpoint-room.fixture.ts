@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { EventName } from "@bikeshare/contract";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { NetworkList } from "../../addresses/network-list.ts";
 import { statement } from "../../db/statement.ts";
 import { recordEvents } from "../../events/outbox.ts";
 import { createIds, type Ids } from "../../ids.ts";
@@ -25,7 +26,7 @@ export interface EndpointRoom extends TestDatabase {
   readonly ids: Ids;
   readonly actor: string;
   readonly sealer: SecretSealer;
-  readonly rules: { readonly allowNetworks: readonly string[]; readonly allowPorts: { from: number; to: number }[] };
+  readonly rules: { readonly allowNetworks: NetworkList; readonly allowPorts: { from: number; to: number }[] };
   readonly partnerId: string;
   /** Adds a partner; gives its id. */
   partner(name: string): Promise<string>;
@@ -52,7 +53,7 @@ export async function openEndpointRoom(): Promise<EndpointRoom> {
   // Counted up at each call, so that what is made later sorts later.
   const ids = createIds(() => clock() + ticks++);
   const context = { db, clock, ids, actor: "test" };
-  const rules = { allowNetworks: [], allowPorts: [{ from: 443, to: 443 }] };
+  const rules = { allowNetworks: new NetworkList([]), allowPorts: [{ from: 443, to: 443 }] };
   const sealer = otherSealer();
   const partner = async (name: string) => (await createPartner(context, systemId, name)).id;
   const partnerId = await partner("Partner 1");

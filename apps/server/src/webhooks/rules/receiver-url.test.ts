@@ -1,13 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { refusedRanges } from "../../addresses/refused-ranges.ts";
+import { ipRange } from "../../../test/ip-range.ts";
+import { refusedIpv4 } from "../../addresses/address-guard.ts";
+import { NetworkList } from "../../addresses/network-list.ts";
 import { judgeUrl, parsePorts } from "./receiver-url.ts";
 import type { AddressRules } from "./receiver-url.ts";
 
 fc.configureGlobal({ seed: 1 });
 
-const strict: AddressRules = { allowNetworks: [], allowPorts: [{ from: 443, to: 443 }] };
-const allowing = (...allowNetworks: string[]): AddressRules => ({ ...strict, allowNetworks });
+const strict: AddressRules = { allowNetworks: new NetworkList([]), allowPorts: [{ from: 443, to: 443 }] };
+const allowing = (...allowNetworks: string[]): AddressRules => ({
+  ...strict,
+  allowNetworks: new NetworkList(allowNetworks),
+});
 
 describe("ports", () => {
   it("reads single ports and ranges", () => {
@@ -113,7 +118,7 @@ describe("URLs", () => {
   });
 
   it("lets plain http through only where the operator's networks may be meant", () => {
-    const rules = { allowNetworks: ["127.0.0.0/8"], allowPorts: parsePorts("80,443") };
+    const rules = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: parsePorts("80,443") };
     expect(judgeUrl("http://127.0.0.1/", rules).ok).toBe(true);
     expect(judgeUrl("http://localhost/", rules).ok).toBe(true);
     // Its addresses decide, when it is dialled.
@@ -149,7 +154,7 @@ describe("URLs", () => {
       ];
     };
     const inRange = fc
-      .constantFrom(...refusedRanges.map(({ network }) => network).filter(({ family }) => family === 4))
+      .constantFrom(...refusedIpv4.map(({ network }) => ipRange(network)))
       .chain(({ first, last }) => fc.integer({ min: Number(first), max: Number(last) }));
     fc.assert(
       fc.property(inRange, (value) => {

@@ -5,11 +5,12 @@ import {
   loopbackAddresses,
   portOf,
 } from "../../addresses/address-guard.ts";
+import type { NetworkList } from "../../addresses/network-list.ts";
 
 /** What the operator lets webhooks reach beside public addresses. */
 export interface AddressRules {
-  /** WEBHOOK_ALLOW_NETWORKS, as `parseNetworks` of http/networks.ts gives them. */
-  readonly allowNetworks: readonly string[];
+  /** WEBHOOK_ALLOW_NETWORKS. */
+  readonly allowNetworks: NetworkList;
   /** WEBHOOK_ALLOW_PORTS, as `parsePorts` gives them: all that is allowed, 443 included only if it is listed. */
   readonly allowPorts: readonly PortRange[];
 }
@@ -123,7 +124,7 @@ function judgePort(url: URL, { allowPorts }: AddressRules): UrlVerdict | undefin
 function judgePlace(url: URL, rules: AddressRules): UrlVerdict | undefined {
   const isPlain = url.protocol === "http:";
   const addresses = isLoopbackName(url.hostname) ? loopbackAddresses : [literalAddress(url)].filter(isText);
-  if (addresses.length === 0) return isPlain && rules.allowNetworks.length === 0 ? refusePlain() : undefined;
+  if (addresses.length === 0) return isPlain && rules.allowNetworks.networks.length === 0 ? refusePlain() : undefined;
 
   const verdicts = addresses.map((address) => judgeAddress(address, rules.allowNetworks));
   // One is enough for localhost: its addresses are ours, not answers that somebody gave us.

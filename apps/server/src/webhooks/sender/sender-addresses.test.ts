@@ -1,6 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startDnsServer } from "../../addresses/dns-server.fixture.ts";
 import type { DnsReply, DnsServer } from "../../addresses/dns-server.fixture.ts";
+import { NetworkList } from "../../addresses/network-list.ts";
 import { answer } from "./receiver.fixture.ts";
 import { anyPort, openReceiver, openSender, post } from "./sender-room.fixture.ts";
 import type { AttemptResult, SenderOptions } from "./sender.ts";
@@ -9,7 +10,7 @@ import type { AttemptResult, SenderOptions } from "./sender.ts";
 const GOOD = "127.0.0.2";
 /** Where the sink listens, which nothing may reach. */
 const BAD = "127.0.0.1";
-const rules = { allowNetworks: [GOOD], allowPorts: anyPort };
+const rules = { allowNetworks: new NetworkList([GOOD]), allowPorts: anyPort };
 
 async function openDns(reply: Parameters<typeof startDnsServer>[0]): Promise<DnsServer> {
   const server = await startDnsServer(reply);
@@ -138,7 +139,7 @@ describe("a name", () => {
   });
 
   it("falls back to another of its addresses within the time to connect", async () => {
-    const all = { allowNetworks: ["127.0.0.0/8"], allowPorts: anyPort };
+    const all = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: anyPort };
     const good = await openReceiver((socket) => socket.write(answer("200 OK")), { host: GOOD });
     const dns = await openDns(onlyA("127.0.0.3", "127.0.0.4", GOOD));
     const sender = openSender({ rules: all, resolve: { servers: [dns.place] } });
@@ -147,7 +148,7 @@ describe("a name", () => {
   });
 
   it("is dialled at a few of its addresses at most", async () => {
-    const all = { allowNetworks: ["127.0.0.0/8"], allowPorts: anyPort };
+    const all = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: anyPort };
     const good = await openReceiver((socket) => socket.write(answer("200 OK")), { host: GOOD });
     const dns = await openDns(onlyA(...Array.from({ length: 20 }, (_, index) => `127.0.1.${index + 1}`), GOOD));
     const sender = openSender({ rules: all, resolve: { servers: [dns.place] } });
@@ -162,10 +163,13 @@ describe("localhost", () => {
     const receiver = await openReceiver((socket) => socket.write(answer("200 OK")));
     const dns = await openDns(() => ["1.1.1.1"]);
     const resolve = { servers: [dns.place] };
-    const named = openSender({ rules: { allowNetworks: ["127.0.0.0/8"], allowPorts: anyPort }, resolve });
+    const named = openSender({
+      rules: { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: anyPort },
+      resolve,
+    });
     const url = `http://localhost:${receiver.port}/`;
     expect(await post(named, url)).toMatchObject({ outcome: "succeeded", remoteAddress: "127.0.0.1" });
-    const strict = openSender({ rules: { allowNetworks: [], allowPorts: anyPort }, resolve });
+    const strict = openSender({ rules: { allowNetworks: new NetworkList([]), allowPorts: anyPort }, resolve });
     expect(await post(strict, url.replace("http:", "https:"))).toMatchObject({ failure: "address_refused" });
     expect(dns.questions).toEqual([]);
     expect(receiver.connections).toBe(1);

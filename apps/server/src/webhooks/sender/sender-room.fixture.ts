@@ -1,12 +1,13 @@
 import type { Socket } from "node:net";
 import { onTestFinished } from "vitest";
+import { NetworkList } from "../../addresses/network-list.ts";
 import { startReceiver } from "./receiver.fixture.ts";
 import type { RawReceiver } from "./receiver.fixture.ts";
 import { createSender } from "./sender.ts";
 import type { AttemptResult, Sender, SenderOptions } from "./sender.ts";
 
 export const anyPort = [{ from: 1, to: 65_535 }];
-export const loopback = { allowNetworks: ["127.0.0.0/8"], allowPorts: anyPort };
+export const loopback = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: anyPort };
 
 /**
  * For what hangs alone: an answer that comes must have the product's own times, or a busy machine makes it late. Lower

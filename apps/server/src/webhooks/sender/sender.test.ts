@@ -1,5 +1,6 @@
 import type { Socket } from "node:net";
 import { describe, expect, it, vi } from "vitest";
+import { NetworkList } from "../../addresses/network-list.ts";
 import { answer } from "./receiver.fixture.ts";
 import { anyPort, openReceiver, openSender, post, until } from "./sender-room.fixture.ts";
 
@@ -284,7 +285,7 @@ describe("closing", () => {
 describe("URLs", () => {
   it("judges them before every attempt and opens nothing for a bad one", async () => {
     const sink = await openReceiver(() => {});
-    const sender = openSender({ rules: { allowNetworks: [], allowPorts: anyPort } });
+    const sender = openSender({ rules: { allowNetworks: new NetworkList([]), allowPorts: anyPort } });
     expect(await post(sender, sink.url)).toMatchObject({
       outcome: "failed",
       failure: "address_refused",
