@@ -1,5 +1,6 @@
 import type { ServerOptions } from "node:https";
 import { gbfsContract, operatorContract, partnerContract } from "@bikeshare/contract";
+import { createMemoryRateLimiter } from "@bikeshare/rules";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import type { NetworkList } from "./addresses/network-list.ts";
 import { bikeRoutes } from "./bikes/routes.ts";
@@ -24,7 +25,6 @@ import { serveDocuments } from "./http/documents.ts";
 import { healthRoutes } from "./http/health.ts";
 import { withProxyWarnings } from "./http/proxy-warnings.ts";
 import { createPublicLimit, DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
-import { createMemoryRateLimiter } from "./http/rate-limit.ts";
 import type { ReadyBody } from "./http/ready-body.ts";
 import { createRefusedRequests } from "./http/refused-requests.ts";
 import { refuseMalformedRequests } from "./http/request-form.ts";

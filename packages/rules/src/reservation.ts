@@ -1,5 +1,6 @@
 import { DEFAULT_HOLD_MINUTES, DEFAULT_MAX_RESERVATIONS, MAX_TOTAL_HOLD_MINUTES } from "@bikeshare/contract/limits";
 import { isFree, type TakeableBike } from "./bike.ts";
+import { compareIds } from "./paging.ts";
 
 export type ReservationStatus = "active" | "fulfilled" | "cancelled" | "expired";
 
@@ -89,5 +90,5 @@ export function chooseBike<Bike extends ChoosableBike>(bikes: Iterable<Bike>, wa
       (wanted.vehicleTypeId === null || bike.vehicle_type_id === wanted.vehicleTypeId),
   );
   const range = (bike: Bike) => bike.current_range_meters ?? -1;
-  return suited.sort((a, b) => range(b) - range(a) || (a.id < b.id ? -1 : 1))[0];
+  return suited.sort((a, b) => range(b) - range(a) || compareIds(a.id, b.id))[0];
 }

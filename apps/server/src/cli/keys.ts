@@ -1,6 +1,7 @@
+import { keyStatus } from "@bikeshare/rules";
 import { type Command, Option } from "commander";
 import type { KeyKind } from "../keys/key.ts";
-import { effectiveRateLimit, keyStatus } from "../keys/key.ts";
+import { effectiveRateLimit } from "../keys/key.ts";
 import { type IssuedKey, issueKey, type KeyRow, keysOf, revokeKey, rotateKey } from "../keys/service.ts";
 import { partnerWithId } from "../partners/service.ts";
 import type { CliContext } from "./context.ts";

@@ -1,15 +1,15 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
+import { type RateDecision, rateHeaders, type RateLimiter } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { ServiceError } from "../errors/service-error.ts";
 import { effectiveRateLimit } from "../keys/key.ts";
 import type { LastUses } from "../keys/last-use.ts";
 import type { KeyRow } from "../keys/service.ts";
-import { authenticate, type AuthenticateOptions, sendRateHeaders } from "./authenticate.ts";
+import { authenticate, type AuthenticateOptions } from "./authenticate.ts";
 import { answersPlainHttp, scopeOf } from "./caller.ts";
 import { countedAddress } from "./client-address.ts";
 import { type ExposedKeysOptions, keysIn, keysInUrl, markExposedKeys } from "./exposed-keys.ts";
 import type { PublicLimit } from "./public-limit.ts";
-import type { RateDecision, RateLimiter } from "./rate-limit.ts";
 import { checkAddressing } from "./request-form.ts";
 import type { Transport } from "./transport.ts";
 
@@ -83,7 +83,7 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
     return decision instanceof Promise ? decision.then(finish) : finish(decision);
 
     function finish(rate: RateDecision): undefined {
-      sendRateHeaders(reply, rate, RATE_WINDOW_SECONDS);
+      reply.headers(rateHeaders(rate));
       request.caller = { key: found, rate };
       const who = { keyId: found.id, address: transport.address };
       if (missingScope !== undefined) {

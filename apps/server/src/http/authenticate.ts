@@ -1,11 +1,12 @@
-import type { FastifyReply, FastifyRequest } from "fastify";
+import { keyStatus } from "@bikeshare/rules";
+import type { RateLimiter } from "@bikeshare/rules";
+import type { FastifyRequest } from "fastify";
 import { ServiceError } from "../errors/service-error.ts";
 import type { KeyCache } from "../keys/key-cache.ts";
-import { isWellFormedKey, keyStatus } from "../keys/key.ts";
+import { isWellFormedKey } from "../keys/key.ts";
 import type { KeyRow } from "../keys/service.ts";
 import type { RefusalReason } from "../metrics/http-metrics.ts";
 import { countedAddress } from "./client-address.ts";
-import type { RateLimiter } from "./rate-limit.ts";
 import type { RefusedRequests } from "./refused-requests.ts";
 
 /** What finding out who sends a request needs. */
@@ -107,14 +108,4 @@ function headerIssue(header: string): string {
   if (/^bearer\S/i.test(header)) return "Between Bearer and the key there must be one space.";
   if (/^bearer( |$)/i.test(header)) return "After Bearer there must be one space and then the key, nothing else.";
   return "The Authorization header must be: the word Bearer, one space, the key.";
-}
-
-/** Says what is left of the caller's budget. */
-export function sendRateHeaders(
-  reply: FastifyReply,
-  { limit, remaining, resetSeconds }: { limit: number; remaining: number; resetSeconds: number },
-  windowSeconds: number,
-): void {
-  reply.header("ratelimit-policy", `"default";q=${limit};w=${windowSeconds}`);
-  reply.header("ratelimit", `"default";r=${remaining};t=${resetSeconds}`);
 }

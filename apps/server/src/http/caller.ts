@@ -1,8 +1,8 @@
 import type { EndpointMetadata } from "@bikeshare/contract";
+import type { RateDecision } from "@bikeshare/rules";
 import type { AppRoute } from "@ts-rest/core";
 import type { FastifyRequest } from "fastify";
 import type { KeyRow } from "../keys/service.ts";
-import type { RateDecision } from "./rate-limit.ts";
 import type { Transport } from "./transport.ts";
 
 /** Who sends a request, as the hooks have found out. */

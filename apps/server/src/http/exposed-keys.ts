@@ -1,7 +1,7 @@
+import type { RateLimiter } from "@bikeshare/rules";
 import type { KeyCache } from "../keys/key-cache.ts";
 import { isWellFormedKey } from "../keys/key.ts";
 import { countedAddress } from "./client-address.ts";
-import type { RateLimiter } from "./rate-limit.ts";
 import type { ExposedIn, RefusedRequests } from "./refused-requests.ts";
 
 export interface ExposedKeysOptions {

@@ -1,4 +1,5 @@
 import { DEFAULT_PAGE_SIZE } from "@bikeshare/contract";
+import { countPages } from "@bikeshare/rules";
 import { ServiceError } from "../errors/service-error.ts";
 import type { PositionCodec, Slice, SliceRequest } from "../lists/slice.ts";
 import type { CursorSealer } from "./cursor.ts";
@@ -73,11 +74,6 @@ export function writeEnvelope<Position>(
     text += `,"next_cursor":"${sealer.seal(sealingName(name), codec.encode(slice.next))}"`;
   }
   return `${text}}`;
-}
-
-/** Pages of `limit` items that `total` items fill. An empty list has one page, so that "page equals total_pages" ends it. */
-export function countPages(total: number, limit: number): number {
-  return Math.max(1, Math.ceil(total / limit));
 }
 
 function sealingName({ systemId, list, filters }: ListName): string {

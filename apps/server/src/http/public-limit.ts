@@ -1,7 +1,7 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
+import type { RateDecision, RateLimiter } from "@bikeshare/rules";
 import { ServiceError } from "../errors/service-error.ts";
 import { countedAddress } from "./client-address.ts";
-import type { RateDecision, RateLimiter } from "./rate-limit.ts";
 import type { RefusedRequests } from "./refused-requests.ts";
 
 /**

@@ -1,10 +1,11 @@
 import { hash } from "node:crypto";
 import type { Scope } from "@bikeshare/contract";
+import { keyStatus } from "@bikeshare/rules";
 import { recordActOf } from "../audit/audit-log.ts";
 import type { Database, Queryable, Transaction } from "../db/database.ts";
 import { ServiceError } from "../errors/service-error.ts";
 import type { Ids } from "../ids.ts";
-import { keyStatus, makeKey, type KeyKind } from "./key.ts";
+import { makeKey, type KeyKind } from "./key.ts";
 import {
   deleteKey,
   findKey,

@@ -1,6 +1,6 @@
 import { deliveryNames, scopeOfEvent } from "@bikeshare/contract";
+import { keyStatus } from "@bikeshare/rules";
 import type { Queryable } from "../../db/database.ts";
-import { keyStatus } from "../../keys/key.ts";
 import { keysOf } from "../../keys/service.ts";
 import type { PartnerScope } from "./endpoint-context.ts";
 

@@ -1,4 +1,4 @@
-import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
+import { RATE_WINDOW_SECONDS } from "@bikeshare/contract/limits";
 
 /** What the limiter says of one request. */
 export interface RateDecision {
@@ -23,13 +23,21 @@ export interface RateLimiter {
   peek(key: string, limit: number): RateDecision | Promise<RateDecision>;
 }
 
-const WINDOW = RATE_WINDOW_SECONDS * 1000;
+const WINDOW_MS = RATE_WINDOW_SECONDS * 1000;
+
+/** A limiter of one process, which answers at once. */
+export interface MemoryRateLimiter {
+  take(key: string, limit: number): RateDecision;
+  peek(key: string, limit: number): RateDecision;
+  /** Forgets keys of which nothing is counted any more. */
+  sweep(): void;
+}
 
 /**
  * A sliding window that is exact: in any 60 s at most `limit` requests, and each is given back 60 s after it came.
  * Holds 8 bytes a counted request, for keys seen in the last window.
  */
-export function createMemoryRateLimiter(clock: () => number): RateLimiter & { sweep(): void } {
+export function createMemoryRateLimiter(clock: () => number): MemoryRateLimiter {
   const windows = new Map<string, SlidingWindow>();
   const windowOf = (key: string): SlidingWindow => {
     let window = windows.get(key);
@@ -77,7 +85,7 @@ function createSlidingWindow(): SlidingWindow {
   };
   const drop = (now: number) => {
     // A clock that was set back must not lock anyone out for longer than one window.
-    while (count > 0 && (at(0) <= now - WINDOW || at(0) > now)) {
+    while (count > 0 && (at(0) <= now - WINDOW_MS || at(0) > now)) {
       first = (first + 1) % ring.length;
       count--;
     }
@@ -87,7 +95,7 @@ function createSlidingWindow(): SlidingWindow {
     limit,
     remaining: Math.max(0, limit - count),
     // Where a lowered limit leaves more counted than it allows, the wait is for as many to leave as are too many.
-    resetSeconds: count === 0 ? 0 : Math.ceil((at(Math.max(0, count - limit)) + WINDOW - now) / 1000),
+    resetSeconds: count === 0 ? 0 : Math.ceil((at(Math.max(0, count - limit)) + WINDOW_MS - now) / 1000),
   });
 
   return {
@@ -105,5 +113,13 @@ function createSlidingWindow(): SlidingWindow {
       drop(now);
       return count === 0;
     },
+  };
+}
+
+/** The headers that every answer to a known key carries: what is left of its budget. */
+export function rateHeaders({ limit, remaining, resetSeconds }: Omit<RateDecision, "allowed">): Record<string, string> {
+  return {
+    "ratelimit-policy": `"default";q=${limit};w=${RATE_WINDOW_SECONDS}`,
+    ratelimit: `"default";r=${remaining};t=${resetSeconds}`,
   };
 }
