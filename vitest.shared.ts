@@ -18,6 +18,8 @@ export function sharedTestConfig(name: string): ViteUserConfig {
   return defineConfig({
     resolve: { conditions: sourceConditions },
     ssr: { resolve: { conditions: sourceConditions, externalConditions: ["@bikeshare/source"] } },
+    // Global setups run in an environment of vitest's own.
+    environments: { __vitest__: { resolve: { conditions: sourceConditions } } },
     test: {
       name,
       include: ["src/**/*.test.{ts,tsx}", "test/**/*.test.{ts,tsx}"],

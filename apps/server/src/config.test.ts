@@ -36,6 +36,7 @@ it("without any variable is a service on loopback with its own database beside i
     operatorKey: undefined,
     isSystemIdSet: false,
     logLevel: "info",
+    logFormat: undefined,
     warnings: [],
   });
 });
@@ -64,6 +65,7 @@ it("takes what the variables say, paths from the directory it is started in", ()
     METRICS_PORT: "9464",
     DRAIN_DELAY: "15s",
     LOG_LEVEL: "debug",
+    LOG_FORMAT: "json",
   };
   expect(readConfig(env, directory)).toMatchObject({
     host: "::",
@@ -91,6 +93,7 @@ it("takes what the variables say, paths from the directory it is started in", ()
     drainDelay: 15_000,
     isSystemIdSet: true,
     logLevel: "debug",
+    logFormat: "json",
   });
 });
 
@@ -119,6 +122,7 @@ it("takes an empty variable for one that is not set", () => {
     "DRAIN_DELAY",
     "OPERATOR_KEY",
     "LOG_LEVEL",
+    "LOG_FORMAT",
   ];
   expect(readConfig(Object.fromEntries(names.map((name) => [name, ""])), directory)).toEqual(readConfig({}, directory));
 });
@@ -157,6 +161,7 @@ it.each([
   ["DRAIN_DELAY", "5", "duration from 0s to 5m"],
   ["DRAIN_DELAY", "6m", "duration from 0s to 5m"],
   ["LOG_LEVEL", "verbose", "one of fatal, error, warn, info, debug, trace, silent"],
+  ["LOG_FORMAT", "pretty", "one of json, text"],
 ])("refuses %s=%s and says what is allowed", (name, value, allowed) => {
   const issue = issueOf({ [name]: value });
   expect(issue).toContain(`${name}=${JSON.stringify(value)}`);

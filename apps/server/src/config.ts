@@ -64,6 +64,8 @@ export interface Config {
   /** With which `simulate` drives a service elsewhere. */
   readonly operatorKey: string | undefined;
   readonly logLevel: LogLevel;
+  /** Undefined: text on a terminal, JSON elsewhere. */
+  readonly logFormat: LogFormat | undefined;
   /** Variables that look like ours and are not. */
   readonly warnings: readonly string[];
 }
@@ -73,6 +75,8 @@ const HTTPS_PORT: PortRange = { from: 443, to: 443 };
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
+const LOG_FORMATS = ["json", "text"] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
 
 /** A variable has a value that the program cannot work with. */
 export class ConfigError extends Error {
@@ -83,7 +87,7 @@ export class ConfigError extends Error {
 
 /**
  * Reads the configuration.
- * @throws ConfigError with every wrong variable's name, what is wrong with the value and what is allowed
+ * @throws ConfigError with the name of each wrong variable, what is wrong with its value and what is allowed
  */
 export function readConfig(env: Readonly<Record<string, string | undefined>>, directory: string): Config {
   const issues: string[] = [];
@@ -123,6 +127,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
     drainDelay: read("DRAIN_DELAY", undefined, optional(duration(0, 300_000, "0s to 5m"))),
     operatorKey: read("OPERATOR_KEY", undefined, optional(String)),
     logLevel: read("LOG_LEVEL", "info", oneOf(LOG_LEVELS)),
+    logFormat: read<LogFormat | undefined>("LOG_FORMAT", undefined, oneOf(LOG_FORMATS)),
   };
   if (issues.length > 0) throw new ConfigError(issues.join("\n"));
   return Object.freeze({ ...config, warnings: nearMisses(env, names) });

@@ -66,7 +66,7 @@ const DRAIN_DELAY_MS = 5_000;
 /** Opens the database, starts what the role asks for, and listens. */
 export async function serve(options: ServeOptions): Promise<Service> {
   const { config, clock, ids, role } = options;
-  const logger = createLogger(config.logLevel);
+  const logger = createLogger(config);
   for (const warning of config.warnings) logger.warn(warning);
   const certificate = await checkBeforeWork(config, role);
   const store = await openDatabaseFor(config, logger);
@@ -232,7 +232,7 @@ async function openDatabaseFor(config: Config, logger: Logger): Promise<Store> {
       databaseUrl: config.databaseUrl,
       dataDir: config.dataDir,
       statementTimeout: STATEMENT_TIMEOUT,
-      onEmbeddedEvent: (event) => logger.info(event, "own PostgreSQL"),
+      onEmbeddedEvent: (event) => logger.info(event, "embedded PostgreSQL"),
       // What comes of it is reported by whoever needs the database; here it says nothing that one could act on.
       onConnectionLost: (error) => logger.debug({ reason: error.message }, "idle database connection lost"),
     });

@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import { isLogForPeople } from "../logger.ts";
 import type { ServeOptions } from "../serve.ts";
 import { startUnlessStopped } from "../startup/signals.ts";
 import type { CliContext } from "./context.ts";
@@ -31,6 +32,6 @@ export function registerServe(program: Command, context: () => CliContext): void
       output.result({ ready: true, url }, url === null ? "Ready: working." : `Ready: ${url} (reference: ${url}/docs)`);
       await stopped;
       await service.close();
-      if (process.stderr.isTTY) output.note("Stopped.");
+      if (isLogForPeople(config)) output.note("Stopped.");
     });
 }

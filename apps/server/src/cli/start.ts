@@ -2,6 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { Command } from "commander";
 import type { Database } from "../db/database.ts";
+import { isLogForPeople } from "../logger.ts";
 import { type Access, makeAccess } from "../simulator/access.ts";
 import { readCity } from "../simulator/city-reader.ts";
 import {
@@ -34,7 +35,7 @@ export function registerStart(program: Command, context: () => CliContext): void
 }
 
 async function start(given: CliContext, speed: number): Promise<void> {
-  const cli = { ...given, output: withoutProseAmongLogs(given.output) };
+  const cli = { ...given, output: withoutProseAmongLogs(given) };
   const { clock, ids, output, signals } = cli;
   const lock = await lockStart(cli.config);
   const stopped = signals.untilStopped();
@@ -44,7 +45,7 @@ async function start(given: CliContext, speed: number): Promise<void> {
   // Only now, as in `serve`.
   const { serve } = await import("../serve.ts");
   const service = await serve({
-    config: { ...config, logLevel: process.stderr.isTTY ? "warn" : config.logLevel },
+    config: { ...config, logLevel: isLogForPeople(config) ? "warn" : config.logLevel },
     clock,
     ids,
     resolveSystem: cli.resolveSystem,
@@ -70,12 +71,12 @@ async function start(given: CliContext, speed: number): Promise<void> {
   await service.close();
   await webhooks.close();
   await lock.release();
-  if (process.stderr.isTTY) output.note("Stopped.");
+  if (isLogForPeople(config)) output.note("Stopped.");
 }
 
-/** Where no person reads stderr, log lines in JSON go there; remarks among them would choke what collects them. */
-function withoutProseAmongLogs(output: Output): Output {
-  if (output.json || process.stderr.isTTY) return output;
+/** Remarks among log lines in JSON would break whatever parses them: they go to stdout then. */
+function withoutProseAmongLogs({ config, output }: CliContext): Output {
+  if (output.json || isLogForPeople(config)) return output;
   return { ...output, note: (text) => output.result({}, text) };
 }
 
