@@ -3,9 +3,8 @@ import { describe, expect, it } from "vitest";
 import { answer, KEY, refusal, script, type Scripted, simulate, simulatedClient } from "../test/simulation.ts";
 import { BikeShare } from "./client.ts";
 import type * as errors from "./errors/errors.ts";
-import { ApiError, BikeShareError } from "./errors/errors.ts";
-import { isApiError, isBikeShareError } from "./errors/guards.ts";
-import type { Hooks, RequestNote, ResponseNote, RetryNote } from "./hooks.ts";
+import { ApiError, BikeShareError, isApiError, isBikeShareError } from "./errors/errors.ts";
+import type { Hooks, RequestDetails, ResponseDetails, RetryDetails } from "./hooks.ts";
 import type { ClientOptions } from "./options.ts";
 
 const baseUrl = "https://bikes.example";
@@ -90,13 +89,13 @@ describe("options", () => {
     ["apiKey", { apiKey: "seçret" }],
     ["maxRetries", { maxRetries: -1 }],
     ["maxRetries", { maxRetries: "many" }],
-    ["attemptTimeoutMs", { attemptTimeoutMs: 0 }],
-    ["deadlineMs", { deadlineMs: Number.NaN }],
+    ["timeoutMs", { timeoutMs: 0 }],
+    ["totalTimeoutMs", { totalTimeoutMs: Number.NaN }],
     // What a program without types may have taken from another client.
-    ["timeout is no option", { timeout: "many" }],
-    ["idempotencyKey is no option", { idempotencyKey: "secret" }],
-    ["baseUrl must end before /v1", { baseUrl: "https://bikes.example/v1" }],
-    ["baseUrl must end before /v1", { baseUrl: "https://bikes.example/v1/" }],
+    ["unknown option timeout", { timeout: "many" }],
+    ["unknown option idempotencyKey", { idempotencyKey: "secret" }],
+    ["baseUrl must not end with /v1", { baseUrl: "https://bikes.example/v1" }],
+    ["baseUrl must not end with /v1", { baseUrl: "https://bikes.example/v1/" }],
   ])("%s is refused by name, and without its text, when it is %j", (name, options) => {
     const make = () => new BikeShare({ apiKey: KEY, baseUrl, ...options });
     expect(make).toThrow(BikeShareError);
@@ -107,7 +106,7 @@ describe("options", () => {
   it.each([
     ["apiKey is not set", { apiKey: undefined }],
     ["apiKey is not set", { apiKey: "" }],
-    ["apiKey must be ASCII, trimmed", { apiKey: "secret\n" }],
+    ["apiKey must be ASCII without spaces around it", { apiKey: "secret\n" }],
     ["baseUrl is not set", { baseUrl: undefined }],
     ["baseUrl is not set", { baseUrl: "" }],
   ])("are refused as `%s`, which names the likely mistake, when they are %j", (message, options) => {
@@ -116,7 +115,9 @@ describe("options", () => {
 
   it("that are undefined are the defaults, of the client and of a call", async () => {
     const { client, simulation } = setUp([refusal(500, "internal")], { maxRetries: undefined, fetch: undefined });
-    const error = await simulation.run(caught(client.rides.get("x", { maxRetries: undefined, deadlineMs: undefined })));
+    const error = await simulation.run(
+      caught(client.rides.get("x", { maxRetries: undefined, totalTimeoutMs: undefined })),
+    );
     expect(error.attempts).toBe(5);
   });
 
@@ -136,7 +137,7 @@ describe("options", () => {
     expect(fetch.sent[0]!.headers.get("user-agent")).toMatch(/^acme-planner\/2\.1 bikeshare-sdk\/\d/);
     const browser = script(answer({ id: "x" }));
     const page = simulate(browser);
-    await page.run(simulatedClient({ ...page, world: { ...page.world, document: {} } }).rides.get("x"));
+    await page.run(simulatedClient({ ...page, platform: { ...page.platform, document: {} } }).rides.get("x"));
     expect(browser.sent[0]!.headers.has("user-agent")).toBe(false);
   });
 
@@ -156,8 +157,8 @@ describe("options", () => {
     const { client, simulation } = setUp([answer({ data: [], page: 1, total_pages: 1 })], { validate });
     await simulation.run(client.rides.list());
     expect(await simulation.run(caught(client.rides.get("x")))).toMatchObject({
-      name: "UnexpectedAnswerError",
-      message: "GET /v1/rides/:id was answered with a ride without wheels",
+      name: "UnexpectedResponseError",
+      message: "GET /v1/rides/:id: unexpected response: a ride without wheels",
     });
     expect(asked).toEqual(["GET /v1/rides", "GET /v1/rides/:id"]);
   });
@@ -197,14 +198,14 @@ describe("an answer that is not the service's", () => {
     ["what is not changed", new Response(null, { status: 304 }), /a redirect/],
     ["another success", answer({ id: "x" }, 202), /status 202$/],
     ["nothing", new Response(null, { status: 204 }), /status 204$/],
-    ["a page", new Response("<html></html>"), /no JSON: a proxy\?$/],
-    ["half of it", new Response('{"id":'), /no JSON: a proxy\?$/],
-    ["a text", answer("ride"), /no JSON: a proxy\?$/],
-    ["null", answer(null), /no JSON: a proxy\?$/],
+    ["a page", new Response("<html></html>"), /not JSON \(a proxy\?\)$/],
+    ["half of it", new Response('{"id":'), /not JSON \(a proxy\?\)$/],
+    ["a text", answer("ride"), /not JSON \(a proxy\?\)$/],
+    ["null", answer(null), /not JSON \(a proxy\?\)$/],
   ])("%s is an error that is not tried again", async (_, response, message) => {
     const { client, fetch, simulation } = setUp([response]);
     const error = await simulation.run(caught(client.rides.get("x")));
-    expect(error).toMatchObject({ name: "UnexpectedAnswerError", status: response.status, attempts: 1 });
+    expect(error).toMatchObject({ name: "UnexpectedResponseError", status: response.status, attempts: 1 });
     expect(error.message).toMatch(message);
     expect(fetch.sent).toHaveLength(1);
   });
@@ -218,7 +219,7 @@ describe("an answer that is not the service's", () => {
       const { client, simulation } = setUp([line]);
       // A copy would not carry what is laid over it.
       const own = simulatedClient(simulation, { fetch: line });
-      expect(await simulation.run(caught(own.rides.get("x")))).toMatchObject({ name: "UnexpectedAnswerError" });
+      expect(await simulation.run(caught(own.rides.get("x")))).toMatchObject({ name: "UnexpectedResponseError" });
       expect(client).toBeDefined();
     }
   });
@@ -247,7 +248,7 @@ describe("an error of the service", () => {
     [413, "InvalidRequestError"],
     [415, "InvalidRequestError"],
     [422, "InvalidRequestError"],
-    [429, "RateLimitedError"],
+    [429, "RateLimitError"],
     [500, "ServerError"],
     [503, "ServerError"],
     [599, "ServerError"],
@@ -282,7 +283,7 @@ describe("an error of the service", () => {
       expect(error).toMatchObject({
         name: "ServerError",
         status: 502,
-        message: "502 without a reason: a proxy?",
+        message: "502 without an error code (a proxy?)",
       });
       expect(error.code).toBeUndefined();
     },
@@ -361,7 +362,7 @@ describe("the key", () => {
     await simulation.run(client.rides.get("x"));
     expect(notes).toHaveLength(6);
     expect(shown(notes)).not.toContain(KEY);
-    expect((notes[0] as RequestNote).headers["authorization"]).toBe("Bearer [redacted]");
+    expect((notes[0] as RequestDetails).headers["authorization"]).toBe("Bearer [redacted]");
   });
 });
 
@@ -373,7 +374,7 @@ describe("the reason of a broken connection", () => {
     const { client, simulation } = setUp([down], { maxRetries: 0 });
     expect(await simulation.run(caught(client.rides.get("x")))).toMatchObject({
       name: "ConnectionError",
-      message: "GET /v1/rides/:id had no answer: connect refused",
+      message: "GET /v1/rides/:id: no response: connect refused",
       cause: { message: "connect refused", code: "ECONNREFUSED" },
     });
   });
@@ -385,10 +386,11 @@ describe("hooks", () => {
     const { client, simulation } = setUp(
       [refusal(503, "unavailable"), answer({ id: "x" }, 200, { "request-id": "req-1" })],
       {
-        onRequest: ({ operation, method, attempt }: RequestNote) => void told.push(`${attempt} ${method} ${operation}`),
-        onResponse: ({ status, requestId, durationMs }: ResponseNote) =>
+        onRequest: ({ operation, method, attempt }: RequestDetails) =>
+          void told.push(`${attempt} ${method} ${operation}`),
+        onResponse: ({ status, requestId, durationMs }: ResponseDetails) =>
           void told.push(`${status} ${requestId} ${durationMs}`),
-        onRetry: ({ error, delayMs, request }: RetryNote) =>
+        onRetry: ({ error, delayMs, request }: RetryDetails) =>
           void told.push(`${error.name} ${delayMs} ${request.attempt}`),
       },
     );
@@ -469,7 +471,7 @@ describe("the events since a checkpoint", () => {
 
   it("go on from a checkpoint that is handed to the list", async () => {
     const { client, fetch, simulation } = setUp([page("e9")]);
-    const events = client.events.list({ event: "ride.started" }).startFrom("e8");
+    const events = client.events.list({ event: "ride.started" }).resumeFrom("e8");
     await simulation.run(events.pages().next());
     expect(events.checkpoint()).toBe("e9");
     expect(fetch.sent.map(search)).toEqual(["?event=ride.started&after=e8&limit=200"]);

@@ -1,8 +1,8 @@
-import type { RateLimit } from "./core/pacer.ts";
+import type { RateLimit } from "./core/rate-limiter.ts";
 import type { BikeShareError } from "./errors/errors.ts";
 
-/** A request, as hooks see it. The key is taken out. */
-export interface RequestNote {
+/** A request, as hooks see it: without the key. */
+export interface RequestDetails {
   /** Method and path: `GET /v1/rides/:id`. */
   readonly operation: string;
   /** `GET`, `POST`, `PATCH` or `DELETE`. */
@@ -15,50 +15,50 @@ export interface RequestNote {
   readonly attempt: number;
 }
 
-/** An answer, as hooks see it. */
-export interface ResponseNote {
-  /** What it answers. */
-  readonly request: RequestNote;
-  /** HTTP status, be it of a success or of an error. */
+/** A response, as hooks see it. */
+export interface ResponseDetails {
+  /** The request that it answers. */
+  readonly request: RequestDetails;
+  /** HTTP status, of a success or of an error. */
   readonly status: number;
-  /** All headers of the answer. */
+  /** All headers of the response. */
   readonly headers: Headers;
-  /** `Request-Id`: name it when you ask the operator. */
+  /** `Request-Id`: give it to the operator when you report a problem. */
   readonly requestId: string | undefined;
   /** Milliseconds from sending to the last byte. */
   readonly durationMs: number;
-  /** What the answer says of the key's limit. */
+  /** The key's rate limit, as the response reports it. */
   readonly rateLimit: RateLimit | undefined;
 }
 
 /** A request that is about to be sent again. */
-export interface RetryNote {
+export interface RetryDetails {
   /** The one that failed. */
-  readonly request: RequestNote;
-  /** What went wrong. */
+  readonly request: RequestDetails;
+  /** Why it failed. */
   readonly error: BikeShareError;
-  /** Milliseconds until it is sent again, not counting a wait for the limit. */
+  /** Milliseconds until it is sent again, without the wait for the rate limit. */
   readonly delayMs: number;
 }
 
-/** A request that waits for the limit. */
-export interface RateLimitNote {
+/** A request that waits for the rate limit. */
+export interface RateLimitDetails {
   /** Method and path: `GET /v1/rides/:id`. */
   readonly operation: string;
-  /** `ahead`: it waits so as not to be refused. `refused`: the service answered 429. */
-  readonly reason: "ahead" | "refused";
-  /** Milliseconds of the wait; an answer that comes meanwhile may end it. */
+  /** `throttled`: the client waits, so that it is not rejected. `rejected`: the service answered 429. */
+  readonly reason: "throttled" | "rejected";
+  /** Milliseconds of the wait; a response that comes meanwhile may end it. */
   readonly waitMs: number;
 }
 
-/** Functions that are told what happens. What one throws ends the call. What one promises is not waited for. */
+/** Functions that are called when something happens. An error that one throws ends the call. Promises are not awaited. */
 export interface Hooks {
-  /** A request is about to be sent; retries are told too. */
-  readonly onRequest?: ((note: RequestNote) => void) | undefined;
-  /** An answer has come, with any status. Not told where none came: that is an error of `onRetry`, or of the call. */
-  readonly onResponse?: ((note: ResponseNote) => void) | undefined;
+  /** A request is about to be sent, or sent again. */
+  readonly onRequest?: ((details: RequestDetails) => void) | undefined;
+  /** A response has come, with any status. Without a response, `onRetry` or the call has the error. */
+  readonly onResponse?: ((details: ResponseDetails) => void) | undefined;
   /** A request has failed and will be sent again. */
-  readonly onRetry?: ((note: RetryNote) => void) | undefined;
-  /** A request waits for the key's limit, or was refused by it. */
-  readonly onRateLimit?: ((note: RateLimitNote) => void) | undefined;
+  readonly onRetry?: ((details: RetryDetails) => void) | undefined;
+  /** A request waits for the key's rate limit, or was rejected by it. */
+  readonly onRateLimit?: ((details: RateLimitDetails) => void) | undefined;
 }

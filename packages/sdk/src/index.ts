@@ -1,10 +1,9 @@
 export { BikeShare } from "./client.ts";
-export type { Call } from "./core/call.ts";
-export type { List } from "./core/list.ts";
-export type { RateLimit } from "./core/pacer.ts";
-export type { Page, Rest } from "./core/page.ts";
-export type { Answered } from "./core/attempt.ts";
-export type { Walk } from "./core/walk.ts";
+export type { ApiPromise } from "./core/api-promise.ts";
+export type { ApiResponse } from "./core/attempt.ts";
+export type { List, Page } from "./core/list.ts";
+export type { ListIterator } from "./core/list-iterator.ts";
+export type { RateLimit } from "./core/rate-limiter.ts";
 export {
   ApiError,
   BikeShareError,
@@ -13,16 +12,17 @@ export {
   ConnectionError,
   ForbiddenError,
   InvalidRequestError,
+  isApiError,
+  isBikeShareError,
   NotFoundError,
-  RateLimitedError,
+  RateLimitError,
   ServerError,
   TimeoutError,
   UnauthorizedError,
-  UnexpectedAnswerError,
+  UnexpectedResponseError,
   UsageError,
 } from "./errors/errors.ts";
-export { isApiError, isBikeShareError } from "./errors/guards.ts";
-export type { Hooks, RateLimitNote, RequestNote, ResponseNote, RetryNote } from "./hooks.ts";
-export type { CallOptions, ClientOptions, CreateOptions, Patience } from "./options.ts";
-export type { SinceQuery } from "./resources/events.ts";
+export type { Hooks, RateLimitDetails, RequestDetails, ResponseDetails, RetryDetails } from "./hooks.ts";
+export type { ClientOptions, IdempotentRequestOptions, RequestOptions, RetryOptions } from "./options.ts";
+export type { SinceQuery } from "./resources.ts";
 export type * from "./wire.generated.ts";

@@ -1,78 +1,77 @@
-import { readBaseUrl } from "./core/address.ts";
-import { given } from "./core/given.ts";
-import { createPacer, type Pacer } from "./core/pacer.ts";
-import { createRetryBudget, type RetryBudget } from "./core/retry-budget.ts";
-import { WORLD, type World } from "./core/world.ts";
+import { PLATFORM, type Platform } from "./core/platform.ts";
+import { createRateLimiter, type RateLimiter } from "./core/rate-limiter.ts";
+import { parseBaseUrl, requireHeaderValue, withoutUndefined } from "./core/request.ts";
+import { createRetryBudget, type RetryBudget } from "./core/retry.ts";
 import { UsageError } from "./errors/errors.ts";
 import type { Hooks } from "./hooks.ts";
 
 /** How long and how often a call is tried. */
-export interface Patience {
+export interface RetryOptions {
   /**
-   * Milliseconds that one request may take, its answer's body included. Default 30,000. Lower and slow networks fail
+   * Milliseconds that one request may take, its response's body included. Default 30,000. Lower and slow networks fail
    * though they would have answered; higher and a hanging connection is noticed later.
    */
-  readonly attemptTimeoutMs?: number | undefined;
+  readonly timeoutMs?: number | undefined;
   /**
-   * Milliseconds that a call may take in all: waits for the limit, requests and the pauses between them. Of a list,
-   * each page is a call. Default 300,000, so that calls which queue for a limit of 60 a minute get their turn.
+   * Milliseconds that a call may take in total: waits for the rate limit, requests and the delays between them. Of a
+   * list, each page is a call. Default 300,000, so that calls which queue for a limit of 60 a minute get their turn.
    * `Infinity` waits for any `Retry-After`.
    */
-  readonly deadlineMs?: number | undefined;
+  readonly totalTimeoutMs?: number | undefined;
   /**
-   * How often a request that failed is sent again, one that the limit refused included. Default 4; 0 is never. What
-   * creates something is sent again under the same idempotency key only.
+   * How often a failed request is sent again, one that the rate limit rejected included. Default 4; 0 is never. What
+   * creates something is only sent again under the same idempotency key.
    */
   readonly maxRetries?: number | undefined;
 }
 
-/** What a single call may be told. */
-export interface CallOptions extends Patience {
+/** The options of a single call. */
+export interface RequestOptions extends RetryOptions {
   /** Ends the call, its waits too; the call then throws the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a call that creates something may be told. */
-export interface CreateOptions extends CallOptions {
+/** The options of a call that takes an idempotency key. */
+export interface IdempotentRequestOptions extends RequestOptions {
   /**
-   * 1 to 255 visible ASCII characters that stand for this one creation, however often it is asked for. Default: a new
-   * one for each call, kept over its retries. Give your own to finish a creation after a restart.
+   * 1 to 255 visible ASCII characters that stand for this one change, however often it is requested. Default: a new one
+   * for each call, kept over its retries. Pass your own to finish a change after a restart.
    */
   readonly idempotencyKey?: string | undefined;
 }
 
-/** What a client is made of. */
-export interface ClientOptions extends Patience, Hooks {
-  /** The key, or a function that gives the present one: it is asked before each request. */
+/** The options of a client. */
+export interface ClientOptions extends RetryOptions, Hooks {
+  /** The API key, or a function that returns the present one: it is called before each request. */
   readonly apiKey: string | (() => string | Promise<string>);
-  /** The service's address: https, or http on this very machine. */
+  /** The service's URL: https, or http on this machine. */
   readonly baseUrl: string;
   /** Sends the requests. Default: the platform's `fetch`. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
-  /** Names your program to the operator, as in `acme-planner/2.1`. Browsers do not let it be sent. */
+  /** Names your program to the operator, as in `acme-planner/2.1`. Browsers do not send it. */
   readonly userAgent?: string | undefined;
   /**
-   * Looks at every successful answer: `checkAnswer` of `@bikeshare/sdk/validate`. What it returns is what is wrong, and
-   * becomes an `UnexpectedAnswerError`.
+   * Checks every successful response: `validateResponse` of `@bikeshare/sdk/validate`. It returns what is wrong, which
+   * becomes an `UnexpectedResponseError`.
    */
   readonly validate?: ((operation: string, body: unknown) => string | undefined) | undefined;
 }
 
 /** The options in force, and what all calls of a client share. */
-export interface Settings extends Omit<ClientOptions, keyof Patience | "fetch"> {
-  readonly attemptTimeoutMs: number;
-  readonly deadlineMs: number;
+export interface Settings extends Omit<ClientOptions, keyof RetryOptions | "fetch"> {
+  readonly timeoutMs: number;
+  readonly totalTimeoutMs: number;
   readonly maxRetries: number;
-  readonly fetch: World["fetch"];
-  readonly world: World;
-  readonly pacer: Pacer;
-  readonly budget: RetryBudget;
+  readonly fetch: Platform["fetch"];
+  readonly platform: Platform;
+  readonly rateLimiter: RateLimiter;
+  readonly retryBudget: RetryBudget;
 }
 
-/** What a call may be told. Without types a misspelt option would be left out in silence. */
-const CALL_OPTIONS = ["attemptTimeoutMs", "deadlineMs", "maxRetries", "signal", "idempotencyKey"];
+const RETRY_OPTIONS = ["timeoutMs", "totalTimeoutMs", "maxRetries"];
+const REQUEST_OPTIONS = [...RETRY_OPTIONS, "signal", "idempotencyKey"];
 const CLIENT_OPTIONS = [
-  ...CALL_OPTIONS.slice(0, 3),
+  ...RETRY_OPTIONS,
   "apiKey",
   "baseUrl",
   "fetch",
@@ -85,55 +84,48 @@ const CLIENT_OPTIONS = [
 ];
 
 /**
- * Checks the options.
+ * Checks a client's options.
  *
  * @throws UsageError that names the option; never with a key in it
  */
-export function readOptions(options: ClientOptions & { readonly [WORLD]?: World }): Settings {
-  const { apiKey, baseUrl, [WORLD]: world = globalThis } = options;
-  refuseUnknown(options, CLIENT_OPTIONS);
-  if (typeof apiKey !== "function") checkText("apiKey", apiKey);
+export function readOptions(options: ClientOptions & { readonly [PLATFORM]?: Platform }): Settings {
+  const { apiKey, baseUrl, [PLATFORM]: platform = globalThis } = options;
+  rejectUnknown(options, CLIENT_OPTIONS);
+  if (typeof apiKey !== "function") requireHeaderValue("apiKey", apiKey);
   const settings: Settings = {
-    attemptTimeoutMs: 30_000,
-    deadlineMs: 300_000,
+    timeoutMs: 30_000,
+    totalTimeoutMs: 300_000,
     maxRetries: 4,
-    // Looked up at each request, so that instruments which replace it later are used.
-    fetch: (url, init) => world.fetch(url, init),
-    ...given(options),
+    // Looked up at each request, so that tools which replace it later are used.
+    fetch: (url, init) => platform.fetch(url, init),
+    ...withoutUndefined(options),
     apiKey,
-    baseUrl: readBaseUrl(baseUrl),
-    world,
-    pacer: createPacer(world),
-    budget: createRetryBudget(),
+    baseUrl: parseBaseUrl(baseUrl),
+    platform,
+    rateLimiter: createRateLimiter(platform),
+    retryBudget: createRetryBudget(),
   };
   return withOptions(settings);
 }
 
 /**
- * What a call's own options make of a client's.
+ * A client's settings with a call's own options.
  *
  * @throws UsageError that names the option
  */
-export function withOptions(settings: Settings, options: CreateOptions = {}): Settings & CreateOptions {
-  refuseUnknown(options, CALL_OPTIONS);
-  const all = { ...settings, ...given(options) };
-  // Written so that what is no number fails too.
-  if (all.attemptTimeoutMs > 0 && all.deadlineMs > 0 && all.maxRetries >= 0) return all;
-  throw new UsageError("attemptTimeoutMs, deadlineMs must be above 0, maxRetries 0 or more");
+export function withOptions(
+  settings: Settings,
+  options: IdempotentRequestOptions = {},
+): Settings & IdempotentRequestOptions {
+  rejectUnknown(options, REQUEST_OPTIONS);
+  const all = { ...settings, ...withoutUndefined(options) };
+  // Written so that what is not a number fails too.
+  if (all.timeoutMs > 0 && all.totalTimeoutMs > 0 && all.maxRetries >= 0) return all;
+  throw new UsageError("timeoutMs, totalTimeoutMs must be above 0, maxRetries 0 or more");
 }
 
-function refuseUnknown(options: object, known: readonly string[]): void {
+/** Without types, a misspelt option would be ignored silently. */
+function rejectUnknown(options: object, known: readonly string[]): void {
   const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown) throw new UsageError(`${unknown} is no option`);
-}
-
-/**
- * Checks what is to stand in a header: visible ASCII with blanks only inside, or it would be changed or refused.
- *
- * @returns the text
- * @throws UsageError with the name, but not the text
- */
-export function checkText(name: string, text: unknown): string {
-  if (typeof text === "string" && /^[!-~]([ -~]*[!-~])?$/.test(text)) return text;
-  throw new UsageError(`${name} ${text ? "must be ASCII, trimmed" : "is not set"}`);
+  if (unknown) throw new UsageError(`unknown option ${unknown}`);
 }

@@ -1,7 +1,7 @@
 import { partnerContract } from "@bikeshare/contract";
 import { createOpenApiDocument } from "@bikeshare/contract/openapi";
 import { describe, expect, it } from "vitest";
-import { checkAnswer } from "./validate.ts";
+import { validateResponse } from "./validate.ts";
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -55,12 +55,12 @@ it("has an example of every operation to be tried on", () => {
 
 describe.each(examples())("the answer to %s (%s)", (operation, _, body) => {
   it("is without fault as the documents show it", () => {
-    expect(checkAnswer(operation, body)).toBeUndefined();
+    expect(validateResponse(operation, body)).toBeUndefined();
   });
 
   it("may have fields that are new", () => {
     for (const [, more] of changed(body, (field, of) => ({ ...of, [`${field}_of_tomorrow`]: {} }))) {
-      expect(checkAnswer(operation, more)).toBeUndefined();
+      expect(validateResponse(operation, more)).toBeUndefined();
     }
   });
 
@@ -68,7 +68,7 @@ describe.each(examples())("the answer to %s (%s)", (operation, _, body) => {
     for (const [place, less] of changed(body, without)) {
       // Of an event without a name nothing is known.
       const isOpen = marks.includes(place) || /(^|\.)event$/.test(place);
-      expect(checkAnswer(operation, less) ?? "", place).toMatch(isOpen ? /^$/ : `${place} that is no `);
+      expect(validateResponse(operation, less) ?? "", place).toMatch(isOpen ? /^$/ : `${place} is not a valid `);
     }
   });
 
@@ -77,30 +77,32 @@ describe.each(examples())("the answer to %s (%s)", (operation, _, body) => {
       for (const [place, other] of changed(body, (field, of) => ({ ...of, [field]: wrong }))) {
         if (/(^|\.)event$/.test(place)) continue;
         if (Array.isArray(wrong) && place === "scopes") continue;
-        expect(checkAnswer(operation, other) ?? "", place).toMatch(/ that is no /);
-        expect(checkAnswer(operation, other) ?? "", place).not.toContain("secret");
+        expect(validateResponse(operation, other) ?? "", place).toMatch(/ is not a valid /);
+        expect(validateResponse(operation, other) ?? "", place).not.toContain("secret");
       }
     }
   });
 
   it("may not be anything but an object", () => {
     for (const wrong of [null, undefined, [], "text", 7])
-      expect(checkAnswer(operation, wrong)).toBe("a body that is no object");
+      expect(validateResponse(operation, wrong)).toBe("the body is not a valid object");
   });
 });
 
 it("takes values of open sets that are new, events too", () => {
   const [, , ride] = examples().find(([operation]) => operation === "GET /v1/rides/:id")!;
-  expect(checkAnswer("GET /v1/rides/:id", { ...ride, status: "a state of tomorrow" })).toBeUndefined();
+  expect(validateResponse("GET /v1/rides/:id", { ...ride, status: "a state of tomorrow" })).toBeUndefined();
   const event = { id: "e", event: "ride.of_tomorrow", occurred_at: "2026-06-01T12:00:00.000Z", data: 7 };
-  expect(checkAnswer("GET /v1/events/:id", event)).toBeUndefined();
-  expect(checkAnswer("GET /v1/events/:id", { ...event, event: "constructor" })).toBeUndefined();
-  expect(checkAnswer("GET /v1/of-tomorrow", {})).toBeUndefined();
+  expect(validateResponse("GET /v1/events/:id", event)).toBeUndefined();
+  expect(validateResponse("GET /v1/events/:id", { ...event, event: "constructor" })).toBeUndefined();
+  expect(validateResponse("GET /v1/of-tomorrow", {})).toBeUndefined();
 });
 
 it("takes an instant for one only in the form of the interface", () => {
   const [, , ride] = examples().find(([operation]) => operation === "GET /v1/rides/:id")!;
   for (const started of ["yesterday", "2026-06-01T12:00:00+02:00", "2026-99-01T12:00:00.000Z", 1_780_000_000_000]) {
-    expect(checkAnswer("GET /v1/rides/:id", { ...ride, started_at: started })).toBe("started_at that is no instant");
+    expect(validateResponse("GET /v1/rides/:id", { ...ride, started_at: started })).toBe(
+      "started_at is not a valid timestamp",
+    );
   }
 });

@@ -1,59 +1,59 @@
-import type { Answer } from "./answer-description.ts";
-import { answers } from "./answers.generated.ts";
+import type { ResponseShape } from "./response-shape.ts";
+import { responseShapes } from "./response-shapes.generated.ts";
 
 /**
- * Compares an answer with the contract as this version of the package knows it. Fields and names that it does not know
- * are no fault: they are added within a version of the interface.
+ * Compares a response with the contract as this version of the package knows it. Unknown fields and enum values are
+ * accepted: they are added within a version of the API.
  *
  * @param operation the operation: `GET /v1/rides/:id`
- * @param body the answer's body, parsed
- * @returns what is wrong with it, naming the place but no value; undefined when nothing is
- * @example const client = new BikeShare({ baseUrl, apiKey, validate: checkAnswer });
+ * @param body the response's body, parsed
+ * @returns what is wrong with it: the path of the field, but no value; undefined when nothing is
+ * @example const client = new BikeShare({ baseUrl, apiKey, validate: validateResponse });
  */
-export function checkAnswer(operation: string, body: unknown): string | undefined {
-  const answer = answers[operation];
-  return answer && faultOf(body, answer, "");
+export function validateResponse(operation: string, body: unknown): string | undefined {
+  const shape = responseShapes[operation];
+  return shape && findIssue(body, shape, "");
 }
 
-function faultOf(value: unknown, answer: Answer, place: string): string | undefined {
-  if (typeof answer === "string") return isPlain(value, answer) ? undefined : `${place} that is no ${answer}`;
-  if ("orNull" in answer) return value === null ? undefined : faultOf(value, answer.orNull, place);
-  if ("optional" in answer) return value === undefined ? undefined : faultOf(value, answer.optional, place);
-  if ("list" in answer) {
-    if (!Array.isArray(value)) return `${place} that is no list`;
-    return firstFault(value.entries(), (index, item) => faultOf(item, answer.list, `${place}[${index}]`));
+function findIssue(value: unknown, shape: ResponseShape, path: string): string | undefined {
+  if (typeof shape === "string") return isPrimitive(value, shape) ? undefined : `${path} is not a valid ${shape}`;
+  if ("nullable" in shape) return value === null ? undefined : findIssue(value, shape.nullable, path);
+  if ("optional" in shape) return value === undefined ? undefined : findIssue(value, shape.optional, path);
+  if ("items" in shape) {
+    if (!Array.isArray(value)) return `${path} is not a valid array`;
+    return firstIssue(value.entries(), (index, item) => findIssue(item, shape.items, `${path}[${index}]`));
   }
-  if (!isObject(value)) return `${place || "a body"} that is no object`;
-  if ("fields" in answer) {
-    const at = (name: string) => (place ? `${place}.${name}` : name);
-    return firstFault(Object.entries(answer.fields), (name, field) => faultOf(value[name], field, at(name)));
+  if (!isObject(value)) return `${path || "the body"} is not a valid object`;
+  if ("properties" in shape) {
+    const pathOf = (name: string) => (path ? `${path}.${name}` : name);
+    return firstIssue(Object.entries(shape.properties), (name, field) => findIssue(value[name], field, pathOf(name)));
   }
-  const name = String(value[answer.by]);
-  // Not what every object inherits: a name may be any text, `constructor` too.
-  const kind = Object.hasOwn(answer.kinds, name) ? answer.kinds[name] : undefined;
-  return kind && faultOf(value, kind, place);
+  const name = String(value[shape.discriminator]);
+  // Own properties only: a name may be any string, `constructor` too.
+  const variant = Object.hasOwn(shape.variants, name) ? shape.variants[name] : undefined;
+  return variant && findIssue(value, variant, path);
 }
 
-function firstFault<Name, Part>(
+function firstIssue<Name, Part>(
   parts: Iterable<readonly [Name, Part]>,
   check: (name: Name, part: Part) => string | undefined,
 ): string | undefined {
   for (const [name, part] of parts) {
-    const fault = check(name, part);
-    if (fault !== undefined) return fault;
+    const issue = check(name, part);
+    if (issue !== undefined) return issue;
   }
   return undefined;
 }
 
-function isPlain(value: unknown, answer: Extract<Answer, string>): boolean {
-  switch (answer) {
-    case "text":
+function isPrimitive(value: unknown, shape: Extract<ResponseShape, string>): boolean {
+  switch (shape) {
+    case "string":
       return typeof value === "string";
-    case "instant":
+    case "timestamp":
       return typeof value === "string" && /^\d{4}-.*Z$/.test(value) && !Number.isNaN(Date.parse(value));
     case "number":
       return Number.isFinite(value);
-    case "whole number":
+    case "integer":
       return Number.isInteger(value);
     case "boolean":
       return typeof value === "boolean";

@@ -2,14 +2,14 @@ import { expect, it } from "vitest";
 import { createForwarder } from "../src/cli/forwarder.ts";
 import type { Host } from "../src/cli/host.ts";
 import type { Ride } from "../src/wire.generated.ts";
-import { useListenRoom } from "./cli-listen-room.ts";
-import { type Received, type Reply, type Run, type RunOptions, until } from "./cli-room.ts";
+import { useListenHarness } from "./cli-listen.harness.ts";
+import { type Received, type Reply, type Run, type RunOptions, until } from "./cli.harness.ts";
 
-const room = useListenRoom();
+const harness = useListenHarness();
 
 function listen(args: readonly string[] = [], options?: RunOptions): Run {
-  const target = ["--forward-to", `${room().receiver.url}/hooks`, "--json", "--since", "oldest"];
-  return room().listen([...target, ...args], options);
+  const target = ["--forward-to", `${harness().receiver.url}/hooks`, "--json", "--since", "oldest"];
+  return harness().listen([...target, ...args], options);
 }
 
 /** Lets the receiver answer only when a test says so. */
@@ -19,7 +19,7 @@ function hold(isHeld: (request: Received) => boolean = () => true): { release(re
     new Promise<Reply>((resolve) => {
       held.push(resolve);
     });
-  room().answer = (request) => (isHeld(request) ? later() : {});
+  harness().answer = (request) => (isHeld(request) ? later() : {});
   return {
     release: (reply = {}) => {
       for (const answer of held.splice(0)) answer(reply);
@@ -35,16 +35,16 @@ async function looks(begun: Run): Promise<void> {
 
 const about = (n: number) => ({ about: `ride-${n}` });
 const received = () =>
-  room()
+  harness()
     .numbers()
     .toSorted((a, b) => a - b);
 
 it("a receiver that is slow with one delivery delays neither the others nor what happens later", async () => {
   const { release } = hold(({ body }) => body.includes("_00000listen"));
-  for (let n = 0; n < 5; n++) room().happen(1, about(n));
+  for (let n = 0; n < 5; n++) harness().happen(1, about(n));
   const begun = listen();
   await until(() => begun.lines().length === 1 + 4);
-  room().happen(1, about(5));
+  harness().happen(1, about(5));
   await until(() => begun.lines().length === 1 + 5);
   expect(received()).toEqual([0, 1, 2, 3, 4, 5]);
   release();
@@ -57,11 +57,11 @@ it.each([
   [["--at-once", "3"], 3],
 ])("with %j at most %i deliveries are on their way", async (args, most) => {
   const { release } = hold();
-  for (let n = 0; n < 25; n++) room().happen(1, about(n));
+  for (let n = 0; n < 25; n++) harness().happen(1, about(n));
   const begun = listen(args);
-  await until(() => room().receiver.received.length === most);
+  await until(() => harness().receiver.received.length === most);
   await looks(begun);
-  expect(room().receiver.received).toHaveLength(most);
+  expect(harness().receiver.received).toHaveLength(most);
   while (begun.lines().length < 1 + 25) {
     release();
     await new Promise(setImmediate);
@@ -71,14 +71,14 @@ it.each([
 
 it("events about one ride go in their order, one after the other, while others pass them", async () => {
   const { release } = hold(({ body }) => body.includes(`"ride-1"`));
-  room().happen(2, about(1));
-  room().happen(2, about(2));
+  harness().happen(2, about(1));
+  harness().happen(2, about(2));
   const begun = listen();
   await until(() => begun.lines().length === 1 + 2);
   await looks(begun);
   expect(received()).toEqual([0, 2, 3]);
   release();
-  await until(() => room().receiver.received.length === 4);
+  await until(() => harness().receiver.received.length === 4);
   release();
   await until(() => begun.lines().length === 1 + 4);
 });
@@ -86,7 +86,7 @@ it("events about one ride go in their order, one after the other, while others p
 it("takes no more events while a hundred are not done", async () => {
   const { release } = hold();
   const { clock } = listen();
-  const options = { target: new URL(room().receiver.url), secret: "whsec_x", start: undefined, atOnce: 100 };
+  const options = { target: new URL(harness().receiver.url), secret: "whsec_x", start: undefined, atOnce: 100 };
   const wait = () => new Promise<void>(() => {});
   const host = { clock, wait, stopped: new AbortController().signal } as unknown as Host; // All that it uses.
   const forwarder = createForwarder({ ...options, host, output: { result() {}, note() {}, progress() {} } });
@@ -97,7 +97,7 @@ it("takes no more events while a hundred are not done", async () => {
   for (let n = 1; n < 100; n++) await take(n);
   let isTaken = false;
   const hundredth = take(100).then(() => (isTaken = true));
-  await until(() => room().receiver.received.length === 100);
+  await until(() => harness().receiver.received.length === 100);
   expect(isTaken).toBe(false);
   release();
   await hundredth;
@@ -105,9 +105,9 @@ it("takes no more events while a hundred are not done", async () => {
 
 it("told to stop, it sends no more, waits for what is on its way, and counts that", async () => {
   const { release } = hold();
-  for (let n = 0; n < 15; n++) room().happen(1, about(n));
+  for (let n = 0; n < 15; n++) harness().happen(1, about(n));
   const begun = listen([], { endless: 2_000 });
-  await until(() => room().receiver.received.length === 10);
+  await until(() => harness().receiver.received.length === 10);
   begun.stop();
   release();
   expect(await begun.ended).toBe(0);
@@ -117,65 +117,65 @@ it("told to stop, it sends no more, waits for what is on its way, and counts tha
 
 it("what is still on its way two seconds after the stop is cut off, and comes again where it goes on", async () => {
   hold(({ body }) => body.includes("_00001listen"));
-  for (let n = 0; n < 4; n++) room().happen(1, about(n));
+  for (let n = 0; n < 4; n++) harness().happen(1, about(n));
   const begun = listen();
-  await until(() => begun.lines().length === 1 + 3 && room().receiver.received.length === 4);
+  await until(() => begun.lines().length === 1 + 3 && harness().receiver.received.length === 4);
   begun.stop();
   expect(await begun.ended).toBe(0);
   expect(begun.waits.at(-1)).toBe(2_000);
   const last = begun.lines().at(-1);
   expect(last).toEqual({ ended: true, delivered: 3, given_up: 0, since: "event_00000" });
-  room().answer = () => ({});
+  harness().answer = () => ({});
   listen(["--since", String(last?.["since"])]);
-  await until(() => room().receiver.received.length === 4 + 3);
+  await until(() => harness().receiver.received.length === 4 + 3);
   expect(received()).toEqual([0, 1, 1, 2, 2, 3, 3]);
 });
 
 it("a receiver that fails every second request, and is away for a while, gets every event", async () => {
   let requests = 0;
-  room().answer = () => ({ status: requests++ % 2 === 0 ? 503 : 200 });
+  harness().answer = () => ({ status: requests++ % 2 === 0 ? 503 : 200 });
   const begun = listen();
   const taken = () => begun.lines().filter(({ status }) => status === 200).length;
-  for (let n = 0; n < 20; n++) room().happen(1, about(n));
+  for (let n = 0; n < 20; n++) harness().happen(1, about(n));
   await until(() => taken() === 20);
-  await room().receiver.close();
-  for (let n = 20; n < 40; n++) room().happen(1, about(n));
+  await harness().receiver.close();
+  for (let n = 20; n < 40; n++) harness().happen(1, about(n));
   await until(() => begun.stderr().includes("Nobody listens"));
-  await room().receiver.listen();
+  await harness().receiver.listen();
   await until(() => taken() === 40);
   expect(new Set(received())).toEqual(new Set(Array.from({ length: 40 }, (_, n) => n)));
 });
 
 it("one request alone looks whether somebody listens again, then all go", async () => {
-  await room().receiver.close();
-  for (let n = 0; n < 8; n++) room().happen(1, about(n));
+  await harness().receiver.close();
+  for (let n = 0; n < 8; n++) harness().happen(1, about(n));
   const begun = listen();
   await until(() => begun.stderr() !== "");
   const { release } = hold();
-  await room().receiver.listen();
-  await until(() => room().receiver.received.length > 0);
+  await harness().receiver.listen();
+  await until(() => harness().receiver.received.length > 0);
   await looks(begun);
   expect(received()).toEqual([0]);
   release();
-  await until(() => room().receiver.received.length === 8);
+  await until(() => harness().receiver.received.length === 8);
   release();
   await until(() => begun.lines().length === 1 + 8);
   expect(begun.stderr().match(/Nobody listens/g)).toHaveLength(1);
 });
 
 it("a program that fails ends at once, though deliveries wait to be tried again", async () => {
-  room().answer = () => ({ status: 500 });
-  room().happen(1);
+  harness().answer = () => ({ status: 500 });
+  harness().happen(1);
   const begun = listen([], { endless: 1_000 });
   await until(() => begun.lines().length === 2);
-  room().outage = { status: 403, body: { error: "forbidden", message: "Not yours." } };
+  harness().outage = { status: 403, body: { error: "forbidden", message: "Not yours." } };
   expect(await begun.ended).toBe(1);
   expect(begun.lines().at(-1)).toEqual({ ended: true, delivered: 0, given_up: 0, since: null });
 });
 
 it("--print gives each event as a line of JSON on stdout, and says all else on stderr", async () => {
-  room().happen(2, about(1));
-  const begun = room().listen(["--print", "--since", "oldest"]);
+  harness().happen(2, about(1));
+  const begun = harness().listen(["--print", "--since", "oldest"]);
   await until(() => begun.lines().length === 2);
   begun.stop();
   expect(await begun.ended).toBe(0);
@@ -184,11 +184,11 @@ it("--print gives each event as a line of JSON on stdout, and says all else on s
     { id: "event_00001", event: "ride.completed", occurred_at: expect.any(String) as string, data: { id: "ride-1" } },
   ]);
   expect(begun.stderr()).toBe("Ready. Ctrl-C ends it.\n2 printed. Go on with --since event_00001\n");
-  expect(room().receiver.received).toEqual([]);
+  expect(harness().receiver.received).toEqual([]);
 });
 
 it("--print beside --forward-to does both", async () => {
-  room().happen(1, about(1));
+  harness().happen(1, about(1));
   const begun = listen(["--print"]);
   await until(() => begun.stderr().includes("  200  ride.completed  event_00000  "));
   begun.stop();

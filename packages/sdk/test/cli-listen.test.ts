@@ -5,25 +5,25 @@ import { createInterface } from "node:readline";
 import { createTestClock } from "@bikeshare/test-kit";
 import { describe, expect, it } from "vitest";
 import { verify } from "../src/webhooks.ts";
-import { ready, useListenRoom } from "./cli-listen-room.ts";
-import { KEY, type Received, reply, run, type Run, until } from "./cli-room.ts";
+import { ready, useListenHarness } from "./cli-listen.harness.ts";
+import { KEY, type Received, reply, run, type Run, until } from "./cli.harness.ts";
 
-const room = useListenRoom();
+const harness = useListenHarness();
 
 function listen(...args: string[]): Run {
-  return room().listen(["--forward-to", `${room().receiver.url}/hooks`, "--json", ...args]);
+  return harness().listen(["--forward-to", `${harness().receiver.url}/hooks`, "--json", ...args]);
 }
 
 describe("listen", () => {
   it("delivers what happens from now on, signed with the secret that it shows, in the service's own form", async () => {
-    room().happen(3);
+    harness().happen(3);
     const begun = listen("--at-once", "1");
     const { secret, since, forward_to } = await ready(begun);
-    expect([since, forward_to]).toEqual(["event_00002", `${room().receiver.url}/hooks`]);
+    expect([since, forward_to]).toEqual(["event_00002", `${harness().receiver.url}/hooks`]);
     expect(secret).toMatch(/^whsec_[\w-]{43}$/);
-    room().happen(2);
+    harness().happen(2);
     await until(() => begun.lines().length === 3);
-    for (const [n, { method, headers, body, url }] of room().receiver.received.entries()) {
+    for (const [n, { method, headers, body, url }] of harness().receiver.received.entries()) {
       const header = headers["service-signature"];
       const delivery = await verify(body, header, String(secret), { now: begun.clock });
       expect(delivery).toEqual({
@@ -62,12 +62,12 @@ describe("listen", () => {
     ["2026-06-01T11:50:00Z", 500],
     ["1d", 0],
   ])("--since %s begins with event %i", async (since, first) => {
-    room().happen(400, { minutes: -60 });
-    room().happen(100, { minutes: -30 });
-    room().happen(500, { minutes: -5 });
+    harness().happen(400, { minutes: -60 });
+    harness().happen(100, { minutes: -30 });
+    harness().happen(500, { minutes: -5 });
     listen("--since", since, "--at-once", "1");
-    await until(() => room().receiver.received.length > 0);
-    expect(room().numbers()[0]).toBe(first);
+    await until(() => harness().receiver.received.length > 0);
+    expect(harness().numbers()[0]).toBe(first);
   });
 
   it.each([
@@ -76,21 +76,21 @@ describe("listen", () => {
   ])("passes over what is not in --events: %s", async (_what, names, asked) => {
     const begun = listen("--events", names, "--since", "oldest");
     await ready(begun);
-    room().happen(2);
-    room().happen(1, { event: "station.offline" });
-    room().happen(1);
-    await until(() => room().receiver.received.length === 1);
-    expect(room().bodies()).toMatchObject([{ event: "station.offline" }]);
-    expect(room().service.received.at(-1)?.url.searchParams.get("event")).toBe(asked);
+    harness().happen(2);
+    harness().happen(1, { event: "station.offline" });
+    harness().happen(1);
+    await until(() => harness().receiver.received.length === 1);
+    expect(harness().bodies()).toMatchObject([{ event: "station.offline" }]);
+    expect(harness().service.received.at(-1)?.url.searchParams.get("event")).toBe(asked);
   });
 
   it("tries again what was not taken, under the same delivery_id, while others go on, and gives up in the end", async () => {
-    room().answer = ({ body }) => (body.includes("_00001") ? { status: 500, body: "no \u001b[31mroom" } : {});
-    room().happen(3);
+    harness().answer = ({ body }) => (body.includes("_00001") ? { status: 500, body: "no \u001b[31mroom" } : {});
+    harness().happen(3);
     const begun = listen("--since", "oldest");
     await until(() => begun.lines().length === 1 + 2 + 8);
     expect(
-      room()
+      harness()
         .numbers()
         .toSorted((a, b) => a - b),
     ).toEqual([0, 1, 1, 1, 1, 1, 1, 1, 1, 2]);
@@ -103,36 +103,36 @@ describe("listen", () => {
   });
 
   it("a redirect is no success, and is not followed", async () => {
-    room().answer = () => ({ status: 307, headers: { location: `${room().receiver.url}/elsewhere` } });
-    room().happen(1);
+    harness().answer = () => ({ status: 307, headers: { location: `${harness().receiver.url}/elsewhere` } });
+    harness().happen(1);
     const begun = listen("--since", "oldest");
     await until(() => begun.lines().length > 1);
     expect(begun.lines()[1]).toMatchObject({ status: 307, retry_in_ms: 1000 });
-    expect(room().receiver.received.every(({ url }) => url.pathname === "/hooks")).toBe(true);
+    expect(harness().receiver.received.every(({ url }) => url.pathname === "/hooks")).toBe(true);
   });
 
   it("waits for a receiver that is not there yet, and loses nothing", async () => {
-    await room().receiver.close();
-    room().happen(3);
+    await harness().receiver.close();
+    harness().happen(3);
     const begun = listen("--since", "oldest", "--at-once", "1");
     await until(() => begun.stderr() !== "" && begun.waits.includes(10_000));
-    await room().receiver.listen();
-    await until(() => room().receiver.received.length === 3);
-    expect(room().numbers()).toEqual([0, 1, 2]);
+    await harness().receiver.listen();
+    await until(() => harness().receiver.received.length === 3);
+    expect(harness().numbers()).toEqual([0, 1, 2]);
     expect(begun.stderr().match(/Nobody listens at/g)).toHaveLength(1);
     expect(Math.max(...begun.waits)).toBe(10_000);
   });
 
   it("waits for a service that is away, and goes on where it stood: nothing twice, nothing left out", async () => {
-    room().happen(2);
+    harness().happen(2);
     const begun = listen("--since", "oldest", "--at-once", "1");
-    await until(() => room().receiver.received.length === 2);
-    await room().service.close();
+    await until(() => harness().receiver.received.length === 2);
+    await harness().service.close();
     await until(() => begun.stderr().includes("The service does not answer; trying again"));
-    room().happen(2);
-    await room().service.listen();
-    await until(() => room().receiver.received.length === 4);
-    expect(room().numbers()).toEqual([0, 1, 2, 3]);
+    harness().happen(2);
+    await harness().service.listen();
+    await until(() => harness().receiver.received.length === 4);
+    expect(harness().numbers()).toEqual([0, 1, 2, 3]);
     await until(() => begun.stderr().includes("The service answers again."));
   });
 
@@ -142,31 +142,31 @@ describe("listen", () => {
   ])("ends with 1 for %s: time does not mend it", async (_what, refusal, words) => {
     const begun = listen();
     await ready(begun);
-    room().outage = refusal;
+    harness().outage = refusal;
     expect(await begun.ended).toBe(1);
     expect(begun.stderr()).toContain(words);
   });
 
   it("ends with 1 where the event to begin behind is no longer kept", async () => {
-    room().happen(1);
-    room().outage = undefined;
+    harness().happen(1);
+    harness().outage = undefined;
     const begun = listen("--since", "event_gone");
     expect(await begun.ended).toBe(1);
     expect(begun.stderr()).toContain("is no longer kept");
   });
 
   it("signs with a secret that a file or the environment gives, and shows it nowhere", async () => {
-    room().happen(1);
+    harness().happen(1);
     const files = { "/run/secret": "whsec_mine\n" };
     const ways: [string[], Record<string, string>][] = [
       [["--secret-file", "/run/secret"], {}],
       [[], { BIKESHARE_WEBHOOK_SECRET: "whsec_mine" }],
     ];
     for (const [n, [args, env]] of ways.entries()) {
-      const target = ["--forward-to", room().receiver.url, "--json"];
-      const begun = room().listen([...target, "--since", "oldest", ...args], { files }, env);
-      await until(() => room().receiver.received.length === n + 1);
-      const { body, headers } = room().receiver.received[n] as Received;
+      const target = ["--forward-to", harness().receiver.url, "--json"];
+      const begun = harness().listen([...target, "--since", "oldest", ...args], { files }, env);
+      await until(() => harness().receiver.received.length === n + 1);
+      const { body, headers } = harness().receiver.received[n] as Received;
       const now = createTestClock();
       expect(await verify(body, headers["service-signature"], "whsec_mine", { now })).toMatchObject({ data: { n: 0 } });
       begun.stop();
@@ -179,9 +179,9 @@ describe("listen", () => {
 
 describe("where deliveries go", () => {
   const refusedWith = async (...args: string[]) => {
-    const env = { BIKESHARE_BASE_URL: room().service.url, BIKESHARE_API_KEY: KEY };
+    const env = { BIKESHARE_BASE_URL: harness().service.url, BIKESHARE_API_KEY: KEY };
     const { ended, stderr } = run(["listen", ...args], env);
-    expect([await ended, room().service.received]).toEqual([2, []]);
+    expect([await ended, harness().service.received]).toEqual([2, []]);
     return stderr();
   };
 
@@ -228,19 +228,19 @@ describe("where deliveries go", () => {
 });
 
 it("as a process, SIGTERM ends it with 0 and the place to go on", async () => {
-  room().happen(1);
+  harness().happen(1);
   const main = join(import.meta.dirname, "../src/cli/main.ts");
   const args = [
     "--conditions=@bikeshare/source",
     main,
     "listen",
     "--forward-to",
-    room().receiver.url,
+    harness().receiver.url,
     "--since",
     "oldest",
   ];
   const child = spawn(process.execPath, args, {
-    env: { ...process.env, BIKESHARE_BASE_URL: room().service.url, BIKESHARE_API_KEY: KEY },
+    env: { ...process.env, BIKESHARE_BASE_URL: harness().service.url, BIKESHARE_API_KEY: KEY },
     stdio: ["ignore", "pipe", "inherit"],
   });
   const said: string[] = [];

@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { routes } from "../src/routes.generated.ts";
 import { endpointsFile, endpointsText } from "../tools/endpoints.ts";
-import { KEY, type Listening, type Received, reply, type Reply, run, startServer } from "./cli-room.ts";
+import { KEY, type Listening, type Received, reply, type Reply, run, startServer } from "./cli.harness.ts";
 
 let service: Listening;
 let answer: (request: Received) => Reply;

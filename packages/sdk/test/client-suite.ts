@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BikeShare } from "../src/client.ts";
-import { WORLD, type World } from "../src/core/world.ts";
-import type { RateLimitNote } from "../src/hooks.ts";
+import { PLATFORM, type Platform } from "../src/core/platform.ts";
+import type { RateLimitDetails } from "../src/hooks.ts";
 import type { ClientOptions } from "../src/options.ts";
-import { checkAnswer } from "../src/validate.ts";
+import { validateResponse } from "../src/validate.ts";
 import type { EventRecord, Reservation, Scope } from "../src/wire.generated.ts";
 
 /** Something that answers as the service does: the service itself, or what stands for it in partners' tests. */
-export interface ClientRoom {
+export interface ClientHarness {
   readonly baseUrl: string;
   /** Sends requests there. Default: the platform's. */
   readonly fetch?: ClientOptions["fetch"];
@@ -20,10 +20,10 @@ export interface ClientRoom {
   /** Adds bikes that can be reserved at a station. */
   addBikes(station: string, ids: readonly string[]): Promise<void>;
   /** Comes back when all that happened can be read in the list of events. */
-  settleEvents(): Promise<void>;
-  /** Milliseconds of the room's clock, which stands still. */
+  flushEvents(): Promise<void>;
+  /** Milliseconds of the harness's clock, which stands still. */
   now(): number;
-  /** Moves the room's clock. */
+  /** Moves the harness's clock. */
   advance(ms: number): void;
   /** Lets the service go away and come back when `work` is done; undefined where it cannot. */
   readonly restart?: (work: () => Promise<void>) => Promise<void>;
@@ -39,41 +39,44 @@ const newestFirst = rides.toReversed();
 /** More than the client's own longest timer: what limits a call, and must not go off. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Tests of all that a client can be asked for, on a room with nothing in it. */
-export function describeClient(name: string, open: () => Promise<ClientRoom>): void {
+/** Tests of all that a client can be asked for, on a harness with nothing in it. */
+export function describeClient(name: string, open: () => Promise<ClientHarness>): void {
   describe(`the client on ${name}`, () => {
-    let room: ClientRoom;
+    let harness: ClientHarness;
     let client: BikeShare;
     const clientOf = async (
       options: Partial<ClientOptions> = {},
-      key: Parameters<ClientRoom["key"]>[0] = {},
+      key: Parameters<ClientHarness["key"]>[0] = {},
     ): Promise<BikeShare> => {
-      const { baseUrl, fetch } = room;
+      const { baseUrl, fetch } = harness;
       // Every answer that any of these tests gets must be as the contract has it.
-      return new BikeShare({ baseUrl, fetch, apiKey: await room.key(key), validate: checkAnswer, ...options });
+      return new BikeShare({ baseUrl, fetch, apiKey: await harness.key(key), validate: validateResponse, ...options });
     };
     beforeAll(async () => {
-      room = await open();
-      await room.addStations(stations);
-      await room.addRides(rides);
+      harness = await open();
+      await harness.addStations(stations);
+      await harness.addRides(rides);
       client = await clientOf();
     });
-    afterAll(() => room.close());
+    afterAll(() => harness.close());
 
     describeReading(() => client);
-    describeWalking(() => ({ room, client, clientOf }));
-    describeReserving(() => ({ room, client, clientOf }));
-    describeFollowing(() => ({ room, client, clientOf }));
-    describeRefusals(() => ({ room, client, clientOf }));
-    describePace(() => ({ room, client, clientOf }));
-    describeDay(() => ({ room, client, clientOf }));
+    describeWalking(() => ({ harness, client, clientOf }));
+    describeReserving(() => ({ harness, client, clientOf }));
+    describeFollowing(() => ({ harness, client, clientOf }));
+    describeRefusals(() => ({ harness, client, clientOf }));
+    describePace(() => ({ harness, client, clientOf }));
+    describeDay(() => ({ harness, client, clientOf }));
   });
 }
 
 interface Place {
-  readonly room: ClientRoom;
+  readonly harness: ClientHarness;
   readonly client: BikeShare;
-  readonly clientOf: (options?: Partial<ClientOptions>, key?: Parameters<ClientRoom["key"]>[0]) => Promise<BikeShare>;
+  readonly clientOf: (
+    options?: Partial<ClientOptions>,
+    key?: Parameters<ClientHarness["key"]>[0],
+  ) => Promise<BikeShare>;
 }
 
 function describeReading(on: () => BikeShare): void {
@@ -126,13 +129,13 @@ function describeWalking(on: () => Place): void {
   });
 
   it("goes on from a checkpoint with another client, while rides come in", async () => {
-    const { client, clientOf, room } = on();
+    const { client, clientOf, harness } = on();
     const list = client.rides.list({ limit: 100 });
     const first = await list.toArray({ limit: 130 });
     const added = numbered("later", 5);
-    await room.addRides(added);
+    await harness.addRides(added);
     const other = await clientOf();
-    const rest = await other.rides.list().startFrom(list.checkpoint()!).toArray({ limit: Infinity });
+    const rest = await other.rides.list().resumeFrom(list.checkpoint()!).toArray({ limit: Infinity });
     expect([...first, ...rest].map(({ id }) => id)).toEqual(newestFirst);
     newestFirst.unshift(...added.toReversed());
   });
@@ -140,9 +143,9 @@ function describeWalking(on: () => Place): void {
 
 function describeReserving(on: () => Place): void {
   it("reserves a bike and gives it back; to give it back twice changes nothing", async () => {
-    const { client, room } = on();
+    const { client, harness } = on();
     const [station] = stations as [string];
-    await room.addBikes(station, ["bike-1"]);
+    await harness.addBikes(station, ["bike-1"]);
     const made = await client.reservations.create({ station_id: station, hold_minutes: 5, rider_ref: "r-1" });
     expect(made).toMatchObject({ status: "active", bike_id: "bike-1", rider_ref: "r-1" });
     expect(await client.reservations.get(made.id)).toEqual(made);
@@ -161,8 +164,8 @@ function describeReserving(on: () => Place): void {
   });
 
   it("makes one reservation of a creation that is asked for again, and refuses its key for another", async () => {
-    const { client, room } = on();
-    await room.addBikes(stations[1]!, ["bike-2", "bike-3"]);
+    const { client, harness } = on();
+    await harness.addBikes(stations[1]!, ["bike-2", "bike-3"]);
     const request = { station_id: stations[1]!, rider_ref: "r-2" };
     const options = { idempotencyKey: "creation-1" };
     const first = await client.reservations.create(request, options);
@@ -178,9 +181,9 @@ function describeReserving(on: () => Place): void {
   });
 
   it("makes one reservation though the first answer is lost on its way", async () => {
-    const { clientOf, room } = on();
-    await room.addBikes(stations[2]!, ["bike-4", "bike-5"]);
-    const send = room.fetch ?? fetch;
+    const { clientOf, harness } = on();
+    await harness.addBikes(stations[2]!, ["bike-4", "bike-5"]);
+    const send = harness.fetch ?? fetch;
     let sent = 0;
     const client = await clientOf({
       fetch: async (url, init) => {
@@ -200,14 +203,14 @@ function describeReserving(on: () => Place): void {
 
 function describeFollowing(on: () => Place): void {
   it("gives the events since a checkpoint, each once, and another checkpoint", async () => {
-    const { client, room } = on();
-    await room.addBikes(stations[3]!, ["bike-6"]);
-    await room.settleEvents();
+    const { client, harness } = on();
+    await harness.addBikes(stations[3]!, ["bike-6"]);
+    await harness.flushEvents();
     const before = client.events.since(undefined);
     await before.toArray({ limit: Infinity });
     const made = await client.reservations.create({ station_id: stations[3]!, rider_ref: "r-5" });
     await client.reservations.cancel(made.id);
-    await room.settleEvents();
+    await harness.flushEvents();
     const since = client.events.since(before.checkpoint());
     const events = await since.toArray({ limit: Infinity });
     const ofMade = (event: EventRecord): event is Extract<EventRecord, { data: Reservation }> =>
@@ -270,67 +273,67 @@ function describeRefusals(on: () => Place): void {
   });
 }
 
-/** A world whose time is the room's: who waits moves it. */
-function worldOf(room: ClientRoom): World {
+/** A platform whose time is the harness's: waiting moves it. */
+function platformOf(harness: ClientHarness): Platform {
   return {
-    performance: { now: () => room.now() },
+    performance: { now: () => harness.now() },
     setTimeout: (run, ms) =>
       ms >= LONGEST_TIMER_MS
         ? undefined
         : setImmediate(() => {
-            room.advance(ms);
+            harness.advance(ms);
             run();
           }),
     clearTimeout: (id: NodeJS.Immediate | undefined) => clearImmediate(id),
     Math: { random: () => 0 },
     crypto,
-    fetch: room.fetch ?? ((url, init) => fetch(url, init)),
+    fetch: harness.fetch ?? ((url, init) => fetch(url, init)),
   };
 }
 
 function describePace(on: () => Place): void {
-  const endless = { deadlineMs: Infinity, attemptTimeoutMs: Infinity };
+  const endless = { totalTimeoutMs: Infinity, timeoutMs: Infinity };
 
   it("waits before a key's limit, shared by two walks, so that nothing is refused", async () => {
-    const { clientOf, room } = on();
-    const notes: RateLimitNote[] = [];
-    const onRateLimit = (note: RateLimitNote) => void notes.push(note);
-    const options = { ...endless, onRateLimit, [WORLD]: worldOf(room) };
+    const { clientOf, harness } = on();
+    const notes: RateLimitDetails[] = [];
+    const onRateLimit = (note: RateLimitDetails) => void notes.push(note);
+    const options = { ...endless, onRateLimit, [PLATFORM]: platformOf(harness) };
     const client = await clientOf(options, { rateLimit: 5 });
     await client.me.get();
     const walks = [client.stations.list({ limit: 20 }), client.stations.list({ limit: 30 })];
     const found = await Promise.all(walks.map((walk) => walk.toArray({ limit: Infinity })));
     expect(found.map((items) => items.length)).toEqual([stations.length, stations.length]);
-    expect(new Set(notes.map(({ reason }) => reason))).toEqual(new Set(["ahead"]));
+    expect(new Set(notes.map(({ reason }) => reason))).toEqual(new Set(["throttled"]));
   });
 
   it("gets through where others have used up the key, and waits what the service asks", async () => {
-    const { clientOf, room } = on();
-    const notes: RateLimitNote[] = [];
-    const onRateLimit = (note: RateLimitNote) => void notes.push(note);
-    const apiKey = await room.key({ rateLimit: 3 });
+    const { clientOf, harness } = on();
+    const notes: RateLimitDetails[] = [];
+    const onRateLimit = (note: RateLimitDetails) => void notes.push(note);
+    const apiKey = await harness.key({ rateLimit: 3 });
     const other = await clientOf({ apiKey });
     for (let request = 0; request < 3; request++) await other.me.get();
     const client = await clientOf({
       ...endless,
       apiKey,
       onRateLimit,
-      [WORLD]: worldOf(room),
+      [PLATFORM]: platformOf(harness),
     } as Partial<ClientOptions>);
-    const started = room.now();
+    const started = harness.now();
     const { attempts } = await client.me.get().withResponse();
     expect(attempts).toBe(2);
-    expect(notes).toEqual([{ operation: "GET /v1/me", reason: "refused", waitMs: 60_000 }]);
-    expect(room.now() - started).toBeGreaterThanOrEqual(60_000);
+    expect(notes).toEqual([{ operation: "GET /v1/me", reason: "rejected", waitMs: 60_000 }]);
+    expect(harness.now() - started).toBeGreaterThanOrEqual(60_000);
   });
 }
 
 function describeDay(on: () => Place): void {
   it("brings a partner through its day: list, hold, cancel, catch up, a restart and a storm of refusals", async () => {
-    const { clientOf, room } = on();
-    await room.addBikes(stations[4]!, ["bike-7"]);
+    const { clientOf, harness } = on();
+    await harness.addBikes(stations[4]!, ["bike-7"]);
     let storm = 0;
-    const send = room.fetch ?? fetch;
+    const send = harness.fetch ?? fetch;
     const client = await clientOf({
       // A proxy before the service refuses for a while.
       fetch: async (url, init) =>
@@ -338,7 +341,7 @@ function describeDay(on: () => Place): void {
     });
     expect(await client.stations.list().toArray({ limit: Infinity })).toHaveLength(stations.length);
     const held = await client.reservations.create({ station_id: stations[4]!, rider_ref: "r-6" });
-    await room.settleEvents();
+    await harness.flushEvents();
     const seen = client.events.since(undefined);
     const before = await seen.toArray({ limit: Infinity });
     expect(before.at(-1)).toMatchObject({ event: "reservation.created", data: { id: held.id } });
@@ -351,10 +354,10 @@ function describeDay(on: () => Place): void {
       for await (const { id } of walk) rideIds.push(id);
       await client.reservations.cancel(held.id);
     };
-    await (room.restart ? room.restart(work) : work());
+    await (harness.restart ? harness.restart(work) : work());
     expect(rideIds).toEqual(newestFirst);
 
-    await room.settleEvents();
+    await harness.flushEvents();
     const missed = await client.events.since(seen.checkpoint()).toArray({ limit: Infinity });
     expect(missed).toMatchObject([{ event: "reservation.cancelled", data: { id: held.id, status: "cancelled" } }]);
   });

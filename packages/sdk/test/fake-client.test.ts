@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { BikeShare } from "../src/index.ts";
 import { createFakeBikeShare } from "../src/testing.ts";
-import { type ClientRoom, describeClient } from "./client-suite.ts";
+import { type ClientHarness, describeClient } from "./client-suite.ts";
 
 it("lists the vehicle types and regions that were described, and those that are only named", async () => {
   const fake = createFakeBikeShare({
@@ -26,7 +26,7 @@ it("lists the vehicle types and regions that were described, and those that are 
 });
 
 /** The fake, in the room where the client's tests are run on the service itself too. */
-function openFake(): ClientRoom {
+function openFake(): ClientHarness {
   let time = Date.parse("2026-06-01T12:00:00.000Z");
   let rides = 0;
   const fake = createFakeBikeShare({ now: () => time, rateLimit: 1_000_000 });
@@ -47,7 +47,7 @@ function openFake(): ClientRoom {
     addBikes: async (station, ids) => {
       for (const id of ids) operator.putBike({ id, station_id: station });
     },
-    settleEvents: async () => {},
+    flushEvents: async () => {},
     now: () => time,
     advance: (ms) => void (time += ms),
     close: async () => {},

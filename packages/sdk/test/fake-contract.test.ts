@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type { Route } from "../src/core/route.ts";
+import type { Route } from "../src/core/request.ts";
 import { routes } from "../src/routes.generated.ts";
 import { endpoints } from "../src/testing/contract.generated.ts";
 import { fakeContractFile, fakeContractText } from "./fake-contract.ts";

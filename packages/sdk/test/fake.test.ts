@@ -192,16 +192,16 @@ describe("a script", () => {
     expect(await scripted({ status: 500 })).toMatchObject({ name: "ServerError", code: "internal", status: 500 });
     expect(await scripted({ status: 504 })).toMatchObject({
       name: "ServerError",
-      message: "504 without a reason: a proxy?",
+      message: "504 without an error code (a proxy?)",
     });
     expect(await scripted({ status: 302, headers: { location: "/" } })).toMatchObject({
-      name: "UnexpectedAnswerError",
+      name: "UnexpectedResponseError",
     });
     expect(await scripted({ status: 200, body: { data: [], page: 1, total_pages: 1 } })).toBe("answered");
     expect(await scripted("reset")).toMatchObject({ name: "ConnectionError" });
     // The last one: after it the client waits.
     expect(await scripted({ status: 429, retryAfter: 7 })).toMatchObject({
-      name: "RateLimitedError",
+      name: "RateLimitError",
       retryAfterMs: 7000,
     });
   });
@@ -244,7 +244,7 @@ describe("a script", () => {
     const hung = get(fake, "/v1/me", { signal: controller.signal });
     controller.abort(new Error("enough"));
     await expect(hung).rejects.toThrow("enough");
-    const client = new BikeShare({ ...fake.options, maxRetries: 0, attemptTimeoutMs: 50 });
+    const client = new BikeShare({ ...fake.options, maxRetries: 0, timeoutMs: 50 });
     fake.script(["hang"]);
     const late = expect(client.me.get()).rejects.toMatchObject({ name: "TimeoutError" });
     await vi.advanceTimersByTimeAsync(50);

@@ -6,7 +6,7 @@ import { wireTypeFiles } from "../../contract/tools/wire-types-files.ts";
 import { routes } from "../src/routes.generated.ts";
 import { VERSION } from "../src/version.ts";
 import type * as wire from "../src/wire.generated.ts";
-import { answersFile, answersText } from "../tools/answers.ts";
+import { responseShapesFile, responseShapesText } from "../tools/response-shapes.ts";
 import { routesFile, routesText } from "../tools/routes.ts";
 
 const advice = "run `pnpm --filter @bikeshare/sdk run generate`";
@@ -36,7 +36,7 @@ test("the route table has every endpoint of the partners, with its method, path,
 });
 
 test("the descriptions of answers are those that the contract makes", () => {
-  expect(readFileSync(answersFile, "utf8"), advice).toBe(answersText());
+  expect(readFileSync(responseShapesFile, "utf8"), advice).toBe(responseShapesText());
 });
 
 test("the version is the package's", () => {

@@ -1,22 +1,22 @@
 import { type BikeShare, BikeShare as Client } from "../src/client.ts";
-import { WORLD, type World } from "../src/core/world.ts";
+import { PLATFORM, type Platform } from "../src/core/platform.ts";
 import type { ClientOptions } from "../src/options.ts";
 
-/** A world whose time goes on only when everyone waits. */
+/** A platform whose time goes on only when everyone waits. */
 export interface Simulation {
-  readonly world: World;
+  readonly platform: Platform;
   /** Milliseconds since the beginning. */
   now(): number;
   /** Timers that are running. */
   timers(): number;
-  /** Waits in the simulated world. */
+  /** Waits in simulated time. */
   sleep(ms: number): Promise<void>;
   /** Lets time go on until work is done; gives what it gives. */
   run<Result>(work: PromiseLike<Result>): Promise<Result>;
 }
 
-/** @param random what the world's dice show, each time */
-export function simulate(fetch: World["fetch"], random: () => number = () => 0.5): Simulation {
+/** @param random what the platform's random numbers are, each time */
+export function simulate(fetch: Platform["fetch"], random: () => number = () => 0.5): Simulation {
   let now = 0;
   let made = 0;
   const timers = new Map<number, { readonly at: number; readonly run: () => void }>();
@@ -36,7 +36,7 @@ export function simulate(fetch: World["fetch"], random: () => number = () => 0.5
     return true;
   };
   return {
-    world: {
+    platform: {
       performance: { now: () => now },
       setTimeout: setTimer,
       clearTimeout: (id) => void timers.delete(id),
@@ -69,18 +69,18 @@ export function simulate(fetch: World["fetch"], random: () => number = () => 0.5
 /** The key that tests use; none may find it in what a client shows. */
 export const KEY = "bss_test_1234567890";
 
-/** A client in a simulated world. */
+/** A client on a simulated platform. */
 export function simulatedClient(simulation: Simulation, options: Partial<ClientOptions> = {}): BikeShare {
-  const given = { apiKey: KEY, baseUrl: "https://bikes.example", ...options, [WORLD]: simulation.world };
-  return new Client(given);
+  const all = { apiKey: KEY, baseUrl: "https://bikes.example", ...options, [PLATFORM]: simulation.platform };
+  return new Client(all);
 }
 
-/** An answer in JSON. */
+/** A response in JSON. */
 export function answer(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json", ...headers } });
 }
 
-/** The service's refusal. */
+/** An error response of the service. */
 export function refusal(status: number, error: string, headers: Record<string, string> = {}): Response {
   return answer({ error, message: `Why ${error}.` }, status, { "request-id": `req-${status}`, ...headers });
 }
@@ -96,7 +96,7 @@ export interface Sent {
 export type Scripted = Response | Error | ((sent: Sent) => Response | Error | Promise<Response>);
 
 /** A fetch that does what the script says, one line a request, and the last line again and again. */
-export function script(...lines: readonly Scripted[]): World["fetch"] & { readonly sent: Sent[] } {
+export function script(...lines: readonly Scripted[]): Platform["fetch"] & { readonly sent: Sent[] } {
   const sent: Sent[] = [];
   const fetch = async (url: string, init: RequestInit) => {
     const request = { url: new URL(url), init, headers: new Headers(init.headers) };

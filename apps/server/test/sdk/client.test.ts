@@ -1,4 +1,4 @@
-import { type ClientRoom, describeClient } from "../../../../packages/sdk/test/client-suite.ts";
+import { type ClientHarness, describeClient } from "../../../../packages/sdk/test/client-suite.ts";
 import { createSequencer } from "../../src/events/sequencer.ts";
 import { startTestApp } from "../app.ts";
 import { type BuiltApp, buildAnother } from "../built-app.ts";
@@ -11,7 +11,7 @@ describeClient("the real service", openRoom);
 const AWAY = "http://127.0.0.1:1";
 
 /** The service as production builds it, on a database of its own. */
-async function openRoom(): Promise<ClientRoom> {
+async function openRoom(): Promise<ClientHarness> {
   const app = await startTestApp();
   const write = rowWriter(app);
   const sequencer = createSequencer({ ...app, poll: 0, onError: rethrow });
@@ -33,7 +33,7 @@ async function openRoom(): Promise<ClientRoom> {
     addRides: (ids) =>
       write.rides(ids.map((id) => rideRow({ id, started_at: new Date(rideStart + rides++ * 1000).toISOString() }))),
     addBikes: (station, ids) => write.bikes(ids.map((id) => bikeRow({ id, station_id: station }))),
-    settleEvents: async () => void (await sequencer.runOnce(app.systemId)),
+    flushEvents: async () => void (await sequencer.runOnce(app.systemId)),
     now: () => app.clock(),
     advance: (ms) => app.clock.advance(ms),
     restart: async (work) => {

@@ -7,9 +7,9 @@ import { createInterface } from "node:readline";
 import { findFreePort } from "@bikeshare/embedded-postgres";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { BikeShare } from "../../../../packages/sdk/src/client.ts";
-import { WORLD, type World } from "../../../../packages/sdk/src/core/world.ts";
-import type { RateLimitNote } from "../../../../packages/sdk/src/hooks.ts";
-import { checkAnswer } from "../../../../packages/sdk/src/validate.ts";
+import { PLATFORM, type Platform } from "../../../../packages/sdk/src/core/platform.ts";
+import type { RateLimitDetails } from "../../../../packages/sdk/src/hooks.ts";
+import { validateResponse } from "../../../../packages/sdk/src/validate.ts";
 import { startTestApp, type TestApp } from "../app.ts";
 import { tell } from "../guides/tell.ts";
 import { bikeRow, rideRow, rowWriter, stationRow } from "../rows.ts";
@@ -79,8 +79,8 @@ it("a partner lists, holds, cancels and catches up though the service is killed 
   const client = new BikeShare({
     baseUrl: first.url,
     apiKey: (await app.issue()).key,
-    validate: checkAnswer,
-    deadlineMs: Infinity,
+    validate: validateResponse,
+    totalTimeoutMs: Infinity,
     // A failure is told when the service is back: however long a start takes, it costs few tries.
     fetch: (address, init) =>
       fetch(address, init).catch(async (error: unknown) => {
@@ -122,7 +122,7 @@ it("a partner lists, holds, cancels and catches up though the service is killed 
   const events = client.events.since(undefined);
   const told: string[] = [];
   await until(async () => {
-    const from = events.checkpoint() ? events.startFrom(String(events.checkpoint())) : events;
+    const from = events.checkpoint() ? events.resumeFrom(String(events.checkpoint())) : events;
     for await (const { event } of from) told.push(event);
     return told.includes("station.offline");
   });
@@ -139,7 +139,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 it("a partner whose key others use up again and again waits as the service asks, and gets through", async () => {
   const { key } = await app.issue({ rateLimit: 20 });
   // Time goes on only while the client waits: however slow the machine, the others use the key up.
-  const world: World = {
+  const platform: Platform = {
     performance: { now: () => app.clock() },
     setTimeout: (run, ms) =>
       ms >= LONGEST_TIMER_MS
@@ -153,11 +153,11 @@ it("a partner whose key others use up again and again waits as the service asks,
     crypto,
     fetch,
   };
-  const notes: RateLimitNote[] = [];
-  const onRateLimit = (note: RateLimitNote) => void notes.push(note);
-  const patience = { deadlineMs: Infinity, attemptTimeoutMs: Infinity, onRateLimit, [WORLD]: world };
+  const notes: RateLimitDetails[] = [];
+  const onRateLimit = (note: RateLimitDetails) => void notes.push(note);
+  const timeouts = { totalTimeoutMs: Infinity, timeoutMs: Infinity, onRateLimit, [PLATFORM]: platform };
   const { url } = app;
-  const client = new BikeShare({ baseUrl: url, apiKey: key, validate: checkAnswer, ...patience });
+  const client = new BikeShare({ baseUrl: url, apiKey: key, validate: validateResponse, ...timeouts });
   /** Others send until they are refused. */
   const storm = async () => {
     for (;;) {
@@ -174,6 +174,6 @@ it("a partner whose key others use up again and again waits as the service asks,
   const cancelled = await client.reservations.cancel(held.id);
   expect([found.length, held.status, cancelled.status]).toEqual([stations.length, "active", "cancelled"]);
   // Where it knows of the others from an answer it waits ahead; the first time it cannot know.
-  expect(notes.map(({ reason }) => reason)).toContain("refused");
+  expect(notes.map(({ reason }) => reason)).toContain("rejected");
   expect(await client.reservations.list().toArray({ limit: 10 })).toHaveLength(1);
 });

@@ -1,8 +1,8 @@
 import type { BikeShare } from "../client.ts";
-import type { Call } from "../core/call.ts";
+import type { ApiPromise } from "../core/api-promise.ts";
 import type { List } from "../core/list.ts";
 import { UsageError } from "../errors/errors.ts";
-import type { CallOptions } from "../options.ts";
+import type { RequestOptions } from "../options.ts";
 import type { Bike, EventRecord, Region, Reservation, Ride, Station, VehicleType } from "../wire.generated.ts";
 import { type Command, type CommandContext, type Flag, type Given, textOf } from "./command.ts";
 import { endpoints } from "./endpoints.generated.ts";
@@ -22,24 +22,26 @@ interface Parameter {
 type Typed = Readonly<Record<string, never>>;
 
 /** What is done: the one thing that the contract cannot say. */
-const calls: Readonly<Record<Name, (client: BikeShare, id: string, typed: Typed, options: CallOptions) => unknown>> = {
-  "stations list": ({ stations }, _, query, options) => stations.list(query, options),
-  "stations get": ({ stations }, id, _, options) => stations.get(id, options),
-  "vehicleTypes list": ({ vehicleTypes }, _, query, options) => vehicleTypes.list(query, options),
-  "regions list": ({ regions }, _, query, options) => regions.list(query, options),
-  "rides list": ({ rides }, _, query, options) => rides.list(query, options),
-  "rides get": ({ rides }, id, _, options) => rides.get(id, options),
-  "bikes list": ({ bikes }, _, query, options) => bikes.list(query, options),
-  "bikes get": ({ bikes }, id, _, options) => bikes.get(id, options),
-  "reservations list": ({ reservations }, _, query, options) => reservations.list(query, options),
-  "reservations get": ({ reservations }, id, _, options) => reservations.get(id, options),
-  "reservations create": ({ reservations }, _, request, options) => reservations.create(request, options),
-  "reservations extend": ({ reservations }, id, request, options) => reservations.extend(id, request as never, options),
-  "reservations cancel": ({ reservations }, id, _, options) => reservations.cancel(id, options),
-  "events list": ({ events }, _, query, options) => events.list(query, options),
-  "events get": ({ events }, id, _, options) => events.get(id, options),
-  "me get": ({ me }, _, __, options) => me.get(options),
-};
+const calls: Readonly<Record<Name, (client: BikeShare, id: string, typed: Typed, options: RequestOptions) => unknown>> =
+  {
+    "stations list": ({ stations }, _, query, options) => stations.list(query, options),
+    "stations get": ({ stations }, id, _, options) => stations.get(id, options),
+    "vehicleTypes list": ({ vehicleTypes }, _, query, options) => vehicleTypes.list(query, options),
+    "regions list": ({ regions }, _, query, options) => regions.list(query, options),
+    "rides list": ({ rides }, _, query, options) => rides.list(query, options),
+    "rides get": ({ rides }, id, _, options) => rides.get(id, options),
+    "bikes list": ({ bikes }, _, query, options) => bikes.list(query, options),
+    "bikes get": ({ bikes }, id, _, options) => bikes.get(id, options),
+    "reservations list": ({ reservations }, _, query, options) => reservations.list(query, options),
+    "reservations get": ({ reservations }, id, _, options) => reservations.get(id, options),
+    "reservations create": ({ reservations }, _, request, options) => reservations.create(request, options),
+    "reservations extend": ({ reservations }, id, request, options) =>
+      reservations.extend(id, request as never, options),
+    "reservations cancel": ({ reservations }, id, _, options) => reservations.cancel(id, options),
+    "events list": ({ events }, _, query, options) => events.list(query, options),
+    "events get": ({ events }, id, _, options) => events.get(id, options),
+    "me get": ({ me }, _, __, options) => me.get(options),
+  };
 
 /** The columns of a list; all fields are in `--json`. */
 const columns: Readonly<Record<string, readonly string[]>> = {
@@ -98,7 +100,7 @@ async function run(name: Name, fields: readonly string[] | undefined, context: C
     await printList((limit) => list(limit) as List<{ readonly id: string }>, fields, context); // lists have columns
     return;
   }
-  const object = await (calls[name](client, id, typed, options) as Call<object>); // all others answer with one object
+  const object = await (calls[name](client, id, typed, options) as ApiPromise<object>); // all others answer with one object
   output.result(object, card(object));
 }
 

@@ -1,6 +1,6 @@
 import type { BikeShare } from "../client.ts";
-import { isPassing } from "../core/retry-policy.ts";
-import { isBikeShareError } from "../errors/guards.ts";
+import { isRetryable } from "../core/retry.ts";
+import { isBikeShareError } from "../errors/errors.ts";
 import type { EventListQuery } from "../wire.generated.ts";
 import type { Host } from "./host.ts";
 import { type Output, shown } from "./output.ts";
@@ -44,7 +44,7 @@ export async function follow(options: FollowOptions): Promise<never> {
       failures = 0;
     } catch (error) {
       host.stopped.throwIfAborted();
-      if (!isBikeShareError(error) || !isPassing(error)) throw error;
+      if (!isBikeShareError(error) || !isRetryable(error)) throw error;
       if (failures++ === 0) output.note(`The service does not answer; trying again: ${shown(error.message)}`);
     }
     const pause = options.everyMs * 2 ** Math.min(failures, 10);

@@ -29,7 +29,7 @@ export async function printList<Item extends { readonly id: string }>(
   const limit = readLimit(given);
   const from = textOf(given, "from");
   const whole = listWith(Math.min(limit, MAX_PAGE_SIZE));
-  const list = from === undefined ? whole : whole.startFrom(from);
+  const list = from === undefined ? whole : whole.resumeFrom(from);
   const items: Item[] = [];
   for await (const item of list) {
     items.push(item);

@@ -1,5 +1,5 @@
 import { BikeShare } from "../client.ts";
-import { isBikeShareError } from "../errors/guards.ts";
+import { isBikeShareError } from "../errors/errors.ts";
 import { VERSION } from "../version.ts";
 import { readArguments } from "./arguments.ts";
 import { readConnection } from "./connection.ts";

@@ -1,50 +1,53 @@
-import { type CallOptions, type ClientOptions, type CreateOptions, readOptions } from "../options.ts";
+import { type ClientOptions, type IdempotentRequestOptions, readOptions, type RequestOptions } from "../options.ts";
 import type { ListEnvelope } from "../wire.generated.ts";
-import type { Query } from "./address.ts";
-import type { Answered } from "./attempt.ts";
-import { Call } from "./call.ts";
+import { ApiPromise } from "./api-promise.ts";
+import type { ApiResponse } from "./attempt.ts";
+import type { Position } from "./list-iterator.ts";
 import { createList, type List } from "./list.ts";
-import type { Place } from "./place.ts";
-import type { Route } from "./route.ts";
-import { send, type Wanted } from "./send.ts";
+import type { ApiRequest, Query, Route } from "./request.ts";
+import { send } from "./send.ts";
 
-/** What the resources are made on. */
+/** What the resources call. */
 export interface Api {
-  /** Begins a call. `Data` is what the contract says that the route answers with. */
-  call<Data extends object>(wanted: Wanted, options: CreateOptions | undefined): Call<Data>;
+  /** Starts a call. `Data` is what the contract says that the route answers with. */
+  call<Data extends object>(request: ApiRequest, options: IdempotentRequestOptions | undefined): ApiPromise<Data>;
   /**
    * A list; nothing is sent yet.
    *
-   * @param goesOnBehind whether the list can go on behind an item's id, by its parameter `after`
+   * @param isResumedById whether the list is resumed after an item's id, by its parameter `after`
    */
   list<Item extends { readonly id: string }>(
     route: Route,
     query: object | undefined,
-    options: CallOptions | undefined,
-    goesOnBehind?: boolean,
+    options: RequestOptions | undefined,
+    isResumedById?: boolean,
   ): List<Item>;
 }
 
 /** @throws UsageError that names a wrong option */
 export function createApi(clientOptions: ClientOptions): Api {
   const settings = readOptions(clientOptions);
-  // What is in an answer is the service's word: types cannot check it, `validate` can.
-  const ask = <Data>(wanted: Wanted, options: CreateOptions | undefined) =>
-    send(settings, wanted, options) as Promise<Answered<unknown>> as Promise<Answered<Data>>;
+  // Types cannot check what the service answers; `validate` can.
+  const request = <Data>(apiRequest: ApiRequest, options: IdempotentRequestOptions | undefined) =>
+    send(settings, apiRequest, options) as Promise<ApiResponse<unknown>> as Promise<ApiResponse<Data>>;
   return {
-    call: (wanted, options) => new Call(ask(wanted, options)),
-    list: <Item extends { readonly id: string }>(
+    call: (apiRequest, options) => new ApiPromise(request(apiRequest, options)),
+    list<Item extends { readonly id: string }>(
       route: Route,
       query: object = {},
-      options?: CallOptions,
-      goesOnBehind?: boolean,
-    ) => {
-      // What is left when the place is taken out are filters: they stay the same over all pages.
-      const { cursor, page, ...filters } = query as Query & Place; // The contract's parameters are texts and numbers.
+      options?: RequestOptions,
+      isResumedById?: boolean,
+    ) {
+      // What is left without the position are filters: they stay the same over all pages.
+      const { cursor, page, ...filters } = query as Query & Position; // The contract's parameters are strings and numbers.
       const { limit, after } = filters;
-      const askPage = (asked: Query) => ask<ListEnvelope<Item>>({ route, query: asked }, options);
-      const behind = goesOnBehind ? String(after ?? "") : undefined;
-      return createList(route[0], askPage, filters, options?.signal, { cursor, page, limit }, behind);
+      const source = {
+        operation: route[0],
+        request: (asked: Query) => request<ListEnvelope<Item>>({ route, query: asked }, options),
+        filters,
+        signal: options?.signal,
+      };
+      return createList(source, { cursor, page, limit }, isResumedById ? String(after ?? "") : undefined);
     },
   };
 }

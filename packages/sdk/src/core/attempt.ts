@@ -1,70 +1,139 @@
-import { BikeShareError, ConnectionError, type ErrorFacts, TimeoutError } from "../errors/errors.ts";
-import { causeOf } from "../errors/redact.ts";
-import type { RequestNote } from "../hooks.ts";
-import { checkText, type Settings } from "../options.ts";
-import { readAnswer, readRateLimit, readRetryAfter } from "./answer.ts";
-import type { OnRate } from "./pacer.ts";
-import type { Route } from "./route.ts";
-import { within } from "./waiting.ts";
+import {
+  BikeShareError,
+  ConnectionError,
+  type ErrorDetails,
+  TimeoutError,
+  UnexpectedResponseError,
+} from "../errors/errors.ts";
+import { apiError, safeCause } from "../errors/from-response.ts";
+import type { RequestDetails } from "../hooks.ts";
+import type { Settings } from "../options.ts";
+import { withTimeout } from "./platform.ts";
+import type { OnRateLimit, RateLimit } from "./rate-limiter.ts";
+import { requireHeaderValue, type Route } from "./request.ts";
 
-/** A successful answer. */
-export interface Answered<Data> {
-  /** What the call gives. */
+/** A successful response. */
+export interface ApiResponse<Data> {
+  /** What the call returns. */
   readonly data: Data;
   /** Status and headers. Its body has been read. */
   readonly response: Response;
-  /** The answer's `Request-Id`. */
+  /** The response's `Request-Id`. */
   readonly requestId: string | undefined;
   /** Requests that were sent for it. */
   readonly attempts: number;
 }
 
-/** What an error of an attempt tells: at least its number. */
-export type AttemptFacts = ErrorFacts & { readonly attempts: number };
+/** A call in progress: the client's settings with the call's own options, and how far it is. */
+export interface Call extends Settings {
+  readonly idempotencyKey: string | undefined;
+  readonly route: Route;
+  readonly request: Omit<RequestDetails, "attempt">;
+  readonly body: string | null;
+  /** By the platform's `performance.now()`. */
+  readonly deadline: number;
+  /** Requests sent so far. */
+  attempts: number;
+  /** Why the last attempt failed. */
+  cause?: BikeShareError;
+}
 
 /**
- * Sends a request once and reads its answer to the end. What the network or the service does is returned, not thrown.
+ * Sends a request once and reads its response to the end. Failures of the network and of the service are returned, not
+ * thrown.
  *
  * @param request without the key
- * @param onRate told what the answer says of the limit
+ * @param onRateLimit called with the rate limit that the response reports
  * @throws the signal's reason; what a hook throws
  */
-export async function attempt(
-  settings: Settings,
-  route: Route,
-  request: RequestNote,
-  body: string | null,
-  facts: AttemptFacts,
+export async function sendOnce(
+  call: Call,
+  request: RequestDetails,
   signal: AbortSignal,
-  onRate: OnRate,
-): Promise<Answered<object> | BikeShareError> {
-  const { apiKey, attemptTimeoutMs, world } = settings;
-  const key = route[2] === "open" ? "" : checkText("apiKey", typeof apiKey === "string" ? apiKey : await apiKey());
+  onRateLimit: OnRateLimit,
+): Promise<ApiResponse<object> | BikeShareError> {
+  const { apiKey, timeoutMs, platform, route, body, idempotencyKey, attempts } = call;
+  const { operation, method, url } = request;
+  const details = { idempotencyKey, attempts };
+  const key =
+    route[2] === "open" ? "" : requireHeaderValue("apiKey", typeof apiKey === "string" ? apiKey : await apiKey());
   const redact = (text: string) => (key ? text.replaceAll(key, "[redacted]") : text);
-  const { operation, method, url, headers: shown } = request;
-  const headers = key ? { ...shown, authorization: `Bearer ${key}` } : shown;
-  settings.onRequest?.(request);
-  const started = world.performance.now();
-  const late = () => new TimeoutError(`${operation} had no answer within ${attemptTimeoutMs} ms`, facts);
-  const received = await within(world, attemptTimeoutMs, signal, late, async (limited) => {
-    // Where a redirect leads must get neither the key nor what the answer tells.
-    const response = await settings.fetch(url, { method, headers, redirect: "manual", signal: limited, body });
+  const headers = key ? { ...request.headers, authorization: `Bearer ${key}` } : request.headers;
+  call.onRequest?.(request);
+  const started = platform.performance.now();
+  const timeoutError = () => new TimeoutError(`${operation}: no response within ${timeoutMs} ms`, details);
+  const received = await withTimeout(platform, timeoutMs, signal, timeoutError, async (limited) => {
+    // The target of a redirect must get neither the key nor the data.
+    const response = await call.fetch(url, { method, headers, redirect: "manual", signal: limited, body });
     return [response, await response.text()] as const;
   }).catch((thrown: unknown) => {
     signal.throwIfAborted();
     if (thrown instanceof BikeShareError) return thrown;
-    const cause = causeOf(thrown, redact);
-    return new ConnectionError(`${operation} had no answer: ${cause.message}`, { ...facts, cause });
+    const cause = safeCause(thrown, redact);
+    return new ConnectionError(`${operation}: no response: ${cause.message}`, { ...details, cause });
   });
   if (received instanceof Error) return received;
   const [response, text] = received;
-  const { status, headers: answered } = response;
-  const requestId = answered.get("request-id") ?? undefined;
-  const rateLimit = readRateLimit(answered);
-  const durationMs = world.performance.now() - started;
-  if (rateLimit) onRate(rateLimit);
-  settings.onResponse?.({ request, status, headers: answered, requestId, durationMs, rateLimit });
-  const known = { ...facts, status, requestId, retryAfterMs: readRetryAfter(answered) };
-  const data = readAnswer(route, response, text, known, settings.validate, redact);
-  return data instanceof Error ? data : { data, response, requestId, attempts: facts.attempts };
+  const { status } = response;
+  const requestId = response.headers.get("request-id") ?? undefined;
+  const rateLimit = readRateLimit(response.headers);
+  if (rateLimit) onRateLimit(rateLimit);
+  const durationMs = platform.performance.now() - started;
+  call.onResponse?.({ request, status, headers: response.headers, requestId, durationMs, rateLimit });
+  const known = { ...details, status, requestId, retryAfterMs: readRetryAfterMs(response.headers) };
+  const data = readBody(route, response, text, known, call.validate, redact);
+  return data instanceof Error ? data : { data, response, requestId, attempts };
+}
+
+/**
+ * The body of a success, or an error. Whatever is not the service's own success is an error; nothing is guessed.
+ *
+ * @param redact removes the key from an error's message. Data is never changed: a key as short as those of tests may
+ *   occur in it
+ */
+function readBody(
+  [operation, successStatus]: Route,
+  { status, redirected }: Response,
+  text: string,
+  details: ErrorDetails,
+  validate: Settings["validate"],
+  redact: (text: string) => string,
+): object | BikeShareError {
+  const body = parseObject(text);
+  if (status >= 400) return apiError(status, body, details, redact);
+  let issue: string | undefined;
+  // A browser hides the redirect that it did not follow behind status 0.
+  if (redirected || !status || status >= 300) issue = "a redirect";
+  else if (status !== successStatus) issue = `status ${status}`;
+  else if (!body) issue = "not JSON (a proxy?)";
+  else issue = validate?.(operation, body);
+  if (body && !issue) return body;
+  return new UnexpectedResponseError(`${operation}: unexpected response: ${redact(String(issue))}`, details);
+}
+
+/** The object or array in a JSON text. */
+function parseObject(text: string): object | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The headers `RateLimit` and `RateLimit-Policy`; undefined where they are absent or of another form. */
+function readRateLimit(headers: Headers): RateLimit | undefined {
+  const both = `${headers.get("ratelimit")} ${headers.get("ratelimit-policy")}`;
+  const match = /r=(\d+); *t=(\d+).*q=(\d+); *w=(\d+)/.exec(both);
+  const [, remaining = 0, reset = 0, limit = 0, window = 0] = match?.map(Number) ?? [];
+  return limit > 0 ? { limit, windowMs: window * 1000, remaining, resetMs: reset * 1000 } : undefined;
+}
+
+/** Milliseconds that `Retry-After` asks for, in seconds or as a date; undefined where it is absent or invalid. */
+function readRetryAfterMs(headers: Headers): number | undefined {
+  const text = headers.get("retry-after") ?? "";
+  if (/^\d+(\.\d+)?$/.test(text)) return Math.ceil(Number(text) * 1000);
+  // A date is compared with the response's own: the clock of this machine may be wrong.
+  const ms = Date.parse(text) - Date.parse(headers.get("date") ?? "");
+  return ms >= 0 ? ms : undefined;
 }

@@ -55,19 +55,22 @@ describe("a list", () => {
     expect(fetch.sent.map(({ url }) => url.search)).toEqual(["?status=completed"]);
   });
 
-  it("has its pages one after the other, the last of which leads no further", async () => {
+  it("leads from page to page, up to the last", async () => {
     const { client, simulation } = serve(() => some(7));
     const ids: string[] = [];
     const walk = async () => {
       for (let page = await client.rides.list({ limit: 3 }); ;) {
         ids.push(...page.data.map(({ id }) => id));
-        const rest = page.rest();
-        if (rest === undefined) return;
-        page = await rest;
+        if (!page.hasNextPage()) return;
+        page = await page.getNextPage();
       }
     };
     await simulation.run(walk());
     expect(ids).toEqual(some(7).map(({ id }) => id));
+    const first = await simulation.run(client.rides.list({ limit: 3 }));
+    expect(await simulation.run(read(first.getNextPage()))).toEqual(some(7).slice(3));
+    const only = await simulation.run(client.rides.list({ limit: 7 }));
+    expect(() => only.getNextPage()).toThrow("there is no next page");
   });
 
   it("gives every item once, in its order, whatever the sizes", async () => {
@@ -116,7 +119,7 @@ describe("a list", () => {
     const { client, simulation } = serve(() => some(250));
     const list = client.rides.list();
     expect(await simulation.run(list.toArray({ limit: 210 }))).toEqual(some(210));
-    const rest = client.rides.list().startFrom(list.checkpoint()!);
+    const rest = client.rides.list().resumeFrom(list.checkpoint()!);
     expect(await simulation.run(rest.toArray({ limit: Infinity }))).toEqual(some(250).slice(210));
     expect(rest.checkpoint()).toBeUndefined();
     await expect(list.toArray({ limit: 0 })).rejects.toMatchObject({ name: "UsageError" });
@@ -202,8 +205,8 @@ describe("a walk whose cursors go round", () => {
         const simulation = simulate(fetch);
         const walk = read(simulatedClient(simulation).rides.list({ limit: 1 }));
         await expect(simulation.run(walk)).rejects.toMatchObject({
-          name: "UnexpectedAnswerError",
-          message: "GET /v1/rides was answered with a wrong next_cursor",
+          name: "UnexpectedResponseError",
+          message: "GET /v1/rides: unexpected response: wrong next_cursor",
         });
         expect(fetch.sent.length).toBeLessThanOrEqual(3 * (lead + length) + 2);
       }),
@@ -228,7 +231,7 @@ describe("a checkpoint", () => {
           const first = await simulation.run(list.toArray({ limit: taken }));
           const checkpoint = list.checkpoint();
           const following = client.rides.list({ limit: later });
-          const rest = checkpoint && (await simulation.run(read(following.startFrom(checkpoint))));
+          const rest = checkpoint && (await simulation.run(read(following.resumeFrom(checkpoint))));
           expect([...first, ...(rest || [])]).toEqual(some(n));
         },
       ),
@@ -241,7 +244,7 @@ describe("a checkpoint", () => {
     const list = client.rides.list({ limit: 10 });
     const first = await simulation.run(list.toArray({ limit: 15 }));
     all = [{ id: "new" }, ...some(30).filter(({ id }) => id !== "i14")];
-    const rest = await simulation.run(read(client.rides.list({ limit: 10 }).startFrom(list.checkpoint()!)));
+    const rest = await simulation.run(read(client.rides.list({ limit: 10 }).resumeFrom(list.checkpoint()!)));
     const seen = new Set([...first, ...rest].map(({ id }) => id));
     for (const { id } of some(30)) expect(seen).toContain(id);
   });
@@ -250,19 +253,19 @@ describe("a checkpoint", () => {
     const { client, simulation } = serve(() => some(30));
     const pages = client.rides.list({ limit: 10 }).pages();
     await simulation.run(pages.next());
-    expect(await simulation.run(read(client.rides.list().startFrom(pages.checkpoint()!)))).toEqual(some(30).slice(10));
+    expect(await simulation.run(read(client.rides.list().resumeFrom(pages.checkpoint()!)))).toEqual(some(30).slice(10));
   });
 
   it("may be a page's own next_cursor", async () => {
     const { client, simulation } = serve(() => some(60));
     const page = await simulation.run(client.rides.list());
-    expect(await simulation.run(read(client.rides.list().startFrom(page.next_cursor!)))).toEqual(some(60).slice(50));
+    expect(await simulation.run(read(client.rides.list().resumeFrom(page.next_cursor!)))).toEqual(some(60).slice(50));
   });
 
   it("is there before the first item and gone after the last", async () => {
     const { client, simulation } = serve(() => some(3));
     const list = client.rides.list();
-    expect(await simulation.run(read(client.rides.list().startFrom(list.checkpoint()!)))).toEqual(some(3));
+    expect(await simulation.run(read(client.rides.list().resumeFrom(list.checkpoint()!)))).toEqual(some(3));
     await simulation.run(read(list));
     expect(list.checkpoint()).toBeUndefined();
   });
@@ -270,7 +273,7 @@ describe("a checkpoint", () => {
   it("that is nothing is refused, lest a program begins anew for ever", () => {
     const { client } = serve(() => some(3));
     for (const nothing of ["", undefined, null]) {
-      expect(() => client.rides.list().startFrom(nothing as string)).toThrow("is the walk finished?");
+      expect(() => client.rides.list().resumeFrom(nothing as string)).toThrow("is the list finished?");
     }
   });
 });
@@ -288,7 +291,7 @@ it("the stack of a failure in a walk tells whose loop it was", async () => {
 describe("what is asked for wrongly", () => {
   it.each(['{"cursor":', "{", 7, {}])("a checkpoint that is %j is refused as damaged", (checkpoint) => {
     const list = serve(() => some(3)).client.rides.list();
-    expect(() => list.startFrom(checkpoint as string)).toThrow("the checkpoint is damaged");
+    expect(() => list.resumeFrom(checkpoint as string)).toThrow("the checkpoint is not valid");
   });
 
   it("an array without a limit is refused with what it needs", async () => {
@@ -334,7 +337,7 @@ describe("an answer that is not the page asked for is an error, not an end", () 
     ["that is a bare list", {}, [item]],
     ["that is null", {}, null],
   ])("%s", async (_, query, body) => {
-    await expect(walkOf(query, answer(body))).rejects.toMatchObject({ name: "UnexpectedAnswerError", attempts: 1 });
+    await expect(walkOf(query, answer(body))).rejects.toMatchObject({ name: "UnexpectedResponseError", attempts: 1 });
   });
 
   it("with an empty page in the middle goes on", async () => {

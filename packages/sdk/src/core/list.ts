@@ -1,118 +1,167 @@
-import { UnexpectedAnswerError, UsageError } from "../errors/errors.ts";
+import { UnexpectedResponseError, UsageError } from "../errors/errors.ts";
 import type { ListEnvelope } from "../wire.generated.ts";
-import type { Query } from "./address.ts";
-import type { Answered } from "./attempt.ts";
-import { Call } from "./call.ts";
-import { Page, type Rest } from "./page.ts";
-import { nextPlace, type Place, queryAt, readCheckpoint } from "./place.ts";
-import { createWalk, type Walk } from "./walk.ts";
+import { ApiPromise } from "./api-promise.ts";
+import type { ApiResponse } from "./attempt.ts";
+import {
+  createListIterator,
+  type ListIterator,
+  nextPosition,
+  parseCheckpoint,
+  type Position,
+  queryAt,
+} from "./list-iterator.ts";
+import type { Query } from "./request.ts";
+
+/** One page of a list as the service answered it, and the way to the next. */
+export class Page<Item> implements ListEnvelope<Item> {
+  /** The page's items. It may be empty though more follow. */
+  declare readonly data: Item[];
+  /** Numbered paging: this page, counting from 1. */
+  declare readonly page?: number;
+  /** Numbered paging: the number of pages. */
+  declare readonly total_pages?: number;
+  /** Cursor paging: the next page, for `resumeFrom` or `{ cursor }`; absent or empty on the last. */
+  declare readonly next_cursor?: string;
+  readonly #next: List<Item> | undefined;
+
+  /** @internal */
+  constructor(envelope: ListEnvelope<Item>, next: List<Item> | undefined) {
+    Object.assign(this, envelope);
+    this.#next = next;
+  }
+
+  /** Whether a page follows. */
+  hasNextPage(): boolean {
+    return this.#next !== undefined;
+  }
+
+  /**
+   * The list from the next page on: await it for that page, or loop over it for all items that follow.
+   *
+   * @throws UsageError on the last page
+   */
+  getNextPage(): List<Item> {
+    if (this.#next) return this.#next;
+    throw new UsageError("there is no next page");
+  }
+}
 
 /**
- * A list, not fetched yet. Await it for its first page; `for await` over it for all items of all pages, asked for as
- * they are needed. Each loop over the list begins a new walk.
+ * A list, not fetched yet. Await it for its first page; `for await` over it for all items of all pages, requested as
+ * they are needed. Each loop over the list starts from the beginning.
  */
-export interface List<Item> extends Rest<Item> {
-  /** The first page with its answer: status, headers, `Request-Id`, attempts. */
-  withResponse(): Promise<Answered<Page<Item>>>;
+export interface List<Item> extends PromiseLike<Page<Item>>, AsyncIterable<Item> {
+  /** The first page with its response: status, headers, `Request-Id`, attempts. */
+  withResponse(): Promise<ApiResponse<Page<Item>>>;
   /**
-   * A walk over all items. Keep it where a loop may fail: another loop over the same walk goes on where it stood.
-   * Unless `limit` or `page` was given, it asks for pages as large as they can be.
+   * An iterator over all items. Keep it where a loop may fail: another loop over the same iterator continues where it
+   * stopped. Unless `limit` or `page` was given, its pages are as large as allowed.
    */
-  [Symbol.asyncIterator](): Walk<Item>;
-  /** A walk over all pages. */
-  pages(): Walk<Page<Item>>;
+  [Symbol.asyncIterator](): ListIterator<Item>;
+  /** An iterator over all pages. */
+  pages(): ListIterator<Page<Item>>;
   /**
    * The first items as an array.
    *
-   * @param options.limit how many at most, `Infinity` for all; `checkpoint()` tells where the rest begins
+   * @param options.limit the most items, `Infinity` for all; `checkpoint()` tells where the rest begins
    */
   toArray(options: { readonly limit: number }): Promise<Item[]>;
   /**
-   * Where the walk stands that was begun last: behind what it gave out last. A text to keep, for `startFrom` on another
-   * day; undefined when it is finished. Of events it is the id of the last one, also when it is finished.
+   * The position of the iteration that was started last, after the item it returned last: a string to keep, for
+   * `resumeFrom` on another day; undefined when it is finished. Of events it is the id of the last one, also when it is
+   * finished.
    */
   checkpoint(): string | undefined;
   /**
-   * The same list from a place on: from a `checkpoint()`, or a `next_cursor`, of a list with the same filters. Nothing is
+   * The same list from a position on: from a `checkpoint()` or a `next_cursor` of a list with the same filters. Nothing is
    * left out; items of one page may come again where it changed meanwhile.
    *
-   * @throws UsageError when it is empty: a finished walk has no checkpoint, there is nothing to go on with
+   * @throws UsageError when it is empty: a finished iteration has no checkpoint, there is nothing to resume
    */
-  startFrom(checkpoint: string): List<Item>;
+  resumeFrom(checkpoint: string): List<Item>;
 }
 
-/** Asks for a page; the answer is the service's word, which `validate` can look at. */
-export type Ask<Item> = (query: Query) => Promise<Answered<ListEnvelope<Item>>>;
-
-/**
- * Fetches pages, and finds cursors that go round with one of them kept: after 1, 2, 4, 8 … pages the present one takes its
- * place, so that a circle of any length is noticed within three times its length.
- */
-function endingCircles<Fetched extends { readonly next: Place | undefined }>(
-  fetchPage: (place: Place, isWalk: true, mark: string | undefined) => Promise<Fetched>,
-) {
-  let mark: string | undefined;
-  let pages = 0;
-  return async (place: Place) => {
-    const fetched = await fetchPage(place, true, mark);
-    if (!(++pages & (pages - 1))) mark = fetched.next?.cursor;
-    return fetched;
-  };
+/** What a list is of. */
+export interface ListSource<Item> {
+  /** Method and path: `GET /v1/rides`. */
+  readonly operation: string;
+  /** Requests a page. The response is unchecked, unless the client validates. */
+  readonly request: (query: Query) => Promise<ApiResponse<ListEnvelope<Item>>>;
+  /** The same for all pages. */
+  readonly filters: Query;
+  readonly signal: AbortSignal | undefined;
 }
 
 /**
- * The list that begins at a place.
+ * The list from a position on.
  *
- * @param after of a list that goes on behind an item, by the parameter of that name: the item's id, or nothing
+ * @param after of a list that is resumed by item id: the id after which it begins, or an empty string
  */
 export function createList<Item extends { readonly id: string }>(
-  operation: string,
-  ask: Ask<Item>,
-  filters: Query,
-  signal: AbortSignal | undefined,
-  start: Place,
+  source: ListSource<Item>,
+  start: Position,
   after: string | undefined,
 ): List<Item> {
-  let first: Promise<Answered<Page<Item>>> | undefined;
-  let walk: Walk<unknown> | undefined;
-  const listAt = (place: Place, behind = after) => createList(operation, ask, filters, signal, place, behind);
+  const { operation, request, signal } = source;
+  const filters = after ? { ...source.filters, after } : source.filters;
+  let firstPage: Promise<ApiResponse<Page<Item>>> | undefined;
+  let iterator: ListIterator<unknown> | undefined;
 
-  const fetchPage = async (place: Place, isWalk: boolean, mark?: string) => {
-    const answered = await ask(queryAt(place, after ? { ...filters, after } : filters, isWalk));
-    const { data, requestId, attempts } = answered;
-    const fault = (what: string) =>
-      new UnexpectedAnswerError(`${operation} was answered with a wrong ${what}`, { requestId, attempts });
-    const next = nextPlace(place, data, fault, mark);
-    return { ...answered, next, data: new Page(data, next && listAt(next)) };
+  const fetchPage = async (position: Position, isIteration: boolean, seenCursor?: string) => {
+    const response = await request(queryAt(position, filters, isIteration));
+    const { data, requestId, attempts } = response;
+    const wrongField = (name: string) =>
+      new UnexpectedResponseError(`${operation}: unexpected response: wrong ${name}`, { requestId, attempts });
+    const next = nextPosition(position, data, wrongField, seenCursor);
+    return { ...response, next, data: new Page(data, next && createList(source, next, after)) };
   };
 
-  const begin = <Step>(byPage: boolean): Walk<Step> => {
-    const begun = createWalk<Item, Step>(endingCircles(fetchPage), start, byPage, signal, after);
-    walk = begun;
-    return begun;
+  const iterate = <Step>(byPage: boolean): ListIterator<Step> => {
+    const created = createListIterator<Item, Page<Item>, Step>(rejectingLoops(fetchPage), start, byPage, signal, after);
+    iterator = created;
+    return created;
   };
 
   return {
     // Awaited, it is its first page.
     // oxlint-disable-next-line unicorn/no-thenable
-    then(onDone, onFailed) {
-      return new Call(this.withResponse()).then(onDone, onFailed);
+    then(onFulfilled, onRejected) {
+      return new ApiPromise(this.withResponse()).then(onFulfilled, onRejected);
     },
-    // Where the next page begins is for walks alone.
-    withResponse: () => (first ??= fetchPage(start, false).then(({ next: _, ...answered }) => answered)),
-    [Symbol.asyncIterator]: () => begin(false),
-    pages: () => begin(true),
+    // Only iterators need to know where the next page begins.
+    withResponse: () => (firstPage ??= fetchPage(start, false).then(({ next: _, ...response }) => response)),
+    [Symbol.asyncIterator]: () => iterate(false),
+    pages: () => iterate(true),
     async toArray({ limit } = { limit: 0 }) {
       if (!(limit > 0)) throw new UsageError("toArray needs a limit above 0");
       const items: Item[] = [];
       for await (const item of this) if (items.push(item) >= limit) break;
       return items;
     },
-    checkpoint: () => (walk ?? begin(false)).checkpoint(),
-    startFrom(checkpoint) {
-      // Taken for the beginning, nothing would make a program start over for ever.
-      if (!checkpoint) throw new UsageError("no checkpoint: is the walk finished?");
-      return after === undefined ? listAt(readCheckpoint(checkpoint)) : listAt({}, checkpoint);
+    checkpoint: () => (iterator ?? iterate(false)).checkpoint(),
+    resumeFrom(checkpoint) {
+      // Taken for the beginning, an empty one would make a program start over for ever.
+      if (!checkpoint) throw new UsageError("the checkpoint is empty: is the list finished?");
+      const isById = after !== undefined;
+      return createList(source, isById ? {} : parseCheckpoint(checkpoint), isById ? checkpoint : after);
     },
+  };
+}
+
+/**
+ * Fetches pages and detects cursors that repeat (Brent's algorithm): one cursor is remembered, and replaced by the
+ * present one after 1, 2, 4, 8 … pages, so that a loop of any length is noticed within three times its length.
+ */
+function rejectingLoops<Fetched extends { readonly next: Position | undefined }>(
+  fetchPage: (position: Position, isIteration: true, seenCursor: string | undefined) => Promise<Fetched>,
+) {
+  let seenCursor: string | undefined;
+  let pages = 0;
+  return async (position: Position) => {
+    const fetched = await fetchPage(position, true, seenCursor);
+    pages++;
+    const isPowerOfTwo = (pages & (pages - 1)) === 0;
+    if (isPowerOfTwo) seenCursor = fetched.next?.cursor;
+    return fetched;
   };
 }

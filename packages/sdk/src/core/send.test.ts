@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { answer, hang, refusal, script, type Scripted, simulate, simulatedClient } from "../../test/simulation.ts";
-import type { RetryNote } from "../hooks.ts";
+import type { BikeShareError } from "../errors/errors.ts";
+import type { RetryDetails } from "../hooks.ts";
 import type { ClientOptions } from "../options.ts";
 
 const ride = { id: "r1" };
@@ -72,7 +73,7 @@ describe("a request that fails", () => {
 
   it("waits anything up to 0.5, 1, 2, 4 s and at most 8 s before it is sent again", async () => {
     const pauses: number[] = [];
-    const onRetry = ({ delayMs }: RetryNote) => void pauses.push(delayMs);
+    const onRetry = ({ delayMs }: RetryDetails) => void pauses.push(delayMs);
     const options = { onRetry, maxRetries: 6 };
     for (const random of [0, 0.5, 0.999]) {
       const { client, simulation } = setUp([down], options, () => random);
@@ -110,7 +111,7 @@ describe("what the service asks to wait", () => {
     const { client, simulation } = setUp(
       [refusal(429, "rate_limited", { "retry-after": String(seconds) }), answer(ride)],
       {
-        deadlineMs: Infinity,
+        totalTimeoutMs: Infinity,
       },
     );
     await simulation.run(client.rides.get("r1"));
@@ -123,11 +124,33 @@ describe("what the service asks to wait", () => {
     const { client, simulation } = setUp(
       [refusal(503, "unavailable", { "retry-after": String(month) }), answer(ride)],
       {
-        deadlineMs: Infinity,
+        totalTimeoutMs: Infinity,
       },
     );
     await simulation.run(client.rides.get("r1"));
     expect(simulation.now()).toBeGreaterThanOrEqual(month * 1000);
+  });
+
+  it.each([
+    ["0", 0],
+    ["0.5", 500],
+    ["2", 2000],
+  ])("is read as it is said: %s s", async (seconds, retryAfterMs) => {
+    const { client, simulation } = setUp([refusal(503, "unavailable", { "retry-after": seconds })], { maxRetries: 0 });
+    await expect(simulation.run(client.rides.get("r1"))).rejects.toMatchObject({ retryAfterMs });
+  });
+
+  it("is zero where it is zero: the next attempt comes at once, not after the usual delay", async () => {
+    const unavailable = refusal(503, "unavailable", { "retry-after": "0" });
+    const { client, simulation } = setUp([unavailable, answer(ride)], {}, () => 0.999);
+    await simulation.run(client.rides.get("r1"));
+    expect(simulation.now()).toBeLessThanOrEqual(250);
+  });
+
+  it.each(["", "soon", "-1", "1e3"])("is absent where it is %j", async (text) => {
+    const { client, simulation } = setUp([refusal(503, "unavailable", { "retry-after": text })], { maxRetries: 0 });
+    const error: unknown = await simulation.run(client.rides.get("r1").catch((reason: unknown) => reason));
+    expect((error as BikeShareError).retryAfterMs).toBeUndefined();
   });
 
   it("may be a date, which is compared with the answer's own", async () => {
@@ -140,10 +163,10 @@ describe("what the service asks to wait", () => {
 
   it("is said at once where it is beyond the deadline", async () => {
     const { client, fetch, simulation } = setUp([refusal(429, "rate_limited", { "retry-after": "60" })], {
-      deadlineMs: 59_000,
+      totalTimeoutMs: 59_000,
     });
     await expect(simulation.run(client.rides.get("r1"))).rejects.toMatchObject({
-      name: "RateLimitedError",
+      name: "RateLimitError",
       retryAfterMs: 60_000,
       attempts: 1,
     });
@@ -173,7 +196,7 @@ describe("what the service asks to wait", () => {
 
 describe("time", () => {
   it("for one attempt ends it, and another is made", async () => {
-    const { client, fetch, simulation } = setUp([hang, answer(ride)], { attemptTimeoutMs: 1000 }, () => 0);
+    const { client, fetch, simulation } = setUp([hang, answer(ride)], { timeoutMs: 1000 }, () => 0);
     expect(await simulation.run(client.rides.get("r1"))).toEqual(ride);
     expect(fetch.sent[0]!.init.signal!.aborted).toBe(true);
     expect(simulation.now()).toBe(1000);
@@ -184,18 +207,18 @@ describe("time", () => {
       const body = new ReadableStream({ pull: () => new Promise(() => {}) });
       return Promise.resolve(Object.assign(new Response(body), { clone: () => new Response(body) }));
     };
-    const { client, simulation } = setUp([endless], { attemptTimeoutMs: 1000, maxRetries: 0 });
+    const { client, simulation } = setUp([endless], { timeoutMs: 1000, maxRetries: 0 });
     await expect(simulation.run(client.rides.get("r1"))).rejects.toMatchObject({
       name: "TimeoutError",
-      message: "GET /v1/rides/:id had no answer within 1000 ms",
+      message: "GET /v1/rides/:id: no response within 1000 ms",
       attempts: 1,
     });
   });
 
   it("for a call ends its attempts and pauses, and its error tells what went wrong last", async () => {
     const { client, simulation } = setUp([refusal(503, "unavailable"), hang], {
-      attemptTimeoutMs: 60_000,
-      deadlineMs: 5000,
+      timeoutMs: 60_000,
+      totalTimeoutMs: 5000,
     });
     const error: unknown = await simulation.run(client.rides.get("r1").catch((reason: unknown) => reason));
     expect(error).toMatchObject({ name: "TimeoutError", attempts: 2, cause: { status: 503 } });
@@ -204,7 +227,7 @@ describe("time", () => {
   });
 
   it("ends the call even where an own fetch does not heed its signal", async () => {
-    const { client, simulation } = setUp([() => new Promise(() => {})], { deadlineMs: 5000, attemptTimeoutMs: 9000 });
+    const { client, simulation } = setUp([() => new Promise(() => {})], { totalTimeoutMs: 5000, timeoutMs: 9000 });
     await expect(simulation.run(client.rides.get("r1"))).rejects.toMatchObject({ name: "TimeoutError" });
     expect(simulation.timers()).toBe(0);
   });

@@ -1,7 +1,7 @@
 import type { ErrorCode, Open } from "../wire.generated.ts";
 
-/** What is known of a failure beside its message. */
-export interface ErrorFacts {
+/** What an error tells besides its message. */
+export interface ErrorDetails {
   readonly cause?: unknown;
   readonly attempts?: number;
   readonly status?: number | undefined;
@@ -15,31 +15,31 @@ export interface ErrorFacts {
  * Under this symbol, which all copies of this package share, an error tells the guards that it is one of ours: true where
  * the service answered with it.
  */
-export const FAMILY: unique symbol = Symbol.for("@bikeshare/sdk/error");
+const BRAND: unique symbol = Symbol.for("@bikeshare/sdk/error");
 
 /** Every error of this package. Each kind is a class of its own. None holds the key. */
 export class BikeShareError extends Error {
   override readonly name: string = "BikeShareError";
-  /** Requests that were sent; 0 when the fault was found before. */
+  /** Requests that were sent; 0 when the error was found before. */
   readonly attempts: number = 0;
-  /** The answer's HTTP status; undefined where there was no answer. */
+  /** The response's HTTP status; undefined where there was no response. */
   declare readonly status: number | undefined;
-  /** The service's code for what went wrong. Codes are only ever added: one may be newer than this package. */
+  /** The service's error code. Codes are only ever added: one may be newer than this package. */
   declare readonly code: Open<ErrorCode> | undefined;
-  /** The answer's `Request-Id`: name it when you ask the operator. */
+  /** The response's `Request-Id`: give it to the operator when you report a problem. */
   declare readonly requestId: string | undefined;
-  /** Milliseconds after which the service, or the key's limit, lets it be tried again. */
+  /** Milliseconds after which the service, or the key's rate limit, allows another try. */
   declare readonly retryAfterMs: number | undefined;
-  /** Of a call that creates something: give it again to finish what may have been done already. */
+  /** Of a call that creates something: pass it again to finish what may have been done already. */
   declare readonly idempotencyKey: string | undefined;
 
-  constructor(message: string, facts?: ErrorFacts) {
-    super(message, facts);
-    Object.assign(this, facts);
+  constructor(message: string, details?: ErrorDetails) {
+    super(message, details);
+    Object.assign(this, details);
   }
 
   /** @internal */
-  get [FAMILY](): boolean {
+  get [BRAND](): boolean {
     return false;
   }
 }
@@ -49,22 +49,22 @@ export class UsageError extends BikeShareError {
   override readonly name = "UsageError";
 }
 
-/** No answer came: no connection, or one that broke. What the request was to do may have been done. */
+/** No response came: no connection, or one that broke. The service may have carried the request out. */
 export class ConnectionError extends BikeShareError {
   override readonly name = "ConnectionError";
 }
 
 /**
- * No answer came in time. What the request was to do may have been done, unless `attempts` is 0: the wait for the limit
- * would have ended after the deadline, and `retryAfterMs` says how long it is.
+ * No response came in time. The service may have carried the request out, unless `attempts` is 0: then the wait for the
+ * rate limit would have exceeded `totalTimeoutMs`, and `retryAfterMs` says how long it is.
  */
 export class TimeoutError extends BikeShareError {
   override readonly name = "TimeoutError";
 }
 
-/** An answer that is not the service's: a redirect, a page of a proxy, or a list without its marks. */
-export class UnexpectedAnswerError extends BikeShareError {
-  override readonly name = "UnexpectedAnswerError";
+/** A response that is not the service's: a redirect, a proxy's page, or a list without its page numbers or cursor. */
+export class UnexpectedResponseError extends BikeShareError {
+  override readonly name = "UnexpectedResponseError";
 }
 
 /** The service, or something before it, answered with an error status. */
@@ -73,7 +73,7 @@ export class ApiError extends BikeShareError {
   declare readonly status: number;
 
   /** @internal */
-  override get [FAMILY](): boolean {
+  override get [BRAND](): boolean {
     return true;
   }
 }
@@ -83,7 +83,7 @@ export class InvalidRequestError extends ApiError {
   override readonly name: string = "InvalidRequestError";
 }
 
-/** 410: the event to go on behind is no longer kept, or is none that the key may see: read the resources anew. */
+/** 410: the event to resume after is no longer kept, or the key may not see it: read the resources again. */
 export class CheckpointLostError extends InvalidRequestError {
   override readonly name = "CheckpointLostError";
 }
@@ -98,22 +98,47 @@ export class ForbiddenError extends ApiError {
   override readonly name = "ForbiddenError";
 }
 
-/** 404: there is no such thing. */
+/** 404: the resource does not exist. */
 export class NotFoundError extends ApiError {
   override readonly name = "NotFoundError";
 }
 
-/** 409: the state of things does not allow it; `code` says which. */
+/** 409: the resource's state does not allow it; `code` says why. */
 export class ConflictError extends ApiError {
   override readonly name = "ConflictError";
 }
 
-/** 429: the key has used up its requests, and `retryAfterMs` was longer than the deadline allows. */
-export class RateLimitedError extends ApiError {
-  override readonly name = "RateLimitedError";
+/** 429: the key has used up its rate limit, and `retryAfterMs` was longer than `totalTimeoutMs` allows. */
+export class RateLimitError extends ApiError {
+  override readonly name = "RateLimitError";
 }
 
 /** 5xx: the service failed, or cannot answer at present. */
 export class ServerError extends ApiError {
   override readonly name = "ServerError";
+}
+
+/**
+ * Whether a value is an error of this package, also of another copy of it, where `instanceof` fails. Its `name` is the
+ * name of its class.
+ */
+export function isBikeShareError(value: unknown): value is BikeShareError {
+  return brandOf(value) !== undefined;
+}
+
+/**
+ * Whether a value is an error that the service answered with, also of another copy of this package, and, where a code
+ * is given, with that code.
+ *
+ * @example if (isApiError(error, "no_bike_available")) return tryAnotherStation();
+ */
+export function isApiError<Code extends ErrorCode>(
+  value: unknown,
+  code?: Code,
+): value is ApiError & { readonly code: Code } {
+  return brandOf(value) === true && (!code || (value as ApiError).code === code);
+}
+
+function brandOf(value: unknown): boolean | undefined {
+  return (value as { readonly [BRAND]?: boolean } | null | undefined)?.[BRAND];
 }

@@ -1,8 +1,18 @@
 // Compiled in a strict project: with the browser's types, then with Node's instead.
 import { BikeShare, ConflictError, isApiError, isBikeShareError } from "@bikeshare/sdk";
-import type { Answered, Bike, Call, ClientOptions, EventRecord, List, Page, Ride, Walk } from "@bikeshare/sdk";
+import type {
+  ApiResponse,
+  Bike,
+  ApiPromise,
+  ClientOptions,
+  EventRecord,
+  List,
+  Page,
+  Ride,
+  ListIterator,
+} from "@bikeshare/sdk";
 import { createFakeBikeShare, sampleCity } from "@bikeshare/sdk/testing";
-import { checkAnswer } from "@bikeshare/sdk/validate";
+import { validateResponse } from "@bikeshare/sdk/validate";
 import { isWebhookVerificationError, sign, verify } from "@bikeshare/sdk/webhooks";
 import type { Delivery } from "@bikeshare/sdk/webhooks";
 
@@ -10,7 +20,7 @@ const options: ClientOptions = {
   apiKey: async () => "bss_test_1",
   baseUrl: "https://bikes.example",
   fetch,
-  validate: checkAnswer,
+  validate: validateResponse,
   onRetry: ({ error, delayMs }) => void [error.attempts, delayMs],
 };
 const client = new BikeShare(options);
@@ -18,15 +28,18 @@ const client = new BikeShare(options);
 export async function walk(signal: AbortSignal): Promise<string | undefined> {
   const list: List<Ride> = client.rides.list({ status: "completed" }, { signal, maxRetries: 0 });
   const page: Page<Ride> = await list;
-  const steps: Walk<Ride> = list[Symbol.asyncIterator]();
+  const steps: ListIterator<Ride> = list[Symbol.asyncIterator]();
   for await (const ride of steps) if (ride.end_station_id === page.data[0]?.end_station_id) break;
   const bikes: Bike[] = await client.bikes.list({ vehicle_state: "available" }).toArray({ limit: 3 });
   return bikes[0]?.station_id ?? steps.checkpoint();
 }
 
 export async function hold(): Promise<number> {
-  const call: Call<{ readonly id: string }> = client.reservations.create({ station_id: "s" }, { idempotencyKey: "k" });
-  const answered: Answered<{ readonly id: string }> = await call.withResponse();
+  const call: ApiPromise<{ readonly id: string }> = client.reservations.create(
+    { station_id: "s" },
+    { idempotencyKey: "k" },
+  );
+  const answered: ApiResponse<{ readonly id: string }> = await call.withResponse();
   // @ts-expect-error -- there is no such parameter
   await client.rides.list({ station: "s" });
   return answered.response.status;

@@ -111,7 +111,7 @@ export async function wrongCalls(client: BikeShare): Promise<void> {
   // @ts-expect-error -- a text may be empty or missing, which is said as null or undefined
   client.events.since(7);
   // @ts-expect-error -- a walk that is finished has no checkpoint
-  client.rides.list().startFrom(client.rides.list().checkpoint());
+  client.rides.list().resumeFrom(client.rides.list().checkpoint());
   // @ts-expect-error -- how many must be said, lest a program reads 50,000 pages by mistake
   await client.rides.list().toArray();
   // @ts-expect-error -- there is no such field

@@ -1,7 +1,7 @@
 // A partner's program in JavaScript, on whatever runs this: the client, the fake as a server, webhooks. Prints what came of it.
 import { BikeShare, isApiError, isBikeShareError } from "@bikeshare/sdk";
 import { createFakeBikeShare } from "@bikeshare/sdk/testing";
-import { checkAnswer } from "@bikeshare/sdk/validate";
+import { validateResponse } from "@bikeshare/sdk/validate";
 import { verify } from "@bikeshare/sdk/webhooks";
 
 const ids = Array.from({ length: 250 }, (_, n) => `station-${n}`);
@@ -11,7 +11,7 @@ const fake = createFakeBikeShare({
 });
 const server = await fake.listen();
 try {
-  const client = new BikeShare({ baseUrl: server.url, apiKey: fake.apiKey, validate: checkAnswer });
+  const client = new BikeShare({ baseUrl: server.url, apiKey: fake.apiKey, validate: validateResponse });
   const stations = await client.stations.list().toArray({ limit: Infinity });
   fake.script(["lost"]);
   const held = await client.reservations.create({ station_id: "station-7" });

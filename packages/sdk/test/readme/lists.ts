@@ -11,7 +11,7 @@ export async function lists(client: BikeShare, checkpoint: string | undefined): 
   console.log(first.at(-1)?.started_at);
 
   const begin = client.rides.list({ started_before: "2026-06-01T00:00:00Z" });
-  const past = checkpoint === undefined ? begin : begin.startFrom(checkpoint); // where the last run was interrupted
+  const past = checkpoint === undefined ? begin : begin.resumeFrom(checkpoint); // where the last run was interrupted
   for await (const ride of past) if (ride.status === "started") break;
   return past.checkpoint();
 }

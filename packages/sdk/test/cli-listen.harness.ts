@@ -10,7 +10,7 @@ import {
   type RunOptions,
   startServer,
   until,
-} from "./cli-room.ts";
+} from "./cli.harness.ts";
 
 interface Event {
   readonly id: string;
@@ -23,7 +23,7 @@ interface Event {
 const NOON = Date.parse("2026-06-01T12:00:00.000Z");
 
 /** A service that lists events, and a receiver for them, new for each test. */
-export interface ListenRoom {
+export interface ListenHarness {
   readonly service: Listening;
   readonly receiver: Listening;
   /** What the receiver answers. */
@@ -39,12 +39,12 @@ export interface ListenRoom {
   numbers(): number[];
 }
 
-/** Sets the room up before each test, and ends all runs after it. */
-export function useListenRoom(): () => ListenRoom {
-  let room: ListenRoom;
+/** Sets the harness up before each test, and ends all runs after it. */
+export function useListenHarness(): () => ListenHarness {
+  let harness: ListenHarness;
   const runs = new Set<Run>();
   beforeEach(async () => {
-    room = await openRoom(runs);
+    harness = await openHarness(runs);
   });
   afterEach(async () => {
     for (const each of runs) {
@@ -52,18 +52,18 @@ export function useListenRoom(): () => ListenRoom {
       await each.ended;
     }
     runs.clear();
-    await room.service.close().catch(() => undefined);
-    await room.receiver.close().catch(() => undefined);
+    await harness.service.close().catch(() => undefined);
+    await harness.receiver.close().catch(() => undefined);
   });
-  return () => room;
+  return () => harness;
 }
 
-async function openRoom(runs: Set<Run>): Promise<ListenRoom> {
+async function openHarness(runs: Set<Run>): Promise<ListenHarness> {
   const events: Event[] = [];
-  const service = await startServer(({ url }) => room.outage ?? list(events, url));
-  const receiver = await startServer((request) => room.answer(request));
+  const service = await startServer(({ url }) => harness.outage ?? list(events, url));
+  const receiver = await startServer((request) => harness.answer(request));
   const bodies = () => receiver.received.map(({ body }) => JSON.parse(body) as Record<string, unknown>);
-  const room: ListenRoom = {
+  const harness: ListenHarness = {
     service,
     receiver,
     answer: () => ({}),
@@ -84,7 +84,7 @@ async function openRoom(runs: Set<Run>): Promise<ListenRoom> {
     bodies,
     numbers: () => bodies().map(({ delivery_id }) => Number(/_(\d+)listen$/.exec(String(delivery_id))?.[1])),
   };
-  return room;
+  return harness;
 }
 
 /** The list of events, as the service answers it. */

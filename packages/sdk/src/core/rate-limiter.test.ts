@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { answer, script, simulate, simulatedClient, type Simulation } from "../../test/simulation.ts";
-import type { RateLimitNote } from "../hooks.ts";
+import type { RateLimitDetails } from "../hooks.ts";
 
 fc.configureGlobal({ seed: 1 });
 
@@ -71,7 +71,7 @@ describe("the pace of a client", () => {
         async (limit, walks, delays) => {
           let turn = 0;
           const { simulation, refused } = service(30, limit, () => delays[turn++ % delays.length]!);
-          const client = simulatedClient(simulation, { deadlineMs: Infinity });
+          const client = simulatedClient(simulation, { totalTimeoutMs: Infinity });
           const first = await simulation.run(client.me.get().then(() => undefined));
           expect(first).toBeUndefined();
           const all = Array.from({ length: walks }, () => count(client.rides.list()));
@@ -121,20 +121,20 @@ describe("the pace of a client", () => {
 
   it("tells of each wait before the limit, and of none that is not", async () => {
     const { simulation } = service(61);
-    const notes: RateLimitNote[] = [];
+    const notes: RateLimitDetails[] = [];
     const client = simulatedClient(simulation, { onRateLimit: (note) => void notes.push(note) });
     await simulation.run(count(client.rides.list()));
     // The first of 60 requests was answered at 40 ms and is given back 60 s later; the last was answered at 2,400 ms.
-    expect(notes).toEqual([{ operation: "GET /v1/rides", reason: "ahead", waitMs: 57_640 }]);
+    expect(notes).toEqual([{ operation: "GET /v1/rides", reason: "throttled", waitMs: 57_640 }]);
   });
 
   it("does not begin a wait that ends after the deadline", async () => {
     const { simulation } = service(61);
-    const client = simulatedClient(simulation, { deadlineMs: 30_000 });
+    const client = simulatedClient(simulation, { totalTimeoutMs: 30_000 });
     await expect(simulation.run(count(client.rides.list()))).rejects.toMatchObject({
       name: "TimeoutError",
       attempts: 0,
-      message: "GET /v1/rides would wait 57640 ms for the limit",
+      message: "GET /v1/rides: the rate limit requires a wait of 57640 ms",
       retryAfterMs: 57_640,
     });
     expect(simulation.now()).toBe(60 * 40);
@@ -151,6 +151,18 @@ describe("the pace of a client", () => {
     controller.abort(new Error("no more"));
     expect(await simulation.run(second)).toEqual(new Error("no more"));
     expect(await simulation.run(third)).toBe("answered");
+    expect(simulation.timers()).toBe(0);
+  });
+
+  it("has one timer for a call that waits, however many responses come meanwhile", async () => {
+    const { simulation } = service(1000, 10);
+    const client = simulatedClient(simulation, { timeoutMs: Infinity, totalTimeoutMs: Infinity });
+    await simulation.run(client.me.get().then(() => undefined));
+    const calls = Array.from({ length: 12 }, () => client.me.get().then(() => undefined));
+    await simulation.run(simulation.sleep(1000));
+    // Of 9 calls that were sent all are answered; of the 3 that wait, the first has a timer for its turn and each one for its total.
+    expect(simulation.timers()).toBe(1 + 3);
+    await simulation.run(Promise.all(calls));
     expect(simulation.timers()).toBe(0);
   });
 

@@ -1,0 +1,36 @@
+import type { ApiResponse } from "./attempt.ts";
+
+/** A call that was started: a promise of its data, or of that with the response it came in. */
+export class ApiPromise<Data> implements Promise<Data> {
+  readonly #response: Promise<ApiResponse<Data>>;
+  declare readonly [Symbol.toStringTag]: string;
+
+  /** @internal */
+  constructor(response: Promise<ApiResponse<Data>>) {
+    this.#response = response;
+  }
+
+  /** The same with its response: status, headers, `Request-Id`, attempts. */
+  withResponse(): Promise<ApiResponse<Data>> {
+    return this.#response;
+  }
+
+  /** As of any promise. */
+  // oxlint-disable-next-line unicorn/no-thenable -- it can be awaited, raced and passed on
+  then<Result = Data, Failure = never>(
+    onFulfilled?: ((data: Data) => Result | PromiseLike<Result>) | null,
+    onRejected?: ((reason: unknown) => Failure | PromiseLike<Failure>) | null,
+  ): Promise<Result | Failure> {
+    return this.#response.then(({ data }) => data).then(onFulfilled, onRejected);
+  }
+
+  /** As of any promise. */
+  catch<Failure = never>(onRejected?: ((reason: unknown) => Failure | PromiseLike<Failure>) | null) {
+    return this.then(undefined, onRejected);
+  }
+
+  /** As of any promise. */
+  finally(onFinally?: (() => void) | null): Promise<Data> {
+    return this.then(undefined).finally(onFinally);
+  }
+}

@@ -1,0 +1,65 @@
+import type { ErrorBody } from "../wire.generated.ts";
+import {
+  ApiError,
+  CheckpointLostError,
+  ConflictError,
+  type ErrorDetails,
+  ForbiddenError,
+  InvalidRequestError,
+  NotFoundError,
+  RateLimitError,
+  ServerError,
+  UnauthorizedError,
+} from "./errors.ts";
+
+/** By code or by status. */
+const classes: Readonly<Record<string, typeof ApiError>> = {
+  // Without a prototype: a code may be any name, `constructor` too.
+  __proto__: null as never,
+  401: UnauthorizedError,
+  403: ForbiddenError,
+  404: NotFoundError,
+  408: ApiError,
+  409: ConflictError,
+  checkpoint_lost: CheckpointLostError,
+  429: RateLimitError,
+};
+
+/**
+ * The error for an error response: its class by the code where that has one of its own, else by the status, so that
+ * codes which are newer than this package find one too.
+ *
+ * @param body the response's body, if it was JSON
+ * @param redact removes the key from the message
+ */
+export function apiError(
+  status: number,
+  body: unknown,
+  details: ErrorDetails,
+  redact: (text: string) => string,
+): ApiError {
+  // A proxy's response may be anything, so each field is checked.
+  const { error, message } = (body ?? {}) as Partial<Readonly<Record<keyof ErrorBody, unknown>>>;
+  // A code has no digit, so that no key passes for one.
+  const code = typeof error === "string" && /^[a-z_]+$/.test(error) ? error : undefined;
+  const Class = classes[code ?? ""] ?? classes[status] ?? (status < 500 ? InvalidRequestError : ServerError);
+  return code
+    ? new Class(`${status} ${code}: ${redact(String(message))}`, { ...details, code })
+    : new Class(`${status} without an error code (a proxy?)`, details);
+}
+
+/** How many causes of causes are followed. fetch hides the reason two deep. */
+const MAX_CAUSE_DEPTH = 5;
+
+/**
+ * The innermost reason of what was thrown, as an error that cannot hold the key: its message and code alone, without the
+ * properties in which a custom `fetch` may keep the request.
+ *
+ * @param redact removes the key from a text
+ */
+export function safeCause(thrown: unknown, redact: (text: string) => string, depth = MAX_CAUSE_DEPTH): Error {
+  const { message, code, cause } = (thrown ?? {}) as { message?: unknown; code?: unknown; cause?: unknown };
+  if (cause && depth > 0) return safeCause(cause, redact, depth - 1);
+  const copy = new Error(redact(String(message || code || thrown)));
+  return Object.assign(copy, typeof code === "string" && { code: redact(code) });
+}

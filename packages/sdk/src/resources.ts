@@ -1,0 +1,130 @@
+import type { ApiPromise } from "./core/api-promise.ts";
+import type { Api } from "./core/api.ts";
+import type { List } from "./core/list.ts";
+import type { Route } from "./core/request.ts";
+import type { IdempotentRequestOptions, RequestOptions } from "./options.ts";
+import { routes } from "./routes.generated.ts";
+import type {
+  EventListQuery,
+  EventRecord,
+  Health,
+  Me,
+  Reservation,
+  ReservationExtension,
+  ReservationListQuery,
+  ReservationRequest,
+} from "./wire.generated.ts";
+
+/** Resources that are listed. */
+export interface ListResource<Item, Query> {
+  /** All of them, or those that match the query. */
+  list(query?: Query, options?: RequestOptions): List<Item>;
+}
+
+/** Resources that are listed, and read by their id. */
+export interface Resource<Item, Query> extends ListResource<Item, Query> {
+  /** One by its id. Throws `NotFoundError` when there is none. */
+  get(id: string, options?: RequestOptions): ApiPromise<Item>;
+}
+
+/** Bikes held for your riders. Scopes `reservations:read` and `reservations:write`. */
+export interface Reservations extends Resource<Reservation, ReservationListQuery> {
+  /**
+   * Reserves a bike: any at a station (`station_id`) or a certain one (`bike_id`). Sent again after a failure, it still
+   * reserves only one. Throws `ConflictError` when none can be reserved; its `code` says why.
+   */
+  create(request: ReservationRequest, options?: IdempotentRequestOptions): ApiPromise<Reservation>;
+  /**
+   * Holds the bike for more minutes. Sent again after a failure, it still adds them once. Throws `ConflictError` when the
+   * reservation has ended, or would last too long in total; its `code` says which.
+   */
+  extend(id: string, request: ReservationExtension, options?: IdempotentRequestOptions): ApiPromise<Reservation>;
+  /**
+   * Cancels a reservation. Cancelling it twice changes nothing and returns the same. Throws `ConflictError` when it was
+   * fulfilled or has expired.
+   */
+  cancel(id: string, options?: RequestOptions): ApiPromise<Reservation>;
+}
+
+/** Which events, and how many a page. */
+export type SinceQuery = Pick<EventListQuery, "event" | "limit">;
+
+/**
+ * Events of the last 30 days, oldest first. Scope `events:read`, and the read scope of the event's resource. A checkpoint
+ * of this list is the id of the last event returned: it is valid as long as the event is kept.
+ */
+export interface Events extends Resource<EventRecord, EventListQuery> {
+  /**
+   * The events since a checkpoint: to catch up after you were down. Each is returned once, oldest first; keep the
+   * `checkpoint()` of the iterator or the list.
+   *
+   * @param checkpoint the id of the last event you have seen; undefined, or null as a database has it, begins with the
+   *   oldest that is kept
+   * @throws CheckpointLostError in the iteration, when that event is no longer kept: read the resources again, then
+   *   continue without a checkpoint
+   * @example for await (const event of client.events.since(await load())) await save(handle(event), event.id);
+   */
+  since(checkpoint: string | null | undefined, query?: SinceQuery, options?: RequestOptions): List<EventRecord>;
+}
+
+/** What the service knows of your key. */
+export interface CurrentKey {
+  /** The key's id, partner, scopes, expiry, and what is left of its rate limit. */
+  get(options?: RequestOptions): ApiPromise<Me>;
+}
+
+/** Whether the service works. Needs no key, and does not count towards its rate limit. */
+export interface HealthChecks {
+  /** Whether the service runs. */
+  live(options?: RequestOptions): ApiPromise<Health>;
+  /** Whether it can serve requests. Throws `ServerError` while it cannot. */
+  ready(options?: RequestOptions): ApiPromise<Health>;
+}
+
+export function createListResource<Item extends { readonly id: string }, Query extends object>(
+  api: Api,
+  { list }: { readonly list: Route },
+): ListResource<Item, Query> {
+  return { list: (query, options) => api.list(list, query, options) };
+}
+
+export function createResource<Item extends { readonly id: string }, Query extends object>(
+  api: Api,
+  route: { readonly list: Route; readonly get: Route },
+): Resource<Item, Query> {
+  return {
+    ...createListResource<Item, Query>(api, route),
+    get: (id, options) => api.call({ route: route.get, id }, options),
+  };
+}
+
+export function createReservations(api: Api): Reservations {
+  const { create, extend, cancel } = routes.reservations;
+  return {
+    ...createResource<Reservation, ReservationListQuery>(api, routes.reservations),
+    create: (body, options) => api.call({ route: create, body }, options),
+    extend: (id, body, options) => api.call({ route: extend, id, body }, options),
+    cancel: (id, options) => api.call({ route: cancel, id }, options),
+  };
+}
+
+export function createEvents(api: Api): Events {
+  const list: Events["list"] = (query, options) => api.list(routes.events.list, query, options, true);
+  return {
+    ...createResource<EventRecord, EventListQuery>(api, routes.events),
+    list,
+    since: (checkpoint, query, options) => list({ ...query, after: checkpoint ?? undefined }, options),
+  };
+}
+
+export function createCurrentKey(api: Api): CurrentKey {
+  return { get: (options) => api.call({ route: routes.me.get }, options) };
+}
+
+export function createHealthChecks(api: Api): HealthChecks {
+  const { live, ready } = routes.health;
+  return {
+    live: (options) => api.call({ route: live }, options),
+    ready: (options) => api.call({ route: ready }, options),
+  };
+}

@@ -1,0 +1,14 @@
+/** What a response, or a part of it, must be. */
+export type ResponseShape =
+  | "string"
+  /** RFC 3339 in UTC. */
+  | "timestamp"
+  | "number"
+  | "integer"
+  | "boolean"
+  | { readonly nullable: ResponseShape }
+  | { readonly optional: ResponseShape }
+  | { readonly items: ResponseShape }
+  | { readonly properties: Readonly<Record<string, ResponseShape>> }
+  /** Variants by the value of a field. An unknown variant may be anything. */
+  | { readonly discriminator: string; readonly variants: Readonly<Record<string, ResponseShape>> };
