@@ -1,24 +1,40 @@
--- Reference tables: small, rarely written. Where several machines share the work, each holds a whole copy.
--- No foreign key leads from here to a system table (stations, rides, …).
+-- Reference tables: small and rarely written. A database spread over several machines keeps a full copy on each.
+-- No foreign key leads from a reference table to a system table (stations, rides, …).
 
--- reference. One bike-share system (GBFS's system_id): one city's bikes, with its own partners and keys.
+-- reference. One bike-share system (system_id of GBFS): one city's bikes, with its own partners and keys.
 create table systems (
-  system_id  text collate "C" not null,
-  name       text not null,
-  created_at timestamptz(3) not null,
+  system_id          text collate "C" not null,
+  name               text not null,
+  created_at         timestamptz(3) not null,
+  -- What the operator says of the system, for GBFS. Null: what a source's feed says is used, else a default.
+  timezone           text,
+  language           text,
+  feed_contact_email text,
+  opening_hours      text,
+  operator           text,
+  url                text,
+  -- an SPDX identifier or an address
+  licence            text,
   primary key (system_id)
 );
 
 -- reference. A company that reads one system's data.
 create table partners (
-  system_id  text collate "C" not null,
-  id         text collate "C" not null,
-  name       text not null,
-  created_at timestamptz(3) not null,
+  system_id        text collate "C" not null,
+  id               text collate "C" not null,
+  name             text not null,
+  created_at       timestamptz(3) not null,
+  -- how many active reservations it may have at once; null: the service's default
+  max_reservations integer check (max_reservations > 0),
+  -- suspended: keys are refused and deliveries held until the partner is resumed
+  suspended_at     timestamptz(3),
+  -- removed: suspended for good. The row stays, because logs and reservations refer to it.
+  removed_at       timestamptz(3),
   primary key (system_id, id)
 );
+alter table partners add foreign key (system_id) references systems (system_id);
 
--- reference. An API key: what we keep of it. The key itself is shown once and never stored.
+-- reference. An API key. The key itself is shown once; only its hash is stored.
 create table keys (
   system_id      text collate "C" not null,
   id             text collate "C" not null,
@@ -34,10 +50,10 @@ create table keys (
   created_at     timestamptz(3) not null,
   expires_at     timestamptz(3),
   revoked_at     timestamptz(3),
-  -- the key that took this one's place
+  -- the key that replaces this one
   rotated_to     text collate "C",
-  -- the key was seen where others may have read it: in a query string, or over plain HTTP
-  exposed_at     timestamptz(3),
+  -- when the key was seen where others may have read it: in a query string, or over plain HTTP
+  compromised_at timestamptz(3),
   last_used_at   timestamptz(3),
   last_used_path text,
   last_used_address text,
@@ -45,12 +61,34 @@ create table keys (
 );
 alter table keys add foreign key (system_id) references systems (system_id);
 alter table keys add foreign key (system_id, partner_id) references partners (system_id, id);
-alter table partners add foreign key (system_id) references systems (system_id);
--- A request brings only its key, so this look-up is the one statement that cannot name a system.
+-- A request brings only its key, so this is the one look-up that cannot name a system.
 create index keys_hash on keys (hash);
 create index keys_partner on keys (system_id, partner_id);
 
--- reference. Who did what to partners and keys.
+-- reference. A vehicle type, as the operator describes it. Null: what a source's feed says is used.
+create table vehicle_types (
+  system_id        text collate "C" not null,
+  id               text collate "C" not null check (length(id) between 1 and 255),
+  name             text,
+  form_factor      text check (form_factor in
+    ('bicycle', 'cargo_bicycle', 'car', 'moped', 'scooter_standing', 'scooter_seated', 'other')),
+  propulsion_type  text check (propulsion_type in ('human', 'electric_assist', 'electric', 'combustion',
+    'combustion_diesel', 'hybrid', 'plug_in_hybrid', 'hydrogen_fuel_cell')),
+  max_range_meters double precision check (max_range_meters >= 0),
+  primary key (system_id, id)
+);
+alter table vehicle_types add foreign key (system_id) references systems (system_id);
+
+-- reference. A region, as the operator names it.
+create table regions (
+  system_id text collate "C" not null,
+  id        text collate "C" not null check (length(id) between 1 and 255),
+  name      text not null,
+  primary key (system_id, id)
+);
+alter table regions add foreign key (system_id) references systems (system_id);
+
+-- reference. Who did what, and to what.
 create table audit_log (
   system_id text collate "C" not null,
   id        text collate "C" not null,
@@ -65,3 +103,6 @@ create table audit_log (
   primary key (system_id, id)
 );
 create index audit_log_at on audit_log (system_id, at, id);
+-- Whoever runs the service can add to the audit log and read it, and nothing else. The owner of a table can grant itself
+-- these rights again: docs/operations.md says how to withhold the table from the service's role as well.
+revoke update, delete, truncate on audit_log from current_user;

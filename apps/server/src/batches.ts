@@ -1,7 +1,7 @@
 import type { BatchItem, BatchOutcome, BatchResult, BatchResults, ErrorCode } from "@bikeshare/contract";
 import type { Transaction } from "./db/database.ts";
 import { describeIssues } from "./issues.ts";
-import type { LiveContext } from "./live-context.ts";
+import type { CommandContext } from "./command-context.ts";
 
 /** What became of the items of a batch, noted while they are decided one after the other. */
 export interface BatchNotes {
@@ -23,7 +23,7 @@ export interface Batch<Item> {
  * @returns one result an item, in the items' order
  */
 export function runBatch<Item>(
-  { db, clock }: Pick<LiveContext, "db" | "clock">,
+  { db, clock }: Pick<CommandContext, "db" | "clock">,
   items: readonly BatchItem<Item>[],
   work: (tx: Transaction, batch: Batch<Item>) => Promise<void>,
 ): Promise<BatchResults> {

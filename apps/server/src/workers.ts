@@ -49,7 +49,7 @@ export function startWorkers({ db, clock, ids, logger, webhooks, conditions }: W
     connectionString: db.connectionString,
     notifier: db,
     on: {
-      new_events: (systemId) => {
+      event_outbox: (systemId) => {
         sequencer.wake(systemId);
         dispatcher.wake(systemId);
       },

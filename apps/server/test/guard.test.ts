@@ -37,7 +37,7 @@ afterAll(async () => {
 const ask = (path: string, key?: string) =>
   fetch(service.url + path, key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } });
 const madeUp = () => makeKey("live", randomBytes);
-const exposedAt = async (id: string) => (await keysOf(app, app.systemId)).find((row) => row.id === id)?.exposed_at;
+const exposedAt = async (id: string) => (await keysOf(app, app.systemId)).find((row) => row.id === id)?.compromised_at;
 const counted = async (name: string) =>
   Number(new RegExp(`^${name.replaceAll(/[{}]/g, "\\$&")} (\\d+)$`, "m").exec(await metrics.text())?.[1]);
 

@@ -3,9 +3,9 @@ import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-
 import { expect } from "vitest";
 import { reportBikes, upsertBikes } from "../src/bikes/commands.ts";
 import { checkInvariants } from "../src/check/service.ts";
+import type { CommandContext } from "../src/command-context.ts";
 import { statement } from "../src/db/statement.ts";
 import type { Ids } from "../src/ids.ts";
-import type { LiveContext } from "../src/live-context.ts";
 import { createReservation } from "../src/reservations/create.ts";
 import { cancelReservation } from "../src/reservations/service.ts";
 import { correctRides } from "../src/rides/correct.ts";
@@ -23,7 +23,7 @@ export type Item = Readonly<Record<string, unknown>> & { readonly id?: unknown }
 export interface LiveRoom extends TestDatabase {
   readonly clock: TestClock;
   readonly ids: Ids;
-  readonly live: LiveContext;
+  readonly live: CommandContext;
   readonly stations: Verb;
   readonly offline: Verb;
   readonly online: Verb;
@@ -67,10 +67,10 @@ const reads = {
 };
 const eventNames = statement(
   "test.room.events",
-  `select name || ' ' || (data::json ->> 'id') as event from new_events where system_id = $1 order by id`,
+  `select name || ' ' || (data::json ->> 'id') as event from event_outbox where system_id = $1 order by id`,
 );
-const wholes = ["stations", "bikes", "rides", "reservations", "new_events", "list_counts", "ride_counts"].map((table) =>
-  statement(`test.room.all.${table}`, `select * from ${table} order by 1, 2, 3`),
+const wholes = ["stations", "bikes", "rides", "reservations", "event_outbox", "list_counts", "ride_counts"].map(
+  (table) => statement(`test.room.all.${table}`, `select * from ${table} order by 1, 2, 3`),
 );
 
 /** A room on a database of its own. */
@@ -86,7 +86,7 @@ export async function openLiveRoom(): Promise<LiveRoom> {
   const verb =
     <Items>(
       contract: { readonly body: { parse(body: unknown): { items: Items } } },
-      work: (context: LiveContext, systemId: string, items: Items) => Promise<BatchResults>,
+      work: (context: CommandContext, systemId: string, items: Items) => Promise<BatchResults>,
     ): Verb =>
     (...items) =>
       work(live, systemId, contract.body.parse({ items }).items);

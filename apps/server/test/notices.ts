@@ -18,7 +18,7 @@ const delivered = statement(
   "test.notices.delivered",
   `select d.partner_id as partner, d.status, d.event, d.id as delivery_id, b.occurred_at, b.data::json as data, d.due
    from (select deliveries.*, e.partner_id,
-           exists (select from webhook_due due where due.system_id = $1 and due.delivery_id = deliveries.id) as due
+           exists (select from webhook_queue due where due.system_id = $1 and due.delivery_id = deliveries.id) as due
          from webhook_deliveries deliveries join webhook_endpoints e on e.system_id = $1 and e.id = endpoint_id
          where deliveries.system_id = $1) d
    join webhook_bodies b on b.system_id = $1 and b.created_on = d.created_on and b.event_id = d.event_id

@@ -32,7 +32,7 @@ async function expectRefusal(response: Response, status: number, error: string):
   expect(errorBody.parse(await response.json()).error).toBe(error);
 }
 
-const exposedAt = async (id: string) => (await keysOf(app, app.systemId)).find((row) => row.id === id)?.exposed_at;
+const exposedAt = async (id: string) => (await keysOf(app, app.systemId)).find((row) => row.id === id)?.compromised_at;
 
 async function exposures(id: string) {
   return app.db.query<{ actor: string; detail: unknown }>(

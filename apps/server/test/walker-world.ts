@@ -21,8 +21,8 @@ const insertReservations = statement(
 );
 const insertEvents = statement(
   "test.insertEvents",
-  `insert into new_events (system_id, id, name, occurred_at, data)
-   select system_id, id, 'ride.completed', ended_at, wire from rides where system_id = $1 and status = 'completed'`,
+  `insert into event_outbox (system_id, id, name, occurred_at, data)
+   select system_id, id, 'ride.completed', ended_at, json from rides where system_id = $1 and status = 'completed'`,
 );
 const forgetReservations = statement(
   "test.forgetReservations",
@@ -95,7 +95,7 @@ const tables = [
   "bikes",
   "rides",
   "reservations",
-  "new_events",
+  "event_outbox",
   "events",
   "idempotency_keys",
   "list_counts",

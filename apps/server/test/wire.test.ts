@@ -15,7 +15,7 @@ let write: RowWriter;
 beforeAll(async () => {
   app = await startTestApp();
   write = rowWriter(app);
-  // Nothing of the session may show in the wire form.
+  // Nothing of the session may show in the JSON.
   await app.db.query(
     statement(
       "",
@@ -169,21 +169,21 @@ const lists = [
   { list: "rides", any: anyRide, schema: ride },
 ] as const;
 
-describe.each(lists)("the wire form of $list", ({ list, any, schema }) => {
+describe.each(lists)("the JSON of $list", ({ list, any, schema }) => {
   type Row = { readonly id: string };
   const fields = Object.keys((schema as z.ZodObject<z.ZodRawShape>).shape);
   const rows = any as fc.Arbitrary<Row>;
   const insert = writerOf(list);
 
   async function expectWire(row: Row): Promise<void> {
-    const [kept] = await app.db.query<{ wire: string }>(statement("", `select wire from ${list} where id = $1`), [
+    const [kept] = await app.db.query<{ json: string }>(statement("", `select json from ${list} where id = $1`), [
       row.id,
     ]);
-    const wire = kept!.wire;
-    expect(wire).not.toContain("\n");
-    expect(JSON.parse(wire)).toEqual(row);
-    expect(Object.keys(JSON.parse(wire) as object)).toEqual(fields);
-    expect((schema as z.ZodTypeAny).safeParse(JSON.parse(wire)).error).toBeUndefined();
+    const json = kept!.json;
+    expect(json).not.toContain("\n");
+    expect(JSON.parse(json)).toEqual(row);
+    expect(Object.keys(JSON.parse(json) as object)).toEqual(fields);
+    expect((schema as z.ZodTypeAny).safeParse(JSON.parse(json)).error).toBeUndefined();
   }
 
   it("is exactly the row, after its insertion and after any change", async () => {

@@ -99,13 +99,13 @@ export const schemaRules: readonly SchemaRule[] = [
   },
   {
     // A function inside a function costs four times as much a row.
-    rule: "functions that make wire text call no other function of ours",
-    offenders: `select wire.proname as name from ${functions} wire join ${functions} other on other.oid <> wire.oid
-      where wire.proname like '%\\_wire' and pg_get_functiondef(wire.oid) ~ ('\\m' || other.proname || '\\s*\\(')`,
+    rule: "functions that make json text call no other function of ours",
+    offenders: `select json.proname as name from ${functions} json join ${functions} other on other.oid <> json.oid
+      where json.proname like '%\\_json' and pg_get_functiondef(json.oid) ~ ('\\m' || other.proname || '\\s*\\(')`,
     breach: {
       sql: `create function instant_text(t timestamptz) returns text language sql as $$ select t::text $$;
-        create function breach_wire(t timestamptz) returns text language plpgsql as $$ begin return instant_text(t); end $$`,
-      offender: "breach_wire",
+        create function breach_json(t timestamptz) returns text language plpgsql as $$ begin return instant_text(t); end $$`,
+      offender: "breach_json",
     },
   },
   {
@@ -115,7 +115,7 @@ export const schemaRules: readonly SchemaRule[] = [
       join pg_depend on pg_depend.classid = 'pg_attrdef'::regclass and pg_depend.objid = d.oid
         and pg_depend.refclassid = 'pg_proc'::regclass
       join ${functions} f on f.oid = pg_depend.refobjid
-      group by d.adrelid, d.adnum having count(*) > 1 or bool_or(f.proname not like '%\\_wire')`,
+      group by d.adrelid, d.adnum having count(*) > 1 or bool_or(f.proname not like '%\\_json')`,
     breach: {
       sql: `create function breach(t text) returns text language sql immutable as $$ select t $$;
         alter table bikes add column upper_wire text generated always as (breach(source)) stored`,

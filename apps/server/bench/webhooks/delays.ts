@@ -22,7 +22,7 @@ export async function measureDelays(world: World, sealer: SecretSealer, load: Tr
   const listener = openListener({
     connectionString: world.db.connectionString,
     notifier: world.db,
-    on: { new_events: (systemId) => dispatcher.wake(systemId) },
+    on: { event_outbox: (systemId) => dispatcher.wake(systemId) },
     onGap: () => undefined,
   });
   try {

@@ -32,7 +32,7 @@ export interface Phase {
   readonly seconds: number;
 }
 
-const forget = statement("fairness.forget", "delete from webhook_due where system_id = $1 and endpoint_id <> $2");
+const forget = statement("fairness.forget", "delete from webhook_queue where system_id = $1 and endpoint_id <> $2");
 
 /** Milliseconds from commit to receipt at the healthy endpoint, while so many deliveries wait for the others. */
 export async function measurePhase(

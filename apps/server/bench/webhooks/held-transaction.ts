@@ -13,8 +13,8 @@ const PARTS = 6;
 /** Deliveries that always wait, so that the dispatcher never idles. More only make the machine's memory part of it. */
 const WAITING = 5_000;
 
-const dead = statement("held.dead", "select n_dead_tup as n from pg_stat_user_tables where relname = 'webhook_due'");
-const snapshot = statement("held.snapshot", "select count(*) from webhook_due");
+const dead = statement("held.dead", "select n_dead_tup as n from pg_stat_user_tables where relname = 'webhook_queue'");
+const snapshot = statement("held.snapshot", "select count(*) from webhook_queue");
 
 /** Sends for so long, while events keep coming. @param countUrl says how many deliveries have been received */
 export async function measureRates(

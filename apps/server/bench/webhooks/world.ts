@@ -60,7 +60,7 @@ export async function enqueue({ db, ids, systemId, data }: World, events: number
   }
 }
 
-const waiting = statement("bench.waiting", "select count(*) as n from webhook_due where system_id = $1");
+const waiting = statement("bench.waiting", "select count(*) as n from webhook_queue where system_id = $1");
 
 /** Deliveries that are not done. */
 export async function waitingDeliveries({ db, systemId }: World): Promise<number> {

@@ -162,7 +162,7 @@ describe("reports", () => {
 
   /** What is known of a bike, without what is its own: its ids and when it was written. */
   async function stateOf(id: string): Promise<unknown> {
-    const own = ["id", "public_id", "updated_at", "wire"];
+    const own = ["id", "public_id", "updated_at", "json"];
     return Object.fromEntries(Object.entries(await room.bike(id)).filter(([field]) => !own.includes(field)));
   }
 });

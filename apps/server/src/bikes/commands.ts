@@ -1,8 +1,8 @@
 import type { BatchItem, BatchResults, BikeReport, BikeUpsert } from "@bikeshare/contract";
 import { type BatchNotes, type Indexed, runBatch } from "../batches.ts";
+import type { CommandContext } from "../command-context.ts";
 import { countRows, pickSlot } from "../counts/service.ts";
 import type { Transaction } from "../db/database.ts";
-import type { LiveContext } from "../live-context.ts";
 import { cancelForBikes } from "../reservations/service.ts";
 import { isInFuture } from "../rides/ride.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
@@ -14,7 +14,7 @@ import { newPublicId } from "./public-id.ts";
 
 /** Makes bikes, or changes what the operator says of them. */
 export function upsertBikes(
-  { db, clock, ids }: LiveContext,
+  { db, clock, ids }: CommandContext,
   systemId: string,
   items: readonly BatchItem<BikeUpsert>[],
 ): Promise<BatchResults> {
@@ -32,7 +32,7 @@ export function upsertBikes(
       now,
       fresh.map(({ item }) => newBike(item, facts, now, newPublicId(ids))),
     );
-    const wires = [...inserted.values()].filter((wire) => wire !== null);
+    const wires = [...inserted.values()].filter((json) => json !== null);
     await tellStates(tx, { ids, systemId, now }, wires);
     const created = new Set(fresh.filter(({ item }) => inserted.has(item.id)).map(({ index }) => index));
     // What another command made meanwhile, and what an item before in this batch made, is changed like any other.
@@ -85,7 +85,7 @@ function upsertedBikes(
 
 /** Notes what bikes say of themselves: in whatever order reports come, and however often, the same holds in the end. */
 export function reportBikes(
-  { db, clock, ids }: LiveContext,
+  { db, clock, ids }: CommandContext,
   systemId: string,
   items: readonly BatchItem<BikeReport>[],
 ): Promise<BatchResults> {
@@ -147,7 +147,7 @@ function firstOfEach(entries: readonly Indexed<BikeUpsert>[]): Indexed<BikeUpser
  */
 async function changeOrRelease(
   tx: Transaction,
-  context: { readonly ids: LiveContext["ids"]; readonly systemId: string; readonly now: Date },
+  context: { readonly ids: CommandContext["ids"]; readonly systemId: string; readonly now: Date },
   changes: readonly BikeChange[],
   stationIds: readonly string[],
 ): Promise<void> {

@@ -75,8 +75,8 @@ const update = statement(
    from ${written}
    where b.system_id = $1 and b.id = w.id
    returning b.id, case when ${isWanted("bike.state_changed")} and b.vehicle_state <> (
-     select before.vehicle_state from bikes before where before.system_id = $1 and before.id = b.id) then b.wire end as wire)
-   select wire from changed where wire is not null order by id`,
+     select before.vehicle_state from bikes before where before.system_id = $1 and before.id = b.id) then b.json end as json)
+   select json from changed where json is not null order by id`,
 );
 
 const insert = statement(
@@ -90,7 +90,7 @@ const insert = statement(
    from ${written}
    order by id
    on conflict (system_id, id) do nothing
-   returning id, case when ${isWanted("bike.state_changed")} then wire end as wire`,
+   returning id, case when ${isWanted("bike.state_changed")} then json end as json`,
 );
 
 const tell = statement("liveBikes.tell", "select pg_notify('bikes', $1)");
@@ -105,7 +105,7 @@ export async function lockBikes(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Writes bikes that are locked. @returns the wire forms of those whose state changed, where somebody wants to be told */
+/** Writes bikes that are locked. @returns the JSON texts of those whose state changed, where somebody wants to be told */
 export async function writeBikes(
   tx: Transaction,
   systemId: string,
@@ -113,12 +113,12 @@ export async function writeBikes(
   bikes: readonly LiveBikeWrite[],
 ): Promise<string[]> {
   if (bikes.length === 0) return [];
-  const rows = await tx.query<Pick<Row, "wire">>(update, [systemId, now, ...columnsOf(bikes)]);
+  const rows = await tx.query<Pick<Row, "json">>(update, [systemId, now, ...columnsOf(bikes)]);
   await tx.query(tell, [systemId]);
-  return rows.map((row) => row.wire);
+  return rows.map((row) => row.json);
 }
 
-/** Makes bikes; gives those that were not there, by id: their wire forms where somebody wants to be told of them, else null. */
+/** Makes bikes; gives those that were not there, by id: their JSON texts where somebody wants to be told of them, else null. */
 export async function insertBikes(
   tx: Transaction,
   systemId: string,
@@ -126,9 +126,9 @@ export async function insertBikes(
   bikes: readonly LiveBikeWrite[],
 ): Promise<Map<string, string | null>> {
   if (bikes.length === 0) return new Map();
-  const rows = await tx.query<{ id: string; wire: string | null }>(insert, [systemId, now, ...columnsOf(bikes)]);
+  const rows = await tx.query<{ id: string; json: string | null }>(insert, [systemId, now, ...columnsOf(bikes)]);
   await tx.query(tell, [systemId]);
-  return new Map(rows.map((row) => [row.id, row.wire]));
+  return new Map(rows.map((row) => [row.id, row.json]));
 }
 
 function columnsOf(bikes: readonly LiveBikeWrite[]): unknown[] {

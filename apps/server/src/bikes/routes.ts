@@ -1,7 +1,7 @@
 import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { ServiceError } from "../errors/service-error.ts";
-import { wireBody } from "../http/bind.ts";
+import { jsonBody } from "../http/bind.ts";
 import { callerOf, partnerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
 import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
@@ -21,12 +21,12 @@ export function bikeRoutes(
       const name = { systemId, list: "bikes", filters };
       const slice = readSliceRequest({ page, limit, cursor }, name, sealer, idPosition);
       const bikes = await listBikes(context, whose, filters, slice);
-      return { status: 200, body: wireBody(writeEnvelope(slice, bikes, name, sealer, idPosition)) };
+      return { status: 200, body: jsonBody(writeEnvelope(slice, bikes, name, sealer, idPosition)) };
     },
     get: async ({ params: { id }, request }) => {
       const bike = await getBike(context, callerOf(request).key.system_id, id);
       if (bike === undefined) throw new ServiceError("not_found", "There is no bike with this id.");
-      return { status: 200, body: wireBody(bike) };
+      return { status: 200, body: jsonBody(bike) };
     },
   };
 }

@@ -50,7 +50,7 @@ const insertBikes = statement(
    from json_to_recordset($4::json) as written(${writtenColumns})
    order by id
    on conflict (system_id, id) do nothing
-   returning id, case when ${isWanted("bike.state_changed")} then wire end as wire`,
+   returning id, case when ${isWanted("bike.state_changed")} then json end as json`,
 );
 
 // What was reported by the side is kept only of bikes that commands have touched (reported_state is not null); for
@@ -74,8 +74,8 @@ const updateBikes = statement(
    from json_to_recordset($4::json) as w(${writtenColumns})
    where b.system_id = $1 and b.id = w.id
    returning b.id, case when ${isWanted("bike.state_changed")} and b.vehicle_state <> (
-     select before.vehicle_state from bikes before where before.system_id = $1 and before.id = b.id) then b.wire end as wire)
-   select wire from changed where wire is not null order by id`,
+     select before.vehicle_state from bikes before where before.system_id = $1 and before.id = b.id) then b.json end as json)
+   select json from changed where json is not null order by id`,
 );
 
 const deleteBikes = statement("bikeSnapshot.delete", "delete from bikes where system_id = $1 and id = any($2::text[])");
@@ -112,10 +112,10 @@ export function lockAndFindBikes(tx: Transaction, systemId: string, ids: readonl
   return tx.query<BikeRow>(lockBikes, [systemId, ids]);
 }
 
-/** A bike that was inserted, with its wire form where somebody wants to be told of it. */
+/** A bike that was inserted, with its JSON where somebody wants to be told of it. */
 export interface InsertedBike {
   readonly id: string;
-  readonly wire: string | null;
+  readonly json: string | null;
 }
 
 /** Inserts those that are not there; gives what it inserted. `at` in milliseconds since 1970. */
@@ -133,7 +133,7 @@ export function insertBikeRows(
  * Rewrites bikes, which the transaction has locked; no reservation holds them afterwards.
  * @param at when it is written, milliseconds since 1970
  * @param snapshotAt when the feed said so, milliseconds since 1970
- * @returns the wire forms of those whose state changed, where somebody wants to be told
+ * @returns the JSON texts of those whose state changed, where somebody wants to be told
  */
 export async function updateBikeRows(
   tx: Transaction,
@@ -143,7 +143,7 @@ export async function updateBikeRows(
   rows: readonly BikeWrite[],
 ): Promise<string[]> {
   const values = [systemId, new Date(at), new Date(snapshotAt), stored(rows)];
-  return (await tx.query<Pick<Tables["bikes"], "wire">>(updateBikes, values)).map((row) => row.wire);
+  return (await tx.query<Pick<Tables["bikes"], "json">>(updateBikes, values)).map((row) => row.json);
 }
 
 /** Deletes bikes, which the transaction has locked. */

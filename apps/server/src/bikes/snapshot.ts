@@ -86,7 +86,7 @@ export async function applyBikeSnapshot(tx: Transaction, snapshot: BikeSnapshot)
     for (const row of await lockAndFindBikes(tx, systemId, toLock)) sort(final, decide(snapshot, row), row);
   }
   const created = creations.filter(({ id }) => inserted.has(id));
-  const wires = made.flatMap(({ wire }) => wire ?? []);
+  const wires = made.flatMap(({ json }) => json ?? []);
   const cancelled = await write(tx, snapshot, final, created, wires);
   return {
     created: inserted.size,

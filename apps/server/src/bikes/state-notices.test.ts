@@ -52,8 +52,8 @@ describe("bike.state_changed", () => {
     await subscribe(room, "p", ["bike.state_changed"]);
     await room.start({ id: "r", bike_id: "2" });
     const [notice] = await noticesIn(room);
-    const { wire } = await room.bike("2");
-    expect(notice?.data).toEqual(JSON.parse(String(wire)));
+    const { json } = await room.bike("2");
+    expect(notice?.data).toEqual(JSON.parse(String(json)));
   });
 
   it("is told when a hold runs out, and when a bike is new; not when something else of a bike changes", async () => {
@@ -105,7 +105,7 @@ describe("bike.state_changed", () => {
     await room.reserve({ bike_id: "1" }, "p");
     await room.bikes({ id: "3", station_id: "B" });
     await room.report({ id: "2", at: new Date(room.clock()).toISOString(), vehicle_state: "missing" });
-    for (const table of ["webhook_bodies", "webhook_deliveries", "webhook_due"]) expect(await countIn(table)).toBe(0);
+    for (const table of ["webhook_bodies", "webhook_deliveries", "webhook_queue"]) expect(await countIn(table)).toBe(0);
   });
 
   it("goes to every endpoint that wants it, said once; a paused one's is held", async () => {

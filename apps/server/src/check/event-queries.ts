@@ -1,8 +1,8 @@
-// Events of rides, numbered already or not yet. Their data is the ride's wire form.
+// Events of rides, numbered already or not yet. Their data is the ride's JSON.
 const rideEvents = `
   select name, data::json ->> 'id' as ride_id from events where system_id = $1 and name like 'ride.%'
   union all
-  select name, data::json ->> 'id' from new_events where system_id = $1 and name like 'ride.%'`;
+  select name, data::json ->> 'id' from event_outbox where system_id = $1 and name like 'ride.%'`;
 
 // Events are dropped after 30 days. From when on every one is still there: since ever while the first one is.
 const keptFrom = `

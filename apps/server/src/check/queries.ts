@@ -120,23 +120,23 @@ const stationCounters = [
 
 const wires = [
   invariant(
-    "station_wire",
-    "a station's wire form says what its row says",
-    `select id from stations where system_id = $1 and wire is distinct from station_wire(id, name, short_name, lat, lon,
+    "station_json",
+    "a station's JSON says what its row says",
+    `select id from stations where system_id = $1 and json is distinct from station_json(id, name, short_name, lat, lon,
        address, region_id, capacity, is_virtual_station, is_installed, is_renting, is_returning, num_bikes_available,
        num_bikes_reserved, num_bikes_disabled, num_docks_available, num_docks_disabled, vehicle_types_available, status,
        offline_reason, last_reported, updated_at)`,
   ),
   invariant(
-    "bike_wire",
-    "a bike's wire form says what its row says",
-    `select id from bikes where system_id = $1 and wire is distinct from bike_wire(id, number, vehicle_type_id,
+    "bike_json",
+    "a bike's JSON says what its row says",
+    `select id from bikes where system_id = $1 and json is distinct from bike_json(id, number, vehicle_type_id,
        vehicle_state, station_id, lat, lon, current_range_meters, last_reported, updated_at)`,
   ),
   invariant(
-    "ride_wire",
-    "a ride's wire form says what its row says",
-    `select id from rides where system_id = $1 and wire is distinct from ride_wire(id, bike_id, status, start_station_id,
+    "ride_json",
+    "a ride's JSON says what its row says",
+    `select id from rides where system_id = $1 and json is distinct from ride_json(id, bike_id, status, start_station_id,
        end_station_id, started_at, ended_at, duration_seconds, distance_meters, vehicle_type_id, rider_category,
        end_reason, is_countable, updated_at)`,
   ),

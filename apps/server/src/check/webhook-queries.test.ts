@@ -29,12 +29,12 @@ it("webhooks that were sent as they should be break no invariant", async () => {
 });
 
 it.each([
-  ["a delivery that fell out of the line", "delete from webhook_due where system_id = $1 and attempts = 0"],
+  ["a delivery that fell out of the line", "delete from webhook_queue where system_id = $1 and attempts = 0"],
   [
     "a delivery in line that is not pending",
     "update webhook_deliveries set status = 'succeeded' where system_id = $1 and attempts = 0",
   ],
-  ["an attempt that was not counted", "update webhook_due set attempts = 0 where system_id = $1 and attempts = 1", 2],
+  ["an attempt that was not counted", "update webhook_queue set attempts = 0 where system_id = $1 and attempts = 1", 2],
 ])("%s is found", async (_what, damage, rows = 1) => {
   await room.rows(damage);
   expect(await broken()).toEqual([`deliveries_in_line ${rows}`]);

@@ -5,7 +5,7 @@ export const webhookStatements: readonly (readonly [name: string, meaning: strin
     "a delivery is pending exactly while it waits in line, with as many attempts as are counted there",
     `select coalesce(delivery.id, due.delivery_id)
      from (select * from webhook_deliveries where system_id = $1 and status = 'pending') as delivery
-     full join (select * from webhook_due where system_id = $1) as due
+     full join (select * from webhook_queue where system_id = $1) as due
        on due.delivery_id = delivery.id and due.created_on = delivery.created_on and due.endpoint_id = delivery.endpoint_id
          and due.attempts = delivery.attempts
      where delivery.id is null or due.delivery_id is null`,
@@ -13,7 +13,7 @@ export const webhookStatements: readonly (readonly [name: string, meaning: strin
   [
     "delivery_bodies",
     "a delivery in line has the event that it tells of",
-    `select due.delivery_id from webhook_due due
+    `select due.delivery_id from webhook_queue due
      where due.system_id = $1 and not exists (select from webhook_bodies body
        where body.system_id = $1 and body.created_on = due.created_on and body.event_id = due.event_id)`,
   ],

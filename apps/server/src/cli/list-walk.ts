@@ -22,7 +22,7 @@ export interface ListBeginning<Item> {
   readonly total: number;
 }
 
-/** Reads a list from its beginning, page by page. @param read gives one slice, its items in their wire form */
+/** Reads a list from its beginning, page by page. @param read gives one slice, its items in their JSON */
 export async function readBeginning<Item>(
   read: (request: SliceRequest<string>) => Promise<Slice<string>>,
   limit: number,
@@ -35,7 +35,7 @@ export async function readBeginning<Item>(
     const slice = await read(
       next === undefined ? { kind: "first", limit: size } : { kind: "cursor", after: next, limit: size },
     );
-    // The database keeps the wire form; the tests hold it against the contract's schema.
+    // The database keeps the JSON; the tests hold it against the contract's schema.
     items.push(...(JSON.parse(`[${slice.items}]`) as Item[]));
     total = slice.total ?? total;
     next = slice.next;

@@ -24,7 +24,6 @@ export interface Tables {
     readonly last_reported: Date | null;
     readonly updated_at: Date;
     readonly source: string;
-    readonly wire: string;
     readonly ride_id: string | null;
     readonly reservation_id: string | null;
     readonly reported_state: "available" | "non_operational" | "non_contactable" | "missing" | "removed" | null;
@@ -35,6 +34,7 @@ export interface Tables {
     readonly reported_position_at: Date | null;
     readonly reported_range_at: Date | null;
     readonly public_id: string | null;
+    readonly json: string;
   };
   readonly event_counts: {
     readonly system_id: string;
@@ -42,6 +42,14 @@ export interface Tables {
     readonly name: string;
     readonly partner_id: string;
     readonly n: number;
+  };
+  readonly event_outbox: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly name: string;
+    readonly occurred_at: Date;
+    readonly partner_id: string | null;
+    readonly data: string;
   };
   readonly event_sequences: {
     readonly system_id: string;
@@ -68,11 +76,19 @@ export interface Tables {
     readonly system_id: string;
     readonly source: string;
     readonly feed: string;
-    readonly looked_at: Date;
-    readonly good_at: Date | null;
+    readonly checked_at: Date;
+    readonly succeeded_at: Date | null;
     readonly failing_since: Date | null;
     readonly failures: number;
     readonly message: string | null;
+  };
+  readonly gbfs_pending_station_parts: {
+    readonly system_id: string;
+    readonly source: string;
+    readonly station_id: string;
+    readonly part: "information" | "status";
+    readonly as_of: Date | null;
+    readonly content: unknown;
   };
   readonly gbfs_publications: {
     readonly system_id: string;
@@ -86,18 +102,10 @@ export interface Tables {
     readonly system_id: string;
     readonly source: string;
     readonly information_at: Date | null;
-    readonly readings_at: Date | null;
-    readonly readings_before: Date | null;
+    readonly status_at: Date | null;
+    readonly previous_status_at: Date | null;
     readonly vehicles_at: Date | null;
     readonly published_id: string | null;
-  };
-  readonly gbfs_waiting_halves: {
-    readonly system_id: string;
-    readonly source: string;
-    readonly station_id: string;
-    readonly half: "information" | "readings";
-    readonly as_of: Date | null;
-    readonly content: unknown;
   };
   readonly idempotency_keys: {
     readonly system_id: string;
@@ -145,7 +153,7 @@ export interface Tables {
     readonly expires_at: Date | null;
     readonly revoked_at: Date | null;
     readonly rotated_to: string | null;
-    readonly exposed_at: Date | null;
+    readonly compromised_at: Date | null;
     readonly last_used_at: Date | null;
     readonly last_used_path: string | null;
     readonly last_used_address: string | null;
@@ -161,14 +169,6 @@ export interface Tables {
     readonly number: number;
     readonly name: string;
     readonly applied_at: Date;
-  };
-  readonly new_events: {
-    readonly system_id: string;
-    readonly id: string;
-    readonly name: string;
-    readonly occurred_at: Date;
-    readonly partner_id: string | null;
-    readonly data: string;
   };
   readonly partners: {
     readonly system_id: string;
@@ -226,7 +226,7 @@ export interface Tables {
     readonly updated_at: Date;
     readonly source: string;
     readonly import_id: string | null;
-    readonly wire: string;
+    readonly json: string;
   };
   readonly stations: {
     readonly system_id: string;
@@ -255,11 +255,11 @@ export interface Tables {
     readonly source: string;
     readonly counters: "mirrored" | "operated";
     readonly absent_snapshots: number;
-    readonly wire: string;
     readonly information_as_of: Date | null;
-    readonly readings_as_of: Date | null;
+    readonly status_as_of: Date | null;
     readonly was_installed: boolean;
     readonly import_id: string | null;
+    readonly json: string;
   };
   readonly systems: {
     readonly system_id: string;
@@ -299,6 +299,7 @@ export interface Tables {
     readonly response_headers: string | null;
     readonly response_body: Uint8Array | null;
     readonly response_cut: boolean;
+    readonly response_cut_for: "success" | "repeated_failure" | "daily_budget" | null;
     readonly dns_ms: number | null;
     readonly connect_ms: number | null;
     readonly tls_ms: number | null;
@@ -306,7 +307,6 @@ export interface Tables {
     readonly total_ms: number | null;
     readonly next_at: Date | null;
     readonly next_why: string | null;
-    readonly response_cut_for: "success" | "repeated_failure" | "daily_budget" | null;
   };
   readonly webhook_bodies: {
     readonly system_id: string;
@@ -326,21 +326,13 @@ export interface Tables {
     readonly created_at: Date;
     readonly status: "pending" | "succeeded" | "failed" | "held";
     readonly attempts: number;
-    readonly settled_at: Date | null;
+    readonly finished_at: Date | null;
     readonly stuck: boolean;
   };
-  readonly webhook_due: {
+  readonly webhook_encryption_keys: {
     readonly system_id: string;
-    readonly delivery_id: string;
-    readonly endpoint_id: string;
-    readonly created_on: string;
-    readonly event_id: string;
-    readonly replay: boolean;
-    readonly due_at: Date;
-    readonly attempts: number;
-    readonly tries: number;
-    readonly claim: number | null;
-    readonly claimed_at: Date | null;
+    readonly fingerprint: string;
+    readonly recorded_at: Date;
   };
   readonly webhook_endpoints: {
     readonly system_id: string;
@@ -350,12 +342,12 @@ export interface Tables {
     readonly url: string;
     readonly events: readonly string[];
     readonly email: string | null;
+    readonly signature: "service" | "both";
     readonly status: "active" | "probing" | "paused";
     readonly pause_reason: "partner" | "operator" | "failing" | "gone" | "probe_failed" | "suspended" | "removed" | null;
     readonly paused_at: Date | null;
     readonly created_at: Date;
     readonly updated_at: Date;
-    readonly signature: "service" | "both";
   };
   readonly webhook_lanes: {
     readonly system_id: string;
@@ -366,10 +358,10 @@ export interface Tables {
     readonly failing_since: Date | null;
     readonly failures: number;
     readonly failed_deliveries: readonly string[];
-    readonly warned: number;
     readonly last_failed_at: Date | null;
     readonly gone_answers: number;
     readonly gone_since: Date | null;
+    readonly warned: number;
   };
   readonly webhook_log_sizes: {
     readonly system_id: string;
@@ -384,9 +376,22 @@ export interface Tables {
     readonly endpoint_id: string;
     readonly subject: string;
     readonly body: string;
-    readonly noted_at: Date;
+    readonly created_at: Date;
     readonly attempts: number;
     readonly due_at: Date;
+  };
+  readonly webhook_queue: {
+    readonly system_id: string;
+    readonly delivery_id: string;
+    readonly endpoint_id: string;
+    readonly created_on: string;
+    readonly event_id: string;
+    readonly replay: boolean;
+    readonly due_at: Date;
+    readonly attempts: number;
+    readonly tries: number;
+    readonly claim: number | null;
+    readonly claimed_at: Date | null;
   };
   readonly webhook_replay_items: {
     readonly system_id: string;
@@ -405,24 +410,19 @@ export interface Tables {
     readonly created_at: Date;
     readonly finished_at: Date | null;
   };
-  readonly webhook_sealing: {
-    readonly system_id: string;
-    readonly key_mark: string;
-    readonly noted_at: Date;
-  };
   readonly webhook_secrets: {
     readonly system_id: string;
     readonly id: string;
     readonly endpoint_id: string;
-    readonly sealed: string;
+    readonly encrypted: string;
     readonly created_at: Date;
     readonly expires_at: Date | null;
   };
   readonly webhook_station_notices: {
     readonly system_id: string;
     readonly station_id: string;
-    readonly told_at: Date;
-    readonly wire_hash: number;
+    readonly notified_at: Date;
+    readonly json_hash: number;
   };
   readonly webhook_workers: {
     readonly system_id: string;

@@ -10,7 +10,7 @@ export interface NewEvent {
   readonly occurredAt: Date;
   /** Whose event it is; null: every partner's that may read the resource. */
   readonly partnerId: string | null;
-  /** The resource's wire form at that moment. */
+  /** The resource's JSON at that moment. */
   readonly data: string;
 }
 
@@ -62,17 +62,17 @@ const insert = (name: string, also: string): Statement =>
        select $1, $2::timestamptz::date, delivery_id, endpoint_id, event_id, name, $2,
          case when paused then 'held' else 'pending' end, paused
        from wanted)
-     insert into webhook_due (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
+     insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
      select $1, delivery_id, endpoint_id, $2::timestamptz::date, event_id, $2 from wanted where not paused`,
   );
 const insertEvents = insert(
   "outbox.insert",
   `recorded as (
-       insert into new_events (system_id, id, name, occurred_at, partner_id, data)
+       insert into event_outbox (system_id, id, name, occurred_at, partner_id, data)
        select $1, id, name, occurred_at, partner_id, data from new),`,
 );
 const insertNotices = insert("outbox.insertNotices", "");
-const tell = statement("outbox.tell", `select pg_notify('new_events', $1)`);
+const tell = statement("outbox.tell", `select pg_notify('event_outbox', $1)`);
 
 /**
  * Leaves events in the outbox, with their deliveries. They come into being with the transaction, or not at all; the

@@ -12,7 +12,7 @@ export interface EventRows {
   readonly last_position: number | null;
 }
 
-const wire = `'{"id":' || to_json(id) || ',"event":"' || name
+const json = `'{"id":' || to_json(id) || ',"event":"' || name
   || '","occurred_at":"' || to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
   || '","data":' || data || '}'`;
 
@@ -40,7 +40,7 @@ const slice = (size: FetchSize) =>
          order by e.position limit ${size}) as found
        order by position limit ${size}),
      last as (select recorded_on, position from page offset $6::bigint - 1 limit 1)
-     select (${joinRows(`select ${wire} as wire from page`)}) as rows,
+     select (${joinRows(`select ${json} as json from page`)}) as rows,
        (select recorded_on from last) as last_day, (select position from last) as last_position`,
   );
 
@@ -71,7 +71,7 @@ const positionById = statement(
 
 const byId = statement(
   "events.byId",
-  `select ${wire} as wire from events where system_id = $1 and id = $4 and ${visible} limit 1`,
+  `select ${json} as json from events where system_id = $1 and id = $4 and ${visible} limit 1`,
 );
 
 /** The first events behind a place. @param limit how many of them the page shows */
@@ -127,12 +127,12 @@ export async function findPosition(
   return (await reader.read<EventPosition>(positionById, [systemId, viewer.names, viewer.partnerId, id]))[0];
 }
 
-/** One event's wire form. */
+/** One event's JSON. */
 export async function readEvent(
   reader: Reader,
   systemId: string,
   viewer: EventViewer,
   id: string,
 ): Promise<string | undefined> {
-  return (await reader.read<{ wire: string }>(byId, [systemId, viewer.names, viewer.partnerId, id]))[0]?.wire;
+  return (await reader.read<{ json: string }>(byId, [systemId, viewer.names, viewer.partnerId, id]))[0]?.json;
 }

@@ -2,7 +2,7 @@ import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
 import { ServiceError } from "../errors/service-error.ts";
-import { wireBody } from "../http/bind.ts";
+import { jsonBody } from "../http/bind.ts";
 import { callerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
 import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
@@ -22,14 +22,14 @@ export function eventRoutes(
       const name = { systemId, list: "events", filters: { ...filters, sees: viewer } };
       const slice = readSliceRequest({ page, limit, cursor }, name, sealer, eventPosition);
       const events = await listEvents(context, systemId, viewer, filters, slice);
-      return { status: 200, body: wireBody(writeEnvelope(slice, events, name, sealer, eventPosition)) };
+      return { status: 200, body: jsonBody(writeEnvelope(slice, events, name, sealer, eventPosition)) };
     },
     get: async ({ params: { id }, request }) => {
       const { systemId, viewer } = viewerOf(request);
       const event = await getEvent(context, systemId, viewer, id);
       if (event === undefined)
         throw new ServiceError("not_found", "There is no event with this id that the key may see.");
-      return { status: 200, body: wireBody(event) };
+      return { status: 200, body: jsonBody(event) };
     },
   };
 }

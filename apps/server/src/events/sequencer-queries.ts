@@ -4,7 +4,7 @@ import { statement } from "../db/statement.ts";
 
 const isWaiting = statement(
   "sequencer.isWaiting",
-  "select exists (select from new_events where system_id = $1) as waiting",
+  "select exists (select from event_outbox where system_id = $1) as waiting",
 );
 
 const begin = statement(
@@ -23,8 +23,8 @@ const move = statement(
   `with day as materialized (
      select greatest($3::date, (select max(recorded_on) from event_counts where system_id = $1)) as recorded_on),
    moved as (
-     delete from new_events
-     where system_id = $1 and id = any(array(select id from new_events where system_id = $1 order by id limit $4))
+     delete from event_outbox
+     where system_id = $1 and id = any(array(select id from event_outbox where system_id = $1 order by id limit $4))
      returning id, name, occurred_at, partner_id, data),
    numbered as materialized (
      select $2::bigint + row_number() over (order by occurred_at, id) as position, id, name, occurred_at, partner_id, data

@@ -162,7 +162,7 @@ describe("a sequencer that runs", () => {
     const listener = openListener({
       connectionString: room.db.connectionString,
       notifier: room.db,
-      on: { new_events: (systemId) => sequencer.wake(systemId) },
+      on: { event_outbox: (systemId) => sequencer.wake(systemId) },
       // On a busy machine the connection may count as dead for a moment; what was told then is looked for.
       onGap: () => sequencer.wake(room.systemId),
     });
@@ -192,7 +192,7 @@ describe("a sequencer that runs", () => {
         ]),
       );
     }
-    const left = statement("test.left", "select count(*) as n from new_events");
+    const left = statement("test.left", "select count(*) as n from event_outbox");
     const sequencer = createSequencer({ db: room.db, clock: room.clock, onError: rethrow, poll: 20 });
     await until(async () => (await room.db.query<{ n: number }>(left))[0]?.n === 0);
     await sequencer.close();

@@ -7,7 +7,7 @@ import { hasNewEvents, lockSequence, moveNewEvents } from "./sequencer-queries.t
 
 /** Gives committed events their place in their system's list. Any number of processes may have one. */
 export interface Sequencer {
-  /** There may be new events: numbers them soon. To be called with each message on the channel `new_events`. */
+  /** There may be new events: numbers them soon. To be called with each message on the channel `event_outbox`. */
   wake(systemId: string): void;
   /** Numbers all events that were committed before the call. @returns how many this call has numbered */
   runOnce(systemId: string): Promise<number>;

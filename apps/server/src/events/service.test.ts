@@ -111,8 +111,8 @@ describe("the list of events", () => {
     await room.write([{ name: "station.offline", occurredAt: new Date("2026-06-01T08:00:00.070Z"), data }]);
     await room.sequencer.runOnce(room.systemId);
     const { id } = (await placedEvents(room)).at(-1) ?? { id: "" };
-    const wire = `{"id":"${id}","event":"station.offline","occurred_at":"2026-06-01T08:00:00.070Z","data":${data}}`;
-    expect(await getEvent(room.read, room.systemId, everything, id)).toBe(wire);
+    const json = `{"id":"${id}","event":"station.offline","occurred_at":"2026-06-01T08:00:00.070Z","data":${data}}`;
+    expect(await getEvent(room.read, room.systemId, everything, id)).toBe(json);
     written.push({ name: "station.offline", occurredAt: new Date(0), partnerId: null, data });
   });
 

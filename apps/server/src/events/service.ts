@@ -109,7 +109,7 @@ async function readSlice(
   });
 }
 
-/** One event in its wire form; undefined when there is none, when it has no place yet, or when the viewer may not see it. */
+/** One event in its JSON; undefined when there is none, when it has no place yet, or when the viewer may not see it. */
 export function getEvent(
   { reader }: ReadContext,
   systemId: string,

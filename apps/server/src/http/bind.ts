@@ -31,10 +31,10 @@ export function bindContract<Contract extends AppRouter>(
 }
 
 /**
- * A body that is in its wire form already, typed as what it holds: ts-rest passes a text through untouched. The
+ * A body that is in its JSON already, typed as what it holds: ts-rest passes a text through untouched. The
  * tests hold every such body against the contract's schema.
  */
-export function wireBody<Body>(json: string): Body {
+export function jsonBody<Body>(json: string): Body {
   return json as unknown as Body;
 }
 

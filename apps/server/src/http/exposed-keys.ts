@@ -37,7 +37,7 @@ export async function markExposedKeys(
   for (const presented of found) {
     try {
       const key = keys.get(presented) ?? (await keys.load(presented));
-      if (key === undefined || key === "unknown" || key.exposed_at !== null) continue;
+      if (key === undefined || key === "unknown" || key.compromised_at !== null) continue;
       if (await expose(presented, PLACES[where])) refusals.exposed(key.id, where, address);
     } catch (error) {
       onFailed(error);

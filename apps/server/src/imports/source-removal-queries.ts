@@ -57,8 +57,8 @@ const deleteBikes = statement(
   "delete from bikes where system_id = $1 and source = $2 returning id",
 );
 
-const deleteKnowledge = ["gbfs_waiting_halves", "gbfs_descriptions", "gbfs_feed_health", "gbfs_sources"].map((table) =>
-  statement(`sourceRemoval.delete.${table}`, `delete from ${table} where system_id = $1 and source = $2`),
+const deleteKnowledge = ["gbfs_pending_station_parts", "gbfs_descriptions", "gbfs_feed_health", "gbfs_sources"].map(
+  (table) => statement(`sourceRemoval.delete.${table}`, `delete from ${table} where system_id = $1 and source = $2`),
 );
 
 const notify = statement("sourceRemoval.notify", "select pg_notify('stations', $1), pg_notify('bikes', $1)");

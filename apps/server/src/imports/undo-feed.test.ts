@@ -58,9 +58,9 @@ async function rowsLeft(): Promise<Record<string, number>> {
     "bikes",
     "gbfs_sources",
     "gbfs_descriptions",
-    "gbfs_waiting_halves",
+    "gbfs_pending_station_parts",
     "gbfs_feed_health",
-    "new_events",
+    "event_outbox",
   ];
   const counts = await Promise.all(
     tables.map(async (table) => {

@@ -27,7 +27,7 @@ const stationsOf = statement(
   "test.undo.stations",
   "select id, name, lat, lon, status, source from stations where system_id = $1 order by id",
 );
-const eventsOf = statement("test.undo.events", "select id from new_events where system_id = $1");
+const eventsOf = statement("test.undo.events", "select id from event_outbox where system_id = $1");
 const run = (text: string) => (systemId: string) => room.db.query(statement("", text), [systemId]);
 
 let systems = 0;

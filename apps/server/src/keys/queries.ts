@@ -16,7 +16,7 @@ export interface KeyRow extends Pick<
   | "expires_at"
   | "revoked_at"
   | "rotated_to"
-  | "exposed_at"
+  | "compromised_at"
   | "last_used_at"
   | "last_used_path"
   | "last_used_address"
@@ -28,7 +28,7 @@ export interface KeyRow extends Pick<
 }
 
 const columns = `k.system_id, k.id, k.partner_id, p.name as partner_name, k.name, k.last4, k.scopes, k.rate_limit,
-  k.created_at, k.expires_at, k.revoked_at, k.rotated_to, k.exposed_at, k.last_used_at, k.last_used_path,
+  k.created_at, k.expires_at, k.revoked_at, k.rotated_to, k.compromised_at, k.last_used_at, k.last_used_path,
   k.last_used_address, (p.suspended_at is not null or p.removed_at is not null) as partner_suspended`;
 const from = `keys k left join partners p on p.system_id = k.system_id and p.id = k.partner_id`;
 
@@ -62,7 +62,7 @@ const remove = statement("keys.remove", "delete from keys where system_id = $1 a
 // Once: a client that sends its key this way sends it so each time, and the audit log must not grow with it.
 const markExposed = statement(
   "keys.markExposed",
-  `update keys set exposed_at = $2 where hash = $1 and exposed_at is null returning system_id, id`,
+  `update keys set compromised_at = $2 where hash = $1 and compromised_at is null returning system_id, id`,
 );
 
 const recordUse = statement(

@@ -25,7 +25,7 @@ export interface IdOrderedList {
     start: SliceStart<string>,
     size: FetchSize,
   ): Promise<ListRows>;
-  /** One row's wire form. */
+  /** One row's JSON. */
   readOne(reader: Reader, systemId: string, id: string): Promise<string | undefined>;
 }
 
@@ -35,13 +35,13 @@ export function idOrderedList(table: Extract<CountedList, "stations" | "bikes">)
   const after = (size: FetchSize) =>
     statement(
       `${table}.after.${size}`,
-      joinRows(`select wire from ${table} where system_id = $1 and id > $2 order by id limit ${size}`),
+      joinRows(`select json from ${table} where system_id = $1 and id > $2 order by id limit ${size}`),
     );
   const from = (size: FetchSize) =>
     statement(
       `${table}.from.${size}`,
       `select (${joinRows(
-        `select wire from ${table} where system_id = $1
+        `select json from ${table} where system_id = $1
            and id >= (select id from ${table} where system_id = $1 order by id offset $2::bigint limit 1)
          order by id limit ${size}`,
       )}) as rows, ${total}`,
@@ -50,10 +50,10 @@ export function idOrderedList(table: Extract<CountedList, "stations" | "bikes">)
     table,
     order: ["id"],
     direction: "asc",
-    wire: "wire",
+    json: "json",
     placeholders: (id, bind) => [bind(id)],
   };
-  const byId = statement(`${table}.byId`, `select wire from ${table} where system_id = $1 and id = $2`);
+  const byId = statement(`${table}.byId`, `select json from ${table} where system_id = $1 and id = $2`);
 
   return {
     async read(reader, systemId, start, size) {
@@ -67,7 +67,7 @@ export function idOrderedList(table: Extract<CountedList, "stations" | "bikes">)
       return readFilteredList(db, list, { branches: [branch], values }, start, size);
     },
     async readOne(reader, systemId, id) {
-      return (await reader.read<{ wire: string }>(byId, [systemId, id]))[0]?.wire;
+      return (await reader.read<{ json: string }>(byId, [systemId, id]))[0]?.json;
     },
   };
 }

@@ -3,12 +3,12 @@ import type { Slice, SliceRequest } from "./slice.ts";
 
 /**
  * Cuts the slice that was asked for from the rows that were fetched.
- * @param positionOf reads the position of an item from its wire form
+ * @param positionOf reads the position of an item from its JSON
  */
 export function cutSlice<Position>(
   request: SliceRequest<Position>,
   { rows, total }: ListRows,
-  positionOf: (wire: string) => Position,
+  positionOf: (json: string) => Position,
 ): Slice<Position> {
   const { items, lastOfMore } = cutRows(rows, request.limit);
   return {
@@ -18,10 +18,10 @@ export function cutSlice<Position>(
   };
 }
 
-/** One text field of an item's wire form. */
-export function wireField(wire: string, field: string): string {
-  const item: unknown = JSON.parse(wire);
+/** One text field of an item's JSON. */
+export function jsonField(json: string, field: string): string {
+  const item: unknown = JSON.parse(json);
   const value: unknown = typeof item === "object" && item !== null ? Reflect.get(item, field) : undefined;
-  if (typeof value !== "string") throw new Error(`an item's wire form has no ${field}`);
+  if (typeof value !== "string") throw new Error(`an item's JSON has no ${field}`);
   return value;
 }

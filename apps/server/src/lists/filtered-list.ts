@@ -10,8 +10,8 @@ export interface FilterableList<Position> {
   /** The columns of the list's order, `id` last, all in one direction. */
   readonly order: readonly string[];
   readonly direction: "asc" | "desc";
-  /** SQL that makes a row's wire form. */
-  readonly wire: string;
+  /** SQL that makes a row's JSON. */
+  readonly json: string;
   /** A position's values as SQL, one for each column of the order. */
   readonly placeholders: (position: Position, bind: Bind) => readonly string[];
 }
@@ -73,7 +73,7 @@ interface Page {
 }
 
 /** The statement that joins a page's rows: first their ids, then the rows. */
-function rowsOf({ table, order, direction, wire }: FilterableList<never>, page: Page): string {
+function rowsOf({ table, order, direction, json }: FilterableList<never>, page: Page): string {
   const { branches, skip, limit, fromEnd = false } = page;
   const ordered = (way: "asc" | "desc") => `order by ${order.map((column) => `${column} ${way}`).join(", ")}`;
   const opposite = direction === "asc" ? "desc" : "asc";
@@ -88,6 +88,6 @@ function rowsOf({ table, order, direction, wire }: FilterableList<never>, page: 
       ? `select id from ${table} where ${only} ${stepping} offset ${skip} limit ${limit}`
       : `select id from (${candidates.join(" union all ")}) as candidates ${stepping} offset ${skip} limit ${limit}`;
   return joinRows(
-    `select ${wire} as wire from ${table} where system_id = $1 and id = any(array(${ids})) ${ordered(direction)}`,
+    `select ${json} as json from ${table} where system_id = $1 and id = any(array(${ids})) ${ordered(direction)}`,
   );
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { cutSlice, wireField } from "./cut.ts";
+import { cutSlice, jsonField } from "./cut.ts";
 import { cutRows, fetchSize } from "./rows.ts";
 import { startOf } from "./slice.ts";
 
@@ -32,19 +32,19 @@ it("one more row is fetched than any limit shows", () => {
 });
 
 it("the next position is the last shown item's, when more follow", () => {
-  const wire = (id: string) => JSON.stringify({ id });
-  const joined = ["a", "b", "c"].map(wire).join(",\n");
+  const json = (id: string) => JSON.stringify({ id });
+  const joined = ["a", "b", "c"].map(json).join(",\n");
   const cut = (limit: number, kind: "first" | "cursor") =>
     cutSlice(kind === "first" ? { kind, limit } : { kind, limit, after: "" }, { rows: joined, total: 3 }, (text) =>
-      wireField(text, "id"),
+      jsonField(text, "id"),
     );
   expect(cut(2, "first")).toMatchObject({ next: "b", total: 3 });
   expect(cut(3, "first")).toMatchObject({ next: undefined, total: 3 });
   expect(cut(1, "cursor")).toMatchObject({ next: "a", total: undefined });
 });
 
-it("a wire form without the field that orders it is a failure, not a wrong cursor", () => {
-  expect(() => wireField(`{"name":"a"}`, "id")).toThrow(/has no id/);
+it("a JSON without the field that orders it is a failure, not a wrong cursor", () => {
+  expect(() => jsonField(`{"name":"a"}`, "id")).toThrow(/has no id/);
 });
 
 it("a page begins behind those before it, exactly, up to numbers that no list reaches", () => {

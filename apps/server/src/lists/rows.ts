@@ -1,5 +1,5 @@
 /**
- * Rows that are read in pages come from the database as one text: each row's kept wire form, with this between.
+ * Rows that are read in pages come from the database as one text: each row's kept JSON, with this between.
  * JSON escapes line ends inside strings, so a bare one can only stand between rows.
  */
 const ROW_SEPARATOR = ",\n";
@@ -13,15 +13,15 @@ export function fetchSize(limit: number): FetchSize {
   return limit < FETCH_SIZES[0] ? FETCH_SIZES[0] : FETCH_SIZES[1];
 }
 
-/** What a list's statement gives: rows in their wire form as one text (null: none), and the list's length if asked for. */
+/** What a list's statement gives: rows in their JSON as one text (null: none), and the list's length if asked for. */
 export interface ListRows {
   readonly rows: string | null;
   readonly total: number | null;
 }
 
-/** SQL that makes one text, `rows`, of the `wire` column of a query. */
+/** SQL that makes one text, `rows`, of the `json` column of a query. */
 export function joinRows(query: string): string {
-  return `select string_agg(wire, E'${ROW_SEPARATOR.replace("\n", "\\n")}') as rows from (${query}) as slice`;
+  return `select string_agg(json, E'${ROW_SEPARATOR.replace("\n", "\\n")}') as rows from (${query}) as slice`;
 }
 
 /** The first `limit` rows of a text, and the last of them when more follow. */

@@ -4,7 +4,7 @@ export type SliceRequest<Position> =
   | { readonly kind: "page"; readonly page: number; readonly limit: number }
   | { readonly kind: "cursor"; readonly after: Position; readonly limit: number };
 
-/** A slice of a list, its items in their wire form. */
+/** A slice of a list, its items in their JSON. */
 export interface Slice<Position> {
   /** The items' JSON texts, with commas between. */
   readonly items: string;

@@ -2,17 +2,21 @@ import type { BatchItem, BatchResults, operatorContract } from "@bikeshare/contr
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
 import { reportBikes, upsertBikes } from "../bikes/commands.ts";
+import type { CommandContext } from "../command-context.ts";
 import type { Database } from "../db/database.ts";
-import { wireBody } from "../http/bind.ts";
+import { jsonBody } from "../http/bind.ts";
 import { markReplay, repeatableRequest, withIdempotency } from "../http/idempotency.ts";
-import type { LiveContext } from "../live-context.ts";
 import { correctRides } from "../rides/correct.ts";
 import { cancelRides, endRides } from "../rides/finish.ts";
 import { upsertPastRides } from "../rides/past.ts";
 import { startRides } from "../rides/start.ts";
 import { bringStationsOnline, removeStations, takeStationsOffline, upsertStations } from "../stations/commands.ts";
 
-type Verb<Item> = (context: LiveContext, systemId: string, items: readonly BatchItem<Item>[]) => Promise<BatchResults>;
+type Verb<Item> = (
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<Item>[],
+) => Promise<BatchResults>;
 
 interface BatchCall<Item> {
   readonly request: FastifyRequest;
@@ -22,7 +26,7 @@ interface BatchCall<Item> {
 
 /** The endpoints of the operator's own backend: each hands its batch to the verb it is named after. */
 export function operatorRoutes(
-  context: LiveContext & { readonly db: Database },
+  context: CommandContext & { readonly db: Database },
 ): RouterImplementation<typeof operatorContract> {
   const batch =
     <Item>(verb: Verb<Item>) =>
@@ -33,7 +37,7 @@ export function operatorRoutes(
         return { status: 200, body: JSON.stringify(results) };
       });
       markReplay(reply, answer);
-      return { status: 200 as const, body: wireBody<BatchResults>(answer.body) };
+      return { status: 200 as const, body: jsonBody<BatchResults>(answer.body) };
     };
   return {
     stations: {

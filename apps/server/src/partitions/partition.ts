@@ -15,7 +15,7 @@ export interface DailyTable {
 
 /** Rows of another table that tell of a day. */
 export interface Dependent {
-  readonly table: "event_counts" | "webhook_due" | "webhook_replay_items";
+  readonly table: "event_counts" | "webhook_queue" | "webhook_replay_items";
   readonly day: "recorded_on" | "created_on";
   /** What it means that there are some when their day goes, which then go first. Undefined: they always go with it. */
   readonly loss?: string;
@@ -37,7 +37,7 @@ export const dailyTables: readonly DailyTable[] = [
     day: "created_on",
     hasDefault: true,
     dependents: [
-      { table: "webhook_due", day: "created_on", loss: "deliveries that were never sent" },
+      { table: "webhook_queue", day: "created_on", loss: "deliveries that were never sent" },
       { table: "webhook_replay_items", day: "created_on", loss: "deliveries that a replay had not reached" },
     ],
   },

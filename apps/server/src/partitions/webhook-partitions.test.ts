@@ -187,7 +187,7 @@ describe("days that are past", () => {
       expect(await count(table.name)).toBe(1);
       expect(await readPartitions(room.db, table)).not.toContain(partitionOf(table, today));
     }
-    expect(await count("webhook_due")).toBe(1);
+    expect(await count("webhook_queue")).toBe(1);
     expect(await count("webhook_replay_items")).toBe(0);
     expect(warned).toEqual(
       ["deliveries that were never sent", "deliveries that a replay had not reached"].map((loss) => ({
@@ -219,11 +219,11 @@ describe("days that are past", () => {
     clock.advance(31 * DAY);
     // Puts it in line while the dropping waits for its lock, and ends before that gives up.
     const again = room.db.transaction(async (tx) => {
-      await tx.run("delete from webhook_due");
+      await tx.run("delete from webhook_queue");
       await tx.run("update webhook_deliveries set attempts = attempts");
       const dropping = dropPastDays(context(), deliveries);
       await untilSomebodyWaits();
-      await tx.run(`insert into webhook_due (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
+      await tx.run(`insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
         select system_id, id, endpoint_id, created_on, event_id, created_at from webhook_deliveries`);
       return { dropping };
     });
@@ -233,13 +233,13 @@ describe("days that are past", () => {
     // On a machine so slow that it gave up first, the next look does it.
     await dropPastDays(context(), deliveries);
     expect(await count("webhook_deliveries")).toBe(0);
-    expect(await count("webhook_due")).toBe(0);
+    expect(await count("webhook_queue")).toBe(0);
   });
 
   it("go from the default too, in batches, and leave younger ones there", async () => {
     await run(`insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status, stuck)
       select 'main', '${today}', 'old' || n, 'e', 'x', 'ride.started', now(), 'pending', false from generate_series(1, 2500) n`);
-    await run(`insert into webhook_due (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
+    await run(`insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
       select system_id, id, endpoint_id, created_on, event_id, created_at from webhook_deliveries`);
     clock.advance(30 * DAY);
     await rideStarts();
@@ -248,7 +248,7 @@ describe("days that are past", () => {
     clock.advance(DAY);
     await emptyAll();
     expect(await count("webhook_deliveries_default")).toBe(1);
-    expect(await count("webhook_due")).toBe(1);
+    expect(await count("webhook_queue")).toBe(1);
     expect(warned).toEqual([expect.objectContaining({ day: today, n: 2500 })]);
   });
 

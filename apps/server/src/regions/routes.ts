@@ -1,6 +1,6 @@
 import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import { wireBody } from "../http/bind.ts";
+import { jsonBody } from "../http/bind.ts";
 import { partnerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
 import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
@@ -22,7 +22,7 @@ export function regionRoutes(
       const name = { systemId, list: "regions", filters: {} };
       const slice = readSliceRequest(query, name, sealer, idPosition);
       const found = await filtered.read(whose, (db) => listRegions(db, systemId, slice));
-      return { status: 200, body: wireBody(writeEnvelope(slice, found, name, sealer, idPosition)) };
+      return { status: 200, body: jsonBody(writeEnvelope(slice, found, name, sealer, idPosition)) };
     },
   };
 }

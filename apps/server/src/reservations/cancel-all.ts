@@ -1,6 +1,6 @@
 import { lockBikes } from "../bikes/live.ts";
+import type { CommandContext } from "../command-context.ts";
 import { recordEvents } from "../events/outbox.ts";
-import type { LiveContext } from "../live-context.ts";
 import { endingEvent, heldBy, writeHolds } from "./holds.ts";
 import { listActive } from "./partner-queries.ts";
 import { endRows, lockRows } from "./queries.ts";
@@ -11,7 +11,7 @@ import type { ReservationOwner } from "./service.ts";
  * becomes expired instead. The caller holds the partner locked, so that none is made meanwhile.
  * @returns how many were cancelled
  */
-export function cancelAllReservations(context: LiveContext, owner: ReservationOwner): Promise<number> {
+export function cancelAllReservations(context: CommandContext, owner: ReservationOwner): Promise<number> {
   const { systemId, partnerId } = owner;
   return context.db.transaction(async (tx) => {
     const moment = { ids: context.ids, systemId, now: new Date(context.clock()) };

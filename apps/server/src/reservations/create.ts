@@ -4,7 +4,7 @@ import { type LiveBike, lockBikes } from "../bikes/live.ts";
 import type { Transaction } from "../db/database.ts";
 import { ServiceError } from "../errors/service-error.ts";
 import { recordEvents } from "../events/outbox.ts";
-import type { LiveContext } from "../live-context.ts";
+import type { CommandContext } from "../command-context.ts";
 import { endingEvent, type Moment, type Settled, settleLapsed, writeHolds } from "./holds.ts";
 import { countActiveReservations, lockPartnerLimit } from "./partner-queries.ts";
 import {
@@ -26,11 +26,11 @@ export interface CreateReservation {
 /**
  * Reserves a bike of a station, or one bike, for a partner's rider. The bike, the counters of its station, the
  * reservation and its event come into being together.
- * @returns the reservation's wire form
+ * @returns the reservation's JSON
  * @throws ServiceError `invalid_parameter`, `not_found`, `station_offline`, `no_bike_available`, `bike_not_available`,
  *   `rider_has_active_reservation`, `too_many_reservations`; `unauthorized` when the partner is gone
  */
-export async function createReservation(context: LiveContext, input: CreateReservation): Promise<string> {
+export async function createReservation(context: CommandContext, input: CreateReservation): Promise<string> {
   const { systemId, partnerId, request } = input;
   const { ids } = context;
   const take = takerOf(request);
@@ -40,7 +40,7 @@ export async function createReservation(context: LiveContext, input: CreateReser
     const lapsed = await lapsedOfRider(tx, moment, partnerId, request.rider_ref);
     const { bike, settled } = await take(tx, moment, lapsed);
     const id = ids.next("reservation");
-    const wire = await insertReservation(tx, systemId, {
+    const json = await insertReservation(tx, systemId, {
       id,
       partner_id: partnerId,
       station_id: bike.station_id,
@@ -50,16 +50,16 @@ export async function createReservation(context: LiveContext, input: CreateReser
       created_at: moment.now,
       expires_at: expiryOf(moment.now, request.hold_minutes),
     });
-    if (wire === undefined) throw riderIsTaken();
+    if (json === undefined) throw riderIsTaken();
     await writeHolds(tx, moment, [
       ...settled.freed.filter((freed) => freed.id !== bike.id).map((freed) => ({ bike: freed, reservation_id: null })),
       { bike, reservation_id: id },
     ]);
     await recordEvents(tx, moment, [
       ...settled.expired.map((expired) => endingEvent(expired, moment.now)),
-      { name: "reservation.created", occurredAt: moment.now, partnerId, data: wire },
+      { name: "reservation.created", occurredAt: moment.now, partnerId, data: json },
     ]);
-    return wire;
+    return json;
   });
 }
 

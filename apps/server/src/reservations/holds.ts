@@ -72,11 +72,11 @@ export function heldBy(locked: ReadonlyMap<string, LiveBike>, ended: readonly En
 }
 
 /** The event that tells its partner of a reservation's end at `at`; of an expiry, whenever it is written, at `expires_at`. */
-export function endingEvent({ status, partner_id, expires_at, wire }: EndedReservation, at: Date): NewEvent {
+export function endingEvent({ status, partner_id, expires_at, json }: EndedReservation, at: Date): NewEvent {
   return {
     name: reservationOutcomeEvents[status],
     occurredAt: status === "expired" ? expires_at : at,
     partnerId: partner_id,
-    data: wire,
+    data: json,
   };
 }

@@ -31,14 +31,14 @@ export interface ReservationReader {
 
 const lapsed = "(status = 'active' and expires_at <= $3::timestamptz)";
 
-/** The wire form as of the instant $3: the same before and after the sweeper has written that a reservation expired. */
-const wire = `reservation_wire(id, case when ${lapsed} then 'expired' else status end, station_id, bike_id,
+/** The JSON as of the instant $3: the same before and after the sweeper has written that a reservation expired. */
+const json = `reservation_json(id, case when ${lapsed} then 'expired' else status end, station_id, bike_id,
   vehicle_type_id, rider_ref, created_at, expires_at, cancelled_at, cancel_reason, ride_id,
   case when ${lapsed} then expires_at else updated_at end)`;
 
 const byId = statement(
   "reservations.byId",
-  `select ${wire} as wire from reservations where system_id = $1 and partner_id = $2 and id = $4`,
+  `select ${json} as json from reservations where system_id = $1 and partner_id = $2 and id = $4`,
 );
 
 const statusConditions: Readonly<Record<Reservation["status"], string>> = {
@@ -53,20 +53,20 @@ function updatedSince(since: string): string {
   return `(updated_at >= ${since}::timestamptz or (${lapsed} and expires_at >= ${since}::timestamptz))`;
 }
 
-/** One of a partner's reservations in its wire form. */
+/** One of a partner's reservations in its JSON. */
 export async function readReservation(
   reader: Reader,
   whose: ReservationReader,
   id: string,
 ): Promise<string | undefined> {
-  return (await reader.read<{ wire: string }>(byId, [whose.systemId, whose.partnerId, whose.now, id]))[0]?.wire;
+  return (await reader.read<{ json: string }>(byId, [whose.systemId, whose.partnerId, whose.now, id]))[0]?.json;
 }
 
 const list: FilterableList<ReservationPosition> = {
   table: "reservations",
   order: ["created_at", "id"],
   direction: "desc",
-  wire,
+  json,
   placeholders: ({ createdAt, id }, bind) => [`${bind(createdAt)}::timestamptz`, bind(id)],
 };
 

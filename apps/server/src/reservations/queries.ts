@@ -6,8 +6,8 @@ import type { Tables } from "../db/tables.generated.ts";
 
 type Row = Tables["reservations"];
 
-const wire = `reservation_wire(r.id, r.status, r.station_id, r.bike_id, r.vehicle_type_id, r.rider_ref, r.created_at,
-  r.expires_at, r.cancelled_at, r.cancel_reason, r.ride_id, r.updated_at) as wire`;
+const json = `reservation_json(r.id, r.status, r.station_id, r.bike_id, r.vehicle_type_id, r.rider_ref, r.created_at,
+  r.expires_at, r.cancelled_at, r.cancel_reason, r.ride_id, r.updated_at) as json`;
 
 const station = statement(
   "reservations.station",
@@ -45,7 +45,7 @@ const insert = statement(
      created_at, expires_at, updated_at)
    values ($1, $2, $3, 'active', $4, $5, $6, $7, $8::timestamptz, $9::timestamptz, $8::timestamptz)
    on conflict (system_id, partner_id, rider_ref) where status = 'active' and rider_ref is not null do nothing
-   returning ${wire}`,
+   returning ${json}`,
 );
 
 const find = statement(
@@ -55,7 +55,7 @@ const find = statement(
 
 const lock = statement(
   "reservations.lock",
-  `select r.id, r.partner_id, r.bike_id, r.status, r.created_at, r.expires_at, ${wire}
+  `select r.id, r.partner_id, r.bike_id, r.status, r.created_at, r.expires_at, ${json}
    from reservations r where r.system_id = $1 and r.id = any($2::text[]) order by r.id for update`,
 );
 
@@ -74,14 +74,14 @@ const end = statement(
    -- As it is now: one whose bike a feed has deleted may have been extended meanwhile.
    where r.system_id = $1 and r.id = e.id and r.status = 'active'
      and ((lapsed and r.expires_at <= $2::timestamptz) or (not lapsed and e.status <> 'expired'))
-   returning r.id, r.partner_id, r.bike_id, r.status, r.expires_at, ${wire}`,
+   returning r.id, r.partner_id, r.bike_id, r.status, r.expires_at, ${json}`,
 );
 
 const extend = statement(
   "reservations.extend",
   `update reservations r set expires_at = $3::timestamptz, updated_at = $4::timestamptz
    where r.system_id = $1 and r.id = $2 and r.status = 'active'
-   returning ${wire}`,
+   returning ${json}`,
 );
 
 // Bikes that another process has locked are left for the next sweep, so that sweepers never wait for one another. A
@@ -150,13 +150,13 @@ export type NewReservation = Pick<
   "id" | "partner_id" | "station_id" | "bike_id" | "vehicle_type_id" | "rider_ref" | "created_at" | "expires_at"
 >;
 
-/** Makes an active reservation; gives its wire form, or undefined when the rider has an active one. */
+/** Makes an active reservation; gives its JSON, or undefined when the rider has an active one. */
 export async function insertReservation(
   tx: Transaction,
   systemId: string,
   row: NewReservation,
 ): Promise<string | undefined> {
-  const rows = await tx.query<{ wire: string }>(insert, [
+  const rows = await tx.query<{ json: string }>(insert, [
     systemId,
     row.id,
     row.partner_id,
@@ -167,7 +167,7 @@ export async function insertReservation(
     row.created_at,
     row.expires_at,
   ]);
-  return rows[0]?.wire;
+  return rows[0]?.json;
 }
 
 /** The bike of a partner's reservation, which never changes; undefined when the partner has no such reservation. */
@@ -185,7 +185,7 @@ export interface LockedReservation extends Pick<
   Row,
   "id" | "partner_id" | "bike_id" | "status" | "created_at" | "expires_at"
 > {
-  readonly wire: string;
+  readonly json: string;
 }
 
 /** Locks reservations, in the order of their ids, and gives them by id. Their bikes are to be locked before. */
@@ -209,7 +209,7 @@ export type Ending = { readonly id: string } & (
 /** A reservation that has just ended. */
 export interface EndedReservation extends Pick<Row, "id" | "partner_id" | "bike_id" | "expires_at"> {
   readonly status: Ending["status"];
-  readonly wire: string;
+  readonly json: string;
 }
 
 /**
@@ -233,14 +233,14 @@ export function endRows(
   ]);
 }
 
-/** Has an active reservation, which is locked, end later; gives its wire form. */
+/** Has an active reservation, which is locked, end later; gives its JSON. */
 export async function extendRow(
   tx: Transaction,
   systemId: string,
   id: string,
   { expiresAt, now }: { readonly expiresAt: Date; readonly now: Date },
 ): Promise<string> {
-  return onlyRow(await tx.query<{ wire: string }>(extend, [systemId, id, expiresAt, now])).wire;
+  return onlyRow(await tx.query<{ json: string }>(extend, [systemId, id, expiresAt, now])).json;
 }
 
 /** Lapsed reservations that nobody has written as expired, the oldest first, their bikes locked. */

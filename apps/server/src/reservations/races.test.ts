@@ -54,7 +54,7 @@ const contradictions = statement(
    union all
    select 'told wrongly: ' || r.id from reservations r
    left join (select data::json ->> 'id' as id, array_agg(name order by name collate "C") as names
-              from new_events where system_id = $1 group by 1) as told on told.id = r.id
+              from event_outbox where system_id = $1 group by 1) as told on told.id = r.id
    where r.system_id = $1 and told.names is distinct from case r.status
      when 'active' then array['reservation.created']
      when 'expired' then array['reservation.created', 'reservation.expired']
@@ -72,14 +72,14 @@ test(`of eight who want the last bike at once one gets it, each of ${ROUNDS} tim
   await room.fill("s", [{ id: "last" }]);
   const { systemId } = room;
   for (let round = 0; round < ROUNDS; round++) {
-    const made: { readonly wire: string; readonly by: string }[] = [];
+    const made: { readonly json: string; readonly by: string }[] = [];
     const answers = partners.map(async (partnerId, n) => {
       const live = { ...room.live, db: n % 2 === 0 ? room.db : other };
-      const wire = await createReservation(live, { systemId, partnerId, request: { station_id: "s" } });
-      made.push({ wire, by: partnerId });
+      const json = await createReservation(live, { systemId, partnerId, request: { station_id: "s" } });
+      made.push({ json, by: partnerId });
     });
     expect(await tally(answers)).toEqual({ made: 1, no_bike_available: 7 });
-    if (round % 2 === 0) await room.cancel((JSON.parse(made[0]!.wire) as Reservation).id, made[0]!.by);
+    if (round % 2 === 0) await room.cancel((JSON.parse(made[0]!.json) as Reservation).id, made[0]!.by);
     else room.clock.advance(15 * 60_000);
   }
   await expireDue(room.live, room.systemId, 10);

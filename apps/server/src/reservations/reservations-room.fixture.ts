@@ -80,7 +80,7 @@ const counters = statement(
 );
 const outbox = statement(
   "test.outbox",
-  "select name, occurred_at, partner_id, data::json as data from new_events where system_id = $1 order by id",
+  "select name, occurred_at, partner_id, data::json as data from event_outbox where system_id = $1 order by id",
 );
 
 export async function openReservationsRoom(): Promise<ReservationsRoom> {
@@ -108,8 +108,8 @@ export async function openReservationsRoom(): Promise<ReservationsRoom> {
       parsed(await extendReservation(live, ownerOf(partnerId), id, minutes)),
     cancel: async (id, partnerId = partner) => parsed(await cancelReservation(live, ownerOf(partnerId), id)),
     get: async (id, partnerId = partner) => {
-      const wire = await getReservation(read, ownerOf(partnerId), id);
-      return wire === undefined ? undefined : parsed(wire);
+      const json = await getReservation(read, ownerOf(partnerId), id);
+      return json === undefined ? undefined : parsed(json);
     },
     list: async (filters = {}, request = { kind: "first", limit: 50 }, partnerId = partner) => {
       const { items, next, total } = await listReservations(read, ownerOf(partnerId), filters, request);
@@ -126,8 +126,8 @@ export async function openReservationsRoom(): Promise<ReservationsRoom> {
 }
 
 /** What a verb answers, as a client reads it: held against the contract. */
-function parsed(wire: string): Reservation {
-  return reservation.parse(JSON.parse(wire));
+function parsed(json: string): Reservation {
+  return reservation.parse(JSON.parse(json));
 }
 
 async function fillStation(

@@ -3,13 +3,13 @@ import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors/service-error.ts";
-import { wireBody } from "../http/bind.ts";
+import { jsonBody } from "../http/bind.ts";
 import { callerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
 import { markReplay, repeatableRequest, withIdempotency } from "../http/idempotency.ts";
 import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
-import { wireField } from "../lists/cut.ts";
-import type { LiveContext } from "../live-context.ts";
+import { jsonField } from "../lists/cut.ts";
+import type { CommandContext } from "../command-context.ts";
 import { createReservation } from "./create.ts";
 import {
   cancelReservation,
@@ -23,7 +23,7 @@ import {
 
 /** The endpoints of reservations. */
 export function reservationRoutes(
-  context: LiveContext & ReservationReadContext & { readonly db: Database },
+  context: CommandContext & ReservationReadContext & { readonly db: Database },
   sealer: CursorSealer,
 ): RouterImplementation<(typeof partnerContract)["reservations"]> {
   return {
@@ -33,12 +33,12 @@ export function reservationRoutes(
       const name = { systemId: owner.systemId, list: "reservations", filters: { ...filters, of: owner.partnerId } };
       const slice = readSliceRequest({ page, limit, cursor }, name, sealer, reservationPosition);
       const reservations = await listReservations(context, owner, filters, slice);
-      return { status: 200, body: wireBody(writeEnvelope(slice, reservations, name, sealer, reservationPosition)) };
+      return { status: 200, body: jsonBody(writeEnvelope(slice, reservations, name, sealer, reservationPosition)) };
     },
     get: async ({ params: { id }, request }) => {
       const reservation = await getReservation(context, ownerOf(request), id);
       if (reservation === undefined) throw new ServiceError("not_found", "You have no reservation with this id.");
-      return { status: 200, body: wireBody(reservation) };
+      return { status: 200, body: jsonBody(reservation) };
     },
     create: async ({ body, request, reply }) => {
       const answer = await withIdempotency(context, repeatableRequest(request), async (tx) => ({
@@ -46,8 +46,8 @@ export function reservationRoutes(
         body: await createReservation({ ...context, db: tx }, { ...ownerOf(request), request: body }),
       }));
       markReplay(reply, answer);
-      reply.header("location", `/v1/reservations/${wireField(answer.body, "id")}`);
-      return { status: 201, body: wireBody(answer.body) };
+      reply.header("location", `/v1/reservations/${jsonField(answer.body, "id")}`);
+      return { status: 201, body: jsonBody(answer.body) };
     },
     extend: async ({ params: { id }, body, request, reply }) => {
       const answer = await withIdempotency(context, repeatableRequest(request), async (tx) => ({
@@ -55,11 +55,11 @@ export function reservationRoutes(
         body: await extendReservation({ ...context, db: tx }, ownerOf(request), id, body.hold_minutes),
       }));
       markReplay(reply, answer);
-      return { status: 200, body: wireBody(answer.body) };
+      return { status: 200, body: jsonBody(answer.body) };
     },
     cancel: async ({ params: { id }, request }) => ({
       status: 200,
-      body: wireBody(await cancelReservation(context, ownerOf(request), id)),
+      body: jsonBody(await cancelReservation(context, ownerOf(request), id)),
     }),
   };
 }

@@ -182,7 +182,7 @@ describe("for the verbs of rides and bikes", () => {
     const given = [lapsed, active, cancelled].map(({ id }) => ({ reservationId: id, rideId: `ride of ${id}`, at }));
     const fulfilled = await fulfil([...given, { reservationId: "unknown", rideId: "ride", at }]);
     expect(fulfilled).toMatchObject([{ id: active.id, partner_id: partner, bike_id: "b", status: "fulfilled" }]);
-    expect(await room.get(active.id)).toEqual(JSON.parse(fulfilled[0]!.wire));
+    expect(await room.get(active.id)).toEqual(JSON.parse(fulfilled[0]!.json));
     expect(await room.get(active.id)).toMatchObject({
       status: "fulfilled",
       ride_id: `ride of ${active.id}`,

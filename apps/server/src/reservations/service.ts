@@ -5,10 +5,10 @@ import type { Queryable, Transaction } from "../db/database.ts";
 import { ServiceError } from "../errors/service-error.ts";
 import { recordEvents } from "../events/outbox.ts";
 import type { ReadContext } from "../lists/context.ts";
-import { cutSlice, wireField } from "../lists/cut.ts";
+import { cutSlice, jsonField } from "../lists/cut.ts";
 import { fetchSize } from "../lists/rows.ts";
 import { type PositionCodec, type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
-import type { LiveContext } from "../live-context.ts";
+import type { CommandContext } from "../command-context.ts";
 import { endingEvent, heldBy, type Moment, writeHolds } from "./holds.ts";
 import {
   readReservation,
@@ -44,10 +44,10 @@ export async function listReservations(
   const rows = await filtered.read(owner, (db) =>
     readReservations(db, whose, filters, startOf(request), fetchSize(request.limit)),
   );
-  return cutSlice(request, rows, (wire) => ({ createdAt: wireField(wire, "created_at"), id: wireField(wire, "id") }));
+  return cutSlice(request, rows, (json) => ({ createdAt: jsonField(json, "created_at"), id: jsonField(json, "id") }));
 }
 
-/** One of a partner's reservations as it is now, in its wire form; undefined when the partner has none with this id. */
+/** One of a partner's reservations as it is now, in its JSON; undefined when the partner has none with this id. */
 export function getReservation(
   { reader, clock }: ReservationReadContext,
   owner: ReservationOwner,
@@ -68,10 +68,10 @@ export async function reservationUse(
 
 /**
  * Cancels a partner's reservation and gives its bike back. Cancelling a cancelled one changes nothing.
- * @returns the reservation's wire form
+ * @returns the reservation's JSON
  * @throws ServiceError `not_found`; `reservation_not_active` when it was fulfilled or has expired
  */
-export function cancelReservation(context: LiveContext, owner: ReservationOwner, id: string): Promise<string> {
+export function cancelReservation(context: CommandContext, owner: ReservationOwner, id: string): Promise<string> {
   const { systemId, partnerId } = owner;
   return context.db.transaction(async (tx) => {
     const moment = { ids: context.ids, systemId, now: new Date(context.clock()) };
@@ -81,7 +81,7 @@ export function cancelReservation(context: LiveContext, owner: ReservationOwner,
     if (reservation === undefined) throw notTheirs();
     const status = statusAt(reservation, moment.now);
     const next = reservationTransitions[status].cancel;
-    if (next === "same") return reservation.wire;
+    if (next === "same") return reservation.json;
     if (next === "conflict")
       throw new ServiceError("reservation_not_active", `The reservation is ${status}, so it cannot be cancelled.`);
     const ended = await endRows(tx, systemId, moment.now, [{ id, status: next, reason: "partner" }]);
@@ -95,17 +95,17 @@ export function cancelReservation(context: LiveContext, owner: ReservationOwner,
       moment,
       ended.map((each) => endingEvent(each, moment.now)),
     );
-    return ended[0]?.wire ?? reservation.wire;
+    return ended[0]?.json ?? reservation.json;
   });
 }
 
 /**
  * Has a partner's reservation hold its bike for some minutes more.
- * @returns the reservation's wire form
+ * @returns the reservation's JSON
  * @throws ServiceError `not_found`; `reservation_not_active` when it has ended; `hold_limit_reached`
  */
 export function extendReservation(
-  context: LiveContext,
+  context: CommandContext,
   { systemId, partnerId }: ReservationOwner,
   id: string,
   minutes: number,
@@ -209,7 +209,7 @@ export async function cancelForBikes(
  * moment are left for the next time.
  * @returns how many expired
  */
-export function expireDue(context: LiveContext, systemId: string, limit: number): Promise<number> {
+export function expireDue(context: CommandContext, systemId: string, limit: number): Promise<number> {
   return context.db.transaction(async (tx) => {
     const moment = { ids: context.ids, systemId, now: new Date(context.clock()) };
     const due = await lockDue(tx, systemId, moment.now, limit);

@@ -1,4 +1,4 @@
-import type { LiveContext } from "../live-context.ts";
+import type { CommandContext } from "../command-context.ts";
 import { expireDue } from "./service.ts";
 
 /** Writes lapsed reservations as expired, once a second. */
@@ -9,7 +9,7 @@ export interface ReservationSweeper {
   close(): Promise<void>;
 }
 
-export interface ReservationSweeperOptions extends LiveContext {
+export interface ReservationSweeperOptions extends CommandContext {
   /** The systems there are. */
   readonly systems: () => Promise<readonly string[]>;
   /** @param systemId undefined: the systems could not be listed */

@@ -46,7 +46,7 @@ const insertStarted = statement(
    order by id
    -- Of the id, or of the one started ride that a bike may have.
    on conflict do nothing
-   returning id, wire`,
+   returning id, json`,
 );
 
 const finish = statement(
@@ -57,7 +57,7 @@ const finish = statement(
    from unnest($3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::int[], $8::text[], $9::int[], $10::boolean[])
      as f (id, status, ended_at, end_station_id, distance_meters, end_reason, duration_seconds, is_countable)
    where r.system_id = $1 and r.id = f.id and r.status = 'started'
-   returning r.id, r.wire`,
+   returning r.id, r.json`,
 );
 
 const correct = statement(
@@ -68,7 +68,7 @@ const correct = statement(
    from json_to_recordset($3::json) as c (id text, ended_at timestamptz, start_station_id text, end_station_id text,
      distance_meters int, rider_category text, end_reason text, duration_seconds int, is_countable boolean)
    where r.system_id = $1 and r.id = c.id and r.status = 'completed'
-   returning r.id, r.wire`,
+   returning r.id, r.json`,
 );
 
 export interface StartedRide {
@@ -112,7 +112,7 @@ export async function findBikesOfRides(
   return new Map(rows.map((row) => [row.id, row.bike_id]));
 }
 
-/** Makes started rides; gives the wire forms, by id, of those whose id was free. */
+/** Makes started rides; gives the JSON texts, by id, of those whose id was free. */
 export async function insertStartedRides(
   tx: Transaction,
   systemId: string,
@@ -120,7 +120,7 @@ export async function insertStartedRides(
   rides: readonly StartedRide[],
 ): Promise<Map<string, string>> {
   if (rides.length === 0) return new Map();
-  const rows = await tx.query<Pick<Tables["rides"], "id" | "wire">>(insertStarted, [
+  const rows = await tx.query<Pick<Tables["rides"], "id" | "json">>(insertStarted, [
     systemId,
     now,
     rides.map((ride) => ride.id),
@@ -131,10 +131,10 @@ export async function insertStartedRides(
     rides.map((ride) => ride.rider_category),
     rides.map((ride) => ride.reservation_id),
   ]);
-  return new Map(rows.map((row) => [row.id, row.wire]));
+  return new Map(rows.map((row) => [row.id, row.json]));
 }
 
-/** Ends started rides, which are locked; gives their wire forms by id. */
+/** Ends started rides, which are locked; gives their JSON texts by id. */
 export async function finishRides(
   tx: Transaction,
   systemId: string,
@@ -142,7 +142,7 @@ export async function finishRides(
   rides: readonly FinishedRide[],
 ): Promise<Map<string, string>> {
   if (rides.length === 0) return new Map();
-  const rows = await tx.query<Pick<Tables["rides"], "id" | "wire">>(finish, [
+  const rows = await tx.query<Pick<Tables["rides"], "id" | "json">>(finish, [
     systemId,
     now,
     rides.map((ride) => ride.id),
@@ -154,7 +154,7 @@ export async function finishRides(
     rides.map((ride) => ride.duration_seconds),
     rides.map((ride) => ride.is_countable),
   ]);
-  return new Map(rows.map((row) => [row.id, row.wire]));
+  return new Map(rows.map((row) => [row.id, row.json]));
 }
 
 /** A completed ride as it is to be. */
@@ -163,7 +163,7 @@ export type CorrectedRide = Pick<
   "id" | "start_station_id" | "end_station_id" | "distance_meters" | "rider_category" | "end_reason"
 > & { readonly ended_at: Date; readonly duration_seconds: number; readonly is_countable: boolean };
 
-/** Corrects completed rides, which are locked; gives their wire forms by id. */
+/** Corrects completed rides, which are locked; gives their JSON texts by id. */
 export async function correctEndedRides(
   tx: Transaction,
   systemId: string,
@@ -171,6 +171,6 @@ export async function correctEndedRides(
   rides: readonly CorrectedRide[],
 ): Promise<Map<string, string>> {
   if (rides.length === 0) return new Map();
-  const rows = await tx.query<Pick<Tables["rides"], "id" | "wire">>(correct, [systemId, now, JSON.stringify(rides)]);
-  return new Map(rows.map((row) => [row.id, row.wire]));
+  const rows = await tx.query<Pick<Tables["rides"], "id" | "json">>(correct, [systemId, now, JSON.stringify(rides)]);
+  return new Map(rows.map((row) => [row.id, row.json]));
 }

@@ -128,7 +128,7 @@ describe("a ride that starts", () => {
       expect((await room.ride(id))["reservation_id"]).toBe(reservation.id);
       expect(await room.events()).toContain(`reservation.fulfilled ${reservation.id}`);
       // Every partner reads rides; a reservation is its owner's alone, who finds the ride in it.
-      expect(String((await room.ride(id))["wire"])).not.toContain(reservation.id);
+      expect(String((await room.ride(id))["json"])).not.toContain(reservation.id);
       expect(await room.reservation(reservation.id)).toMatchObject({ ride_id: id });
       await room.expectSound();
       await room.end({ id, end_station_id: "A" });

@@ -3,8 +3,8 @@ import { correctedEndReason, rideLength } from "@bikeshare/rules";
 import { type BatchNotes, type Indexed, runBatch } from "../batches.ts";
 import { type Dated, later } from "../bikes/bike.ts";
 import { type BikeChange, changeBikes, type LiveBike, shiftsOf } from "../bikes/live.ts";
+import type { CommandContext } from "../command-context.ts";
 import { recordEvents } from "../events/outbox.ts";
-import type { LiveContext } from "../live-context.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { correctEndedRides, type CorrectedRide, type LiveRide } from "./command-queries.ts";
 import { lockRideFacts, noteIssue, noteUnknownStation, type RideFacts, rideFor } from "./ended-rides.ts";
@@ -16,7 +16,7 @@ import { rideTimesIssue } from "./ride.ts";
  * the ride's place in the list, and walks that are under way would pass it over or meet it twice.
  */
 export function correctRides(
-  { db, clock, ids }: LiveContext,
+  { db, clock, ids }: CommandContext,
   systemId: string,
   items: readonly BatchItem<RideCorrection>[],
 ): Promise<BatchResults> {

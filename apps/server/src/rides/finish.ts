@@ -3,8 +3,8 @@ import { endReasonAt, rideLength } from "@bikeshare/rules";
 import { type BatchNotes, type Indexed, runBatch } from "../batches.ts";
 import { later } from "../bikes/bike.ts";
 import { type BikeChange, changeBikes, type LiveBike, shiftsOf } from "../bikes/live.ts";
+import type { CommandContext } from "../command-context.ts";
 import { recordEvents } from "../events/outbox.ts";
-import type { LiveContext } from "../live-context.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { type FinishedRide, finishRides, type LiveRide } from "./command-queries.ts";
 import { lockRideFacts, noteIssue, noteUnknownStation, type RideFacts, rideFor } from "./ended-rides.ts";
@@ -13,7 +13,7 @@ import { rideTimesIssue } from "./ride.ts";
 
 /** Ends rides: each bike stands where its ride ended, available again unless something later was reported of it. */
 export function endRides(
-  context: LiveContext,
+  context: CommandContext,
   systemId: string,
   items: readonly BatchItem<RideEnd>[],
 ): Promise<BatchResults> {
@@ -22,7 +22,7 @@ export function endRides(
 
 /** Cancels rides that did not come about: each bike stands where it stood. */
 export function cancelRides(
-  context: LiveContext,
+  context: CommandContext,
   systemId: string,
   items: readonly BatchItem<RideCancel>[],
 ): Promise<BatchResults> {
@@ -39,7 +39,7 @@ interface Finish {
 type Decide<Item> = (entry: Indexed<Item>, facts: RideFacts, notes: BatchNotes) => Finish | undefined;
 
 function finish<Item extends { readonly id: string; readonly end_station_id?: string | null | undefined }>(
-  { db, clock, ids }: LiveContext,
+  { db, clock, ids }: CommandContext,
   systemId: string,
   items: readonly BatchItem<Item>[],
   decide: Decide<Item>,

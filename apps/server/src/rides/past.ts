@@ -1,8 +1,8 @@
 import type { BatchItem, BatchResults, PastRideUpsert } from "@bikeshare/contract";
 import { rideLength } from "@bikeshare/rules";
 import { type BatchNotes, type Indexed, runBatch } from "../batches.ts";
+import type { CommandContext } from "../command-context.ts";
 import { countRides, pickSlot } from "../counts/service.ts";
-import type { LiveContext } from "../live-context.ts";
 import {
   findPastRides,
   insertPastRides,
@@ -15,7 +15,7 @@ import { rideTimesIssue } from "./ride.ts";
 
 /** Adds rides that are over, or corrects them. Makes no events and moves no bike. */
 export function upsertPastRides(
-  { db, clock, ids }: LiveContext,
+  { db, clock, ids }: CommandContext,
   systemId: string,
   items: readonly BatchItem<PastRideUpsert>[],
 ): Promise<BatchResults> {

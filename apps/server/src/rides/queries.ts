@@ -30,14 +30,14 @@ const changes = `(select coalesce(sum(changes), 0)::bigint from list_counts wher
 const first = (size: FetchSize) =>
   statement(
     `rides.first.${size}`,
-    `select (${joinRows(`select wire from rides where system_id = $1 ${order} limit ${size}`)}) as rows, ${total}`,
+    `select (${joinRows(`select json from rides where system_id = $1 ${order} limit ${size}`)}) as rows, ${total}`,
   );
 
 const after = (size: FetchSize) =>
   statement(
     `rides.after.${size}`,
     joinRows(
-      `select wire from rides where system_id = $1 and (started_at, id) < ($2::timestamptz, $3) ${order} limit ${size}`,
+      `select json from rides where system_id = $1 and (started_at, id) < ($2::timestamptz, $3) ${order} limit ${size}`,
     ),
   );
 
@@ -69,7 +69,7 @@ const from = (size: FetchSize) =>
        where system_id = $1 and started_at < (select starts_at + interval '1 hour' from hour)
        ${order} offset (select skip from hour) limit 1)
      select (${joinRows(
-       `select wire from rides
+       `select json from rides
         where system_id = $1 and (started_at, id) <= ((select started_at from head), (select id from head))
         ${order} limit ${size}`,
      )}) as rows, ${total}`,
@@ -83,7 +83,7 @@ const fromHour = (size: FetchSize) =>
        select started_at, id from rides
        where system_id = $1 and started_at < to_timestamp($2::bigint) ${order} offset $3::bigint limit 1)
      select (${joinRows(
-       `select wire from rides
+       `select json from rides
         where system_id = $1 and (started_at, id) <= ((select started_at from head), (select id from head))
         ${order} limit ${size}`,
      )}) as rows, ${total}, ${changes}`,
@@ -97,7 +97,7 @@ const hours = statement(
          from ride_counts where system_id = $1 and period = 'hour' group by ride_counts.starts_at) as hours`,
 );
 
-const byId = statement("rides.byId", "select wire from rides where system_id = $1 and id = $2");
+const byId = statement("rides.byId", "select json from rides where system_id = $1 and id = $2");
 
 /** A slice of all rides. */
 export async function readRides(
@@ -141,16 +141,16 @@ export interface RideHours {
   readonly n: readonly number[];
 }
 
-/** One ride's wire form. */
+/** One ride's JSON. */
 export async function readRide(reader: Reader, systemId: string, id: string): Promise<string | undefined> {
-  return (await reader.read<Pick<Tables["rides"], "wire">>(byId, [systemId, id]))[0]?.wire;
+  return (await reader.read<Pick<Tables["rides"], "json">>(byId, [systemId, id]))[0]?.json;
 }
 
 const list: FilterableList<RidePosition> = {
   table: "rides",
   order: ["started_at", "id"],
   direction: "desc",
-  wire: "wire",
+  json: "json",
   placeholders: ({ startedAt, id }, bind) => [`${bind(startedAt)}::timestamptz`, bind(id)],
 };
 

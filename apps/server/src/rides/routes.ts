@@ -1,7 +1,7 @@
 import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { ServiceError } from "../errors/service-error.ts";
-import { wireBody } from "../http/bind.ts";
+import { jsonBody } from "../http/bind.ts";
 import { callerOf, partnerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
 import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
@@ -19,12 +19,12 @@ export function rideRoutes(
       const name = { systemId, list: "rides", filters };
       const slice = readSliceRequest({ page, limit, cursor }, name, sealer, ridePosition);
       const rides = await listRides(context, whose, filters, slice);
-      return { status: 200, body: wireBody(writeEnvelope(slice, rides, name, sealer, ridePosition)) };
+      return { status: 200, body: jsonBody(writeEnvelope(slice, rides, name, sealer, ridePosition)) };
     },
     get: async ({ params: { id }, request }) => {
       const ride = await getRide(context, callerOf(request).key.system_id, id);
       if (ride === undefined) throw new ServiceError("not_found", "There is no ride with this id.");
-      return { status: 200, body: wireBody(ride) };
+      return { status: 200, body: jsonBody(ride) };
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { ReadContext } from "../lists/context.ts";
-import { cutSlice, wireField } from "../lists/cut.ts";
+import { cutSlice, jsonField } from "../lists/cut.ts";
 import type { ListReader } from "../lists/filtered-reads.ts";
 import { type FetchSize, fetchSize, type ListRows } from "../lists/rows.ts";
 import { type PositionCodec, type Slice, type SliceRequest, type SliceStart, startOf } from "../lists/slice.ts";
@@ -35,7 +35,7 @@ export async function listRides(
   const rows = filtered
     ? await context.filtered.read(whose, (db) => readFilteredRides(db, systemId, filters, start, size))
     : await readAllRides(context, systemId, start, size);
-  return cutSlice(request, rows, (wire) => ({ startedAt: wireField(wire, "started_at"), id: wireField(wire, "id") }));
+  return cutSlice(request, rows, (json) => ({ startedAt: jsonField(json, "started_at"), id: jsonField(json, "id") }));
 }
 
 /** By way of the depth index where the page lies deep and the index is up to date. */
@@ -55,7 +55,7 @@ async function readAllRides(
   return readRides(reader, systemId, start, size);
 }
 
-/** One ride in its wire form; undefined when there is none. */
+/** One ride in its JSON; undefined when there is none. */
 export function getRide({ reader }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
   return readRide(reader, systemId, id);
 }

@@ -2,10 +2,10 @@ import type { BatchItem, BatchResults, RideStart } from "@bikeshare/contract";
 import { rideTransitions } from "@bikeshare/rules";
 import { type BatchNotes, type Indexed, runBatch } from "../batches.ts";
 import { changeBikes, type LiveBike, lockBikes, shiftsOf } from "../bikes/live.ts";
+import type { CommandContext } from "../command-context.ts";
 import { countRides, pickSlot } from "../counts/service.ts";
 import type { Transaction } from "../db/database.ts";
 import { type NewEvent, recordEvents } from "../events/outbox.ts";
-import type { LiveContext } from "../live-context.ts";
 import { fulfilReservations, lockReservations, type LockedReservation } from "../reservations/service.ts";
 import { refreshCounters, shiftMirrored } from "../stations/counters.ts";
 import { stationPlaces } from "../stations/places.ts";
@@ -15,7 +15,7 @@ import { EARLIEST_START, isInFuture } from "./ride.ts";
 
 /** Starts rides: each on a bike that stands available, or is held by the reservation that the ride fulfils. */
 export function startRides(
-  { db, clock, ids }: LiveContext,
+  { db, clock, ids }: CommandContext,
   systemId: string,
   items: readonly BatchItem<RideStart>[],
 ): Promise<BatchResults> {
@@ -71,7 +71,7 @@ function eventOf({ started_at: occurredAt }: StartedRide, data: string): NewEven
 
 /** A batch: all of it happens at one instant. */
 interface Moment {
-  readonly ids: LiveContext["ids"];
+  readonly ids: CommandContext["ids"];
   readonly systemId: string;
   readonly now: Date;
 }

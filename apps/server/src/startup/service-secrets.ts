@@ -28,7 +28,7 @@ export async function readSecrets(context: SecretsContext, isNew: boolean): Prom
     const last = await lastSealing(db);
     if (last !== undefined) {
       throw new ConfigError(
-        `${named(config)}: there is no such file, and this database has been used with one since ${last.noted_at.toISOString()}. ` +
+        `${named(config)}: there is no such file, and this database has been used with one since ${last.recorded_at.toISOString()}. ` +
           `Correct SECRETS_FILE, or restore the file from a backup. ${GONE}`,
       );
     }
@@ -66,9 +66,9 @@ export async function serviceSecrets(context: ServiceSecretsContext, isNew: bool
   }
   const sealer = createSecretSealer(secrets.webhookKeys);
   const last = await lastSealing(db);
-  if (last !== undefined && !isNew && !sealer.knowsKey(last.key_mark)) {
+  if (last !== undefined && !isNew && !sealer.knowsKey(last.fingerprint)) {
     throw new ConfigError(
-      `${named(config)}: is not the secrets file that this database has been used with since ${last.noted_at.toISOString()}: it lacks the key that seals. ` +
+      `${named(config)}: is not the secrets file that this database has been used with since ${last.recorded_at.toISOString()}: it lacks the key that seals. ` +
         `Set SECRETS_FILE to that file. ${GONE}`,
     );
   }

@@ -31,7 +31,7 @@ describe("a start with a wrong value names its variable, what is wrong, and what
   });
   afterAll(() => database.close());
   // The next test has a directory, and so a secrets file, of its own.
-  afterEach(() => database.db.query(statement("", "delete from webhook_sealing where system_id = 'main'")));
+  afterEach(() => database.db.query(statement("", "delete from webhook_encryption_keys where system_id = 'main'")));
 
   /** Starts a service as `serve` does. @returns what stops it from starting */
   async function refusalOf(env: Record<string, string>, more: Partial<ServeOptions> = {}): Promise<string> {

@@ -42,7 +42,7 @@ const insert = statement(
   `insert into stations (system_id, updated_at, source, counters, ${columns})
    select $1, $2::timestamptz, 'operator', 'operated', ${columns}
    from json_to_recordset($3::json) as written(${types}) order by id
-   on conflict (system_id, id) do nothing returning id, wire`,
+   on conflict (system_id, id) do nothing returning id, json`,
 );
 
 const update = statement(
@@ -53,12 +53,12 @@ const update = statement(
      w.is_installed, w.is_renting, w.is_returning, w.num_docks_available, w.num_docks_disabled, w.status, w.offline_reason,
      w.was_installed)
    from json_to_recordset($3::json) as w(${types})
-   where s.system_id = $1 and s.id = w.id returning s.id, s.wire`,
+   where s.system_id = $1 and s.id = w.id returning s.id, s.json`,
 );
 
 const wires = statement(
   "liveStations.wires",
-  "select id, wire from stations where system_id = $1 and id = any($2::text[])",
+  "select id, json from stations where system_id = $1 and id = any($2::text[])",
 );
 const tell = statement("liveStations.tell", "select pg_notify('stations', $1)");
 
@@ -72,7 +72,7 @@ export async function lockStations(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Makes stations of the operator's; gives the wire forms, by id, of those that were not there. */
+/** Makes stations of the operator's; gives the JSON texts, by id, of those that were not there. */
 export async function insertStations(
   tx: Transaction,
   systemId: string,
@@ -82,7 +82,7 @@ export async function insertStations(
   return write(tx, insert, systemId, now, stations);
 }
 
-/** Writes stations that are locked; gives their wire forms by id. */
+/** Writes stations that are locked; gives their JSON texts by id. */
 export async function updateStations(
   tx: Transaction,
   systemId: string,
@@ -92,14 +92,14 @@ export async function updateStations(
   return write(tx, update, systemId, now, stations);
 }
 
-/** The wire forms of stations, by id. */
+/** The JSON texts of stations, by id. */
 export async function stationWires(
   tx: Transaction,
   systemId: string,
   ids: readonly string[],
 ): Promise<Map<string, string>> {
-  const rows = await tx.query<Pick<Row, "id" | "wire">>(wires, [systemId, [...ids]]);
-  return new Map(rows.map((row) => [row.id, row.wire]));
+  const rows = await tx.query<Pick<Row, "id" | "json">>(wires, [systemId, [...ids]]);
+  return new Map(rows.map((row) => [row.id, row.json]));
 }
 
 async function write(
@@ -110,7 +110,7 @@ async function write(
   stations: readonly LiveStation[],
 ): Promise<Map<string, string>> {
   if (stations.length === 0) return new Map();
-  const rows = await tx.query<Pick<Row, "id" | "wire">>(statementToRun, [systemId, now, JSON.stringify(stations)]);
+  const rows = await tx.query<Pick<Row, "id" | "json">>(statementToRun, [systemId, now, JSON.stringify(stations)]);
   await tx.query(tell, [systemId]);
-  return new Map(rows.map((row) => [row.id, row.wire]));
+  return new Map(rows.map((row) => [row.id, row.json]));
 }

@@ -1,17 +1,17 @@
 import type { BatchItem, BatchResults, StationCommand, StationUpsert } from "@bikeshare/contract";
 import { stationState } from "@bikeshare/rules";
 import { type BatchNotes, runBatch } from "../batches.ts";
+import type { CommandContext } from "../command-context.ts";
 import { countRows, pickSlot } from "../counts/service.ts";
 import { TransactionConflict } from "../db/errors.ts";
 import { recordEvents } from "../events/outbox.ts";
-import type { LiveContext } from "../live-context.ts";
 import { insertStations, type LiveStation, lockStations, updateStations } from "./command-queries.ts";
 import { refreshCounters } from "./counters.ts";
 import { edgeEvent } from "./edges.ts";
 
 /** Makes stations of the operator's own, or changes what it says of them. Their counters follow from their bikes. */
 export function upsertStations(
-  context: LiveContext,
+  context: CommandContext,
   systemId: string,
   items: readonly BatchItem<StationUpsert>[],
 ): Promise<BatchResults> {
@@ -30,7 +30,7 @@ export function upsertStations(
 
 /** Takes stations offline until they are brought back. */
 export function takeStationsOffline(
-  context: LiveContext,
+  context: CommandContext,
   systemId: string,
   items: readonly BatchItem<StationCommand>[],
 ): Promise<BatchResults> {
@@ -42,7 +42,7 @@ export function takeStationsOffline(
 
 /** Brings stations back that were taken offline: they are online if their flags say that they work. */
 export function bringStationsOnline(
-  context: LiveContext,
+  context: CommandContext,
   systemId: string,
   items: readonly BatchItem<StationCommand>[],
 ): Promise<BatchResults> {
@@ -54,7 +54,7 @@ export function bringStationsOnline(
 
 /** Removes stations for good. Their rides stay. */
 export function removeStations(
-  context: LiveContext,
+  context: CommandContext,
   systemId: string,
   items: readonly BatchItem<StationCommand>[],
 ): Promise<BatchResults> {
@@ -67,7 +67,7 @@ export function removeStations(
 type Refuse = (...why: [Parameters<BatchNotes["failed"]>[2], string]) => undefined;
 
 function command<Item extends { readonly id: string }>(
-  { db, clock, ids }: LiveContext,
+  { db, clock, ids }: CommandContext,
   systemId: string,
   items: readonly BatchItem<Item>[],
   decide: (held: LiveStation | undefined, item: Item, refuse: Refuse) => LiveStation | undefined,

@@ -66,7 +66,7 @@ test("a mirrored station's types follow the bikes that come and go, and never ad
   await room.db.query(mirrorTypes, [room.systemId]);
   const types = async () => {
     const { num_bikes_available, vehicle_types_available } = station.parse(
-      JSON.parse(String((await room.station("C"))["wire"])),
+      JSON.parse(String((await room.station("C"))["json"])),
     );
     return [num_bikes_available, ...vehicle_types_available.map((type) => `${type.vehicle_type_id} ${type.count}`)];
   };

@@ -1,7 +1,7 @@
 import type { BoundingBox } from "@bikeshare/contract";
 import { compare, within } from "../lists/by-id.ts";
 import type { ReadContext } from "../lists/context.ts";
-import { cutSlice, wireField } from "../lists/cut.ts";
+import { cutSlice, jsonField } from "../lists/cut.ts";
 import type { ListReader } from "../lists/filtered-reads.ts";
 import { fetchSize } from "../lists/rows.ts";
 import { type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
@@ -35,10 +35,10 @@ export async function listStations(
     conditions.length === 0
       ? await stationList.read(reader, systemId, startOf(request), size)
       : await filtered.read(whose, (db) => stationList.readFiltered(db, systemId, conditions, startOf(request), size));
-  return cutSlice(request, rows, (wire) => wireField(wire, "id"));
+  return cutSlice(request, rows, (json) => jsonField(json, "id"));
 }
 
-/** One station in its wire form; undefined when there is none. */
+/** One station in its JSON; undefined when there is none. */
 export function getStation({ reader }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
   return stationList.readOne(reader, systemId, id);
 }

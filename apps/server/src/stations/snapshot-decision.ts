@@ -1,6 +1,6 @@
 import type { StationRow, StationWrite, WaitingKey, WaitingRow } from "./snapshot-queries.ts";
-import { joinHalves, mergeHalves } from "./station-halves.ts";
-import type { JoinedStation, SnapshotTimes, StationHalves } from "./station-halves.ts";
+import { joinParts, mergeParts } from "./station-parts.ts";
+import type { JoinedStation, SnapshotTimes, StationParts } from "./station-parts.ts";
 import { isGivenUp, isStub } from "./station.ts";
 import type { StationEdge } from "./station.ts";
 
@@ -16,11 +16,11 @@ export interface SnapshotContext {
   /** Before the snapshot came, and after. */
   readonly timesBefore: FeedTimes;
   readonly timesAfter: FeedTimes;
-  readonly incoming: ReadonlyMap<string, StationHalves>;
+  readonly incoming: ReadonlyMap<string, StationParts>;
   readonly waiting: ReadonlyMap<string, readonly WaitingRow[]>;
 }
 
-/** What is to be done with one station. `drop` names halves that no longer wait. */
+/** What is to be done with one station. `drop` names parts that no longer wait. */
 export type Decision = { readonly id: string; readonly drop: readonly WaitingKey[] } & (
   | { readonly kind: "keep" }
   | { readonly kind: "create"; readonly row: StationWrite }
@@ -32,7 +32,7 @@ export type Decision = { readonly id: string; readonly drop: readonly WaitingKey
     }
   | {
       readonly kind: "wait";
-      readonly halves: readonly WaitingRow["half"][];
+      readonly parts: readonly WaitingRow["part"][];
       readonly save: readonly WaitingRow[];
       readonly foreign: boolean;
     }
@@ -42,19 +42,19 @@ export type Decision = { readonly id: string; readonly drop: readonly WaitingKey
 export function decideStation(context: SnapshotContext, id: string, row: StationRow | undefined): Decision {
   const ours = row?.source === context.source && !isStub(row) ? row : undefined;
   const waiting = context.waiting.get(id) ?? [];
-  const drop = waiting.map(({ half }) => ({ station_id: id, half }));
+  const drop = waiting.map(({ part }) => ({ station_id: id, part }));
   // Only the operator removes a station, and for good.
   if (ours?.status === "removed") return { kind: "keep", id, drop };
 
   const times = context.timesAfter;
-  const halves = mergeHalves(heldHalves(context, ours, waiting), context.incoming.get(id) ?? {});
-  const joined = joinHalves(halves, times.readings, ours);
+  const parts = mergeParts(heldParts(context, ours, waiting), context.incoming.get(id) ?? {});
+  const joined = joinParts(parts, times.readings, ours);
   const foreign = row !== undefined && ours === undefined && !isGivenUp(row);
-  if (joined === undefined || foreign) return waitingDecision(id, halves, times, waiting, foreign);
+  if (joined === undefined || foreign) return waitingDecision(id, parts, times, waiting, foreign);
 
   const marks = {
-    information_as_of: mark(halves.information?.asOf, times.information),
-    readings_as_of: mark(halves.readings?.asOf, times.readings),
+    information_as_of: mark(parts.information?.asOf, times.information),
+    status_as_of: mark(parts.readings?.asOf, times.readings),
   };
   const described = row?.counters === "operated" ? { ...joined, ...pick(row, countedFields) } : joined;
   const visible = row === undefined || !sameFields(row, described, wireFields);
@@ -67,53 +67,53 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
   return { kind: "update", id, row: write, removed, edge, drop };
 }
 
-/** What was known before the snapshot: in the station's row, or in the halves that wait. */
-function heldHalves(
+/** What was known before the snapshot: in the station's row, or in the parts that wait. */
+function heldParts(
   context: SnapshotContext,
   ours: StationRow | undefined,
   waiting: readonly WaitingRow[],
-): StationHalves {
+): StationParts {
   const informationLatest = context.timesBefore.information?.latest ?? 0;
   const readingsLatest = context.timesBefore.readings?.latest ?? 0;
   if (ours) {
     return {
       information: { content: pick(ours, informationFields), asOf: ours.information_as_of ?? informationLatest },
-      readings: { content: pick(ours, readingsSoFarFields), asOf: ours.readings_as_of ?? readingsLatest },
+      readings: { content: pick(ours, readingsSoFarFields), asOf: ours.status_as_of ?? readingsLatest },
     };
   }
-  const halves: { -readonly [Name in keyof StationHalves]: StationHalves[Name] } = {};
+  const parts: { -readonly [Name in keyof StationParts]: StationParts[Name] } = {};
   for (const row of waiting) {
-    if (row.half === "information") {
-      halves.information = { content: row.content, asOf: row.as_of ?? informationLatest };
-    } else halves.readings = { content: row.content, asOf: row.as_of ?? readingsLatest };
+    if (row.part === "information") {
+      parts.information = { content: row.content, asOf: row.as_of ?? informationLatest };
+    } else parts.readings = { content: row.content, asOf: row.as_of ?? readingsLatest };
   }
-  return halves;
+  return parts;
 }
 
 function waitingDecision(
   id: string,
-  halves: StationHalves,
+  parts: StationParts,
   times: FeedTimes,
   waiting: readonly WaitingRow[],
   foreign: boolean,
 ): Decision {
   const rows: WaitingRow[] = [];
-  if (halves.information) {
-    const { content, asOf } = halves.information;
-    rows.push({ station_id: id, half: "information", as_of: mark(asOf, times.information), content });
+  if (parts.information) {
+    const { content, asOf } = parts.information;
+    rows.push({ station_id: id, part: "information", as_of: mark(asOf, times.information), content });
   }
-  if (halves.readings) {
-    const { content, asOf } = halves.readings;
-    rows.push({ station_id: id, half: "readings", as_of: mark(asOf, times.readings), content });
+  if (parts.readings) {
+    const { content, asOf } = parts.readings;
+    rows.push({ station_id: id, part: "status", as_of: mark(asOf, times.readings), content });
   }
   const save = rows.filter((row) => !waiting.some((held) => sameWaiting(held, row)));
-  return { kind: "wait", id, halves: rows.map(({ half }) => half), save, foreign, drop: [] };
+  return { kind: "wait", id, parts: rows.map(({ part }) => part), save, foreign, drop: [] };
 }
 
 function sameWaiting(a: WaitingRow, b: WaitingRow): boolean {
   if (a.as_of !== b.as_of) return false;
-  if (a.half === "information") return b.half === a.half && sameFields(a.content, b.content, informationFields);
-  return b.half === a.half && sameFields(a.content, b.content, readingsSoFarFields);
+  if (a.part === "information") return b.part === a.part && sameFields(a.content, b.content, informationFields);
+  return b.part === a.part && sameFields(a.content, b.content, readingsSoFarFields);
 }
 
 /** Null says "from the newest snapshot", so that the row need not change when the next one says the same. */
@@ -151,7 +151,7 @@ const wireFields = [
   "status",
   "offline_reason",
 ] as const satisfies (keyof JoinedStation)[];
-const keptFields = ["absent_snapshots", "was_installed", "information_as_of", "readings_as_of"] as const;
+const keptFields = ["absent_snapshots", "was_installed", "information_as_of", "status_as_of"] as const;
 
 function sameFields<Field extends string>(
   a: { readonly [Name in Field]: unknown },
@@ -161,7 +161,7 @@ function sameFields<Field extends string>(
   return fields.every((field) => a[field] === b[field]);
 }
 
-/** One half of a row: with the other half's fields too, the older half would overwrite the newer one's when they join. */
+/** One part of a row: with the other part's fields too, the older part would overwrite the newer one's when they join. */
 function pick<Row extends object, Field extends keyof Row>(row: Row, fields: readonly Field[]): Pick<Row, Field> {
   const picked: Partial<Row> = {};
   for (const field of fields) picked[field] = row[field];

@@ -1,25 +1,25 @@
 import type { Queryable, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
-import type { JoinedStation, ReadingsSoFar } from "./station-halves.ts";
+import type { JoinedStation, ReadingsSoFar } from "./station-parts.ts";
 import type { StationInformation } from "./station.ts";
 
 /** A station as the database has it: what a snapshot is compared with. Instants in milliseconds since 1970. */
 export interface StationRow extends JoinedStation, Pick<Tables["stations"], "id" | "source" | "counters"> {
   readonly information_as_of: number | null;
-  readonly readings_as_of: number | null;
+  readonly status_as_of: number | null;
 }
 
-/** Names a waiting half. */
-export type WaitingKey = Pick<Tables["gbfs_waiting_halves"], "station_id" | "half">;
+/** Names a waiting part. */
+export type WaitingKey = Pick<Tables["gbfs_pending_station_parts"], "station_id" | "part">;
 
-/** A half that waits for its other half. Its instant is in milliseconds since 1970, or as the database gives it. */
+/** A part that waits for its other part. Its instant is in milliseconds since 1970, or as the database gives it. */
 export type WaitingRow<Instant = number | null> =
   | Waiting<"information", StationInformation, Instant>
-  | Waiting<"readings", ReadingsSoFar, Instant>;
+  | Waiting<"status", ReadingsSoFar, Instant>;
 
-interface Waiting<Half extends WaitingKey["half"], Content, Instant> extends WaitingKey {
-  readonly half: Half;
+interface Waiting<Part extends WaitingKey["part"], Content, Instant> extends WaitingKey {
+  readonly part: Part;
   readonly as_of: Instant;
   readonly content: Content;
 }
@@ -34,13 +34,13 @@ export interface StationWrite extends Omit<StationRow, "source" | "counters"> {
 const columns = `id, name, short_name, lat, lon, address, region_id, capacity, is_virtual_station, is_installed,
   is_renting, is_returning, num_bikes_available, num_bikes_disabled, num_docks_available, num_docks_disabled,
   vehicle_types_available::text as vehicle_types_available, status, offline_reason, last_reported, source,
-  counters, absent_snapshots, was_installed, information_as_of, readings_as_of`;
+  counters, absent_snapshots, was_installed, information_as_of, status_as_of`;
 
 const writtenColumns = `id text, name text, short_name text, lat float8, lon float8, address text, region_id text,
   capacity int, is_virtual_station boolean, is_installed boolean, is_renting boolean, is_returning boolean,
   num_bikes_available int, num_bikes_disabled int, num_docks_available int, num_docks_disabled int,
   vehicle_types_available text, status text, offline_reason text, last_reported timestamptz,
-  absent_snapshots smallint, was_installed boolean, information_as_of timestamptz, readings_as_of timestamptz,
+  absent_snapshots smallint, was_installed boolean, information_as_of timestamptz, status_as_of timestamptz,
   visible boolean`;
 
 const heldStations = statement(
@@ -64,11 +64,11 @@ const insertStations = statement(
   `insert into stations (system_id, source, updated_at, counters, id, name, short_name, lat, lon, address, region_id,
      capacity, is_virtual_station, is_installed, is_renting, is_returning, num_bikes_available, num_bikes_disabled,
      num_docks_available, num_docks_disabled, vehicle_types_available, status, offline_reason, last_reported,
-     absent_snapshots, was_installed, information_as_of, readings_as_of)
+     absent_snapshots, was_installed, information_as_of, status_as_of)
    select $1, $2, $3::timestamptz, 'mirrored', id, name, short_name, lat, lon, address, region_id,
      capacity, is_virtual_station, is_installed, is_renting, is_returning, num_bikes_available, num_bikes_disabled,
      num_docks_available, num_docks_disabled, vehicle_types_available::json, status, offline_reason, last_reported,
-     absent_snapshots, was_installed, information_as_of, readings_as_of
+     absent_snapshots, was_installed, information_as_of, status_as_of
    from json_to_recordset($4::json) as written(${writtenColumns})
    order by id
    on conflict (system_id, id) do nothing
@@ -88,31 +88,31 @@ const updateStations = statement(
      vehicle_types_available = written.vehicle_types_available::json, status = written.status,
      offline_reason = written.offline_reason, last_reported = written.last_reported,
      absent_snapshots = written.absent_snapshots, was_installed = written.was_installed,
-     information_as_of = written.information_as_of, readings_as_of = written.readings_as_of
+     information_as_of = written.information_as_of, status_as_of = written.status_as_of
    from json_to_recordset($4::json) as written(${writtenColumns})
    where stations.system_id = $1 and stations.id = written.id`,
 );
 
-const waitingHalves = statement(
+const pendingParts = statement(
   "stationSnapshot.waiting",
-  "select station_id, half, as_of, content from gbfs_waiting_halves where system_id = $1 and source = $2",
+  "select station_id, part, as_of, content from gbfs_pending_station_parts where system_id = $1 and source = $2",
 );
 
 const saveWaiting = statement(
   "stationSnapshot.saveWaiting",
-  `insert into gbfs_waiting_halves (system_id, source, station_id, half, as_of, content)
-   select $1, $2, station_id, half, as_of, content
-   from json_to_recordset($3::json) as written(station_id text, half text, as_of timestamptz, content jsonb)
-   order by station_id, half
-   on conflict (system_id, source, station_id, half)
+  `insert into gbfs_pending_station_parts (system_id, source, station_id, part, as_of, content)
+   select $1, $2, station_id, part, as_of, content
+   from json_to_recordset($3::json) as written(station_id text, part text, as_of timestamptz, content jsonb)
+   order by station_id, part
+   on conflict (system_id, source, station_id, part)
    do update set as_of = excluded.as_of, content = excluded.content`,
 );
 
 const dropWaiting = statement(
   "stationSnapshot.dropWaiting",
-  `delete from gbfs_waiting_halves
-   where system_id = $1 and source = $2 and (station_id, half) in (
-     select station_id, half from json_to_recordset($3::json) as joined(station_id text, half text))`,
+  `delete from gbfs_pending_station_parts
+   where system_id = $1 and source = $2 and (station_id, part) in (
+     select station_id, part from json_to_recordset($3::json) as joined(station_id text, part text))`,
 );
 
 const positions = statement(
@@ -149,12 +149,12 @@ interface StoredStation extends Pick<
   | "absent_snapshots"
   | "was_installed"
   | "information_as_of"
-  | "readings_as_of"
+  | "status_as_of"
 > {
   readonly vehicle_types_available: string;
 }
 
-type StoredWaiting = WaitingRow<Tables["gbfs_waiting_halves"]["as_of"]>;
+type StoredWaiting = WaitingRow<Tables["gbfs_pending_station_parts"]["as_of"]>;
 
 /** The stations of a source. Not locked. */
 export async function findStations(tx: Transaction, systemId: string, source: string): Promise<StationRow[]> {
@@ -200,13 +200,13 @@ export async function updateStationRows(
   await tx.query(updateStations, [systemId, source, new Date(at), stored(rows)]);
 }
 
-/** The halves of a source that wait. */
-export async function findWaitingHalves(tx: Transaction, systemId: string, source: string): Promise<WaitingRow[]> {
-  const rows = await tx.query<StoredWaiting>(waitingHalves, [systemId, source]);
+/** The parts of a source that wait. */
+export async function findPendingParts(tx: Transaction, systemId: string, source: string): Promise<WaitingRow[]> {
+  const rows = await tx.query<StoredWaiting>(pendingParts, [systemId, source]);
   return rows.map((row) => ({ ...row, as_of: milliseconds(row.as_of) }));
 }
 
-export async function saveWaitingHalves(
+export async function savePendingParts(
   tx: Transaction,
   systemId: string,
   source: string,
@@ -216,7 +216,7 @@ export async function saveWaitingHalves(
   await tx.query(saveWaiting, [systemId, source, JSON.stringify(written)]);
 }
 
-export async function dropWaitingHalves(
+export async function dropPendingParts(
   tx: Transaction,
   systemId: string,
   source: string,
@@ -245,7 +245,7 @@ function fromStored(row: StoredStation): StationRow {
     ...row,
     last_reported: milliseconds(row.last_reported),
     information_as_of: milliseconds(row.information_as_of),
-    readings_as_of: milliseconds(row.readings_as_of),
+    status_as_of: milliseconds(row.status_as_of),
   };
 }
 
@@ -255,7 +255,7 @@ function stored(rows: readonly StationWrite[]): string {
       ...row,
       last_reported: instant(row.last_reported),
       information_as_of: instant(row.information_as_of),
-      readings_as_of: instant(row.readings_as_of),
+      status_as_of: instant(row.status_as_of),
     })),
   );
 }

@@ -7,22 +7,22 @@ import { stationWires } from "./command-queries.ts";
 import { edgeEvent } from "./edges.ts";
 import { decideStation, type Decision, type FeedTimes, type SnapshotContext } from "./snapshot-decision.ts";
 import {
-  dropWaitingHalves,
+  dropPendingParts,
   findForeignStations,
   findPositions,
   findStations,
-  findWaitingHalves,
+  findPendingParts,
   insertStationRows,
   lockAndFindStations,
   notifyStationsChanged,
-  saveWaitingHalves,
+  savePendingParts,
   updateStationRows,
   type StationRow,
   type WaitingRow,
 } from "./snapshot-queries.ts";
 import { refuseTooMany } from "./station-bound.ts";
-import { advance } from "./station-halves.ts";
-import type { Half, ReadingsSoFar, StationHalves } from "./station-halves.ts";
+import { advance } from "./station-parts.ts";
+import type { Part, ReadingsSoFar, StationParts } from "./station-parts.ts";
 import type { StationEdge, StationInformation, StationReadings } from "./station.ts";
 
 /** What one feed said at one moment, by station id. */
@@ -88,7 +88,7 @@ export interface StationPlan {
 export async function planStations(tx: Transaction, snapshot: StationSnapshot): Promise<StationPlan> {
   const { systemId, source, timesBefore } = snapshot;
   const isSilent = snapshot.information === undefined && snapshot.readings === undefined;
-  const waiting = waitingById(isSilent ? [] : await findWaitingHalves(tx, systemId, source));
+  const waiting = waitingById(isSilent ? [] : await findPendingParts(tx, systemId, source));
   const incoming = incomingById(snapshot);
   const held = byId(isSilent ? [] : await findStations(tx, systemId, source));
   const unknown = [...new Set([...incoming.keys(), ...waiting.keys()])].filter((id) => !held.has(id));
@@ -170,13 +170,13 @@ function decideAll(context: SnapshotContext, held: ReadonlyMap<string, StationRo
 async function keepWaiting(tx: Transaction, { systemId, source }: StationSnapshot, decisions: readonly Decision[]) {
   const saved = decisions.flatMap((decision) => (decision.kind === "wait" ? decision.save : []));
   const dropped = decisions.flatMap((decision) => decision.drop);
-  if (saved.length) await saveWaitingHalves(tx, systemId, source, saved);
-  if (dropped.length) await dropWaitingHalves(tx, systemId, source, dropped);
+  if (saved.length) await savePendingParts(tx, systemId, source, saved);
+  if (dropped.length) await dropPendingParts(tx, systemId, source, dropped);
 }
 
 function summary(
   decisions: readonly Decision[],
-  incoming: ReadonlyMap<string, StationHalves>,
+  incoming: ReadonlyMap<string, StationParts>,
   created: number,
 ): Omit<StationChanges, "timesAfter" | "events"> {
   const changes = { created, updated: 0, unchanged: 0, removed: 0 };
@@ -186,7 +186,7 @@ function summary(
   for (const decision of decisions) {
     const named = incoming.has(decision.id);
     if (decision.kind === "wait") {
-      if (!decision.foreign) waiting[decision.halves[0] === "readings" ? "withoutInformation" : "withoutReadings"]++;
+      if (!decision.foreign) waiting[decision.parts[0] === "status" ? "withoutInformation" : "withoutReadings"]++;
       else if (named) foreign.push(decision.id);
     } else if (decision.kind === "update" && decision.row.visible) {
       if (decision.removed) changes.removed++;
@@ -205,25 +205,25 @@ function advanced({ information, readings, timesBefore }: StationSnapshot): Feed
   };
 }
 
-function incomingById({ information, readings }: StationSnapshot): Map<string, StationHalves> {
-  const halves = new Map<string, StationHalves>();
+function incomingById({ information, readings }: StationSnapshot): Map<string, StationParts> {
+  const parts = new Map<string, StationParts>();
   for (const [id, content] of information?.records ?? []) {
-    halves.set(id, { information: { content, asOf: information?.at ?? 0 } });
+    parts.set(id, { information: { content, asOf: information?.at ?? 0 } });
   }
   for (const [id, content] of readings?.records ?? []) {
-    const half: Half<ReadingsSoFar> = {
+    const part: Part<ReadingsSoFar> = {
       content: { ...content, was_installed: content.is_installed },
       asOf: readings?.at ?? 0,
     };
-    halves.set(id, { ...halves.get(id), readings: half });
+    parts.set(id, { ...parts.get(id), readings: part });
   }
-  return halves;
+  return parts;
 }
 
 function waitingById(rows: readonly WaitingRow[]): Map<string, WaitingRow[]> {
-  const halves = new Map<string, WaitingRow[]>();
-  for (const row of rows) halves.set(row.station_id, [...(halves.get(row.station_id) ?? []), row]);
-  return halves;
+  const parts = new Map<string, WaitingRow[]>();
+  for (const row of rows) parts.set(row.station_id, [...(parts.get(row.station_id) ?? []), row]);
+  return parts;
 }
 
 function byId(rows: readonly StationRow[]): Map<string, StationRow> {

@@ -14,7 +14,7 @@ const lockStubs = statement(
   `select id from stations
    where system_id = $1 and import_id = $2 and updated_at = $3::timestamptz and source = $4
      and status = 'offline' and offline_reason = 'removed_from_source'
-     and information_as_of is null and readings_as_of is null
+     and information_as_of is null and status_as_of is null
    order by id for update`,
 );
 
@@ -27,7 +27,7 @@ const inUse = statement(
      or stub.id in (select station_id from bikes where system_id = $1 and station_id is not null)
      or stub.id in (select reported_station_id from bikes where system_id = $1 and reported_station_id is not null)
      or stub.id in (select station_id from reservations where system_id = $1 and station_id is not null)
-     or stub.id in (select station_id from gbfs_waiting_halves where system_id = $1) as in_use
+     or stub.id in (select station_id from gbfs_pending_station_parts where system_id = $1) as in_use
    from unnest($2::text[]) as stub (id) order by stub.id`,
 );
 

@@ -5,7 +5,7 @@ import type { Tables } from "../db/tables.generated.ts";
 import { isWanted } from "../events/outbox.ts";
 
 /** A station that is to be told of. */
-export type ToldStation = Pick<Tables["stations"], "wire" | "updated_at">;
+export type ToldStation = Pick<Tables["stations"], "json" | "updated_at">;
 
 const wanted = statement("stationNotices.wanted", `select ${isWanted("station.updated")} as wanted`);
 
@@ -17,18 +17,18 @@ const wanted = statement("stationNotices.wanted", `select ${isWanted("station.up
 const tell = statement(
   "stationNotices.tell",
   `with changed as materialized (
-     select s.id, s.wire, s.updated_at, s.wire_hash
-     from (select id, wire, updated_at, hashtextextended(wire, 0) as wire_hash from stations where system_id = $1) s
+     select s.id, s.json, s.updated_at, s.json_hash
+     from (select id, json, updated_at, hashtextextended(json, 0) as json_hash from stations where system_id = $1) s
      left join webhook_station_notices told on told.system_id = $1 and told.station_id = s.id
-     where told.station_id is null or (told.told_at <= $3 and told.wire_hash <> s.wire_hash)
+     where told.station_id is null or (told.notified_at <= $3 and told.json_hash <> s.json_hash)
      order by s.id limit $4),
    noted as (
-     insert into webhook_station_notices as told (system_id, station_id, told_at, wire_hash)
-     select $1, id, $2, wire_hash from changed order by id
-     on conflict (system_id, station_id) do update set told_at = excluded.told_at, wire_hash = excluded.wire_hash
-       where told.told_at <= $3 and told.wire_hash <> excluded.wire_hash
+     insert into webhook_station_notices as told (system_id, station_id, notified_at, json_hash)
+     select $1, id, $2, json_hash from changed order by id
+     on conflict (system_id, station_id) do update set notified_at = excluded.notified_at, json_hash = excluded.json_hash
+       where told.notified_at <= $3 and told.json_hash <> excluded.json_hash
      returning station_id)
-   select changed.wire, changed.updated_at from changed join noted on noted.station_id = changed.id order by changed.id`,
+   select changed.json, changed.updated_at from changed join noted on noted.station_id = changed.id order by changed.id`,
 );
 
 /** Whether an endpoint of the system wants to be told of stations. */

@@ -33,7 +33,7 @@ describe("station.updated", () => {
   it("leaves no row where nobody wants it", async () => {
     await subscribe(room, "p", ["station.offline", "bike.state_changed"]);
     expect(await sweep()).toBe(0);
-    for (const table of ["webhook_deliveries", "webhook_bodies", "webhook_due", "webhook_station_notices"])
+    for (const table of ["webhook_deliveries", "webhook_bodies", "webhook_queue", "webhook_station_notices"])
       expect(await countIn(table)).toBe(0);
   });
 
@@ -51,9 +51,9 @@ describe("station.updated", () => {
     await room.bikes({ id: "1", station_id: "A" });
     await sweep();
     const notice = (await noticesIn(room)).at(-1);
-    const { wire } = await room.station("A");
+    const { json } = await room.station("A");
     expect(notice).toMatchObject({ partner: "p", status: "pending", due: true });
-    expect(notice?.data).toEqual(JSON.parse(String(wire)));
+    expect(notice?.data).toEqual(JSON.parse(String(json)));
     expect(notice?.occurred_at.toISOString()).toBe(notice?.data["updated_at"]);
   });
 

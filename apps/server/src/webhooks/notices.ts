@@ -1,6 +1,6 @@
 import { STATION_NOTICE_SECONDS } from "@bikeshare/contract";
+import type { CommandContext } from "../command-context.ts";
 import { recordNotices } from "../events/outbox.ts";
-import type { LiveContext } from "../live-context.ts";
 import { areStationsWanted, noteChangedStations } from "./notice-queries.ts";
 
 /**
@@ -10,7 +10,7 @@ import { areStationsWanted, noteChangedStations } from "./notice-queries.ts";
  * @returns how many stations
  */
 export async function tellChangedStations(
-  { db, clock, ids }: LiveContext,
+  { db, clock, ids }: CommandContext,
   systemId: string,
   limit: number,
 ): Promise<number> {
@@ -19,10 +19,10 @@ export async function tellChangedStations(
   const before = new Date(now.getTime() - STATION_NOTICE_SECONDS * 1000);
   return db.transaction(async (tx) => {
     const stations = await noteChangedStations(tx, systemId, now, before, limit);
-    const notices = stations.map(({ wire, updated_at }) => ({
+    const notices = stations.map(({ json, updated_at }) => ({
       name: "station.updated" as const,
       occurredAt: updated_at,
-      data: wire,
+      data: json,
     }));
     await recordNotices(tx, { ids, systemId, now }, notices);
     return stations.length;
@@ -37,7 +37,7 @@ export interface StationNotices {
   close(): Promise<void>;
 }
 
-export interface StationNoticesOptions extends LiveContext {
+export interface StationNoticesOptions extends CommandContext {
   /** The systems there are. */
   readonly systems: () => Promise<readonly string[]>;
   readonly onError: (error: unknown) => void;

@@ -30,7 +30,7 @@ const stored = statement(
   "test.model.stored",
   `select delivery.id, delivery.status, delivery.attempts, due.tries, due.due_at, due.claim
    from webhook_deliveries delivery
-   left join webhook_due due on due.system_id = $1 and due.delivery_id = delivery.id
+   left join webhook_queue due on due.system_id = $1 and due.delivery_id = delivery.id
    where delivery.system_id = $1`,
 );
 

@@ -3,6 +3,7 @@ import { gbfsContract } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import Fastify, { type FastifyInstance } from "fastify";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import type { CommandContext } from "../../command-context.ts";
 import { openListener } from "../../db/listener.ts";
 import { bindContract } from "../../http/bind.ts";
 import { compressAnswers } from "../../http/compression.ts";
@@ -11,7 +12,6 @@ import { sendExactJsonType } from "../../http/content-type.ts";
 import { allowOrigins } from "../../http/cors.ts";
 import { handleErrors } from "../../http/errors.ts";
 import { answerUnknownRoutes } from "../../http/unknown-routes.ts";
-import type { LiveContext } from "../../live-context.ts";
 import { systemsOf } from "../../systems/service.ts";
 import { createFeedCache, type FeedCache } from "./feed-cache.ts";
 import { gbfsRoutes, type KeptPage } from "./routes.ts";
@@ -20,7 +20,7 @@ import { createSystemList } from "./system-list.ts";
 /** A database, and a process that publishes the feeds of the systems in it. */
 export interface GbfsRoom extends TestDatabase {
   readonly clock: TestClock;
-  readonly live: LiveContext & { readonly db: TestDatabase["db"] };
+  readonly live: CommandContext & { readonly db: TestDatabase["db"] };
   readonly baseUrl: () => string;
   readonly http: FastifyInstance;
   readonly url: string;

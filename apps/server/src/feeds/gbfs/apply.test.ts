@@ -30,8 +30,8 @@ const context = (over: { source?: string; now?: number } = {}) => ({
 });
 const load = (documents: Documents, over = {}) => importSnapshot(database.db, context(over), sourceOf(documents));
 const wires = async (table: "stations" | "bikes") =>
-  (await sql<{ wire: string }>(`select wire from ${table} where system_id = $1 order by id`)).map(
-    ({ wire }) => JSON.parse(wire) as Record<string, unknown>,
+  (await sql<{ json: string }>(`select json from ${table} where system_id = $1 order by id`)).map(
+    ({ json }) => JSON.parse(json) as Record<string, unknown>,
   );
 const states = async () => {
   const byId: Record<string, string> = {};
@@ -101,8 +101,8 @@ describe.each([
       [],
     ]);
     const before = [await wires("stations"), await wires("bikes")];
-    for (const wire of before[0] ?? []) station.parse(wire);
-    for (const wire of before[1] ?? []) bike.parse(wire);
+    for (const json of before[0] ?? []) station.parse(json);
+    for (const json of before[1] ?? []) bike.parse(json);
     expect(before[0]?.[0]).toMatchObject({
       id: "harbour",
       name: "Harbour",
@@ -137,7 +137,7 @@ test("unchanged rows are not written at all", async () => {
   expect(await versions()).toEqual(before);
 });
 
-describe("the halves of a station", () => {
+describe("the parts of a station", () => {
   const waiting = (withoutInformation: number, withoutReadings: number) => ({ withoutInformation, withoutReadings });
 
   test("wait for each other, whichever comes first, and make it only together", async () => {
@@ -155,8 +155,8 @@ describe("the halves of a station", () => {
       waiting: waiting(1, 0),
     });
     expect(await states()).toEqual({ b: "online", c: "online" });
-    expect(await sql("select station_id, half from gbfs_waiting_halves where system_id = $1")).toEqual([
-      { station_id: "a", half: "readings" },
+    expect(await sql("select station_id, part from gbfs_pending_station_parts where system_id = $1")).toEqual([
+      { station_id: "a", part: "status" },
     ]);
   });
 

@@ -17,23 +17,23 @@ interface StoredFeedHealth {
 const save = statement(
   "gbfsFeedHealth.save",
   `with said as (
-     select feed, good_at, failing_since, failures, message
-     from json_to_recordset($4::json) as each(feed text, good_at timestamptz, failing_since timestamptz,
+     select feed, succeeded_at, failing_since, failures, message
+     from json_to_recordset($4::json) as each(feed text, succeeded_at timestamptz, failing_since timestamptz,
                                               failures integer, message text)),
    gone as (
      delete from gbfs_feed_health where system_id = $1 and source = $2 and feed not in (select feed from said))
-   insert into gbfs_feed_health (system_id, source, feed, looked_at, good_at, failing_since, failures, message)
-   select $1, $2, feed, $3::timestamptz, good_at, failing_since, failures, message from said order by feed
+   insert into gbfs_feed_health (system_id, source, feed, checked_at, succeeded_at, failing_since, failures, message)
+   select $1, $2, feed, $3::timestamptz, succeeded_at, failing_since, failures, message from said order by feed
    on conflict (system_id, source, feed) do update set
-     looked_at = greatest(gbfs_feed_health.looked_at, excluded.looked_at),
-     good_at = greatest(gbfs_feed_health.good_at, excluded.good_at),
+     checked_at = greatest(gbfs_feed_health.checked_at, excluded.checked_at),
+     succeeded_at = greatest(gbfs_feed_health.succeeded_at, excluded.succeeded_at),
      failing_since = excluded.failing_since, failures = excluded.failures, message = excluded.message`,
 );
 
 const list = statement(
   "gbfsFeedHealth.list",
-  `select source, feed, looked_at, good_at, failing_since, message from gbfs_feed_health
-   where system_id = $1 and looked_at > $2::timestamptz order by source, feed limit 100`,
+  `select source, feed, checked_at, succeeded_at, failing_since, message from gbfs_feed_health
+   where system_id = $1 and checked_at > $2::timestamptz order by source, feed limit 100`,
 );
 
 /** @param now milliseconds since 1970 */
@@ -44,7 +44,7 @@ export async function saveFeedHealth(
 ): Promise<void> {
   const said = [...health].map(([feed, { goodAt, failingSince, failures, message }]) => ({
     feed,
-    good_at: instant(goodAt),
+    succeeded_at: instant(goodAt),
     failing_since: instant(failingSince),
     failures,
     message: message ?? null,
@@ -55,17 +55,17 @@ export async function saveFeedHealth(
 /** The followed feeds of a system that somebody has looked at since an instant, 100 at most. */
 export async function listFeedHealth(db: Queryable, systemId: string, since: number): Promise<StoredFeedHealth[]> {
   type Row = Record<"source" | "feed", string> & {
-    readonly looked_at: Date;
-    readonly good_at: Date | null;
+    readonly checked_at: Date;
+    readonly succeeded_at: Date | null;
     readonly failing_since: Date | null;
     readonly message: string | null;
   };
   const rows = await db.query<Row>(list, [systemId, new Date(since)]);
-  return rows.map(({ source, feed, looked_at, good_at, failing_since, message }) => ({
+  return rows.map(({ source, feed, checked_at, succeeded_at, failing_since, message }) => ({
     source,
     feed,
-    lookedAt: looked_at.getTime(),
-    goodAt: good_at?.getTime(),
+    lookedAt: checked_at.getTime(),
+    goodAt: succeeded_at?.getTime(),
     failingSince: failing_since?.getTime(),
     message: message ?? undefined,
   }));

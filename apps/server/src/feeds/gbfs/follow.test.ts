@@ -79,7 +79,7 @@ const sql = <Row>(text: string) => database.db.query<Row>({ name: "", text }, [s
 const states = () => sql("select id, status from stations where system_id = $1 order by id");
 const events = () =>
   sql<{ name: string; occurred_at: Date; data: string }>(
-    "select name, occurred_at, data from new_events where system_id = $1 order by id",
+    "select name, occurred_at, data from event_outbox where system_id = $1 order by id",
   );
 /** Takes the harbour out of service, as of some seconds later. */
 const harbourOut = (seconds: number) => {

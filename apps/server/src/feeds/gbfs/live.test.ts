@@ -81,7 +81,7 @@ const counters = async () =>
     )
   )[0];
 const eventNames = async () =>
-  (await rows<{ name: string }>("select name from new_events where system_id = $1 order by id")).map(
+  (await rows<{ name: string }>("select name from event_outbox where system_id = $1 order by id")).map(
     ({ name }) => name,
   );
 const reserve = (bike_id: string) =>
@@ -187,8 +187,8 @@ test("snapshots and reservations at once leave every bike free and every counter
   const names = Array.from({ length: 30 }, (_, i) => `bike-${i}`);
   await apply(0, ...names.map((name) => bike(name)));
   const reserving = names.map(async (name) => {
-    const wire = JSON.parse(await reserve(name)) as { id: string };
-    await cancelReservation(context(), { systemId, partnerId }, wire.id);
+    const json = JSON.parse(await reserve(name)) as { id: string };
+    await cancelReservation(context(), { systemId, partnerId }, json.id);
   });
   const applying = [1, 2, 3, 4, 5, 6].map((minute) =>
     applySnapshot(

@@ -58,7 +58,7 @@ async function stationsAfter(snapshots: readonly GbfsSnapshot[]) {
   }
   // All with the same `updated_at`, so that only the state can differ.
   return database.db.query(
-    { name: "", text: "select wire, absent_snapshots, was_installed from stations where system_id = $1 order by id" },
+    { name: "", text: "select json, absent_snapshots, was_installed from stations where system_id = $1 order by id" },
     [systemId],
   );
 }

@@ -32,8 +32,8 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
     }
   };
   const wires = (table: string) =>
-    database.db.query<{ id: string; wire: string }>(
-      { name: "", text: `select id, wire from ${table} where system_id = $1 order by id` },
+    database.db.query<{ id: string; json: string }>(
+      { name: "", text: `select id, json from ${table} where system_id = $1 order by id` },
       [systemId],
     );
 
@@ -49,15 +49,15 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
       new Set(["num_bikes_available fewer_than_types"]),
     );
     const before = [await wires("stations"), await wires("bikes")];
-    for (const { wire } of before[0] ?? []) {
-      const { num_bikes_available, vehicle_types_available } = station.parse(JSON.parse(wire));
+    for (const { json } of before[0] ?? []) {
+      const { num_bikes_available, vehicle_types_available } = station.parse(JSON.parse(json));
       expect(vehicle_types_available.reduce((sum, { count }) => sum + count, 0)).toBe(num_bikes_available);
     }
-    for (const { wire } of before[1] ?? []) bike.parse(JSON.parse(wire));
-    const offline = (before[0] ?? []).filter(({ wire }) =>
-      wire.includes('"status":"offline","offline_reason":"flags"'),
+    for (const { json } of before[1] ?? []) bike.parse(JSON.parse(json));
+    const offline = (before[0] ?? []).filter(({ json }) =>
+      json.includes('"status":"offline","offline_reason":"flags"'),
     );
-    const planned = (before[0] ?? []).filter(({ wire }) => wire.includes('"status":"planned"'));
+    const planned = (before[0] ?? []).filter(({ json }) => json.includes('"status":"planned"'));
     expect([offline.length, planned.length]).toEqual([2, 5]);
     const second = await load("divvy-v2.3", NOW + 60_000);
     expect([second.stations, second.bikes]).toEqual([
@@ -75,9 +75,10 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
       { withoutInformation: 1, withoutReadings: 0 },
     ]);
     expect(
-      await database.db.query({ name: "", text: "select station_id from gbfs_waiting_halves where system_id = $1" }, [
-        systemId,
-      ]),
+      await database.db.query(
+        { name: "", text: "select station_id from gbfs_pending_station_parts where system_id = $1" },
+        [systemId],
+      ),
     ).toEqual([{ station_id: "mahmood" }]);
   });
 

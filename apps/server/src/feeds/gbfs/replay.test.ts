@@ -66,7 +66,7 @@ const events = async () =>
       {
         name: "",
         text: `select name, data::json->>'id' as id, (extract(epoch from occurred_at - $2::timestamptz) / 60)::int as minute
-          from new_events where system_id = $1 order by new_events.id`,
+          from event_outbox where system_id = $1 order by event_outbox.id`,
       },
       [systemId, new Date(CITY_TIME)],
     )
@@ -99,7 +99,7 @@ test("one event per edge, at the snapshot's own time, none for stations that are
 test("a second replay makes no event and changes nothing", async () => {
   await replay(series);
   const wires = () =>
-    database.db.query({ name: "", text: "select wire from stations where system_id = $1 order by id" }, [systemId]);
+    database.db.query({ name: "", text: "select json from stations where system_id = $1 order by id" }, [systemId]);
   const before = await wires();
   expect(await replay(series)).toMatchObject({ snapshots: 8, events: {} });
   expect([await wires(), await events()]).toEqual([before, expected]);

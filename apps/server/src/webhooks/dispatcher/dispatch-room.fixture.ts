@@ -86,14 +86,14 @@ export const loopback = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allow
 
 const newDeliveries = `select delivery.id, delivery.status, delivery.attempts, due.due_at, due.claim
   from webhook_deliveries delivery
-  left join webhook_due due on due.system_id = $1 and due.delivery_id = delivery.id
+  left join webhook_queue due on due.system_id = $1 and due.delivery_id = delivery.id
   where delivery.system_id = $1 and ($2::text is null or delivery.endpoint_id = $2)
   order by delivery.created_at, delivery.id`;
 const allAttempts = `select delivery_id, number, outcome, status, started_at, next_at, next_why, request_headers,
     request_body
   from webhook_attempts where system_id = $1 and ($2::text is null or endpoint_id = $2)
   order by delivery_id, number`;
-const inLine = `select count(*) as n from webhook_due where system_id = $1 and ($2::text is null or endpoint_id = $2)`;
+const inLine = `select count(*) as n from webhook_queue where system_id = $1 and ($2::text is null or endpoint_id = $2)`;
 
 export async function openDispatchRoom(): Promise<DispatchRoom> {
   const database = await createTestDatabase();

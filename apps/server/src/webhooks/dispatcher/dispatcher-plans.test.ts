@@ -43,7 +43,7 @@ afterEach(async () => {
 /** The days that a worker makes partitions for, and the default. */
 const partitions = [DAY, addDays(DAY, 1)].map((day) => day.replaceAll("-", "")).concat("default");
 const tables = [
-  "webhook_due",
+  "webhook_queue",
   ...["webhook_deliveries", "webhook_bodies"].flatMap((table) => partitions.map((part) => `${table}_${part}`)),
 ];
 
@@ -125,7 +125,7 @@ async function take(endpointId: string): Promise<{ step: string; rows: number; p
 async function fill(endpointId: string, n: number): Promise<void> {
   await room.rows(
     `with due as (
-       insert into webhook_due (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
+       insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
        select $1, 'delivery_' || md5(n || $2), $2, '${DAY}', 'event_' || n % 100, $4 from generate_series(1, $3) as n
        returning system_id, delivery_id, endpoint_id, created_on, event_id)
      insert into webhook_deliveries (system_id, id, endpoint_id, created_on, event_id, event, created_at, status, stuck)

@@ -101,7 +101,7 @@ test("an endpoint that is new is sent to without a restart", async () => {
     connectionString: room.db.connectionString,
     notifier: room.db,
     on: {
-      new_events: (systemId) => worker.wake(systemId),
+      event_outbox: (systemId) => worker.wake(systemId),
       webhook_endpoints: (systemId) => worker.reload(systemId),
     },
     onGap: () => undefined,

@@ -10,7 +10,7 @@ import { SystemDispatcher } from "./system-dispatcher.ts";
 
 /** Sends the deliveries of all systems. Any number of processes may have one: they share the endpoints. */
 export interface Dispatcher {
-  /** Something of a system may be due. To be called with each message on the channel `new_events`. */
+  /** Something of a system may be due. To be called with each message on the channel `event_outbox`. */
   wake(systemId: string): void;
   /** An endpoint of a system has changed. To be called with each message on the channel `webhook_endpoints`. */
   reload(systemId: string): void;

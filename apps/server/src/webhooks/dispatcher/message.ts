@@ -6,7 +6,7 @@ export interface MessageInput {
   readonly event: string;
   readonly deliveryId: string;
   readonly occurredAt: Date;
-  /** The resource's wire form, passed on as it is. */
+  /** The resource's JSON, passed on as it is. */
   readonly data: string;
   /** The attempt's own time, in milliseconds since 1970. */
   readonly sentAt: number;

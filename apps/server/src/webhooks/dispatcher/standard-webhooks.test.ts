@@ -93,7 +93,7 @@ test("any other endpoint gets Service-Signature alone, and so does one that asks
 test("one damaged secret stops its own endpoint, with what to do, and no other; a new secret ends that", async () => {
   const other = await room.endpoint();
   await room.rows(
-    "update webhook_secrets set sealed = substr(sealed, 1, length(sealed) - 4) || 'AAAA' where system_id = $1 and endpoint_id = $2",
+    "update webhook_secrets set encrypted = substr(encrypted, 1, length(encrypted) - 4) || 'AAAA' where system_id = $1 and endpoint_id = $2",
     endpoint.id,
   );
   const damaged: string[] = [];

@@ -18,7 +18,7 @@ const overview = statement(
    join partners partner on partner.system_id = $1 and partner.id = endpoint.partner_id
    join webhook_lanes lane on lane.system_id = $1 and lane.endpoint_id = endpoint.id
    cross join lateral (
-     select count(*) as pending, min(due_at) as oldest_due from webhook_due
+     select count(*) as pending, min(due_at) as oldest_due from webhook_queue
      where system_id = $1 and endpoint_id = endpoint.id) due
    cross join lateral (
      select count(*) as held from webhook_deliveries

@@ -212,7 +212,7 @@ const counts = statement(
   `select lane.failing_since, lane.failures, due.pending, due.oldest_due, stuck.held, stuck.held_since
    from webhook_lanes lane
    cross join lateral (
-     select count(*) as pending, min(due_at) as oldest_due from webhook_due
+     select count(*) as pending, min(due_at) as oldest_due from webhook_queue
      where system_id = $1 and endpoint_id = lane.endpoint_id) due
    cross join lateral (
      select count(*) as held, min(created_at) as held_since from webhook_deliveries

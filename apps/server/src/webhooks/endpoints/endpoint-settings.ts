@@ -79,7 +79,7 @@ export interface RotatedSecret {
 
 /**
  * Makes a new secret. Those before it sign beside it for `overlap` milliseconds (0 to 7 d), unless they end earlier.
- * @param input `lost`: the secrets file that sealed the old ones is gone for good; they end now
+ * @param input `lost`: the secrets file that encrypted the old ones is gone for good; they end now
  * @throws ServiceError when there is no endpoint, or too many secrets sign already
  */
 export async function rotateSecret(
@@ -235,9 +235,9 @@ async function addSecret(
   const { ids, sealer, clock } = context;
   const secret = makeSecret((bytes) => ids.randomBytes(bytes), signature === "both" ? "base64" : "base64url");
   const id = ids.next("secret");
-  const sealed = sealer.seal({ systemId, endpointId, secretId: id }, secret);
+  const encrypted = sealer.seal({ systemId, endpointId, secretId: id }, secret);
   const createdAt = new Date(clock());
-  await insertSecret(tx, { system_id: systemId, id, endpoint_id: endpointId, sealed, created_at: createdAt });
+  await insertSecret(tx, { system_id: systemId, id, endpoint_id: endpointId, encrypted, created_at: createdAt });
   await noteOurSealing(context, tx, systemId);
   return secret;
 }

@@ -96,7 +96,7 @@ it("pauses and resumes at once end in one state, with no delivery between two", 
     const hold = () => holdDue(room.db, room.systemId, endpointId, new Date(room.clock()), 100);
     await Promise.all([pause(), resume(), hold(), room.happen(1), resume(), pause(), hold()]);
     const rows = await room.rows<{ n: number; due: number; pending: number }>(
-      `select count(*) as n, (select count(*) from webhook_due where system_id = $1) as due,
+      `select count(*) as n, (select count(*) from webhook_queue where system_id = $1) as due,
          count(*) filter (where status = 'pending') as pending
        from webhook_deliveries where system_id = $1`,
     );

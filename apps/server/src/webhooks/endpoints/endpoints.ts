@@ -34,7 +34,7 @@ export interface LiveEndpoint {
  * Every endpoint of a system, paused ones too, with the secrets that sign. One of which a secret is damaged is taken for
  * paused: its deliveries wait, and the others' do not.
  * @param onDamaged hears of each such secret
- * @throws SecretsFileMismatch when a secret was sealed with another secrets file's key: nothing is signed with less than
+ * @throws SecretsFileMismatch when a secret was encrypted with another secrets file's key: nothing is signed with less than
  * all
  */
 export async function endpointsOf(
@@ -44,11 +44,11 @@ export async function endpointsOf(
 ): Promise<LiveEndpoint[]> {
   // Secrets last: an endpoint is made together with its secret, and so is never seen without.
   const rows = await listEndpoints(db, systemId);
-  const secrets = (await listSecrets(db, systemId)).filter((secret) => !secret.ended || sealer.knows(secret.sealed));
+  const secrets = (await listSecrets(db, systemId)).filter((secret) => !secret.ended || sealer.knows(secret.encrypted));
   mustKnow(sealer, secrets);
   const byEndpoint = Map.groupBy(secrets, (secret) => secret.endpoint_id);
-  const open = ({ id, endpoint_id: endpointId, sealed, expires_at: expiresAt }: SecretRow): LiveSecret => ({
-    text: sealer.open({ systemId, endpointId, secretId: id }, sealed),
+  const open = ({ id, endpoint_id: endpointId, encrypted, expires_at: expiresAt }: SecretRow): LiveSecret => ({
+    text: sealer.open({ systemId, endpointId, secretId: id }, encrypted),
     expiresAt: expiresAt?.getTime() ?? null,
   });
   return rows.map((row) => {
@@ -65,7 +65,7 @@ export async function endpointsOf(
 }
 
 function mustKnow(sealer: SecretSealer, secrets: readonly SecretRow[]): void {
-  const foreign = secrets.flatMap((secret) => (sealer.knows(secret.sealed) ? [] : [secret.endpoint_id]));
+  const foreign = secrets.flatMap((secret) => (sealer.knows(secret.encrypted) ? [] : [secret.endpoint_id]));
   if (foreign.length > 0) throw new SecretsFileMismatch(describeMismatch([...new Set(foreign)]));
 }
 

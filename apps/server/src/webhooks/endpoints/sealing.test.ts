@@ -36,7 +36,7 @@ it("the service says which secrets file it uses as soon as it sends", async () =
   const conditions = createConditions({ monotonic: () => 0, log: logger });
   const worker = startWebhookWorker({ ...room, metrics, mailer: undefined, version: "test", logger, conditions });
   try {
-    await until(async () => (await room.rows("select from webhook_sealing where system_id = $1")).length === 1);
+    await until(async () => (await room.rows("select from webhook_encryption_keys where system_id = $1")).length === 1);
   } finally {
     await worker.close();
   }

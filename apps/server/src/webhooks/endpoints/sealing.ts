@@ -26,24 +26,24 @@ export async function mustSealLikeOthers({ sealer }: SealingContext, tx: Transac
     if (noted === undefined || sealer.knowsKey(noted.key_mark)) continue;
     throw new ServiceError(
       "secrets_file_mismatch",
-      `This SECRETS_FILE is not the one that the service uses: it lacks the key that has sealed since ${noted.noted_at.toISOString()}. ` +
+      `This SECRETS_FILE is not the one that the service uses: it lacks the key that has encrypted since ${noted.recorded_at.toISOString()}. ` +
         "Set SECRETS_FILE to the file that the other processes of the deployment use (by default secrets.json in DATA_DIR). " +
         "If that file is gone for good, start `serve` with this one, then try again. Nothing was changed.",
     );
   }
 }
 
-/** Notes that secrets of a system are sealed with our key, for the processes that come after. */
+/** Notes that secrets of a system are encrypted with our key, for the processes that come after. */
 export function noteOurSealing({ sealer, clock }: SealingContext, db: Queryable, systemId: string): Promise<void> {
   return noteSealing(db, systemId, sealer.mark, new Date(clock()));
 }
 
-/** With which key the service, or a command, has sealed last; undefined where nothing ever was. */
+/** With which key the service, or a command, has encrypted last; undefined where nothing ever was. */
 export async function lastSealing(db: Queryable): Promise<SealingRow | undefined> {
   let last: SealingRow | undefined;
   for (const { system_id: systemId } of await systemsOf(db)) {
     const noted = await findSealing(db, systemId);
-    if (noted !== undefined && (last === undefined || noted.noted_at > last.noted_at)) last = noted;
+    if (noted !== undefined && (last === undefined || noted.recorded_at > last.recorded_at)) last = noted;
   }
   return last;
 }
@@ -57,8 +57,8 @@ export async function noteServiceSealing(context: SealingContext, db: Queryable,
   if (foreign.length === 0) await noteOurSealing(context, db, systemId);
 }
 
-/** Secrets that sign and were sealed with a key that is not ours. */
+/** Secrets that sign and were encrypted with a key that is not ours. */
 async function foreignSecrets(db: Queryable, systemId: string, sealer: SecretSealer): Promise<SecretRow[]> {
   const secrets = await listSecrets(db, systemId);
-  return secrets.filter(({ ended, sealed }) => !ended && !sealer.knows(sealed));
+  return secrets.filter(({ ended, encrypted }) => !ended && !sealer.knows(encrypted));
 }

@@ -3,11 +3,11 @@ import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
 
 /** A secret as it is kept. `ended`: by the database's clock it signs nothing any more. */
-export type SecretRow = Pick<Tables["webhook_secrets"], "id" | "endpoint_id" | "sealed" | "expires_at"> & {
+export type SecretRow = Pick<Tables["webhook_secrets"], "id" | "endpoint_id" | "encrypted" | "expires_at"> & {
   readonly ended: boolean;
 };
 
-const columns = "id, endpoint_id, sealed, expires_at, expires_at is not null and expires_at <= now() as ended";
+const columns = "id, endpoint_id, encrypted, expires_at, expires_at is not null and expires_at <= now() as ended";
 const order = "expires_at is null desc, created_at desc, id desc";
 
 const ofSystem = statement(
@@ -21,7 +21,7 @@ const ofEndpoint = statement(
 );
 const insert = statement(
   "secrets.insert",
-  `insert into webhook_secrets (system_id, id, endpoint_id, sealed, created_at) values ($1, $2, $3, $4, $5)`,
+  `insert into webhook_secrets (system_id, id, endpoint_id, encrypted, created_at) values ($1, $2, $3, $4, $5)`,
 );
 // Never later than what was set before: an earlier end stands.
 const end = statement(
@@ -52,7 +52,7 @@ export async function insertSecret(
   tx: Transaction,
   secret: Omit<SecretRow, "expires_at" | "ended"> & { readonly system_id: string; readonly created_at: Date },
 ): Promise<void> {
-  await tx.query(insert, [secret.system_id, secret.id, secret.endpoint_id, secret.sealed, secret.created_at]);
+  await tx.query(insert, [secret.system_id, secret.id, secret.endpoint_id, secret.encrypted, secret.created_at]);
 }
 
 /** Ends an endpoint's secrets at an instant, which may lie ahead, and forgets those that have ended by `now`. */

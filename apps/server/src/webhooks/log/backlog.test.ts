@@ -43,7 +43,7 @@ test("what waits is counted, and for how long", async () => {
   const { id } = await room.endpoint();
   await room.happen(3);
   await room.rows(
-    `insert into webhook_mails (system_id, id, endpoint_id, subject, body, noted_at, due_at)
+    `insert into webhook_mails (system_id, id, endpoint_id, subject, body, created_at, due_at)
      values ($1, 'mail_1', $2, 's', 'b', now(), now())`,
     id,
   );

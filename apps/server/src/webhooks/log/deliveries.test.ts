@@ -101,7 +101,7 @@ describe("each delivery is explained", () => {
     const request = { endpointId, token: 0, limit: 1, after: new Date(0) };
     await claimDue(room.db, room.systemId, [request], false, new Date(room.clock()));
     expect(await explanation()).toBe(`being sent since ${at()}: attempt 1 of 14`);
-    await room.rows("update webhook_due set claim = null, claimed_at = null where system_id = $1");
+    await room.rows("update webhook_queue set claim = null, claimed_at = null where system_id = $1");
     await room.send(endpointId, answered(503));
     const row = await newest();
     expect(row.next_attempt_at?.toISOString()).toBe(at(5_020));
@@ -148,7 +148,7 @@ describe("each delivery is explained", () => {
     await room.rows(
       "update webhook_deliveries set status = 'failed', stuck = true where system_id = $1 and attempts = 1",
     );
-    await room.rows("delete from webhook_due where system_id = $1 and attempts = 1");
+    await room.rows("delete from webhook_queue where system_id = $1 and attempts = 1");
     await pauseEndpoint(room, { ...scope(), reason: "partner" });
     await holdDue(room.db, room.systemId, endpointId, new Date(room.clock()), 10);
     const past = /; its 30 days are over, and what it said is no longer kept$/;
@@ -269,7 +269,7 @@ describe("redelivering", () => {
     expect(await again(id)).toEqual({ id, outcome: "redelivered" });
     const [sent] = await room.send(endpointId, answered(500));
     expect(sent).toMatchObject({ delivery_id: id, attempts: 1, tries: 0, replay: false });
-    expect(await newest()).toMatchObject({ id, status: "pending", attempts: 2, settled_at: null });
+    expect(await newest()).toMatchObject({ id, status: "pending", attempts: 2, finished_at: null });
     const acts = await room.rows(
       "select action, subject from audit_log where system_id = $1 and action like 'webhook.re%'",
     );
@@ -306,7 +306,7 @@ describe("redelivering", () => {
 
   it("puts what is pending and got lost from the line back there", async () => {
     await room.happen(1);
-    await room.rows("delete from webhook_due where system_id = $1");
+    await room.rows("delete from webhook_queue where system_id = $1");
     const { id, explanation } = await newest();
     expect(explanation).toBe("pending, but not in line, which must not be: `redeliver` puts it there");
     expect((await again(id)).outcome).toBe("redelivered");

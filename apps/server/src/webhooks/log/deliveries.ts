@@ -30,7 +30,7 @@ import { readExchange, type Exchange } from "./exchange-view.ts";
 /** A delivery as its partner sees it. */
 interface DeliveryView extends Pick<
   DeliveryRow,
-  "id" | "event" | "event_id" | "created_at" | "status" | "attempts" | "settled_at"
+  "id" | "event" | "event_id" | "created_at" | "status" | "attempts" | "finished_at"
 > {
   /** When the next attempt is due; null: none is. */
   readonly next_attempt_at: Date | null;
@@ -201,9 +201,9 @@ async function surroundingsOf(
 }
 
 function viewOf(row: DeliveryRow, around: Surroundings, last: LatestAttempt | AttemptRow | undefined): DeliveryView {
-  const { id, event, event_id, created_at, status, attempts, settled_at } = row;
+  const { id, event, event_id, created_at, status, attempts, finished_at } = row;
   const explanation = explainDelivery(row, around, last);
-  return { id, event, event_id, created_at, status, attempts, settled_at, next_attempt_at: row.due_at, explanation };
+  return { id, event, event_id, created_at, status, attempts, finished_at, next_attempt_at: row.due_at, explanation };
 }
 
 /** The latest attempt of each delivery. The log lies by day: where to look follows from when it ended or goes on. */
@@ -214,7 +214,7 @@ async function latestAttempts(
 ): Promise<Map<string, LatestAttempt>> {
   const wanted = rows.flatMap((row) => {
     if (row.attempts === 0) return [];
-    const ended = row.settled_at ?? new Date(clock());
+    const ended = row.finished_at ?? new Date(clock());
     const waits = row.due_at === null ? DAY : LONGEST_WAIT + Math.max(0, clock() - row.due_at.getTime());
     const from = dayOf(Math.max(ended.getTime() - waits, Date.parse(row.created_on) - DAY));
     return [{ id: row.id, number: row.attempts, from, to: dayOf(ended.getTime()) }];

@@ -13,7 +13,7 @@ type Standing = Pick<
   | "attempts"
   | "created_on"
   | "created_at"
-  | "settled_at"
+  | "finished_at"
   | "due_at"
   | "tries"
   | "replay"
@@ -39,9 +39,9 @@ export function explainDelivery(delivery: Standing, around: Surroundings, last: 
   const result = last === undefined ? "" : `; the latest attempt: ${describeFully(last)}`;
   switch (delivery.status) {
     case "succeeded":
-      return `arrived ${at(delivery.settled_at)} at attempt ${delivery.attempts}${last?.status ? `, answered ${last.status}` : ""}`;
+      return `arrived ${at(delivery.finished_at)} at attempt ${delivery.attempts}${last?.status ? `, answered ${last.status}` : ""}`;
     case "failed":
-      return `given up ${at(delivery.settled_at)} after ${count(delivery.attempts)}${result}; ${waysOn(delivery, around)}`;
+      return `given up ${at(delivery.finished_at)} after ${count(delivery.attempts)}${result}; ${waysOn(delivery, around)}`;
     case "held":
       return explainHeld(delivery, around);
     case "pending":
@@ -81,7 +81,7 @@ function waysOn(delivery: Standing, { now }: Surroundings): string {
 }
 
 function explainHeld(delivery: Standing, { endpoint, now }: Surroundings): string {
-  const held = `held since ${at(delivery.settled_at ?? delivery.created_at)}`;
+  const held = `held since ${at(delivery.finished_at ?? delivery.created_at)}`;
   const kept = isPast(delivery, now) ? PAST : `kept through ${lastDayOf(delivery)}`;
   if (isRemoved(endpoint)) {
     return `${held} because the endpoint is ${describeStatus(endpoint)}; once \`set\` has made it anew, \`redeliver\` or \`replay\` sends it; ${kept}`;

@@ -5,7 +5,7 @@ import type { Tables } from "../../db/tables.generated.ts";
 /** A delivery as it stands: what it is, and where in line. */
 export interface DeliveryRow extends Pick<
   Tables["webhook_deliveries"],
-  "id" | "created_on" | "endpoint_id" | "event_id" | "event" | "created_at" | "status" | "attempts" | "settled_at"
+  "id" | "created_on" | "endpoint_id" | "event_id" | "event" | "created_at" | "status" | "attempts" | "finished_at"
 > {
   /** Null: not in line. */
   readonly due_at: Date | null;
@@ -17,11 +17,11 @@ export interface DeliveryRow extends Pick<
 }
 
 const columns = `delivery.id, delivery.created_on, delivery.endpoint_id, delivery.event_id, delivery.event,
-  delivery.created_at, delivery.status, delivery.attempts, delivery.settled_at, due.due_at, due.tries, due.replay,
+  delivery.created_at, delivery.status, delivery.attempts, delivery.finished_at, due.due_at, due.tries, due.replay,
   case when due.claim is not null then due.claimed_at end as claimed_at`;
 
 const withDue = `webhook_deliveries delivery
-  left join webhook_due due on due.system_id = $1 and due.delivery_id = delivery.id`;
+  left join webhook_queue due on due.system_id = $1 and due.delivery_id = delivery.id`;
 const newestFirst = (from: string, condition: string) => `
   select ${columns} from ${from}
   where delivery.system_id = $1 and delivery.endpoint_id = $2 and ${condition}
@@ -38,7 +38,7 @@ const listStuck = statement("deliveries.listStuck", newestFirst(withDue, "delive
 const listPending = statement(
   "deliveries.listPending",
   newestFirst(
-    `webhook_due due
+    `webhook_queue due
      join webhook_deliveries delivery on delivery.created_on = due.created_on and delivery.id = due.delivery_id`,
     "due.system_id = $1 and due.endpoint_id = $2",
   ),
@@ -94,7 +94,7 @@ const find = statement(
        select * from webhook_deliveries where system_id = $1 and created_on = day.created_on and id = $2) as found
      limit 1) as delivery
    join webhook_endpoints endpoint on endpoint.system_id = $1 and endpoint.id = delivery.endpoint_id
-   left join webhook_due due on due.system_id = $1 and due.delivery_id = delivery.id`,
+   left join webhook_queue due on due.system_id = $1 and due.delivery_id = delivery.id`,
 );
 
 /** The delivery with an id. @param days when it may have been made, the likeliest first */
@@ -171,18 +171,18 @@ export function listLatestAttempts(
 const putBack = statement(
   "deliveries.putBack",
   `with back as (
-     update webhook_deliveries set status = 'pending', stuck = false, settled_at = null
+     update webhook_deliveries set status = 'pending', stuck = false, finished_at = null
      where system_id = $1 and created_on = $2 and id = $3 and (status <> 'pending'
-       or not exists (select from webhook_due where system_id = $1 and delivery_id = $3))
+       or not exists (select from webhook_queue where system_id = $1 and delivery_id = $3))
      returning id, created_on, endpoint_id, event_id, attempts)
-   insert into webhook_due (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, attempts)
+   insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, attempts)
    select $1, id, endpoint_id, created_on, event_id, $4, attempts from back
    on conflict (system_id, delivery_id) do nothing
    returning delivery_id`,
 );
 const hurry = statement(
   "deliveries.hurry",
-  `update webhook_due set due_at = $3 where system_id = $1 and delivery_id = $2 and claim is null and due_at > $3
+  `update webhook_queue set due_at = $3 where system_id = $1 and delivery_id = $2 and claim is null and due_at > $3
    returning delivery_id`,
 );
 
@@ -204,11 +204,11 @@ export async function hurryDelivery(tx: Transaction, systemId: string, id: strin
 const hurryMany = statement(
   "deliveries.hurryMany",
   `with waiting as materialized (
-     select ctid as place from webhook_due
+     select ctid as place from webhook_queue
      where system_id = $1 and endpoint_id = $2 and claim is null and due_at > $3
      limit $4
      for update skip locked)
-   update webhook_due due set due_at = $3 from waiting
+   update webhook_queue due set due_at = $3 from waiting
    where due.system_id = $1 and due.ctid = waiting.place
    returning due.delivery_id`,
 );

@@ -38,7 +38,7 @@ it("what is due or being sent stays as it is", async () => {
 
 it("thousands are hurried, each once, and it is written into the audit log", async () => {
   await room.rows(
-    `insert into webhook_due (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, attempts, tries)
+    `insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, attempts, tries)
      select $1, 'delivery_' || i, $2, '2026-06-01', 'event_' || i, $3, 1, 1 from generate_series(1, 2500) as i`,
     endpointId,
     new Date(room.clock() + 3_600_000),

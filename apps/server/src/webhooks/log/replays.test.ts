@@ -14,7 +14,7 @@ const feed = () => feedReplays(room, room.systemId);
 const replays = async () => (await showEndpoint(room, scope())).replays;
 const inLine = () =>
   room.rows<{ delivery_id: string; attempts: number; tries: number }>(
-    "select delivery_id, attempts, tries from webhook_due where system_id = $1 and replay order by delivery_id",
+    "select delivery_id, attempts, tries from webhook_queue where system_id = $1 and replay order by delivery_id",
   );
 
 beforeEach(async () => {
@@ -31,7 +31,7 @@ async function arrived(n: number): Promise<void> {
        insert into webhook_bodies (system_id, created_on, event_id, event, occurred_at, data)
        select $1, ($3::timestamptz)::date, 'event_' || i, 'ride.started', $3, '{}' from generate_series(1, $4::int) as i)
      insert into webhook_deliveries
-       (system_id, created_on, id, endpoint_id, event_id, event, created_at, status, attempts, settled_at, stuck)
+       (system_id, created_on, id, endpoint_id, event_id, event, created_at, status, attempts, finished_at, stuck)
      select $1, ($3::timestamptz)::date, 'delivery_' || i, $2, 'event_' || i, 'ride.started', $3, 'succeeded', 1, $3, false
      from generate_series(1, $4::int) as i`,
     endpointId,

@@ -19,8 +19,8 @@ export interface BacklogRow {
 const backlog = statement(
   "backlog.of",
   `select
-     (select count(*) from webhook_due where system_id = $1) as pending,
-     (select min(due_at) from webhook_due where system_id = $1 and due_at <= $2) as oldest_due_at,
+     (select count(*) from webhook_queue where system_id = $1) as pending,
+     (select min(due_at) from webhook_queue where system_id = $1 and due_at <= $2) as oldest_due_at,
      (select count(*) from webhook_deliveries delivery
       where delivery.system_id = $1 and delivery.stuck and delivery.status = 'held'
         and not exists (select from webhook_endpoints

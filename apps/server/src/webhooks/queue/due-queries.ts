@@ -44,7 +44,7 @@ const claim = statement(
      select lane.token, next.place
      from unnest($2::text[], $3::bigint[], $4::int[], $5::timestamptz[]) as wanted (endpoint_id, token, n, after)
      cross join lateral (
-       select due.endpoint_id from webhook_due due
+       select due.endpoint_id from webhook_queue due
        where due.system_id = $1 and due.endpoint_id = wanted.endpoint_id and due.replay = $6
          and due.due_at >= wanted.after and due.due_at <= $7 and due.claim is null
        order by due.due_at, due.delivery_id
@@ -54,14 +54,14 @@ const claim = statement(
        where lane.system_id = $1 and lane.endpoint_id = busy.endpoint_id and lane.token = wanted.token
        for share) as lane
      cross join lateral (
-       select due.ctid as place from webhook_due due
+       select due.ctid as place from webhook_queue due
        where due.system_id = $1 and due.endpoint_id = lane.endpoint_id and due.replay = $6
          and due.due_at >= wanted.after and due.due_at <= $7 and due.claim is null
        order by due.due_at, due.delivery_id
        limit wanted.n
        for update skip locked) as next),
    claimed as (
-     update webhook_due due set claim = picked.token, claimed_at = $7
+     update webhook_queue due set claim = picked.token, claimed_at = $7
      from picked
      where due.ctid = picked.place
      returning due.endpoint_id, due.delivery_id, due.created_on, due.event_id, due.attempts, due.tries, due.due_at,
@@ -99,11 +99,11 @@ const inLineOrder = "order by due.replay, due.due_at, due.delivery_id";
 const release = statement(
   "due.release",
   `with mine as materialized (
-     select due.ctid as place from webhook_due due
+     select due.ctid as place from webhook_queue due
      where due.system_id = $1 and due.endpoint_id = $2 and due.claim = $3 and due.delivery_id <> all($4::text[])
      ${inLineOrder}
      for update)
-   update webhook_due due set claim = null, claimed_at = null from mine where due.ctid = mine.place`,
+   update webhook_queue due set claim = null, claimed_at = null from mine where due.ctid = mine.place`,
 );
 
 /** Gives back what was claimed under a lane's token, all but the `known`. Not to be called while a claim is under way. */
@@ -133,7 +133,7 @@ const orphans = statement(
   "due.orphans",
   `select due.endpoint_id, due.delivery_id, due.created_on, due.attempts, due.tries, due.due_at, due.replay, due.claim,
      due.claimed_at
-   from webhook_due due
+   from webhook_queue due
    where due.system_id = $1 and due.endpoint_id = $2 and due.claim is not null
      and due.claim <> (select token from webhook_lanes where system_id = $1 and endpoint_id = $2)
    ${inLineOrder}
@@ -151,15 +151,15 @@ const hold = statement(
      select id from webhook_endpoints where system_id = $1 and id = $2 and status = 'paused' for share),
    waiting as materialized (
      select line.place from paused cross join lateral (
-       select due.ctid as place from webhook_due due
+       select due.ctid as place from webhook_queue due
        where due.system_id = $1 and due.endpoint_id = paused.id and due.claim is null
        ${inLineOrder}
        limit $4
        for update skip locked) as line),
    taken as (
-     delete from webhook_due due using waiting where due.ctid = waiting.place
+     delete from webhook_queue due using waiting where due.ctid = waiting.place
      returning due.system_id, due.created_on, due.endpoint_id, due.delivery_id)
-   update webhook_deliveries delivery set status = 'held', stuck = true, settled_at = $3
+   update webhook_deliveries delivery set status = 'held', stuck = true, finished_at = $3
    from taken where ${isDeliveryOf("taken")}
    returning delivery.id`,
 );

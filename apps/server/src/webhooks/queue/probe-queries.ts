@@ -12,11 +12,11 @@ const take = statement(
      limit 1
      for update of delivery),
    back as (
-     update webhook_deliveries delivery set status = 'pending', stuck = false, settled_at = null
+     update webhook_deliveries delivery set status = 'pending', stuck = false, finished_at = null
      from oldest
      where delivery.system_id = $1 and delivery.created_on = oldest.created_on and delivery.id = oldest.id
      returning delivery.created_on, delivery.id, delivery.event_id, delivery.attempts)
-   insert into webhook_due (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, attempts)
+   insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, attempts)
    select $1, id, $2, created_on, event_id, $3, attempts from back
    on conflict (system_id, delivery_id) do nothing
    returning delivery_id`,

@@ -105,7 +105,7 @@ export async function lockReplay(tx: Transaction, systemId: string, id: string):
 const waiting = statement(
   "replays.waiting",
   `select count(*) as n from (
-     select from webhook_due where system_id = $1 and endpoint_id = $2 and replay limit $3) as first`,
+     select from webhook_queue where system_id = $1 and endpoint_id = $2 and replay limit $3) as first`,
 );
 
 /** Deliveries of an endpoint's replays that wait in line; counted up to `most`. */
@@ -147,11 +147,11 @@ const handOver = statement(
        and (batch.delivery_id in (select id from free) or batch.delivery_id not in (select delivery_id from kept))
      returning item.delivery_id),
    back as (
-     update webhook_deliveries delivery set status = 'pending', stuck = false, settled_at = null
+     update webhook_deliveries delivery set status = 'pending', stuck = false, finished_at = null
      from free where ${isDeliveryOf("free")} and free.status <> 'pending'
      returning delivery.id),
    due as (
-     insert into webhook_due (system_id, delivery_id, endpoint_id, created_on, event_id, replay, due_at, attempts)
+     insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, replay, due_at, attempts)
      select $1, id, endpoint_id, created_on, event_id, true, $3, attempts from free where status <> 'pending'
      on conflict (system_id, delivery_id) do nothing)
    update webhook_replays set queued = queued + (select count(*) from free)
@@ -216,7 +216,7 @@ export async function stopReplays(
   return stopped;
 }
 
-const wake = statement("replays.wake", `select pg_notify('new_events', $1)`);
+const wake = statement("replays.wake", `select pg_notify('event_outbox', $1)`);
 
 /** Tells the dispatchers, when the transaction commits, that something is due. */
 export async function tellDue(db: Database | Transaction, systemId: string): Promise<void> {

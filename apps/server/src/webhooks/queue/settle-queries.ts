@@ -122,10 +122,10 @@ const move = statement(
   `with result as materialized (
      select $1::text collate "C" as system_id, result.* from ${rowsOf(moved, 3)}),
    ended as (
-     delete from webhook_due due using result where ${isStillOurs} and result.next_at is null
+     delete from webhook_queue due using result where ${isStillOurs} and result.next_at is null
      returning result.*),
    again as (
-     update webhook_due due
+     update webhook_queue due
      set claim = null, claimed_at = null, due_at = result.next_at, attempts = result.number, tries = result.tries
      from result where ${isStillOurs} and result.next_at is not null
      returning result.*),
@@ -133,7 +133,7 @@ const move = statement(
      select * from ended union all select * from again)
    update webhook_deliveries delivery
    set status = mine.state, stuck = mine.state = 'failed', attempts = mine.number,
-     settled_at = case when mine.next_at is null then $2::timestamptz end
+     finished_at = case when mine.next_at is null then $2::timestamptz end
    from mine where ${isDeliveryOf("mine")}
    returning delivery.id`,
 );

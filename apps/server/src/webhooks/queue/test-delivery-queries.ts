@@ -27,7 +27,7 @@ const insert = statement(
    delivered as (
      insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status, stuck)
      values ($1, $2::timestamptz::date, $6, $7, $3, $4, $2, 'pending', false))
-   insert into webhook_due (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, tries)
+   insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, tries)
    values ($1, $6, $7, $2::timestamptz::date, $3, $2, $8)`,
 );
 

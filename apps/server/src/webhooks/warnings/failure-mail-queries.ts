@@ -7,7 +7,7 @@ export type NotedMail = Pick<Tables["webhook_mails"], "id" | "endpoint_id" | "su
 
 const insert = statement(
   "mails.insert",
-  `insert into webhook_mails (system_id, id, endpoint_id, subject, body, noted_at, due_at)
+  `insert into webhook_mails (system_id, id, endpoint_id, subject, body, created_at, due_at)
    select $1, mail.id, mail.endpoint_id, mail.subject, mail.body, $2, $2
    from unnest($3::text[], $4::text[], $5::text[], $6::text[]) as mail (id, endpoint_id, subject, body)`,
 );
@@ -89,7 +89,7 @@ export interface ExpiredMail extends NotedMail {
 
 const expire = statement(
   "mails.expire",
-  `delete from webhook_mails where system_id = $1 and noted_at <= $2 and due_at <= $3 and attempts >= $4
+  `delete from webhook_mails where system_id = $1 and created_at <= $2 and due_at <= $3 and attempts >= $4
    returning id, endpoint_id, subject, body, attempts`,
 );
 

@@ -49,7 +49,7 @@ const address = (email: string) =>
   room.rows("update webhook_endpoints set email = $3 where system_id = $1 and id = $2", endpoint.id, email);
 const mails = () =>
   room.rows<{ endpoint_id: string; subject: string; body: string }>(
-    "select endpoint_id, subject, body from webhook_mails where system_id = $1 order by noted_at, id",
+    "select endpoint_id, subject, body from webhook_mails where system_id = $1 order by created_at, id",
   );
 /** Lets one attempt fail, and waits until that is written down. */
 async function fail(attempts: number): Promise<void> {

@@ -33,7 +33,7 @@ const lapse = statement(
 const bury = statement("crash.bury", "delete from webhook_workers where system_id = $1 and worker = $2");
 const claimedBy = statement(
   "crash.claimedBy",
-  `select count(*) as n from webhook_due due
+  `select count(*) as n from webhook_queue due
    join webhook_lanes lane on lane.system_id = $1 and lane.endpoint_id = due.endpoint_id and lane.token = due.claim
    where due.system_id = $1 and lane.worker = $2`,
 );
@@ -43,11 +43,11 @@ const heldBy = statement(
 );
 const orphaned = statement(
   "crash.orphaned",
-  `select count(*) as n from webhook_due due
+  `select count(*) as n from webhook_queue due
    join webhook_lanes lane on lane.system_id = $1 and lane.endpoint_id = due.endpoint_id
    where due.system_id = $1 and due.claim is not null and due.claim <> lane.token`,
 );
-const inLine = statement("crash.inLine", "select count(*) as n from webhook_due where system_id = $1");
+const inLine = statement("crash.inLine", "select count(*) as n from webhook_queue where system_id = $1");
 
 async function count(db: Database, query: typeof inLine, ...values: string[]): Promise<number> {
   return (await db.query<{ n: number }>(query, ["main", ...values]))[0]?.n ?? 0;

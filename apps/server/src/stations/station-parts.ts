@@ -2,7 +2,7 @@ import { type StationState, stationState } from "@bikeshare/rules";
 import type { StationInformation, StationReadings } from "./station.ts";
 
 /** One half of a station, and the snapshot that it is from. */
-export interface Half<Content> {
+export interface Part<Content> {
   readonly content: Content;
   /** `last_updated` of the newest snapshot that names it, milliseconds since 1970. */
   readonly asOf: number;
@@ -13,10 +13,10 @@ export interface ReadingsSoFar extends StationReadings {
   readonly was_installed: boolean;
 }
 
-/** What is known of a station: either half may not have come yet. */
-export interface StationHalves {
-  readonly information?: Half<StationInformation> | undefined;
-  readonly readings?: Half<ReadingsSoFar> | undefined;
+/** What is known of a station: either part may not have come yet. */
+export interface StationParts {
+  readonly information?: Part<StationInformation> | undefined;
+  readonly readings?: Part<ReadingsSoFar> | undefined;
 }
 
 /** The two newest snapshots of a feed, by their `last_updated` in milliseconds since 1970. */
@@ -25,7 +25,7 @@ export interface SnapshotTimes {
   readonly before: number | undefined;
 }
 
-/** A station whose two halves have met. */
+/** A station whose two parts have met. */
 export interface JoinedStation extends StationInformation, ReadingsSoFar, StationState {
   readonly absent_snapshots: number;
 }
@@ -39,17 +39,17 @@ export function advance(times: SnapshotTimes | undefined, at: number): SnapshotT
   return between ? { latest, before: at } : times;
 }
 
-/** How many good snapshots in a row, up to the newest, have not named a half that is from `asOf`; 2 at most. */
+/** How many good snapshots in a row, up to the newest, have not named a part that is from `asOf`; 2 at most. */
 export function absentSnapshots(asOf: number, { latest, before }: SnapshotTimes): 0 | 1 | 2 {
   if (asOf >= latest) return 0;
   return before === undefined || asOf >= before ? 1 : 2;
 }
 
 /**
- * What is known after a snapshot came: of each half, the newest wins, whichever came first. Of two from the same
+ * What is known after a snapshot came: of each part, the newest wins, whichever came first. Of two from the same
  * instant the one that came last wins.
  */
-export function mergeHalves(held: StationHalves, incoming: StationHalves): StationHalves {
+export function mergeParts(held: StationParts, incoming: StationParts): StationParts {
   const readings = newest(held.readings, incoming.readings);
   const was_installed = saysInstalled(held.readings) || saysInstalled(incoming.readings);
   return {
@@ -59,14 +59,14 @@ export function mergeHalves(held: StationHalves, incoming: StationHalves): Stati
 }
 
 /**
- * The station that two halves make; undefined while one is missing. It is then not shown at all: without its
+ * The station that two parts make; undefined while one is missing. It is then not shown at all: without its
  * information it has no place, and without its readings nobody knows whether it stands there, so that listing
  * it as `planned` would be a guess.
  * @param held the state that the station is in
  * @param times the two newest snapshots of its readings; undefined before the first
  */
-export function joinHalves(
-  { information, readings }: StationHalves,
+export function joinParts(
+  { information, readings }: StationParts,
   times: SnapshotTimes | undefined,
   held: StationState | undefined,
 ): JoinedStation | undefined {
@@ -76,11 +76,11 @@ export function joinHalves(
   return { ...content, ...stationState(held, content) };
 }
 
-function newest<Content>(held: Half<Content> | undefined, incoming: Half<Content> | undefined) {
+function newest<Content>(held: Part<Content> | undefined, incoming: Part<Content> | undefined) {
   if (held === undefined || incoming === undefined) return incoming ?? held;
   return incoming.asOf >= held.asOf ? incoming : held;
 }
 
-function saysInstalled(half: Half<ReadingsSoFar> | undefined): boolean {
-  return half !== undefined && (half.content.is_installed || half.content.was_installed);
+function saysInstalled(part: Part<ReadingsSoFar> | undefined): boolean {
+  return part !== undefined && (part.content.is_installed || part.content.was_installed);
 }

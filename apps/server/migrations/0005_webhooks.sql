@@ -8,18 +8,24 @@ create table webhook_endpoints (
   -- ends the id of every delivery to this endpoint, so that a statement can make those ids
   tag          text collate "C" not null check (tag ~ '^[0-9A-Za-z]{6}$'),
   url          text not null,
-  events       text[] not null check (cardinality(events) > 0),
+  events       text[] not null,
   -- who hears that deliveries fail
   email        text,
+  -- what deliveries are signed with; both: the Standard Webhooks headers beside Service-Signature, which is always sent
+  signature    text not null default 'service' check (signature in ('service', 'both')),
   -- probing: resumed, and not yet answered with success
   status       text not null check (status in ('active', 'probing', 'paused')),
-  pause_reason text check (pause_reason in ('partner', 'operator', 'failing', 'gone', 'probe_failed')),
+  -- suspended: its partner is; resuming the partner resumes the endpoint.
+  -- removed: paused for good, without events, address and secrets; the row stays, because the log refers to it.
+  pause_reason text check (pause_reason in
+    ('partner', 'operator', 'failing', 'gone', 'probe_failed', 'suspended', 'removed')),
   paused_at    timestamptz(3),
   created_at   timestamptz(3) not null,
   updated_at   timestamptz(3) not null,
   primary key (system_id, id),
   check ((status = 'paused') = (paused_at is not null)),
-  check ((status = 'paused') = (pause_reason is not null))
+  check ((status = 'paused') = (pause_reason is not null)),
+  check ((cardinality(events) = 0) = (pause_reason is not distinct from 'removed'))
 );
 create unique index webhook_endpoints_partner on webhook_endpoints (system_id, partner_id);
 create unique index webhook_endpoints_tag on webhook_endpoints (system_id, tag);
@@ -30,8 +36,8 @@ create table webhook_secrets (
   system_id   text collate "C" not null,
   id          text collate "C" not null,
   endpoint_id text collate "C" not null,
-  -- sealed with a key of the secrets file, so that a copy of the database signs nothing
-  sealed      text not null,
+  -- encrypted with a key of the secrets file, so that a copy of the database signs nothing
+  encrypted   text not null,
   created_at  timestamptz(3) not null,
   -- null: the newest
   expires_at  timestamptz(3),
@@ -39,6 +45,15 @@ create table webhook_secrets (
 );
 create index webhook_secrets_endpoint on webhook_secrets (system_id, endpoint_id, created_at);
 alter table webhook_secrets add foreign key (system_id, endpoint_id) references webhook_endpoints (system_id, id);
+
+-- reference. The fingerprint of the secrets file's key that encrypts a system's secrets, so that the first secret of all
+-- is not encrypted with another file than the service's.
+create table webhook_encryption_keys (
+  system_id   text collate "C" not null,
+  fingerprint text not null,
+  recorded_at timestamptz(3) not null,
+  primary key (system_id)
+);
 
 -- system. One lane an endpoint: who sends to it now, and how the endpoint has answered lately.
 create table webhook_lanes (
@@ -52,7 +67,11 @@ create table webhook_lanes (
   failing_since     timestamptz(3),
   failures          integer not null default 0,
   failed_deliveries text[] not null default '{}',
-  gone_deliveries   text[] not null default '{}',
+  -- when the last failure ended: a day later the failures no longer count
+  last_failed_at    timestamptz(3),
+  -- successive answers 410, and when the first of them ended: they pause the endpoint only if they go on for a while
+  gone_answers      smallint not null default 0,
+  gone_since        timestamptz(3),
   warned            smallint not null default 0,
   primary key (system_id, endpoint_id)
 ) with (fillfactor = 50);
@@ -90,8 +109,8 @@ create table webhook_deliveries (
   created_at  timestamptz(3) not null,
   status      text not null check (status in ('pending', 'succeeded', 'failed', 'held')),
   attempts    smallint not null default 0,
-  -- when it last came to rest
-  settled_at  timestamptz(3),
+  -- when its last schedule of attempts ended
+  finished_at timestamptz(3),
   -- failed or held. A column of its own, because an index on the status would have to be written at every success.
   stuck       boolean not null,
   primary key (system_id, created_on, id),
@@ -102,8 +121,8 @@ create index webhook_deliveries_stuck on webhook_deliveries (system_id, endpoint
 -- system. For a day without a partition of its own.
 create table webhook_deliveries_default partition of webhook_deliveries default;
 
--- system. What waits to be sent. Small, and rewritten all the time: swept often.
-create table webhook_due (
+-- system. The deliveries that wait to be sent. Small, and rewritten all the time: vacuumed often.
+create table webhook_queue (
   system_id   text collate "C" not null,
   delivery_id text collate "C" not null,
   endpoint_id text collate "C" not null,
@@ -122,7 +141,7 @@ create table webhook_due (
   primary key (system_id, delivery_id)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000,
         autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.2, autovacuum_analyze_threshold = 5000);
-create index webhook_due_next on webhook_due (system_id, endpoint_id, replay, due_at, delivery_id);
+create index webhook_queue_next on webhook_queue (system_id, endpoint_id, replay, due_at, delivery_id);
 
 -- system. Every POST: the bytes that went and the bytes that came.
 create table webhook_attempts (
@@ -145,6 +164,8 @@ create table webhook_attempts (
   response_headers text,
   response_body    bytea,
   response_cut     boolean not null default false,
+  -- why less of the answer is kept than came; null: all of it is, or the limits for every answer cut it
+  response_cut_for text check (response_cut_for in ('success', 'repeated_failure', 'daily_budget')),
   dns_ms           real,
   connect_ms       real,
   tls_ms           real,
@@ -182,3 +203,44 @@ create table webhook_replay_items (
   delivery_id text collate "C" not null,
   primary key (system_id, replay_id, created_on, delivery_id)
 );
+
+-- system. When `station.updated` was last sent for each station, and with which content. No foreign key to the station:
+-- its check would share-lock the station's row, for which every ride there waits.
+create table webhook_station_notices (
+  system_id   text collate "C" not null,
+  station_id  text collate "C" not null,
+  notified_at timestamptz(3) not null,
+  -- of the JSON that was sent: two changes may carry the same `updated_at`
+  json_hash   bigint not null,
+  primary key (system_id, station_id)
+) with (fillfactor = 50);
+
+-- system. Mails about failing endpoints, until they are sent or given up. Nearly always empty. The recipient is looked up
+-- when a mail is sent.
+create table webhook_mails (
+  system_id   text collate "C" not null,
+  -- also the mail's Message-ID: a repeat can be recognised
+  id          text collate "C" not null,
+  endpoint_id text collate "C" not null,
+  subject     text not null,
+  body        text not null,
+  created_at  timestamptz(3) not null,
+  attempts    smallint not null default 0,
+  -- when it may be tried next; a claim moves it forward first
+  due_at      timestamptz(3) not null,
+  primary key (system_id, id)
+);
+create index webhook_mails_due on webhook_mails (system_id, due_at);
+
+-- system. The size of an endpoint's attempts of a day (UTC) in the log, as counted by its lane's holder.
+create table webhook_log_sizes (
+  system_id    text collate "C" not null,
+  endpoint_id  text collate "C" not null,
+  day          date not null,
+  -- requests and answers
+  bytes        bigint not null,
+  -- answers only: what counts towards the day's budget
+  answer_bytes bigint not null,
+  primary key (system_id, endpoint_id, day)
+) with (fillfactor = 50);
+alter table webhook_log_sizes add foreign key (system_id, endpoint_id) references webhook_endpoints (system_id, id);

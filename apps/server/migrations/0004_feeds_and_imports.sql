@@ -1,0 +1,108 @@
+-- What is kept of GBFS feeds beside the stations and bikes themselves, and what was imported when. Of each part of a
+-- station, the newest snapshot that names it wins: docs/decisions/gbfs-import.md. Publishing: docs/decisions/gbfs-out.md.
+
+-- system. How far each feed of a source has been applied (its `last_updated`). Null: that feed has never come.
+-- The row's lock lets one snapshot of a source be applied at a time.
+create table gbfs_sources (
+  system_id      text collate "C" not null,
+  source         text collate "C" not null,
+  information_at timestamptz(3),
+  status_at      timestamptz(3),
+  -- the snapshot before `status_at`: a station absent from both is absent twice in a row
+  previous_status_at timestamptz(3),
+  vehicles_at    timestamptz(3),
+  -- what the source called its system (system_id of GBFS) in the newest snapshot; null: it has never said
+  published_id   text collate "C",
+  primary key (system_id, source)
+);
+
+-- system. Parts of stations that wait for the other part: a record of `station_information` or of `station_status`.
+create table gbfs_pending_station_parts (
+  system_id  text collate "C" not null,
+  source     text collate "C" not null,
+  station_id text collate "C" not null,
+  part       text collate "C" not null check (part in ('information', 'status')),
+  -- the snapshot it came with; null: the newest one of its feed
+  as_of      timestamptz(3),
+  content    jsonb not null,
+  primary key (system_id, source, station_id, part)
+);
+
+-- system. How each feed of a followed source is doing, so that any process can say how old the data are.
+create table gbfs_feed_health (
+  system_id text collate "C" not null,
+  source text collate "C" not null,
+  feed text collate "C" not null,
+  checked_at timestamptz not null,
+  -- fetched and read whole, changed or not; null: never yet
+  succeeded_at timestamptz,
+  -- null: it is not failing
+  failing_since timestamptz,
+  failures integer not null default 0,
+  message text,
+  primary key (system_id, source, feed)
+);
+
+-- system. What a source says of its system as a whole: what is used of the newest document of each feed.
+create table gbfs_descriptions (
+  system_id text collate "C" not null,
+  source    text collate "C" not null,
+  feed      text collate "C" not null check (feed in ('system_information', 'vehicle_types', 'system_regions')),
+  -- the document's `last_updated`
+  as_of     timestamptz(3) not null,
+  content   jsonb not null,
+  primary key (system_id, source, feed)
+);
+
+-- system. What was last published of each feed: `last_updated` stays while the content does, in every process.
+-- The row's lock lets one publication be made at a time, so that none goes out that is older than the one before.
+create table gbfs_publications (
+  system_id    text collate "C" not null,
+  version      text collate "C" not null,
+  feed         text collate "C" not null,
+  digest       bytea not null,
+  last_updated timestamptz(0) not null,
+  -- other content was published in this very second: If-Modified-Since cannot distinguish the two
+  shares_second boolean not null,
+  primary key (system_id, version, feed)
+);
+
+-- system. The imports of files and feeds that wrote something, or found all of it there.
+create table imports (
+  system_id  text collate "C" not null,
+  id         text collate "C" not null,
+  kind       text not null check (kind in ('trips', 'gbfs')),
+  -- the source's name
+  source     text not null,
+  -- when it began: `updated_at` of every row that it wrote
+  at         timestamptz(3) not null,
+  -- running: under way, or cut off; undoing: being taken back, or that was cut off
+  status     text not null check (status in ('running', 'done', 'undoing', 'undone')),
+  -- rides (of trips), or stations and bikes (of a feed)
+  created    bigint not null default 0,
+  -- of a feed: what was there before and was changed or removed
+  updated    bigint not null default 0,
+  unchanged  bigint not null default 0,
+  rejected   bigint not null default 0,
+  -- of trips: placeholder stations made; of a feed: the stations among `created`
+  stations_created bigint not null default 0,
+  -- of trips: the starts of the first and the last ride that it made
+  first_at   timestamptz(3),
+  last_at    timestamptz(3),
+  -- where the report was written
+  report     text,
+  -- what it was given: files or address, time zone
+  detail     jsonb not null,
+  undone_at  timestamptz(3),
+  primary key (system_id, id),
+  check ((status = 'undone') = (undone_at is not null))
+);
+create index imports_at on imports (system_id, at, id);
+
+-- system. An import of trips found rides of an earlier one, the same: the earlier one must not be taken back before it.
+create table import_overlaps (
+  system_id  text collate "C" not null,
+  earlier_id text collate "C" not null,
+  import_id  text collate "C" not null,
+  primary key (system_id, earlier_id, import_id)
+);
