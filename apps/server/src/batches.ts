@@ -1,7 +1,7 @@
 import type { BatchItem, BatchOutcome, BatchResult, BatchResults, ErrorCode } from "@bikeshare/contract";
+import type { CommandContext } from "./command-context.ts";
 import type { Transaction } from "./db/database.ts";
 import { describeIssues } from "./issues.ts";
-import type { CommandContext } from "./command-context.ts";
 
 /** What became of the items of a batch, noted while they are decided one after the other. */
 export interface BatchNotes {

@@ -1,10 +1,10 @@
 import type { ReservationRequest } from "@bikeshare/contract";
 import { chooseBike, expiryOf, isFree, rentsOut, reservationLimit, statusAt, type WantedBike } from "@bikeshare/rules";
 import { type LiveBike, lockBikes } from "../bikes/live.ts";
+import type { CommandContext } from "../command-context.ts";
 import type { Transaction } from "../db/database.ts";
 import { ServiceError } from "../errors/service-error.ts";
 import { recordEvents } from "../events/outbox.ts";
-import type { CommandContext } from "../command-context.ts";
 import { endingEvent, type Moment, type Settled, settleLapsed, writeHolds } from "./holds.ts";
 import { countActiveReservations, lockPartnerLimit } from "./partner-queries.ts";
 import {

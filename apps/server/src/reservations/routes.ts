@@ -1,6 +1,7 @@
 import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
+import type { CommandContext } from "../command-context.ts";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors/service-error.ts";
 import { jsonBody } from "../http/bind.ts";
@@ -9,7 +10,6 @@ import type { CursorSealer } from "../http/cursor.ts";
 import { markReplay, repeatableRequest, withIdempotency } from "../http/idempotency.ts";
 import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
 import { jsonField } from "../lists/cut.ts";
-import type { CommandContext } from "../command-context.ts";
 import { createReservation } from "./create.ts";
 import {
   cancelReservation,

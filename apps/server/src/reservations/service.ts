@@ -1,6 +1,7 @@
 import { MAX_TOTAL_HOLD_MINUTES } from "@bikeshare/contract";
 import { extensionOf, reservationLimit, reservationTransitions, statusAt } from "@bikeshare/rules";
 import { lockBikes } from "../bikes/live.ts";
+import type { CommandContext } from "../command-context.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { ServiceError } from "../errors/service-error.ts";
 import { recordEvents } from "../events/outbox.ts";
@@ -8,7 +9,6 @@ import type { ReadContext } from "../lists/context.ts";
 import { cutSlice, jsonField } from "../lists/cut.ts";
 import { fetchSize } from "../lists/rows.ts";
 import { type PositionCodec, type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
-import type { CommandContext } from "../command-context.ts";
 import { endingEvent, heldBy, type Moment, writeHolds } from "./holds.ts";
 import {
   readReservation,

@@ -23,7 +23,7 @@ export async function mustSealLikeOthers({ sealer }: SealingContext, tx: Transac
       throw new ServiceError("secrets_file_mismatch", `${describeMismatch(endpointIds)} Nothing was changed.`);
     }
     const noted = await findSealing(tx, systemId);
-    if (noted === undefined || sealer.knowsKey(noted.key_mark)) continue;
+    if (noted === undefined || sealer.knowsKey(noted.fingerprint)) continue;
     throw new ServiceError(
       "secrets_file_mismatch",
       `This SECRETS_FILE is not the one that the service uses: it lacks the key that has encrypted since ${noted.recorded_at.toISOString()}. ` +
