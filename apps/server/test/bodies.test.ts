@@ -108,14 +108,14 @@ describe.each(endpoints.filter(({ body }) => body !== undefined))("the body of $
   if (!isBatch) return;
 
   it(`holds 1 to ${MAX_BATCH} items`, async () => {
-    expect(await refused("{}", "invalid_parameter")).toBe("items must be given: a list of items.");
+    expect(await refused("{}", "invalid_parameter")).toBe("items must be given: an array of items.");
     for (const items of [null, {}, "x", 5]) {
-      expect(await refused(some({ items }), "invalid_parameter")).toBe("items must be a list of items.");
+      expect(await refused(some({ items }), "invalid_parameter")).toBe("items must be an array of items.");
     }
-    expect(await refused(some({ items: [] }), "invalid_parameter")).toBe("items must hold at least one item.");
+    expect(await refused(some({ items: [] }), "invalid_parameter")).toBe("items must contain at least one item.");
     const many = Array<unknown>(MAX_BATCH + 1).fill({});
     expect(await refused(some({ items: many }), "invalid_parameter")).toBe(
-      `items must hold at most ${MAX_BATCH} items.`,
+      `items must contain at most ${MAX_BATCH} items.`,
     );
   });
 

@@ -51,17 +51,17 @@ describe("a batch", () => {
       fc.property(faulty, (items) => {
         const result = checkZodSchema({ items }, body);
         expect(result.success).toBe(false);
-        if (!result.success) expect(issuesOf(result.error)).toEqual(["items: must be a list of items"]);
+        if (!result.success) expect(issuesOf(result.error)).toEqual(["items: must be an array of items"]);
       }),
     );
-    expect(issuesOf(body.safeParse({}).error)).toEqual(["items: must be given: a list of items"]);
+    expect(issuesOf(body.safeParse({}).error)).toEqual(["items: must be given: an array of items"]);
     for (const value of [undefined, null, [], "x", 1]) expect(body.safeParse(value).success).toBe(false);
   });
 
   test("holds 1 to the most items, and no field beside them", () => {
     const items = Array.from({ length: MAX_BATCH + 1 }, (_, index) => ({ id: String(index), count: index }));
-    expect(issuesOf(body.safeParse({ items: [] }).error)).toEqual(["items: must hold at least one item"]);
-    expect(issuesOf(body.safeParse({ items }).error)).toEqual([`items: must hold at most ${MAX_BATCH} items`]);
+    expect(issuesOf(body.safeParse({ items: [] }).error)).toEqual(["items: must contain at least one item"]);
+    expect(issuesOf(body.safeParse({ items }).error)).toEqual([`items: must contain at most ${MAX_BATCH} items`]);
     expect(body.parse({ items: items.slice(1) }).items).toHaveLength(MAX_BATCH);
     expect(body.safeParse({ items: items.slice(1), more: 1 }).error?.issues).toEqual([
       expect.objectContaining({ code: "unrecognized_keys", keys: ["more"] }),

@@ -1,6 +1,7 @@
 import { extendApi, generateSchema } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { errorBody } from "./errors.ts";
+import { issueText } from "./messages.ts";
 
 /** Items that one batch may hold. More would hold locks for too long; fewer waste round trips. */
 export const MAX_BATCH = 1000;
@@ -17,11 +18,11 @@ export type BatchItem<Item> =
 export function batchOf<Item extends z.ZodTypeAny>(item: Item, title: string) {
   const items = z
     .array(z.unknown(), {
-      required_error: "must be given: a list of items",
-      invalid_type_error: "must be a list of items",
+      required_error: issueText("itemsMissing"),
+      invalid_type_error: issueText("itemsType"),
     })
-    .min(1, "must hold at least one item")
-    .max(MAX_BATCH, `must hold at most ${MAX_BATCH} items`)
+    .min(1, issueText("itemsEmpty"))
+    .max(MAX_BATCH, issueText("itemsTooMany", { limit: MAX_BATCH }))
     .transform((values) => values.map((value): BatchItem<z.output<Item>> => read(item, value)));
   // The documents show what an item must be, though here wrong ones, null too, are let in so that each is answered.
   const itemSchema = { ...(generateSchema(item) as object), nullable: false };

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { issueText } from "./messages.ts";
 import { givenOnce } from "./time.ts";
 
 /** A rectangle in WGS 84 degrees, borders included; with west > east it crosses the antimeridian. */
@@ -32,12 +33,13 @@ export const boundingBoxParam = z.string(givenOnce()).transform((text, ctx): Bou
     east === undefined ||
     north === undefined
   )
-    return issue("must be four numbers, min_lon,min_lat,max_lon,max_lat, in WGS 84 degrees");
+    return issue(issueText("boundingBox"));
   for (const [index, [name, most]] of PARTS.entries()) {
     const number = numbers[index] ?? 0;
-    if (Math.abs(number) > most) return issue(`must have a ${name} between -${most} and ${most}, not ${number}`);
+    if (Math.abs(number) > most)
+      return issue(issueText("boundingBoxDegrees", { part: name, bound: most, value: number }));
   }
-  if (south > north) return issue(`must have a min_lat that is not above its max_lat: ${south} is above ${north}`);
+  if (south > north) return issue(issueText("boundingBoxOrder", { south, north }));
   return { west, south, east, north };
 });
 

@@ -1,7 +1,7 @@
 import { type AppRoute, type AppRouter, isAppRoute } from "@ts-rest/core";
 import { describe, expect, test } from "vitest";
 import type { EndpointMetadata } from "./endpoint.ts";
-import { type ErrorCode, errorCatalogue, errorCodes } from "./errors.ts";
+import { type ErrorCode, errorCatalogue, errorCodes } from "./error-catalogue.ts";
 import { idempotencyHeaders } from "./idempotency.ts";
 import { operatorContract } from "./operator.ts";
 import { partnerContract } from "./partner.ts";

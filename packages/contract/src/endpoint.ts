@@ -1,4 +1,4 @@
-import type { ErrorCode } from "./errors.ts";
+import type { ErrorCode } from "./error-catalogue.ts";
 import type { Scope } from "./scopes.ts";
 
 /**

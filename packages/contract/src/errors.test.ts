@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { errorsPage, errorsPageFile } from "../tools/errors-page.ts";
-import { errorBody, errorCatalogue, errorCodes } from "./errors.ts";
+import { errorCatalogue, errorCodes } from "./error-catalogue.ts";
+import { errorBody } from "./errors.ts";
 
 const page = existsSync(errorsPageFile) ? readFileSync(errorsPageFile, "utf8") : "";
 const rewrite = "run `pnpm --filter @bikeshare/contract run docs`";

@@ -2,6 +2,7 @@ import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { bike } from "./bikes.ts";
 import { identifier, MAX_IDENTIFIER_LENGTH } from "./identifier.ts";
+import { issueText } from "./messages.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { reservation } from "./reservations.ts";
 import { ride } from "./rides.ts";
@@ -70,7 +71,7 @@ export const eventListQuery = z
     after: z
       .string(givenOnce())
       .max(MAX_IDENTIFIER_LENGTH)
-      .regex(/^event_\w+$/, "must be the id of an event, such as event_0VbeWjMMvbE2baG4Sgk6By")
+      .regex(/^event_\w+$/, issueText("eventId"))
       .optional()
       .describe(
         "Only events after the one with this id: where you stopped last time. When that event is no longer kept, the " +

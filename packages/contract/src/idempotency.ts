@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { IDEMPOTENCY_KEY_HOURS } from "./limits.ts";
+import { issueText } from "./messages.ts";
 
 /** Most characters of an `Idempotency-Key`. */
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
@@ -10,7 +11,7 @@ export const idempotencyKey = z
   // A header sent twice arrives joined by ", ": having no space refuses that too.
   .regex(
     new RegExp(`^[\\x21-\\x7e]{1,${MAX_IDEMPOTENCY_KEY_LENGTH}}$`),
-    `must be 1 to ${MAX_IDEMPOTENCY_KEY_LENGTH} visible ASCII characters, without spaces`,
+    issueText("visibleAsciiUpTo", { limit: MAX_IDEMPOTENCY_KEY_LENGTH }),
   );
 
 /** The headers of every endpoint that takes an `Idempotency-Key`. Names are in lower case, as Node gives them. */

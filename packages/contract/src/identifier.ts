@@ -1,11 +1,12 @@
 import { z } from "zod";
+import { issueText } from "./messages.ts";
 import { isVisible } from "./text.ts";
 import { givenOnce } from "./time.ts";
 
 /** Most characters in an identifier. Operators' ids seen in the wild have up to 40. */
 export const MAX_IDENTIFIER_LENGTH = 255;
 
-const tooLong = `must have at most ${MAX_IDENTIFIER_LENGTH} characters`;
+const tooLong = issueText("tooLong", { limit: MAX_IDENTIFIER_LENGTH });
 
 /** An identifier as the service gives it out. */
 export const identifier = z.string().min(1).max(MAX_IDENTIFIER_LENGTH);
@@ -13,10 +14,10 @@ export const identifier = z.string().min(1).max(MAX_IDENTIFIER_LENGTH);
 /** An identifier in a query string or a path. */
 export const identifierParam = z
   .string(givenOnce())
-  .min(1, "must not be empty")
+  .min(1, issueText("empty"))
   .max(MAX_IDENTIFIER_LENGTH, tooLong)
   // No text that PostgreSQL keeps holds one, and it refuses to compare with it.
-  .refine((text) => !text.includes("\0"), "must not hold a NUL character");
+  .refine((text) => !text.includes("\0"), issueText("nul"));
 
 /** Whether an id cannot stand in a path: what every URL library takes for a step in it, escaped or not. */
 export function isPathStep(id: string): boolean {
@@ -26,7 +27,7 @@ export function isPathStep(id: string): boolean {
 /** An identifier in a request's body: what the operator may call its stations, bikes and rides. */
 export const givenIdentifier = z
   .string()
-  .min(1, "must not be empty")
+  .min(1, issueText("empty"))
   .max(MAX_IDENTIFIER_LENGTH, tooLong)
-  .refine(isVisible, "must be visible characters, without control characters or spaces at the ends")
-  .refine((id) => !isPathStep(id), "must not be . or .., which no path can name");
+  .refine(isVisible, issueText("visible"))
+  .refine((id) => !isPathStep(id), issueText("pathStep"));

@@ -5,7 +5,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import type { z } from "zod";
 import type { EndpointMetadata } from "./endpoint.ts";
-import { errorCatalogue, errorCodes } from "./errors.ts";
+import { errorCatalogue, errorCodes } from "./error-catalogue.ts";
 import { deliveryNames, deliveryOf, eventNames } from "./events.ts";
 import { gbfsContract } from "./gbfs.ts";
 import { DEFAULT_PAGE_SIZE, DEFAULT_RATE_LIMIT, MAX_PAGE_SIZE } from "./limits.ts";

@@ -1,6 +1,7 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { givenIdentifier } from "./identifier.ts";
+import { issueText } from "./messages.ts";
 import { endReason, riderCategory } from "./rides.ts";
 import { isOneLine } from "./text.ts";
 import { givenInstant } from "./time.ts";
@@ -21,16 +22,16 @@ const count = z
 function oneLine(maxLength: number) {
   return z
     .string()
-    .min(1, "must not be empty")
-    .max(maxLength, `must have at most ${maxLength} characters`)
-    .refine(isOneLine, "must be one line without control characters or spaces at the ends");
+    .min(1, issueText("empty"))
+    .max(maxLength, issueText("tooLong", { limit: maxLength }))
+    .refine(isOneLine, issueText("oneLine"));
 }
 
 /** Refuses half a position. */
 function wholePosition(place: { lat?: number | undefined; lon?: number | undefined }, ctx: z.RefinementCtx): void {
   if ((place.lat === undefined) === (place.lon === undefined)) return;
   const [missing, given] = place.lat === undefined ? ["lat", "lon"] : ["lon", "lat"];
-  ctx.addIssue({ code: z.ZodIssueCode.custom, path: [missing], message: `must be given with ${given}` });
+  ctx.addIssue({ code: z.ZodIssueCode.custom, path: [missing], message: issueText("givenWith", { field: given }) });
 }
 
 /** A station as the operator describes it. What is left out of a later upsert stays as it was. */
@@ -183,7 +184,11 @@ export const pastRide = extendApi(
     .strict()
     .superRefine((ride, ctx) => {
       if (Date.parse(ride.ended_at) >= Date.parse(ride.started_at)) return;
-      ctx.addIssue({ code: z.ZodIssueCode.custom, path: ["ended_at"], message: "must not be before started_at" });
+      ctx.addIssue({
+        code: z.ZodIssueCode.custom,
+        path: ["ended_at"],
+        message: issueText("notBefore", { field: "started_at" }),
+      });
     }),
   { title: "PastRide" },
 );

@@ -2,7 +2,8 @@ import { initContract } from "@ts-rest/core";
 import { z } from "zod";
 import { batchOf, batchResults } from "./batch.ts";
 import type { EndpointMetadata } from "./endpoint.ts";
-import { type ErrorCode, errorBody } from "./errors.ts";
+import type { ErrorCode } from "./error-catalogue.ts";
+import { errorBody } from "./errors.ts";
 import { idempotencyHeaders } from "./idempotency.ts";
 import {
   bikeReport,

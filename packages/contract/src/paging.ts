@@ -1,17 +1,17 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from "./limits.ts";
+import { issueText } from "./messages.ts";
 import { givenOnce } from "./time.ts";
 
-/** A whole number ≥ 1 in a query string; anything above `cap` counts as `cap`. */
+/** An integer ≥ 1 in a query string; anything above `cap` counts as `cap`. */
 function positiveIntegerParam(cap: number) {
-  const issue = "must be a whole number, 1 or more";
   return z
     .union([z.string(), z.number()], { errorMap: () => ({ message: givenOnce().invalid_type_error }) })
     .transform((value, ctx) => {
       const text = String(value);
       if (!/^\d+$/.test(text) || /^0+$/.test(text)) {
-        ctx.addIssue({ code: z.ZodIssueCode.custom, message: issue });
+        ctx.addIssue({ code: z.ZodIssueCode.custom, message: issueText("positiveInteger") });
         return z.NEVER;
       }
       return Math.min(Number(text), cap);

@@ -74,7 +74,7 @@ describe.each(Object.entries(queries))(
           notWhole.filter((text) => !/^[0-9]*[1-9][0-9]*$/.test(text)),
           fc.constantFrom("limit", "page"),
           (text, name) => {
-            expect(issues(query, { [name]: text })).toEqual([`${name}: must be a whole number, 1 or more`]);
+            expect(issues(query, { [name]: text })).toEqual([`${name}: must be an integer, 1 or more`]);
           },
         ),
       );

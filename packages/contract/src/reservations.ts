@@ -2,6 +2,7 @@ import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { givenIdentifier, identifier, identifierParam } from "./identifier.ts";
 import { DEFAULT_HOLD_MINUTES, MAX_HOLD_MINUTES, MAX_TOTAL_HOLD_MINUTES } from "./limits.ts";
+import { issueText } from "./messages.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { givenOnce, instantParam, timestamp } from "./time.ts";
 
@@ -11,9 +12,9 @@ export const MAX_RIDER_REF_LENGTH = 64;
 /** A partner's own mark for a rider. */
 const riderRef = z
   .string(givenOnce())
-  .regex(/^[\x21-\x7e]*$/, "must be visible ASCII characters, without spaces")
-  .min(1, "must not be empty")
-  .max(MAX_RIDER_REF_LENGTH, `must have at most ${MAX_RIDER_REF_LENGTH} characters`);
+  .regex(/^[\x21-\x7e]*$/, issueText("visibleAscii"))
+  .min(1, issueText("empty"))
+  .max(MAX_RIDER_REF_LENGTH, issueText("tooLong", { limit: MAX_RIDER_REF_LENGTH }));
 
 export const reservationStatus = z.enum(["active", "fulfilled", "cancelled", "expired"]);
 export const cancelReason = z.enum(["partner", "operator", "bike_unavailable"]);
@@ -61,9 +62,9 @@ export const reservationListQuery = z
 
 const holdMinutes = z
   .number()
-  .int("must be a whole number")
-  .min(1, `must be between 1 and ${MAX_HOLD_MINUTES}`)
-  .max(MAX_HOLD_MINUTES, `must be between 1 and ${MAX_HOLD_MINUTES}`);
+  .int(issueText("integer"))
+  .min(1, issueText("range", { minimum: 1, maximum: MAX_HOLD_MINUTES }))
+  .max(MAX_HOLD_MINUTES, issueText("range", { minimum: 1, maximum: MAX_HOLD_MINUTES }));
 
 /** What is asked for: any bike of a station, or one bike. */
 export const reservationRequest = extendApi(
@@ -83,7 +84,7 @@ export const reservationRequest = extendApi(
     .superRefine((request, ctx) => {
       const named = [request.station_id, request.bike_id].filter((id) => id !== undefined).length;
       if (named === 1) return;
-      const message = named === 0 ? "or bike_id must be given" : "and bike_id exclude each other: give one of them";
+      const message = issueText(named === 0 ? "stationOrBike" : "stationAndBike");
       ctx.addIssue({ code: z.ZodIssueCode.custom, path: ["station_id"], message });
     }),
   { title: "ReservationRequest", oneOf: [{ required: ["station_id"] }, { required: ["bike_id"] }] },

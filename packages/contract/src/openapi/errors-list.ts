@@ -1,4 +1,4 @@
-import { errorCatalogue, errorCodes } from "../errors.ts";
+import { errorCatalogue, errorCodes } from "../error-catalogue.ts";
 
 /** The error catalogue as a Markdown list: a reference's column, and a phone, are too narrow for a table of sentences. */
 export function errorsList(): string {

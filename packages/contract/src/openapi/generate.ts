@@ -1,7 +1,7 @@
 import type { AppRouter } from "@ts-rest/core";
 import { generateOpenApi } from "@ts-rest/open-api";
 import { z } from "zod";
-import { errorCodes } from "../errors.ts";
+import { errorCodes } from "../error-catalogue.ts";
 import type { Components, JsonSchema, Operation, Parameter, PathItem, RequestBody, Response } from "./document.ts";
 import { type Additions, toJsonSchema } from "./json-schema.ts";
 

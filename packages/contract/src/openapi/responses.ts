@@ -1,4 +1,4 @@
-import { type ErrorCode, errorCatalogue, errorCodes } from "../errors.ts";
+import { type ErrorCode, errorCatalogue, errorCodes } from "../error-catalogue.ts";
 import type { Example, JsonSchema, MediaType, Response } from "./document.ts";
 import { type HeaderName, headerReferences } from "./headers.ts";
 

@@ -1,0 +1,135 @@
+import type { ErrorCode } from "./error-catalogue.ts";
+
+/**
+ * Every message of every error, by code and name, with `{placeholders}` for the values of the case. Whoever refuses
+ * something names an entry and gives values, so that the same refusal is worded once. A code that is missing here has one
+ * message: its meaning and its action in the catalogue.
+ */
+export const errorMessages = {
+  unauthorized: {
+    missing: "No credentials were provided. Send Authorization: Bearer <API_KEY>.",
+    missingSpace: "Between Bearer and the key there must be one space.",
+    notOneKey: "After Bearer there must be one space and then the key, nothing else.",
+    notBearer: "The Authorization header must be: the word Bearer, one space, the key.",
+    malformedKey: "The key is incomplete or mistyped: its form or its checksum is wrong.",
+    unknownKey: "The key is unknown.",
+    inactiveKey: "The key {id} (…{last4}) is {status}. Ask the operator for a new one.",
+    suspendedPartner: "The partner of the key {id} (…{last4}) is suspended. Ask the operator.",
+    inactivePartner: "The partner that the key belongs to is suspended or was removed. Ask the operator.",
+  },
+  forbidden: {
+    missingScope: "The key lacks the scope {scope}. Ask the operator for a key that has it.",
+    operatorKey: "An operator key does not reach the partners' interface. Use a partner's key.",
+  },
+  invalid_request: {
+    notHttp: "The request is not valid HTTP.",
+    unreadable: "The request could not be read.",
+    tooSlow: "The request took too long to arrive.",
+    connect: "CONNECT is not possible: this server is not a proxy.",
+    headersTooLarge: "The request's headers are larger than {limit}.",
+    chunkExtensionsTooLarge: "The chunk extensions of the request's body are too large.",
+    missingHost: "The request has no Host header, which HTTP/1.1 requires.",
+    invalidHost: "The Host header is not a host and a port.",
+    repeatedHeader: "The request has the header {name} more than once. Send it once.",
+    invalidPath: "The path is not valid percent-encoded UTF-8.",
+    emptyBody: "The body is empty, but Content-Type announces JSON.",
+    bodyNotJson: "The body is not the JSON that the headers announce.",
+    bodyNotUtf8: "The body is not UTF-8, as JSON must be: the first invalid byte is at position {position}.",
+    bodyTooDeep: "The body is nested more than {limit} levels deep.",
+  },
+  invalid_parameter: {
+    issues: "{issues}.",
+    notUtf8: "The parameter {name} is not valid percent-encoded UTF-8.",
+    repeatedHeader: "The request has the header {name} more than once. Send it once.",
+    pageAndCursor: "page and cursor exclude each other: give one of them.",
+    keyInUrl:
+      "A key must not be in the URL, which logs keep. Send Authorization: Bearer <API_KEY>, and ask for a new key: others may have read this one.",
+    stationAndBike: "station_id and bike_id exclude each other: give exactly one of them.",
+    inFuture: "{field} lies in the future.",
+    startBefore1970: "started_at lies before 1970.",
+    endBeforeStart: "{field} lies before the ride's start, {startedAt}.",
+    endTooLate: "{field} lies more than {limit} s after the ride's start.",
+    repeatedId: "id occurs twice in this batch.",
+    newStation: "name, lat and lon must be given: the station is new.",
+    removedStation: "id is that of a station that was removed for good, and is never used again.",
+  },
+  invalid_cursor: {
+    empty: "cursor is empty. The list ended where next_cursor was absent; to begin again, leave cursor out.",
+    foreign:
+      "cursor is damaged, not ours, or was given for another list or other filters. Copy next_cursor unchanged and keep the filters, or begin again without it.",
+  },
+  page_out_of_range: { beyondLast: "page is {page}, but the last page is {lastPage} with a limit of {limit}." },
+  not_found: {
+    path: "There is no such path. /openapi.json lists those there are, /gbfs/3.0/gbfs.json the public feeds; /docs explains them.",
+    pathId: "There is no such resource: the identifier in the path {issue}.",
+    bike: "There is no bike with this id.",
+    event: "There is no event with this id that the key may see.",
+    reservation: "You have no reservation with this id.",
+    ride: "There is no ride with this id.",
+    station: "There is no station with this id.",
+    system: "There is no such system.",
+    noSystem: "There is no system yet.",
+    feed: "There is no such feed. There are: {feeds}.",
+    feedFile: "There is no such feed: its name ends in .json.",
+    feedOfSystem: "This system has no such feed.",
+    namedBike: "There is no bike {id}.",
+    namedStation: "There is no station {id}.",
+    notStarted: "There is no ride with this id: it never started.",
+    deletedBike: "The bike was deleted at the same time.",
+  },
+  method_not_allowed: { allowed: "The path does not allow the method {method}. Allowed: {allowed}." },
+  bike_not_available: {
+    state: "The bike is {state}. Choose another one.",
+    vehicleType: "The bike is not of the type that vehicle_type_id asks for.",
+    reported: "Bike {id} is {state}.",
+  },
+  too_many_reservations: {
+    limit: "You have as many active reservations as your limit of {limit} allows. Cancel one, or wait until one ends.",
+  },
+  reservation_not_active: {
+    cancel: "The reservation is {status}, so it cannot be cancelled.",
+    extend: "The reservation is {status}, so it cannot be extended.",
+    otherBike: "Reservation {id} does not hold bike {bikeId}.",
+  },
+  hold_limit_reached: {
+    left: "A hold lasts at most {limit} minutes in all. This one can be extended by {left} more.",
+  },
+  ride_conflict: {
+    bikeOnRide: "Bike {bikeId} is on ride {rideId}. End or cancel that first.",
+    sameId: "There is a ride with this id. Stored: {stored}.",
+    startedMeanwhile: "Another ride with this id, or on this bike, was started at the same time.",
+    started: "The ride is not over: end it, or cancel it. Stored: {stored}.",
+    completed: "The ride has ended. To correct how, use rides/correct. Stored: {stored}.",
+    cancelled: "The ride was cancelled, which is final. Stored: {stored}.",
+    otherRide: "There is another ride with this id: on another bike, from another time, or not completed.",
+    otherRideStored:
+      "There is another ride with this id: on another bike, from another time, or not completed. Stored: {stored}.",
+  },
+  checkpoint_lost: {
+    after:
+      "The event {id} is no longer kept, or the key may not see it. Fetch the resources anew, then list events without after.",
+  },
+  payload_too_large: { body: "The body is larger than {limit}. Send less at once." },
+  unsupported_media_type: {
+    notJson: "The body must be JSON, sent with Content-Type: application/json.",
+    charset: "The body must be JSON in UTF-8: send it with no charset, or utf-8.",
+    compressed: "The service reads no compressed bodies. Send the body without Content-Encoding.",
+  },
+  rate_limited: {
+    key: "The key has made {limit} requests in the last {windowSeconds} s. Try again in {retryAfterSeconds} s.",
+    address:
+      "This address has used up the {limit} requests without a key that it may make in {windowSeconds} s; large answers count as several. Try again in {retryAfterSeconds} s.",
+    wrongCredentials:
+      "Too many requests with wrong credentials from this address. Try again in {retryAfterSeconds} s with a key that works.",
+  },
+  unavailable: {
+    database: "The database cannot be reached. Nothing was changed. Try again in {retryAfterSeconds} s.",
+    diskFull: "The database's disk is full. Nothing was changed. Try again in {retryAfterSeconds} s.",
+    stopping: "The process is shutting down. Try again in {retryAfterSeconds} s.",
+    ownFilteredLists:
+      "You are reading other filtered lists at present. Read one at a time. Try again in {retryAfterSeconds} s.",
+    filteredLists: "Too many filtered lists are read at present. Try again in {retryAfterSeconds} s.",
+    slowFilter:
+      "More passes the filters than can be read in {limitSeconds} s. Narrow them, for example by time, or read the list by cursor; the same request may be tried again in {retryAfterSeconds} s.",
+  },
+} as const satisfies { readonly [Code in ErrorCode]?: Readonly<Record<string, string>> };

@@ -1,0 +1,83 @@
+// The texts of errors, without zod: the server and the SDK's fake say the same.
+import { errorCatalogue, type ErrorCode } from "./error-catalogue.ts";
+import { errorMessages } from "./error-messages.ts";
+
+/** The placeholders of a template. */
+type Placeholder<Template> = Template extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Placeholder<Rest>
+  : never;
+
+/** A template's name, and its values where it has placeholders. */
+type Named<Templates> = {
+  [Name in keyof Templates]: [Placeholder<Templates[Name]>] extends [never]
+    ? [name: Name, values?: Readonly<Record<never, never>>]
+    : [name: Name, values: Readonly<Record<Placeholder<Templates[Name]>, string | number>>];
+}[keyof Templates];
+
+/** Which message of a code, and its values; nothing for a code that has one message. */
+export type MessageArguments<Code extends ErrorCode> = Code extends ErrorCode
+  ? Code extends keyof typeof errorMessages
+    ? Named<(typeof errorMessages)[Code]>
+    : [name?: "default", values?: Readonly<Record<never, never>>]
+  : never;
+
+/** A message of the catalogue; of a code without messages its meaning and its action. */
+export function errorMessage<Code extends ErrorCode>(code: Code, ...[name, values]: MessageArguments<Code>): string {
+  const { meaning, action } = errorCatalogue[code];
+  const messages: Partial<Record<ErrorCode, Readonly<Record<string, string>>>> = errorMessages;
+  const template = messages[code]?.[String(name)] ?? `${meaning} ${action}`.replaceAll("`", "");
+  return fillTemplate(template, values);
+}
+
+/** What may be wrong with a value, as the end of a sentence that the value's name begins. */
+export const issueTexts = {
+  missing: "must be given",
+  repeated: "must be given once",
+  type: "must be {expected}, not {received}",
+  null: "must not be null: it must be {expected}",
+  enum: "must be one of {values}",
+  integer: "must be an integer",
+  positiveInteger: "must be an integer, 1 or more",
+  range: "must be between {minimum} and {maximum}",
+  atLeast: "must be at least {bound}",
+  moreThan: "must be more than {bound}",
+  atMost: "must be at most {bound}",
+  lessThan: "must be less than {bound}",
+  empty: "must not be empty",
+  tooLong: "must have at most {limit} characters",
+  nul: "must not contain a NUL character",
+  visible: "must be visible characters, without control characters or spaces at the ends",
+  visibleAscii: "must be visible ASCII characters, without spaces",
+  visibleAsciiUpTo: "must be 1 to {limit} visible ASCII characters, without spaces",
+  oneLine: "must be one line without control characters or spaces at the ends",
+  pathStep: "must not be . or .., which no path can name",
+  eventId: "must be the id of an event, such as event_0VbeWjMMvbE2baG4Sgk6By",
+  instant: "must be an RFC 3339 instant such as 2026-01-31T08:00:00Z",
+  instantParameter: "must be an RFC 3339 instant such as 2026-01-31T08:00:00Z (write the + of an offset as %2B)",
+  boundingBox: "must be four numbers, min_lon,min_lat,max_lon,max_lat, in WGS 84 degrees",
+  boundingBoxDegrees: "must have a {part} between -{bound} and {bound}, not {value}",
+  boundingBoxOrder: "must have a min_lat that is not above its max_lat: {south} is above {north}",
+  itemsMissing: "must be given: an array of items",
+  itemsType: "must be an array of items",
+  itemsEmpty: "must contain at least one item",
+  itemsTooMany: "must contain at most {limit} items",
+  givenWith: "must be given with {field}",
+  notBefore: "must not be before {field}",
+  stationOrBike: "or bike_id must be given",
+  stationAndBike: "and bike_id exclude each other: give one of them",
+} as const;
+
+/** What is wrong with a value, as the end of a sentence that its name begins. */
+export function issueText(...[name, values]: Named<typeof issueTexts>): string {
+  return fillTemplate(issueTexts[name], values);
+}
+
+/** What is wrong with names that nobody knows, as a part of a sentence. @param where such as ` of the body` */
+export function unknownNames(names: readonly string[], what: "parameter" | "header" | "field", where = ""): string {
+  return `unknown ${what}${names.length === 1 ? "" : "s"} ${names.join(", ")}${where}`;
+}
+
+/** Puts values in the place of a template's placeholders. */
+export function fillTemplate(template: string, values: Readonly<Record<string, string | number>> = {}): string {
+  return template.replaceAll(/\{(\w+)\}/g, (placeholder, name: string) => String(values[name] ?? placeholder));
+}
