@@ -15,7 +15,7 @@ const connectionShape = z.object({
 export type Connection = z.infer<typeof connectionShape>;
 
 /** The service's role and its database. */
-export const DATABASE = "bikeshare";
+const DATABASE = "bikeshare";
 /** The role initdb makes; the service never uses it, so that an injected statement cannot read files or run programs. */
 export const SUPERUSER = "postgres";
 
