@@ -2,7 +2,7 @@
 
 const server = "^apps/server/src";
 /** A noun is every folder of the server that is not one of its layers, so that a new one is covered from its first day. */
-const layers = "db|http|cli|simulator|lists|audit|addresses|errors";
+const layers = "db|http|cli|demo|lists|audit|addresses|errors";
 const anyNoun = `(?!(?:${layers})/)[^/]+`;
 /** The pure rules of a noun: bikes/bike.ts. */
 const rulesFiles = `${server}/(?<noun>[^/]+?)s?/\\k<noun>[.]ts$`;
@@ -56,6 +56,12 @@ const packages = [
     comment: "It runs a database, whatever is kept in it.",
     from: { path: "^packages/embedded-postgres/" },
     to: { path: "^(packages|apps)/", pathNot: "^packages/embedded-postgres/" },
+  },
+  {
+    name: "simulator-imports-the-contract-only",
+    comment: "It is a client like any other: what it does to a service, it does over HTTP.",
+    from: { path: "^packages/simulator/", pathNot: testFiles },
+    to: { path: "^packages/", pathNot: "^packages/(contract|simulator)/" },
   },
   {
     name: "packages-never-import-apps",
@@ -158,9 +164,9 @@ const serverLayers = [
     },
   },
   {
-    name: "commands-and-simulator-call-services",
-    comment: "The command line and the simulator never write SQL: they call the same services as the routes.",
-    from: { path: `${server}/(cli|simulator)/`, pathNot: testFiles },
+    name: "commands-and-demo-call-services",
+    comment: "The command line and the demo never write SQL: they call the same services as the routes.",
+    from: { path: `${server}/(cli|demo)/`, pathNot: testFiles },
     to: { path: `${server}/(${anyNoun})/(.*queries|.*routes)[.]ts$`, ...valueOnly },
   },
   {
@@ -169,7 +175,7 @@ const serverLayers = [
     from: { path: [rulesFiles, `${server}/webhooks/rules/`], pathNot: testFiles },
     to: {
       path: [
-        `${server}/(db|http|cli|simulator)/`,
+        `${server}/(db|http|cli|demo)/`,
         `${server}/.*(queries|service|routes)[.]ts$`,
         fastify,
         postgres,

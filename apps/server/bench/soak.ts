@@ -5,14 +5,11 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { scopeNames } from "@bikeshare/contract";
+import { createOperatorClient, createRandom, makeCity, type Simulation, startSimulation } from "@bikeshare/simulator";
 import { openStore } from "../src/db/open.ts";
 import { createIds } from "../src/ids.ts";
 import { issueKey } from "../src/keys/service.ts";
 import { createPartner } from "../src/partners/service.ts";
-import { makeCity } from "../src/simulator/city.ts";
-import { createOperatorClient } from "../src/simulator/operator-client.ts";
-import { createRandom } from "../src/simulator/random.ts";
-import { type Simulation, startSimulation } from "../src/simulator/simulation.ts";
 import { createSystem } from "../src/systems/service.ts";
 import { type ClientLedger, createClientLedger, runClient } from "./soak/clients.ts";
 import { checkLifeEvents, checkStationEdges, checkWalk, countByName } from "./soak/events-check.ts";
@@ -105,7 +102,7 @@ async function soak(server: KillableServer, keys: Keys): Promise<void> {
     clock: () => Date.now(),
     post: createOperatorClient(server.base, keys.operator),
     newKey: () => createIds(() => Date.now()).next("soak"),
-    seen: undefined,
+    observed: undefined,
     onAnswer: rides.onAnswer,
   });
   say(`${cpus().length} cores; the city lives; ${CLIENTS} clients; ${MINUTES} minutes; ${KILLS} kills`);

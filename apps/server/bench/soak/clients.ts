@@ -1,6 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { type Reservation, reservation as reservationSchema } from "@bikeshare/contract";
-import { createRandom, type Random } from "../../src/simulator/random.ts";
+import { createRandom, type Random } from "@bikeshare/simulator";
 
 /** What a client was promised. */
 export interface Promised {

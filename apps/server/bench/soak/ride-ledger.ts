@@ -1,4 +1,4 @@
-import type { OnAnswer } from "../../src/simulator/commands.ts";
+import type { OnAnswer } from "@bikeshare/simulator";
 import type { Findings } from "./findings.ts";
 
 /** A ride as the service acknowledged it. */

@@ -1,15 +1,19 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
+import {
+  createOperatorClient,
+  createRandom,
+  type Figures,
+  makeCity,
+  type ObservedCity,
+  progressLine,
+  readCity,
+  type Simulation,
+  startSimulation,
+} from "@bikeshare/simulator";
 import { type Command, Option } from "commander";
-import { makeAccess } from "../simulator/access.ts";
-import { readCity, type SeenCity } from "../simulator/city-reader.ts";
-import { makeCity } from "../simulator/city.ts";
-import { DEMO_SEED } from "../simulator/demo.ts";
-import { type Figures, progressLine } from "../simulator/figures.ts";
-import { describeMadeUpTypes } from "../simulator/made-up-types.ts";
-import { createOperatorClient } from "../simulator/operator-client.ts";
-import { createRandom } from "../simulator/random.ts";
-import { type Simulation, startSimulation } from "../simulator/simulation.ts";
+import { DEMO_SEED, describeDemoVehicleTypes } from "../demo/demo-city.ts";
+import { createSimulatorKeys } from "../demo/simulator-keys.ts";
 import type { CliContext } from "./context.ts";
 import { localAddress } from "./local-address.ts";
 import { readWholeNumber, systemOption } from "./options.ts";
@@ -53,7 +57,7 @@ async function simulate(cli: CliContext, options: SimulateOptions, command: Comm
   const { url } = options;
   const key = await readOperatorKey(cli, options);
   const city = makeCity(createRandom(seed), size);
-  const run = (baseUrl: string, operatorKey: string, seen: SeenCity | undefined) =>
+  const run = (baseUrl: string, operatorKey: string, observed: ObservedCity | undefined) =>
     startSimulation({
       city,
       seed,
@@ -61,7 +65,7 @@ async function simulate(cli: CliContext, options: SimulateOptions, command: Comm
       clock: cli.clock,
       post: createOperatorClient(baseUrl, operatorKey),
       newKey: () => cli.ids.next("sim"),
-      seen,
+      observed,
     });
   if (url !== undefined && key !== undefined) {
     const baseUrl = url.replace(/\/+$/, "");
@@ -71,13 +75,13 @@ async function simulate(cli: CliContext, options: SimulateOptions, command: Comm
   await cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, systemOption(command));
     const baseUrl = localAddress(cli.config);
-    const access = await makeAccess({ ...cli, db, systemId, keyKind: cli.config.mode });
+    const access = await createSimulatorKeys({ ...cli, db, systemId, keyKind: cli.config.mode });
     try {
       const seen = await readCity(baseUrl, access.partnerKey).catch((error: unknown) => {
         throw new Error(`There is no service at ${baseUrl}: start it with \`bikeshare serve\`.`, { cause: error });
       });
       mustBeOurs(systemId, seen, city.stations[0].id);
-      await describeMadeUpTypes({ ...cli, db }, systemId);
+      await describeDemoVehicleTypes({ ...cli, db }, systemId);
       await watch(cli, await run(baseUrl, access.operatorKey, seen));
     } finally {
       await access.remove();
@@ -108,7 +112,7 @@ async function readOperatorKey({ config }: CliContext, options: SimulateOptions)
   return text.trim();
 }
 
-function mustBeOurs(systemId: string, { stations }: SeenCity, stationId: string): void {
+function mustBeOurs(systemId: string, { stations }: ObservedCity, stationId: string): void {
   if (stations.size === 0 || stations.has(stationId)) return;
   throw new Error(
     `System ${systemId} holds other data, among which made-up rides do not belong. Make another system for them: \`systems create sandbox\`, then \`--system sandbox\`.`,

@@ -1,10 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { createOperatorClient, readCity, type Simulation, startSimulation } from "@bikeshare/simulator";
 import type { Command } from "commander";
 import type { Database } from "../db/database.ts";
-import { isLogForPeople } from "../logger.ts";
-import { type Access, makeAccess } from "../simulator/access.ts";
-import { readCity } from "../simulator/city-reader.ts";
 import {
   DEMO_SEED,
   demoCity,
@@ -12,10 +10,10 @@ import {
   demoPartner,
   fillWithDemoCity,
   isEmpty,
-  makeDemoKey,
-} from "../simulator/demo.ts";
-import { createOperatorClient } from "../simulator/operator-client.ts";
-import { type Simulation, startSimulation } from "../simulator/simulation.ts";
+  issueDemoKey,
+} from "../demo/demo-city.ts";
+import { type SimulatorKeys, createSimulatorKeys } from "../demo/simulator-keys.ts";
+import { isLogForPeople } from "../logger.ts";
 import { systemsOf } from "../systems/service.ts";
 import type { CliContext } from "./context.ts";
 import { localAddress } from "./local-address.ts";
@@ -86,7 +84,7 @@ interface Demo {
   /** The key to try the service with. */
   readonly key: string;
   /** Makes the keys with which the city is simulated. */
-  readonly access: () => Promise<Access>;
+  readonly access: () => Promise<SimulatorKeys>;
 }
 
 /** @returns undefined when the database holds data that `start` did not make: they are left alone */
@@ -95,11 +93,11 @@ async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefi
   const systemId = await demoSystem(cli, db);
   const file = join(config.dataDir, "demo-key");
   const options: DemoOptions = { db, systemId, clock, ids, actor, keyKind: config.mode };
-  const access = () => makeAccess(options);
+  const access = () => createSimulatorKeys(options);
   if (await isEmpty(db, systemId)) {
     output.note("The database is empty: making a city with 200 stations, 2,000 bikes and 50,000 past rides …");
     await fillWithDemoCity(options);
-    const { key, partnerId } = await makeDemoKey(options);
+    const { key, partnerId } = await issueDemoKey(options);
     // Kept, so that the next start can show it again: a demo's key guards nothing.
     await writeFile(file, `${key}\n`, { mode: 0o600 });
     return { systemId, partnerId, key, access };
@@ -110,7 +108,12 @@ async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefi
 }
 
 /** A demo whose city stands still is better than none: what keeps it from living is said, and that is all. */
-async function letItLive(cli: CliContext, url: string, access: Access, speed: number): Promise<Simulation | undefined> {
+async function letItLive(
+  cli: CliContext,
+  url: string,
+  access: SimulatorKeys,
+  speed: number,
+): Promise<Simulation | undefined> {
   try {
     return await startSimulation({
       city: demoCity(),
@@ -119,7 +122,7 @@ async function letItLive(cli: CliContext, url: string, access: Access, speed: nu
       clock: cli.clock,
       post: createOperatorClient(url, access.operatorKey),
       newKey: () => cli.ids.next("sim"),
-      seen: await readCity(url, access.partnerKey),
+      observed: await readCity(url, access.partnerKey),
     });
   } catch (error) {
     cli.output.note(`The city stands still: ${error instanceof Error ? error.message : String(error)}`);

@@ -1,11 +1,11 @@
 import type { Reservation } from "@bikeshare/contract";
+import { createRandom, type Random } from "@bikeshare/simulator";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { addPartners } from "../../test/partners.ts";
 import { bikeRow } from "../../test/rows.ts";
 import { until } from "../../test/until.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import { createRandom, type Random } from "../simulator/random.ts";
 import { createReservation } from "./create.ts";
 import {
   insertBikes,

@@ -1,18 +1,17 @@
 import type { Bike, Ride } from "@bikeshare/contract";
 import { expect, it } from "vitest";
-import { createAgenda } from "./agenda.ts";
-import type { SeenCity } from "./city-reader.ts";
+import { createSchedule } from "./backend.ts";
+import { bootstrapCity } from "./bootstrap.ts";
+import { createCityLife } from "./city-life.ts";
 import { makeCity } from "./city.ts";
-import type { Command } from "./commands.ts";
-import { createCityLife } from "./life.ts";
+import type { Command, ObservedCity } from "./operator-client.ts";
 import { createRandom } from "./random.ts";
-import { settleIn } from "./settle-in.ts";
 
 const city = makeCity(createRandom(1), { stations: 2, bikes: 2 });
 const [station] = city.stations;
 const [idle, taken] = city.bikes.map(({ id }) => id) as [string, string];
 const INSTANT = "2026-05-04T06:00:00.000Z";
-const MOMENT = 6 * 3_600_000;
+const TIME = 6 * 3_600_000;
 
 const standing = (id: string): Bike => ({
   id,
@@ -44,20 +43,20 @@ const riding = (bikeId: string): Ride => ({
   updated_at: INSTANT,
 });
 
-it("a bike that was taken after it was looked at is not believed to stand: its ride is ended, and it is brought", async () => {
-  const told: Command[] = [];
-  const tell = (command: Command) => told.push(command);
-  const agenda = createAgenda();
-  const life = createCityLife({ city, seed: 1, run: "test", agenda, instantOf: (moment) => moment, tell });
-  const seen: SeenCity = {
+it("the ride of a bike that was taken after the bikes were read is ended, and the bike is returned to a station", async () => {
+  const sent: Command[] = [];
+  const send = (command: Command) => sent.push(command);
+  const schedule = createSchedule();
+  const life = createCityLife({ city, seed: 1, run: "test", schedule, instantOf: (time) => time, send });
+  const observed: ObservedCity = {
     stations: new Map(),
     bikes: new Map([idle, taken].map((id) => [id, standing(id)])),
     rides: [riding(taken)],
   };
-  await settleIn({ city, seed: 1, life, moment: MOMENT, tell, flush: () => Promise.resolve() }, seen);
+  await bootstrapCity({ city, seed: 1, life, time: TIME, send, flush: () => Promise.resolve() }, observed);
 
   expect([...life.standing()]).toEqual([[idle, station]]);
-  expect(told.filter(({ path }) => path === "rides/end")).toMatchObject([{ about: taken, item: { id: "ride-1" } }]);
-  agenda.runUntil(MOMENT + 3_600_000);
+  expect(sent.filter(({ path }) => path === "rides/end")).toMatchObject([{ subjectId: taken, item: { id: "ride-1" } }]);
+  schedule.runUntil(TIME + 3_600_000);
   expect([...life.standing().keys()].toSorted()).toEqual([idle, taken].toSorted());
 });

@@ -6,23 +6,23 @@ import { createReceiver, type ReceiverOptions } from "@bikeshare/webhooks/fetch"
 
 /** A partner's receiver as one would write it, on this machine's loopback. */
 export interface SampleReceiver {
-  /** Where it listens; the port is chosen anew each time. */
+  /** Where it listens; the port differs at each start. */
   readonly url: string;
   readonly port: number;
-  /** Begins to take deliveries that are signed with these secrets. Before, it answers 503. */
+  /** Starts accepting deliveries signed with these secrets; before that it answers 503. */
   expect(secrets: readonly string[], options: Pick<ReceiverOptions, "onError">): void;
   close(): Promise<void>;
 }
 
 const PATH = "/sample-receiver";
 
-/** Whether an address is that of a sample receiver, perhaps of an earlier start. */
+/** Whether a URL is that of a sample receiver, perhaps of an earlier start. */
 export function isSampleReceiver(url: string): boolean {
   const { hostname, pathname } = new URL(url);
   return hostname === "127.0.0.1" && pathname === PATH;
 }
 
-/** @param onDelivery takes what is verified */
+/** @param onDelivery is called with each verified delivery */
 export async function startSampleReceiver(onDelivery: (delivery: Delivery) => void): Promise<SampleReceiver> {
   let receive: ((request: Request) => Promise<Response>) | undefined;
   const server = createServer((request, response) => {

@@ -1,8 +1,18 @@
 import { Readable } from "node:stream";
 import { type BatchResults, scopeNames } from "@bikeshare/contract";
+import {
+  type City,
+  type CityRide,
+  createRandom,
+  describeCity,
+  EBIKE_RANGE_METERS,
+  makeCity,
+  makeHistory,
+} from "@bikeshare/simulator";
+import type { Acting } from "../audit/audit-log.ts";
 import { upsertBikes } from "../bikes/commands.ts";
 import { lengthOf } from "../counts/service.ts";
-import type { Database } from "../db/database.ts";
+import type { Database, Queryable } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
 import type { KeyKind } from "../keys/key.ts";
 import { issueKey, keyFor } from "../keys/service.ts";
@@ -11,11 +21,29 @@ import { nameRegion } from "../regions/service.ts";
 import { type PastRide, pastRideLine, writePastRides } from "../rides/import.ts";
 import { upsertStations } from "../stations/commands.ts";
 import { describeSystem, detailsOf } from "../systems/describe.ts";
-import { type City, makeCity } from "./city.ts";
-import { type CityRide, makeHistory } from "./history.ts";
-import { describeMadeUpTypes } from "./made-up-types.ts";
-import { createRandom } from "./random.ts";
-import { describeCity } from "./settle-in.ts";
+import { allVehicleTypesOf, describeVehicleType, type VehicleTypeChanges } from "../vehicle-types/service.ts";
+
+/** The types of a made-up city's bikes. */
+const vehicleTypes: Readonly<Record<string, VehicleTypeChanges>> = {
+  bike: { name: "Bike", form_factor: "bicycle", propulsion_type: "human" },
+  ebike: {
+    name: "E-bike",
+    form_factor: "bicycle",
+    propulsion_type: "electric_assist",
+    max_range_meters: EBIKE_RANGE_METERS,
+  },
+};
+
+/** Describes the types of a made-up city's bikes, unless an operator has. */
+export async function describeDemoVehicleTypes(
+  context: Acting & { readonly db: Queryable },
+  systemId: string,
+): Promise<void> {
+  const described = (await allVehicleTypesOf(context.db, systemId)).filter((type) => type.propulsion_type !== null);
+  for (const [id, changes] of Object.entries(vehicleTypes)) {
+    if (!described.some((type) => type.id === id)) await describeVehicleType(context, systemId, id, changes);
+  }
+}
 
 export interface DemoOptions {
   readonly db: Database;
@@ -31,8 +59,8 @@ export interface DemoOptions {
 export const DEMO_SEED = 20_260_101;
 const CITY = { stations: 200, bikes: 2000 };
 const HISTORY = { rides: 50_000, days: 60 };
-/** Rides written in one transaction. More hold more memory; fewer commit more often. */
-const RIDES_AT_ONCE = 10_000;
+/** More hold more memory; fewer commit more often. */
+const RIDES_PER_TRANSACTION = 10_000;
 const KEY_NAME = "made by start";
 
 /** Whether a system has neither stations nor rides. */
@@ -57,46 +85,46 @@ export async function fillWithDemoCity(options: DemoOptions): Promise<void> {
   const { stations, bikes } = describeCity(city, history.standing);
   await describeDemoSystem(options, city);
   const context = { db, clock, ids };
-  // What the interface would take, 1,000 items at a time, is put in as one.
-  const stationItems = stations.flatMap((command) => (command.path === "stations" ? { item: command.item } : []));
-  const bikeItems = bikes.flatMap((command) => (command.path === "bikes" ? { item: command.item } : []));
-  mustAllBeDone(await upsertStations(context, systemId, stationItems));
-  mustAllBeDone(await upsertBikes(context, systemId, bikeItems));
+  // One transaction each, where the interface takes 1,000 items at a time.
+  assertAllDone(await upsertStations(context, systemId, stations));
+  assertAllDone(await upsertBikes(context, systemId, bikes));
   const order = { systemId, importId: null, source: "operator", updatedAt: new Date(now).toISOString(), slot: 0 };
-  for (let start = 0; start < history.rides.length; start += RIDES_AT_ONCE) {
-    const batch = history.rides.slice(start, start + RIDES_AT_ONCE).map(pastRide);
+  for (let start = 0; start < history.rides.length; start += RIDES_PER_TRANSACTION) {
+    const batch = history.rides.slice(start, start + RIDES_PER_TRANSACTION).map(pastRide);
     const lines = Buffer.from(batch.map(pastRideLine).join(""));
     await writePastRides(db, order, () => Readable.from([lines]), batch.length);
   }
 }
 
-/** Says what holds of the made-up city, where nobody has said anything else. */
+/** Describes the system as the demo's, except what its operator has described. */
 async function describeDemoSystem(options: DemoOptions, city: City): Promise<void> {
   const { systemId } = options;
   const details = await detailsOf(options.db, systemId);
   const isMissing = new Set(details?.missing);
   await describeSystem(options, systemId, {
     ...(isMissing.has("name") ? { name: "Demo city" } : {}),
-    // The next land from the made-up city, which lies in the North Sea.
+    // Of the land nearest to the made-up city, which lies in the North Sea.
     ...(isMissing.has("timezone") ? { timezone: "Europe/Amsterdam" } : {}),
     ...(isMissing.has("language") ? { language: "en" } : {}),
     ...(isMissing.has("feed_contact_email") ? { feed_contact_email: "feeds@demo-city.example" } : {}),
   });
-  await describeMadeUpTypes(options, systemId);
+  await describeDemoVehicleTypes(options, systemId);
   for (const id of new Set(city.stations.map(({ regionId }) => regionId))) {
     await nameRegion(options, systemId, { id, name: id.charAt(0).toUpperCase() + id.slice(1) });
   }
 }
 
-function mustAllBeDone({ failed, results }: BatchResults): void {
+function assertAllDone({ failed, results }: BatchResults): void {
   if (failed === 0) return;
-  throw new Error(`The city could not be made: ${results.find(({ error }) => error !== null)?.error?.message ?? ""}`);
+  throw new Error(
+    `The city could not be created: ${results.find(({ error }) => error !== null)?.error?.message ?? ""}`,
+  );
 }
 
 const PARTNER_NAME = "Demo partner";
 
-/** Makes the partner of the demo (or takes the one there is) and a key that may do everything; it is shown once. */
-export async function makeDemoKey({
+/** Creates the demo's partner, unless it exists, and a key with every scope; the key is shown once. */
+export async function issueDemoKey({
   db,
   systemId,
   clock,
@@ -118,7 +146,7 @@ export async function makeDemoKey({
   return { key: issued.key, partnerId: partner.id };
 }
 
-/** The partner of a key that `makeDemoKey` made for this very system, whose data are the demo's then; else undefined. */
+/** The partner of a key that `issueDemoKey` issued for this system: then its data are the demo's. Otherwise undefined. */
 export async function demoPartner(
   { db, systemId }: Pick<DemoOptions, "db" | "systemId">,
   key: string,

@@ -1,18 +1,17 @@
-import { type City, type CityStation, metresBetween } from "./city.ts";
-import { RUSH } from "./history.ts";
+import { type City, type CityStation, HOURLY_WEIGHTS, metresBetween } from "./city.ts";
 import { createRandom, type Random } from "./random.ts";
 
-/** Something that happens in a made-up city. Times are simulated ones. */
-export type Happening = {
-  /** Milliseconds after the minute's begin. */
-  readonly after: number;
-} & (RideWish | StationFailure | BikeFailure | VanTour | Telemetry);
+/** Something that happens in a made-up city, in simulated time. */
+export type CityEvent = {
+  /** Milliseconds after the minute's start. */
+  readonly offsetMs: number;
+} & (PlannedRide | StationFailure | BikeFailure | VanTour | Telemetry);
 
-/** A happening of one kind. */
-export type HappeningOf<Kind extends Happening["kind"]> = Extract<Happening, { readonly kind: Kind }>;
+/** An event of one kind. */
+export type CityEventOf<Kind extends CityEvent["kind"]> = Extract<CityEvent, { readonly kind: Kind }>;
 
-/** Somebody wants to ride. */
-interface RideWish {
+/** Somebody rides from a station. */
+interface PlannedRide {
   readonly kind: "ride";
   readonly from: CityStation;
   readonly to: CityStation;
@@ -21,9 +20,9 @@ interface RideWish {
   readonly riderCategory: "member" | "casual";
   /** `outside` ends near `to`, at no station; `cancelled` does not come about. */
   readonly end: "returned" | "outside" | "cancelled";
-  /** The bike had no reception: start and end are told together, when it is over. */
-  readonly isLate: boolean;
-  /** The backend tells it twice. */
+  /** The bike had no reception: start and end are sent together when the ride is over. */
+  readonly isDelayed: boolean;
+  /** The backend sends its commands twice. */
   readonly isRepeated: boolean;
 }
 
@@ -48,13 +47,13 @@ interface VanTour {
   readonly seconds: number;
 }
 
-/** The bikes of a station say how they are. */
+/** The bikes of a station report. */
 interface Telemetry {
   readonly kind: "telemetry";
   readonly station: CityStation;
   readonly rangeMeters: number;
-  /** It comes after later news of the bikes, and must change nothing. */
-  readonly isLate: boolean;
+  /** The report is older than what the service knows of the bikes, and must change nothing. */
+  readonly isDelayed: boolean;
 }
 
 /** How often each bike is ridden a day: what busy systems see. */
@@ -62,63 +61,63 @@ const RIDES_PER_BIKE_A_DAY = 5;
 const MINUTES_PER_DAY = 1440;
 /** Shares of rides. Real systems cancel and lose fewer; here they must be seen within minutes. */
 const SHARES = { cancelled: 0.03, outside: 0.02, late: 0.03, repeated: 0.03 };
-/** How often each station fails and each bike breaks, per simulated day. */
+/** How often each station fails and each bike breaks, a simulated day. */
 const STATION_FAILURES_A_DAY = 0.5;
 const BIKE_FAILURES_A_DAY = 0.03;
 const VAN_TOURS_AN_HOUR = 12;
-/** How often each station's bikes report, per simulated hour. */
+/** How often each station's bikes report, a simulated hour. */
 const TELEMETRY_AN_HOUR = 0.5;
 
 /**
  * What happens in one minute of a city's life: depends on nothing but its arguments.
  * @param minute simulated minutes since the midnight of the first day
  */
-export function happeningsIn(city: City, seed: number, minute: number): Happening[] {
+export function planMinute(city: City, seed: number, minute: number): CityEvent[] {
   const random = createRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(minute + 1, 0x85ebca6b));
   const hour = Math.floor(minute / 60) % 24;
-  const total = RUSH.reduce((sum, weight) => sum + weight, 0);
-  const rides = (city.bikes.length * RIDES_PER_BIKE_A_DAY * (RUSH[hour] ?? 0)) / total / 60;
+  const total = HOURLY_WEIGHTS.reduce((sum, weight) => sum + weight, 0);
+  const rides = (city.bikes.length * RIDES_PER_BIKE_A_DAY * (HOURLY_WEIGHTS[hour] ?? 0)) / total / 60;
   const stations = city.stations.length;
   return [
-    ...times(random, rides, () => rideWish(city, random, hour)),
-    ...times(random, (stations * STATION_FAILURES_A_DAY) / MINUTES_PER_DAY, () => ({
+    ...repeat(random, rides, () => plannedRide(city, random, hour)),
+    ...repeat(random, (stations * STATION_FAILURES_A_DAY) / MINUTES_PER_DAY, () => ({
       kind: "station_fails" as const,
       station: random.pick(city.stations),
       seconds: random.between(300, 3600),
     })),
-    ...times(random, (city.bikes.length * BIKE_FAILURES_A_DAY) / MINUTES_PER_DAY, () => ({
+    ...repeat(random, (city.bikes.length * BIKE_FAILURES_A_DAY) / MINUTES_PER_DAY, () => ({
       kind: "bike_breaks" as const,
       station: random.pick(city.stations),
       seconds: random.between(3600, 14_400),
     })),
-    ...times(random, VAN_TOURS_AN_HOUR / 60, () => ({
+    ...repeat(random, VAN_TOURS_AN_HOUR / 60, () => ({
       kind: "van" as const,
       bikes: random.between(2, 8),
       seconds: random.between(600, 1800),
     })),
-    ...times(random, (stations * TELEMETRY_AN_HOUR) / 60, () => ({
+    ...repeat(random, (stations * TELEMETRY_AN_HOUR) / 60, () => ({
       kind: "telemetry" as const,
       station: random.pick(city.stations),
       rangeMeters: random.between(2000, 60_000),
-      isLate: random.next() < 0.2,
+      isDelayed: random.next() < 0.2,
     })),
-  ].sort((a, b) => a.after - b.after);
+  ].sort((a, b) => a.offsetMs - b.offsetMs);
 }
 
-/** Makes as many as are expected on average, each at some moment of the minute. */
-function times<Made>(random: Random, expected: number, make: () => Made): (Made & { readonly after: number })[] {
+/** Makes as many as are expected on average, each at a random time of the minute. */
+function repeat<Made>(random: Random, expected: number, make: () => Made): (Made & { readonly offsetMs: number })[] {
   const n = Math.floor(expected + random.next());
-  return Array.from({ length: n }, () => ({ ...make(), after: random.between(0, 59_999) }));
+  return Array.from({ length: n }, () => ({ ...make(), offsetMs: random.between(0, 59_999) }));
 }
 
-function rideWish(city: City, random: Random, hour: number): RideWish {
+function plannedRide(city: City, random: Random, hour: number): PlannedRide {
   const [a, b] = [random.pick(city.stations), random.pick(city.stations)];
   const [outer, inner] = centrality(city, a) < centrality(city, b) ? [a, b] : [b, a];
-  // In the morning riders go where the city is, in the evening home again: what makes vans necessary.
-  const flows = random.next() < 0.6;
-  const [start, end] = tide(flows, hour, [outer, inner], [a, b]);
+  // Mornings go to the centre, evenings back: the imbalance that vans even out.
+  const isCommute = random.next() < 0.6;
+  const [start, end] = commute(isCommute, hour, [outer, inner], [a, b]);
   const distanceMeters = Math.round(metresBetween(start, end) * 1.3) + random.between(50, 400);
-  const fate = random.next();
+  const endChance = random.next();
   return {
     kind: "ride",
     from: start,
@@ -126,22 +125,22 @@ function rideWish(city: City, random: Random, hour: number): RideWish {
     seconds: Math.round(distanceMeters / (3 + 2 * random.next())) + random.between(20, 240),
     distanceMeters,
     riderCategory: random.next() < 0.8 ? "member" : "casual",
-    end: fateOf(fate),
-    isLate: random.next() < SHARES.late,
+    end: rideEnd(endChance),
+    isDelayed: random.next() < SHARES.late,
     isRepeated: random.next() < SHARES.repeated,
   };
 }
 
-type Way = readonly [CityStation, CityStation];
+type Direction = readonly [CityStation, CityStation];
 
-function tide(flows: boolean, hour: number, [outer, inner]: Way, otherwise: Way): Way {
-  if (flows && hour < 12) return [outer, inner];
-  return flows && hour >= 15 ? [inner, outer] : otherwise;
+function commute(isCommute: boolean, hour: number, [outer, inner]: Direction, otherwise: Direction): Direction {
+  if (isCommute && hour < 12) return [outer, inner];
+  return isCommute && hour >= 15 ? [inner, outer] : otherwise;
 }
 
-function fateOf(fate: number): RideWish["end"] {
-  if (fate < SHARES.cancelled) return "cancelled";
-  return fate < SHARES.cancelled + SHARES.outside ? "outside" : "returned";
+function rideEnd(chance: number): PlannedRide["end"] {
+  if (chance < SHARES.cancelled) return "cancelled";
+  return chance < SHARES.cancelled + SHARES.outside ? "outside" : "returned";
 }
 
 /** Greater nearer to the middle, which is where the city's region `centre` lies. */

@@ -1,5 +1,5 @@
 import type { BatchResult } from "@bikeshare/contract";
-import type { Command } from "./commands.ts";
+import type { Answer, Command } from "./operator-client.ts";
 
 /** What a simulation has done so far. */
 export interface Figures {
@@ -12,38 +12,37 @@ export interface Figures {
   readonly requests: number;
   /** Requests that had to be sent again. */
   readonly retries: number;
-  /** Commands that the service refused. */
+  /** Commands that the service answered with an error. */
   readonly failures: number;
   /** Commands that are not acknowledged yet. */
   readonly waiting: number;
-  /** The latest reasons for failures and retries, each once, with how often. */
+  /** Reasons for failures and retries, with how often each occurred. */
   readonly reasons: ReadonlyMap<string, number>;
 }
 
-export interface FigureKeeper {
+export interface FigureCounter {
   answered(command: Command, result: BatchResult): void;
-  requested(outcome: "done" | "again" | "refused", reason: string): void;
+  requested(outcome: Answer["kind"], reason: string): void;
   read(riding: number, waiting: number, now: number): Figures;
 }
 
-/** Reasons that are told apart. More would fill memory where a message names an id. */
-const MOST_REASONS = 50;
-/** Milliseconds over which starts per minute are counted. */
-const WINDOW = 60_000;
+/** Distinct reasons kept. More would fill memory where a message names an id. */
+const MAX_REASONS = 50;
+const RATE_WINDOW_MS = 60_000;
 
-/** @param begin milliseconds since 1970 */
-export function createFigures(begin: number): FigureKeeper {
+/** @param startedAt milliseconds since 1970 */
+export function createFigures(startedAt: number): FigureCounter {
   const counts = { started: 0, completed: 0, cancelled: 0, requests: 0, retries: 0, failures: 0 };
   const reasons = new Map<string, number>();
-  const looks: { at: number; started: number }[] = [{ at: begin, started: 0 }];
-  const note = (reason: string) => {
-    if (reasons.has(reason) || reasons.size < MOST_REASONS) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+  const samples: { at: number; started: number }[] = [{ at: startedAt, started: 0 }];
+  const countReason = (reason: string) => {
+    if (reasons.has(reason) || reasons.size < MAX_REASONS) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   };
   return {
     answered({ path }, { outcome, error }) {
       if (outcome === "failed") {
         counts.failures++;
-        note(`${path}: ${error?.error ?? ""} ${error?.message ?? ""}`);
+        countReason(`${path}: ${error?.error ?? ""} ${error?.message ?? ""}`);
       }
       if (path === "rides/start" && outcome === "created") counts.started++;
       if (path === "rides/end" && outcome === "updated") counts.completed++;
@@ -53,12 +52,12 @@ export function createFigures(begin: number): FigureKeeper {
       counts.requests++;
       if (outcome === "done") return;
       counts.retries++;
-      note(reason);
+      countReason(reason);
     },
     read(riding, waiting, now) {
-      looks.push({ at: now, started: counts.started });
-      while (looks.length > 2 && (looks[1]?.at ?? now) <= now - WINDOW) looks.shift();
-      const since = looks[0] ?? { at: now, started: 0 };
+      samples.push({ at: now, started: counts.started });
+      while (samples.length > 2 && (samples[1]?.at ?? now) <= now - RATE_WINDOW_MS) samples.shift();
+      const since = samples[0] ?? { at: now, started: 0 };
       const minutes = Math.max(1000, now - since.at) / 60_000;
       return {
         ...counts,

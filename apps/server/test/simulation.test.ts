@@ -1,16 +1,22 @@
+import {
+  type City,
+  createOperatorClient,
+  createRandom,
+  makeCity,
+  type PostBatch,
+  type Random,
+  readCity,
+  type Simulation,
+  startSimulation,
+} from "@bikeshare/simulator";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { startTestApp, type TestApp } from "../../test/app.ts";
-import { until } from "../../test/until.ts";
-import { walkByCursor } from "../../test/walk.ts";
-import { checkInvariants } from "../check/service.ts";
-import { readCity } from "./city-reader.ts";
-import { type City, makeCity } from "./city.ts";
-import { createOperatorClient, type PostBatch } from "./operator-client.ts";
-import { createRandom, type Random } from "./random.ts";
-import { type Simulation, startSimulation } from "./simulation.ts";
+import { checkInvariants } from "../src/check/service.ts";
+import { startTestApp, type TestApp } from "./app.ts";
+import { until } from "./until.ts";
+import { walkByCursor } from "./walk.ts";
 
 /** Milliseconds of the wall clock, two minutes of the city's. */
-const STEP = 200;
+const STEP_MS = 200;
 
 let app: TestApp;
 let operatorKey: string;
@@ -25,7 +31,7 @@ beforeEach(async () => {
 });
 afterEach(() => app.close());
 
-async function simulate(post: PostBatch, seen?: Awaited<ReturnType<typeof readCity>>): Promise<Simulation> {
+async function simulate(post: PostBatch, observed?: Awaited<ReturnType<typeof readCity>>): Promise<Simulation> {
   return startSimulation({
     city,
     seed: 2,
@@ -33,14 +39,14 @@ async function simulate(post: PostBatch, seen?: Awaited<ReturnType<typeof readCi
     clock: app.clock,
     post,
     newKey: () => app.ids.next("key"),
-    seen,
+    observed,
   });
 }
 
 /** Lets the city live until so many rides are over; it waits for the service rather than run ahead of it. */
 async function live(simulation: Simulation, completed: number): Promise<void> {
   await until(() => {
-    if (simulation.figures().waiting === 0) app.clock.advance(STEP);
+    if (simulation.figures().waiting === 0) app.clock.advance(STEP_MS);
     return simulation.figures().completed >= completed;
   }, 120_000).catch((error: unknown) => {
     throw new Error(JSON.stringify([...simulation.figures().reasons]), { cause: error });
@@ -49,7 +55,7 @@ async function live(simulation: Simulation, completed: number): Promise<void> {
 
 /** Loses requests on their way there, and answers on their way back. */
 function unreliable(post: PostBatch, random: Random): PostBatch {
-  const lost = { kind: "again", reason: "connection reset", after: 0 } as const;
+  const lost = { kind: "retry", reason: "connection reset", afterMs: 0 } as const;
   return async (path, items, key) => {
     if (random.next() < 0.15) return lost;
     const answer = await post(path, items, key);
@@ -63,7 +69,7 @@ function cuttable(post: PostBatch): { readonly post: PostBatch; readonly cut: ()
   const underWay = new Set<Promise<unknown>>();
   return {
     async post(...batch) {
-      if (isCut) return { kind: "refused", reason: "gone" };
+      if (isCut) return { kind: "rejected", reason: "gone" };
       const answer = post(...batch);
       underWay.add(answer);
       return answer.finally(() => underWay.delete(answer));
@@ -105,7 +111,7 @@ it("a second run goes on with the city as it stands, also after one that was cut
   const first = await simulate(cable.post);
   await live(first, 20);
   await until(async () => {
-    app.clock.advance(STEP);
+    app.clock.advance(STEP_MS);
     return (await walkByCursor(app, "/v1/rides?status=started", 200)).length > 0;
   });
   await cable.cut();
@@ -122,5 +128,5 @@ it("a second run goes on with the city as it stands, also after one that was cut
 
 it("a key that the service does not take ends the simulation before it begins, with the service's words", async () => {
   const post = createOperatorClient(app.url, partnerKey);
-  await expect(simulate(post)).rejects.toThrow(/The service refuses what it is told: forbidden/);
+  await expect(simulate(post)).rejects.toThrow(/The service rejects the simulator's request: forbidden/);
 });

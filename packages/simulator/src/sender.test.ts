@@ -1,7 +1,6 @@
 import type { BatchResult } from "@bikeshare/contract";
 import { describe, expect, it } from "vitest";
-import type { Command } from "./commands.ts";
-import type { Answer, PostBatch } from "./operator-client.ts";
+import type { Answer, Command, PostBatch } from "./operator-client.ts";
 import { createSender } from "./sender.ts";
 
 interface Sent {
@@ -10,7 +9,7 @@ interface Sent {
   readonly key: string;
 }
 
-/** A sender with a service that answers as told, and with "done" when nothing is told any more. */
+/** A sender with a service that gives these answers, then "done". */
 function open(answers: Answer[] = []) {
   const sent: Sent[] = [];
   const answered: string[] = [];
@@ -37,29 +36,29 @@ function open(answers: Answer[] = []) {
 function report(bikeId: string, n: number): Command {
   return {
     path: "bikes/reports",
-    about: bikeId,
+    subjectId: bikeId,
     item: { id: bikeId, at: `2026-01-01T00:00:00.${String(n).padStart(3, "0")}Z` },
   };
 }
-const again: Answer = { kind: "again", reason: "connection reset", after: 0 };
+const retry: Answer = { kind: "retry", reason: "connection reset", afterMs: 0 };
 
 describe("a sender", () => {
   it("repeats the very same request, with the same Idempotency-Key, until it is answered", async () => {
-    const { sender, sent, answered, requests } = open([again, again]);
-    sender.tell(report("bike-1", 1));
+    const { sender, sent, answered, requests } = open([retry, retry]);
+    sender.send(report("bike-1", 1));
     expect(await sender.flush(5_000)).toBe(true);
     expect(sent).toHaveLength(3);
     expect(new Set(sent.map((request) => JSON.stringify(request))).size).toBe(1);
     expect(answered).toEqual(["bike-1 updated"]);
-    expect(requests).toEqual(["again", "again", "done"]);
+    expect(requests).toEqual(["retry", "retry", "done"]);
     await sender.close();
   });
 
-  it("tells what concerns one bike in its order, in batches of one path and at most 100 items", async () => {
-    const { sender, sent } = open([again]);
+  it("sends what concerns one bike in order, in batches of one path and at most 100 items", async () => {
+    const { sender, sent } = open([retry]);
     for (let n = 0; n < 500; n++) {
-      sender.tell(report(`bike-${n % 3}`, n));
-      if (n % 120 === 0) sender.tell({ path: "rides/end", about: `bike-${n % 3}`, item: { id: `ride-${n}` } });
+      sender.send(report(`bike-${n % 3}`, n));
+      if (n % 120 === 0) sender.send({ path: "rides/end", subjectId: `bike-${n % 3}`, item: { id: `ride-${n}` } });
     }
     expect(await sender.flush(5_000)).toBe(true);
     const acknowledged = [...new Map(sent.map((request) => [request.key, request])).values()];
@@ -72,20 +71,20 @@ describe("a sender", () => {
     await sender.close();
   });
 
-  it("goes on after a batch that is refused as a whole", async () => {
-    const { sender, answered, requests } = open([{ kind: "refused", reason: "unauthorized" }]);
-    sender.tell({ path: "rides/cancel", about: "bike-1", item: { id: "ride-1" } });
-    sender.tell(report("bike-1", 1));
+  it("goes on after a batch that is rejected as a whole", async () => {
+    const { sender, answered, requests } = open([{ kind: "rejected", reason: "unauthorized" }]);
+    sender.send({ path: "rides/cancel", subjectId: "bike-1", item: { id: "ride-1" } });
+    sender.send(report("bike-1", 1));
     expect(await sender.flush(5_000)).toBe(true);
-    expect(requests).toEqual(["refused", "done"]);
+    expect(requests).toEqual(["rejected", "done"]);
     expect(answered).toEqual(["bike-1 updated"]);
     await sender.close();
   });
 
   it("closes while the service is away, and keeps count of what was not acknowledged", async () => {
-    const { sender } = open(Array.from({ length: 100 }, () => ({ ...again, after: 60_000 })));
-    sender.tell(report("bike-1", 1));
-    sender.tell({ path: "rides/end", about: "bike-1", item: { id: "ride-1" } });
+    const { sender } = open(Array.from({ length: 100 }, () => ({ ...retry, after: 60_000 })));
+    sender.send(report("bike-1", 1));
+    sender.send({ path: "rides/end", subjectId: "bike-1", item: { id: "ride-1" } });
     expect(await sender.flush(40)).toBe(false);
     await sender.close();
     expect(sender.waiting()).toBe(2);

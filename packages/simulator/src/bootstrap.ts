@@ -1,0 +1,94 @@
+import type { CityLife } from "./city-life.ts";
+import { type City, type CityBike, type CityStation, EBIKE_RANGE_METERS } from "./city.ts";
+import type { Command, ObservedCity } from "./operator-client.ts";
+import { createRandom } from "./random.ts";
+
+export interface BootstrapOptions {
+  readonly city: City;
+  readonly seed: number;
+  readonly life: CityLife;
+  /** The simulated time at which the city begins to live. */
+  readonly time: number;
+  readonly send: (command: Command) => void;
+  /** Resolves when the service has acknowledged everything sent. */
+  readonly flush: () => Promise<void>;
+}
+
+/** States of bikes that a rider could take soon. */
+const RIDABLE_STATES: ReadonlySet<string> = new Set(["available", "reserved"]);
+
+/** The stations and bikes of a made-up city, as its operator describes them at first. */
+export function describeCity(
+  city: City,
+  standing: ReadonlyMap<CityBike, CityStation>,
+): { readonly stations: Command<"stations">[]; readonly bikes: Command<"bikes">[] } {
+  return {
+    stations: city.stations.map((station) => ({
+      path: "stations",
+      subjectId: station.id,
+      item: {
+        id: station.id,
+        name: station.name,
+        lat: station.lat,
+        lon: station.lon,
+        capacity: station.capacity,
+        region_id: station.regionId,
+        is_installed: true,
+        is_renting: true,
+        is_returning: true,
+      },
+    })),
+    bikes: [...standing].map(([bike, station]) => ({
+      path: "bikes",
+      subjectId: bike.id,
+      item: {
+        id: bike.id,
+        number: bike.id.slice(-4),
+        vehicle_type_id: bike.vehicleTypeId,
+        vehicle_state: "available",
+        station_id: station.id,
+        current_range_meters: bike.isElectric ? EBIKE_RANGE_METERS : null,
+      },
+    })),
+  };
+}
+
+/**
+ * Creates what is missing of a city and takes over what exists. Without `observed` everything is created.
+ * Resolves when the service has acknowledged it.
+ */
+export async function bootstrapCity(options: BootstrapOptions, observed: ObservedCity | undefined): Promise<void> {
+  const { city, seed, life, time, send, flush } = options;
+  const random = createRandom(seed);
+  const initialStations = new Map(city.bikes.map((bike) => [bike, random.pick(city.stations)]));
+  const described = describeCity(city, initialStations);
+  for (const command of described.stations) if (observed?.stations.has(command.subjectId) !== true) send(command);
+  // Bikes refer to stations, which must exist.
+  await flush();
+  for (const command of described.bikes) if (observed?.bikes.has(command.subjectId) !== true) send(command);
+  endLeftoverRides(options, observed);
+  await flush();
+  const stationById = new Map(city.stations.map((station) => [station.id, station]));
+  // The bikes were read before the rides: a bike that looked available may have been taken since.
+  const taken = new Set(observed?.rides.map((ride) => ride.bike_id));
+  for (const station of city.stations) {
+    if (observed?.stations.get(station.id)?.status === "offline") life.restoreStation(station, time);
+  }
+  for (const [{ id }, initialStation] of initialStations) {
+    const bike = observed?.bikes.get(id);
+    const station = bike === undefined ? initialStation : stationById.get(bike.station_id ?? "");
+    const isReady = bike === undefined || (RIDABLE_STATES.has(bike.vehicle_state) && !taken.has(id));
+    if (isReady && station !== undefined) life.placeBike(id, station);
+    else life.returnBike(id, time);
+  }
+}
+
+/** Ends the rides of an earlier run that was cut off. Their bikes are returned to a station later. */
+function endLeftoverRides({ city, send }: BootstrapOptions, observed: ObservedCity | undefined): void {
+  const ours = new Set(city.bikes.map(({ id }) => id));
+  for (const ride of observed?.rides ?? []) {
+    if (ours.has(ride.bike_id)) {
+      send({ path: "rides/end", subjectId: ride.bike_id, item: { id: ride.id, end_reason: "timeout" } });
+    }
+  }
+}

@@ -1,0 +1,150 @@
+import { type Backend, type BackendOptions, createBackend, createOutages } from "./backend.ts";
+import type { City, CityStation } from "./city.ts";
+import type { OnAnswer } from "./operator-client.ts";
+import { type CityEvent, type CityEventOf, planMinute } from "./plan.ts";
+import { createRides, type Rides } from "./rides.ts";
+
+/** A city that lives: its plan, applied to where the bikes really are. */
+export interface CityLife {
+  /** Schedules the events of one minute. */
+  plan(minute: number): void;
+  /** A bike is available at a station. */
+  placeBike(bikeId: string, station: CityStation): void;
+  /** A bike that may be anywhere is brought to a station, a while after `time`. */
+  returnBike(bikeId: string, time: number): void;
+  /** A station that is offline comes back, a while after `time`. */
+  restoreStation(station: CityStation, time: number): void;
+  readonly onAnswer: OnAnswer;
+  /** Ends rides and outages. */
+  finish(time: number): void;
+  /** How many rides are under way. */
+  riding(): number;
+  /** The station of each available bike. */
+  standing(): ReadonlyMap<string, CityStation>;
+}
+
+export interface CityLifeOptions extends BackendOptions {
+  readonly seed: number;
+  /** Distinguishes the rides of this run from those of others. */
+  readonly run: string;
+}
+
+const MINUTE_MS = 60_000;
+/** Simulated, until a bike or station that an earlier run left in disorder is put in order. */
+const REPAIR_DELAY_MS = 30 * MINUTE_MS;
+
+export function createCityLife(options: CityLifeOptions): CityLife {
+  const { city, schedule, seed, run } = options;
+  const backend = createBackend(options);
+  const { fleet } = backend;
+  const outages = createOutages(backend);
+  const rides = createRides(backend, run);
+  const apply = (event: CityEvent, time: number): void => {
+    switch (event.kind) {
+      case "ride":
+        if (!outages.has(event.from)) rides.start(event, time);
+        return;
+      case "station_fails":
+        return outages.begin(event.station, time + event.seconds * 1000);
+      case "bike_breaks":
+        return breakBike(backend, event, time);
+      case "van":
+        return driveVan(backend, event, time);
+      case "telemetry":
+        return sendTelemetry(backend, rides, event, time);
+    }
+  };
+  return {
+    plan(minute) {
+      for (const event of planMinute(city, seed, minute)) {
+        const time = minute * MINUTE_MS + event.offsetMs;
+        schedule.at(time, () => apply(event, time));
+      }
+    },
+    placeBike: (bikeId, station) => fleet.put(bikeId, station),
+    returnBike(bikeId, time) {
+      const returned = time + REPAIR_DELAY_MS;
+      schedule.at(returned, () => placeAvailable(backend, bikeId, returned, stationFor(city, bikeId)));
+    },
+    restoreStation: (station, time) => outages.add(station, time + REPAIR_DELAY_MS),
+    onAnswer: rides.onAnswer,
+    finish(time) {
+      rides.finishAll(time);
+      outages.endAll();
+    },
+    riding: () => rides.activeCount(),
+    standing: () =>
+      new Map(city.stations.flatMap((station) => fleet.at(station).map((bikeId) => [bikeId, station] as const))),
+  };
+}
+
+/** Where a bike is returned to: always the same station. */
+function stationFor({ stations }: City, bikeId: string): CityStation {
+  let sum = 0;
+  for (let at = 0; at < bikeId.length; at++) sum += bikeId.charCodeAt(at);
+  return stations[sum % stations.length] ?? stations[0];
+}
+
+/** Reports that a bike is available at a station. */
+function placeAvailable(backend: Backend, bikeId: string, time: number, station: CityStation): void {
+  sendReport(backend, bikeId, time, { station, isAvailable: true });
+  backend.fleet.put(bikeId, station);
+}
+
+/** A bike of a station breaks, and is repaired there. */
+function breakBike(backend: Backend, { station, seconds }: CityEventOf<"bike_breaks">, time: number): void {
+  const bikeId = backend.fleet.take(station);
+  if (bikeId === undefined) return;
+  sendReport(backend, bikeId, time, { station, isAvailable: false });
+  const repaired = time + seconds * 1000;
+  backend.schedule.at(repaired, () => placeAvailable(backend, bikeId, repaired, station));
+}
+
+/** A van takes bikes from the fullest station to the emptiest. */
+function driveVan(backend: Backend, { bikes, seconds }: CityEventOf<"van">, time: number): void {
+  const { schedule, fleet } = backend;
+  const [from, to, unloaded] = [fleet.fullest(), fleet.emptiest(), time + seconds * 1000];
+  for (let n = 0; n < bikes; n++) {
+    const bikeId = fleet.take(from);
+    if (bikeId === undefined) return;
+    sendReport(backend, bikeId, time, { station: null, isAvailable: false });
+    schedule.at(unloaded, () => placeAvailable(backend, bikeId, unloaded, to));
+  }
+}
+
+/** The bikes of a station report their range, and the station its free docks. */
+function sendTelemetry(backend: Backend, rides: Rides, event: CityEventOf<"telemetry">, time: number): void {
+  const { fleet, timestamp, send } = backend;
+  const { station, rangeMeters, isDelayed } = event;
+  for (const id of fleet.at(station)) {
+    if (isDelayed) sendLateReport(backend, rides, id);
+    else {
+      const item = { id, at: timestamp(id, time), station_id: station.id, current_range_meters: rangeMeters };
+      send({ path: "bikes/reports", subjectId: id, item });
+    }
+  }
+  const docks = Math.max(0, station.capacity - fleet.at(station).length);
+  send({ path: "stations", subjectId: station.id, item: { id: station.id, num_docks_available: docks } });
+}
+
+/** An old report that the end of a ride has overtaken: the service must not move the bike back. */
+function sendLateReport({ send }: Backend, rides: Rides, id: string): void {
+  const last = rides.lastRideOf(id);
+  if (last === undefined) return;
+  send({ path: "bikes/reports", subjectId: id, item: { id, at: last.startedAt, station_id: last.from.id } });
+}
+
+function sendReport(
+  { send, timestamp }: Backend,
+  id: string,
+  time: number,
+  { station, isAvailable }: { readonly station: CityStation | null; readonly isAvailable: boolean },
+): void {
+  const item = {
+    id,
+    at: timestamp(id, time),
+    vehicle_state: isAvailable ? ("available" as const) : ("non_operational" as const),
+    station_id: station?.id ?? null,
+  };
+  send({ path: "bikes/reports", subjectId: id, item });
+}

@@ -1,0 +1,197 @@
+import type { Random } from "./random.ts";
+
+/** A station of a made-up city. */
+export interface CityStation {
+  readonly id: string;
+  readonly name: string;
+  readonly lat: number;
+  readonly lon: number;
+  readonly capacity: number;
+  readonly regionId: string;
+}
+
+/** A bike of a made-up city. */
+export interface CityBike {
+  readonly id: string;
+  readonly vehicleTypeId: string;
+  readonly isElectric: boolean;
+}
+
+/** How far a made-up e-bike goes on a full battery; it reports as much when it is new. */
+export const EBIKE_RANGE_METERS = 60_000;
+
+export interface City {
+  readonly stations: readonly [CityStation, ...CityStation[]];
+  readonly bikes: readonly CityBike[];
+}
+
+/** A spot in the North Sea, so that nobody takes the city for a real one. */
+const CENTER = { lat: 54.5, lon: 3.5 };
+/** From the centre to the farthest station. */
+const RADIUS_KM = 6;
+const KILOMETRES_PER_DEGREE = 111.32;
+
+const FIRST_WORDS = [
+  "Harbour",
+  "Mill",
+  "Market",
+  "Station",
+  "Castle",
+  "River",
+  "Garden",
+  "Church",
+  "Museum",
+  "Bridge",
+  "Park",
+  "School",
+  "Orchard",
+  "Tower",
+  "Canal",
+  "Meadow",
+  "Linden",
+  "Foundry",
+  "Weaver",
+  "Baker",
+] as const;
+const SECOND_WORDS = ["Street", "Square", "Lane", "Gate", "Quay", "Avenue", "Row", "Hill", "Yard", "Corner"] as const;
+const REGIONS = ["centre", "north", "east", "south", "west"] as const;
+
+/** Makes a city with bikes. At most 200 stations have different names. */
+export function makeCity(random: Random, size: { readonly stations: number; readonly bikes: number }): City {
+  const names = FIRST_WORDS.flatMap((first) => SECOND_WORDS.map((second) => `${first} ${second}`));
+  const docksPerStation = (size.bikes / size.stations) * 2;
+  const stations = Array.from({ length: size.stations }, (_, index): CityStation => {
+    // An exponent of 0.5 spreads them evenly, 1 crowds them in the centre; cities lie between.
+    const distance = RADIUS_KM * random.next() ** 0.7;
+    const angle = random.next() * 2 * Math.PI;
+    const lat = CENTER.lat + (distance * Math.sin(angle)) / KILOMETRES_PER_DEGREE;
+    const lon =
+      CENTER.lon + (distance * Math.cos(angle)) / (KILOMETRES_PER_DEGREE * Math.cos((CENTER.lat * Math.PI) / 180));
+    const round = Math.floor(index / names.length);
+    return {
+      id: `station-${String(index + 1).padStart(3, "0")}`,
+      name: `${names[(index * 37) % names.length]}${round > 0 ? ` ${round + 1}` : ""}`,
+      lat: Number(lat.toFixed(6)),
+      lon: Number(lon.toFixed(6)),
+      capacity: Math.max(8, Math.round(docksPerStation * (0.7 + 0.6 * random.next()))),
+      regionId: distance < RADIUS_KM / 3 ? "centre" : (REGIONS[1 + Math.floor((angle / (2 * Math.PI)) * 4)] ?? "west"),
+    };
+  });
+  const [first, ...others] = stations;
+  if (first === undefined) throw new Error("a city needs at least one station");
+  return {
+    stations: [first, ...others],
+    bikes: Array.from({ length: size.bikes }, (_, index) => {
+      const isElectric = random.next() < 0.3;
+      return {
+        id: `bike-${String(index + 1).padStart(4, "0")}`,
+        vehicleTypeId: isElectric ? "ebike" : "bike",
+        isElectric,
+      };
+    }),
+  };
+}
+
+/** Metres between two stations, as the crow flies. */
+export function metresBetween(a: CityStation, b: CityStation): number {
+  const metresPerDegree = KILOMETRES_PER_DEGREE * 1000;
+  const north = (a.lat - b.lat) * metresPerDegree;
+  const east = (a.lon - b.lon) * metresPerDegree * Math.cos((a.lat * Math.PI) / 180);
+  return Math.hypot(north, east);
+}
+
+/** A ride that a made-up city saw. */
+export interface CityRide {
+  readonly id: string;
+  readonly bike: CityBike;
+  readonly from: CityStation;
+  /** Undefined: it ended outside a station. */
+  readonly to: CityStation | undefined;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly distanceMeters: number;
+  readonly riderCategory: "member" | "casual";
+}
+
+export interface History {
+  /** In the order in which they started. */
+  readonly rides: readonly CityRide[];
+  /** Where each bike stands after its last ride. */
+  readonly standing: ReadonlyMap<CityBike, CityStation>;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** How many rides start in each hour of a day (UTC), relative to one another: two rush hours and a quiet night. */
+export const HOURLY_WEIGHTS = [
+  1, 1, 1, 1, 2, 6, 14, 26, 30, 18, 13, 14, 17, 17, 16, 18, 26, 34, 30, 20, 14, 9, 6, 3,
+] as const;
+
+/**
+ * Makes past rides, spread over the days before `now`. Each bike starts where it stopped and never rides twice at
+ * once.
+ */
+export function makeHistory(
+  city: City,
+  random: Random,
+  options: { readonly rides: number; readonly days: number; readonly now: number },
+): History {
+  const standing = new Map(city.bikes.map((bike) => [bike, random.pick(city.stations)]));
+  // A few more than asked for: a ride that finds no time between its neighbours is left out.
+  const ridesPerBike = Math.ceil((options.rides / city.bikes.length) * 1.05) + 1;
+  const rides = city.bikes.flatMap((bike) =>
+    ridesOf(bike, city, random, standing, { ...options, rides: ridesPerBike }),
+  );
+  rides.sort((a, b) => a.startedAt - b.startedAt || (a.bike.id < b.bike.id ? -1 : 1));
+  // The oldest go first, so that each bike's last ride still ends where it stands.
+  const kept = rides.slice(-options.rides);
+  return {
+    rides: kept.map((ride, index) => ({ ...ride, id: `ride-${String(index + 1).padStart(6, "0")}` })),
+    standing,
+  };
+}
+
+function ridesOf(
+  bike: CityBike,
+  city: City,
+  random: Random,
+  standing: Map<CityBike, CityStation>,
+  options: { readonly rides: number; readonly days: number; readonly now: number },
+): CityRide[] {
+  const starts = Array.from({ length: options.rides }, () => startInstant(random, options)).sort((a, b) => a - b);
+  const rides: CityRide[] = [];
+  for (const [index, startedAt] of starts.entries()) {
+    const from = standing.get(bike) ?? city.stations[0];
+    const to = random.pick(city.stations);
+    const distanceMeters = Math.round(metresBetween(from, to) * 1.3) + random.between(50, 400);
+    const speed = (bike.isElectric ? 5 : 4) * (0.7 + 0.5 * random.next());
+    const arrival = startedAt + Math.round((distanceMeters / speed) * 1000) + random.between(20, 240) * 1000;
+    // The bike must be back before its next ride, and before now.
+    const endedAt = Math.min(arrival, (starts[index + 1] ?? options.now) - 1000);
+    if (endedAt <= startedAt) continue;
+    const outside = random.next() < 0.01;
+    rides.push({
+      id: "",
+      bike,
+      from,
+      to: outside ? undefined : to,
+      startedAt,
+      endedAt,
+      distanceMeters,
+      riderCategory: random.next() < 0.8 ? "member" : "casual",
+    });
+    // A bike left outside a station is brought to the nearest one: here, to where its rider was going.
+    standing.set(bike, to);
+  }
+  return rides;
+}
+
+function startInstant(random: Random, { days, now }: { readonly days: number; readonly now: number }): number {
+  const total = HOURLY_WEIGHTS.reduce((sum, weight) => sum + weight, 0);
+  let remaining = random.next() * total;
+  const hour = HOURLY_WEIGHTS.findIndex((weight) => (remaining -= weight) < 0);
+  const today = Math.floor(now / DAY_MS) * DAY_MS;
+  const instant = today - random.between(0, days - 1) * DAY_MS + hour * HOUR_MS + random.between(0, HOUR_MS - 1);
+  return instant < now - HOUR_MS ? instant : instant - days * DAY_MS;
+}

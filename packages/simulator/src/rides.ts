@@ -1,0 +1,138 @@
+import type { RideEnd } from "@bikeshare/contract";
+import type { Backend } from "./backend.ts";
+import type { CityStation } from "./city.ts";
+import type { Command, OnAnswer } from "./operator-client.ts";
+import type { CityEventOf } from "./plan.ts";
+
+type PlannedRide = CityEventOf<"ride">;
+
+/** The rides of a living city. */
+export interface Rides {
+  /** Starts a ride with a bike of the station; does nothing where there is none. */
+  start(plan: PlannedRide, time: number): void;
+  readonly onAnswer: OnAnswer;
+  /** Ends every ride under way. */
+  finishAll(time: number): void;
+  activeCount(): number;
+  /** A bike's latest ride that ended at a station. */
+  lastRideOf(bikeId: string): LastRide | undefined;
+}
+
+interface LastRide {
+  readonly startedAt: string;
+  readonly from: CityStation;
+}
+
+const MINUTE_MS = 60_000;
+/** Simulated, until a ride is cancelled, a bike outside a station is collected, a command is repeated. */
+const CANCEL_DELAY_MS = MINUTE_MS;
+const COLLECT_DELAY_MS = 45 * MINUTE_MS;
+const REPEAT_DELAY_MS = 2 * MINUTE_MS;
+
+interface ActiveRide {
+  readonly id: string;
+  readonly bikeId: string;
+  readonly plan: PlannedRide;
+  readonly startedAt: string;
+  isStartSent: boolean;
+}
+
+/** @param run distinguishes the rides of this run from those of others */
+export function createRides(backend: Backend, run: string): Rides {
+  const { schedule, fleet, timestamp } = backend;
+  const underWay = new Map<string, ActiveRide>();
+  const last = new Map<string, LastRide>();
+  /** Rides that the service did not start: their bikes are not where we believe. */
+  const refused = new Set<string>();
+  let startedCount = 0;
+
+  const finish = (ride: ActiveRide, time: number, reason: RideEnd["end_reason"]) => {
+    const { id, bikeId, plan, startedAt } = ride;
+    underWay.delete(id);
+    if (refused.delete(id)) return;
+    sendStart(backend, ride, time);
+    sendEnd(backend, ride, time, reason);
+    if (plan.end === "outside") collectLater(backend, ride, time);
+    else fleet.put(bikeId, plan.end === "cancelled" ? plan.from : plan.to);
+    if (plan.end === "returned") last.set(bikeId, { startedAt, from: plan.from });
+  };
+  return {
+    start(plan, time) {
+      const bikeId = fleet.take(plan.from);
+      if (bikeId === undefined) return;
+      const id = `ride-${run}-${String(++startedCount).padStart(5, "0")}`;
+      const ride = { id, bikeId, plan, startedAt: timestamp(bikeId, time), isStartSent: false };
+      underWay.set(id, ride);
+      if (!plan.isDelayed) sendStart(backend, ride, time);
+      const end = time + (plan.end === "cancelled" ? CANCEL_DELAY_MS : plan.seconds * 1000);
+      schedule.at(end, () => underWay.has(id) && finish(ride, end, undefined));
+    },
+    onAnswer: ({ path, item }, { outcome }) => {
+      if (path === "rides/start" && outcome === "failed") refused.add(item.id);
+    },
+    finishAll(time) {
+      for (const ride of underWay.values()) finish(ride, time, "operator");
+    },
+    activeCount: () => underWay.size,
+    lastRideOf: (bikeId) => last.get(bikeId),
+  };
+}
+
+/** Sends a ride's start unless that has been done. */
+function sendStart(backend: Backend, ride: ActiveRide, time: number): void {
+  if (ride.isStartSent) return;
+  ride.isStartSent = true;
+  const { id, bikeId, plan, startedAt } = ride;
+  const item = {
+    id,
+    bike_id: bikeId,
+    started_at: startedAt,
+    start_station_id: plan.from.id,
+    rider_category: plan.riderCategory,
+  };
+  sendAsPlanned(backend, { path: "rides/start", subjectId: bikeId, item }, plan, time);
+}
+
+function sendEnd(backend: Backend, ride: ActiveRide, time: number, reason: RideEnd["end_reason"]): void {
+  const { id, bikeId, plan } = ride;
+  const instant = backend.timestamp(bikeId, time);
+  if (plan.end === "cancelled") {
+    sendAsPlanned(
+      backend,
+      { path: "rides/cancel", subjectId: bikeId, item: { id, cancelled_at: instant } },
+      plan,
+      time,
+    );
+    return;
+  }
+  const item = {
+    id,
+    ended_at: instant,
+    distance_meters: plan.distanceMeters,
+    ...locationOf(plan),
+    ...(reason === undefined ? {} : { end_reason: reason }),
+  };
+  sendAsPlanned(backend, { path: "rides/end", subjectId: bikeId, item }, plan, time);
+}
+
+/** Sends a command, and again a while later where the plan says so. */
+function sendAsPlanned({ send, schedule }: Backend, command: Command, { isRepeated }: PlannedRide, time: number): void {
+  send(command);
+  if (isRepeated) schedule.at(time + REPEAT_DELAY_MS, () => send(command));
+}
+
+/** A bike that was left outside a station is brought to where its rider was going. */
+function collectLater({ schedule, fleet, timestamp, send }: Backend, { bikeId, plan }: ActiveRide, time: number): void {
+  const collected = time + COLLECT_DELAY_MS;
+  schedule.at(collected, () => {
+    const item = { id: bikeId, at: timestamp(bikeId, collected), station_id: plan.to.id };
+    send({ path: "bikes/reports", subjectId: bikeId, item });
+    fleet.put(bikeId, plan.to);
+  });
+}
+
+function locationOf({ end, to }: PlannedRide): Pick<RideEnd, "end_station_id" | "lat" | "lon"> {
+  // About 130 m from the station.
+  if (end === "outside") return { end_station_id: null, lat: to.lat + 0.001, lon: to.lon + 0.001 };
+  return { end_station_id: to.id };
+}
