@@ -32,7 +32,7 @@ it("without any variable is a service on loopback with its own database beside i
     mail: undefined,
     metricsHost: "127.0.0.1",
     metricsPort: undefined,
-    drainDelay: undefined,
+    drainDelayMs: undefined,
     operatorKey: undefined,
     isSystemIdSet: false,
     logLevel: "info",
@@ -79,7 +79,7 @@ it("takes what the variables say, paths from the directory it is started in", ()
     mode: "test",
     rateLimit: 600,
     secretsFile: "/srv/secrets.json",
-    gbfsSync: { url: "https://feeds.example.com/gbfs.json?key=x", every: 120_000 },
+    gbfsSync: { url: "https://feeds.example.com/gbfs.json?key=x", intervalMs: 120_000 },
     webhooks: {
       allowNetworks: new NetworkList(["127.0.0.0/8", "::1"]),
       allowPorts: [
@@ -90,7 +90,7 @@ it("takes what the variables say, paths from the directory it is started in", ()
     mail: { smtpUrl: env.SMTP_URL, from: "Example Bikes <bikes@example.com>" },
     metricsHost: "10.0.0.7",
     metricsPort: 9464,
-    drainDelay: 15_000,
+    drainDelayMs: 15_000,
     isSystemIdSet: true,
     logLevel: "debug",
     logFormat: "json",
@@ -187,9 +187,9 @@ it.each([
   expect(issue).not.toContain("hunter2");
 });
 
-it("looks at a feed each 30 s unless told otherwise", () => {
+it("polls a feed every 30 s by default", () => {
   const url = "http://127.0.0.1:8080/gbfs.json";
-  expect(readConfig({ GBFS_SYNC_URL: url }, directory).gbfsSync).toEqual({ url, every: 30_000 });
+  expect(readConfig({ GBFS_SYNC_URL: url }, directory).gbfsSync).toEqual({ url, intervalMs: 30_000 });
 });
 
 it.each(["feeds.example.com/gbfs.json", "file:///etc/passwd", "https://user:hunter2@feeds.example.com/gbfs.json"])(

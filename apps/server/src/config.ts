@@ -4,7 +4,6 @@ import { parseNetworks, type NetworkList } from "./addresses/network-list.ts";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connection-limits.ts";
 import { parseOrigins } from "./http/cors.ts";
 import { DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
-import { nearMisses } from "./startup/near-misses.ts";
 import {
   baseUrl,
   databaseUrl,
@@ -17,60 +16,61 @@ import {
   optional,
   senderAt,
   systemId,
+  warningsOfTypos,
   wholeNumber,
 } from "./startup/values.ts";
 import { type AddressRules, parsePorts, type PortRange } from "./webhooks/rules/receiver-url.ts";
 
-/** What the process is told from outside, checked and frozen. */
+/** The configuration of the process, checked and frozen. */
 export interface Config {
   readonly host: string;
   readonly port: number;
-  /** What links and documents show as the base address; undefined: made from host and port. */
+  /** The base URL in links and documents; undefined: made from host and port. */
   readonly publicUrl: string | undefined;
-  /** Undefined: we run our own PostgreSQL in `dataDir`. */
+  /** Undefined: an embedded PostgreSQL runs in `dataDir`. */
   readonly databaseUrl: string | undefined;
   /** Absolute. */
   readonly dataDir: string;
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
-  /** Networks whose `X-Forwarded-*` headers we believe. */
+  /** Networks whose `X-Forwarded-*` headers are trusted. */
   readonly trustedProxies: NetworkList;
-  /** Name of the first system. */
+  /** The id of the system that is made in an empty database. */
   readonly systemId: string;
-  /** Whether somebody chose that name. */
+  /** Whether `SYSTEM_ID` is set, rather than defaulted. */
   readonly isSystemIdSet: boolean;
   readonly mode: "live" | "test";
-  /** Requests in any 60 s, for keys without a number of their own. */
+  /** Requests in any 60 s for keys without a rate of their own. */
   readonly rateLimit: number;
-  /** Requests in any 60 s that an address may make without a key. */
+  /** Requests in any 60 s from one address without a key. */
   readonly publicRateLimit: number;
-  /** Connections that callers may have open at once. */
+  /** Connections open at once. */
   readonly maxConnections: number;
-  /** Origins whose pages may read the partners' interface. */
+  /** Origins that CORS allows to read the partner interface. */
   readonly corsOrigins: readonly string[];
-  /** Whether the reference is served at /docs. */
+  /** Whether the API reference is served at /docs. */
   readonly docs: boolean;
   readonly secretsFile: string | undefined;
-  /** The live GBFS feed that the service follows; `every` in milliseconds. Undefined: none. */
-  readonly gbfsSync: { readonly url: string; readonly every: number } | undefined;
-  /** Where webhooks may be sent beside public addresses on port 443. */
+  /** The GBFS feed that the service follows. Undefined: none. */
+  readonly gbfsSync: { readonly url: string; readonly intervalMs: number } | undefined;
+  /** Where webhooks may be sent besides public addresses on port 443. */
   readonly webhooks: AddressRules;
-  /** The mail server, and what mails are from. Undefined: mails are logged. */
+  /** The mail server and the sender of mails. Undefined: mails are logged. */
   readonly mail: { readonly smtpUrl: string; readonly from: string } | undefined;
-  /** Where metrics are served. A port of undefined: nowhere. */
+  /** Where metrics are served; without a port they are not. */
   readonly metricsHost: string;
   readonly metricsPort: number | undefined;
-  /** Milliseconds that requests are still taken for when the service is told to stop. Undefined: as the command sees fit. */
-  readonly drainDelay: number | undefined;
-  /** With which `simulate` drives a service elsewhere. */
+  /** How long requests are still accepted after a stop signal. Undefined: the command decides. */
+  readonly drainDelayMs: number | undefined;
+  /** The key with which `simulate` drives a service on another machine. */
   readonly operatorKey: string | undefined;
   readonly logLevel: LogLevel;
   /** Undefined: text on a terminal, JSON elsewhere. */
   readonly logFormat: LogFormat | undefined;
-  /** Variables that look like ours and are not. */
+  /** Variables whose names are nearly those of ours. */
   readonly warnings: readonly string[];
 }
 
-/** Where every receiver is expected to listen. */
+/** The port of https. */
 const HTTPS_PORT: PortRange = { from: 443, to: 443 };
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -78,10 +78,10 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 const LOG_FORMATS = ["json", "text"] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/** A variable has a value that the program cannot work with. */
+/** A variable has a value that the program cannot use. */
 export class ConfigError extends Error {
   override readonly name = "ConfigError";
-  /** The log's name for it; see conditions/failure.ts. */
+  /** Its name in the log: see conditions/failure.ts. */
   readonly condition = "wrong_configuration";
 }
 
@@ -117,23 +117,23 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
     isSystemIdSet: (env["SYSTEM_ID"] ?? "") !== "",
     mode: read("MODE", "live", oneOf(["live", "test"])),
     rateLimit: read("RATE_LIMIT_PER_MINUTE", DEFAULT_RATE_LIMIT, wholeNumber(1, 1_000_000)),
-    ...readExposure(read),
+    ...readPublicAccess(read),
     secretsFile: read("SECRETS_FILE", undefined, optional(path)),
     webhooks: {
       allowNetworks: read("WEBHOOK_ALLOW_NETWORKS", parseNetworks(""), parseNetworks),
       allowPorts: read("WEBHOOK_ALLOW_PORTS", [HTTPS_PORT], parsePorts),
     },
     mail: readMail(read, publicUrl, (env["MAIL_FROM"] ?? "") !== "", issues),
-    drainDelay: read("DRAIN_DELAY", undefined, optional(duration(0, 300_000, "0s to 5m"))),
+    drainDelayMs: read("DRAIN_DELAY", undefined, optional(duration(0, 300_000, "0s to 5m"))),
     operatorKey: read("OPERATOR_KEY", undefined, optional(String)),
     logLevel: read("LOG_LEVEL", "info", oneOf(LOG_LEVELS)),
     logFormat: read<LogFormat | undefined>("LOG_FORMAT", undefined, oneOf(LOG_FORMATS)),
   };
   if (issues.length > 0) throw new ConfigError(issues.join("\n"));
-  return Object.freeze({ ...config, warnings: nearMisses(env, names) });
+  return Object.freeze({ ...config, warnings: warningsOfTypos(env, names) });
 }
 
-/** Reads one variable; what is not set, or wrong, becomes the fallback. */
+/** Reads one variable. A variable that is unset or invalid gets the fallback. */
 type Read = <Value>(name: string, fallback: Value, parse: (text: string) => Value) => Value;
 
 function readPorts(read: Read, issues: string[]): Pick<Config, "host" | "port" | "metricsHost" | "metricsPort"> {
@@ -146,8 +146,8 @@ function readPorts(read: Read, issues: string[]): Pick<Config, "host" | "port" |
 
 function readFeed(read: Read): Pick<Config, "gbfsSync"> {
   const url = read("GBFS_SYNC_URL", undefined, optional(feedUrl));
-  const every = read("GBFS_SYNC_EVERY", 30_000, duration(1_000, 86_400_000, "1s to 1d"));
-  return { gbfsSync: url === undefined ? undefined : { url, every } };
+  const intervalMs = read("GBFS_SYNC_EVERY", 30_000, duration(1_000, 86_400_000, "1s to 1d"));
+  return { gbfsSync: url === undefined ? undefined : { url, intervalMs } };
 }
 
 function readTlsFiles(read: Read, path: (text: string) => string, issues: string[]): Config["tls"] {
@@ -168,8 +168,8 @@ function readMail(read: Read, publicUrl: string | undefined, isFromSet: boolean,
   return smtpUrl === undefined || from === undefined ? undefined : { smtpUrl, from };
 }
 
-/** What callers from anywhere meet. */
-function readExposure(read: Read): Pick<Config, "publicRateLimit" | "maxConnections" | "corsOrigins" | "docs"> {
+/** Limits and permissions for callers without a key, and for browsers. */
+function readPublicAccess(read: Read): Pick<Config, "publicRateLimit" | "maxConnections" | "corsOrigins" | "docs"> {
   return {
     publicRateLimit: read("PUBLIC_RATE_LIMIT_PER_MINUTE", DEFAULT_PUBLIC_RATE_LIMIT, wholeNumber(1, 1_000_000)),
     maxConnections: read("MAX_CONNECTIONS", DEFAULT_MAX_CONNECTIONS, wholeNumber(10, 1_000_000)),
@@ -178,7 +178,7 @@ function readExposure(read: Read): Pick<Config, "publicRateLimit" | "maxConnecti
   };
 }
 
-/** The environment of this process: the only place that looks at it. */
+/** The environment of this process. Nothing else reads it. */
 export function processEnvironment(): Readonly<Record<string, string | undefined>> {
   return process.env;
 }

@@ -6,17 +6,20 @@ import { runProgram } from "./cli/program.ts";
 import { processEnvironment, readConfig } from "./config.ts";
 import { openStore } from "./db/open.ts";
 import { createIds } from "./ids.ts";
-import { prepareDataDir } from "./startup/data-dir.ts";
+import { prepareDataDir } from "./startup/checks.ts";
 import { explainDatabaseFailure, explainFullDisk } from "./startup/database-failure.ts";
 import { watchLauncher } from "./startup/launcher.ts";
 import { createSignals } from "./startup/signals.ts";
 import { resolveSystem } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
 
+/** How long open connections may keep the process alive after its command has ended. */
+const EXIT_TIMEOUT_MS = 2_000;
+
 const clock = () => Date.now();
 const ids = createIds(clock);
 
-// A terminal that was closed takes no more words; what is under way still has to end in order.
+// A closed terminal accepts no more output; the process still has to stop in order.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code !== "EIO") throw error;
@@ -24,8 +27,8 @@ for (const stream of [process.stdout, process.stderr]) {
 }
 
 process.exitCode = await runProgram(process.argv.slice(2), readVersion(), createContext);
-// A connection that is dead without saying so must not keep the process alive.
-setTimeout(() => process.exit(), 2_000).unref();
+// A half-open connection must not keep the process alive.
+setTimeout(() => process.exit(), EXIT_TIMEOUT_MS).unref();
 
 function createContext({ json }: { readonly json: boolean }): CliContext {
   const config = readConfig(processEnvironment(), process.cwd());
@@ -37,14 +40,14 @@ function createContext({ json }: { readonly json: boolean }): CliContext {
     clock,
     ids,
     output,
-    signals: createSignals(process, watchLauncher),
+    signals: createSignals({ source: process, watchLauncher, monotonic: () => performance.now() }),
     async withDatabase(work) {
       for (const warning of config.warnings) output.note(`Warning: ${warning}`);
       if (config.databaseUrl === undefined) await prepareDataDir(config);
       const store = await openStore({
         databaseUrl: config.databaseUrl,
         dataDir: config.dataDir,
-        // Imports run as long as they must.
+        // Imports may run for hours.
         statementTimeout: 0,
         onEmbeddedEvent: () => undefined,
         onConnectionLost: () => undefined,
@@ -63,12 +66,12 @@ function createContext({ json }: { readonly json: boolean }): CliContext {
   };
 }
 
-/** The account of the operating system that runs the command: who acted, for the audit log. */
+/** The operating system account that runs the command, which the audit log names as the actor. */
 function accountName(): string {
   try {
     return userInfo().username;
   } catch {
-    // A container may run under a number that has no name.
+    // In a container the user id may have no name.
     return String(process.getuid?.() ?? "unknown");
   }
 }

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type App, buildApp } from "./app.ts";
-import { type Concerns, createConcerns } from "./concerns.ts";
-import { type Conditions, createConditions } from "./conditions/lasting-conditions.ts";
-import { watchConditions } from "./conditions/watch.ts";
+import { type Concerns, createConcerns } from "./conditions/concerns.ts";
+import { checkConditions, type Conditions, createConditions } from "./conditions/conditions.ts";
 import { type Config, ConfigError } from "./config.ts";
 import { type Database, STATEMENT_TIMEOUT } from "./db/database.ts";
 import { requireNotifications } from "./db/listener.ts";
@@ -19,101 +18,101 @@ import { watchReservations } from "./metrics/reservation-metrics.ts";
 import { startMetricsServer } from "./metrics/server.ts";
 import { largestHolders } from "./reservations/largest-holders.ts";
 import type { AllSecrets } from "./secrets.ts";
-import { startWork } from "./start-work.ts";
-import type { Certificate } from "./startup/certificate.ts";
-import { checkBeforeWork, requestsAt } from "./startup/checks.ts";
+import { type Certificate, followCertificate } from "./startup/certificate.ts";
+import { checkBeforeStart, explainListenFailure, requestsAt } from "./startup/checks.ts";
 import { explainDatabaseFailure } from "./startup/database-failure.ts";
-import { followCertificate } from "./startup/follow-certificate.ts";
-import { explainListenFailure } from "./startup/listening.ts";
 import { serviceSecrets } from "./startup/service-secrets.ts";
 import { warnOfMissingFacts } from "./systems/missing-facts.ts";
 import { systemsOf } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
 import { watchForWorkers } from "./webhooks/worker-watch.ts";
-import { startReservationSweeper } from "./workers.ts";
+import { startReservationSweeper, startWorkers } from "./workers.ts";
 
 export interface ServeOptions {
   readonly config: Config;
   readonly clock: () => number;
   readonly ids: Ids;
-  /** Makes the first system where there is none. */
+  /** Finds a system by its id, or the only one; makes the first where there is none. */
   readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
-  /** `api` answers requests, `worker` does the work beside them, `all` both. */
+  /** `api` answers requests, `worker` does the background work, `all` does both. */
   readonly role: "all" | "api" | "worker";
-  /** The old secrets file is gone for good: goes on with a new one. */
+  /** The secrets file is lost for good: continue with a new one. */
   readonly newSecrets?: boolean;
-  /** Nobody else depends on the service: it stops without waiting for load balancers. By default: on a terminal. */
+  /** No load balancer sends requests, so stopping need not wait for one. Default: on a terminal. */
   readonly isForTrying?: boolean;
-  /** Runs after the database is open and before requests are taken. */
+  /** Runs after the database is open and before requests are accepted. */
   readonly prepare?: (db: Database) => Promise<void>;
 }
 
-/** A service that takes requests. */
+/** A running service. */
 export interface Service {
-  /** The base address that callers use; undefined for a process that takes no requests. */
+  /** The base URL for callers; undefined for a process that answers no requests. */
   readonly url: string | undefined;
-  /** Takes nothing new, answers what has begun, then closes everything. */
+  /** Accepts nothing new, answers what has begun, then closes everything. */
   close(): Promise<void>;
 }
 
-/** Milliseconds that requests have to end when the service stops: what orchestrators commonly grant is 30 s. */
-const REQUESTS_MS = 20_000;
-/** Milliseconds that idle connections have to be used once more. Longer and a stop on a terminal feels stuck. */
-const IDLE_MS = 1_000;
-/** Milliseconds in which load balancers notice `/readyz`: most ask every 2 to 5 s. */
+/** How long requests have to end when the service stops. Orchestrators commonly grant 30 s. */
+const REQUEST_DRAIN_TIMEOUT_MS = 20_000;
+/** How long idle connections may be used once more. Longer, and a stop on a terminal seems to hang. */
+const IDLE_TIMEOUT_MS = 1_000;
+/** How long load balancers take to notice `/readyz`: most poll it every 2 to 5 s. */
 const DRAIN_DELAY_MS = 5_000;
 
 /** Opens the database, starts what the role asks for, and listens. */
 export async function serve(options: ServeOptions): Promise<Service> {
-  const { config, clock, ids, role } = options;
+  const { config, role } = options;
   const logger = createLogger(config);
   for (const warning of config.warnings) logger.warn(warning);
-  const certificate = await checkBeforeWork(config, role);
+  const certificate = await checkBeforeStart(config, role);
   const store = await openDatabaseFor(config, logger);
-  // What is open, to be closed in the opposite order: first no new requests, last the database.
-  const open: (() => Promise<void>)[] = [() => store.close()];
+  // In the order of opening; closed in reverse: first no new requests, last the database.
+  const closers: (() => Promise<void>)[] = [() => store.close()];
   let isStopping = false;
   const close = async () => {
     isStopping = true;
     logger.info("stopping");
-    for (const step of open.toReversed()) await step();
+    for (const closeOne of closers.toReversed()) await closeOne();
     logger.info("stopped");
   };
   const conditions = createConditions({ monotonic: () => performance.now(), log: logger });
-  const watch = watchConditions(conditions, () => ping(store.db));
-  open.push(() => watch.close());
+  const checking = checkConditions(conditions, () => ping(store.db));
+  closers.push(() => checking.close());
   try {
     const secrets = await prepareDatabase(store, options, logger);
     if (role !== "worker") await warnOfMissingFacts(store.db, logger);
     const metrics = createMetrics({ version: readVersion() });
-    const concerns = createConcerns();
-    const kit: Kit = {
+    const parts: ServiceParts = {
       logger,
       secrets,
       conditions,
-      concerns,
+      concerns: createConcerns(),
       isStopping: () => isStopping,
       metrics,
       certificate,
-      open,
+      closers,
     };
-    await showMetrics(store.db, config, kit);
-    watchFeedAges(metrics.registry, () => allFeedAges(store.db, clock()));
-    watchReservations(metrics.registry, () => largestHolders(store.db, clock()));
-    const feeds = watchFeeds(store.db, { clock, conditions, concerns });
-    open.push(() => feeds.close());
-    const sweeper = startReservationSweeper({ db: store.db, clock, ids, conditions });
-    open.push(() => sweeper.close());
-    if (role === "api") {
-      const workers = watchForWorkers(store.db, { conditions, concerns });
-      open.push(() => workers.close());
-    } else open.push(...(await startWork({ ...options, ...kit, db: store.db })));
-    const url = role === "worker" ? undefined : await answerRequests(store.db, options, kit);
+    await serveMetrics(store.db, config, parts);
+    await startBackgroundWork(store.db, options, parts);
+    const url = role === "worker" ? undefined : await answerRequests(store.db, options, parts);
     return { url, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Starts what the role does beside answering requests. */
+async function startBackgroundWork(db: Database, options: ServeOptions, parts: ServiceParts): Promise<void> {
+  const { clock, ids, role } = options;
+  const { conditions, concerns, metrics } = parts;
+  const closeLater = (opened: { close(): Promise<void> }) => void parts.closers.push(() => opened.close());
+  watchFeedAges(metrics.registry, () => allFeedAges(db, clock()));
+  watchReservations(metrics.registry, () => largestHolders(db, clock()));
+  closeLater(watchFeeds(db, { clock, conditions, concerns }));
+  closeLater(startReservationSweeper({ db, clock, ids, conditions }));
+  if (role === "api") closeLater(watchForWorkers(db, { conditions, concerns }));
+  else closeLater(await startWorkers({ ...options, ...parts, db }));
 }
 
 /** Makes sure that the database can serve this configuration. @returns the secrets that belong to it */
@@ -129,34 +128,34 @@ async function prepareDatabase({ db, applied }: Store, options: ServeOptions, lo
   return secrets;
 }
 
-/** Shows metrics and health on a port of their own, where one is configured. */
-async function showMetrics(db: Database, config: Config, kit: Kit): Promise<void> {
+/** Serves metrics and health on a port of their own, if one is configured. */
+async function serveMetrics(db: Database, config: Config, parts: ServiceParts): Promise<void> {
   if (config.metricsPort === undefined) return;
   const server = await startMetricsServer({
     host: config.metricsHost,
     port: config.metricsPort,
-    metrics: kit.metrics,
-    logger: kit.logger,
+    metrics: parts.metrics,
+    logger: parts.logger,
     ready: async () => {
-      if (kit.isStopping()) throw new Error("The process is shutting down.");
+      if (parts.isStopping()) throw new Error("The process is shutting down.");
       await ping(db);
-      return concernsOf(kit);
+      return concernsOf(parts);
     },
   });
-  kit.open.push(() => server.close());
+  parts.closers.push(() => server.close());
 }
 
-/** What `/readyz` tells of although it is 200: with a full disk everything can still be read, on every process alike. */
-function concernsOf({ concerns, conditions }: Pick<Kit, "concerns" | "conditions">): string[] {
-  const isFull = conditions.isLasting("disk_full");
+/** The concerns that `/readyz` lists beside a 200. A full disk is one: everything can still be read, on every process alike. */
+function concernsOf({ concerns, conditions }: Pick<ServiceParts, "concerns" | "conditions">): string[] {
+  const isFull = conditions.isOngoing("disk_full");
   return [
     ...(isFull ? ["the disk of the database is full: nothing can be stored until there is room"] : []),
     ...concerns.list(),
   ];
 }
 
-/** What the parts of a service are made with. */
-interface Kit {
+/** What the parts of a service share. */
+interface ServiceParts {
   readonly logger: Logger;
   readonly secrets: AllSecrets;
   readonly conditions: Conditions;
@@ -164,19 +163,19 @@ interface Kit {
   readonly isStopping: () => boolean;
   readonly metrics: Metrics;
   readonly certificate: Certificate | undefined;
-  /** What is open, to be closed in the opposite order. */
-  readonly open: (() => Promise<void>)[];
+  /** Called in reverse order when the service stops. */
+  readonly closers: (() => Promise<void>)[];
 }
 
-/** Builds the app and listens; adds its closing to `open`. @returns the base address that callers use */
+/** Builds the app and listens. @returns the base URL for callers */
 async function answerRequests(
   db: Database,
   { config, clock, ids, isForTrying = process.stderr.isTTY }: ServeOptions,
-  kit: Kit,
+  parts: ServiceParts,
 ): Promise<string> {
-  const { logger, secrets, conditions, metrics, certificate, open } = kit;
+  const { logger, secrets, conditions, metrics, certificate, closers } = parts;
   let url = config.publicUrl ?? "";
-  const drainDelay = config.drainDelay ?? (isForTrying ? 0 : DRAIN_DELAY_MS);
+  const drainDelayMs = config.drainDelayMs ?? (isForTrying ? 0 : DRAIN_DELAY_MS);
   const app = await buildApp({
     db,
     clock,
@@ -186,7 +185,7 @@ async function answerRequests(
     version: readVersion(),
     baseUrl: () => url,
     metrics: metrics.http,
-    concerns: () => concernsOf(kit),
+    concerns: () => concernsOf(parts),
     onUnavailable: conditions.of("answering requests").failed,
     rateLimit: config.rateLimit,
     trustedProxies: config.trustedProxies,
@@ -197,18 +196,18 @@ async function answerRequests(
     https: certificate,
   });
   if (config.tls !== undefined && certificate !== undefined) {
-    const watch = followCertificate(app.http.server, config.tls, certificate, { logger, conditions });
-    open.push(() => Promise.resolve(watch.close()));
+    const following = followCertificate(app.http.server, config.tls, certificate, { logger, conditions });
+    closers.push(() => Promise.resolve(following.close()));
   }
-  open.push(() =>
+  closers.push(() =>
     stopAnswering({
       http: app.http,
       drain: app.drain,
       delay: async () => {
-        await sleep(drainDelay);
+        await sleep(drainDelayMs);
       },
-      idleMs: IDLE_MS,
-      requestsMs: REQUESTS_MS,
+      idleMs: IDLE_TIMEOUT_MS,
+      requestsMs: REQUEST_DRAIN_TIMEOUT_MS,
     }),
   );
   warnOfPlainListener({ ...config, hasTls: config.tls !== undefined }, logger);
@@ -225,7 +224,7 @@ async function listen(app: App, config: Config): Promise<string> {
   }
 }
 
-/** Opens what the configuration names, or our own. */
+/** Opens the configured database, or the embedded one. */
 async function openDatabaseFor(config: Config, logger: Logger): Promise<Store> {
   try {
     return await openStore({
@@ -233,7 +232,7 @@ async function openDatabaseFor(config: Config, logger: Logger): Promise<Store> {
       dataDir: config.dataDir,
       statementTimeout: STATEMENT_TIMEOUT,
       onEmbeddedEvent: (event) => logger.info(event, "embedded PostgreSQL"),
-      // What comes of it is reported by whoever needs the database; here it says nothing that one could act on.
+      // Whoever uses the database reports its failures; this line alone calls for no action.
       onConnectionLost: (error) => logger.debug({ reason: error.message }, "idle database connection lost"),
     });
   } catch (error) {
@@ -241,7 +240,7 @@ async function openDatabaseFor(config: Config, logger: Logger): Promise<Store> {
   }
 }
 
-/** A deployment has a system from its first start on; where there are several, none needs to be chosen here. */
+/** Makes sure that there is a system. Where there are several, none needs to be chosen here. */
 async function ensureSystem(db: Database, { config, resolveSystem }: ServeOptions): Promise<void> {
   const ids = (await systemsOf(db)).map((system) => system.system_id);
   if (ids.length === 0) await resolveSystem(db, undefined);

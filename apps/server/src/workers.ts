@@ -1,49 +1,89 @@
-import type { Conditions, WorkOptions } from "./conditions/lasting-conditions.ts";
+import { join } from "node:path";
+import type { Conditions, WorkOptions } from "./conditions/conditions.ts";
+import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { openListener } from "./db/listener.ts";
 import { createSequencer } from "./events/sequencer.ts";
+import { logRounds } from "./feeds/gbfs/follow-log.ts";
+import { startFollowing } from "./feeds/gbfs/follow.ts";
 import { startIdempotencySweeper } from "./idempotency/service.ts";
 import type { Ids } from "./ids.ts";
+import type { Logger } from "./logger.ts";
+import type { Metrics } from "./metrics/registry.ts";
 import { startPartitionKeeper } from "./partitions/keeper.ts";
 import { createReservationSweeper } from "./reservations/sweeper.ts";
+import type { AllSecrets } from "./secrets.ts";
 import { systemsOf } from "./systems/service.ts";
+import { readVersion } from "./version.ts";
+import { createSecretSealer } from "./webhooks/endpoints/secret.ts";
 import { startStationNotices } from "./webhooks/notices.ts";
+import { createMailer } from "./webhooks/warnings/mailer.ts";
 import { startWebhookWorker, type WebhookSettings } from "./webhooks/worker.ts";
 
-/** The work that goes on beside requests. Any number of processes may do it. */
-export interface Workers {
-  /** Begins nothing more; resolves when what is under way has ended. */
+/** Background work of a process. Any number of processes may do it. */
+interface Work {
+  /** Starts nothing more; resolves when the work under way has ended. */
   close(): Promise<void>;
 }
 
-export interface WorkersOptions {
+interface WorkersOptions {
   readonly db: Database;
+  readonly config: Config;
   readonly clock: () => number;
   readonly ids: Ids;
-  readonly logger: { warn(detail: object, message: string): void };
-  readonly webhooks: WebhookSettings;
-  /** Hears of what goes wrong for longer. */
+  readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
+  readonly logger: Logger;
+  readonly secrets: AllSecrets;
   readonly conditions: Conditions;
+  readonly metrics: Metrics;
 }
 
 /**
- * Starts sweeping lapsed reservations. Every process does, whatever its role: that a bike is free again is for readers,
- * and must not hang on a worker being there. A sweep that finds nothing is one look at an index.
+ * Starts the sweep of overdue reservations. Every process runs it, whatever its role: readers must see that a bike is free
+ * again even where no worker runs. A sweep that finds nothing reads one index.
  */
 export function startReservationSweeper({
   db,
   clock,
   ids,
   conditions,
-}: Pick<WorkersOptions, "db" | "clock" | "ids" | "conditions">): Workers {
-  const onError = reportingTo(conditions)("sweeping lapsed reservations");
+}: Pick<WorkersOptions, "db" | "clock" | "ids" | "conditions">): Work {
+  const onError = reportingTo(conditions)("sweeping overdue reservations");
   return createReservationSweeper({ db, clock, ids, systems: () => systemIds(db), onError });
 }
 
-/** Starts numbering events, sending webhooks, sweeping old answers, telling of changed stations, and keeping partitions. */
-export function startWorkers({ db, clock, ids, logger, webhooks, conditions }: WorkersOptions): Workers {
+/** Starts what a worker does beside requests: events, webhooks, clean-up, partitions, and the feed if one is configured. */
+export async function startWorkers(options: WorkersOptions): Promise<Work> {
+  const { db, clock, conditions } = options;
   const reporting = reportingTo(conditions);
-  const sequencer = createSequencer({ db, clock, onError: reporting("numbering events") });
+  const works: Work[] = [
+    startEventWork(options),
+    startStationNotices({
+      ...options,
+      systems: () => systemIds(db),
+      onError: reporting("notifying of changed stations"),
+    }),
+    startPartitionKeeper({
+      db,
+      clock,
+      warn: (detail, message) => options.logger.warn(detail, message),
+      onError: reporting("keeping partitions", { quietMs: 2 * 60_000 }),
+    }),
+    startIdempotencySweeper({ db, clock, onError: reporting("deleting old answers", { quietMs: 15 * 60_000 }) }),
+  ];
+  const following = await followFeed(options);
+  return {
+    close: async () => {
+      await following?.close();
+      await Promise.all(works.map((work) => work.close()));
+    },
+  };
+}
+
+/** Numbers events and sends webhooks, which the database notifies of new events. */
+function startEventWork({ db, clock, ids, logger, conditions, config, secrets, metrics }: WorkersOptions): Work {
+  const sequencer = createSequencer({ db, clock, onError: reportingTo(conditions)("numbering events") });
+  const webhooks = webhookSettings(config, secrets, metrics);
   const dispatcher = startWebhookWorker({ db, clock, ids, logger, ...webhooks, conditions });
   const listener = openListener({
     connectionString: db.connectionString,
@@ -55,36 +95,45 @@ export function startWorkers({ db, clock, ids, logger, webhooks, conditions }: W
       },
       webhook_endpoints: (systemId) => dispatcher.reload(systemId),
     },
-    // Both look by themselves every second.
+    // Both poll every second anyway.
     onGap: () => undefined,
   });
-  const partitions = startPartitionKeeper({
-    db,
-    clock,
-    warn: (detail, message) => logger.warn(detail, message),
-    onError: reporting("keeping partitions", { quietMs: 2 * 60_000 }),
-  });
-  const systems = () => systemIds(db);
-  const stations = startStationNotices({ db, clock, ids, systems, onError: reporting("telling of changed stations") });
-  const answers = startIdempotencySweeper({
-    db,
-    clock,
-    onError: reporting("forgetting old answers", { quietMs: 15 * 60_000 }),
-  });
-  const working = [dispatcher, sequencer, partitions, stations, answers];
   return {
     close: async () => {
       await listener.close();
-      await Promise.all(working.map((work) => work.close()));
+      await Promise.all([dispatcher.close(), sequencer.close()]);
     },
   };
+}
+
+function webhookSettings(config: Config, secrets: AllSecrets, metrics: Metrics): WebhookSettings {
+  const { mail } = config;
+  return {
+    rules: config.webhooks,
+    sealer: createSecretSealer(secrets.webhookKeys),
+    metrics,
+    mailer: mail && createMailer(mail.smtpUrl, { from: mail.from }),
+    version: readVersion(),
+  };
+}
+
+/** Follows the configured feed, which belongs to the deployment's one system. */
+async function followFeed(options: WorkersOptions): Promise<Work | undefined> {
+  const { db, config, clock, ids, logger, conditions } = options;
+  if (config.gbfsSync === undefined) return undefined;
+  const { url, intervalMs: every } = config.gbfsSync;
+  const systemId = await options.resolveSystem(db, undefined);
+  const source = "gbfs";
+  const log = logRounds(logger, conditions, { system: systemId, source });
+  const reportDirectory = join(config.dataDir, "reports");
+  return startFollowing({ db, clock, ids, url, every, systemId, source, reportDirectory, log });
 }
 
 async function systemIds(db: Database): Promise<string[]> {
   return (await systemsOf(db)).map((system) => system.system_id);
 }
 
-/** Has the failures of a work reported. */
+/** Reports the failures of a work. */
 function reportingTo(conditions: Conditions) {
   return (work: string, options?: WorkOptions) => {
     const condition = conditions.of(work, options);

@@ -7,7 +7,7 @@ import { verify } from "@bikeshare/webhooks";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { until } from "../../test/until.ts";
 import { NetworkList } from "../addresses/network-list.ts";
-import { createConditions } from "../conditions/lasting-conditions.ts";
+import { createConditions } from "../conditions/conditions.ts";
 import { createIds } from "../ids.ts";
 import { createMetrics } from "../metrics/registry.ts";
 import { createPartner } from "../partners/service.ts";

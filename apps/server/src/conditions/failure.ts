@@ -2,17 +2,17 @@ import { codeOf, isDiskFull, isUnavailable, sqlState } from "../db/errors.ts";
 
 /** What a failure means for the log. */
 export interface Failure {
-  /** Failures of one key are one condition. */
+  /** Failures with the same key are one condition. */
   readonly key: string;
-  /** It stops other works too: one of them that comes round seldom must not keep it from being over. */
+  /** Whether the cause stops other works too. Work that runs seldom must not keep such a condition from ending. */
   readonly isShared: boolean;
-  /** The condition's name, for whoever searches the log. */
+  /** The condition's name in the log. */
   readonly name: string;
-  /** Why, in the words of the last error. */
+  /** The message of the latest error. */
   readonly reason: string;
-  /** What the first line says of the error: its message where the cause is known, all of it where it is not. */
+  /** The error in the first line: its message where the cause is known, all of it where it is not. */
   readonly logged: object;
-  /** The messages at its beginning, each minute after, and at its end. */
+  /** The messages at its beginning, each minute after that, and at its end. */
   readonly begins: string;
   readonly lasts: string;
   readonly ends: string;
@@ -21,7 +21,7 @@ export interface Failure {
 type Messages = Pick<Failure, "begins" | "lasts" | "ends">;
 
 const DATABASE_UNREACHABLE: Messages = {
-  begins: "the database cannot be reached; tried again until it is back",
+  begins: "the database cannot be reached; retrying until it is back",
   lasts: "the database still cannot be reached",
   ends: "the database can be reached again",
 };
@@ -29,25 +29,25 @@ const DATABASE_UNREACHABLE: Messages = {
 const DISK_FULL: Messages = {
   begins: "the disk is full: nothing can be stored until there is room",
   lasts: "the disk is still full",
-  ends: "nothing fails for want of disk space any more",
+  ends: "there is disk space again",
 };
 
 const DATABASE_BUSY: Messages = {
-  begins: "the database takes no more work at present; tried again soon",
+  begins: "the database takes no more work at present; retrying soon",
   lasts: "the database still takes no more work",
   ends: "the database takes work again",
 };
 
-/** Answers of a database that is there and has no time or no connection to spare. */
+/** Errors of a database that is up, but has no connection or no time left. */
 const BUSY: ReadonlySet<string> = new Set([sqlState.tooManyConnections, sqlState.queryCanceled]);
 
 /**
- * An error whose cause is known and whose message says what to do, so that its stack would tell nobody more. Errors opt
- * in by a property `condition`: the name under which the log has it.
+ * An error whose cause is known and whose message says what to do, so that its stack adds nothing. Errors opt in with a
+ * property `condition`, which is its name in the log.
  */
 interface KnownError extends Error {
   readonly condition: string;
-  /** What the log says where "… failed; tried again soon" is not what happened. */
+  /** Log messages where "… failed; retrying soon" is not what happened. */
   readonly sentences?: Messages;
 }
 
@@ -55,7 +55,7 @@ function isKnown(error: unknown): error is KnownError {
   return error instanceof Error && "condition" in error && typeof error.condition === "string";
 }
 
-/** @param work what failed, as it stands in a sentence */
+/** @param work what failed, worded to fit in a sentence */
 export function failureOf(error: unknown, work: string): Failure {
   const reason = reasonOf(error);
   const known = (name: string, messages: Messages, key = name): Failure => ({
@@ -70,7 +70,7 @@ export function failureOf(error: unknown, work: string): Failure {
   if (BUSY.has(codeOf(error) ?? "")) return known("database_busy", DATABASE_BUSY);
   if (isUnavailable(error)) return known("database_unreachable", DATABASE_UNREACHABLE);
   const messages = {
-    begins: `${work} failed; tried again soon`,
+    begins: `${work} failed; retrying soon`,
     lasts: `${work} still fails`,
     ends: `${work} works again`,
   };
@@ -80,7 +80,7 @@ export function failureOf(error: unknown, work: string): Failure {
 }
 
 function reasonOf(error: unknown): string {
-  // An attempt at several addresses has the reasons in its parts, and no message.
+  // An attempt to reach several addresses has one reason for each, and no message.
   if (error instanceof AggregateError && error.message === "") return error.errors.map(reasonOf).join("; ");
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,5 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
-import { explainListenFailure } from "../startup/listening.ts";
+import { explainListenFailure } from "../startup/checks.ts";
 import type { Metrics } from "./registry.ts";
 
 export interface MetricsServerOptions {

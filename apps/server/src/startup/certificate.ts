@@ -1,9 +1,12 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
+import { Server as TlsServer } from "node:tls";
+import type { Conditions } from "../conditions/conditions.ts";
 import { type Config, ConfigError } from "../config.ts";
 import { codeOf } from "../db/errors.ts";
+import type { Logger } from "../logger.ts";
 
-/** What we speak HTTPS with. */
+/** The certificate chain and private key that HTTPS is served with, in PEM. */
 export interface Certificate {
   readonly cert: Buffer;
   readonly key: Buffer;
@@ -16,8 +19,8 @@ type Files = NonNullable<Config["tls"]>;
  * @throws ConfigError naming the variable when a file cannot be read, is no PEM, or the two do not belong together
  */
 export async function readCertificate({ certFile, keyFile }: Files): Promise<Certificate> {
-  const cert = await readNamed("TLS_CERT_FILE", certFile);
-  const key = await readNamed("TLS_KEY_FILE", keyFile);
+  const cert = await readFileNamedBy("TLS_CERT_FILE", certFile);
+  const key = await readFileNamedBy("TLS_KEY_FILE", keyFile);
   const certificate = parse(
     `TLS_CERT_FILE=${certFile}: holds no certificate in PEM. It begins with -----BEGIN CERTIFICATE-----, the server's own first, then those between it and the authority.`,
     () => new X509Certificate(cert),
@@ -34,12 +37,12 @@ export async function readCertificate({ certFile, keyFile }: Files): Promise<Cer
   return { cert, key };
 }
 
-/** When the server's own certificate ends. */
-export function endOf({ cert }: Certificate): Date {
+/** When the server's own certificate expires. */
+export function expiryOf({ cert }: Certificate): Date {
   return new Date(new X509Certificate(cert).validTo);
 }
 
-async function readNamed(variable: string, file: string): Promise<Buffer> {
+async function readFileNamedBy(variable: string, file: string): Promise<Buffer> {
   try {
     return await readFile(file);
   } catch (error) {
@@ -55,44 +58,44 @@ async function readNamed(variable: string, file: string): Promise<Buffer> {
   }
 }
 
-function parse<Value>(fault: string, read: () => Value): Value {
+function parse<Value>(message: string, read: () => Value): Value {
   try {
     return read();
   } catch {
-    // OpenSSL's own words are riddles, and a part of a key must not reach a log.
-    throw new ConfigError(fault);
+    // OpenSSL's messages help nobody, and a part of a key must not reach a log.
+    throw new ConfigError(message);
   }
 }
 
 export interface CertificateWatchOptions {
   readonly files: Files;
-  /** What is in use. */
+  /** The one in use. */
   readonly certificate: Certificate;
-  /** Puts a new one to use. */
+  /** Switches to a new one. */
   readonly use: (certificate: Certificate) => void;
-  /** The files are good, whether or not they are new. */
+  /** Called when the files are valid, changed or not. */
   readonly onRead?: () => void;
   readonly onError: (error: unknown) => void;
 }
 
-/** Milliseconds between two looks. A renewed certificate has weeks left, and a look is two small reads. */
-const LOOK_MS = 30_000;
+/** Longer is harmless, since certificates are renewed weeks before they expire; shorter only reads two small files more often. */
+const POLL_INTERVAL_MS = 30_000;
 
-/** Puts a renewed certificate to use while the service runs. */
 export interface CertificateWatch {
-  /** Looks now. */
-  look(): Promise<void>;
+  /** Reads the files now. */
+  poll(): Promise<void>;
   close(): void;
 }
 
 /**
- * Looks at the files again and again: they are usually links that are put to new files, of which no notice of the system
- * would tell. While the files are not good, such as between the writing of one and of the other, the old ones stay in use.
+ * Polls the files for a renewed certificate. They are usually symbolic links that are pointed at new files, which file
+ * system notifications do not report. While the files are invalid, such as between the writes of the two, the old
+ * certificate stays in use.
  */
 export function watchCertificate(options: CertificateWatchOptions): CertificateWatch {
   const { files, use, onRead, onError } = options;
   let current = options.certificate;
-  const look = async () => {
+  const poll = async () => {
     try {
       const next = await readCertificate(files);
       onRead?.();
@@ -103,7 +106,27 @@ export function watchCertificate(options: CertificateWatchOptions): CertificateW
       onError(error);
     }
   };
-  const timer = setInterval(() => void look(), LOOK_MS);
+  const timer = setInterval(() => void poll(), POLL_INTERVAL_MS);
   timer.unref();
-  return { look, close: () => clearInterval(timer) };
+  return { poll, close: () => clearInterval(timer) };
+}
+
+/** Makes a running server use a renewed certificate. */
+export function followCertificate(
+  server: object,
+  files: NonNullable<Config["tls"]>,
+  certificate: Certificate,
+  { logger, conditions }: { readonly logger: Pick<Logger, "info">; readonly conditions: Conditions },
+): { close(): void } {
+  const reading = conditions.of("reading the certificate", { quietMs: Number.POSITIVE_INFINITY });
+  return watchCertificate({
+    files,
+    certificate,
+    use: (next) => {
+      if (server instanceof TlsServer) server.setSecureContext(next);
+      logger.info({ expires_at: expiryOf(next) }, "the renewed certificate is in use");
+    },
+    onRead: reading.succeeded,
+    onError: reading.failed,
+  });
 }

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { expect, it } from "vitest";
-import { isCut, linksOf, type Processes } from "./launcher.ts";
+import { isBroken, ancestorsOf, type Processes } from "./launcher.ts";
 import { createSignals } from "./signals.ts";
 
 /** Processes by number: their parent, and what is known of them. */
@@ -23,41 +23,43 @@ const launched = (): Table => ({
 
 it.each([20, 30, 40])("the end of process %i between npx and the service is noticed", (gone) => {
   const table = launched();
-  const links = linksOf(processesOf(table), 50);
-  expect(isCut(processesOf(table), links)).toBe(false);
+  const chain = ancestorsOf(processesOf(table), 50);
+  expect(isBroken(processesOf(table), chain)).toBe(false);
   delete table[gone];
   for (const process of Object.values(table)) if (process.parent === gone) process.parent = 1;
-  expect(isCut(processesOf(table), links)).toBe(true);
+  expect(isBroken(processesOf(table), chain)).toBe(true);
 });
 
 it("the end of the shell that called npx is nobody's wish: npx may be meant to live on", () => {
   const table = launched();
-  const links = linksOf(processesOf(table), 50);
+  const chain = ancestorsOf(processesOf(table), 50);
   delete table[10];
   Object.assign(table, { 20: { parent: 1 } });
-  expect(isCut(processesOf(table), links)).toBe(false);
+  expect(isBroken(processesOf(table), chain)).toBe(false);
 });
 
 it("a service started as node itself, or in a session of its own, has nothing to lose", () => {
-  expect(linksOf(processesOf({ 10: { parent: 1 }, 50: { parent: 10 } }), 50)).toEqual([]);
-  expect(linksOf(processesOf({ ...launched(), 50: { parent: 40, launched: true, leads: true } }), 50)).toEqual([]);
+  expect(ancestorsOf(processesOf({ 10: { parent: 1 }, 50: { parent: 10 } }), 50)).toEqual([]);
+  expect(ancestorsOf(processesOf({ ...launched(), 50: { parent: 40, launched: true, leads: true } }), 50)).toEqual([]);
   // Of a process manager that a package manager had started and left.
   const daemon: Table = { 30: { parent: 1, launched: true }, 50: { parent: 30, launched: true } };
-  expect(isCut(processesOf(daemon), linksOf(processesOf(daemon), 50))).toBe(false);
+  expect(isBroken(processesOf(daemon), ancestorsOf(processesOf(daemon), 50))).toBe(false);
 });
 
 it.each([["SIGTERM"], ["SIGINT"], ["SIGHUP"], ["launcher"]])(
-  "%s stops gently, a SIGHUP after it changes nothing, and a second SIGTERM stops at once",
+  "%s stops gracefully, a SIGHUP or an immediate repetition changes nothing, and a later SIGTERM stops at once",
   async (first) => {
     const exits: number[] = [];
     const source = Object.assign(new EventEmitter(), { exit: (status: number) => void exits.push(status) });
     let gone = () => undefined as void;
+    let now = 1000;
     let isWatched = false;
-    const signals = createSignals(source, (onGone) => {
+    const watchLauncher = (onGone: () => void) => {
       gone = onGone;
       isWatched = true;
       return () => (isWatched = false);
-    });
+    };
+    const signals = createSignals({ source, watchLauncher, monotonic: () => now });
     const stopped = signals.untilStopped();
     expect(isWatched).toBe(true);
     if (first === "launcher") gone();
@@ -65,7 +67,11 @@ it.each([["SIGTERM"], ["SIGINT"], ["SIGHUP"], ["launcher"]])(
     await stopped;
     expect(isWatched).toBe(false);
     source.emit("SIGHUP");
+    // The same signal once more, passed on by what launched the process.
+    now += 499;
+    source.emit("SIGINT");
     expect(exits).toEqual([]);
+    now += 1;
     source.emit("SIGTERM");
     expect(exits).toEqual([1]);
   },

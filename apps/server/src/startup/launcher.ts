@@ -1,62 +1,62 @@
 import { readFileSync } from "node:fs";
 
-/** What is known of the processes of this machine. */
+/** The process table of this machine. */
 export interface Processes {
   /** Undefined: there is no such process. */
   parentOf(pid: number): number | undefined;
-  /** Whether a package manager (npm, npx, pnpm, yarn) started it, or what it was started by. */
+  /** Whether a package manager (npm, npx, pnpm, yarn) is among its ancestors. */
   isLaunched(pid: number): boolean;
-  /** Whether it is the first of a session of its own, as `setsid` and daemons are. */
+  /** Whether it leads a session of its own, as daemons and what `setsid` starts do. */
   leadsSession(pid: number): boolean;
 }
 
-/** One step of the way from us up to the package manager that somebody called. */
-interface Link {
+/** A process and its parent, between this process and the package manager that the user called. */
+interface ParentLink {
   readonly child: number;
   readonly parent: number;
 }
 
-/** Milliseconds between two looks: a few reads of /proc. */
-const LOOK_MS = 1_000;
+/** A poll is a few reads of /proc. */
+const POLL_INTERVAL_MS = 1_000;
 
 /**
- * Notices that the package manager through which the service was started is gone. `npx pnpm start` is a chain of
- * processes (npx, pnpm, sh, node): whoever ends the first one means the service, but a signal to it reaches none of the
- * others. A service that was started without a package manager has no such chain, and what starts it may go: `nohup`,
- * `setsid`, systemd and a shell's `&` stay what they are.
+ * Notices that the package manager that started the service is gone. `npx pnpm start` is a chain of processes (npx, pnpm,
+ * sh, node): whoever ends the first one means the service, but a signal to it does not reach the others. A service that
+ * was started without a package manager has no such chain and outlives its parent, so `nohup`, `setsid`, systemd and a
+ * shell's `&` work as usual.
  * @returns ends the watch
  */
 export function watchLauncher(onGone: () => void): () => void {
-  const links = process.platform === "linux" ? linksOf(linuxProcesses, process.pid) : [];
-  if (links.length === 0) return () => undefined;
+  const chain = process.platform === "linux" ? ancestorsOf(linuxProcesses, process.pid) : [];
+  if (chain.length === 0) return () => undefined;
   const timer = setInterval(() => {
-    if (!isCut(linuxProcesses, links)) return;
+    if (!isBroken(linuxProcesses, chain)) return;
     clearInterval(timer);
     onGone();
-  }, LOOK_MS);
+  }, POLL_INTERVAL_MS);
   timer.unref();
   return () => clearInterval(timer);
 }
 
-/** The way up to the topmost package manager; empty where there is none. Who called that one does not matter. */
-export function linksOf(processes: Processes, pid: number): Link[] {
-  const links: Link[] = [];
+/** The chain up to the topmost package manager; empty where there is none. */
+export function ancestorsOf(processes: Processes, pid: number): ParentLink[] {
+  const chain: ParentLink[] = [];
   let child = pid;
   while (processes.isLaunched(child) && !processes.leadsSession(child)) {
     const parent = processes.parentOf(child);
-    if (parent === undefined || parent <= 1) return links;
-    links.push({ child, parent });
+    if (parent === undefined || parent <= 1) return chain;
+    chain.push({ child, parent });
     child = parent;
   }
-  return links;
+  return chain;
 }
 
-/** Whether somebody on the way up has gone: the system gives the children of a process that ends to another one. */
-export function isCut(processes: Processes, links: readonly Link[]): boolean {
-  return links.some(({ child, parent }) => processes.parentOf(child) !== parent);
+/** Whether a process of the chain has ended: the system gives its children another parent. */
+export function isBroken(processes: Processes, chain: readonly ParentLink[]): boolean {
+  return chain.some(({ child, parent }) => processes.parentOf(child) !== parent);
 }
 
-/** The fields of /proc/<pid>/stat behind the name, which may hold anything: state, parent, group, session, … */
+/** The fields of /proc/<pid>/stat after the name, which may contain spaces: state, parent, group, session, … */
 function statOf(pid: number): string[] | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -74,7 +74,7 @@ const linuxProcesses: Processes = {
   leadsSession: (pid) => statOf(pid)?.[3] === String(pid),
   isLaunched(pid) {
     try {
-      // npm, pnpm and yarn all set it for what they start; it is handed down from process to process.
+      // npm, pnpm and yarn set it for what they start, and child processes inherit it.
       return readFileSync(`/proc/${pid}/environ`, "latin1")
         .split("\0")
         .some((text) => text.startsWith("npm_config_user_agent="));

@@ -1,45 +1,59 @@
-/** The wish that a long-running command stops. */
+/** How a long-running command learns that it has to stop. */
 export interface Signals {
-  /** Settles when the process is told to stop. */
+  /** Resolves when the process is told to stop. */
   readonly untilStopped: () => Promise<void>;
 }
 
-/** What of the process is needed here. */
-interface SignalSource {
-  on(signal: "SIGTERM" | "SIGINT" | "SIGHUP", listener: () => void): unknown;
-  exit(status: number): void;
+export interface SignalsOptions {
+  /** The part of `process` that is needed here. */
+  readonly source: {
+    on(signal: "SIGTERM" | "SIGINT" | "SIGHUP", listener: () => void): unknown;
+    exit(status: number): void;
+  };
+  /** Calls back when the package manager that launched the process is gone. @returns ends the watch */
+  readonly watchLauncher: (onGone: () => void) => () => void;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonic: () => number;
 }
 
 /**
- * SIGTERM, SIGINT, SIGHUP and the end of what launched us stop gently. A second SIGTERM or SIGINT, of somebody impatient,
- * stops at once. A SIGHUP is never that second one: a terminal that closes, and some supervisors, send it beside another.
- * @param watchLauncher calls back when the package manager that launched us is gone; gives how to end the watch
+ * A second signal within this time is the first one, delivered twice: a terminal signals the whole process group, and a
+ * launcher such as `node --watch` passes its copy on.
  */
-export function createSignals(source: SignalSource, watchLauncher: (onGone: () => void) => () => void): Signals {
+const SAME_SIGNAL_MS = 500;
+
+/**
+ * Stops gracefully on SIGTERM, SIGINT, SIGHUP and the end of the launcher, and at once on a second SIGTERM or SIGINT. A
+ * SIGHUP never counts as the second signal: a terminal that closes, and some supervisors, send it beside another one.
+ */
+export function createSignals({ source, watchLauncher, monotonic }: SignalsOptions): Signals {
   return {
     untilStopped: () =>
       new Promise((resolve) => {
-        let isStopping = false;
+        let stoppingSince: number | undefined;
         const stop = () => {
-          isStopping = true;
+          stoppingSince ??= monotonic();
           endWatch();
           resolve();
         };
         const endWatch = watchLauncher(stop);
         for (const signal of ["SIGTERM", "SIGINT"] as const) {
-          source.on(signal, () => (isStopping ? source.exit(1) : stop()));
+          source.on(signal, () => {
+            if (stoppingSince === undefined) stop();
+            else if (monotonic() - stoppingSince >= SAME_SIGNAL_MS) source.exit(1);
+          });
         }
         source.on("SIGHUP", stop);
       }),
   };
 }
 
-/** Milliseconds that a start has to end in order once it is told to stop. One that hangs must not need a second signal. */
-const START_MS = 10_000;
+/** How long a start that is told to stop may take to finish starting. One that hangs must not need a second signal. */
+const START_TIMEOUT_MS = 10_000;
 
 /**
- * Starts something that is told to stop meanwhile: it is ready first, and then stops in order, unless that takes too long.
- * Our own PostgreSQL ends by itself then.
+ * Starts something that may be told to stop meanwhile. It finishes starting and then stops in order, unless starting takes
+ * too long; an embedded PostgreSQL stops by itself then.
  */
 export async function startUnlessStopped<Started>(
   stopped: Promise<void>,
@@ -48,7 +62,7 @@ export async function startUnlessStopped<Started>(
 ): Promise<Started> {
   let isReady = false;
   stopped.then(
-    () => setTimeout(() => isReady || exit(1), START_MS).unref(),
+    () => setTimeout(() => isReady || exit(1), START_TIMEOUT_MS).unref(),
     () => undefined,
   );
   try {

@@ -14,9 +14,9 @@ import { openStore } from "../db/open.ts";
 import { statement } from "../db/statement.ts";
 import { serve, type ServeOptions } from "../serve.ts";
 import { resolveSystem } from "../systems/service.ts";
+import { explainListenFailure } from "./checks.ts";
 import { explainDatabaseFailure, explainFullDisk } from "./database-failure.ts";
-import { explainListenFailure } from "./listening.ts";
-import { isOneEditAway, nearMisses } from "./near-misses.ts";
+import { isOneEditAway, warningsOfTypos } from "./values.ts";
 
 let directory: string;
 beforeEach(async () => {
@@ -34,7 +34,7 @@ describe("a start with a wrong value names its variable, what is wrong, and what
   afterEach(() => database.db.query(statement("", "delete from webhook_encryption_keys where system_id = 'main'")));
 
   /** Starts a service as `serve` does. @returns what stops it from starting */
-  async function refusalOf(env: Record<string, string>, more: Partial<ServeOptions> = {}): Promise<string> {
+  async function errorOf(env: Record<string, string>, more: Partial<ServeOptions> = {}): Promise<string> {
     try {
       const service = await serve(optionsFor(env, more));
       await service.close();
@@ -73,10 +73,10 @@ describe("a start with a wrong value names its variable, what is wrong, and what
     const port = String((other.address() as AddressInfo).port);
     // Where nothing would be found: it is not looked for.
     const nowhere = { DATABASE_URL: "postgres://127.0.0.1:1/none" };
-    expect(await refusalOf({ ...nowhere, PORT: port })).toBe(
+    expect(await errorOf({ ...nowhere, PORT: port })).toBe(
       `PORT=${port}: 127.0.0.1:${port} is in use. Stop what listens there, or set PORT to another port.`,
     );
-    expect(await refusalOf({ ...nowhere, METRICS_PORT: port })).toBe(
+    expect(await errorOf({ ...nowhere, METRICS_PORT: port })).toBe(
       `METRICS_PORT=${port}: 127.0.0.1:${port} is in use. Stop what listens there, or set METRICS_PORT to another port.`,
     );
     other.close();
@@ -88,16 +88,16 @@ describe("a start with a wrong value names its variable, what is wrong, and what
     );
   });
 
-  it("HOST that is no address of this machine", async () => {
+  it("HOST that is not an address of this machine", async () => {
     // An address that is kept for documents; nobody has it.
-    expect(await refusalOf({ HOST: "192.0.2.1" })).toMatch(
-      /^HOST=192\.0\.2\.1: is no address of this machine\. Set it to 127/,
+    expect(await errorOf({ HOST: "192.0.2.1" })).toMatch(
+      /^HOST=192\.0\.2\.1: is not an address of this machine\. Set it to 127/,
     );
-    expect(await refusalOf({ METRICS_HOST: "192.0.2.1", METRICS_PORT: "0" })).toMatch(/^METRICS_HOST=192\.0\.2\.1: /);
+    expect(await errorOf({ METRICS_HOST: "192.0.2.1", METRICS_PORT: "0" })).toMatch(/^METRICS_HOST=192\.0\.2\.1: /);
   });
 
   it.each([
-    ["ENOTFOUND", "HOST=nonsense: is no name of an address. Set it to"],
+    ["ENOTFOUND", "HOST=nonsense: is not a known host name. Set it to"],
     ["EACCES", "PORT=80: this account may not listen there; ports below 1024 are usually the system's."],
   ])("what cannot be listened at (%s)", (code, text) => {
     const at = { host: "nonsense", port: 80, hostVariable: "HOST", portVariable: "PORT" };
@@ -108,19 +108,19 @@ describe("a start with a wrong value names its variable, what is wrong, and what
 
   it("DATA_DIR that is a file, or lies in one", async () => {
     const taken = await file("taken", "");
-    expect(await refusalOf({ DATA_DIR: taken })).toBe(
+    expect(await errorOf({ DATA_DIR: taken })).toBe(
       `DATA_DIR=${taken}: is a file, and must be a directory. Set DATA_DIR to a directory that this account may write.`,
     );
-    expect(await refusalOf({ DATA_DIR: join(taken, "deeper") })).toMatch(/a part of it is a file/);
+    expect(await errorOf({ DATA_DIR: join(taken, "deeper") })).toMatch(/a part of it is a file/);
   });
 
   it.runIf(existsSync("/proc/self"))(
     "DATA_DIR and SECRETS_FILE where nothing can be made, without hanging",
     async () => {
-      expect(await refusalOf({ DATA_DIR: "/proc/nowhere/deeper" })).toBe(
+      expect(await errorOf({ DATA_DIR: "/proc/nowhere/deeper" })).toBe(
         "DATA_DIR=/proc/nowhere/deeper: it cannot be made there. Set DATA_DIR to a directory that this account may write.",
       );
-      expect(await refusalOf({ SECRETS_FILE: "/proc/nowhere/secrets.json" })).toMatch(
+      expect(await errorOf({ SECRETS_FILE: "/proc/nowhere/secrets.json" })).toMatch(
         /^SECRETS_FILE=\/proc\/nowhere\/secrets\.json: the secrets file cannot be read or made there\./,
       );
     },
@@ -128,7 +128,7 @@ describe("a start with a wrong value names its variable, what is wrong, and what
 
   it.runIf(process.getuid?.() !== 0)("DATA_DIR that may not be written", async () => {
     await chmod(directory, 0o500);
-    expect(await refusalOf({ DATA_DIR: join(directory, "data") })).toMatch(/this account may not write there/);
+    expect(await errorOf({ DATA_DIR: join(directory, "data") })).toMatch(/this account may not write there/);
   });
 
   it("DATABASE_URL: nobody there, a wrong password, no such database, no TLS, no rights", async () => {
@@ -136,7 +136,7 @@ describe("a start with a wrong value names its variable, what is wrong, and what
     const change = (set: (url: URL) => void) => {
       const changed = new URL(url);
       set(changed);
-      return refusalOf({ DATABASE_URL: changed.href });
+      return errorOf({ DATABASE_URL: changed.href });
     };
     expect(await change((to) => (to.port = "1"))).toMatch(
       /^DATABASE_URL: nothing listens at 127\.0\.0\.1:1\. Start PostgreSQL there, or correct the host and the port\./,
@@ -199,24 +199,22 @@ describe("a start with a wrong value names its variable, what is wrong, and what
   });
 
   it("SYSTEM_ID that the database does not have", async () => {
-    expect(await refusalOf({ SYSTEM_ID: "other" })).toMatch(
+    expect(await errorOf({ SYSTEM_ID: "other" })).toMatch(
       /^SYSTEM_ID=other: names the first system of a new database; this one has main, .+`systems create other`\.$/,
     );
     // Nobody has said `main` here, so another name of the one system is no contradiction.
-    expect(await refusalOf({ SYSTEM_ID: "main" })).toBe("");
+    expect(await errorOf({ SYSTEM_ID: "main" })).toBe("");
   });
 
   it("SECRETS_FILE that is not there, or is another deployment's, though the database was used with one", async () => {
     const first = join(directory, "first.json");
-    expect(await refusalOf({ SECRETS_FILE: first })).toBe("");
+    expect(await errorOf({ SECRETS_FILE: first })).toBe("");
     const mistyped = join(directory, "frist.json");
-    expect(await refusalOf({ SECRETS_FILE: mistyped })).toMatch(
+    expect(await errorOf({ SECRETS_FILE: mistyped })).toMatch(
       /^SECRETS_FILE=.+frist\.json: there is no such file, and this database has been used with one since .+--new-secrets/,
     );
     // Nor is it made in DATA_DIR without a word.
-    expect(await refusalOf({})).toMatch(
-      /secrets\.json \(in DATA_DIR; SECRETS_FILE is not set\): there is no such file/,
-    );
+    expect(await errorOf({})).toMatch(/secrets\.json \(in DATA_DIR; SECRETS_FILE is not set\): there is no such file/);
     expect(await readdir(directory)).toEqual(["first.json"]);
 
     const key = (byte: number) => Buffer.alloc(32, byte).toString("base64url");
@@ -224,12 +222,12 @@ describe("a start with a wrong value names its variable, what is wrong, and what
       "others.json",
       JSON.stringify({ cursor_keys: [{ id: 1, key: key(1) }], webhook_keys: [{ id: 1, key: key(2) }] }),
     );
-    expect(await refusalOf({ SECRETS_FILE: others })).toMatch(
+    expect(await errorOf({ SECRETS_FILE: others })).toMatch(
       /^SECRETS_FILE=.+others\.json: is not the secrets file that this database has been used with/,
     );
-    expect(await refusalOf({ SECRETS_FILE: mistyped }, { newSecrets: true })).toBe("");
-    expect(await refusalOf({ SECRETS_FILE: mistyped })).toBe("");
-    expect(await refusalOf({ SECRETS_FILE: first })).toMatch(/is not the secrets file/);
+    expect(await errorOf({ SECRETS_FILE: mistyped }, { newSecrets: true })).toBe("");
+    expect(await errorOf({ SECRETS_FILE: mistyped })).toBe("");
+    expect(await errorOf({ SECRETS_FILE: first })).toMatch(/is not the secrets file/);
   });
 });
 
@@ -246,9 +244,9 @@ describe("a variable one letter away from one of ours", () => {
       HOME: "/root",
     };
     expect(readConfig(env, "/").warnings).toEqual([
-      "DATABSE_URL is set, and means nothing here. Is DATABASE_URL meant?",
-      "SECRET_FILE is set, and means nothing here. Is SECRETS_FILE meant?",
-      "LOG_LEVLE is set, and means nothing here. Is LOG_LEVEL meant?",
+      "DATABSE_URL is set and has no effect. Did you mean DATABASE_URL?",
+      "SECRET_FILE is set and has no effect. Did you mean SECRETS_FILE?",
+      "LOG_LEVLE is set and has no effect. Did you mean LOG_LEVEL?",
     ]);
   });
 
@@ -273,6 +271,6 @@ describe("a variable one letter away from one of ours", () => {
         },
       ),
     );
-    expect(nearMisses({ SYSTEM_IDS: "x" }, ["SYSTEM_ID"])).toHaveLength(1);
+    expect(warningsOfTypos({ SYSTEM_IDS: "x" }, ["SYSTEM_ID"])).toHaveLength(1);
   });
 });

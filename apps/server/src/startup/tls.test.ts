@@ -61,17 +61,17 @@ describe("the certificate", () => {
       socket.destroy();
       return raw.equals(Buffer.from(ours.cert.replace(/-----[^-]+-----|\s/g, ""), "base64")) ? "old" : "renewed";
     };
-    await watch.look();
+    await watch.poll();
     expect([await shown(), errors]).toEqual(["old", []]);
 
     // As certbot does it: new files, then the links are put to them, one after the other.
     await writeFile(join(directory, "cert2.pem"), renewed.cert);
     await symlink("cert2.pem", join(directory, "next"));
     await rename(join(directory, "next"), files.certFile);
-    await watch.look();
+    await watch.poll();
     expect([await shown(), errors]).toEqual(["old", [expect.stringMatching(/is not the key of the certificate/)]]);
     await writeFile(files.keyFile, renewed.key);
-    await watch.look();
+    await watch.poll();
     expect([await shown(), errors.length]).toEqual(["renewed", 1]);
     watch.close();
     server.close();

@@ -1,4 +1,4 @@
-/** Reads a value that may be absent: the type that `parse` has no word for. */
+/** Widens the type of a parser for variables that may be unset. */
 export function optional<Value>(parse: (text: string) => Value): (text: string) => Value | undefined {
   return parse;
 }
@@ -49,7 +49,7 @@ export function mailServerUrl(text: string): string {
   return text;
 }
 
-/** An address, or a name and an address; nothing that a second header could hide in. */
+/** An address, or a name and an address. Without line breaks, it cannot inject a second header. */
 export function mailSender(text: string): string {
   if (!/^(?:[^<>\r\n]+ )?<[^<>@\s,;]+@[^<>@\s,;]+>$|^[^<>@\s,;]+@[^<>@\s,;]+$/.test(text)) {
     throw new Error("must be a mail address, such as bikes@example.com or Example Bikes <bikes@example.com>");
@@ -57,14 +57,14 @@ export function mailSender(text: string): string {
   return text;
 }
 
-/** What mails are from where nobody says: nobody, at the service's own host. Undefined where it has no public name. */
+/** The default sender of mails: `no-reply` at the service's public host. Undefined where it has none. */
 export function senderAt(publicUrl: string | undefined): string | undefined {
   const host = publicUrl === undefined ? undefined : URL.parse(publicUrl)?.hostname;
   const isPublicName = host !== undefined && host.includes(".") && /[a-z]$/i.test(host);
   return isPublicName ? `no-reply@${host}` : undefined;
 }
 
-/** Feeds may want a key in their query; `fetch` refuses a name and password. */
+/** Feeds may need a key in the query; `fetch` rejects user and password in a URL. */
 export function feedUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
@@ -75,7 +75,7 @@ export function feedUrl(text: string): string {
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Milliseconds. */
+/** Reads a duration such as `30s` or `5m`, in milliseconds. */
 export function duration(least: number, most: number, range: string) {
   return (text: string): number => {
     const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
@@ -85,7 +85,7 @@ export function duration(least: number, most: number, range: string) {
   };
 }
 
-/** TLS means what it means to PostgreSQL's own programs; those modes that protect nothing are refused. */
+/** `sslmode` means what it means to PostgreSQL's own programs; the modes that silently protect nothing are rejected. */
 export function databaseUrl(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) {
@@ -102,3 +102,35 @@ export function databaseUrl(text: string): string {
 }
 
 const SSL_MODES: readonly string[] = ["disable", "require", "verify-ca", "verify-full"];
+
+/**
+ * Warns of variables whose names are one edit away from one that is read: they have no effect, and nobody would notice.
+ * Short names such as PORT and MODE are skipped: too many other names are close to them.
+ * @param ours every name that is read
+ */
+export function warningsOfTypos(env: Readonly<Record<string, string | undefined>>, ours: readonly string[]): string[] {
+  const warnings: string[] = [];
+  for (const name of Object.keys(env)) {
+    if (ours.includes(name) || env[name] === "") continue;
+    const meant = ours.find((candidate) => candidate.length >= SHORTEST_NAME_CHECKED && isOneEditAway(name, candidate));
+    if (meant !== undefined) warnings.push(`${name} is set and has no effect. Did you mean ${meant}?`);
+  }
+  return warnings;
+}
+
+const SHORTEST_NAME_CHECKED = 7;
+
+/** Whether one character added, removed or changed, or two neighbours swapped, turns one name into the other. */
+export function isOneEditAway(one: string, other: string): boolean {
+  if (one === other || Math.abs(one.length - other.length) > 1) return false;
+  let start = 0;
+  while (start < one.length && start < other.length && one[start] === other[start]) start++;
+  const [restOfOne, restOfOther] = [one.slice(start), other.slice(start)];
+  if (restOfOne.length !== restOfOther.length) {
+    return restOfOne.slice(1) === restOfOther || restOfOther.slice(1) === restOfOne;
+  }
+  const isChanged = restOfOne.slice(1) === restOfOther.slice(1);
+  const isSwapped =
+    restOfOne[0] === restOfOther[1] && restOfOne[1] === restOfOther[0] && restOfOne.slice(2) === restOfOther.slice(2);
+  return isChanged || isSwapped;
+}

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createTestDatabase } from "../../test/database.ts";
-import { createConcerns } from "../concerns.ts";
-import { createConditions } from "../conditions/lasting-conditions.ts";
+import { createConcerns } from "../conditions/concerns.ts";
+import { createConditions } from "../conditions/conditions.ts";
 import { statement } from "../db/statement.ts";
 import { watchForWorkers } from "./worker-watch.ts";
 
@@ -15,13 +15,13 @@ it("a process without a worker beside it says so in the log and in its readiness
   });
   const concerns = createConcerns();
   const watch = watchForWorkers(database.db, { conditions, concerns });
-  await watch.look();
-  await watch.look();
+  await watch.check();
+  await watch.check();
   expect(concerns.list()).toEqual([expect.stringMatching(/^no worker is running: .+ Start `serve --role worker`$/)]);
   await database.db.query(
     statement("", "insert into webhook_workers (system_id, worker, alive_until) values ('main', 'w', now() + '1 min')"),
   );
-  await watch.look();
+  await watch.check();
   expect(concerns.list()).toEqual([]);
   expect(lines).toEqual([
     ["warn", expect.stringMatching(/^no worker is running/)],

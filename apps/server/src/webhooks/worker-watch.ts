@@ -1,6 +1,6 @@
-import type { Concerns } from "../concerns.ts";
-import type { Conditions } from "../conditions/lasting-conditions.ts";
-import { lookPeriodically, type PeriodicLook } from "../conditions/periodic-look.ts";
+import type { Concerns } from "../conditions/concerns.ts";
+import type { Conditions } from "../conditions/conditions.ts";
+import { checkPeriodically, type PeriodicCheck } from "../conditions/periodic-check.ts";
 import type { Database } from "../db/database.ts";
 import { systemsOf } from "../systems/service.ts";
 import { countWorkers } from "./queue/worker-queries.ts";
@@ -26,10 +26,10 @@ const NO_WORKER =
 export function watchForWorkers(
   db: Database,
   { conditions, concerns }: { readonly conditions: Conditions; readonly concerns: Concerns },
-): PeriodicLook {
+): PeriodicCheck {
   const waiting = conditions.of("waiting for a worker", { level: "warn", quietMs: Number.POSITIVE_INFINITY });
   const asking = conditions.of("looking for a worker");
-  return lookPeriodically(asking, async () => {
+  return checkPeriodically(asking, async () => {
     const idle: string[] = [];
     for (const { system_id: systemId } of await systemsOf(db)) {
       if ((await countWorkers(db, systemId)) === 0) idle.push(systemId);

@@ -1,4 +1,4 @@
-import type { Conditions } from "../conditions/lasting-conditions.ts";
+import type { Conditions } from "../conditions/conditions.ts";
 import type { Database, Queryable } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
 import type { Metrics } from "../metrics/registry.ts";

@@ -1,6 +1,6 @@
-import type { Concerns } from "../../concerns.ts";
-import type { Conditions } from "../../conditions/lasting-conditions.ts";
-import { lookPeriodically, type PeriodicLook } from "../../conditions/periodic-look.ts";
+import type { Concerns } from "../../conditions/concerns.ts";
+import type { Conditions } from "../../conditions/conditions.ts";
+import { checkPeriodically, type PeriodicCheck } from "../../conditions/periodic-check.ts";
 import type { Database } from "../../db/database.ts";
 import { systemsOf } from "../../systems/service.ts";
 import { type FeedAge, feedAges } from "./feed-ages.ts";
@@ -21,9 +21,9 @@ export async function allFeedAges(db: Database, now: number): Promise<FeedAge[]>
 export function watchFeeds(
   db: Database,
   { clock, conditions, concerns }: { clock: () => number; conditions: Conditions; concerns: Concerns },
-): PeriodicLook {
+): PeriodicCheck {
   const asking = conditions.of("looking for old feeds");
-  return lookPeriodically(asking, async () => {
+  return checkPeriodically(asking, async () => {
     const old = (await allFeedAges(db, clock())).filter(({ ageMs = Infinity }) => ageMs > TOO_OLD_MS);
     concerns.set("feeds", old.length === 0 ? undefined : describe(old));
   });

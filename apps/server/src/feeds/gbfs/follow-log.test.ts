@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createConditions } from "../../conditions/lasting-conditions.ts";
+import { createConditions } from "../../conditions/conditions.ts";
 import { logRounds } from "./follow-log.ts";
 import type { FollowRound } from "./follow.ts";
 
@@ -30,7 +30,7 @@ function openLog() {
     round(over: Partial<FollowRound>, error?: unknown) {
       hear({ ...quiet, ...over }, error);
       now += 10_000;
-      conditions.look();
+      conditions.check();
     },
   };
 }
@@ -55,7 +55,7 @@ test("a feed that fails for long is one line, then one a minute with a count, th
   ]);
   const [first, second] = lines;
   expect(first).toMatchObject({
-    message: 'the feed station_status of "oslo" failed; tried again soon',
+    message: 'the feed station_status of "oslo" failed; retrying soon',
     detail: { system: "main", source: "oslo", feed: "station_status", reason: "HTTP 500" },
   });
   expect(second).toMatchObject({ detail: { works: ['the feed station_status of "oslo"'], failures: 5 } });

@@ -1,4 +1,4 @@
-import type { Conditions, WorkCondition } from "../../conditions/lasting-conditions.ts";
+import type { Conditions, WorkCondition } from "../../conditions/conditions.ts";
 import type { FollowRound, RoundFailure } from "./follow.ts";
 
 /** Where rounds are logged: a part of pino's logger. */

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { until } from "../../../test/until.ts";
-import { createConditions } from "../../conditions/lasting-conditions.ts";
+import { createConditions } from "../../conditions/conditions.ts";
 import { createMetrics } from "../../metrics/registry.ts";
 import { startWebhookWorker } from "../worker.ts";
 import { removeEndpoint } from "./endpoint-removal.ts";

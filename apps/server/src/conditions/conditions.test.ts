@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { DatabaseUnavailable } from "../db/errors.ts";
 import { SecretsFileMismatch } from "../webhooks/endpoints/secret.ts";
-import { type Conditions, createConditions } from "./lasting-conditions.ts";
+import { type Conditions, createConditions } from "./conditions.ts";
 
 interface Line {
   readonly at: number;
@@ -34,7 +34,7 @@ function letPass(milliseconds: number, each?: () => void): void {
   for (const end = now + milliseconds; now < end;) {
     now += 250;
     each?.();
-    if (now % 5_000 === 0) conditions.look();
+    if (now % 5_000 === 0) conditions.check();
   }
 }
 
@@ -50,7 +50,7 @@ it("a database that is away is one line at once, one a minute with a count, and 
   });
   letPass(60_000);
   expect(messages()).toEqual([
-    [0.25, "error", "the database cannot be reached; tried again until it is back"],
+    [0.25, "error", "the database cannot be reached; retrying until it is back"],
     [60.25, "error", "the database still cannot be reached"],
     [120.25, "error", "the database still cannot be reached"],
     [165, "info", "the database can be reached again"],
@@ -83,12 +83,12 @@ it("ends at once where the work says that it was done, and not before every work
   one.failed(pgError("53100", "could not extend file: No space left on device"));
   other.failed(pgError("53100", "could not extend file: No space left on device"));
   one.succeeded();
-  expect(conditions.isLasting("disk_full")).toBe(true);
+  expect(conditions.isOngoing("disk_full")).toBe(true);
   other.succeeded();
-  expect(conditions.isLasting("disk_full")).toBe(false);
+  expect(conditions.isOngoing("disk_full")).toBe(false);
   expect(lines.map(({ message }) => message)).toEqual([
     "the disk is full: nothing can be stored until there is room",
-    "nothing fails for want of disk space any more",
+    "there is disk space again",
   ]);
   other.succeeded();
   letPass(60_000);
@@ -140,7 +140,7 @@ describe("the stack", () => {
     let row = 0;
     letPass(130_000, () => work.failed(new TypeError(`row ${row++} is not a row`)));
     expect(lines.map(({ message, detail }) => [message, "err" in detail])).toEqual([
-      ["numbering events failed; tried again soon", true],
+      ["numbering events failed; retrying soon", true],
       ["numbering events still fails", false],
       ["numbering events still fails", false],
     ]);
@@ -154,7 +154,7 @@ it("writes nothing about a condition once it has written its end", () => {
   now += 10_000;
   work.failed(new Error("unknown"));
   now += 60_000;
-  conditions.look();
+  conditions.check();
   expect(lines.map(({ level }) => level)).toEqual(["error", "info"]);
 });
 
@@ -167,14 +167,14 @@ it("counts every failure in exactly one line, with never two lines within a minu
       let failures = 0;
       for (const { after, fails } of steps) {
         now += after;
-        conditions.look();
+        conditions.check();
         if (!fails) continue;
         failures++;
         work.failed(new Error("unknown"));
       }
       // Long enough for the last to be written and to end.
       now += 60_000;
-      conditions.look();
+      conditions.check();
       const ended = lines.filter(({ level }) => level === "info");
       expect(ended.reduce((sum, { detail }) => sum + Number(detail["failures"]), 0)).toBe(failures);
       let last = Number.NEGATIVE_INFINITY;

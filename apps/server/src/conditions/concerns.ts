@@ -1,9 +1,9 @@
 /**
- * What an operator should look at although requests are answered, such as a process that is missing. `/readyz` tells
- * them, on both ports, and stays 200: taking this process out would help nobody.
+ * What an operator should look into although requests are answered, such as a worker that is not running. `/readyz` lists
+ * concerns on both ports and stays 200: taking this process out of service would help nobody.
  */
 export interface Concerns {
-  /** @param text undefined: there is nothing any more */
+  /** @param text undefined: the concern is over */
   set(name: string, text: string | undefined): void;
   list(): readonly string[];
 }
