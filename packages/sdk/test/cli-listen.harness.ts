@@ -1,7 +1,7 @@
 import { afterEach, beforeEach } from "vitest";
 import {
   KEY,
-  type Listening,
+  type TestServer,
   type Received,
   reply,
   type Reply,
@@ -24,8 +24,8 @@ const NOON = Date.parse("2026-06-01T12:00:00.000Z");
 
 /** A service that lists events, and a receiver for them, new for each test. */
 export interface ListenHarness {
-  readonly service: Listening;
-  readonly receiver: Listening;
+  readonly service: TestServer;
+  readonly receiver: TestServer;
   /** What the receiver answers. */
   answer: (request: Received) => Reply | Promise<Reply>;
   /** What the service answers instead of its list. */

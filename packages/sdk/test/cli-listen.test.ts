@@ -17,7 +17,7 @@ function listen(...args: string[]): Run {
 describe("listen", () => {
   it("delivers what happens from now on, signed with the secret that it shows, in the service's own form", async () => {
     harness().happen(3);
-    const begun = listen("--at-once", "1");
+    const begun = listen("--concurrency", "1");
     const { secret, since, forward_to } = await ready(begun);
     expect([since, forward_to]).toEqual(["event_00002", `${harness().receiver.url}/hooks`]);
     expect(secret).toMatch(/^whsec_[\w-]{43}$/);
@@ -43,7 +43,7 @@ describe("listen", () => {
     expect(begun.lines().slice(1)).toMatchObject([
       { event_id: "event_00003", attempt: 1, status: 200, retry_in_ms: null },
       { event_id: "event_00004", attempt: 1, status: 200, retry_in_ms: null },
-      { ended: true, delivered: 2, given_up: 0, since: "event_00004" },
+      { ended: true, delivered: 2, failed: 0, since: "event_00004" },
     ]);
     expect(begun.stdout() + begun.stderr()).not.toContain(KEY);
   });
@@ -65,7 +65,7 @@ describe("listen", () => {
     harness().happen(400, { minutes: -60 });
     harness().happen(100, { minutes: -30 });
     harness().happen(500, { minutes: -5 });
-    listen("--since", since, "--at-once", "1");
+    listen("--since", since, "--concurrency", "1");
     await until(() => harness().receiver.received.length > 0);
     expect(harness().numbers()[0]).toBe(first);
   });
@@ -99,7 +99,7 @@ describe("listen", () => {
     expect(tries[0]).toMatchObject({ status: 500, reason: "no \ufffd[31mroom", attempt: 1 });
     begun.stop();
     await begun.ended;
-    expect(begun.lines().at(-1)).toEqual({ ended: true, delivered: 2, given_up: 1, since: "event_00002" });
+    expect(begun.lines().at(-1)).toEqual({ ended: true, delivered: 2, failed: 1, since: "event_00002" });
   });
 
   it("a redirect is no success, and is not followed", async () => {
@@ -114,26 +114,26 @@ describe("listen", () => {
   it("waits for a receiver that is not there yet, and loses nothing", async () => {
     await harness().receiver.close();
     harness().happen(3);
-    const begun = listen("--since", "oldest", "--at-once", "1");
+    const begun = listen("--since", "oldest", "--concurrency", "1");
     await until(() => begun.stderr() !== "" && begun.waits.includes(10_000));
     await harness().receiver.listen();
     await until(() => harness().receiver.received.length === 3);
     expect(harness().numbers()).toEqual([0, 1, 2]);
-    expect(begun.stderr().match(/Nobody listens at/g)).toHaveLength(1);
+    expect(begun.stderr().match(/Nothing listens at/g)).toHaveLength(1);
     expect(Math.max(...begun.waits)).toBe(10_000);
   });
 
   it("waits for a service that is away, and goes on where it stood: nothing twice, nothing left out", async () => {
     harness().happen(2);
-    const begun = listen("--since", "oldest", "--at-once", "1");
+    const begun = listen("--since", "oldest", "--concurrency", "1");
     await until(() => harness().receiver.received.length === 2);
     await harness().service.close();
-    await until(() => begun.stderr().includes("The service does not answer; trying again"));
+    await until(() => begun.stderr().includes("The service does not respond; retrying"));
     harness().happen(2);
     await harness().service.listen();
     await until(() => harness().receiver.received.length === 4);
     expect(harness().numbers()).toEqual([0, 1, 2, 3]);
-    await until(() => begun.stderr().includes("The service answers again."));
+    await until(() => begun.stderr().includes("The service responds again."));
   });
 
   it.each([
@@ -210,20 +210,20 @@ describe("where deliveries go", () => {
     "http://[::1]:1",
     "http://0x7f.1",
   ])("to this machine: %s", async (url) => {
-    expect(await refusedWith("--forward-to", url, "--every", "0")).toContain("--every must be");
+    expect(await refusedWith("--forward-to", url, "--interval", "0")).toContain("--interval must be");
   });
 
   it("refuses events that are only delivered and never listed, and those that there are not", async () => {
     const target = ["--forward-to", "http://localhost:1"];
     expect(await refusedWith(...target, "--events", "station.updated")).toContain("is not in the list of events");
-    expect(await refusedWith(...target, "--events", "ride.ended")).toContain('"ride.ended" is no event');
+    expect(await refusedWith(...target, "--events", "ride.ended")).toContain('"ride.ended" is not an event');
     expect(await refusedWith(...target, "--secret", "whsec_mine")).toContain("'--secret'");
     expect(await refusedWith(...target, "--secret-file", "/none")).toContain("--secret-file: ");
   });
 
   it.each(["0", "100", "1.5", "all"])("refuses to have %s deliveries on their way", async (n) => {
     const target = ["--forward-to", "http://localhost:1"];
-    expect(await refusedWith(...target, "--at-once", n)).toContain("--at-once must be");
+    expect(await refusedWith(...target, "--concurrency", n)).toContain("--concurrency must be");
   });
 });
 
@@ -249,5 +249,5 @@ it("as a process, SIGTERM ends it with 0 and the place to go on", async () => {
   await until(() => said.some((line) => line.includes("event_00000")));
   child.kill("SIGTERM");
   expect(await ended).toEqual([0, null]);
-  expect(said.at(-1)).toBe("1 delivered, 0 given up. Go on with --since event_00000");
+  expect(said.at(-1)).toBe("1 delivered, 0 failed. Continue with --since event_00000");
 });

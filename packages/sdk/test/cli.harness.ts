@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
-import type { Host } from "../src/cli/host.ts";
+import type { Environment } from "../src/cli/environment.ts";
 import { runProgram } from "../src/cli/program.ts";
 
 /** The key that the command line is given; nothing it prints may hold it. */
@@ -24,7 +24,7 @@ export interface Reply {
 }
 
 /** A server on this machine that answers as a function says, and remembers what it was sent. */
-export interface Listening {
+export interface TestServer {
   readonly url: string;
   readonly received: Received[];
   /** Stops listening; `listen` begins again at the same address. */
@@ -34,7 +34,7 @@ export interface Listening {
 
 export async function startServer(
   answer: (request: Received) => Reply | undefined | Promise<Reply | undefined>,
-): Promise<Listening> {
+): Promise<TestServer> {
   const received: Received[] = [];
   let server: Server;
   const port = await findFreePort();
@@ -108,19 +108,19 @@ export interface RunOptions {
   readonly files?: Readonly<Record<string, string>>;
   readonly clock?: TestClock;
   /** Milliseconds of waits that end only when they are called off. */
-  readonly endless?: number;
+  readonly blockedWaitMs?: number;
 }
 
 /** Runs the program in this process; its waits take no time, but its clock goes on. */
 export function run(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
-  { files = {}, clock = createTestClock(), endless }: RunOptions = {},
+  { files = {}, clock = createTestClock(), blockedWaitMs }: RunOptions = {},
 ): Run {
   const written = { stdout: "", stderr: "" };
   const stopping = new AbortController();
   const waits: number[] = [];
-  const host: Host = {
+  const environment: Environment = {
     env,
     stdout: { write: (text) => (written.stdout += text) },
     stderr: { write: (text) => (written.stderr += text) },
@@ -128,7 +128,7 @@ export function run(
     randomBytes: (size) => new Uint8Array(size).fill(1),
     wait: async (ms, signal) => {
       waits.push(ms);
-      if (ms === endless) await once(signal, "abort");
+      if (ms === blockedWaitMs) await once(signal, "abort");
       clock.advance(ms);
       await new Promise((resolve) => {
         setImmediate(resolve);
@@ -153,7 +153,7 @@ export function run(
     waits,
     clock,
     stop: () => stopping.abort(),
-    ended: runProgram(args, host),
+    ended: runProgram(args, environment),
   };
 }
 

@@ -60,7 +60,7 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
       if (names.length > 0) foreign[file] = names;
     }
     expect(foreign).toEqual({
-      "cli/arguments.js": ["node:util"],
+      "cli/command.js": ["node:util"],
       "cli/main.js": ["node:fs/promises", "node:timers/promises"],
     });
   });

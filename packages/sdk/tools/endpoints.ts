@@ -1,6 +1,6 @@
 import { type EndpointMetadata, partnerContract } from "@bikeshare/contract";
 
-/** What is read of a schema of zod, whose name says which of the others it has. */
+/** What is read of a zod schema; its type name says which of the other fields it has. */
 interface Schema {
   readonly description?: string | undefined;
   readonly _def: {
@@ -26,14 +26,14 @@ type Contract = Readonly<Record<string, Readonly<Record<string, Endpoint>>>>;
 /** Where the command line's endpoints stand. */
 export const endpointsFile = new URL("../src/cli/endpoints.generated.ts", import.meta.url);
 
-/** Parameters that the client sees to by itself. */
+/** Parameters that the client sets by itself. */
 const PAGING = ["page", "limit", "cursor"];
 
 /** The text of src/cli/endpoints.generated.ts, made from the contract. */
 export function endpointsText(): string {
   const endpoints = Object.entries(partnerContract as unknown as Contract).flatMap(([noun, verbs]) =>
     Object.entries(verbs)
-      // Those that need no key are for machines that watch over the service.
+      // Those that need no key are for monitoring.
       .filter(([, { metadata }]) => metadata.scope !== "none")
       .map(([verb, endpoint]) => [`${noun} ${verb}`, describe(endpoint)]),
   );
@@ -57,7 +57,7 @@ function describe({ path, summary, query, body }: Endpoint) {
 function describeParameter(schema: Schema) {
   const { typeName, values } = withoutWrapping(schema)._def;
   return {
-    says: schema.description ?? "",
+    description: schema.description ?? "",
     ...(typeName === "ZodEnum" && { values }),
     ...(typeName === "ZodNumber" && { isNumber: true }),
   };
@@ -67,7 +67,7 @@ function fieldsOf(schema: Schema): Readonly<Record<string, Schema>> {
   return withoutWrapping(schema)._def.shape?.() ?? {};
 }
 
-/** A schema without what makes it optional or looks at it again. */
+/** A schema without the wrappers that make it optional or refine it. */
 function withoutWrapping(schema: Schema): Schema {
   const inner = schema._def.innerType ?? schema._def.schema;
   return inner ? withoutWrapping(inner) : schema;

@@ -1,16 +1,18 @@
+import { parseArgs } from "node:util";
 import type { BikeShare } from "../client.ts";
-import type { Host } from "./host.ts";
+import { UsageError } from "../errors/errors.ts";
+import type { Environment } from "./environment.ts";
 import type { Output } from "./output.ts";
 
 /** An option of a command, as `--name` or `--name <value>`. */
-export interface Flag {
-  /** What stands for its value in the help; without one it takes none. */
+export interface Option {
+  /** The placeholder of its value in the help; without one it takes none. */
   readonly value?: string;
-  readonly says: string;
+  readonly description: string;
 }
 
-/** The options that were given; `true` for those that take no value. */
-export type Given = Readonly<Record<string, string | true | undefined>>;
+/** The options that were given; `true` for those without a value. */
+export type OptionValues = Readonly<Record<string, string | true | undefined>>;
 
 /** One command of the program. */
 export interface Command {
@@ -19,7 +21,7 @@ export interface Command {
   readonly summary: string;
   /** Whether an id follows its words. */
   readonly takesId: boolean;
-  readonly flags: Readonly<Record<string, Flag>>;
+  readonly options: Readonly<Record<string, Option>>;
   run(context: CommandContext): Promise<void>;
 }
 
@@ -28,13 +30,111 @@ export interface CommandContext {
   readonly client: BikeShare;
   /** Empty where the command takes none. */
   readonly id: string;
-  readonly given: Given;
+  readonly values: OptionValues;
   readonly output: Output;
-  readonly host: Host;
+  readonly environment: Environment;
 }
 
-/** The text given for an option; undefined where it was not given. */
-export function textOf(given: Given, name: string): string | undefined {
-  const value = given[name];
+/** The value of an option; undefined where it was not given. */
+export function textOf(values: OptionValues, name: string): string | undefined {
+  const value = values[name];
   return value === true ? undefined : value;
+}
+
+/** Options that every command takes. */
+const globalOptions: Readonly<Record<string, Option>> = {
+  "base-url": { value: "<URL>", description: "the service's URL; default: BIKESHARE_BASE_URL" },
+  "api-key-file": { value: "<path>", description: "a file with the API key; default: BIKESHARE_API_KEY" },
+  json: { description: "JSON on stdout, everything else on stderr" },
+  help: { description: "show the usage of this command" },
+  version: { description: "show the version of this package" },
+};
+
+/** A command line, parsed. */
+export interface Invocation {
+  /** Undefined where no command is named. */
+  readonly command: Command | undefined;
+  readonly id: string;
+  readonly values: OptionValues;
+}
+
+/**
+ * Parses a command line.
+ *
+ * @throws UsageError that says what is wrong; never with a value in it, for that may be a key
+ */
+export function parseCommandLine(args: readonly string[], commands: readonly Command[]): Invocation {
+  if (args.some((arg) => /^--?(api-?)?key(=|$)/.test(arg))) {
+    throw new UsageError(
+      "every user of this machine can read a key on the command line: set BIKESHARE_API_KEY, or give --api-key-file <path>",
+    );
+  }
+  const { values, positionals } = parse(args, commands);
+  const command = [2, 1]
+    .map((words) => positionals.slice(0, words).join(" "))
+    .map((name) => commands.find((known) => known.name === name))
+    .find((found) => found !== undefined);
+  if (command === undefined) {
+    if (positionals.length === 0 || positionals[0] === "help") return { command, id: "", values };
+    throw new UsageError("unknown command: `bikeshare-sdk help` lists the commands");
+  }
+  const { name, takesId, options } = command;
+  const unknown = Object.keys(values).find((option) => !(option in options) && !(option in globalOptions));
+  if (unknown !== undefined) throw new UsageError(`\`${name}\` has no option --${unknown}`);
+  const [id = "", ...rest] = positionals.slice(name.split(" ").length);
+  const isHelp = values["help"] === true;
+  if (!isHelp && takesId && id === "") throw new UsageError(`\`${name}\` needs an id: \`${name} <id>\``);
+  if (rest.length > 0 || (!takesId && id !== "")) throw new UsageError(`too many arguments for \`${name}\``);
+  return { command, id, values };
+}
+
+function parse(args: readonly string[], commands: readonly Command[]) {
+  const all = Object.assign({}, globalOptions, ...commands.map(({ options }) => options)) as Record<string, Option>;
+  const options = Object.entries(all).map(([name, { value }]) => {
+    return [name, { type: value === undefined ? "boolean" : "string" }] as const;
+  });
+  try {
+    const parsed = parseArgs({ args: [...args], options: Object.fromEntries(options), allowPositionals: true });
+    // Without `multiple`, parseArgs returns strings and true only.
+    return { values: { ...parsed.values } as OptionValues, positionals: parsed.positionals };
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+  }
+}
+
+/** The usage of the program. */
+export function programHelp(commands: readonly Command[]): string {
+  const rows = commands.map(({ name, takesId, summary }) => [`${name}${takesId ? " <id>" : ""}`, summary] as const);
+  return `The Bike-Sharing Data Service at your terminal.
+
+Usage: bikeshare-sdk <command> [options]
+
+${alignColumns(rows)}
+
+Global options:
+${alignColumns(optionRows(globalOptions))}
+
+\`bikeshare-sdk <command> --help\` shows a command's own options. Exit status: 0 done, 1 failed, 2 wrong usage.`;
+}
+
+/** The usage of one command. */
+export function commandHelp({ name, takesId, summary, options }: Command): string {
+  const own = Object.keys(options).length === 0 ? "" : `\nOptions:\n${alignColumns(optionRows(options))}\n`;
+  return `${summary}.
+
+Usage: bikeshare-sdk ${name}${takesId ? " <id>" : ""} [options]
+${own}
+Global options:
+${alignColumns(optionRows(globalOptions))}`;
+}
+
+function optionRows(options: Readonly<Record<string, Option>>): (readonly [string, string])[] {
+  return Object.entries(options).map(([name, { value, description }]) => {
+    return [`--${name}${value ? ` ${value}` : ""}`, description];
+  });
+}
+
+function alignColumns(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length));
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`).join("\n");
 }

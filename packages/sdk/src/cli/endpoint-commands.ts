@@ -3,45 +3,45 @@ import type { ApiPromise } from "../core/api-promise.ts";
 import type { List } from "../core/list.ts";
 import { UsageError } from "../errors/errors.ts";
 import type { RequestOptions } from "../options.ts";
+import { MAX_PAGE_SIZE } from "../routes.generated.ts";
 import type { Bike, EventRecord, Region, Reservation, Ride, Station, VehicleType } from "../wire.generated.ts";
-import { type Command, type CommandContext, type Flag, type Given, textOf } from "./command.ts";
+import { type Command, type CommandContext, type Option, type OptionValues, textOf } from "./command.ts";
 import { endpoints } from "./endpoints.generated.ts";
-import { listFlags, printList } from "./list-output.ts";
-import { card } from "./table.ts";
+import { formatObject, formatTable } from "./output.ts";
 
 type Name = keyof typeof endpoints;
 
 /** What the contract says of a parameter. */
 interface Parameter {
-  readonly says: string;
+  readonly description: string;
   readonly values?: readonly string[];
   readonly isNumber?: boolean;
 }
 
 /** Parameters as they were typed. The service checks them, and names what is wrong: `never` fits every parameter. */
-type Typed = Readonly<Record<string, never>>;
+type Parameters = Readonly<Record<string, never>>;
 
-/** What is done: the one thing that the contract cannot say. */
-const calls: Readonly<Record<Name, (client: BikeShare, id: string, typed: Typed, options: RequestOptions) => unknown>> =
-  {
-    "stations list": ({ stations }, _, query, options) => stations.list(query, options),
-    "stations get": ({ stations }, id, _, options) => stations.get(id, options),
-    "vehicleTypes list": ({ vehicleTypes }, _, query, options) => vehicleTypes.list(query, options),
-    "regions list": ({ regions }, _, query, options) => regions.list(query, options),
-    "rides list": ({ rides }, _, query, options) => rides.list(query, options),
-    "rides get": ({ rides }, id, _, options) => rides.get(id, options),
-    "bikes list": ({ bikes }, _, query, options) => bikes.list(query, options),
-    "bikes get": ({ bikes }, id, _, options) => bikes.get(id, options),
-    "reservations list": ({ reservations }, _, query, options) => reservations.list(query, options),
-    "reservations get": ({ reservations }, id, _, options) => reservations.get(id, options),
-    "reservations create": ({ reservations }, _, request, options) => reservations.create(request, options),
-    "reservations extend": ({ reservations }, id, request, options) =>
-      reservations.extend(id, request as never, options),
-    "reservations cancel": ({ reservations }, id, _, options) => reservations.cancel(id, options),
-    "events list": ({ events }, _, query, options) => events.list(query, options),
-    "events get": ({ events }, id, _, options) => events.get(id, options),
-    "me get": ({ me }, _, __, options) => me.get(options),
-  };
+type Call = (client: BikeShare, id: string, parameters: Parameters, options: RequestOptions) => unknown;
+
+/** The client's method for each endpoint: the one thing that the contract cannot say. */
+const calls: Readonly<Record<Name, Call>> = {
+  "stations list": ({ stations }, _, query, options) => stations.list(query, options),
+  "stations get": ({ stations }, id, _, options) => stations.get(id, options),
+  "vehicleTypes list": ({ vehicleTypes }, _, query, options) => vehicleTypes.list(query, options),
+  "regions list": ({ regions }, _, query, options) => regions.list(query, options),
+  "rides list": ({ rides }, _, query, options) => rides.list(query, options),
+  "rides get": ({ rides }, id, _, options) => rides.get(id, options),
+  "bikes list": ({ bikes }, _, query, options) => bikes.list(query, options),
+  "bikes get": ({ bikes }, id, _, options) => bikes.get(id, options),
+  "reservations list": ({ reservations }, _, query, options) => reservations.list(query, options),
+  "reservations get": ({ reservations }, id, _, options) => reservations.get(id, options),
+  "reservations create": ({ reservations }, _, request, options) => reservations.create(request, options),
+  "reservations extend": ({ reservations }, id, request, options) => reservations.extend(id, request as never, options),
+  "reservations cancel": ({ reservations }, id, _, options) => reservations.cancel(id, options),
+  "events list": ({ events }, _, query, options) => events.list(query, options),
+  "events get": ({ events }, id, _, options) => events.get(id, options),
+  "me get": ({ me }, _, __, options) => me.get(options),
+};
 
 /** The columns of a list; all fields are in `--json`. */
 const columns: Readonly<Record<string, readonly string[]>> = {
@@ -75,42 +75,78 @@ const columns: Readonly<Record<string, readonly string[]>> = {
   "events list": ["id", "event", "occurred_at", "data.id"] satisfies (keyof EventRecord | "data.id")[],
 };
 
+/** Items that a list prints by default: what fits on a terminal. */
+const DEFAULT_LIMIT = 50;
+/** Items between two progress messages. */
+const PROGRESS_INTERVAL_ITEMS = MAX_PAGE_SIZE;
+
+/** Options of every command that prints a list. */
+const listOptions: Readonly<Record<string, Option>> = {
+  limit: { value: "<n>", description: `the most items; default: ${DEFAULT_LIMIT}` },
+  all: { description: "all items" },
+  from: { value: "<checkpoint>", description: "resume an earlier call from its `checkpoint`" },
+};
+
 /** A command for each endpoint of the contract that needs a key. */
 export function endpointCommands(): Command[] {
   return (Object.keys(endpoints) as Name[]).map((name) => {
     const { summary, takesId } = endpoints[name];
     const fields = columns[name];
     return {
-      // There is but one thing that is ever asked of one's own key.
-      name: name === "me get" ? "me" : wordsOf(name),
+      // A key has one endpoint of its own, so its command needs no verb.
+      name: name === "me get" ? "me" : toKebabCase(name),
       summary,
       takesId,
-      flags: { ...parameterFlags(name), ...(fields && listFlags) },
-      run: (context) => run(name, fields, context),
+      options: { ...parameterOptions(name), ...(fields && listOptions) },
+      run: (context) => (fields ? runList(name, fields, context) : runCall(name, context)),
     };
   });
 }
 
-async function run(name: Name, fields: readonly string[] | undefined, context: CommandContext): Promise<void> {
-  const { client, id, given, output, host } = context;
-  const options = { signal: host.stopped };
-  const typed = { ...readParameters(name, given) } as Typed;
-  if (fields !== undefined) {
-    const list = (limit: number) => calls[name](client, id, { ...typed, limit: limit as never }, options);
-    await printList((limit) => list(limit) as List<{ readonly id: string }>, fields, context); // lists have columns
-    return;
-  }
-  const object = await (calls[name](client, id, typed, options) as ApiPromise<object>); // all others answer with one object
-  output.result(object, card(object));
+async function runCall(name: Name, { client, id, values, output, environment }: CommandContext): Promise<void> {
+  const options = { signal: environment.stopped };
+  // Endpoints without columns answer with one object.
+  const object = await (calls[name](client, id, readParameters(name, values), options) as ApiPromise<object>);
+  output.result(object, formatObject(object));
 }
 
-/** `vehicle-types list` for `vehicleTypes list`: words of a command line are in lower case. */
-function wordsOf(name: string): string {
+/** Prints a list: a table, or `{ data, checkpoint }`. There is a checkpoint where there may be more. */
+async function runList(name: Name, fields: readonly string[], context: CommandContext): Promise<void> {
+  const { client, id, values, output, environment } = context;
+  const limit = readLimit(values);
+  const parameters = { ...readParameters(name, values), limit: Math.min(limit, MAX_PAGE_SIZE) as never };
+  const whole = calls[name](client, id, parameters, { signal: environment.stopped }) as List<object>; // It has columns.
+  const from = textOf(values, "from");
+  const list = from === undefined ? whole : whole.resumeFrom(from);
+  const items: object[] = [];
+  for await (const item of list) {
+    items.push(item);
+    if (items.length >= limit) break;
+    if (items.length % PROGRESS_INTERVAL_ITEMS === 0) output.progress(`${items.length} …`);
+  }
+  const checkpoint = items.length >= limit ? list.checkpoint() : undefined;
+  output.result({ data: items, ...(checkpoint !== undefined && { checkpoint }) }, formatTable(fields, items));
+  if (checkpoint !== undefined) output.note("There may be more: give --all or a higher --limit.");
+}
+
+function readLimit(values: OptionValues): number {
+  const text = textOf(values, "limit");
+  if (values["all"] === true) {
+    if (text === undefined) return Infinity;
+    throw new UsageError("give --limit or --all, not both");
+  }
+  if (text === undefined) return DEFAULT_LIMIT;
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new UsageError("--limit must be an integer, 1 or more");
+}
+
+/** `vehicle-types list` for `vehicleTypes list`. */
+function toKebabCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** `--station` for `station_id`: an option names the thing. */
-function flagOf(parameter: string): string {
+/** `station` for `station_id`: an option names the resource. */
+function optionNameOf(parameter: string): string {
   return parameter.replace(/_id$/, "").replaceAll("_", "-");
 }
 
@@ -118,22 +154,22 @@ function parametersOf(name: Name): [string, Parameter][] {
   return Object.entries<Parameter>(endpoints[name].parameters);
 }
 
-function parameterFlags(name: Name): Record<string, Flag> {
-  const flags = parametersOf(name).map(([parameter, { says, values, isNumber }]): [string, Flag] => {
+function parameterOptions(name: Name): Record<string, Option> {
+  const options = parametersOf(name).map(([parameter, { description, values, isNumber }]): [string, Option] => {
     const value = `<${parameter.endsWith("_id") ? "id" : parameter.replaceAll("_", " ")}>`;
     const choice = values === undefined ? "" : `: ${values.join(", ")}`;
-    return [flagOf(parameter), { value: isNumber ? "<n>" : value, says: `${says}${choice}` }];
+    return [optionNameOf(parameter), { value: isNumber ? "<n>" : value, description: `${description}${choice}` }];
   });
-  return Object.fromEntries(flags);
+  return Object.fromEntries(options);
 }
 
-function readParameters(name: Name, given: Given): Record<string, string | number> {
+function readParameters(name: Name, values: OptionValues): Parameters {
   const read = parametersOf(name).flatMap(([parameter, { isNumber }]): [string, string | number][] => {
-    const flag = flagOf(parameter);
-    const text = textOf(given, flag);
+    const option = optionNameOf(parameter);
+    const text = textOf(values, option);
     if (text === undefined) return [];
-    if (isNumber && !/^\d+$/.test(text)) throw new UsageError(`--${flag} must be a whole number`);
+    if (isNumber && !/^\d+$/.test(text)) throw new UsageError(`--${option} must be an integer`);
     return [[parameter, isNumber ? Number(text) : text]];
   });
-  return Object.fromEntries(read);
+  return Object.fromEntries(read) as Parameters;
 }

@@ -7,7 +7,7 @@ export const endpoints = {
     "takesId": false,
     "parameters": {
       "status": {
-        "says": "Only stations in this state",
+        "description": "Only stations in this state",
         "values": [
           "planned",
           "online",
@@ -16,13 +16,13 @@ export const endpoints = {
         ]
       },
       "region_id": {
-        "says": "Only stations of this region"
+        "description": "Only stations of this region"
       },
       "bbox": {
-        "says": "Only stations within `min_lon,min_lat,max_lon,max_lat` (WGS 84 degrees, borders included); a min_lon greater than max_lon crosses the antimeridian"
+        "description": "Only stations within `min_lon,min_lat,max_lon,max_lat` (WGS 84 degrees, borders included); a min_lon greater than max_lon crosses the antimeridian"
       },
       "updated_since": {
-        "says": "Only stations changed at or after this instant"
+        "description": "Only stations changed at or after this instant"
       }
     }
   },
@@ -46,7 +46,7 @@ export const endpoints = {
     "takesId": false,
     "parameters": {
       "status": {
-        "says": "Only rides in this state",
+        "description": "Only rides in this state",
         "values": [
           "started",
           "completed",
@@ -54,19 +54,19 @@ export const endpoints = {
         ]
       },
       "bike_id": {
-        "says": "Only rides of this bike"
+        "description": "Only rides of this bike"
       },
       "station_id": {
-        "says": "Only rides that started or ended at this station"
+        "description": "Only rides that started or ended at this station"
       },
       "started_after": {
-        "says": "Only rides that started at or after this instant"
+        "description": "Only rides that started at or after this instant"
       },
       "started_before": {
-        "says": "Only rides that started before this instant"
+        "description": "Only rides that started before this instant"
       },
       "updated_since": {
-        "says": "Only rides changed at or after this instant"
+        "description": "Only rides changed at or after this instant"
       }
     }
   },
@@ -80,7 +80,7 @@ export const endpoints = {
     "takesId": false,
     "parameters": {
       "vehicle_state": {
-        "says": "Only bikes in this state",
+        "description": "Only bikes in this state",
         "values": [
           "available",
           "reserved",
@@ -92,13 +92,13 @@ export const endpoints = {
         ]
       },
       "station_id": {
-        "says": "Only bikes at this station"
+        "description": "Only bikes at this station"
       },
       "bbox": {
-        "says": "Only bikes within `min_lon,min_lat,max_lon,max_lat` (WGS 84 degrees, borders included); a min_lon greater than max_lon crosses the antimeridian. Bikes without a position, such as those on a trip, are in no rectangle"
+        "description": "Only bikes within `min_lon,min_lat,max_lon,max_lat` (WGS 84 degrees, borders included); a min_lon greater than max_lon crosses the antimeridian. Bikes without a position, such as those on a trip, are in no rectangle"
       },
       "updated_since": {
-        "says": "Only bikes changed at or after this instant"
+        "description": "Only bikes changed at or after this instant"
       }
     }
   },
@@ -112,7 +112,7 @@ export const endpoints = {
     "takesId": false,
     "parameters": {
       "status": {
-        "says": "Only reservations in this state",
+        "description": "Only reservations in this state",
         "values": [
           "active",
           "fulfilled",
@@ -121,16 +121,16 @@ export const endpoints = {
         ]
       },
       "rider_ref": {
-        "says": "Only reservations of this rider"
+        "description": "Only reservations of this rider"
       },
       "bike_id": {
-        "says": "Only reservations of this bike"
+        "description": "Only reservations of this bike"
       },
       "ride_id": {
-        "says": "Only the reservation that this ride fulfilled"
+        "description": "Only the reservation that this ride fulfilled"
       },
       "updated_since": {
-        "says": "Only reservations changed at or after this instant; an expiry changes one at its `expires_at`"
+        "description": "Only reservations changed at or after this instant; an expiry changes one at its `expires_at`"
       }
     }
   },
@@ -144,19 +144,19 @@ export const endpoints = {
     "takesId": false,
     "parameters": {
       "station_id": {
-        "says": "Any bike of this station. Give this or `bike_id`, not both"
+        "description": "Any bike of this station. Give this or `bike_id`, not both"
       },
       "bike_id": {
-        "says": "This bike. Give this or `station_id`, not both"
+        "description": "This bike. Give this or `station_id`, not both"
       },
       "vehicle_type_id": {
-        "says": "Only a bike of this type"
+        "description": "Only a bike of this type"
       },
       "rider_ref": {
-        "says": "Your own mark for the rider, such as a random number: never a name, an e-mail address or a telephone number. A rider holds one bike at a time"
+        "description": "Your own mark for the rider, such as a random number: never a name, an e-mail address or a telephone number. A rider holds one bike at a time"
       },
       "hold_minutes": {
-        "says": "Default 15, most 30",
+        "description": "Default 15, most 30",
         "isNumber": true
       }
     }
@@ -166,7 +166,7 @@ export const endpoints = {
     "takesId": true,
     "parameters": {
       "hold_minutes": {
-        "says": "Minutes more, counted from `expires_at`: at most 30, and the hold lasts at most 60 in all",
+        "description": "Minutes more, counted from `expires_at`: at most 30, and the hold lasts at most 60 in all",
         "isNumber": true
       }
     }
@@ -181,7 +181,7 @@ export const endpoints = {
     "takesId": false,
     "parameters": {
       "event": {
-        "says": "Only events of this name",
+        "description": "Only events of this name",
         "values": [
           "ride.started",
           "ride.completed",
@@ -196,7 +196,7 @@ export const endpoints = {
         ]
       },
       "after": {
-        "says": "Only events after the one with this id: where you stopped last time. When that event is no longer kept, the answer is 410 `checkpoint_lost`"
+        "description": "Only events after the one with this id: where you stopped last time. When that event is no longer kept, the answer is 410 `checkpoint_lost`"
       }
     }
   },

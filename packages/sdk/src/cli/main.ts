@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-// oxlint-disable eslint/no-restricted-properties, node/no-process-env -- here the program takes what is the machine's
+// oxlint-disable eslint/no-restricted-properties, node/no-process-env -- the entry point reads the process's environment
 import { readFile } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { runProgram } from "./program.ts";
 
 const stopping = new AbortController();
 for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stopping.abort());
-// Whoever reads only the beginning, as `head` does, is not told about a broken pipe.
+// A reader that stops early, such as `head`, closes the pipe: that is not an error.
 process.stdout.on("error", () => process.exit());
 
 process.exitCode = await runProgram(process.argv.slice(2), {

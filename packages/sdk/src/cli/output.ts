@@ -1,16 +1,16 @@
-import type { Host } from "./host.ts";
+import type { Environment } from "./environment.ts";
 
-/** Where a command's words go. With `--json`: one JSON object a line on stdout, everything else on stderr. */
+/** Where a command writes. With `--json`: one JSON object a line on stdout, everything else on stderr. */
 export interface Output {
   /** A result: `object` as JSON, or `text` for people. */
   result(object: object, text: string): void;
-  /** A remark for the person who waits; stderr. */
+  /** A message for the user, on stderr. */
   note(text: string): void;
-  /** A line for a terminal, drawn over the one before; nothing where stderr is none. Empty clears it. */
+  /** A line on the terminal that replaces the one before; nothing where stderr is not a terminal. Empty clears it. */
   progress(text: string): void;
 }
 
-export function createOutput(json: boolean, { stdout, stderr }: Pick<Host, "stdout" | "stderr">): Output {
+export function createOutput(json: boolean, { stdout, stderr }: Pick<Environment, "stdout" | "stderr">): Output {
   const isTerminal = stderr.isTTY === true;
   const progress = (text: string) => void (isTerminal && stderr.write(`\r\u001b[2K${text}`));
   return {
@@ -27,10 +27,38 @@ export function createOutput(json: boolean, { stdout, stderr }: Pick<Host, "stdo
 }
 
 /**
- * A text for a terminal on one line: what steers the terminal is taken out, for names of stations and what receivers
- * answer are written by others.
+ * A value as one line for a terminal. Control characters are replaced: names of stations and the responses of receivers
+ * are written by others.
  */
-export function shown(value: unknown): string {
+export function printable(value: unknown): string {
   const text = typeof value === "string" ? value : JSON.stringify(value ?? "");
   return (value === null || value === undefined ? "" : text).replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\u{fffd}");
+}
+
+/** Objects as the rows of a table, under the names that their fields have in JSON. */
+export function formatTable(fields: readonly string[], objects: readonly object[]): string {
+  const rows = [fields, ...objects.map((object) => fields.map((field) => printable(valueAt(object, field))))];
+  const widths = fields.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) => formatRow(row, widths)).join("\n");
+}
+
+/** One object as a line for each of its fields. */
+export function formatObject(object: object): string {
+  const entries = Object.entries(object);
+  const width = Math.max(...entries.map(([field]) => field.length));
+  return entries.map(([field, value]) => formatRow([field, printable(value)], [width])).join("\n");
+}
+
+function formatRow(cells: readonly string[], widths: readonly number[]): string {
+  return cells
+    .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+    .join("  ")
+    .trimEnd();
+}
+
+/** The value at a path such as `data.id`. */
+function valueAt(object: object, path: string): unknown {
+  return path.split(".").reduce<unknown>((value, field) => {
+    return typeof value === "object" && value !== null ? Reflect.get(value, field) : undefined;
+  }, object);
 }

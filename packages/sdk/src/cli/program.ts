@@ -1,15 +1,14 @@
 import { BikeShare } from "../client.ts";
 import { isBikeShareError } from "../errors/errors.ts";
 import { VERSION } from "../version.ts";
-import { readArguments } from "./arguments.ts";
-import { readConnection } from "./connection.ts";
+import { readClientOptions } from "./client-options.ts";
+import { commandHelp, parseCommandLine, programHelp } from "./command.ts";
 import { endpointCommands } from "./endpoint-commands.ts";
-import { helpOf, overview } from "./help.ts";
-import type { Host } from "./host.ts";
-import { listenCommand } from "./listen.ts";
-import { createOutput, shown } from "./output.ts";
+import type { Environment } from "./environment.ts";
+import { listenCommand } from "./listen/listen-command.ts";
+import { createOutput, printable } from "./output.ts";
 
-/** Exit statuses of every command. */
+/** The exit statuses of every command. */
 const DONE = 0;
 const FAILED = 1;
 const WRONG_USAGE = 2;
@@ -17,30 +16,32 @@ const WRONG_USAGE = 2;
 const commands = [...endpointCommands(), listenCommand];
 
 /** Runs the command line. @returns the exit status: 0 done, 1 failed, 2 wrong usage */
-export async function runProgram(args: readonly string[], host: Host): Promise<number> {
+export async function runProgram(args: readonly string[], environment: Environment): Promise<number> {
   try {
-    const { command, id, given } = readArguments(args, commands);
-    const output = createOutput(given["json"] === true, host);
-    if (given["version"] === true) host.stdout.write(`${VERSION}\n`);
-    else if (command === undefined || given["help"] === true) {
-      host.stdout.write(`${command === undefined ? overview(commands) : helpOf(command)}\n`);
-    } else {
-      const client = new BikeShare(await readConnection(given, host, output));
-      await command.run({ client, id, given, output, host });
+    const { command, id, values } = parseCommandLine(args, commands);
+    const { stdout } = environment;
+    if (values["version"] === true) stdout.write(`${VERSION}\n`);
+    else if (command === undefined) stdout.write(`${programHelp(commands)}\n`);
+    else if (values["help"] === true) stdout.write(`${commandHelp(command)}\n`);
+    else {
+      const output = createOutput(values["json"] === true, environment);
+      const client = new BikeShare(await readClientOptions(values, environment, output));
+      await command.run({ client, id, values, output, environment });
     }
     return DONE;
   } catch (error) {
-    return exitStatus(error, host);
+    return reportError(error, environment);
   }
 }
 
-function exitStatus(error: unknown, { stderr, stopped }: Host): number {
+/** Prints why a command failed. @returns the exit status */
+function reportError(error: unknown, { stderr, stopped }: Environment): number {
   if (stopped.aborted) return FAILED;
-  const message = shown(error instanceof Error ? error.message : error);
+  const message = printable(error instanceof Error ? error.message : error);
   if (!isBikeShareError(error)) {
     stderr.write(`${message}\n`);
     return FAILED;
   }
-  stderr.write(`${message}${error.requestId === undefined ? "" : ` (request ${shown(error.requestId)})`}\n`);
+  stderr.write(`${message}${error.requestId === undefined ? "" : ` (request ${printable(error.requestId)})`}\n`);
   return error.name === "UsageError" ? WRONG_USAGE : FAILED;
 }

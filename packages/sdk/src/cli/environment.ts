@@ -1,8 +1,8 @@
-/** What the program takes from the machine around it: made once in main.ts. */
-export interface Host {
+/** What the program takes from its process: made once, in main.ts. */
+export interface Environment {
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly stdout: Out;
-  readonly stderr: Out;
+  readonly stdout: WritableText;
+  readonly stderr: WritableText;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
   readonly randomBytes: (size: number) => Uint8Array;
@@ -13,8 +13,7 @@ export interface Host {
   readonly stopped: AbortSignal;
 }
 
-/** A stream that text is written to. */
-interface Out {
+interface WritableText {
   write(text: string): unknown;
   readonly isTTY?: boolean;
 }

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { createForwarder } from "../src/cli/forwarder.ts";
-import type { Host } from "../src/cli/host.ts";
+import type { Environment } from "../src/cli/environment.ts";
+import { createDispatcher } from "../src/cli/listen/dispatcher.ts";
 import type { Ride } from "../src/wire.generated.ts";
 import { useListenHarness } from "./cli-listen.harness.ts";
 import { type Received, type Reply, type Run, type RunOptions, until } from "./cli.harness.ts";
@@ -53,8 +53,8 @@ it("a receiver that is slow with one delivery delays neither the others nor what
 
 it.each([
   [[], 10],
-  [["--at-once", "1"], 1],
-  [["--at-once", "3"], 3],
+  [["--concurrency", "1"], 1],
+  [["--concurrency", "3"], 3],
 ])("with %j at most %i deliveries are on their way", async (args, most) => {
   const { release } = hold();
   for (let n = 0; n < 25; n++) harness().happen(1, about(n));
@@ -86,13 +86,13 @@ it("events about one ride go in their order, one after the other, while others p
 it("takes no more events while a hundred are not done", async () => {
   const { release } = hold();
   const { clock } = listen();
-  const options = { target: new URL(harness().receiver.url), secret: "whsec_x", start: undefined, atOnce: 100 };
+  const options = { target: new URL(harness().receiver.url), secret: "whsec_x", start: undefined, concurrency: 100 };
   const wait = () => new Promise<void>(() => {});
-  const host = { clock, wait, stopped: new AbortController().signal } as unknown as Host; // All that it uses.
-  const forwarder = createForwarder({ ...options, host, output: { result() {}, note() {}, progress() {} } });
+  const environment = { clock, wait, stopped: new AbortController().signal } as unknown as Environment; // All that it uses.
+  const dispatcher = createDispatcher({ ...options, environment, output: { result() {}, note() {}, progress() {} } });
   const take = (n: number) => {
     const data = { id: `ride-${n}` } as Ride;
-    return forwarder.take({ id: `event_${n}`, event: "ride.started", occurred_at: "2026-06-01T12:00:00Z", data });
+    return dispatcher.write({ id: `event_${n}`, event: "ride.started", occurred_at: "2026-06-01T12:00:00Z", data });
   };
   for (let n = 1; n < 100; n++) await take(n);
   let isTaken = false;
@@ -106,13 +106,13 @@ it("takes no more events while a hundred are not done", async () => {
 it("told to stop, it sends no more, waits for what is on its way, and counts that", async () => {
   const { release } = hold();
   for (let n = 0; n < 15; n++) harness().happen(1, about(n));
-  const begun = listen([], { endless: 2_000 });
+  const begun = listen([], { blockedWaitMs: 2_000 });
   await until(() => harness().receiver.received.length === 10);
   begun.stop();
   release();
   expect(await begun.ended).toBe(0);
   expect(received()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-  expect(begun.lines().at(-1)).toEqual({ ended: true, delivered: 10, given_up: 0, since: "event_00009" });
+  expect(begun.lines().at(-1)).toEqual({ ended: true, delivered: 10, failed: 0, since: "event_00009" });
 });
 
 it("what is still on its way two seconds after the stop is cut off, and comes again where it goes on", async () => {
@@ -124,7 +124,7 @@ it("what is still on its way two seconds after the stop is cut off, and comes ag
   expect(await begun.ended).toBe(0);
   expect(begun.waits.at(-1)).toBe(2_000);
   const last = begun.lines().at(-1);
-  expect(last).toEqual({ ended: true, delivered: 3, given_up: 0, since: "event_00000" });
+  expect(last).toEqual({ ended: true, delivered: 3, failed: 0, since: "event_00000" });
   harness().answer = () => ({});
   listen(["--since", String(last?.["since"])]);
   await until(() => harness().receiver.received.length === 4 + 3);
@@ -140,7 +140,7 @@ it("a receiver that fails every second request, and is away for a while, gets ev
   await until(() => taken() === 20);
   await harness().receiver.close();
   for (let n = 20; n < 40; n++) harness().happen(1, about(n));
-  await until(() => begun.stderr().includes("Nobody listens"));
+  await until(() => begun.stderr().includes("Nothing listens"));
   await harness().receiver.listen();
   await until(() => taken() === 40);
   expect(new Set(received())).toEqual(new Set(Array.from({ length: 40 }, (_, n) => n)));
@@ -160,17 +160,17 @@ it("one request alone looks whether somebody listens again, then all go", async 
   await until(() => harness().receiver.received.length === 8);
   release();
   await until(() => begun.lines().length === 1 + 8);
-  expect(begun.stderr().match(/Nobody listens/g)).toHaveLength(1);
+  expect(begun.stderr().match(/Nothing listens/g)).toHaveLength(1);
 });
 
 it("a program that fails ends at once, though deliveries wait to be tried again", async () => {
   harness().answer = () => ({ status: 500 });
   harness().happen(1);
-  const begun = listen([], { endless: 1_000 });
+  const begun = listen([], { blockedWaitMs: 1_000 });
   await until(() => begun.lines().length === 2);
   harness().outage = { status: 403, body: { error: "forbidden", message: "Not yours." } };
   expect(await begun.ended).toBe(1);
-  expect(begun.lines().at(-1)).toEqual({ ended: true, delivered: 0, given_up: 0, since: null });
+  expect(begun.lines().at(-1)).toEqual({ ended: true, delivered: 0, failed: 0, since: null });
 });
 
 it("--print gives each event as a line of JSON on stdout, and says all else on stderr", async () => {
@@ -183,7 +183,7 @@ it("--print gives each event as a line of JSON on stdout, and says all else on s
     { id: "event_00000", event: "ride.completed", occurred_at: expect.any(String) as string, data: { id: "ride-1" } },
     { id: "event_00001", event: "ride.completed", occurred_at: expect.any(String) as string, data: { id: "ride-1" } },
   ]);
-  expect(begun.stderr()).toBe("Ready. Ctrl-C ends it.\n2 printed. Go on with --since event_00001\n");
+  expect(begun.stderr()).toBe("Ready. Stop with Ctrl-C.\n2 printed. Continue with --since event_00001\n");
   expect(harness().receiver.received).toEqual([]);
 });
 
@@ -194,5 +194,7 @@ it("--print beside --forward-to does both", async () => {
   begun.stop();
   await begun.ended;
   expect(begun.lines()).toMatchObject([{ id: "event_00000" }]);
-  expect(begun.stderr()).toMatch(/^Signing with whsec_[^]*1 delivered, 0 given up\. Go on with --since event_00000\n$/);
+  expect(begun.stderr()).toMatch(
+    /^Signing with whsec_[^]*1 delivered, 0 failed\. Continue with --since event_00000\n$/,
+  );
 });
