@@ -7,7 +7,7 @@ const anyNoun = `(?!(?:${layers})/)[^/]+`;
 /** The pure rules of a noun: bikes/bike.ts. */
 const rulesFiles = `${server}/(?<noun>[^/]+?)s?/\\k<noun>[.]ts$`;
 
-const testFiles = "[.]test[.]tsx?$|[.]fixture[.]tsx?$|[.]test-d[.]ts$|/(test|bench)/|^packages/test-kit/";
+const testFiles = "[.]test[.]tsx?$|[.]test-d[.]ts$|/(test|bench)/|^packages/test-kit/";
 const configFiles = "(^|/)(vitest[.]|vite[.]|[.])[^/]*[.](ts|mjs|cjs)$|[.]config[.](ts|mjs|js)$";
 /** What the SDK passes on of the webhooks library. */
 const sdkWebhooks = "^packages/sdk/src/webhooks[.]ts$";

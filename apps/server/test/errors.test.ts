@@ -6,7 +6,7 @@ import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp } from "./built-app.ts";
 import { type RawAnswer, sendRaw } from "./raw-http.ts";
 import { rowWriter, stationRow } from "./rows.ts";
-import { startDatabaseProxy } from "./tcp-proxy.ts";
+import { startDatabaseProxy } from "./servers/database-proxy.ts";
 import { until } from "./until.ts";
 
 let app: TestApp;

@@ -9,7 +9,7 @@ import { issueKey, keysOf, MAX_OVERLAP, revokeKey, rotateKey } from "../src/keys
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp, keyContext } from "./built-app.ts";
 import { expectWithin } from "./expect-within.ts";
-import { startDatabaseProxy } from "./tcp-proxy.ts";
+import { startDatabaseProxy } from "./servers/database-proxy.ts";
 import { until } from "./until.ts";
 
 let app: TestApp;

@@ -5,7 +5,7 @@ import { statement } from "../src/db/statement.ts";
 import { ServiceError } from "../src/errors/service-error.ts";
 import { createSequencer } from "../src/events/sequencer.ts";
 import { expireDue } from "../src/reservations/service.ts";
-import { type LiveRoom, openLiveRoom, stationItem } from "./live-room.ts";
+import { type LiveRoom, openLiveRoom, stationItem } from "./fleet/fleet.harness.ts";
 
 const eventsSeen = statement(
   "test.eventsSeen",

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { openDatabase } from "../src/db/database.ts";
 import { startTestApp } from "./app.ts";
 import { buildAnother } from "./built-app.ts";
-import { startDatabaseProxy } from "./tcp-proxy.ts";
+import { startDatabaseProxy } from "./servers/database-proxy.ts";
 import { until } from "./until.ts";
 
 it("whoever writes reads its write in the list of stations at once, before the change is heard of", async () => {

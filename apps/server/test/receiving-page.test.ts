@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createOpenApiDocument } from "@bikeshare/contract/openapi";
 import { expect, it } from "vitest";
-import { openDispatchRoom } from "../src/webhooks/dispatcher/dispatch-room.fixture.ts";
 import { MAX_IN_FLIGHT_PER_ENDPOINT } from "../src/webhooks/dispatcher/lane.ts";
 import { MAX_TRIES, RETRY_DELAYS } from "../src/webhooks/rules/retry-policy.ts";
 import { senderLimits } from "../src/webhooks/sender/sender-limits.ts";
+import { openDispatchRoom } from "./webhooks/dispatcher.harness.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../docs/receiving-webhooks.md"), "utf8");
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000 };

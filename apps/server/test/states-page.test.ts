@@ -9,7 +9,7 @@ import {
   viewOf,
 } from "@bikeshare/rules";
 import { describe, expect, it } from "vitest";
-import { deliveryTransitions } from "../src/webhooks/rules/delivery.ts";
+import { deliveryTransitions } from "./webhooks/model/delivery.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../docs/states.md"), "utf8");
 

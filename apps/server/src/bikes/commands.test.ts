@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type LiveRoom, openLiveRoom, outcomes, stationItem } from "../../test/live-room.ts";
+import { type LiveRoom, openLiveRoom, outcomes, stationItem } from "../../test/fleet/fleet.harness.ts";
 
 let room: LiveRoom;
 let bike: string;

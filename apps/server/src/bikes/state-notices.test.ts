@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type LiveRoom, openLiveRoom, stationItem } from "../../test/live-room.ts";
+import { type LiveRoom, openLiveRoom, stationItem } from "../../test/fleet/fleet.harness.ts";
 import { noticesIn, subscribe, tellingsOf } from "../../test/notices.ts";
 import { statement } from "../db/statement.ts";
 import { expireDue } from "../reservations/service.ts";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { answered, type EndpointRoom, openEndpointRoom } from "../webhooks/endpoints/endpoint-room.fixture.ts";
+import { answered, type EndpointRoom, openEndpointRoom } from "../../test/webhooks/endpoints.harness.ts";
 import { checkInvariants } from "./service.ts";
 import { webhookStatements } from "./webhook-queries.ts";
 

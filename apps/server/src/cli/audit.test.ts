@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
 import { statement } from "../db/statement.ts";
 import { registerAudit } from "./audit.ts";
-import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
 import { registerKeys } from "./keys.ts";
 import { registerPartners } from "./partners.ts";
 import { registerSystems } from "./systems.ts";

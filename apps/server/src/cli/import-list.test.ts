@@ -1,7 +1,7 @@
 import { createTestIds } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
 import { recordImport } from "../imports/service.ts";
-import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
 import { registerImportList } from "./import-list.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");

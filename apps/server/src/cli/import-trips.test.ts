@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { createTestIds } from "@bikeshare/test-kit";
 import { Command, CommanderError } from "commander";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { examples, type ImportRoom, NOW, openImportRoom } from "../../test/trip-import-room.ts";
+import { examples, type ImportRoom, NOW, openImportRoom } from "../../test/trips/trip-import.harness.ts";
 import { readConfig } from "../config.ts";
 import { importsOf } from "../imports/service.ts";
 import type { CliContext } from "./context.ts";

@@ -1,7 +1,7 @@
 import { createTestClock } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
 import { registerBikes } from "./bikes.ts";
-import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
 import { registerStations } from "./stations.ts";
 
 let room: CliRoom;

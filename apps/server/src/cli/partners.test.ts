@@ -1,8 +1,8 @@
 import { createTestClock } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
 import { recordEvents } from "../events/outbox.ts";
 import { createIds } from "../ids.ts";
-import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
 import { registerPartners } from "./partners.ts";
 import { registerWebhooks } from "./webhooks.ts";
 

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { CITY_TIME, city23 } from "../feeds/gbfs/test/city.ts";
-import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
+import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
+import { CITY_TIME, city23 } from "../../test/gbfs/city.ts";
 import { registerReplayGbfs } from "./replay-gbfs.ts";
 
 let room: CliRoom;

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
+import { CITY_TIME, city23 } from "../../test/gbfs/city.ts";
+import { type FeedServer, startFeedServer } from "../../test/gbfs/feed-server.ts";
 import { until } from "../../test/until.ts";
-import { CITY_TIME, city23 } from "../feeds/gbfs/test/city.ts";
-import { type FeedServer, startFeedServer } from "../feeds/gbfs/test/feed-server.ts";
-import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
 import { registerSyncGbfs } from "./sync-gbfs.ts";
 
 let room: CliRoom;

@@ -1,9 +1,9 @@
 import { createTestClock } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
+import { saidBy } from "../../test/gbfs/said-by.ts";
 import { listActs } from "../audit/audit-log.ts";
-import { saidBy } from "../feeds/gbfs/test/said-by.fixture.ts";
 import { warnOfMissingFacts } from "../systems/missing-facts.ts";
-import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
 import { registerRegions } from "./regions.ts";
 import { registerSystems } from "./systems.ts";
 import { registerVehicleTypes } from "./vehicle-types.ts";

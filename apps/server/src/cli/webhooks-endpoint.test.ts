@@ -2,9 +2,9 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createTestClock } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
 import { createIds } from "../ids.ts";
 import { createPartner } from "../partners/service.ts";
-import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
 import { registerWebhooks } from "./webhooks.ts";
 
 let room: CliRoom;

@@ -5,6 +5,7 @@ import { buffer } from "node:stream/consumers";
 import { createTestClock } from "@bikeshare/test-kit";
 import { verify } from "@bikeshare/webhooks";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
 import { until } from "../../test/until.ts";
 import { NetworkList } from "../addresses/network-list.ts";
 import { createConditions } from "../conditions/conditions.ts";
@@ -16,7 +17,6 @@ import { setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 import { createSecretSealer } from "../webhooks/endpoints/secret.ts";
 import { countWorkers } from "../webhooks/queue/worker-queries.ts";
 import { startWebhookWorker } from "../webhooks/worker.ts";
-import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
 import { registerWebhooks } from "./webhooks.ts";
 
 const clock = createTestClock();

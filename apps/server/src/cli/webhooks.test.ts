@@ -4,16 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
+import { answered } from "../../test/webhooks/endpoints.harness.ts";
 import { statement } from "../db/statement.ts";
 import { recordEvents } from "../events/outbox.ts";
 import { createIds, type Ids } from "../ids.ts";
 import { createPartner } from "../partners/service.ts";
 import { settledAttempt } from "../webhooks/dispatcher/result.ts";
-import { answered } from "../webhooks/endpoints/endpoint-room.fixture.ts";
 import { claimDue } from "../webhooks/queue/due-queries.ts";
 import { beatWorker } from "../webhooks/queue/lane-queries.ts";
 import { writeResults } from "../webhooks/queue/settle-queries.ts";
-import { type CliRoom, openCliRoom } from "./cli-room.fixture.ts";
 import { UsageError } from "./usage-error.ts";
 import { registerWebhooks } from "./webhooks.ts";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createTestDatabase } from "../../test/database.ts";
-import { startDatabaseProxy } from "../../test/tcp-proxy.ts";
+import { startDatabaseProxy } from "../../test/servers/database-proxy.ts";
 import { openDatabase } from "./database.ts";
 import { isUnavailable } from "./errors.ts";
 import { ping } from "./ping.ts";

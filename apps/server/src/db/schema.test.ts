@@ -104,7 +104,7 @@ describe("the migration files", () => {
 test("no source decides on the constraint or table that an error names", async () => {
   const root = join(import.meta.dirname, "..");
   const readsName = /\.constraint\b|\b(?:error|cause|failure)\??\.table\b|"(?:constraint|table)" in /;
-  const files = (await readdir(root, { recursive: true })).filter((name) => /(?<!\.test|\.fixture)\.ts$/.test(name));
+  const files = (await readdir(root, { recursive: true })).filter((name) => /(?<!\.test)\.ts$/.test(name));
   const texts = await Promise.all(
     files.map(async (name) => ({ name, text: await readFile(join(root, name), "utf8") })),
   );

@@ -1,10 +1,10 @@
 import { eventList, eventRecord } from "@bikeshare/contract";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "../../test/app.ts";
+import { rethrow } from "../../test/events/events.harness.ts";
 import { rideRow, stationRow } from "../../test/rows.ts";
 import { refused, slice, walkByCursor, walkByPage } from "../../test/walk.ts";
 import { createPartner } from "../partners/service.ts";
-import { rethrow } from "./events-room.fixture.ts";
 import { type NewEvent, recordEvents } from "./outbox.ts";
 import { createSequencer } from "./sequencer.ts";
 

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type EventsRoom, openEventsRoom, pageOf, placedEvents, rethrow } from "../../test/events/events.harness.ts";
 import { until } from "../../test/until.ts";
 import { openListener } from "../db/listener.ts";
 import { statement } from "../db/statement.ts";
 import { systemsOf, createSystem } from "../systems/service.ts";
-import { type EventsRoom, openEventsRoom, pageOf, placedEvents, rethrow } from "./events-room.fixture.ts";
 import { recordEvents } from "./outbox.ts";
 import { createSequencer } from "./sequencer.ts";
 

@@ -1,7 +1,6 @@
 import { eventNames, type EventName } from "@bikeshare/contract";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { BEFORE_ALL, type EventPosition, type EventViewer, viewerWith } from "./event.ts";
 import {
   everything,
   type EventsRoom,
@@ -10,7 +9,8 @@ import {
   type Page,
   pageOf,
   placedEvents,
-} from "./events-room.fixture.ts";
+} from "../../test/events/events.harness.ts";
+import { BEFORE_ALL, type EventPosition, type EventViewer, viewerWith } from "./event.ts";
 import type { NewEvent } from "./outbox.ts";
 import { getEvent } from "./service.ts";
 

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { createTestIds } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { examples, type ImportRoom, NOW, openImportRoom } from "../../test/trip-import-room.ts";
+import { examples, type ImportRoom, NOW, openImportRoom } from "../../test/trips/trip-import.harness.ts";
 import { listActs } from "../audit/audit-log.ts";
 import { checkInvariants } from "../check/service.ts";
 import { statement } from "../db/statement.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type EventsRoom, openEventsRoom, pageOf, placedEvents, rethrow } from "../../test/events/events.harness.ts";
 import { openDatabase } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import { type EventsRoom, openEventsRoom, pageOf, placedEvents, rethrow } from "../events/events-room.fixture.ts";
 import { readPartitions } from "./partition-queries.ts";
 import { dayOf, eventsTable } from "./partition.ts";
 import { dropPastDays, makePartitions } from "./service.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { openReservationsRoom, type ReservationsRoom } from "../../test/reservations/reservations.harness.ts";
 import { removePartner } from "../partners/removal.ts";
 import { suspendPartner } from "../partners/suspension.ts";
-import { openReservationsRoom, type ReservationsRoom } from "./reservations-room.fixture.ts";
 
 let room: ReservationsRoom;
 beforeEach(async () => {

@@ -1,9 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { addPartners } from "../../test/partners.ts";
+import {
+  openReservationsRoom,
+  outcomeOf,
+  partner,
+  type ReservationsRoom,
+} from "../../test/reservations/reservations.harness.ts";
 import { statement } from "../db/statement.ts";
 import { createReservation } from "./create.ts";
 import { largestHolders } from "./largest-holders.ts";
-import { openReservationsRoom, outcomeOf, partner, type ReservationsRoom } from "./reservations-room.fixture.ts";
 import { reservationUse } from "./service.ts";
 
 let room: ReservationsRoom;

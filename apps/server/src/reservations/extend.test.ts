@@ -1,8 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startTestApp } from "../../test/app.ts";
+import {
+  openReservationsRoom,
+  outcomeOf,
+  partner,
+  type ReservationsRoom,
+} from "../../test/reservations/reservations.harness.ts";
 import { upsertBikes } from "../bikes/commands.ts";
 import { openDatabase } from "../db/database.ts";
-import { openReservationsRoom, outcomeOf, partner, type ReservationsRoom } from "./reservations-room.fixture.ts";
 import { expireDue, extendReservation } from "./service.ts";
 
 let room: ReservationsRoom;

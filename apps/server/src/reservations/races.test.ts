@@ -2,11 +2,6 @@ import type { Reservation } from "@bikeshare/contract";
 import { createRandom, type Random } from "@bikeshare/simulator";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { addPartners } from "../../test/partners.ts";
-import { bikeRow } from "../../test/rows.ts";
-import { until } from "../../test/until.ts";
-import { type Database, openDatabase } from "../db/database.ts";
-import { statement } from "../db/statement.ts";
-import { createReservation } from "./create.ts";
 import {
   insertBikes,
   openReservationsRoom,
@@ -14,7 +9,12 @@ import {
   partner,
   partners,
   type ReservationsRoom,
-} from "./reservations-room.fixture.ts";
+} from "../../test/reservations/reservations.harness.ts";
+import { bikeRow } from "../../test/rows.ts";
+import { until } from "../../test/until.ts";
+import { type Database, openDatabase } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import { createReservation } from "./create.ts";
 import { cancelReservation, expireDue } from "./service.ts";
 
 let room: ReservationsRoom;

@@ -1,11 +1,11 @@
 import { errorBody, partnerContract, reservation, reservationList } from "@bikeshare/contract";
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openReservationsRoom, partner, type ReservationsRoom } from "../../test/reservations/reservations.harness.ts";
 import { bindContract } from "../http/bind.ts";
 import type { Caller } from "../http/caller.ts";
 import { createCursorSealer } from "../http/cursor.ts";
 import { handleErrors } from "../http/errors.ts";
-import { openReservationsRoom, partner, type ReservationsRoom } from "./reservations-room.fixture.ts";
 import { reservationRoutes } from "./routes.ts";
 
 let room: ReservationsRoom;

@@ -1,8 +1,8 @@
 import { statusAt } from "@bikeshare/rules";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { openReservationsRoom, partner, type ReservationsRoom } from "../../test/reservations/reservations.harness.ts";
 import { lockBikes } from "../bikes/live.ts";
 import { statement } from "../db/statement.ts";
-import { openReservationsRoom, partner, type ReservationsRoom } from "./reservations-room.fixture.ts";
 import {
   type BikeLoss,
   cancelForBikes,

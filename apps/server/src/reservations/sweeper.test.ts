@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { openReservationsRoom, type ReservationsRoom } from "../../test/reservations/reservations.harness.ts";
 import { until } from "../../test/until.ts";
 import { openDatabase } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import { openReservationsRoom, type ReservationsRoom } from "./reservations-room.fixture.ts";
 import { expireDue } from "./service.ts";
 import { createReservationSweeper, type ReservationSweeper } from "./sweeper.ts";
 

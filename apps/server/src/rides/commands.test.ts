@@ -1,6 +1,6 @@
 import { type RideCommand, rideTransitions } from "@bikeshare/rules";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type LiveRoom, openLiveRoom, outcomes, stationItem } from "../../test/live-room.ts";
+import { type LiveRoom, openLiveRoom, outcomes, stationItem } from "../../test/fleet/fleet.harness.ts";
 import { until } from "../../test/until.ts";
 import { statement } from "../db/statement.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type Item, type LiveRoom, openLiveRoom, outcomes, stationItem } from "../../test/live-room.ts";
+import { type Item, type LiveRoom, openLiveRoom, outcomes, stationItem } from "../../test/fleet/fleet.harness.ts";
 
 let room: LiveRoom;
 /** A bike whose ride has ended at station B ten minutes ago, for each test. */

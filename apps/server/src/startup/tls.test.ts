@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, createServer as createTlsServer, TLSSocket } from "node:tls";
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from "vitest";
-import { makeCertificate } from "../addresses/certificates.fixture.ts";
+import { makeCertificate } from "../../test/servers/certificates.ts";
 import { openDatabase } from "../db/database.ts";
 import { ping } from "../db/ping.ts";
 import { readCertificate, watchCertificate } from "./certificate.ts";

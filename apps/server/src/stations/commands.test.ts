@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type LiveRoom, openLiveRoom, outcomes, stationItem } from "../../test/live-room.ts";
+import { type LiveRoom, openLiveRoom, outcomes, stationItem } from "../../test/fleet/fleet.harness.ts";
 
 let room: LiveRoom;
 let id: string;

@@ -1,6 +1,6 @@
 import { station } from "@bikeshare/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type LiveRoom, openLiveRoom, stationItem } from "../../test/live-room.ts";
+import { type LiveRoom, openLiveRoom, stationItem } from "../../test/fleet/fleet.harness.ts";
 import { checkInvariants } from "../check/service.ts";
 import { statement } from "../db/statement.ts";
 

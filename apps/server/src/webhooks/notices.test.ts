@@ -1,6 +1,6 @@
 import { STATION_NOTICE_SECONDS } from "@bikeshare/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type LiveRoom, openLiveRoom, stationItem } from "../../test/live-room.ts";
+import { type LiveRoom, openLiveRoom, stationItem } from "../../test/fleet/fleet.harness.ts";
 import { noticesIn, subscribe, tellingsOf } from "../../test/notices.ts";
 import { until } from "../../test/until.ts";
 import { statement } from "../db/statement.ts";

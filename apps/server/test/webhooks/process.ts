@@ -1,9 +1,9 @@
 import type { Database } from "../../src/db/database.ts";
-import { type DispatchRoom, silent } from "../../src/webhooks/dispatcher/dispatch-room.fixture.ts";
 import { LEASE_TIMES } from "../../src/webhooks/dispatcher/lane-keeper.ts";
 import { SystemDispatcher } from "../../src/webhooks/dispatcher/system-dispatcher.ts";
 import { endpointsOf } from "../../src/webhooks/endpoints/endpoints.ts";
 import { feedReplays } from "../../src/webhooks/log/replays.ts";
+import { type DispatchRoom, silent } from "./dispatcher.harness.ts";
 import { createGate, type Gate, readRequest } from "./far.ts";
 import { createFragileDatabase, type FragileDatabase } from "./fragile-database.ts";
 

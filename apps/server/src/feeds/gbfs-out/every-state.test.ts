@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { beginWith, stepsOn, type StepSubject } from "../../../test/gbfs-out/every-state-steps.ts";
+import { openGbfsRoom } from "../../../test/gbfs-out/gbfs-out.harness.ts";
+import { schemaErrors, schemasAreHere, unlessHere } from "../../../test/gbfs-out/official-schemas.ts";
 import { addPartners } from "../../../test/partners.ts";
 import { ServiceError } from "../../errors/service-error.ts";
 import { createSystem } from "../../systems/service.ts";
-import { beginWith, stepsOn, type StepSubject } from "./every-state.fixture.ts";
 import { forms, type GbfsForm } from "./form.ts";
-import { openGbfsRoom } from "./gbfs-out-room.fixture.ts";
 import { gbfsDocument } from "./service.ts";
-import { schemaErrors, schemasAreHere, unlessHere } from "./test/official-schemas.ts";
 
 let systems = 0;
 const subject = { systemId: "" } as StepSubject; // its room opens below, before any step

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { call, type GbfsRoom, openGbfsRoom } from "../../../test/gbfs-out/gbfs-out.harness.ts";
+import { CITY_TIME, city23, sourceOf } from "../../../test/gbfs/city.ts";
 import { createSystem } from "../../systems/service.ts";
 import { importSnapshot } from "../gbfs/import.ts";
-import { CITY_TIME, city23, sourceOf } from "../gbfs/test/city.ts";
-import { call, type GbfsRoom, openGbfsRoom } from "./gbfs-out-room.fixture.ts";
 
 let room: GbfsRoom;
 afterAll(() => room.close());

@@ -1,6 +1,8 @@
 import { errorBody, gbfsDocument } from "@bikeshare/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { z } from "zod";
+import { call as callUrl, type GbfsRoom, openGbfsRoom } from "../../../test/gbfs-out/gbfs-out.harness.ts";
+import { schemaErrors, schemasAreHere, unlessHere } from "../../../test/gbfs-out/official-schemas.ts";
 import { until } from "../../../test/until.ts";
 import { upsertBikes } from "../../bikes/commands.ts";
 import { endRides } from "../../rides/finish.ts";
@@ -8,8 +10,6 @@ import { startRides } from "../../rides/start.ts";
 import { takeStationsOffline, upsertStations } from "../../stations/commands.ts";
 import { describeSystem } from "../../systems/describe.ts";
 import { createSystem } from "../../systems/service.ts";
-import { call as callUrl, type GbfsRoom, openGbfsRoom } from "./gbfs-out-room.fixture.ts";
-import { schemaErrors, schemasAreHere, unlessHere } from "./test/official-schemas.ts";
 
 let room: GbfsRoom;
 

@@ -3,12 +3,12 @@ import { createTestIds } from "@bikeshare/test-kit";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { CITY_TIME, city10, city23, city3, sourceOf, type Documents } from "../../../test/gbfs/city.ts";
 import { until } from "../../../test/until.ts";
 import { applySnapshot } from "./apply.ts";
 import { readStationInformation, readStationStatus, readVehicles } from "./forms.ts";
 import { importSnapshot } from "./import.ts";
 import type { GbfsSnapshot } from "./read.ts";
-import { CITY_TIME, city10, city23, city3, sourceOf, type Documents } from "./test/city.ts";
 
 let database: TestDatabase;
 let systemId: string;

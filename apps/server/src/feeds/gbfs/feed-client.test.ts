@@ -3,8 +3,8 @@ import { createServer, type RequestListener, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from "node:https";
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { makeCertificate } from "../../addresses/certificates.fixture.ts";
-import { startDnsServer } from "../../addresses/dns-server.fixture.ts";
+import { makeCertificate } from "../../../test/servers/certificates.ts";
+import { startDnsServer } from "../../../test/servers/dns-server.ts";
 import { outgoingRules } from "../outgoing-rules.ts";
 import { AnswerError, createFeedClient } from "./feed-client.ts";
 import { feedAddresses } from "./source.ts";

@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { CITY_TIME, city23, type Documents } from "../../../test/gbfs/city.ts";
+import { type FeedServer, startFeedServer } from "../../../test/gbfs/feed-server.ts";
 import { until } from "../../../test/until.ts";
 import { OtherSystemError } from "./apply.ts";
 import { type Following, type FollowOptions, type FollowRound, startFollowing } from "./follow.ts";
-import { CITY_TIME, city23, type Documents } from "./test/city.ts";
-import { type FeedServer, startFeedServer } from "./test/feed-server.ts";
 
 let database: TestDatabase;
 let directory: string;

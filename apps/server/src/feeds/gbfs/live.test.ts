@@ -1,6 +1,7 @@
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { CITY_TIME } from "../../../test/gbfs/city.ts";
 import { addPartners } from "../../../test/partners.ts";
 import { reportBikes } from "../../bikes/commands.ts";
 import { lockBikes } from "../../bikes/live.ts";
@@ -13,7 +14,6 @@ import { createSystem } from "../../systems/service.ts";
 import { applySnapshot } from "./apply.ts";
 import { readStationInformation, readStationStatus, readVehicles } from "./forms.ts";
 import type { GbfsSnapshot } from "./read.ts";
-import { CITY_TIME } from "./test/city.ts";
 
 let database: TestDatabase;
 let systemId: string;

@@ -5,8 +5,8 @@ import { gzipSync } from "node:zlib";
 import { createTestIds } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { CITY_TIME } from "../../../test/gbfs/city.ts";
 import { replaySnapshots, type ReplayOptions } from "./replay.ts";
-import { CITY_TIME } from "./test/city.ts";
 
 let database: TestDatabase;
 let directory: string;

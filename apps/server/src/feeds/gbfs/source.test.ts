@@ -4,10 +4,10 @@ import { createServer, type RequestListener, type ServerResponse } from "node:ht
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { CITY_TIME, city23 } from "../../../test/gbfs/city.ts";
 import type { FetchOptions } from "./feed-client.ts";
 import { readSnapshot } from "./read.ts";
 import { openSource } from "./source.ts";
-import { CITY_TIME, city23 } from "./test/city.ts";
 
 /** Opens a source that is closed when the test ends. */
 async function open(location: string, options: FetchOptions = {}) {

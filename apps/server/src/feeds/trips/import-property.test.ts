@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ImportRoom, NOW, openImportRoom } from "../../../test/trip-import-room.ts";
+import { type ImportRoom, NOW, openImportRoom } from "../../../test/trips/trip-import.harness.ts";
 import { statement } from "../../db/statement.ts";
 import { tripFormats } from "./formats.ts";
 import { openTimeZone } from "./time-zone.ts";

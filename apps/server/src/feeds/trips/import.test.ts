@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { examples, type ImportRoom, openImportRoom } from "../../../test/trip-import-room.ts";
+import { examples, type ImportRoom, openImportRoom } from "../../../test/trips/trip-import.harness.ts";
 import type { Database } from "../../db/database.ts";
 import { openTimeZone } from "./time-zone.ts";
 

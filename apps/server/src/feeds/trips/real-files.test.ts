@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type ImportRoom, openImportRoom } from "../../../test/trip-import-room.ts";
+import { type ImportRoom, openImportRoom } from "../../../test/trips/trip-import.harness.ts";
 import { openTimeZone } from "./time-zone.ts";
 
 const shared = process.env["BIKESHARE_SHARED_DATA"] ?? join(import.meta.dirname, "../../../../../../shared/data");

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import * as model from "../../../test/webhooks/model-pair.ts";
-import type { ModelPair } from "../../../test/webhooks/model-pair.ts";
+import { openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
+import * as model from "../../../test/webhooks/model/dispatcher-pair.ts";
+import type { ModelPair } from "../../../test/webhooks/model/dispatcher-pair.ts";
 import { openDatabase } from "../../db/database.ts";
-import { openDispatchRoom } from "./dispatch-room.fixture.ts";
 
 const HOUR = 3_600_000;
 /** Milliseconds in which as many lives are lived as fit; the rules alone are tested with many thousands elsewhere. */

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
+import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, createGate, type Gate } from "../../../test/webhooks/far.ts";
 import { resumeEndpoint, showEndpoint } from "../endpoints/endpoint-status.ts";
 import { createReplay } from "../log/replays.ts";
-import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "./dispatch-room.fixture.ts";
 
 let room: DispatchRoom;
 let endpoint: RoomEndpoint;

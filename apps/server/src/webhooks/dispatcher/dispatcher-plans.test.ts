@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { type DispatchRoom, openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered } from "../../../test/webhooks/far.ts";
 import { type Database, openDatabase } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
@@ -6,7 +7,6 @@ import { addDays, dailyTables } from "../../partitions/partition.ts";
 import { makePartitions } from "../../partitions/service.ts";
 import { claimDue, type ClaimedRow, findOrphans, holdDue, releaseAllBut } from "../queue/due-queries.ts";
 import { writeResults } from "../queue/settle-queries.ts";
-import { type DispatchRoom, openDispatchRoom } from "./dispatch-room.fixture.ts";
 import { BY_INDEX } from "./dispatcher.ts";
 import { settledAttempt } from "./result.ts";
 

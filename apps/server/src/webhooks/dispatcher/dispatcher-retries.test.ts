@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
+import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, broken } from "../../../test/webhooks/far.ts";
-import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "./dispatch-room.fixture.ts";
 
 const HOUR = 3_600_000;
 const SCHEDULE = "5s 30s 2m 10m 30m 1h 2h 4h 8h 12h 12h 16h 17h"

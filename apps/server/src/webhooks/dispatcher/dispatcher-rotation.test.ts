@@ -1,10 +1,10 @@
 import { verify } from "@bikeshare/webhooks";
 import { expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
+import { type DispatchRoom, openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, type FarRequest } from "../../../test/webhooks/far.ts";
 import { openListener } from "../../db/listener.ts";
 import { rotateSecret } from "../endpoints/endpoint-settings.ts";
-import { type DispatchRoom, openDispatchRoom } from "./dispatch-room.fixture.ts";
 
 const HOUR = 3_600_000;
 

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { startDatabaseProxy } from "../../../test/tcp-proxy.ts";
+import { startDatabaseProxy } from "../../../test/servers/database-proxy.ts";
 import { until } from "../../../test/until.ts";
+import { type DispatchRoom, openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, createGate, type Gate } from "../../../test/webhooks/far.ts";
-import { type DispatchRoom, openDispatchRoom } from "./dispatch-room.fixture.ts";
 
 let room: DispatchRoom;
 let gate: Gate;

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
+import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered } from "../../../test/webhooks/far.ts";
 import { backlogOf } from "../log/backlog.ts";
 import { showDelivery } from "../log/deliveries.ts";
 import { DAILY_ANSWER_BYTES } from "../rules/answer-budget.ts";
 import type { AttemptResult } from "../sender/sender.ts";
-import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "./dispatch-room.fixture.ts";
 
 let room: DispatchRoom;
 let endpoint: RoomEndpoint;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
+import { openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered } from "../../../test/webhooks/far.ts";
 import { startProcess } from "../../../test/webhooks/process.ts";
-import { openDispatchRoom } from "./dispatch-room.fixture.ts";
 
 const outcomes = (log: readonly { number: number; outcome: string }[]) =>
   log.map(({ number, outcome }) => `${number} ${outcome}`);

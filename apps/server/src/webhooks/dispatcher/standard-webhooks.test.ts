@@ -2,10 +2,15 @@ import { verify } from "@bikeshare/webhooks";
 import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { until } from "../../../test/until.ts";
+import {
+  type DispatchRoom,
+  loopback,
+  openDispatchRoom,
+  type RoomEndpoint,
+} from "../../../test/webhooks/dispatcher.harness.ts";
 import type { FarRequest } from "../../../test/webhooks/far.ts";
 import { rotateSecret, setEndpoint } from "../endpoints/endpoint-settings.ts";
 import { endpointsOf } from "../endpoints/endpoints.ts";
-import { type DispatchRoom, loopback, openDispatchRoom, type RoomEndpoint } from "./dispatch-room.fixture.ts";
 
 let room: DispatchRoom;
 let endpoint: RoomEndpoint;

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { type EndpointRoom, openEndpointRoom } from "../../../test/webhooks/endpoints.harness.ts";
 import { issueKey, revokeKey } from "../../keys/service.ts";
 import { beatWorker } from "../queue/lane-queries.ts";
 import { overlookEndpoints } from "./endpoint-overview.ts";
 import { removeEndpoint } from "./endpoint-removal.ts";
-import { type EndpointRoom, openEndpointRoom } from "./endpoint-room.fixture.ts";
 import { setEndpoint } from "./endpoint-settings.ts";
 import { pauseEndpoint, showEndpoint } from "./endpoint-status.ts";
 

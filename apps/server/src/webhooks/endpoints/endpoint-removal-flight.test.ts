@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { until } from "../../../test/until.ts";
+import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, createGate, type Gate } from "../../../test/webhooks/far.ts";
-import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "../dispatcher/dispatch-room.fixture.ts";
 import { removeEndpoint } from "./endpoint-removal.ts";
 
 let room: DispatchRoom;

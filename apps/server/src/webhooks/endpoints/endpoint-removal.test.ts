@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type EndpointRoom, openEndpointRoom } from "../../../test/webhooks/endpoints.harness.ts";
 import { listDeliveries, redeliver, showDelivery } from "../log/deliveries.ts";
 import { createReplay, feedReplays } from "../log/replays.ts";
 import { holdDue } from "../queue/due-queries.ts";
 import { removeEndpoint } from "./endpoint-removal.ts";
-import { type EndpointRoom, openEndpointRoom } from "./endpoint-room.fixture.ts";
 import { rotateSecret, setEndpoint } from "./endpoint-settings.ts";
 import { pauseEndpoint, resumeEndpoint, showEndpoint } from "./endpoint-status.ts";
 import { endpointsOf } from "./endpoints.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { answered, type EndpointRoom, openEndpointRoom } from "../../../test/webhooks/endpoints.harness.ts";
 import { listDeliveries } from "../log/deliveries.ts";
 import { holdDue } from "../queue/due-queries.ts";
-import { answered, type EndpointRoom, openEndpointRoom } from "./endpoint-room.fixture.ts";
 import { rotateSecret } from "./endpoint-settings.ts";
 import { pauseEndpoint, resumeEndpoint, showEndpoint } from "./endpoint-status.ts";
 

@@ -1,8 +1,8 @@
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type EndpointRoom, openEndpointRoom, otherSealer } from "../../../test/webhooks/endpoints.harness.ts";
 import { createPartner } from "../../partners/service.ts";
 import { createSystem } from "../../systems/service.ts";
-import { type EndpointRoom, openEndpointRoom, otherSealer } from "./endpoint-room.fixture.ts";
 import { rotateSecret, setEndpoint } from "./endpoint-settings.ts";
 import { pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
 import { endpointsOf, setActive, setPaused } from "./endpoints.ts";

@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { until } from "../../../test/until.ts";
+import { type EndpointRoom, openEndpointRoom, otherSealer } from "../../../test/webhooks/endpoints.harness.ts";
 import { createConditions } from "../../conditions/conditions.ts";
 import { createMetrics } from "../../metrics/registry.ts";
 import { startWebhookWorker } from "../worker.ts";
 import { removeEndpoint } from "./endpoint-removal.ts";
-import { type EndpointRoom, openEndpointRoom, otherSealer } from "./endpoint-room.fixture.ts";
 import { rotateSecret, setEndpoint } from "./endpoint-settings.ts";
 import { noteServiceSealing } from "./sealing.ts";
 import { createSecretSealer, type SecretSealer } from "./secret.ts";

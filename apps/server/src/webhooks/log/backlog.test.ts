@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type DispatchRoom, openDispatchRoom } from "../dispatcher/dispatch-room.fixture.ts";
+import { type DispatchRoom, openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
 import { backlogOf } from "./backlog.ts";
 
 const HOUR = 3_600_000;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { answered, type EndpointRoom, openEndpointRoom, unanswered } from "../endpoints/endpoint-room.fixture.ts";
+import { answered, type EndpointRoom, openEndpointRoom, unanswered } from "../../../test/webhooks/endpoints.harness.ts";
 import { setEndpoint } from "../endpoints/endpoint-settings.ts";
 import { pauseEndpoint, resumeEndpoint } from "../endpoints/endpoint-status.ts";
 import { claimDue, holdDue } from "../queue/due-queries.ts";

@@ -9,8 +9,8 @@ import { isRemoved } from "../endpoints/endpoint.ts";
 import { tellDue } from "../queue/replay-queries.ts";
 import { isTestDelivery } from "../queue/test-mark.ts";
 import { countWorkers } from "../queue/worker-queries.ts";
-import type { DeliveryState } from "../rules/delivery.ts";
 import { dayOf } from "../rules/log-days.ts";
+import type { DeliveryState } from "../rules/retry-policy.ts";
 import { daysToLook } from "./delivery-days.ts";
 import { explainDelivery, type Surroundings } from "./delivery-explanation.ts";
 import {

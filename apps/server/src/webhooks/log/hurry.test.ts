@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { answered, type EndpointRoom, openEndpointRoom } from "../endpoints/endpoint-room.fixture.ts";
+import { answered, type EndpointRoom, openEndpointRoom } from "../../../test/webhooks/endpoints.harness.ts";
 import { pauseEndpoint } from "../endpoints/endpoint-status.ts";
 import { claimDue } from "../queue/due-queries.ts";
 import { listDeliveries } from "./deliveries.ts";

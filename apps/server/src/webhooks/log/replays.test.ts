@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { answered, type EndpointRoom, openEndpointRoom } from "../../../test/webhooks/endpoints.harness.ts";
 import type { Database } from "../../db/database.ts";
-import { answered, type EndpointRoom, openEndpointRoom } from "../endpoints/endpoint-room.fixture.ts";
 import { pauseEndpoint, resumeEndpoint, showEndpoint } from "../endpoints/endpoint-status.ts";
 import { listDeliveries, redeliver } from "./deliveries.ts";
 import { createReplay, feedReplays, type ReplayInput, stopReplay } from "./replays.ts";

@@ -17,7 +17,7 @@ import {
   stopReplays,
   tellDue,
 } from "../queue/replay-queries.ts";
-import type { DeliveryState } from "../rules/delivery.ts";
+import type { DeliveryState } from "../rules/retry-policy.ts";
 
 /** States that a replay can choose: what is pending is sent anyway. */
 export const replayableStates = ["succeeded", "failed", "held"] as const satisfies readonly DeliveryState[];

@@ -1,7 +1,7 @@
 import { deliveryNames } from "@bikeshare/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { answered, type EndpointRoom, openEndpointRoom } from "../../../test/webhooks/endpoints.harness.ts";
 import { removeEndpoint } from "../endpoints/endpoint-removal.ts";
-import { answered, type EndpointRoom, openEndpointRoom } from "../endpoints/endpoint-room.fixture.ts";
 import { pauseEndpoint } from "../endpoints/endpoint-status.ts";
 import { beatWorker, forgetWorker } from "../queue/lane-queries.ts";
 import { listDeliveries, redeliver, showDelivery } from "./deliveries.ts";

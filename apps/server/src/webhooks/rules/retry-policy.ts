@@ -1,3 +1,9 @@
+/**
+ * `pending`: due, or an attempt is under way. `held`: its endpoint is paused. `failed`: given up after the last attempt of
+ * a schedule.
+ */
+export type DeliveryState = "pending" | "succeeded" | "failed" | "held";
+
 /** How an attempt ended. `rejected`: an answer that is no 2xx. `failed`: no whole answer. `unknown`: its process died. */
 export type AttemptOutcome = "succeeded" | "rejected" | "failed" | "unknown";
 

@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startDnsServer } from "../../addresses/dns-server.fixture.ts";
-import type { DnsReply, DnsServer } from "../../addresses/dns-server.fixture.ts";
+import { startDnsServer } from "../../../test/servers/dns-server.ts";
+import type { DnsReply, DnsServer } from "../../../test/servers/dns-server.ts";
+import { answer } from "../../../test/servers/raw-receiver.ts";
+import { anyPort, openReceiver, openSender, post } from "../../../test/webhooks/sender.harness.ts";
 import { NetworkList } from "../../addresses/network-list.ts";
-import { answer } from "./receiver.fixture.ts";
-import { anyPort, openReceiver, openSender, post } from "./sender-room.fixture.ts";
 import type { AttemptResult, SenderOptions } from "./sender.ts";
 
 /** Stands for a public address: the only one of loopback that the rules of these tests let through. */

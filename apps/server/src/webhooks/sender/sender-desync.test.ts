@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { answer } from "./receiver.fixture.ts";
-import type { RawReceiver } from "./receiver.fixture.ts";
-import { openReceiver, openSender, post, until } from "./sender-room.fixture.ts";
+import { answer } from "../../../test/servers/raw-receiver.ts";
+import type { RawReceiver } from "../../../test/servers/raw-receiver.ts";
+import { openReceiver, openSender, post, until } from "../../../test/webhooks/sender.harness.ts";
 
 /** A receiver that answers each request with its place in the order of requests. */
 async function openCounting(): Promise<RawReceiver> {

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { answer } from "./receiver.fixture.ts";
+import { answer } from "../../../test/servers/raw-receiver.ts";
 import {
   failed,
   openReceiver,
@@ -13,7 +13,7 @@ import {
   trickle,
   until,
   writeForEver,
-} from "./sender-room.fixture.ts";
+} from "../../../test/webhooks/sender.harness.ts";
 import type { AttemptResult, Sender } from "./sender.ts";
 
 interface Evil {

@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { answer } from "./receiver.fixture.ts";
-import { failed, openReceiver, openSender, post } from "./sender-room.fixture.ts";
+import { answer } from "../../../test/servers/raw-receiver.ts";
+import { failed, openReceiver, openSender, post } from "../../../test/webhooks/sender.harness.ts";
 
 const head = "HTTP/1.1 200 OK\r\n";
 const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;

@@ -2,10 +2,10 @@ import type { Socket } from "node:net";
 import { createServer, TLSSocket } from "node:tls";
 import type { TlsOptions } from "node:tls";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { makeCertificate } from "../../addresses/certificates.fixture.ts";
-import { startDnsServer } from "../../addresses/dns-server.fixture.ts";
-import { answer } from "./receiver.fixture.ts";
-import { loopback, openReceiver, openSender, post, shortLimits } from "./sender-room.fixture.ts";
+import { makeCertificate } from "../../../test/servers/certificates.ts";
+import { startDnsServer } from "../../../test/servers/dns-server.ts";
+import { answer } from "../../../test/servers/raw-receiver.ts";
+import { loopback, openReceiver, openSender, post, shortLimits } from "../../../test/webhooks/sender.harness.ts";
 
 const good = await makeCertificate("partner.test");
 const other = await makeCertificate("other.test");

@@ -1,6 +1,7 @@
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from "../../../test/servers/smtp-server.ts";
 import { until } from "../../../test/until.ts";
 import { statement } from "../../db/statement.ts";
 import { createIds } from "../../ids.ts";
@@ -9,7 +10,6 @@ import { createPartner } from "../../partners/service.ts";
 import { type MailOutbox, type MailOutboxOptions, startMailOutbox } from "./failure-mail-outbox.ts";
 import { claimMail, noteMails } from "./failure-mail-queries.ts";
 import { createMailer } from "./mailer.ts";
-import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from "./smtp-server.fixture.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

@@ -6,16 +6,16 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type ServerProcess, startServer } from "../../../bench/processes.ts";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import { type SmtpServer, startSmtpServer } from "../../../test/servers/smtp-server.ts";
 import { until } from "../../../test/until.ts";
+import { loopback } from "../../../test/webhooks/dispatcher.harness.ts";
 import { statement } from "../../db/statement.ts";
 import { recordEvents } from "../../events/outbox.ts";
 import { createIds } from "../../ids.ts";
 import { createPartner } from "../../partners/service.ts";
 import { loadSecrets } from "../../secrets.ts";
-import { loopback } from "../dispatcher/dispatch-room.fixture.ts";
 import { setEndpoint } from "../endpoints/endpoint-settings.ts";
 import { createSecretSealer } from "../endpoints/secret.ts";
-import { type SmtpServer, startSmtpServer } from "./smtp-server.fixture.ts";
 
 const main = join(import.meta.dirname, "../../main.ts");
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
+import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered } from "../../../test/webhooks/far.ts";
-import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "../dispatcher/dispatch-room.fixture.ts";
 import type { Ending } from "../dispatcher/settler.ts";
 import { pauseEndpoint } from "../endpoints/endpoint-status.ts";
 import { logFailures, type NoticeContext, noteFailures } from "./failure-notices.ts";

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { makeCertificate } from "../../addresses/certificates.fixture.ts";
+import { makeCertificate } from "../../../test/servers/certificates.ts";
+import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from "../../../test/servers/smtp-server.ts";
 import { createMailer, type Mail, type MailerOptions, PermanentMailError } from "./mailer.ts";
-import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from "./smtp-server.fixture.ts";
 
 const FROM = "Bikes <noreply@bikes.example>";
 const MAIL: Mail = {

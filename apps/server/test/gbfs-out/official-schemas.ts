@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { Ajv, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 
-const shared = process.env["BIKESHARE_SHARED_DATA"] ?? join(import.meta.dirname, "../../../../../../../shared/data");
+const shared = process.env["BIKESHARE_SHARED_DATA"] ?? join(import.meta.dirname, "../../../../../shared/data");
 const schemas = join(shared, "gbfs-json-schema");
 
 /** Whether the official schemas are here, and what a test's title says where they are not. */

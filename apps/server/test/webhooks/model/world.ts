@@ -1,6 +1,11 @@
-import { type Delivery, deliveryAfter, type DeliveryEvent, newDelivery } from "../rules/delivery.ts";
-import { afterResult, type EndpointHealth, type EndpointStatus, HEALTHY } from "../rules/endpoint-health.ts";
-import type { AttemptOutcome } from "../rules/retry-policy.ts";
+import {
+  afterResult,
+  type EndpointHealth,
+  type EndpointStatus,
+  HEALTHY,
+} from "../../../src/webhooks/rules/endpoint-health.ts";
+import type { AttemptOutcome } from "../../../src/webhooks/rules/retry-policy.ts";
+import { type Delivery, deliveryAfter, type DeliveryEvent, newDelivery } from "./delivery.ts";
 
 /** The smallest things that can happen to an endpoint and its deliveries. A crash is an end that nobody knows. */
 export type Step =

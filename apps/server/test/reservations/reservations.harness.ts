@@ -1,21 +1,26 @@
 import type { Bike, Reservation, ReservationRequest, Station } from "@bikeshare/contract";
 import { reservation } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
-import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { filteredReadsOn } from "../../test/filtered-reads.ts";
-import { addPartners } from "../../test/partners.ts";
-import { bikeRow, stationRow } from "../../test/rows.ts";
-import type { Database } from "../db/database.ts";
-import { openReader, type Reader } from "../db/pipeline.ts";
-import { onlyRow } from "../db/rows.ts";
-import { statement } from "../db/statement.ts";
-import { ServiceError } from "../errors/service-error.ts";
-import type { Ids } from "../ids.ts";
-import type { FilteredReads } from "../lists/filtered-reads.ts";
-import type { SliceRequest } from "../lists/slice.ts";
-import { createReservation } from "./create.ts";
-import type { ReservationFilters, ReservationPosition } from "./list-queries.ts";
-import { cancelReservation, extendReservation, getReservation, listReservations } from "./service.ts";
+import type { Database } from "../../src/db/database.ts";
+import { openReader, type Reader } from "../../src/db/pipeline.ts";
+import { onlyRow } from "../../src/db/rows.ts";
+import { statement } from "../../src/db/statement.ts";
+import { ServiceError } from "../../src/errors/service-error.ts";
+import type { Ids } from "../../src/ids.ts";
+import type { FilteredReads } from "../../src/lists/filtered-reads.ts";
+import type { SliceRequest } from "../../src/lists/slice.ts";
+import { createReservation } from "../../src/reservations/create.ts";
+import type { ReservationFilters, ReservationPosition } from "../../src/reservations/list-queries.ts";
+import {
+  cancelReservation,
+  extendReservation,
+  getReservation,
+  listReservations,
+} from "../../src/reservations/service.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
+import { filteredReadsOn } from "../filtered-reads.ts";
+import { addPartners } from "../partners.ts";
+import { bikeRow, stationRow } from "../rows.ts";
 
 /** The partner that acts where a test names none. */
 export const partner = "partner-1";

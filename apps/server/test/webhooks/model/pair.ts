@@ -1,14 +1,6 @@
-import {
-  type Answer,
-  createWorld,
-  type Effect,
-  IN_FLIGHT,
-  type Step,
-  takeStep,
-  type World,
-} from "../log/delivery-world.fixture.ts";
-import { createModel, type ExpectedDelivery, foretell, type Model } from "./delivery-model.fixture.ts";
 import { type Delivery, isDue } from "./delivery.ts";
+import { createModel, type ExpectedDelivery, foretell, type Model } from "./model.ts";
+import { type Answer, createWorld, type Effect, IN_FLIGHT, type Step, takeStep, type World } from "./world.ts";
 
 const START = Date.parse("2026-06-01T12:00:00.000Z");
 const WELL: Answer = { outcome: "succeeded", status: 200, retryAfterMs: null, chance: 0 };

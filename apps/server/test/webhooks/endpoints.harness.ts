@@ -1,24 +1,24 @@
 import { randomBytes } from "node:crypto";
 import type { EventName } from "@bikeshare/contract";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
-import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
-import { NetworkList } from "../../addresses/network-list.ts";
-import { statement } from "../../db/statement.ts";
-import { recordEvents } from "../../events/outbox.ts";
-import { createIds, type Ids } from "../../ids.ts";
-import { createPartner } from "../../partners/service.ts";
-import { settledAttempt } from "../dispatcher/result.ts";
-import { claimDue, type ClaimedRow } from "../queue/due-queries.ts";
-import { writeResults } from "../queue/settle-queries.ts";
+import { NetworkList } from "../../src/addresses/network-list.ts";
+import { statement } from "../../src/db/statement.ts";
+import { recordEvents } from "../../src/events/outbox.ts";
+import { createIds, type Ids } from "../../src/ids.ts";
+import { createPartner } from "../../src/partners/service.ts";
+import { settledAttempt } from "../../src/webhooks/dispatcher/result.ts";
+import { type SetEndpoint, setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
+import { createSecretSealer, type SecretSealer } from "../../src/webhooks/endpoints/secret.ts";
+import { claimDue, type ClaimedRow } from "../../src/webhooks/queue/due-queries.ts";
+import { writeResults } from "../../src/webhooks/queue/settle-queries.ts";
 import type {
   AnsweredAttempt,
   AttemptFailure,
   AttemptRecord,
   AttemptResult,
   FailedAttempt,
-} from "../sender/attempt.ts";
-import { type SetEndpoint, setEndpoint } from "./endpoint-settings.ts";
-import { createSecretSealer, type SecretSealer } from "./secret.ts";
+} from "../../src/webhooks/sender/attempt.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
 
 /** A database with partners, a secrets file's key, and a dispatcher's hands. */
 export interface EndpointRoom extends TestDatabase {

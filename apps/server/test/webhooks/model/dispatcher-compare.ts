@@ -1,10 +1,10 @@
-import { statement } from "../../src/db/statement.ts";
-import type { DispatchRoom } from "../../src/webhooks/dispatcher/dispatch-room.fixture.ts";
-import { showEndpoint } from "../../src/webhooks/endpoints/endpoint-status.ts";
-import { takeStep, type World } from "../../src/webhooks/log/delivery-world.fixture.ts";
-import { isDue } from "../../src/webhooks/rules/delivery.ts";
-import { until } from "../until.ts";
-import type { Process } from "./process.ts";
+import { statement } from "../../../src/db/statement.ts";
+import { showEndpoint } from "../../../src/webhooks/endpoints/endpoint-status.ts";
+import { until } from "../../until.ts";
+import type { DispatchRoom } from "../dispatcher.harness.ts";
+import type { Process } from "../process.ts";
+import { isDue } from "./delivery.ts";
+import { takeStep, type World } from "./world.ts";
 
 /** More could not all be in flight at once, and what is claimed ahead is no matter of the rules. */
 export const MOST_DELIVERIES = 10;

@@ -1,19 +1,19 @@
 import type { EventName } from "@bikeshare/contract";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
-import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
-import { until } from "../../../test/until.ts";
-import { createFar, type Far } from "../../../test/webhooks/far.ts";
-import { NetworkList } from "../../addresses/network-list.ts";
-import { statement } from "../../db/statement.ts";
-import { recordEvents } from "../../events/outbox.ts";
-import { createIds, type Ids } from "../../ids.ts";
-import { createPartner } from "../../partners/service.ts";
-import { setEndpoint } from "../endpoints/endpoint-settings.ts";
-import { endpointsOf } from "../endpoints/endpoints.ts";
-import { createSecretSealer, type SecretSealer } from "../endpoints/secret.ts";
-import { feedReplays } from "../log/replays.ts";
-import { type Dispatcher, type DispatcherOptions, startDispatcher } from "./dispatcher.ts";
-import type { DispatchObserver } from "./sending.ts";
+import { NetworkList } from "../../src/addresses/network-list.ts";
+import { statement } from "../../src/db/statement.ts";
+import { recordEvents } from "../../src/events/outbox.ts";
+import { createIds, type Ids } from "../../src/ids.ts";
+import { createPartner } from "../../src/partners/service.ts";
+import { type Dispatcher, type DispatcherOptions, startDispatcher } from "../../src/webhooks/dispatcher/dispatcher.ts";
+import type { DispatchObserver } from "../../src/webhooks/dispatcher/sending.ts";
+import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
+import { endpointsOf } from "../../src/webhooks/endpoints/endpoints.ts";
+import { createSecretSealer, type SecretSealer } from "../../src/webhooks/endpoints/secret.ts";
+import { feedReplays } from "../../src/webhooks/log/replays.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
+import { until } from "../until.ts";
+import { createFar, type Far } from "./far.ts";
 
 /** A database with partners, a clock moved by hand, a scripted far side, and as many dispatchers as a test wants. */
 export interface DispatchRoom extends TestDatabase {

@@ -1,14 +1,14 @@
-import type { Database } from "../../src/db/database.ts";
-import { statement } from "../../src/db/statement.ts";
-import { createSystem } from "../../src/systems/service.ts";
-import type { DispatchRoom } from "../../src/webhooks/dispatcher/dispatch-room.fixture.ts";
-import { pauseEndpoint, resumeEndpoint } from "../../src/webhooks/endpoints/endpoint-status.ts";
-import { redeliver } from "../../src/webhooks/log/deliveries.ts";
-import { createWorld, type Step, takeStep, type World } from "../../src/webhooks/log/delivery-world.fixture.ts";
-import { createReplay } from "../../src/webhooks/log/replays.ts";
-import { answered } from "./far.ts";
-import { agreed, MOST_DELIVERIES, storedDeliveries } from "./model-compare.ts";
-import { CHANCE, type Process, startProcess } from "./process.ts";
+import type { Database } from "../../../src/db/database.ts";
+import { statement } from "../../../src/db/statement.ts";
+import { createSystem } from "../../../src/systems/service.ts";
+import { pauseEndpoint, resumeEndpoint } from "../../../src/webhooks/endpoints/endpoint-status.ts";
+import { redeliver } from "../../../src/webhooks/log/deliveries.ts";
+import { createReplay } from "../../../src/webhooks/log/replays.ts";
+import type { DispatchRoom } from "../dispatcher.harness.ts";
+import { answered } from "../far.ts";
+import { CHANCE, type Process, startProcess } from "../process.ts";
+import { agreed, MOST_DELIVERIES, storedDeliveries } from "./dispatcher-compare.ts";
+import { createWorld, type Step, takeStep, type World } from "./world.ts";
 
 /** A system with one endpoint, sent to by a real dispatcher over a real database, beside the pure rules. */
 export interface ModelPair {

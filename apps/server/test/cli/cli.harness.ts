@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { Writable } from "node:stream";
 import { createTestIds } from "@bikeshare/test-kit";
 import { Command } from "commander";
-import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { readConfig } from "../config.ts";
-import type { CliContext } from "./context.ts";
-import { createOutput } from "./output.ts";
+import type { CliContext } from "../../src/cli/context.ts";
+import { createOutput } from "../../src/cli/output.ts";
+import { readConfig } from "../../src/config.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
 
 /** A database and a directory of its own, in which commands run as the program runs them. */
 export interface CliRoom extends TestDatabase {

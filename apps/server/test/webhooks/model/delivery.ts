@@ -1,9 +1,4 @@
-import { type AttemptEnd, afterAttempt } from "./retry-policy.ts";
-
-/**
- * `pending`: due, or under way. `held`: its endpoint is paused. `failed`: given up after the last attempt of a schedule.
- */
-export type DeliveryState = "pending" | "succeeded" | "failed" | "held";
+import { type AttemptEnd, afterAttempt, type DeliveryState } from "../../../src/webhooks/rules/retry-policy.ts";
 
 /** What can happen to a delivery. */
 export type DeliveryCommand = "succeed" | "retry" | "give_up" | "hold" | "probe" | "redeliver" | "replay";

@@ -1,10 +1,10 @@
 import type { Socket } from "node:net";
 import { onTestFinished } from "vitest";
-import { NetworkList } from "../../addresses/network-list.ts";
-import { startReceiver } from "./receiver.fixture.ts";
-import type { RawReceiver } from "./receiver.fixture.ts";
-import { createSender } from "./sender.ts";
-import type { AttemptResult, Sender, SenderOptions } from "./sender.ts";
+import { NetworkList } from "../../src/addresses/network-list.ts";
+import { createSender } from "../../src/webhooks/sender/sender.ts";
+import type { AttemptResult, Sender, SenderOptions } from "../../src/webhooks/sender/sender.ts";
+import { startReceiver } from "../servers/raw-receiver.ts";
+import type { RawReceiver } from "../servers/raw-receiver.ts";
 
 export const anyPort = [{ from: 1, to: 65_535 }];
 export const loopback = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: anyPort };

@@ -1,4 +1,4 @@
-import type { Answer, Effect, Step } from "../log/delivery-world.fixture.ts";
+import type { Answer, Effect, Step } from "./world.ts";
 
 const HOUR = 3_600_000;
 const SCHEDULE = "0s 5s 30s 2m 10m 30m 1h 2h 4h 8h 12h 12h 16h 17h"

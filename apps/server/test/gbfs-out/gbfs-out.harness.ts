@@ -2,20 +2,20 @@ import { request as plainRequest } from "node:http";
 import { gbfsContract } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import Fastify, { type FastifyInstance } from "fastify";
-import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
-import type { CommandContext } from "../../command-context.ts";
-import { openListener } from "../../db/listener.ts";
-import { bindContract } from "../../http/bind.ts";
-import { compressAnswers } from "../../http/compression.ts";
-import { answerConditionally } from "../../http/conditional.ts";
-import { sendExactJsonType } from "../../http/content-type.ts";
-import { allowOrigins } from "../../http/cors.ts";
-import { handleErrors } from "../../http/errors.ts";
-import { answerUnknownRoutes } from "../../http/unknown-routes.ts";
-import { systemsOf } from "../../systems/service.ts";
-import { createFeedCache, type FeedCache } from "./feed-cache.ts";
-import { gbfsRoutes, type KeptPage } from "./routes.ts";
-import { createSystemList } from "./system-list.ts";
+import type { CommandContext } from "../../src/command-context.ts";
+import { openListener } from "../../src/db/listener.ts";
+import { createFeedCache, type FeedCache } from "../../src/feeds/gbfs-out/feed-cache.ts";
+import { gbfsRoutes, type KeptPage } from "../../src/feeds/gbfs-out/routes.ts";
+import { createSystemList } from "../../src/feeds/gbfs-out/system-list.ts";
+import { bindContract } from "../../src/http/bind.ts";
+import { compressAnswers } from "../../src/http/compression.ts";
+import { answerConditionally } from "../../src/http/conditional.ts";
+import { sendExactJsonType } from "../../src/http/content-type.ts";
+import { allowOrigins } from "../../src/http/cors.ts";
+import { handleErrors } from "../../src/http/errors.ts";
+import { answerUnknownRoutes } from "../../src/http/unknown-routes.ts";
+import { systemsOf } from "../../src/systems/service.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
 
 /** A database, and a process that publishes the feeds of the systems in it. */
 export interface GbfsRoom extends TestDatabase {

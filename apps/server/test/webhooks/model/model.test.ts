@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Answer } from "../log/delivery-world.fixture.ts";
+import type { AttemptOutcome } from "../../../src/webhooks/rules/retry-policy.ts";
 import {
   besiege,
   claimDue,
@@ -12,8 +12,8 @@ import {
   recover,
   take,
   underWay,
-} from "./delivery-pair.fixture.ts";
-import type { AttemptOutcome } from "./retry-policy.ts";
+} from "./pair.ts";
+import type { Answer } from "./world.ts";
 
 fc.configureGlobal({ seed: 1 });
 

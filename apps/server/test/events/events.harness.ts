@@ -1,16 +1,16 @@
 import type { EventName } from "@bikeshare/contract";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
-import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { filteredReadsOn } from "../../test/filtered-reads.ts";
-import { openReader } from "../db/pipeline.ts";
-import { statement } from "../db/statement.ts";
-import { createIds, type Ids } from "../ids.ts";
-import type { ReadContext } from "../lists/context.ts";
-import type { SliceRequest } from "../lists/slice.ts";
-import { type EventPosition, type EventViewer, viewerWith } from "./event.ts";
-import { type NewEvent, recordEvents } from "./outbox.ts";
-import { createSequencer, type Sequencer } from "./sequencer.ts";
-import { type EventFilters, listEvents } from "./service.ts";
+import { openReader } from "../../src/db/pipeline.ts";
+import { statement } from "../../src/db/statement.ts";
+import { type EventPosition, type EventViewer, viewerWith } from "../../src/events/event.ts";
+import { type NewEvent, recordEvents } from "../../src/events/outbox.ts";
+import { createSequencer, type Sequencer } from "../../src/events/sequencer.ts";
+import { type EventFilters, listEvents } from "../../src/events/service.ts";
+import { createIds, type Ids } from "../../src/ids.ts";
+import type { ReadContext } from "../../src/lists/context.ts";
+import type { SliceRequest } from "../../src/lists/slice.ts";
+import { createTestDatabase, type TestDatabase } from "../database.ts";
+import { filteredReadsOn } from "../filtered-reads.ts";
 
 /** A database with writers, a sequencer that works when told to, and readers of events. */
 export interface EventsRoom extends TestDatabase {

@@ -1,5 +1,5 @@
-import { readDocument } from "../documents.ts";
-import type { GbfsSource } from "../source.ts";
+import { readDocument } from "../../src/feeds/gbfs/documents.ts";
+import type { GbfsSource } from "../../src/feeds/gbfs/source.ts";
 
 // A city of two stations and three vehicles, as feeds of each version write it. For tests.
 

@@ -11,19 +11,24 @@ import {
 } from "@bikeshare/contract";
 import fc from "fast-check";
 import type { z } from "zod";
-import { reportBikes, upsertBikes } from "../../bikes/commands.ts";
-import { ServiceError } from "../../errors/service-error.ts";
-import { nameRegion, removeRegion } from "../../regions/service.ts";
-import { createReservation } from "../../reservations/create.ts";
-import { cancelReservation } from "../../reservations/service.ts";
-import { cancelRides, endRides } from "../../rides/finish.ts";
-import { startRides } from "../../rides/start.ts";
-import { bringStationsOnline, removeStations, takeStationsOffline, upsertStations } from "../../stations/commands.ts";
-import { describeSystem } from "../../systems/describe.ts";
-import { describeVehicleType, removeVehicleType } from "../../vehicle-types/service.ts";
-import { FeedFailure } from "../gbfs/feed.ts";
-import { importSnapshot } from "../gbfs/import.ts";
-import { sourceOf } from "../gbfs/test/city.ts";
+import { reportBikes, upsertBikes } from "../../src/bikes/commands.ts";
+import { ServiceError } from "../../src/errors/service-error.ts";
+import { FeedFailure } from "../../src/feeds/gbfs/feed.ts";
+import { importSnapshot } from "../../src/feeds/gbfs/import.ts";
+import { nameRegion, removeRegion } from "../../src/regions/service.ts";
+import { createReservation } from "../../src/reservations/create.ts";
+import { cancelReservation } from "../../src/reservations/service.ts";
+import { cancelRides, endRides } from "../../src/rides/finish.ts";
+import { startRides } from "../../src/rides/start.ts";
+import {
+  bringStationsOnline,
+  removeStations,
+  takeStationsOffline,
+  upsertStations,
+} from "../../src/stations/commands.ts";
+import { describeSystem } from "../../src/systems/describe.ts";
+import { describeVehicleType, removeVehicleType } from "../../src/vehicle-types/service.ts";
+import { sourceOf } from "../gbfs/city.ts";
 import {
   nasty,
   stationId,
@@ -36,8 +41,8 @@ import {
   snapshot,
   typeId,
   typeWords,
-} from "./every-state-values.fixture.ts";
-import type { GbfsRoom } from "./gbfs-out-room.fixture.ts";
+} from "./every-state-values.ts";
+import type { GbfsRoom } from "./gbfs-out.harness.ts";
 
 /** The system that steps are taken in. */
 export interface StepSubject {
