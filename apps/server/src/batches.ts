@@ -1,4 +1,12 @@
-import type { BatchItem, BatchOutcome, BatchResult, BatchResults, ErrorCode } from "@bikeshare/contract";
+import {
+  type BatchItem,
+  type BatchOutcome,
+  type BatchResult,
+  type BatchResults,
+  type ErrorCode,
+  errorMessage,
+  type MessageArguments,
+} from "@bikeshare/contract";
 import type { CommandContext } from "./command-context.ts";
 import type { Transaction } from "./db/database.ts";
 import { describeIssues } from "./issues.ts";
@@ -6,7 +14,12 @@ import { describeIssues } from "./issues.ts";
 /** What became of the items of a batch, noted while they are decided one after the other. */
 export interface BatchNotes {
   done(index: number, id: string, outcome: Exclude<BatchOutcome, "failed">): void;
-  failed(index: number, id: string | null, error: ErrorCode, message: string): void;
+  failed<Code extends ErrorCode>(
+    index: number,
+    id: string | null,
+    code: Code,
+    ...message: MessageArguments<Code>
+  ): void;
 }
 
 /** A batch while it is worked on. */
@@ -39,7 +52,9 @@ export function createBatchNotes(): BatchNotes & { results(): BatchResults } {
   const results: BatchResult[] = [];
   return {
     done: (index, id, outcome) => void (results[index] = { id, outcome, error: null }),
-    failed: (index, id, error, message) => void (results[index] = { id, outcome: "failed", error: { error, message } }),
+    failed(index, id, error, ...message) {
+      results[index] = { id, outcome: "failed", error: { error, message: errorMessage(error, ...message) } };
+    },
     results: () => ({ results, failed: results.filter((result) => result.outcome === "failed").length }),
   };
 }
@@ -55,7 +70,7 @@ export function readableItems<Item>(items: readonly BatchItem<Item>[], notes: Ba
   const readable: Indexed<Item>[] = [];
   for (const [index, entry] of items.entries()) {
     if ("item" in entry) readable.push({ index, item: entry.item });
-    else notes.failed(index, entry.id, "invalid_parameter", describeIssues(entry.issues, "item"));
+    else notes.failed(index, entry.id, "invalid_parameter", "issues", { issues: describeIssues(entry.issues, "item") });
   }
   return readable;
 }

@@ -1,35 +1,37 @@
+import { issueText, unknownNames } from "@bikeshare/contract";
 import { defaultErrorMap, type ZodIssue } from "zod";
 
 /** What was read where the path of an issue is empty: the query string, the headers, the body or an item of a batch. */
 export type Whole = "query" | "headers" | "body" | "item";
 
-/** Names each issue's parameter, what is wrong with it and its bound, in one sentence. */
+const wholes = {
+  query: { name: "the query string", field: "parameter", where: "" },
+  headers: { name: "the headers", field: "header", where: "" },
+  body: { name: "the body", field: "field", where: " of the body" },
+  item: { name: "the item", field: "field", where: " of the item" },
+} as const;
+
+/** zod's names of types, in JSON's words. */
+const typeNames: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  integer: "an integer",
+  float: "a number with a fraction",
+  boolean: "a boolean",
+  object: "an object",
+  array: "an array",
+};
+
+/** Names each issue's parameter, what is wrong with it and its bound, as one sentence without its full stop. */
 export function describeIssues(issues: readonly ZodIssue[], whole: Whole): string {
-  return `${issues.map((issue) => describeIssue(issue, whole)).join("; ")}.`;
+  return issues.map((issue) => describeIssue(issue, whole)).join("; ");
 }
 
 function describeIssue(issue: ZodIssue, whole: Whole): string {
-  const name = issue.path.length === 0 ? wholes[whole].name : issue.path.join(".");
-  switch (issue.code) {
-    case "unrecognized_keys":
-      return `${issue.keys.join(", ")} ${issue.keys.length === 1 ? "is no" : "are no"} ${fieldWord(issue, whole)}`;
-    case "invalid_enum_value":
-      return `${name} must be one of ${issue.options.join(", ")}`;
-    default:
-      return `${name} ${isOurs(issue) ? issue.message : reword(issue)}`;
-  }
-}
-
-const wholes = {
-  query: { name: "the query string", field: "parameter", owner: "of this endpoint" },
-  headers: { name: "the headers", field: "header", owner: "of this endpoint" },
-  body: { name: "the body", field: "field", owner: "of the body" },
-  item: { name: "the item", field: "field", owner: "of an item" },
-} as const;
-
-function fieldWord({ keys, path }: ZodIssue & { readonly code: "unrecognized_keys" }, whole: Whole): string {
-  const { field, owner } = wholes[whole];
-  return `${field}${keys.length === 1 ? "" : "s"} ${path.length === 0 ? owner : `of ${path.join(".")}`}`;
+  const { name, field, where } = wholes[whole];
+  const path = issue.path.join(".");
+  if (issue.code === "unrecognized_keys") return unknownNames(issue.keys, field, path === "" ? where : ` of ${path}`);
+  return `${path === "" ? name : path} ${isOurs(issue) ? issue.message : reword(issue)}`;
 }
 
 /** Whether the contract wrote the message itself: its own end the sentence that the parameter's name begins. */
@@ -39,33 +41,25 @@ function isOurs(issue: ZodIssue): boolean {
 
 function reword(issue: ZodIssue): string {
   switch (issue.code) {
-    case "invalid_type":
-      if (issue.received === "undefined") return "must be given";
-      if (issue.received === "null")
-        return `must not be null: it must be ${typeNames[issue.expected] ?? issue.expected}`;
-      return `must be ${typeNames[issue.expected] ?? issue.expected}, not ${typeNames[issue.received] ?? issue.received}`;
+    case "invalid_type": {
+      const expected = typeNames[issue.expected] ?? issue.expected;
+      if (issue.received === "undefined") return issueText("missing");
+      if (issue.received === "null") return issueText("null", { expected });
+      return issueText("type", { expected, received: typeNames[issue.received] ?? issue.received });
+    }
+    case "invalid_enum_value":
+      return issueText("enum", { values: issue.options.join(", ") });
     case "too_small":
-      return `must be ${issue.inclusive ? "at least" : "more than"} ${issue.minimum}${unitOf(issue.type)}`;
+      return issueText(issue.inclusive ? "atLeast" : "moreThan", { bound: boundOf(issue.type, issue.minimum) });
     case "too_big":
-      return `must be ${issue.inclusive ? "at most" : "less than"} ${issue.maximum}${unitOf(issue.type)}`;
+      return issueText(issue.inclusive ? "atMost" : "lessThan", { bound: boundOf(issue.type, issue.maximum) });
     default:
       // Codes that no schema of the contract gives at present: better zod's word than none.
-      return `is wrong: ${issue.message}`;
+      return `is invalid: ${issue.message}`;
   }
 }
 
-function unitOf(type: string): string {
-  if (type === "string") return " characters long";
-  return type === "array" ? " items long" : "";
+function boundOf(type: string, bound: number | bigint): string {
+  if (type === "string") return `${bound} characters long`;
+  return type === "array" ? `${bound} items long` : String(bound);
 }
-
-/** zod's names of types, in JSON's words. */
-const typeNames: Readonly<Record<string, string>> = {
-  string: "a text",
-  number: "a number",
-  integer: "a whole number",
-  float: "a number with decimals",
-  boolean: "true or false",
-  object: "an object",
-  array: "a list",
-};

@@ -59,8 +59,8 @@ describe.each(endpoints.filter(({ body }) => body !== undefined))("the body of $
   it("must be there, and an object", async () => {
     expect(await refused(undefined, "invalid_parameter", {})).toBe("the body must be given.");
     expect(await refused("null", "invalid_parameter")).toMatch(/^the body must (not be null|be)/);
-    expect(await refused("[]", "invalid_parameter")).toBe("the body must be an object, not a list.");
-    expect(await refused('"x"', "invalid_parameter")).toBe("the body must be an object, not a text.");
+    expect(await refused("[]", "invalid_parameter")).toBe("the body must be an object, not an array.");
+    expect(await refused('"x"', "invalid_parameter")).toBe("the body must be an object, not a string.");
   });
 
   it("may have 1 MiB, and no more", async () => {
@@ -139,14 +139,14 @@ describe.each(endpoints.filter(({ body }) => body !== undefined))("the body of $
     expect([results.length, failed]).toEqual([MAX_BATCH, MAX_BATCH]);
     for (const { error } of results) {
       expect(error?.error).toBe("invalid_parameter");
-      expect(error?.message).toMatch(/^(the item|[a-z_]+) (must|is)[^A-Z]*\.$/);
+      expect(error?.message).toMatch(/^((the item|[a-z_]+) must|unknown field) [^A-Z]*\.$/);
     }
     expect(results.slice(0, 3).map(({ error }) => error?.message)).toEqual([
       "the item must not be null: it must be an object.",
-      "the item must be an object, not a list.",
-      "the item must be an object, not a text.",
+      "the item must be an object, not an array.",
+      "the item must be an object, not a string.",
     ]);
-    expect(results[7]?.error?.message).toContain("colour is no field of an item");
+    expect(results[7]?.error?.message).toContain("unknown field colour of the item");
     expect(await pictureOf(app)).toEqual(before);
   });
 });

@@ -5,7 +5,7 @@ import { openDatabase } from "../src/db/database.ts";
 import { requireNotifications } from "../src/db/listener.ts";
 import { statement } from "../src/db/statement.ts";
 import { ServiceError } from "../src/errors/service-error.ts";
-import { issueKey, keysOf, MAX_OVERLAP, revokeKey, rotateKey } from "../src/keys/service.ts";
+import { issueKey, keysOf, MAX_OVERLAP_MS, revokeKey, rotateKey } from "../src/keys/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp, keyContext } from "./built-app.ts";
 import { expectWithin } from "./expect-within.ts";
@@ -229,7 +229,7 @@ describe("rotating", () => {
       scopes: ["rides:read"],
       rateLimit: 9,
       name: "reporting",
-      expiresAt: new Date(app.clock() + MAX_OVERLAP * 2),
+      expiresAt: new Date(app.clock() + MAX_OVERLAP_MS * 2),
     });
     const next = await rotateKey(keyContext(app), app.systemId, old.id, "live", 60_000);
     expect(next).toMatchObject({ replaces: old.id, scopes: ["rides:read"], rate_limit: 9, expires_at: old.expires_at });
@@ -263,12 +263,12 @@ describe("rotating", () => {
 
   it("is refused outside 0 h to 30 d, twice, and of a key that no longer works", async () => {
     const old = await app.issue();
-    for (const overlap of [-1, MAX_OVERLAP + 1]) {
+    for (const overlap of [-1, MAX_OVERLAP_MS + 1]) {
       await expect(rotateKey(keyContext(app), app.systemId, old.id, "live", overlap)).rejects.toThrow(
         /between 0 h and 30 d/,
       );
     }
-    await rotateKey(keyContext(app), app.systemId, old.id, "live", MAX_OVERLAP);
+    await rotateKey(keyContext(app), app.systemId, old.id, "live", MAX_OVERLAP_MS);
     await expect(rotateKey(keyContext(app), app.systemId, old.id, "live", 0)).rejects.toThrow(/rotated already/);
     const revoked = await app.issue();
     await revokeKey(keyContext(app), app.systemId, revoked.id);
@@ -278,7 +278,7 @@ describe("rotating", () => {
   it("does not put off a revocation: a rotated key can still be revoked at once", async () => {
     await expectWithin(1000, async () => {
       const old = await app.issue();
-      await rotateKey(keyContext(app), app.systemId, old.id, "live", MAX_OVERLAP);
+      await rotateKey(keyContext(app), app.systemId, old.id, "live", MAX_OVERLAP_MS);
       return revokeFor(app.url, old);
     });
   });

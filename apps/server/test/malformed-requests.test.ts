@@ -172,7 +172,7 @@ describe("a URL that is badly encoded", () => {
       expectError(await send(`GET ${path}`, ["Host: a"]), 401, "unauthorized");
       const before = await remaining();
       const answer = await send(`GET ${path}`, withKey());
-      expect(expectError(answer, 400, "invalid_request")).toContain("path is not validly encoded");
+      expect(expectError(answer, 400, "invalid_request")).toContain("path is not valid percent-encoded UTF-8");
       expect(answer.headers.get("RateLimit")).toContain(`r=${before - 1};`);
       expect(await remaining()).toBe(before - 2);
     },

@@ -178,7 +178,7 @@ describe.each(lists)("the list of $list", ({ list, make, order, field }) => {
       for (const name of ["limit", "page"]) {
         const answer = await refused(app, withQuery(path, { [name]: value }));
         expect(answer).toMatchObject({ status: 400, error: "invalid_parameter" });
-        expect(answer.message).toMatch(new RegExp(`^${name} must be a whole number, 1 or more`));
+        expect(answer.message).toMatch(new RegExp(`^${name} must be an integer, 1 or more`));
       }
     },
   );

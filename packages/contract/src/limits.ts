@@ -32,3 +32,6 @@ export const EVENT_RETENTION_DAYS = 30;
 
 /** Hours for which the answer to an `Idempotency-Key` is kept. */
 export const IDEMPOTENCY_KEY_HOURS = 24;
+
+/** Most bytes of a request's body. */
+export const MAX_BODY_BYTES = 1024 ** 2;

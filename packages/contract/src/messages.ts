@@ -7,8 +7,8 @@ type Placeholder<Template> = Template extends `${string}{${infer Name}}${infer R
   ? Name | Placeholder<Rest>
   : never;
 
-/** A template's name, and its values where it has placeholders. */
-type Named<Templates> = {
+/** The name of one of several templates, and its values where it has placeholders. */
+export type TemplateArguments<Templates> = {
   [Name in keyof Templates]: [Placeholder<Templates[Name]>] extends [never]
     ? [name: Name, values?: Readonly<Record<never, never>>]
     : [name: Name, values: Readonly<Record<Placeholder<Templates[Name]>, string | number>>];
@@ -17,7 +17,7 @@ type Named<Templates> = {
 /** Which message of a code, and its values; nothing for a code that has one message. */
 export type MessageArguments<Code extends ErrorCode> = Code extends ErrorCode
   ? Code extends keyof typeof errorMessages
-    ? Named<(typeof errorMessages)[Code]>
+    ? TemplateArguments<(typeof errorMessages)[Code]>
     : [name?: "default", values?: Readonly<Record<never, never>>]
   : never;
 
@@ -68,7 +68,7 @@ export const issueTexts = {
 } as const;
 
 /** What is wrong with a value, as the end of a sentence that its name begins. */
-export function issueText(...[name, values]: Named<typeof issueTexts>): string {
+export function issueText(...[name, values]: TemplateArguments<typeof issueTexts>): string {
   return fillTemplate(issueTexts[name], values);
 }
 

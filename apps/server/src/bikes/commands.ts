@@ -72,7 +72,7 @@ function upsertedBikes(
   for (const { index, item } of entries) {
     const bike = bikes.get(item.id);
     if (bike === undefined) {
-      notes.failed(index, item.id, "not_found", "The bike was deleted at the same time.");
+      notes.failed(index, item.id, "not_found", "deletedBike");
       continue;
     }
     const before = changed.get(bike.id);
@@ -102,8 +102,8 @@ export function reportBikes(
       const locked = facts.bikes.get(item.id);
       const bike = changes.get(item.id) ?? (locked && { bike: locked });
       if (isInFuture(at.getTime(), now.getTime()))
-        notes.failed(index, item.id, "invalid_parameter", "at lies in the future.");
-      else if (bike === undefined) notes.failed(index, item.id, "not_found", "There is no bike with this id.");
+        notes.failed(index, item.id, "invalid_parameter", "inFuture", { field: "at" });
+      else if (bike === undefined) notes.failed(index, item.id, "not_found", "bike");
       else if (hasKnownStation(entry, facts, notes)) {
         const change = reported(bike, item, at, facts);
         notes.done(index, item.id, change === bike ? "unchanged" : "updated");
@@ -131,7 +131,7 @@ async function lockFacts(tx: Transaction, systemId: string, items: readonly Plac
 
 function hasKnownStation({ index, item }: Indexed<Placed>, { stations }: BikeChangeFacts, notes: BatchNotes): boolean {
   if (item.station_id === undefined || item.station_id === null || stations.has(item.station_id)) return true;
-  notes.failed(index, item.id, "not_found", `There is no station ${item.station_id}.`);
+  notes.failed(index, item.id, "not_found", "namedStation", { id: item.station_id });
   return false;
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { commandError } from "../errors/command-errors.ts";
 import { ServiceError } from "../errors/service-error.ts";
 import { secretsPath } from "../secrets.ts";
 import { readSecrets } from "../startup/service-secrets.ts";
@@ -139,7 +140,7 @@ async function withSecrets(
       await work({ ...contextOf(cli, db), sealer: createSecretSealer(webhookKeys) }, systemId);
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === "secrets_file_mismatch")) throw error;
-      throw new ServiceError("secrets_file_mismatch", `${error.message}\nThis command used ${path}.`);
+      throw commandError("secrets_file_mismatch", "usedBy", { message: error.message, path });
     }
   });
 }

@@ -1,26 +1,44 @@
-import type { ErrorCode } from "@bikeshare/contract";
+import { type ErrorCode, errorMessage, type MessageArguments } from "@bikeshare/contract";
 
-/** A code of the contract's catalogue, or one that only commands meet: no endpoint answers with these. */
+/** A code of the contract's catalogue, or one that only commands meet (command-errors.ts). */
 export type ServiceErrorCode = ErrorCode | "conflict" | "secrets_file_mismatch";
 
-interface ServiceErrorOptions extends ErrorOptions {
+export interface ServiceErrorOptions extends ErrorOptions {
   /** Headers that the answer must carry, such as `WWW-Authenticate`. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** After how many seconds the caller may try again, where it makes sense to say so. */
-  readonly retryAfterSeconds?: number;
 }
 
-/** What was asked for cannot be done, for a reason that the catalogue names. Nothing was changed. */
+/**
+ * What was asked for cannot be done, for a reason that a catalogue names. Nothing was changed. Made by `serviceError` and
+ * `commandError` alone, so that every message is one of their catalogues'.
+ */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ServiceErrorCode;
   readonly headers: Readonly<Record<string, string>>;
-  readonly retryAfterSeconds: number | undefined;
 
-  constructor(code: ServiceErrorCode, message: string, options: ServiceErrorOptions = {}) {
-    super(message, { cause: options.cause });
+  constructor(code: ServiceErrorCode, message: string, { headers = {}, cause }: ServiceErrorOptions = {}) {
+    super(message, { cause });
     this.code = code;
-    this.headers = options.headers ?? {};
-    this.retryAfterSeconds = options.retryAfterSeconds;
+    this.headers = headers;
   }
+}
+
+/**
+ * An error of the contract's catalogue, with one of its messages. Where the message says after how many seconds to try
+ * again, `Retry-After` says it too.
+ */
+export function serviceError<Code extends ErrorCode>(
+  code: Code,
+  ...rest: [...message: MessageArguments<Code>, options?: ServiceErrorOptions]
+): ServiceError {
+  const [name, values, options] = rest as unknown as [
+    unknown?,
+    Readonly<Record<string, string | number>>?,
+    ServiceErrorOptions?,
+  ];
+  const message = errorMessage(code, ...([name, values] as unknown as MessageArguments<Code>));
+  const seconds = values?.["retryAfterSeconds"];
+  const headers = seconds === undefined ? options?.headers : { ...options?.headers, "retry-after": String(seconds) };
+  return new ServiceError(code, message, { ...options, ...(headers && { headers }) });
 }

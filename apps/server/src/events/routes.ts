@@ -1,7 +1,7 @@
 import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
-import { ServiceError } from "../errors/service-error.ts";
+import { serviceError } from "../errors/service-error.ts";
 import { jsonBody } from "../http/bind.ts";
 import { callerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
@@ -27,8 +27,7 @@ export function eventRoutes(
     get: async ({ params: { id }, request }) => {
       const { systemId, viewer } = viewerOf(request);
       const event = await getEvent(context, systemId, viewer, id);
-      if (event === undefined)
-        throw new ServiceError("not_found", "There is no event with this id that the key may see.");
+      if (event === undefined) throw serviceError("not_found", "event");
       return { status: 200, body: jsonBody(event) };
     },
   };

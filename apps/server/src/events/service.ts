@@ -1,5 +1,5 @@
 import type { EventName } from "@bikeshare/contract";
-import { ServiceError } from "../errors/service-error.ts";
+import { serviceError } from "../errors/service-error.ts";
 import type { ReadContext } from "../lists/context.ts";
 import { cutSlice } from "../lists/cut.ts";
 import { type PositionCodec, type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
@@ -72,10 +72,7 @@ async function placeOf(
 ): Promise<EventPosition> {
   const found = await findPosition(reader, systemId, viewer, id);
   if (found !== undefined) return found;
-  throw new ServiceError(
-    "checkpoint_lost",
-    `The event ${id} is no longer kept, or is none that the key may see. Fetch the resources anew, then list events without after.`,
-  );
+  throw serviceError("checkpoint_lost", "after", { id });
 }
 
 /** How many events each day has: all days, or those behind a place with what is left of its own day. */

@@ -1,7 +1,7 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import { type RateDecision, rateHeaders, type RateLimiter } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { ServiceError } from "../errors/service-error.ts";
+import { type ServiceError, serviceError } from "../errors/service-error.ts";
 import { effectiveRateLimit } from "../keys/key.ts";
 import type { LastUses } from "../keys/last-use.ts";
 import type { KeyRow } from "../keys/service.ts";
@@ -118,43 +118,38 @@ async function refuseExposedKeys(
   }
   await markExposedKeys(inUrl, "url", transport.address, options.exposed);
   options.refusals.refused("key_in_url", { address: countedAddress(transport.address) });
-  throw new ServiceError(
-    "invalid_parameter",
-    "A key must not stand in the URL, where logs keep it. Send Authorization: Bearer <API_KEY>, and ask for a new key: this one counts as exposed.",
-  );
+  throw serviceError("invalid_parameter", "keyInUrl");
 }
 
 function httpsRequired({ address }: Transport, { refusals }: AdmitOptions): ServiceError {
   refusals.refused("https_required", { address: countedAddress(address) });
-  return new ServiceError(
-    "https_required",
-    "This service is reached over https only. A key that was sent over plain HTTP counts as exposed: ask for a new one.",
-  );
+  return serviceError("https_required");
 }
 
 function scopeError(key: KeyRow, scope: string): ServiceError | undefined {
   const isOperator = key.partner_id === null;
   if (isOperator && scope !== "operator") {
-    return new ServiceError(
+    return serviceError(
       "forbidden",
-      "An operator key does not reach the partners' interface. Use a partner's key.",
+      "operatorKey",
+      {},
       {
         headers: { "www-authenticate": `Bearer error="insufficient_scope"` },
       },
     );
   }
   if (isOperator || scope === "any" || key.scopes.includes(scope)) return undefined;
-  return new ServiceError("forbidden", `The key lacks the scope ${scope}. Ask the operator for a key that has it.`, {
-    headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="${scope}"` },
-  });
+  return serviceError(
+    "forbidden",
+    "missingScope",
+    { scope },
+    {
+      headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="${scope}"` },
+    },
+  );
 }
 
 function rateLimited({ limit, resetSeconds }: RateDecision): ServiceError {
-  return new ServiceError(
-    "rate_limited",
-    `The key has made ${limit} requests in the last ${RATE_WINDOW_SECONDS} s. Try again in ${resetSeconds} s.`,
-    {
-      retryAfterSeconds: resetSeconds,
-    },
-  );
+  const values = { limit, windowSeconds: RATE_WINDOW_SECONDS, retryAfterSeconds: resetSeconds };
+  return serviceError("rate_limited", "key", values);
 }

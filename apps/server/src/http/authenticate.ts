@@ -1,7 +1,7 @@
 import { keyStatus } from "@bikeshare/rules";
 import type { RateLimiter } from "@bikeshare/rules";
 import type { FastifyRequest } from "fastify";
-import { ServiceError } from "../errors/service-error.ts";
+import { type ServiceError, serviceError } from "../errors/service-error.ts";
 import type { KeyCache } from "../keys/key-cache.ts";
 import { isWellFormedKey } from "../keys/key.ts";
 import type { KeyRow } from "../keys/service.ts";
@@ -24,6 +24,8 @@ export interface AuthenticateOptions {
  */
 const WRONG_CREDENTIALS_PER_MINUTE = 120;
 
+const INVALID_TOKEN = { headers: { "www-authenticate": `Bearer error="invalid_token"` } };
+
 const BEARER = /^bearer ([\x21-\x7e]+)$/i;
 
 /**
@@ -35,9 +37,14 @@ export function authenticate(request: FastifyRequest, options: AuthenticateOptio
   const header = request.headers.authorization;
   if (header === undefined) {
     options.refusals.refused("no_credentials", { address: addressOf(request) });
-    throw new ServiceError("unauthorized", "No credentials were provided. Send Authorization: Bearer <API_KEY>.", {
-      headers: { "www-authenticate": "Bearer" },
-    });
+    throw serviceError(
+      "unauthorized",
+      "missing",
+      {},
+      {
+        headers: { "www-authenticate": "Bearer" },
+      },
+    );
   }
   const presented = BEARER.exec(header)?.[1];
   const kept = presented === undefined ? undefined : keys.get(presented);
@@ -53,31 +60,37 @@ async function judge(
   options: AuthenticateOptions,
 ): Promise<KeyRow> {
   const { keys, clock } = options;
-  if (presented === undefined) throw await refuse("malformed_credentials", headerIssue(header), request, options);
+  if (presented === undefined) {
+    const error = serviceError("unauthorized", headerIssue(header), {}, INVALID_TOKEN);
+    throw await refuse("malformed_credentials", error, request, options);
+  }
   if (!isWellFormedKey(presented)) {
-    const message = "The key is not complete or mistyped: its form or its checksum is wrong.";
-    throw await refuse("malformed_credentials", message, request, options);
+    const error = serviceError("unauthorized", "malformedKey", {}, INVALID_TOKEN);
+    throw await refuse("malformed_credentials", error, request, options);
   }
   const key = kept ?? (await keys.load(presented)) ?? "unknown";
-  if (key === "unknown") throw await refuse("unknown_key", "The key is unknown.", request, options);
+  if (key === "unknown") {
+    const error = serviceError("unauthorized", "unknownKey", {}, INVALID_TOKEN);
+    throw await refuse("unknown_key", error, request, options);
+  }
   if (isUsable(key, clock())) return key;
   const status = keyStatus(key, clock());
   if (status === "active") {
-    const message = `The partner of the key ${key.id} (…${key.last4}) is suspended. Ask the operator.`;
-    throw await refuse("suspended_partner", message, request, options, key.id);
+    const error = serviceError("unauthorized", "suspendedPartner", { id: key.id, last4: key.last4 }, INVALID_TOKEN);
+    throw await refuse("suspended_partner", error, request, options, key.id);
   }
-  const message = `The key ${key.id} (…${key.last4}) is ${status}. Ask the operator for a new one.`;
-  throw await refuse(`${status}_key`, message, request, options, key.id);
+  const error = serviceError("unauthorized", "inactiveKey", { id: key.id, last4: key.last4, status }, INVALID_TOKEN);
+  throw await refuse(`${status}_key`, error, request, options, key.id);
 }
 
 function isUsable(key: KeyRow, now: number): boolean {
   return keyStatus(key, now) === "active" && !key.partner_suspended;
 }
 
-/** Counts wrong credentials. @returns what they are answered */
+/** Counts wrong credentials. @returns what they are answered: `error`, or to wait */
 async function refuse(
   reason: RefusalReason,
-  message: string,
+  error: ServiceError,
   request: FastifyRequest,
   { wrongCredentials, refusals }: AuthenticateOptions,
   keyId?: string,
@@ -88,24 +101,16 @@ async function refuse(
     address: countedAddress(address),
     ...(keyId === undefined ? {} : { keyId }),
   });
-  if (guard.allowed) {
-    return new ServiceError("unauthorized", message, {
-      headers: { "www-authenticate": `Bearer error="invalid_token"` },
-    });
-  }
-  return new ServiceError(
-    "rate_limited",
-    `Too many requests with wrong credentials from this address. Try again in ${guard.resetSeconds} s with a key that works.`,
-    { retryAfterSeconds: guard.resetSeconds },
-  );
+  if (guard.allowed) return error;
+  return serviceError("rate_limited", "wrongCredentials", { retryAfterSeconds: guard.resetSeconds });
 }
 
 function addressOf(request: FastifyRequest): string {
   return request.transport?.address ?? "";
 }
 
-function headerIssue(header: string): string {
-  if (/^bearer\S/i.test(header)) return "Between Bearer and the key there must be one space.";
-  if (/^bearer( |$)/i.test(header)) return "After Bearer there must be one space and then the key, nothing else.";
-  return "The Authorization header must be: the word Bearer, one space, the key.";
+/** What is wrong with an `Authorization` header that has no key in its place. */
+function headerIssue(header: string): "missingSpace" | "notOneKey" | "notBearer" {
+  if (/^bearer\S/i.test(header)) return "missingSpace";
+  return /^bearer( |$)/i.test(header) ? "notOneKey" : "notBearer";
 }

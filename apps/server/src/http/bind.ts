@@ -2,8 +2,8 @@ import type { AppRouter } from "@ts-rest/core";
 import { initServer, type RequestValidationError, type RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyInstance } from "fastify";
 import type { ZodError } from "zod";
-import { ServiceError } from "../errors/service-error.ts";
-import { describeIssues } from "../issues.ts";
+import { type ServiceError, serviceError } from "../errors/service-error.ts";
+import { describeIssues, type Whole } from "../issues.ts";
 import { sendError } from "./errors.ts";
 
 const server = initServer();
@@ -39,15 +39,14 @@ export function jsonBody<Body>(json: string): Body {
 }
 
 function toServiceError(error: RequestValidationError): ServiceError {
-  if (error.pathParams !== null)
-    return new ServiceError(
-      "not_found",
-      `There is no such resource: the identifier in the path ${firstMessage(error.pathParams)}.`,
-    );
-  if (error.query !== null) return new ServiceError("invalid_parameter", describeIssues(error.query.issues, "query"));
-  if (error.headers !== null)
-    return new ServiceError("invalid_parameter", describeIssues(error.headers.issues, "headers"));
-  return new ServiceError("invalid_parameter", describeIssues(error.body?.issues ?? [], "body"));
+  if (error.pathParams !== null) return serviceError("not_found", "pathId", { issue: firstMessage(error.pathParams) });
+  if (error.query !== null) return invalid(error.query, "query");
+  if (error.headers !== null) return invalid(error.headers, "headers");
+  return invalid(error.body, "body");
+}
+
+function invalid(error: ZodError | null, whole: Whole): ServiceError {
+  return serviceError("invalid_parameter", "issues", { issues: describeIssues(error?.issues ?? [], whole) });
 }
 
 function firstMessage(error: ZodError): string {

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { ServiceError } from "../errors/service-error.ts";
+import { type ServiceError, serviceError } from "../errors/service-error.ts";
 
 /**
  * Reads bodies: JSON in UTF-8, as it is, and nothing else. Where the contract knows none, whatever comes is let pass
@@ -54,28 +54,19 @@ function isUtf8Charset(contentType: string | undefined): boolean {
 }
 
 function coded(): ServiceError {
-  return new ServiceError(
-    "unsupported_media_type",
-    "The body must come as it is: the service reads no compressed bodies. Send it without Content-Encoding.",
-  );
+  return serviceError("unsupported_media_type", "compressed");
 }
 
 function otherCharset(): ServiceError {
-  return new ServiceError(
-    "unsupported_media_type",
-    "The body must be JSON in UTF-8: send it with no charset, or utf-8.",
-  );
+  return serviceError("unsupported_media_type", "charset");
 }
 
 function notUtf8(bytes: Buffer): ServiceError {
-  return new ServiceError(
-    "invalid_request",
-    `The body is not UTF-8, as JSON must be: the first bad byte is at position ${firstBadByte(bytes)}.`,
-  );
+  return serviceError("invalid_request", "bodyNotUtf8", { position: firstBadByte(bytes) });
 }
 
 function notJson(): ServiceError {
-  return new ServiceError("unsupported_media_type", "The body must be JSON, sent with Content-Type: application/json.");
+  return serviceError("unsupported_media_type", "notJson");
 }
 
 /** What decoding puts in place of bytes that are no UTF-8. It may also stand in a text properly. */

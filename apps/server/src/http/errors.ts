@@ -1,7 +1,7 @@
-import { errorCatalogue, type ErrorCode } from "@bikeshare/contract";
+import { errorCatalogue, type ErrorCode, MAX_BODY_BYTES } from "@bikeshare/contract";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { codeOf, isDiskFull, isUnavailable } from "../db/errors.ts";
-import { ServiceError } from "../errors/service-error.ts";
+import { ServiceError, serviceError } from "../errors/service-error.ts";
 import { errorJson } from "./error-body.ts";
 
 /** Seconds after which a caller should try again when the service is unavailable: about what a restart takes. */
@@ -31,46 +31,38 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
     reply
       .code(errorCatalogue[code].status)
       .headers(known.headers)
-      .headers(known.retryAfterSeconds === undefined ? {} : { "retry-after": String(known.retryAfterSeconds) })
       .header("content-type", "application/json")
       // As bytes: to a text Fastify adds a charset, and no hook takes it away again where the router itself failed.
       .send(Buffer.from(errorJson(code, known.message)))
   );
 }
 
-/** The catalogue's word for any failure. */
+/** The entry of the catalogue for any failure. */
 function toServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError && isErrorCode(error.code)) return error;
-  if (isDiskFull(error)) return unavailable("The database's disk is full. Nothing was changed.", error);
-  if (isUnavailable(error)) return unavailable("The database cannot be reached. Nothing was changed.", error);
   const cause = { cause: error };
+  if (isDiskFull(error)) return unavailable("diskFull", cause);
+  if (isUnavailable(error)) return unavailable("database", cause);
   switch (codeOf(error)) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
-      return new ServiceError("payload_too_large", "The body is larger than 1 MiB. Send less at once.", cause);
+      return serviceError("payload_too_large", "body", { limit: `${MAX_BODY_BYTES / 1024 ** 2} MiB` }, cause);
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
-      return new ServiceError(
-        "unsupported_media_type",
-        "The body must be JSON, sent with Content-Type: application/json.",
-        cause,
-      );
+      return serviceError("unsupported_media_type", "notJson", {}, cause);
     case "FST_ERR_CTP_EMPTY_JSON_BODY":
-      return new ServiceError("invalid_request", "The body is empty, but Content-Type announces JSON.", cause);
+      return serviceError("invalid_request", "emptyBody", {}, cause);
     case "FST_ERR_CTP_INVALID_JSON_BODY":
     case "FST_ERR_CTP_INVALID_CONTENT_LENGTH":
-      return new ServiceError("invalid_request", "The body is not the JSON that the headers announce.", cause);
+      return serviceError("invalid_request", "bodyNotJson", {}, cause);
     default:
       return isClientError(error)
-        ? new ServiceError("invalid_request", "The request could not be read.", cause)
-        : new ServiceError(
-            "internal",
-            "Something went wrong on our side. Try again; if it stays, tell the operator the Request-Id.",
-            cause,
-          );
+        ? serviceError("invalid_request", "unreadable", {}, cause)
+        : serviceError("internal", "default", {}, cause);
   }
 }
 
-export function unavailable(message: string, cause?: unknown): ServiceError {
-  return new ServiceError("unavailable", message, { retryAfterSeconds: RETRY_SECONDS, cause });
+/** The service cannot answer at present, and why. */
+export function unavailable(why: "database" | "diskFull" | "stopping", options: ErrorOptions = {}): ServiceError {
+  return serviceError("unavailable", why, { retryAfterSeconds: RETRY_SECONDS }, options);
 }
 
 function isErrorCode(code: string): code is ErrorCode {

@@ -14,7 +14,7 @@ export function healthRoutes(options: {
   return {
     live: async () => ({ status: 200, body: { status: "ok" } }),
     ready: async () => {
-      if (options.isDraining()) throw unavailable("The process is shutting down.");
+      if (options.isDraining()) throw unavailable("stopping");
       await ping();
       const concerns = [...options.concerns()];
       return { status: 200, body: concerns.length === 0 ? { status: "ok" } : { status: "ok", concerns } };

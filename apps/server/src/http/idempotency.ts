@@ -1,6 +1,6 @@
 import { idempotencyKey } from "@bikeshare/contract";
 import type { FastifyRequest } from "fastify";
-import { ServiceError } from "../errors/service-error.ts";
+import { serviceError } from "../errors/service-error.ts";
 import { type Answer, doOnce, type IdempotencyContext, type Work } from "../idempotency/service.ts";
 import { callerOf } from "./caller.ts";
 
@@ -49,7 +49,9 @@ export async function withIdempotency(
   if (request.key === undefined) return { ...(await context.db.transaction(work)), replayed: false };
   const key = idempotencyKey.safeParse(request.key);
   if (!key.success) {
-    throw new ServiceError("invalid_parameter", `Idempotency-Key ${key.error.issues[0]?.message ?? "is malformed"}.`);
+    throw serviceError("invalid_parameter", "issues", {
+      issues: `Idempotency-Key ${key.error.issues.map(({ message }) => message).join(", ")}`,
+    });
   }
   return doOnce(context, { ...request, key: key.data }, request.body, work);
 }

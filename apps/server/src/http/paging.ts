@@ -1,6 +1,6 @@
 import { DEFAULT_PAGE_SIZE } from "@bikeshare/contract";
 import { countPages } from "@bikeshare/rules";
-import { ServiceError } from "../errors/service-error.ts";
+import { serviceError } from "../errors/service-error.ts";
 import type { PositionCodec, Slice, SliceRequest } from "../lists/slice.ts";
 import type { CursorSealer } from "./cursor.ts";
 
@@ -31,21 +31,15 @@ export function readSliceRequest<Position>(
     return query.page === undefined ? { kind: "first", limit } : { kind: "page", page: query.page, limit };
   }
   if (query.page !== undefined) {
-    throw new ServiceError("invalid_parameter", "page and cursor exclude each other: give one of them.");
+    throw serviceError("invalid_parameter", "pageAndCursor");
   }
   if (query.cursor === "") {
-    throw new ServiceError(
-      "invalid_cursor",
-      "cursor is empty. The list ended where next_cursor was absent; to begin again, leave cursor out.",
-    );
+    throw serviceError("invalid_cursor", "empty");
   }
   const text = sealer.open(sealingName(name), query.cursor);
   const after = text === undefined ? undefined : codec.decode(text);
   if (after === undefined) {
-    throw new ServiceError(
-      "invalid_cursor",
-      "cursor is damaged, not ours, or was given for another list or other filters. Copy next_cursor unchanged and keep the filters, or begin again without it.",
-    );
+    throw serviceError("invalid_cursor", "foreign");
   }
   return { kind: "cursor", after, limit };
 }
@@ -63,10 +57,7 @@ export function writeEnvelope<Position>(
     const page = request.kind === "page" ? request.page : 1;
     const totalPages = countPages(slice.total ?? 0, request.limit);
     if (page > totalPages) {
-      throw new ServiceError(
-        "page_out_of_range",
-        `page is ${page}, but the last page is ${totalPages} with a limit of ${request.limit}.`,
-      );
+      throw serviceError("page_out_of_range", "beyondLast", { page, lastPage: totalPages, limit: request.limit });
     }
     text += `,"page":${page},"total_pages":${totalPages}`;
   }

@@ -1,5 +1,6 @@
-import { type Server, STATUS_CODES } from "node:http";
+import { maxHeaderSize, type Server, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import { errorMessage } from "@bikeshare/contract";
 import { codeOf } from "../db/errors.ts";
 import type { Connections } from "./connections.ts";
 import { errorJson } from "./error-body.ts";
@@ -19,7 +20,7 @@ export function createParserErrorHandler(
 export function answerConnect(server: Server, connections: Connections, nextRequestId: () => string): void {
   server.on("connect", (_request, socket: Socket) => {
     connections.refuse(socket, () =>
-      answer("CONNECT is not possible here: this is no proxy.", nextRequestId(), { hasBody: true }),
+      answer(errorMessage("invalid_request", "connect"), nextRequestId(), { hasBody: true }),
     );
   });
 }
@@ -49,12 +50,12 @@ function isHead(error: Error): boolean {
 function parserMessage(code: string | undefined): string {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
-      return "The request's headers are larger than 16 KiB.";
+      return errorMessage("invalid_request", "headersTooLarge", { limit: `${maxHeaderSize / 1024} KiB` });
     case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
-      return "The chunk extensions of the request's body are too large.";
+      return errorMessage("invalid_request", "chunkExtensionsTooLarge");
     case "ERR_HTTP_REQUEST_TIMEOUT":
-      return "The request took too long to arrive.";
+      return errorMessage("invalid_request", "tooSlow");
     default:
-      return "The request is not valid HTTP.";
+      return errorMessage("invalid_request", "notHttp");
   }
 }

@@ -1,6 +1,6 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import type { RateDecision, RateLimiter } from "@bikeshare/rules";
-import { ServiceError } from "../errors/service-error.ts";
+import { type ServiceError, serviceError } from "../errors/service-error.ts";
 import { countedAddress } from "./client-address.ts";
 import type { RefusedRequests } from "./refused-requests.ts";
 
@@ -56,9 +56,9 @@ export function createPublicLimit(
 }
 
 function rateLimited({ limit, resetSeconds }: RateDecision): ServiceError {
-  return new ServiceError(
-    "rate_limited",
-    `This address has used up the ${limit} requests without a key that it may make in ${RATE_WINDOW_SECONDS} s; large answers count as several. Try again in ${resetSeconds} s.`,
-    { retryAfterSeconds: resetSeconds },
-  );
+  return serviceError("rate_limited", "address", {
+    limit,
+    windowSeconds: RATE_WINDOW_SECONDS,
+    retryAfterSeconds: resetSeconds,
+  });
 }

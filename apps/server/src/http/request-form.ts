@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { ServiceError } from "../errors/service-error.ts";
+import { type ServiceError, serviceError } from "../errors/service-error.ts";
 
 /** Headers that name one thing: with two of them, each reader on the way could take another. */
 const SINGLE_HEADERS = ["host", "authorization", "content-type", "idempotency-key"] as const;
@@ -15,9 +15,9 @@ const HOST = /^(?:\[[0-9a-f:.]+\]|[\w.~!$&'()*+,;=%-]+)(?::\d{0,5})?$/i;
 export function checkAddressing({ headers, httpVersion, rawHeaders }: IncomingMessage): void {
   if (headers.host === undefined) {
     if (httpVersion !== "1.1") return;
-    throw new ServiceError("invalid_request", "The request has no Host header, which HTTP/1.1 asks for.");
+    throw serviceError("invalid_request", "missingHost");
   }
-  if (!HOST.test(headers.host)) throw new ServiceError("invalid_request", "The Host header is not a host and a port.");
+  if (!HOST.test(headers.host)) throw serviceError("invalid_request", "invalidHost");
   const repeated = repeatedHeader(rawHeaders);
   if (repeated === "host" || repeated === "authorization") throw givenTwice(repeated);
 }
@@ -34,11 +34,11 @@ export function refuseMalformedRequests(app: FastifyInstance): void {
 
 function malformation(request: FastifyRequest): ServiceError | undefined {
   if (badlyEncoded.has(request.raw)) {
-    return new ServiceError("invalid_request", "The request's path is not validly encoded.");
+    return serviceError("invalid_request", "invalidPath");
   }
   const parameter = request.url.includes("%") ? badlyEncodedParameter(request.url) : undefined;
   if (parameter !== undefined) {
-    return new ServiceError("invalid_parameter", `The parameter ${parameter} is not validly encoded as UTF-8.`);
+    return serviceError("invalid_parameter", "notUtf8", { name: parameter });
   }
   const repeated = repeatedHeader(request.raw.rawHeaders);
   return repeated === undefined ? undefined : givenTwice(repeated);
@@ -46,10 +46,9 @@ function malformation(request: FastifyRequest): ServiceError | undefined {
 
 function givenTwice(header: (typeof SINGLE_HEADERS)[number]): ServiceError {
   const name = header.replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
-  return new ServiceError(
-    header === "idempotency-key" ? "invalid_parameter" : "invalid_request",
-    `The request has the header ${name} more than once. Send it once.`,
-  );
+  return serviceError(header === "idempotency-key" ? "invalid_parameter" : "invalid_request", "repeatedHeader", {
+    name,
+  });
 }
 
 /** The first of the single headers that stands twice among the raw ones: name, value, name, value and so on. */

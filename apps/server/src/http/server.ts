@@ -1,4 +1,5 @@
 import type { ServerOptions } from "node:https";
+import { MAX_BODY_BYTES } from "@bikeshare/contract";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import type { NetworkList } from "../addresses/network-list.ts";
 import { readJsonBodies } from "./body.ts";
@@ -47,7 +48,7 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     genReqId: nextRequestId,
     // A request that a closing server still gets is answered; Fastify's own 503 would not have our shape.
     return503OnClosing: false,
-    bodyLimit: 1024 * 1024,
+    bodyLimit: MAX_BODY_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: STALL_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,

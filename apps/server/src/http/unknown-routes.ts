@@ -1,5 +1,5 @@
 import type { FastifyInstance } from "fastify";
-import { ServiceError } from "../errors/service-error.ts";
+import { serviceError } from "../errors/service-error.ts";
 import { sendError } from "./errors.ts";
 
 /** Answers paths that do not exist (404) and methods that a path does not take (405, with `Allow`). */
@@ -14,24 +14,11 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
     const path = request.url.split("?", 1)[0] ?? "";
     const entry = [...methodsByPattern.values()].find(({ pattern }) => pattern.test(path));
     if (entry === undefined) {
-      return sendError(
-        reply,
-        request,
-        new ServiceError(
-          "not_found",
-          "There is no such path. /openapi.json lists those there are, /gbfs/3.0/gbfs.json the public feeds; /docs explains them.",
-        ),
-      );
+      return sendError(reply, request, serviceError("not_found", "path"));
     }
     const allow = [...entry.methods].sort().join(", ");
-    const error = new ServiceError(
-      "method_not_allowed",
-      `${request.method} is not possible here; possible: ${allow}.`,
-      {
-        headers: { allow },
-      },
-    );
-    return sendError(reply, request, error);
+    const values = { method: request.method, allowed: allow };
+    return sendError(reply, request, serviceError("method_not_allowed", "allowed", values, { headers: { allow } }));
   });
 }
 

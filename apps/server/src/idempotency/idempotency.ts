@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { IDEMPOTENCY_KEY_HOURS } from "@bikeshare/contract";
-import { ServiceError } from "../errors/service-error.ts";
+import { serviceError } from "../errors/service-error.ts";
 
 /** Before which instant an answer must have been made to count no longer. */
 export function forgottenBefore(now: number): Date {
@@ -21,7 +21,7 @@ const MAX_DEPTH = 100;
 /** A JSON value as the one text that all its writings have in common: no spaces, members by name. Undefined is empty. */
 export function canonicalText(value: unknown, depth = 0): string {
   if (depth > MAX_DEPTH) {
-    throw new ServiceError("invalid_request", `The body has more than ${MAX_DEPTH} values inside one another.`);
+    throw serviceError("invalid_request", "bodyTooDeep", { limit: MAX_DEPTH });
   }
   if (value === undefined) return "";
   if (typeof value !== "object" || value === null) return JSON.stringify(value);

@@ -1,6 +1,6 @@
 import type { Database, Transaction } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
-import { ServiceError } from "../errors/service-error.ts";
+import { serviceError } from "../errors/service-error.ts";
 import { systemsOf } from "../systems/service.ts";
 import { forgottenBefore, hashOfBody } from "./idempotency.ts";
 import { type CallName, claimCall, findAnswer, forgetCalls, keepAnswer } from "./queries.ts";
@@ -53,19 +53,13 @@ export function doOnce(
 
 function refuseWhileRunning(error: unknown): never {
   if (codeOf(error) !== sqlState.lockNotAvailable) throw error;
-  throw new ServiceError(
-    "idempotency_in_progress",
-    "A request with this Idempotency-Key is still running. Send the same again in a moment.",
-  );
+  throw serviceError("idempotency_in_progress");
 }
 
 async function firstAnswer(tx: Transaction, call: CallName, bodyHash: Uint8Array): Promise<Answer> {
   const { body_hash: firstHash, status, body } = await findAnswer(tx, call);
   if (Buffer.compare(firstHash, bodyHash) === 0) return { status, body };
-  throw new ServiceError(
-    "idempotency_key_reused",
-    "This Idempotency-Key was used before with another body. Make a new key for each new request.",
-  );
+  throw serviceError("idempotency_key_reused");
 }
 
 /** Calls forgotten in one statement. More hold their rows' locks for longer; fewer take more statements. */

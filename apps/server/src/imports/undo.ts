@@ -1,7 +1,7 @@
 import { type Acting, recordActOf } from "../audit/audit-log.ts";
 import { pickSlot } from "../counts/service.ts";
 import type { Database, Transaction } from "../db/database.ts";
-import { ServiceError } from "../errors/service-error.ts";
+import { commandError } from "../errors/command-errors.ts";
 import { changedSince, deletePastRides, type ImportedRides } from "../rides/import-undo.ts";
 import { removeStubStations } from "../stations/stub-removal.ts";
 import {
@@ -39,13 +39,10 @@ export async function undoImport(context: UndoContext, systemId: string, id: str
   const begun = await context.db.transaction(async (tx) => {
     const row = await lockImport(tx, systemId, id);
     if (row === undefined) {
-      throw new ServiceError("not_found", `There is no import ${id}. "import list" shows those that there are.`);
+      throw commandError("not_found", "import", { id });
     }
     if (row.status === "undone") {
-      throw new ServiceError(
-        "conflict",
-        `Import ${id} was taken back already, at ${row.undone_at?.toISOString() ?? ""}.`,
-      );
+      throw commandError("conflict", "importUndone", { id, at: row.undone_at?.toISOString() ?? "" });
     }
     if (row.kind === "gbfs") return { undone: await undoFeed(context, tx, systemId, row) };
     if (row.status !== "undoing") await beginUndoingTrips(context, tx, systemId, row);
@@ -93,38 +90,34 @@ function recordUndo(
 async function refuseUnlessTripsStand(tx: Transaction, systemId: string, row: ImportRow): Promise<void> {
   const later = await listOverlappingImports(tx, systemId, row.id);
   if (later.length > 0) {
-    throw new ServiceError(
-      "conflict",
-      `Import ${row.id} cannot be taken back before ${later.join(", ")}, which found rides of it and left them as they were. Take back first, in this order:${commands(later)}`,
-    );
+    throw commandError("conflict", "importOverlapped", {
+      id: row.id,
+      later: later.join(", "),
+      commands: commands(later),
+    });
   }
   const rides = ridesOf(systemId, row);
   const changed = rides === undefined ? undefined : await changedSince(tx, rides, row.created);
   if (changed === undefined || changed.n === 0) return;
   const examples = changed.examples.length === 0 ? "" : ` (such as ${changed.examples.join(", ")})`;
-  throw new ServiceError(
-    "conflict",
-    `Import ${row.id} cannot be taken back: ${changed.n} of its ${row.created} rides were changed since${examples}. Nothing was changed.`,
-  );
+  throw commandError("conflict", "importTripsChanged", {
+    id: row.id,
+    changed: changed.n,
+    created: row.created,
+    examples,
+  });
 }
 
 async function refuseUnlessFeedStands(tx: Transaction, systemId: string, row: ImportRow): Promise<void> {
   const later = await listLaterImports(tx, systemId, row);
   if (later.length > 0) {
-    throw new ServiceError(
-      "conflict",
-      `Import ${row.id} cannot be taken back before the later ones of the source "${row.source}". Take back first, in this order:${commands(later)}`,
-    );
+    throw commandError("conflict", "importNotLast", { id: row.id, source: row.source, commands: commands(later) });
   }
   if (row.updated > 0) {
-    throw new ServiceError(
-      "conflict",
-      `Import ${row.id} cannot be taken back: it changed ${row.updated} stations and bikes that were there before, and what they were is not kept. Import the feed they came from again instead.`,
-    );
+    throw commandError("conflict", "importChangedOthers", { id: row.id, count: row.updated });
   }
   const reason = await sourceSinceImport(tx, systemId, row);
-  if (reason !== undefined)
-    throw new ServiceError("conflict", `Import ${row.id} cannot be taken back: ${reason} Nothing was changed.`);
+  if (reason !== undefined) throw commandError("conflict", "importSourceInUse", { id: row.id, reason });
 }
 
 function commands(ids: readonly string[]): string {

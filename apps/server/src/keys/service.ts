@@ -3,7 +3,7 @@ import type { Scope } from "@bikeshare/contract";
 import { keyStatus } from "@bikeshare/rules";
 import { recordActOf } from "../audit/audit-log.ts";
 import type { Database, Queryable, Transaction } from "../db/database.ts";
-import { ServiceError } from "../errors/service-error.ts";
+import { commandError } from "../errors/command-errors.ts";
 import type { Ids } from "../ids.ts";
 import { makeKey, type KeyKind } from "./key.ts";
 import {
@@ -101,8 +101,10 @@ export async function revokeKeysOf(
 /** Tells every process, when the transaction commits, that keys must be looked up anew. */
 export const notifyKeysChanged = tellKeyChanged;
 
-/** Longest time that both keys of a rotation work: 30 days, in milliseconds. */
-export const MAX_OVERLAP = 30 * 24 * 3_600_000;
+/** Most days for which both keys of a rotation work. */
+const MAX_OVERLAP_DAYS = 30;
+/** The same in milliseconds. */
+export const MAX_OVERLAP_MS = MAX_OVERLAP_DAYS * 24 * 3_600_000;
 
 /**
  * Makes a key that takes another's place, with the same partner, scopes, name and rate; both work for `overlap`
@@ -115,16 +117,14 @@ export async function rotateKey(
   kind: KeyKind,
   overlap: number,
 ): Promise<IssuedKey & { readonly replaces: string; readonly replaced_key_ends_at: Date }> {
-  if (overlap < 0 || overlap > MAX_OVERLAP)
-    throw new ServiceError("invalid_parameter", "The overlap must be between 0 h and 30 d.");
+  if (overlap < 0 || overlap > MAX_OVERLAP_MS)
+    throw commandError("invalid_parameter", "keyOverlap", { days: MAX_OVERLAP_DAYS });
   return context.db.transaction(async (tx) => {
     const old = await mustFind(tx, systemId, id);
     const now = context.clock();
     const status = keyStatus(old, now);
-    if (status !== "active")
-      throw new ServiceError("conflict", `Key ${id} is ${status} already: issue a new one instead.`);
-    if (old.rotated_to !== null)
-      throw new ServiceError("conflict", `Key ${id} was rotated already, to ${old.rotated_to}.`);
+    if (status !== "active") throw commandError("conflict", "keyInactive", { id, status });
+    if (old.rotated_to !== null) throw commandError("conflict", "keyRotated", { id, successor: old.rotated_to });
     const issued = await issue(
       context,
       tx,
@@ -244,7 +244,6 @@ async function issue(
 
 async function mustFind(tx: Transaction, systemId: string, id: string): Promise<KeyRow> {
   const key = await findKey(tx, systemId, id);
-  if (key === undefined)
-    throw new ServiceError("not_found", `There is no key ${id}. \`keys list\` shows those there are.`);
+  if (key === undefined) throw commandError("not_found", "key", { id });
   return key;
 }

@@ -85,7 +85,7 @@ it("with no place in time, or too many of the partner's waiting, it is refused w
   const { read, begin, refused, reads } = makeReads({ maxWaitMs: 1 });
   begin("a", "a1");
   const waiting = read("a", "a2");
-  await expect(waiting).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 1 });
+  await expect(waiting).rejects.toMatchObject({ code: "unavailable", headers: { "retry-after": "1" } });
   await expect(waiting).rejects.toThrow(/Read one at a time. Try again in 1 s/);
   expect(refused).toEqual(["full"]);
   expect(reads.usage()).toEqual({ running: 1, waiting: 0 });
@@ -101,7 +101,7 @@ it("what PostgreSQL gave up is refused with what to do; another failure stays wh
   const slow = read("a");
   await Promise.resolve();
   await end("a", slow, Object.assign(new Error("canceling statement"), { code: "57014" }));
-  await expect(slow).rejects.toMatchObject({ code: "unavailable", retryAfterSeconds: 5 });
+  await expect(slow).rejects.toMatchObject({ code: "unavailable", headers: { "retry-after": "5" } });
   await expect(slow).rejects.toThrow(/Narrow them/);
   expect(refused).toEqual(["slow"]);
   const broken = read("a");

@@ -1,6 +1,6 @@
 import type { Queryable } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
-import { ServiceError } from "../errors/service-error.ts";
+import { type ServiceError, serviceError } from "../errors/service-error.ts";
 
 /** The partner that reads a list. */
 export interface ListReader {
@@ -130,20 +130,16 @@ function createPlaces({ places, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS }:
 }
 
 function noPlace(hasAnother: boolean): ServiceError {
-  const why = hasAnother
-    ? "You are reading other filtered lists at present. Read one at a time"
-    : "Too many filtered lists are read at present";
-  return new ServiceError("unavailable", `${why}. Try again in ${RETRY_FULL_SECONDS} s.`, {
-    retryAfterSeconds: RETRY_FULL_SECONDS,
-  });
+  const message = hasAnother ? "ownFilteredLists" : "filteredLists";
+  return serviceError("unavailable", message, { retryAfterSeconds: RETRY_FULL_SECONDS });
 }
 
 function tooSlow(cause: unknown): ServiceError {
-  return new ServiceError(
+  return serviceError(
     "unavailable",
-    `More passes the filters than can be read in ${FILTERED_STATEMENT_TIMEOUT_MS / 1000} s. Narrow them, for example by time, or read the list by cursor; ` +
-      `the same request may be tried again in ${RETRY_SLOW_SECONDS} s.`,
-    { retryAfterSeconds: RETRY_SLOW_SECONDS, cause },
+    "slowFilter",
+    { limitSeconds: FILTERED_STATEMENT_TIMEOUT_MS / 1000, retryAfterSeconds: RETRY_SLOW_SECONDS },
+    { cause },
   );
 }
 

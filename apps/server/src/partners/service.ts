@@ -1,7 +1,7 @@
 import { recordActOf } from "../audit/audit-log.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { onlyRow } from "../db/rows.ts";
-import { ServiceError } from "../errors/service-error.ts";
+import { commandError } from "../errors/command-errors.ts";
 import type { Ids } from "../ids.ts";
 import { partnerStatus } from "./partner.ts";
 import {
@@ -111,10 +111,10 @@ export async function holdPartner(tx: Transaction, systemId: string, id: string)
 export async function mustLock(tx: Transaction, systemId: string, id: string): Promise<PartnerRow> {
   const partner = await lockPartner(tx, systemId, id);
   if (partner === undefined) {
-    throw new ServiceError("not_found", `There is no partner ${id}. \`partners list\` shows those there are.`);
+    throw commandError("not_found", "partner", { id });
   }
   if (partner.removed_at !== null) {
-    throw new ServiceError("conflict", `Partner ${id} was removed ${partner.removed_at.toISOString()}, for good.`);
+    throw commandError("conflict", "partnerRemoved", { id, at: partner.removed_at.toISOString() });
   }
   return partner;
 }
@@ -129,5 +129,5 @@ async function mustBeFree(tx: Transaction, systemId: string, name: string, id?: 
   await lockNames(tx, systemId);
   const other = await findPartnerByName(tx, systemId, name);
   if (other === undefined || other.id === id) return;
-  throw new ServiceError("conflict", `Partner ${other.id} has the name ${JSON.stringify(other.name)}. Choose another.`);
+  throw commandError("conflict", "partnerNameTaken", { id: other.id, name: JSON.stringify(other.name) });
 }

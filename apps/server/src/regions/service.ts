@@ -1,7 +1,7 @@
 import type { Region } from "@bikeshare/contract";
 import { type Acting, recordActOf } from "../audit/audit-log.ts";
 import type { Queryable } from "../db/database.ts";
-import { ServiceError } from "../errors/service-error.ts";
+import { commandError } from "../errors/command-errors.ts";
 import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
 import { cutItems, sortById } from "../lists/in-memory.ts";
 import type { Slice, SliceRequest } from "../lists/slice.ts";
@@ -49,13 +49,9 @@ export async function removeRegion(context: RegionContext, systemId: string, id:
   await context.db.transaction(async (tx) => {
     const isNamed = (await saidBySources(tx, systemId)).some((region) => region.id === id);
     if (!isNamed && (await isRegionUsed(tx, systemId, id))) {
-      throw new ServiceError(
-        "invalid_parameter",
-        `Stations are in the region ${id}, and no source names it. Put them into another region, or give this one another name.`,
-      );
+      throw commandError("invalid_parameter", "regionInUse", { id });
     }
-    if (!(await deleteRegion(tx, systemId, id)))
-      throw new ServiceError("not_found", `Nothing was said of the region ${id}.`);
+    if (!(await deleteRegion(tx, systemId, id))) throw commandError("not_found", "region", { id });
     await recordActOf(context, tx, { systemId, action: "region.removed", subject: id, detail: {} });
   });
 }

@@ -219,7 +219,7 @@ describe("a partner", () => {
     const refused = () =>
       expect(room.create({ station_id: "s" }, "bounded")).rejects.toMatchObject({
         code: "too_many_reservations",
-        message: "You may have 2 active reservations at once, and have as many. Cancel one, or wait until one ends.",
+        message: "You have as many active reservations as your limit of 2 allows. Cancel one, or wait until one ends.",
       });
     const first = await room.create({ station_id: "s", hold_minutes: 5 }, "bounded");
     expect(await use()).toEqual({ limit: 2, active: 1 });

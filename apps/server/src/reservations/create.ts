@@ -3,7 +3,7 @@ import { chooseBike, expiryOf, isFree, rentsOut, reservationLimit, statusAt, typ
 import { type LiveBike, lockBikes } from "../bikes/live.ts";
 import type { CommandContext } from "../command-context.ts";
 import type { Transaction } from "../db/database.ts";
-import { ServiceError } from "../errors/service-error.ts";
+import { type ServiceError, serviceError } from "../errors/service-error.ts";
 import { recordEvents } from "../events/outbox.ts";
 import { endingEvent, type Moment, type Settled, settleLapsed, writeHolds } from "./holds.ts";
 import { countActiveReservations, lockPartnerLimit } from "./partner-queries.ts";
@@ -83,20 +83,16 @@ function takerOf({ station_id, bike_id, vehicle_type_id }: ReservationRequest): 
   if (bike_id !== undefined && station_id === undefined) {
     return (tx, moment, lapsed) => takeNamed(tx, moment, { bikeId: bike_id, vehicleTypeId }, lapsed);
   }
-  throw new ServiceError("invalid_parameter", "Give station_id or bike_id: exactly one of them.");
+  throw serviceError("invalid_parameter", "stationAndBike");
 }
 
 /** Refuses a partner that has as many bikes as it may have; locks it, so that of its requests one at a time counts. */
 async function refuseBeyondLimit(tx: Transaction, { systemId, now }: Moment, partnerId: string): Promise<void> {
   const partner = await lockPartnerLimit(tx, systemId, partnerId);
-  if (partner === undefined)
-    throw new ServiceError("unauthorized", "The partner that the key belongs to is suspended or was removed.");
+  if (partner === undefined) throw serviceError("unauthorized", "inactivePartner");
   const limit = reservationLimit(partner.max_reservations);
   if ((await countActiveReservations(tx, systemId, partnerId, now)) < limit) return;
-  throw new ServiceError(
-    "too_many_reservations",
-    `You may have ${limit} active ${limit === 1 ? "reservation" : "reservations"} at once, and have as many. Cancel one, or wait until one ends.`,
-  );
+  throw serviceError("too_many_reservations", "limit", { limit });
 }
 
 async function lapsedOfRider(
@@ -111,10 +107,7 @@ async function lapsedOfRider(
 }
 
 function riderIsTaken(): ServiceError {
-  return new ServiceError(
-    "rider_has_active_reservation",
-    "This rider_ref holds a bike already. Cancel that reservation first.",
-  );
+  return serviceError("rider_has_active_reservation");
 }
 
 async function takeNamed(
@@ -127,11 +120,10 @@ async function takeNamed(
   const settled = await settleLapsed(tx, moment, locked, idOf(lapsed));
   const bike = locked.get(bikeId);
   const now = settled.bikes.get(bikeId);
-  if (bike === undefined || now === undefined) throw new ServiceError("not_found", "There is no bike with this id.");
-  if (!isFree(now))
-    throw new ServiceError("bike_not_available", `The bike is ${now.vehicle_state}. Choose another one.`);
+  if (bike === undefined || now === undefined) throw serviceError("not_found", "bike");
+  if (!isFree(now)) throw serviceError("bike_not_available", "state", { state: now.vehicle_state });
   if (vehicleTypeId !== null && now.vehicle_type_id !== vehicleTypeId) {
-    throw new ServiceError("bike_not_available", "The bike is not of the type that vehicle_type_id asks for.");
+    throw serviceError("bike_not_available", "vehicleType");
   }
   // A station that we do not know cannot forbid it.
   const station = now.station_id === null ? undefined : await findStation(tx, moment.systemId, now.station_id);
@@ -149,7 +141,7 @@ const ROUNDS = 5;
 async function takeFromStation(tx: Transaction, moment: Moment, wanted: WantedBike, lapsed: Lapsed): Promise<Taken> {
   const { systemId, now } = moment;
   const station = await findStation(tx, systemId, wanted.stationId);
-  if (station === undefined) throw new ServiceError("not_found", "There is no station with this id.");
+  if (station === undefined) throw serviceError("not_found", "station");
   if (!rentsOut(station)) throw stationIsOffline();
   // A second lock, that of the lapsed reservation's bike, would have to keep the order of ids: all are then locked at once.
   const quick = lapsed === undefined ? await takeUnlocked(tx, moment, wanted) : undefined;
@@ -165,10 +157,7 @@ async function takeFromStation(tx: Transaction, moment: Moment, wanted: WantedBi
     if (bike !== undefined) return { bike, settled };
     await releaseLocks(tx);
   }
-  throw new ServiceError(
-    "no_bike_available",
-    "The station has no bike that could be reserved. Try another station, or again later.",
-  );
+  throw serviceError("no_bike_available");
 }
 
 async function takeUnlocked(tx: Transaction, { systemId }: Moment, wanted: WantedBike): Promise<Taken | undefined> {
@@ -178,7 +167,7 @@ async function takeUnlocked(tx: Transaction, { systemId }: Moment, wanted: Wante
 }
 
 function stationIsOffline(): ServiceError {
-  return new ServiceError("station_offline", "The station does not rent out bikes at present. Choose another one.");
+  return serviceError("station_offline");
 }
 
 function bikeOf(lapsed: Lapsed): string[] {

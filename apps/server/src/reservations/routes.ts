@@ -3,7 +3,7 @@ import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
 import type { CommandContext } from "../command-context.ts";
 import type { Database } from "../db/database.ts";
-import { ServiceError } from "../errors/service-error.ts";
+import { serviceError } from "../errors/service-error.ts";
 import { jsonBody } from "../http/bind.ts";
 import { callerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
@@ -37,7 +37,7 @@ export function reservationRoutes(
     },
     get: async ({ params: { id }, request }) => {
       const reservation = await getReservation(context, ownerOf(request), id);
-      if (reservation === undefined) throw new ServiceError("not_found", "You have no reservation with this id.");
+      if (reservation === undefined) throw serviceError("not_found", "reservation");
       return { status: 200, body: jsonBody(reservation) };
     },
     create: async ({ body, request, reply }) => {

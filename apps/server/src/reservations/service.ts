@@ -3,7 +3,7 @@ import { extensionOf, reservationLimit, reservationTransitions, statusAt } from 
 import { lockBikes } from "../bikes/live.ts";
 import type { CommandContext } from "../command-context.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
-import { ServiceError } from "../errors/service-error.ts";
+import { type ServiceError, serviceError } from "../errors/service-error.ts";
 import { recordEvents } from "../events/outbox.ts";
 import type { ReadContext } from "../lists/context.ts";
 import { cutSlice, jsonField } from "../lists/cut.ts";
@@ -82,8 +82,7 @@ export function cancelReservation(context: CommandContext, owner: ReservationOwn
     const status = statusAt(reservation, moment.now);
     const next = reservationTransitions[status].cancel;
     if (next === "same") return reservation.json;
-    if (next === "conflict")
-      throw new ServiceError("reservation_not_active", `The reservation is ${status}, so it cannot be cancelled.`);
+    if (next === "conflict") throw serviceError("reservation_not_active", "cancel", { status });
     const ended = await endRows(tx, systemId, moment.now, [{ id, status: next, reason: "partner" }]);
     await writeHolds(
       tx,
@@ -120,19 +119,16 @@ export function extendReservation(
     if (reservation === undefined) throw notTheirs();
     const status = statusAt(reservation, now);
     if (status !== "active") {
-      throw new ServiceError("reservation_not_active", `The reservation is ${status}, so it cannot be extended.`);
+      throw serviceError("reservation_not_active", "extend", { status });
     }
     const { expiresAt, minutesLeft } = extensionOf(reservation, minutes);
     if (minutes <= minutesLeft) return extendRow(tx, systemId, id, { expiresAt, now });
-    throw new ServiceError(
-      "hold_limit_reached",
-      `A hold lasts at most ${MAX_TOTAL_HOLD_MINUTES} minutes in all. This one can be extended by ${minutesLeft} more.`,
-    );
+    throw serviceError("hold_limit_reached", "left", { limit: MAX_TOTAL_HOLD_MINUTES, left: minutesLeft });
   });
 }
 
 function notTheirs(): ServiceError {
-  return new ServiceError("not_found", "You have no reservation with this id.");
+  return serviceError("not_found", "reservation");
 }
 
 /** Locks reservations, in the order of their ids, and gives them by id. Their bikes are to be locked before. */

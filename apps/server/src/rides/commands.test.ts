@@ -339,8 +339,8 @@ describe("batches", () => {
     expect(results.results.map(({ error }) => error?.message ?? null)).toEqual([
       null,
       "There is no bike nobody's.",
-      "id must be a text, not a number.",
-      "colour is no field of an item.",
+      "id must be a string, not a number.",
+      "unknown field colour of the item.",
       null,
       "id must be given; bike_id must be given.",
     ]);

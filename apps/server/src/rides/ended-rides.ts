@@ -6,6 +6,7 @@ import { TransactionConflict } from "../db/errors.ts";
 import { type StationPlace, stationPlaces } from "../stations/places.ts";
 import { findBikesOfRides, type LiveRide, lockRides } from "./command-queries.ts";
 import { describeRide } from "./repeat.ts";
+import type { RideTimesIssue } from "./ride.ts";
 
 /** What commands on rides that have started look at. */
 export interface RideFacts {
@@ -46,15 +47,9 @@ export async function lockRideFacts(
   return { bikes, rides, stations, now };
 }
 
-const conflicts = {
-  started: "The ride is not over: end it, or cancel it.",
-  completed: "The ride has ended. To correct how, use rides/correct.",
-  cancelled: "The ride was cancelled, which is final.",
-} as const satisfies Record<LiveRide["status"], string>;
-
 /** Notes that a command contradicts what is stored of a ride, and what that is. */
 function noteConflict(notes: BatchNotes, index: number, ride: LiveRide): undefined {
-  notes.failed(index, ride.id, "ride_conflict", `${conflicts[ride.status]} Stored: ${describeRide(ride)}.`);
+  notes.failed(index, ride.id, "ride_conflict", ride.status, { stored: describeRide(ride) });
 }
 
 /**
@@ -70,7 +65,7 @@ export function rideFor<Item extends RideItem>(
 ): LiveRide | undefined {
   const ride = rides.get(item.id);
   if (ride === undefined) {
-    notes.failed(index, item.id, "not_found", "There is no ride with this id: it never started.");
+    notes.failed(index, item.id, "not_found", "notStarted");
     return undefined;
   }
   const next = rideTransitions[ride.status][command];
@@ -81,8 +76,8 @@ export function rideFor<Item extends RideItem>(
 }
 
 /** Notes that an item is wrong in itself. */
-export function noteIssue(notes: BatchNotes, index: number, id: string, message: string): undefined {
-  notes.failed(index, id, "invalid_parameter", message);
+export function noteIssue(notes: BatchNotes, index: number, id: string, issue: RideTimesIssue): undefined {
+  notes.failed(index, id, "invalid_parameter", ...issue);
 }
 
 /** Notes that an item names a station that there is not. @returns whether it does */
@@ -95,6 +90,6 @@ export function noteUnknownStation(
     (id) => typeof id === "string" && !stations.has(id),
   );
   if (typeof unknown !== "string") return false;
-  notes.failed(index, item.id, "not_found", `There is no station ${unknown}.`);
+  notes.failed(index, item.id, "not_found", "namedStation", { id: unknown });
   return true;
 }

@@ -1,4 +1,4 @@
-import type { BatchItem, BatchResults, PastRideUpsert } from "@bikeshare/contract";
+import type { BatchItem, BatchResults, MessageArguments, PastRideUpsert } from "@bikeshare/contract";
 import { rideLength } from "@bikeshare/rules";
 import { type BatchNotes, type Indexed, runBatch } from "../batches.ts";
 import type { CommandContext } from "../command-context.ts";
@@ -33,7 +33,7 @@ export function upsertPastRides(
       const before = held.get(item.id);
       if (inserted.has(item.id)) notes.done(index, item.id, "created");
       else if (!isSameRide(before, item)) {
-        notes.failed(index, item.id, "ride_conflict", another(before));
+        notes.failed(index, item.id, "ride_conflict", ...otherRide(before));
       } else if (isSame(before, item)) notes.done(index, item.id, "unchanged");
       else {
         notes.done(index, item.id, "updated");
@@ -50,9 +50,9 @@ export function upsertPastRides(
   });
 }
 
-function another(stored: StoredPastRide | undefined): string {
-  const what = "There is another ride with this id: on another bike, from another time, or not completed.";
-  return stored === undefined ? what : `${what} Stored: ${describeRide({ ...stored, reservation_id: null })}.`;
+function otherRide(stored: StoredPastRide | undefined): MessageArguments<"ride_conflict"> {
+  if (stored === undefined) return ["otherRide"];
+  return ["otherRideStored", { stored: describeRide({ ...stored, reservation_id: null }) }];
 }
 
 /** The rides to be written, by id; notes those that cannot be. */
@@ -64,8 +64,8 @@ function wantedRides(
   const wanted = new Map<string, Indexed<PastRideRow>>();
   for (const { index, item } of items) {
     const issue = rideTimesIssue(Date.parse(item.started_at), Date.parse(item.ended_at), now.getTime(), "ended_at");
-    if (issue !== undefined) notes.failed(index, item.id, "invalid_parameter", issue);
-    else if (wanted.has(item.id)) notes.failed(index, item.id, "invalid_parameter", "id stands twice in this batch.");
+    if (issue !== undefined) notes.failed(index, item.id, "invalid_parameter", ...issue);
+    else if (wanted.has(item.id)) notes.failed(index, item.id, "invalid_parameter", "repeatedId");
     else wanted.set(item.id, { index, item: rowOf(item) });
   }
   return wanted;

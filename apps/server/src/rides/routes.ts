@@ -1,6 +1,6 @@
 import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import { ServiceError } from "../errors/service-error.ts";
+import { serviceError } from "../errors/service-error.ts";
 import { jsonBody } from "../http/bind.ts";
 import { callerOf, partnerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
@@ -23,7 +23,7 @@ export function rideRoutes(
     },
     get: async ({ params: { id }, request }) => {
       const ride = await getRide(context, callerOf(request).key.system_id, id);
-      if (ride === undefined) throw new ServiceError("not_found", "There is no ride with this id.");
+      if (ride === undefined) throw serviceError("not_found", "ride");
       return { status: 200, body: jsonBody(ride) };
     },
   };

@@ -1,4 +1,4 @@
-import type { BatchItem, BatchResults, RideStart } from "@bikeshare/contract";
+import type { BatchItem, BatchResults, ErrorCode, MessageArguments, RideStart } from "@bikeshare/contract";
 import { rideTransitions } from "@bikeshare/rules";
 import { type BatchNotes, type Indexed, runBatch } from "../batches.ts";
 import { changeBikes, type LiveBike, lockBikes, shiftsOf } from "../bikes/live.ts";
@@ -34,7 +34,7 @@ export function startRides(
     );
     for (const { index, ride } of starts) {
       if (wires.has(ride.id)) notes.done(index, ride.id, "created");
-      else notes.failed(index, ride.id, "ride_conflict", takenMeanwhile);
+      else notes.failed(index, ride.id, "ride_conflict", "startedMeanwhile");
     }
     const begun = starts.filter(({ ride }) => wires.has(ride.id));
     await follow(tx, { ids, systemId, now }, begun);
@@ -49,8 +49,6 @@ export function startRides(
     );
   });
 }
-
-const takenMeanwhile = "Another ride with this id, or on this bike, was started at the same time.";
 
 /** What follows from rides that have started: for the reservations that they fulfil, their bikes and the stations. */
 async function follow(tx: Transaction, moment: Moment, starts: readonly Start[]): Promise<void> {
@@ -126,35 +124,33 @@ const unfinished = {
 /** Decides one start on the facts as the items before have left them; notes why it cannot be. */
 function decide({ index, item }: Indexed<RideStart>, facts: Facts, now: Date, notes: BatchNotes): Start | undefined {
   const startedAt = item.started_at === undefined ? now : new Date(item.started_at);
-  const refuse = (...why: [Parameters<BatchNotes["failed"]>[2], string]) => {
-    notes.failed(index, item.id, ...why);
+  const refuse = <Code extends ErrorCode>(code: Code, ...message: MessageArguments<Code>) => {
+    notes.failed(index, item.id, code, ...message);
     return undefined;
   };
   const existing = facts.rides.get(item.id);
   if (existing !== undefined && rideTransitions[existing.status].start === "same") {
-    if (!isSameStart(existing, item))
-      return refuse("ride_conflict", `There is a ride with this id. Stored: ${describeRide(existing)}.`);
+    if (!isSameStart(existing, item)) return refuse("ride_conflict", "sameId", { stored: describeRide(existing) });
     notes.done(index, item.id, "unchanged");
     return undefined;
   }
   if (isInFuture(startedAt.getTime(), now.getTime()))
-    return refuse("invalid_parameter", "started_at lies in the future.");
-  if (startedAt.getTime() < EARLIEST_START) return refuse("invalid_parameter", "started_at lies before 1970.");
+    return refuse("invalid_parameter", "inFuture", { field: "started_at" });
+  if (startedAt.getTime() < EARLIEST_START) return refuse("invalid_parameter", "startBefore1970");
   const bike = facts.bikes.get(item.bike_id);
-  if (bike === undefined) return refuse("not_found", `There is no bike ${item.bike_id}.`);
-  if (bike.ride_id !== null)
-    return refuse("ride_conflict", `Bike ${bike.id} is on ride ${bike.ride_id}. End or cancel that first.`);
+  if (bike === undefined) return refuse("not_found", "namedBike", { id: item.bike_id });
+  if (bike.ride_id !== null) return refuse("ride_conflict", "bikeOnRide", { bikeId: bike.id, rideId: bike.ride_id });
   if (bike.reported_state !== "available")
-    return refuse("bike_not_available", `Bike ${bike.id} is ${bike.reported_state}.`);
+    return refuse("bike_not_available", "reported", { id: bike.id, state: bike.reported_state });
   const namedStation = item.start_station_id ?? undefined;
   if (namedStation !== undefined && !facts.stations.has(namedStation)) {
-    return refuse("not_found", `There is no station ${namedStation}.`);
+    return refuse("not_found", "namedStation", { id: namedStation });
   }
   const held = bike.reservation_id === null ? undefined : facts.reservations.get(bike.reservation_id);
   // For every reader a reservation is over at its end, whether or not that has been written.
   const holding = held !== undefined && now < held.expires_at ? held.id : null;
   if (item.reservation_id !== undefined && item.reservation_id !== holding) {
-    return refuse("reservation_not_active", `Reservation ${item.reservation_id} does not hold bike ${bike.id}.`);
+    return refuse("reservation_not_active", "otherBike", { id: item.reservation_id, bikeId: bike.id });
   }
   const ride: StartedRide = {
     id: item.id,

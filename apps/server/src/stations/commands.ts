@@ -1,6 +1,13 @@
-import type { BatchItem, BatchResults, StationCommand, StationUpsert } from "@bikeshare/contract";
+import type {
+  BatchItem,
+  BatchResults,
+  ErrorCode,
+  MessageArguments,
+  StationCommand,
+  StationUpsert,
+} from "@bikeshare/contract";
 import { stationState } from "@bikeshare/rules";
-import { type BatchNotes, runBatch } from "../batches.ts";
+import { runBatch } from "../batches.ts";
 import type { CommandContext } from "../command-context.ts";
 import { countRows, pickSlot } from "../counts/service.ts";
 import { TransactionConflict } from "../db/errors.ts";
@@ -17,10 +24,9 @@ export function upsertStations(
 ): Promise<BatchResults> {
   return command(context, systemId, items, (held, item, refuse) => {
     if (held === undefined && (item.name === undefined || item.lat === undefined || item.lon === undefined)) {
-      return refuse("invalid_parameter", "name, lat and lon must be given: the station is new.");
+      return refuse("invalid_parameter", "newStation");
     }
-    if (held?.status === "removed")
-      return refuse("invalid_parameter", "id is that of a station that was removed for good; it is never used again.");
+    if (held?.status === "removed") return refuse("invalid_parameter", "removedStation");
     const given = Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined));
     const described: LiveStation = { ...(held ?? newStation(item)), ...given };
     const was_installed = described.was_installed || described.is_installed;
@@ -35,7 +41,7 @@ export function takeStationsOffline(
   items: readonly BatchItem<StationCommand>[],
 ): Promise<BatchResults> {
   return command(context, systemId, items, (held, item, refuse) => {
-    if (held === undefined || held.status === "removed") return refuse("not_found", `There is no station ${item.id}.`);
+    if (held === undefined || held.status === "removed") return refuse("not_found", "namedStation", { id: item.id });
     return { ...held, status: "offline", offline_reason: "operator" };
   });
 }
@@ -47,7 +53,7 @@ export function bringStationsOnline(
   items: readonly BatchItem<StationCommand>[],
 ): Promise<BatchResults> {
   return command(context, systemId, items, (held, item, refuse) => {
-    if (held === undefined || held.status === "removed") return refuse("not_found", `There is no station ${item.id}.`);
+    if (held === undefined || held.status === "removed") return refuse("not_found", "namedStation", { id: item.id });
     return { ...held, ...stationState(undefined, { ...held, absent_snapshots: 0 }) };
   });
 }
@@ -59,12 +65,12 @@ export function removeStations(
   items: readonly BatchItem<StationCommand>[],
 ): Promise<BatchResults> {
   return command(context, systemId, items, (held, item, refuse) => {
-    if (held === undefined) return refuse("not_found", `There is no station ${item.id}.`);
+    if (held === undefined) return refuse("not_found", "namedStation", { id: item.id });
     return { ...held, status: "removed", offline_reason: null };
   });
 }
 
-type Refuse = (...why: [Parameters<BatchNotes["failed"]>[2], string]) => undefined;
+type Refuse = <Code extends ErrorCode>(code: Code, ...message: MessageArguments<Code>) => undefined;
 
 function command<Item extends { readonly id: string }>(
   { db, clock, ids }: CommandContext,
@@ -81,8 +87,8 @@ function command<Item extends { readonly id: string }>(
     const left = new Map(held);
     for (const { index, item } of readable) {
       const before = left.get(item.id);
-      const after = decide(before, item, (code, message) => {
-        notes.failed(index, item.id, code, message);
+      const after = decide(before, item, (code, ...message) => {
+        notes.failed(index, item.id, code, ...message);
         return undefined;
       });
       if (after === undefined) continue;

@@ -1,6 +1,6 @@
 import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import { ServiceError } from "../errors/service-error.ts";
+import { serviceError } from "../errors/service-error.ts";
 import { jsonBody } from "../http/bind.ts";
 import { callerOf, partnerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
@@ -31,7 +31,7 @@ export function stationRoutes(
     },
     get: async ({ params: { id }, request }) => {
       const station = await getStation(context, callerOf(request).key.system_id, id);
-      if (station === undefined) throw new ServiceError("not_found", "There is no station with this id.");
+      if (station === undefined) throw serviceError("not_found", "station");
       return { status: 200, body: jsonBody(station) };
     },
   };

@@ -1,6 +1,6 @@
 import { type Acting, recordActOf } from "../audit/audit-log.ts";
 import type { Queryable } from "../db/database.ts";
-import { ServiceError } from "../errors/service-error.ts";
+import { commandError } from "../errors/command-errors.ts";
 import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
 import { type SystemDetails, systemDetails } from "./details.ts";
 import { findFacts, listFacts, lockFacts, updateFacts } from "./fact-queries.ts";
@@ -22,7 +22,7 @@ export function describeSystem(
 ): Promise<void> {
   return context.db.transaction(async (tx) => {
     const held = await lockFacts(tx, systemId);
-    if (held === undefined) throw new ServiceError("not_found", `There is no system ${systemId}.`);
+    if (held === undefined) throw commandError("not_found", "system", { id: systemId });
     const given = factNames.filter((name) => changes[name] !== undefined);
     const read = Object.fromEntries(given.map((name) => [name, readFact(name, changes[name] ?? null)]));
     await updateFacts(tx, { ...held, ...read });
@@ -35,7 +35,7 @@ function readFact(name: FactName, text: string | null): string | null {
   const { read, expected } = factRules[name];
   const value = read(text);
   if (value === undefined) {
-    throw new ServiceError("invalid_parameter", `${name} cannot be ${JSON.stringify(text)}: it must be ${expected}.`);
+    throw commandError("invalid_parameter", "fact", { name, value: JSON.stringify(text), expected });
   }
   return value;
 }

@@ -1,7 +1,7 @@
 import type { VehicleType } from "@bikeshare/contract";
 import { type Acting, recordActOf } from "../audit/audit-log.ts";
 import type { Queryable } from "../db/database.ts";
-import { ServiceError } from "../errors/service-error.ts";
+import { commandError } from "../errors/command-errors.ts";
 import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
 import { cutItems, sortById } from "../lists/in-memory.ts";
 import type { Slice, SliceRequest } from "../lists/slice.ts";
@@ -76,8 +76,7 @@ export function describeVehicleType(
  */
 export async function removeVehicleType(context: TypeContext, systemId: string, id: string): Promise<void> {
   await context.db.transaction(async (tx) => {
-    if ((await lockOwnType(tx, systemId, id)) === undefined)
-      throw new ServiceError("not_found", `Nothing was said of the vehicle type ${id}.`);
+    if ((await lockOwnType(tx, systemId, id)) === undefined) throw commandError("not_found", "vehicleType", { id });
     const isDescribed = (await saidBySources(tx, systemId)).some((type) => type.id === id);
     const uses = await findTypeUses(tx, systemId, id);
     const users = [
@@ -86,10 +85,7 @@ export async function removeVehicleType(context: TypeContext, systemId: string, 
       ...(uses.by_rides ? ["rides"] : []),
     ];
     if (!isDescribed && users.length > 0) {
-      throw new ServiceError(
-        "invalid_parameter",
-        `${users.join(" and ")} name the vehicle type ${id}, and no source describes it: it would mean nothing to readers. Give the bikes another type, or say something else of this one.`,
-      );
+      throw commandError("invalid_parameter", "vehicleTypeInUse", { users: users.join(" and "), id });
     }
     await deleteType(tx, systemId, id);
     await recordActOf(context, tx, { systemId, action: "vehicle_type.removed", subject: id, detail: {} });

@@ -1,7 +1,7 @@
 import type { gbfsContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import fresh from "fresh";
-import { ServiceError } from "../../errors/service-error.ts";
+import { ServiceError, serviceError } from "../../errors/service-error.ts";
 import { inParts } from "../../http/coded-body.ts";
 import { vary } from "../../http/vary.ts";
 import type { FeedCache } from "./feed-cache.ts";
@@ -20,11 +20,10 @@ export function gbfsRoutes(
   pages: FeedCache<KeptPage>,
 ): RouterImplementation<typeof gbfsContract> {
   async function answer(systemId: string | undefined, form: GbfsForm, file: string, { request, reply }: Call) {
-    if (!file.endsWith(".json")) throw new ServiceError("not_found", "There is no such feed: its name ends in .json.");
+    if (!file.endsWith(".json")) throw serviceError("not_found", "feedFile");
     const id = systemId ?? (await systems.first());
-    if (id === undefined) throw new ServiceError("not_found", "There is no system yet.");
-    if (systemId !== undefined && !(await systems.has(id)))
-      throw new ServiceError("not_found", "There is no such system.");
+    if (id === undefined) throw serviceError("not_found", "noSystem");
+    if (systemId !== undefined && !(await systems.has(id))) throw serviceError("not_found", "system");
     const feed = file.slice(0, -".json".length);
     requireFeed(form, feed);
     const page = await pages.get(id, `${form.version}/${feed}`, () => makePage(context, id, form, feed));

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import type { Database, Transaction } from "../../db/database.ts";
-import { ServiceError } from "../../errors/service-error.ts";
+import { serviceError } from "../../errors/service-error.ts";
 import type { Ids } from "../../ids.ts";
 import { regionsOf } from "../../regions/service.ts";
 import { detailsOf, hasSystem, type SystemDetails } from "../../systems/describe.ts";
@@ -60,14 +60,14 @@ export async function gbfsDocument(
   const { db, clock } = context;
   requireFeed(form, feed);
   return db.transaction(async (tx) => {
-    if (!(await hasSystem(tx, systemId))) throw new ServiceError("not_found", "There is no such system.");
+    if (!(await hasSystem(tx, systemId))) throw serviceError("not_found", "system");
     const key = [systemId, form.version, feed] as const;
     // Locked before the state is read: whoever comes next reads a later one, and publishes it later.
     const held = await lockPublication(tx, key);
     const system = await detailsOf(tx, systemId);
-    if (system === undefined) throw new ServiceError("not_found", "There is no such system.");
+    if (system === undefined) throw serviceError("not_found", "system");
     const data = await dataOf(tx, context, { form, system, feed });
-    if (data === undefined) throw new ServiceError("not_found", "This system has no such feed.");
+    if (data === undefined) throw serviceError("not_found", "feedOfSystem");
     const ttl = feed === "station_status" || feed === form.names.vehicleFeed ? LIVE_TTL : STEADY_TTL;
     const content = `"ttl":${ttl},"version":"${form.version}","data":${JSON.stringify(data)}}`;
     const published = publish(held, hash("sha256", content, "buffer"), clock());
@@ -85,7 +85,7 @@ export async function gbfsDocument(
 export function requireFeed(form: GbfsForm, feed: string): void {
   const names = feedNames(form);
   if (!names.includes(feed)) {
-    throw new ServiceError("not_found", `There is no such feed. There are: ${names.join(", ")}.`);
+    throw serviceError("not_found", "feed", { feeds: names.join(", ") });
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Queryable } from "../../db/database.ts";
-import { ServiceError } from "../../errors/service-error.ts";
+import { commandError } from "../../errors/command-errors.ts";
 import { partnerWithId } from "../../partners/service.ts";
 import type { PartnerScope } from "./endpoint-context.ts";
 import type { EndpointRow } from "./endpoint-queries.ts";
@@ -20,10 +20,7 @@ export async function mustBeThere(
 ): Promise<EndpointRow> {
   if (endpoint !== undefined) return endpoint;
   await mustBePartner(context, scope);
-  throw new ServiceError(
-    "not_found",
-    `Partner ${scope.partnerId} has no webhook endpoint. \`webhooks set\` makes one.`,
-  );
+  throw commandError("not_found", "endpoint", { partnerId: scope.partnerId });
 }
 
 /**
@@ -38,14 +35,11 @@ export async function mustBeSet(
   const found = await mustBeThere(context, endpoint, scope);
   if (!isRemoved(found)) return found;
   const when = found.paused_at === null ? "" : ` ${found.paused_at.toISOString()}`;
-  throw new ServiceError(
-    "not_found",
-    `The endpoint of partner ${scope.partnerId} was removed${when}. \`webhooks set\` with --url and --events makes it anew.`,
-  );
+  throw commandError("not_found", "removedEndpoint", { partnerId: scope.partnerId, when });
 }
 
 /** @throws ServiceError when there is no such partner */
 export async function mustBePartner(context: LookupContext, { systemId, partnerId }: PartnerScope): Promise<void> {
   if ((await partnerWithId(context, systemId, partnerId)) !== undefined) return;
-  throw new ServiceError("not_found", `There is no partner ${partnerId}. \`partners list\` shows those there are.`);
+  throw commandError("not_found", "partner", { id: partnerId });
 }

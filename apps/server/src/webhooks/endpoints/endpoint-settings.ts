@@ -1,5 +1,6 @@
 import type { Transaction } from "../../db/database.ts";
-import { ServiceError } from "../../errors/service-error.ts";
+import { commandError } from "../../errors/command-errors.ts";
+import type { ServiceError } from "../../errors/service-error.ts";
 import { holdPartner } from "../../partners/service.ts";
 import { type AddressRules, judgeUrl } from "../rules/receiver-url.ts";
 import { type PartnerScope, recordEndpointAct, type SecretContext } from "./endpoint-context.ts";
@@ -14,7 +15,15 @@ import {
   updateEndpoint,
 } from "./endpoint-queries.ts";
 import { suspended } from "./endpoint-status.ts";
-import { isMailAddress, isRemoved, MAX_LIVE_SECRETS, MAX_OVERLAP, offeredEvents, readEvents } from "./endpoint.ts";
+import {
+  isMailAddress,
+  isRemoved,
+  MAX_LIVE_SECRETS,
+  MAX_OVERLAP_DAYS,
+  MAX_OVERLAP_MS,
+  offeredEvents,
+  readEvents,
+} from "./endpoint.ts";
 import { mustSealLikeOthers, noteOurSealing } from "./sealing.ts";
 import { endSecrets, insertSecret, listLiveSecrets } from "./secret-queries.ts";
 import { makeSecret } from "./secret.ts";
@@ -87,8 +96,8 @@ export async function rotateSecret(
   input: PartnerScope & { readonly overlap: number; readonly lost?: boolean },
 ): Promise<RotatedSecret> {
   const { systemId, partnerId, overlap, lost = false } = input;
-  if (overlap < 0 || overlap > MAX_OVERLAP) {
-    throw new ServiceError("invalid_parameter", "The overlap must be between 0 h and 7 d.");
+  if (overlap < 0 || overlap > MAX_OVERLAP_MS) {
+    throw commandError("invalid_parameter", "secretOverlap", { days: MAX_OVERLAP_DAYS });
   }
   return context.db.transaction(async (tx) => {
     const endpoint = await mustBeSet(context, await lockEndpoint(tx, systemId, partnerId), input);
@@ -121,7 +130,7 @@ interface GivenSettings {
 
 function readSettings({ url, events, email, signature }: EndpointSettings, rules: AddressRules): GivenSettings {
   if (email !== undefined && email !== null && !isMailAddress(email)) {
-    throw new ServiceError("invalid_parameter", "The email must be one address, such as webhooks@example.com.");
+    throw commandError("invalid_parameter", "email");
   }
   return {
     url: url === undefined ? undefined : readUrl(url, rules),
@@ -133,7 +142,7 @@ function readSettings({ url, events, email, signature }: EndpointSettings, rules
 
 function readUrl(text: string, rules: AddressRules): string {
   const verdict = judgeUrl(text, rules);
-  if (!verdict.ok) throw new ServiceError("invalid_parameter", verdict.message);
+  if (!verdict.ok) throw commandError("invalid_parameter", "url", { issue: verdict.message });
   // As it will be dialled, so that no other spelling of it is kept.
   return verdict.url.href;
 }
@@ -141,8 +150,10 @@ function readUrl(text: string, rules: AddressRules): string {
 function eventsFrom(names: readonly string[]): readonly string[] {
   const read = readEvents(names);
   if ("events" in read && read.events.length > 0) return read.events;
-  const issue = "unknown" in read ? `There is no event ${JSON.stringify(read.unknown)}.` : "Name at least one event.";
-  throw new ServiceError("invalid_parameter", `${issue} There are: ${offeredEvents.join(", ")}.`);
+  const events = offeredEvents.join(", ");
+  throw "unknown" in read
+    ? commandError("invalid_parameter", "unknownEvent", { event: JSON.stringify(read.unknown), events })
+    : commandError("invalid_parameter", "noEvents", { events });
 }
 
 async function create(
@@ -153,10 +164,7 @@ async function create(
   removed: EndpointRow | undefined,
 ): Promise<SetEndpoint | undefined> {
   if (url === undefined || events === undefined) {
-    throw new ServiceError(
-      "invalid_parameter",
-      "A new endpoint needs a URL and at least one event: --url and --events.",
-    );
+    throw commandError("invalid_parameter", "newEndpoint");
   }
   await mustSealLikeOthers(context, tx);
   const id = removed?.id ?? context.ids.next("endpoint");
@@ -243,8 +251,5 @@ async function addSecret(
 }
 
 function tooMany(live: number): ServiceError {
-  return new ServiceError(
-    "invalid_parameter",
-    `${live} secrets sign already, which is the most. Wait until one ends, or rotate with an overlap of 0h.`,
-  );
+  return commandError("invalid_parameter", "tooManySecrets", { count: live });
 }

@@ -1,5 +1,6 @@
 import type { Queryable, Transaction } from "../../db/database.ts";
-import { ServiceError } from "../../errors/service-error.ts";
+import { commandError } from "../../errors/command-errors.ts";
+import type { ServiceError } from "../../errors/service-error.ts";
 import { holdPartner } from "../../partners/service.ts";
 import { takeProbe } from "../queue/probe-queries.ts";
 import { latestReplays, type ReplayRow } from "../queue/replay-queries.ts";
@@ -144,6 +145,5 @@ export async function resumeLocked(
 
 /** What is refused while a partner is suspended: it must not be sent anything. */
 export function suspended(partnerId: string): ServiceError {
-  const words = `Partner ${partnerId} is suspended: \`partners resume ${partnerId}\` ends that. Nothing was changed.`;
-  return new ServiceError("conflict", words);
+  return commandError("conflict", "partnerSuspended", { partnerId });
 }

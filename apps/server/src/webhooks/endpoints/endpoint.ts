@@ -1,8 +1,10 @@
 import { type DeliveryName, deliveryNames } from "@bikeshare/contract";
 import type { EndpointRow } from "./endpoint-queries.ts";
 
-/** Longest time for which an old secret goes on signing beside a new one: 7 days, in milliseconds. */
-export const MAX_OVERLAP = 7 * 24 * 3_600_000;
+/** Most days for which an old secret goes on signing beside a new one. */
+export const MAX_OVERLAP_DAYS = 7;
+/** The same in milliseconds. */
+export const MAX_OVERLAP_MS = MAX_OVERLAP_DAYS * 24 * 3_600_000;
 
 /**
  * Secrets of an endpoint that may sign at the same time. Each adds 68 bytes to a header, of which receivers take 8 KiB in

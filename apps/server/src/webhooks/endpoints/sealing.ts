@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from "../../db/database.ts";
-import { ServiceError } from "../../errors/service-error.ts";
+import { commandError } from "../../errors/command-errors.ts";
 import { systemsOf } from "../../systems/service.ts";
 import { findSealing, noteSealing, type SealingRow } from "./sealing-queries.ts";
 import { listSecrets, type SecretRow } from "./secret-queries.ts";
@@ -20,16 +20,11 @@ export async function mustSealLikeOthers({ sealer }: SealingContext, tx: Transac
     const foreign = await foreignSecrets(tx, systemId, sealer);
     if (foreign.length > 0) {
       const endpointIds = [...new Set(foreign.map((secret) => secret.endpoint_id))];
-      throw new ServiceError("secrets_file_mismatch", `${describeMismatch(endpointIds)} Nothing was changed.`);
+      throw commandError("secrets_file_mismatch", "foreignSecrets", { mismatch: describeMismatch(endpointIds) });
     }
     const noted = await findSealing(tx, systemId);
     if (noted === undefined || sealer.knowsKey(noted.fingerprint)) continue;
-    throw new ServiceError(
-      "secrets_file_mismatch",
-      `This SECRETS_FILE is not the one that the service uses: it lacks the key that has encrypted since ${noted.recorded_at.toISOString()}. ` +
-        "Set SECRETS_FILE to the file that the other processes of the deployment use (by default secrets.json in DATA_DIR). " +
-        "If that file is gone for good, start `serve` with this one, then try again. Nothing was changed.",
-    );
+    throw commandError("secrets_file_mismatch", "olderKey", { since: noted.recorded_at.toISOString() });
   }
 }
 

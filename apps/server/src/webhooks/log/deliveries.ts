@@ -1,7 +1,7 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { recordActOf } from "../../audit/audit-log.ts";
 import type { Queryable } from "../../db/database.ts";
-import { ServiceError } from "../../errors/service-error.ts";
+import { commandError } from "../../errors/command-errors.ts";
 import type { EndpointContext, PartnerScope } from "../endpoints/endpoint-context.ts";
 import { mustBeThere } from "../endpoints/endpoint-lookup.ts";
 import { type EndpointRow, findEndpoint } from "../endpoints/endpoint-queries.ts";
@@ -75,11 +75,11 @@ interface ReadContext {
 export async function listDeliveries(context: ReadContext, filters: DeliveryFilters): Promise<DeliveryPage> {
   const { systemId, partnerId, limit = DEFAULT_DELIVERIES } = filters;
   if (!(limit >= 1 && limit <= MAX_DELIVERIES)) {
-    throw new ServiceError("invalid_parameter", `The limit must be from 1 to ${MAX_DELIVERIES}.`);
+    throw commandError("invalid_parameter", "deliveriesLimit", { limit: MAX_DELIVERIES });
   }
   const { since = new Date(0), until = new Date(context.clock() + DAY) } = filters;
   if (filters.until !== undefined && since >= until) {
-    throw new ServiceError("invalid_parameter", "The range is empty: it must begin before it ends.");
+    throw commandError("invalid_parameter", "emptyRange");
   }
   const endpoint = await mustBeThere(context, await findEndpoint(context.db, systemId, partnerId), filters);
   const after = filters.after === undefined ? undefined : await mustFind(context, filters, filters.after);
@@ -149,19 +149,14 @@ export async function redeliver(context: EndpointContext, scope: DeliveryScope, 
   const row = await mustFind(context, scope, id);
   const endpoint = await endpointOf(context, systemId, row);
   if (isTestDelivery(id)) {
-    throw new ServiceError("invalid_parameter", `Delivery ${id} is a test: \`webhooks test\` sends another.`);
+    throw commandError("invalid_parameter", "testDelivery", { id });
   }
   if (endpoint.status === "paused") {
-    const first = isRemoved(endpoint)
-      ? "was removed: `webhooks set` makes it anew"
-      : "is paused: `webhooks resume` it first";
-    throw new ServiceError("conflict", `The endpoint of ${row.partner_id} ${first}. Nothing was changed.`);
+    const message = isRemoved(endpoint) ? "endpointRemoved" : "endpointPaused";
+    throw commandError("conflict", message, { partnerId: row.partner_id });
   }
   if (!row.has_body) {
-    throw new ServiceError(
-      "conflict",
-      `Delivery ${id} is older than ${EVENT_RETENTION_DAYS} days: what it said is no longer kept.`,
-    );
+    throw commandError("conflict", "deliveryNotKept", { id, days: EVENT_RETENTION_DAYS });
   }
   return context.db.transaction(async (tx) => {
     const now = new Date(context.clock());
@@ -178,10 +173,7 @@ export async function redeliver(context: EndpointContext, scope: DeliveryScope, 
 async function mustFind({ db, clock }: ReadContext, scope: DeliveryScope, id: string): Promise<FoundDelivery> {
   const row = await findDelivery(db, scope.systemId, id, daysToLook(id, clock()));
   if (row !== undefined && (scope.partnerId === null || row.partner_id === scope.partnerId)) return row;
-  throw new ServiceError(
-    "not_found",
-    `There is no delivery ${id}. \`webhooks deliveries\` shows those of the last ${EVENT_RETENTION_DAYS} days.`,
-  );
+  throw commandError("not_found", "delivery", { id, days: EVENT_RETENTION_DAYS });
 }
 
 async function endpointOf({ db }: ReadContext, systemId: string, row: FoundDelivery): Promise<EndpointRow> {

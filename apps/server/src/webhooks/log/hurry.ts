@@ -1,4 +1,4 @@
-import { ServiceError } from "../../errors/service-error.ts";
+import { commandError } from "../../errors/command-errors.ts";
 import { type EndpointContext, type PartnerScope, recordEndpointAct } from "../endpoints/endpoint-context.ts";
 import { mustBeSet } from "../endpoints/endpoint-lookup.ts";
 import { findEndpoint } from "../endpoints/endpoint-queries.ts";
@@ -19,8 +19,7 @@ export async function hurryEndpoint(context: EndpointContext, scope: PartnerScop
   const { systemId, partnerId } = scope;
   const endpoint = await mustBeSet(context, await findEndpoint(db, systemId, partnerId), scope);
   if (endpoint.status === "paused") {
-    const words = `The endpoint of partner ${partnerId} is paused: what waited is held. \`webhooks resume\`, then \`webhooks replay\`.`;
-    throw new ServiceError("conflict", words);
+    throw commandError("conflict", "endpointPausedReplay", { partnerId });
   }
   // What comes to wait meanwhile has just been tried.
   const now = new Date(clock());

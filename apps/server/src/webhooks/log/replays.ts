@@ -1,6 +1,6 @@
 import { recordActOf } from "../../audit/audit-log.ts";
 import type { Database } from "../../db/database.ts";
-import { ServiceError } from "../../errors/service-error.ts";
+import { commandError } from "../../errors/command-errors.ts";
 import { type EndpointContext, type PartnerScope, recordEndpointAct } from "../endpoints/endpoint-context.ts";
 import { mustBeSet } from "../endpoints/endpoint-lookup.ts";
 import { findEndpoint } from "../endpoints/endpoint-queries.ts";
@@ -56,8 +56,7 @@ export async function createReplay(context: EndpointContext, input: ReplayInput)
   // This very millisecond is still in.
   const end = new Date(now.getTime() + 1);
   const until = input.until === undefined || input.until > end ? end : input.until;
-  if (since >= until)
-    throw new ServiceError("invalid_parameter", "The range is empty: it must begin before it ends, and before now.");
+  if (since >= until) throw commandError("invalid_parameter", "emptyReplay");
   return context.db.transaction(async (tx) => {
     const endpoint = await mustBeSet(context, await findEndpoint(tx, systemId, partnerId), input);
     const range = { systemId, endpointId: endpoint.id, since, until, statuses };
@@ -88,7 +87,7 @@ export async function stopReplay(context: EndpointContext, systemId: string, id:
     if (stopped === undefined) {
       const finished = await findReplay(tx, systemId, id);
       if (finished !== undefined) return { ...finished, changed: false };
-      throw new ServiceError("not_found", `There is no replay ${id}. \`webhooks show\` names an endpoint's latest.`);
+      throw commandError("not_found", "replay", { id });
     }
     const { total, queued } = stopped;
     const detail = { total, queued };

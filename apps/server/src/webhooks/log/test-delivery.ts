@@ -1,5 +1,5 @@
 import { createTestDelivery } from "@bikeshare/webhooks/testing";
-import { ServiceError } from "../../errors/service-error.ts";
+import { commandError } from "../../errors/command-errors.ts";
 import { type EndpointContext, type PartnerScope, recordEndpointAct } from "../endpoints/endpoint-context.ts";
 import { mustBeSet } from "../endpoints/endpoint-lookup.ts";
 import { findEndpoint } from "../endpoints/endpoint-queries.ts";
@@ -28,16 +28,16 @@ export async function sendTestDelivery(context: EndpointContext, input: TestDeli
   const endpoint = await mustBeSet(context, await findEndpoint(db, systemId, partnerId), input);
   const event = input.event ?? endpoint.events[0] ?? "";
   if (!offeredEvents.includes(event)) {
-    const known = offeredEvents.join(", ");
-    throw new ServiceError("invalid_parameter", `There is no event ${JSON.stringify(event)}. There are: ${known}.`);
+    throw commandError("invalid_parameter", "unknownEvent", {
+      event: JSON.stringify(event),
+      events: offeredEvents.join(", "),
+    });
   }
   if (endpoint.status === "paused") {
-    const words = `The endpoint of partner ${partnerId} is paused: \`webhooks resume\` sends it a delivery as a probe.`;
-    throw new ServiceError("conflict", words);
+    throw commandError("conflict", "endpointPausedProbe", { partnerId });
   }
   if ((await countWorkers(db, systemId)) === 0) {
-    const words = "No process is running that sends webhooks, so nothing was sent: start `serve`, then try again.";
-    throw new ServiceError("conflict", words);
+    throw commandError("conflict", "notSending");
   }
   const eventId = ids.next("event");
   const id = `delivery_${eventId.slice(eventId.indexOf("_") + 1)}${endpoint.tag}${TEST_MARK}`;

@@ -1,0 +1,82 @@
+import { fillTemplate, type TemplateArguments } from "@bikeshare/contract";
+import { ServiceError, type ServiceErrorCode } from "./service-error.ts";
+
+/** What is said to operators at the command line only: no endpoint answers with these messages. */
+const commandErrors = {
+  not_found: {
+    delivery: "There is no delivery {id}. `webhooks deliveries` shows those of the last {days} days.",
+    endpoint: "Partner {partnerId} has no webhook endpoint. `webhooks set` makes one.",
+    import: 'There is no import {id}. "import list" shows those that there are.',
+    key: "There is no key {id}. `keys list` shows those there are.",
+    partner: "There is no partner {id}. `partners list` shows those there are.",
+    region: "Region {id} has no description that could be removed.",
+    removedEndpoint:
+      "The endpoint of partner {partnerId} was removed{when}. `webhooks set` with --url and --events makes it anew.",
+    replay: "There is no replay {id}. `webhooks show` names an endpoint's latest.",
+    system: "There is no system {id}.",
+    vehicleType: "Vehicle type {id} has no description that could be removed.",
+  },
+  invalid_parameter: {
+    deliveriesLimit: "The limit must be from 1 to {limit}.",
+    email: "The email must be one address, such as webhooks@example.com.",
+    emptyRange: "The range is empty: it must begin before it ends.",
+    emptyReplay: "The range is empty: it must begin before it ends, and before now.",
+    fact: "{name} cannot be {value}: it must be {expected}.",
+    keyOverlap: "The overlap must be between 0 h and {days} d.",
+    newEndpoint: "A new endpoint needs a URL and at least one event: --url and --events.",
+    noEvents: "Name at least one event. There are: {events}.",
+    regionInUse:
+      "Stations are in the region {id}, and no source names it. Put them into another region, or give this one another name.",
+    secretOverlap: "The overlap must be between 0 h and {days} d.",
+    testDelivery: "Delivery {id} is a test: `webhooks test` sends another.",
+    tooManySecrets:
+      "{count} secrets sign already, which is the most. Wait until one ends, or rotate with an overlap of 0h.",
+    unknownEvent: "There is no event {event}. There are: {events}.",
+    url: "{issue}",
+    vehicleTypeInUse:
+      "{users} name the vehicle type {id}, and no source describes it: it would mean nothing to readers. Give the bikes another type, or describe this one differently.",
+  },
+  conflict: {
+    deliveryNotKept: "Delivery {id} is older than {days} days: what it said is no longer kept.",
+    endpointPaused: "The endpoint of partner {partnerId} is paused: `webhooks resume` it first. Nothing was changed.",
+    endpointPausedProbe:
+      "The endpoint of partner {partnerId} is paused: `webhooks resume` sends it a delivery as a probe.",
+    endpointPausedReplay:
+      "The endpoint of partner {partnerId} is paused: what waited is held. `webhooks resume`, then `webhooks replay`.",
+    endpointRemoved:
+      "The endpoint of partner {partnerId} was removed: `webhooks set` makes it anew. Nothing was changed.",
+    importChangedOthers:
+      "Import {id} cannot be taken back: it changed {count} stations and bikes that were there before, and what they were is not kept. Import the feed they came from again instead.",
+    importNotLast:
+      'Import {id} cannot be taken back before the later ones of the source "{source}". Take back first, in this order:{commands}',
+    importOverlapped:
+      "Import {id} cannot be taken back before {later}, which found rides of it and left them as they were. Take back first, in this order:{commands}",
+    importSourceInUse: "Import {id} cannot be taken back: {reason} Nothing was changed.",
+    importTripsChanged:
+      "Import {id} cannot be taken back: {changed} of its {created} rides were changed since{examples}. Nothing was changed.",
+    importUndone: "Import {id} was taken back already, at {at}.",
+    keyInactive: "Key {id} is {status} already: issue a new one instead.",
+    keyRotated: "Key {id} was rotated already, to {successor}.",
+    notSending: "No process is running that sends webhooks, so nothing was sent: start `serve`, then try again.",
+    partnerNameTaken: "Partner {id} has the name {name}. Choose another.",
+    partnerRemoved: "Partner {id} was removed {at}, for good.",
+    partnerSuspended: "Partner {partnerId} is suspended: `partners resume {partnerId}` ends that. Nothing was changed.",
+  },
+  secrets_file_mismatch: {
+    foreignSecrets: "{mismatch} Nothing was changed.",
+    olderKey:
+      "This SECRETS_FILE is not the one that the service uses: it lacks the key that has encrypted since {since}. " +
+      "Set SECRETS_FILE to the file that the other processes of the deployment use (by default secrets.json in DATA_DIR). " +
+      "If that file is gone for good, start `serve` with this one, then try again. Nothing was changed.",
+    usedBy: "{message}\nThis command used {path}.",
+  },
+} as const satisfies { readonly [Code in ServiceErrorCode]?: Readonly<Record<string, string>> };
+
+/** An error that only commands meet, with one of its messages. */
+export function commandError<Code extends keyof typeof commandErrors>(
+  code: Code,
+  ...[name, values]: TemplateArguments<(typeof commandErrors)[Code]>
+): ServiceError {
+  const messages: Readonly<Record<string, string>> = commandErrors[code];
+  return new ServiceError(code, fillTemplate(messages[String(name)] ?? "", values));
+}
