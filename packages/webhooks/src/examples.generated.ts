@@ -1,6 +1,6 @@
 // An example of each delivery.
 // Made from packages/contract by `pnpm --filter @bikeshare/webhooks run generate`. Do not edit here.
-import type { DeliveryOf } from "./delivery.ts";
+import type { DeliveryOf } from "./verify.ts";
 import type { KnownDelivery } from "./wire.generated.ts";
 
 export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: DeliveryOf<Name> } = {

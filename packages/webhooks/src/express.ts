@@ -1,16 +1,16 @@
-import { SIGNATURE_HEADER } from "./header.ts";
 import { type NodeStream, readNodeBody } from "./node-body.ts";
 import { createDeliveryReceiver, type ReceiverOptions } from "./receiver.ts";
+import { SIGNATURE_HEADER } from "./signature.ts";
 
 export type { ReceiverOptions } from "./receiver.ts";
 
-/** What is used of Express's request, or of Node's own. */
+/** The parts of Express's request, or of Node's own, that are used. */
 export interface NodeRequest extends NodeStream {
   readonly method?: string | undefined;
   readonly headers: { readonly [name: string]: string | string[] | undefined };
 }
 
-/** What is used of Express's response, or of Node's own. */
+/** The parts of Express's response, or of Node's own, that are used. */
 export interface NodeResponse {
   statusCode: number;
   setHeader(name: string, value: string): unknown;
@@ -22,9 +22,9 @@ const advice =
   'app.use(express.json()), or read the body of its path with express.raw({ type: "application/json" }).';
 
 /**
- * A middleware for Express 4 and 5, and for what else calls `(request, response, next)`. Put it before `express.json()`.
- * Bytes that `express.raw()` has left in `body`, or a platform in `rawBody`, will do too. A body that is lost to a parser
- * goes to `next` as a `WebhookVerificationError` with the reason `body_not_raw`.
+ * A middleware for Express 4 and 5, and for whatever calls `(request, response, next)`. Register it before
+ * `express.json()`. It also takes bytes that `express.raw()` left in `body`, or a platform in `rawBody`. If a parser has
+ * consumed the body, `next` gets a `WebhookVerificationError` with the reason `body_not_raw`.
  *
  * @throws TypeError, RangeError for wrong options, when it is made
  */
@@ -44,7 +44,7 @@ export function createReceiver(
     response.end(text);
   };
   return (request, response, next) => {
-    // oxlint-disable-next-line promise/no-callback-in-promise -- it is how a middleware hands on what it cannot deal with
+    // oxlint-disable-next-line promise/no-callback-in-promise -- a middleware passes errors to next
     respond(request, response).catch(next);
   };
 }

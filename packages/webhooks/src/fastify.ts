@@ -1,10 +1,10 @@
-import { SIGNATURE_HEADER } from "./header.ts";
 import { type NodeStream, readNodeBody } from "./node-body.ts";
 import { createDeliveryReceiver, type ReceiverOptions } from "./receiver.ts";
+import { SIGNATURE_HEADER } from "./signature.ts";
 
 export type { ReceiverOptions } from "./receiver.ts";
 
-/** What is used of a Fastify instance. */
+/** The parts of a Fastify instance that are used. */
 export interface FastifyLike {
   removeAllContentTypeParsers(): unknown;
   addContentTypeParser(
@@ -14,21 +14,21 @@ export interface FastifyLike {
   all(path: string, handler: (request: FastifyRequestLike, reply: FastifyReplyLike) => Promise<unknown>): unknown;
 }
 
-/** What is used of Fastify's request. */
+/** The parts of Fastify's request that are used. */
 export interface FastifyRequestLike {
   readonly method: string;
   readonly headers: { readonly [name: string]: string | string[] | undefined };
   readonly body: unknown;
 }
 
-/** What is used of Fastify's reply. */
+/** The parts of Fastify's reply that are used. */
 export interface FastifyReplyLike {
   code(status: number): unknown;
   headers(values: Record<string, string>): unknown;
 }
 
 export interface FastifyReceiverOptions extends ReceiverOptions {
-  /** The path that deliveries come to, below the `prefix` of the registration if it has one: `/` if not said. */
+  /** The path of deliveries, below the `prefix` of the registration if it has one. Default `/`. */
   readonly path?: string | undefined;
 }
 
@@ -41,12 +41,12 @@ class UnreadBody {
 }
 
 const advice =
-  "let no hook or middleware read the request of this path, and register the receiver by itself, not through " +
-  "fastify-plugin.";
+  "no hook or middleware may read the request of this path, and the receiver must be registered by itself, not " +
+  "through fastify-plugin.";
 
 /**
- * A plugin for Fastify 4 and 5: `app.register(createReceiver({ path: "/webhooks", … }))`. It has content type parsers of
- * its own, so that those of the application never see a delivery; the application's stay as they are.
+ * A plugin for Fastify 4 and 5: `app.register(createReceiver({ path: "/webhooks", … }))`. It has its own content type
+ * parsers, so that the application's never read a delivery; the application's stay as they are.
  *
  * @throws TypeError, RangeError for wrong options, when it is made
  */

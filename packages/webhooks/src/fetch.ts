@@ -1,13 +1,13 @@
-import { createCollector, type TooLarge, tooLarge } from "./collect.ts";
-import { SIGNATURE_HEADER } from "./header.ts";
+import { createBodyBuffer, TOO_LARGE, type TooLarge } from "./raw-body.ts";
 import { createDeliveryReceiver, type ReceiverOptions } from "./receiver.ts";
+import { SIGNATURE_HEADER } from "./signature.ts";
 import { WebhookVerificationError } from "./verification-error.ts";
 
 export type { ReceiverOptions } from "./receiver.ts";
 
 /**
- * A receiver for everything that answers a `Request` with a `Response`: Deno, Bun, Cloudflare Workers, Hono, Next.js
- * route handlers and their like. Give it the request before anything has read the body.
+ * A receiver for whatever answers a `Request` with a `Response`: Deno, Bun, Cloudflare Workers, Hono, Next.js route
+ * handlers. Pass it the request before anything has read the body.
  *
  * @throws TypeError, RangeError for wrong options, when it is made
  */
@@ -28,10 +28,10 @@ async function readBody(request: Request, maxBytes: number): Promise<Uint8Array 
   if (request.bodyUsed) {
     throw new WebhookVerificationError(
       "body_not_raw",
-      "The request's body was read already: hand the request to the receiver first, or hand it request.clone().",
+      "The request's body was read before: pass the request to the receiver first, or pass request.clone().",
     );
   }
-  const body = createCollector(maxBytes);
+  const body = createBodyBuffer(maxBytes);
   if (request.body === null) return body.bytes();
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader();
   for (;;) {
@@ -39,6 +39,6 @@ async function readBody(request: Request, maxBytes: number): Promise<Uint8Array 
     if (done) return body.bytes();
     if (body.add(value)) continue;
     await reader.cancel();
-    return tooLarge;
+    return TOO_LARGE;
   }
 }

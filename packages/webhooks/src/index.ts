@@ -1,13 +1,10 @@
-export type { Clock } from "./clock.ts";
-export type { DeliveryOf } from "./delivery.ts";
-export { type HeaderValue, SIGNATURE_HEADER } from "./header.ts";
 export type { RawBody } from "./raw-body.ts";
 export type { Secrets } from "./secret.ts";
-export { sign, type SigningInput } from "./sign.ts";
+export { type HeaderValue, sign, SIGNATURE_HEADER, type SigningInput } from "./signature.ts";
 export {
   isWebhookVerificationError,
   type VerificationFailure,
   WebhookVerificationError,
 } from "./verification-error.ts";
-export { DEFAULT_TOLERANCE_SECONDS, type VerificationOptions, verify } from "./verify.ts";
+export { type Clock, DEFAULT_TOLERANCE_SECONDS, type DeliveryOf, type VerificationOptions, verify } from "./verify.ts";
 export type * from "./wire.generated.ts";

@@ -1,10 +1,9 @@
-import { createCollector, type TooLarge, tooLarge } from "./collect.ts";
-import type { RawBody } from "./raw-body.ts";
+import { createBodyBuffer, type RawBody, TOO_LARGE, type TooLarge } from "./raw-body.ts";
 import { WebhookVerificationError } from "./verification-error.ts";
 
 type StreamEvent = "data" | "end" | "error" | "close";
 
-/** What is used of a readable stream of Node. */
+/** The parts of a Node stream that are used. */
 export interface NodeStream {
   on(event: StreamEvent, listener: (value: unknown) => void): unknown;
   removeListener(event: StreamEvent, listener: (value: unknown) => void): unknown;
@@ -14,7 +13,7 @@ export interface NodeStream {
 }
 
 /**
- * The raw body of a request: what something before us has kept of it in `rawBody` or `body`, or else its stream.
+ * The raw body of a request: the one that a parser has kept in `rawBody` or `body`, else the content of its stream.
  *
  * @param advice what to do where a parser has read the stream and kept no bytes
  * @throws WebhookVerificationError `body_not_raw`, and what the stream fails with
@@ -30,7 +29,7 @@ export async function readNodeBody(
   if (stream !== undefined && stream.readableDidRead !== true) return readStream(stream, maxBytes);
   throw new WebhookVerificationError(
     "body_not_raw",
-    `Something has read the request's body before the receiver. Signatures hold for the exact bytes: ${advice}`,
+    `The request's body was read before the receiver. A signature is valid for the exact bytes only: ${advice}`,
   );
 }
 
@@ -42,25 +41,26 @@ function keptBody(request: object): RawBody | undefined {
   return undefined;
 }
 
-/** Reads a stream in memory. Leaves one that is too large paused where it stands, so that it can still be answered. */
+/** Reads a stream into memory. One that is too large is paused, so that it can still be answered. */
 function readStream(stream: NodeStream, maxBytes: number): Promise<Uint8Array | TooLarge> {
-  const body = createCollector(maxBytes);
+  const body = createBodyBuffer(maxBytes);
   return new Promise((resolve, reject) => {
-    const settle = (conclude: () => void) => {
+    const finish = (conclude: () => void) => {
       for (const event of events) stream.removeListener(event, listeners[event]);
       conclude();
     };
-    const fail = (message: string) => settle(() => reject(new Error(message)));
+    const fail = (message: string) => finish(() => reject(new Error(message)));
     const listeners = {
       data: (chunk: unknown) => {
         if (!(chunk instanceof Uint8Array))
-          return fail("the request's stream gives text: do not call setEncoding on it");
+          return fail("the request's stream yields strings: do not call setEncoding on it");
         if (body.add(chunk)) return;
         stream.pause();
-        settle(() => resolve(tooLarge));
+        finish(() => resolve(TOO_LARGE));
       },
-      end: () => settle(() => resolve(body.bytes())),
-      error: (error: unknown) => settle(() => reject(error instanceof Error ? error : new Error("the request failed"))),
+      end: () => finish(() => resolve(body.bytes())),
+      error: (error: unknown) =>
+        finish(() => reject(error instanceof Error ? error : new Error("the request's stream failed"))),
       close: () => fail("the request ended before its body did"),
     };
     for (const event of events) stream.on(event, listeners[event]);

@@ -1,6 +1,6 @@
 import { WebhookVerificationError } from "./verification-error.ts";
 
-/** A body exactly as it came over the wire: its bytes, or their text in UTF-8. */
+/** A body exactly as it was received: its bytes, or their text in UTF-8. */
 export type RawBody = string | Uint8Array | ArrayBuffer;
 
 /** @throws WebhookVerificationError `body_not_raw` */
@@ -9,7 +9,10 @@ export function requireRawBody(body: unknown): asserts body is RawBody {
   throw new WebhookVerificationError("body_not_raw", describeMistake(body));
 }
 
-/** The bytes of a body, not copied. Views are recognized by what they are, not by their class: test runners and workers have classes of their own. */
+/**
+ * The bytes of a body, not copied. Views are recognized by what they are, not by their class: test runners and workers
+ * have classes of their own.
+ */
 export function bytesOf(body: Uint8Array | ArrayBuffer): Uint8Array {
   return ArrayBuffer.isView(body)
     ? new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
@@ -27,18 +30,52 @@ function isUnread(value: object): boolean {
 
 function describeMistake(body: unknown): string {
   if (body === undefined || body === null) {
-    return "There is no body: nothing read it, or something read it before. Pass on the bytes of the request as they came.";
+    return "There is no body: nothing has read it, or something read it before. Pass the bytes of the request as received.";
   }
   if (body instanceof Promise) return "The body is a promise: await it first.";
   if (typeof body === "object" && isUnread(body)) {
-    return "The body is a request, a stream or a blob that nothing has read: pass on what it holds, as in `await request.text()`.";
+    return "The body is a request, a stream or a blob that nothing has read: pass its content, as in `await request.text()`.";
   }
   if (typeof body === "object" && Array.isArray(Reflect.get(body, "data"))) {
-    return "The body is bytes that went through JSON, as in a queue: make them again, new Uint8Array(body.data).";
+    return "The body is bytes that went through JSON, as in a queue: restore them with new Uint8Array(body.data).";
   }
-  const what = typeof body === "object" ? "an object" : `a ${typeof body}`;
+  const type = typeof body === "object" ? "an object" : `a ${typeof body}`;
   return (
-    `The body is ${what}, not the text or bytes that came over the wire: it was probably parsed already. ` +
-    "Signatures hold for the exact bytes, so verify before any JSON parser sees the request."
+    `The body is ${type}, not the string or bytes that were received: it was probably parsed already. ` +
+    "A signature is valid for the exact bytes only, so verify before any JSON parser reads the request."
   );
+}
+
+/** The result of reading a body that is too large. */
+export const TOO_LARGE = Symbol("too large");
+export type TooLarge = typeof TOO_LARGE;
+
+/** Joins the chunks of a body. */
+export interface BodyBuffer {
+  /** Whether the body is still within bounds. Once it is not, nothing more is kept. */
+  add(chunk: Uint8Array): boolean;
+  bytes(): Uint8Array;
+}
+
+/** @param maxBytes the largest body that is kept */
+export function createBodyBuffer(maxBytes: number): BodyBuffer {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  return {
+    add(chunk) {
+      length += chunk.length;
+      if (length <= maxBytes) chunks.push(chunk);
+      else chunks.length = 0;
+      return length <= maxBytes;
+    },
+    bytes() {
+      const body = new Uint8Array(length);
+      let offset = 0;
+      for (const chunk of chunks) {
+        body.set(chunk, offset);
+        offset += chunk.length;
+      }
+      return body;
+    },
+  };
 }

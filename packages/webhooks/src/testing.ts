@@ -1,36 +1,34 @@
-import { type Clock, systemClock } from "./clock.ts";
-import type { DeliveryOf } from "./delivery.ts";
 import { exampleDeliveries } from "./examples.generated.ts";
-import { SIGNATURE_HEADER } from "./header.ts";
 import type { Secrets } from "./secret.ts";
-import { sign } from "./sign.ts";
+import { sign, SIGNATURE_HEADER } from "./signature.ts";
+import { type Clock, type DeliveryOf, systemClock } from "./verify.ts";
 import type { KnownDelivery } from "./wire.generated.ts";
 
 type KnownName = KnownDelivery["event"];
 
-/** A secret of the right form for tests: it signs nothing real. */
+/** A secret in the service's form, for tests only. */
 export const TEST_SECRET = "whsec_dGhpcyBpcyBhIHNlY3JldCBmb3IgdGVzdHMgb25seSE";
 
-/** What a delivery for a test says. What is left out is filled in. */
+/** The fields of a test delivery; all but `event` have defaults. */
 export interface TestDeliveryInput<Name extends string = string> {
-  /** One of the events, or any other text, to see what a receiver does about an event that it does not know. */
+  /** An event's name, or any other string, to test how a receiver handles an unknown event. */
   readonly event: Name;
-  /** For an event of ours, what shall differ from the documentation's example; for any other, all of it. */
+  /** For a known event, the fields that differ from the documentation's example; for any other, all of them. */
   readonly data?: (Name extends KnownName ? Partial<DeliveryOf<Name>["data"]> : object) | undefined;
-  /** A new one for each delivery if not said. Say it to make a repeat. */
+  /** Default: a new one for each delivery. Set it to make a repeat. */
   readonly deliveryId?: string | undefined;
-  /** RFC 3339; now if not said. */
+  /** RFC 3339. Default: now. */
   readonly occurredAt?: string | undefined;
-  /** Milliseconds since 1970, as `Date.now` gives them, which is what it is if not said. */
+  /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: Clock | undefined;
 }
 
-/** The delivery of an event, whether it is one of ours or not. */
+/** The delivery of an event, known or not. */
 export type TestDelivery<Name extends string> = Name extends KnownName
   ? DeliveryOf<Name>
   : { event: Name; delivery_id: string; occurred_at: string; sent_at: string; data: object };
 
-/** A delivery as the service makes it, for a test to hand to your own code. */
+/** A delivery as the service creates it, to pass to your own code in a test. */
 export function createTestDelivery<Name extends KnownName | (string & {})>(
   input: TestDeliveryInput<Name>,
 ): TestDelivery<Name> {
@@ -43,34 +41,34 @@ export function createTestDelivery<Name extends KnownName | (string & {})>(
     sent_at: now,
     data: { ...dataOf(example), ...input.data },
   };
-  return delivery as unknown as TestDelivery<Name>; // `data` is the example of this very event, changed in its own fields
+  return delivery as unknown as TestDelivery<Name>; // `data` is this event's example with changed fields.
 }
 
-/** What a signed request is made of. */
+/** The parts of a signed request. */
 export interface SignedRequestInput<Name extends string = string> extends TestDeliveryInput<Name> {
-  /** The secret that your receiver has, or several; `TEST_SECRET` if not said. */
+  /** Your receiver's secret, or several. Default `TEST_SECRET`. */
   readonly secret?: Secrets | undefined;
-  /** Where your receiver listens: `https://receiver.example/webhooks` if not said. */
+  /** Your receiver's URL. Default `https://receiver.example/webhooks`. */
   readonly url?: string | undefined;
 }
 
-/** A request with a delivery, in the forms that tests need. */
+/** A request with a delivery, in the forms that tests use. */
 export interface SignedRequest<Name extends string = string> {
   /** For a receiver that takes a `Request`, or for `fetch`. Its body can be read once. */
   readonly request: Request;
   readonly url: string;
   readonly method: "POST";
-  /** All headers, for `inject` of Fastify, for supertest and their like. */
+  /** All headers, for Fastify's `inject`, supertest and similar. */
   readonly headers: Record<"Content-Type" | "Service-Signature" | "User-Agent", string>;
   /** The body exactly as it is signed. */
   readonly body: string;
-  /** What the body says. */
+  /** The body, parsed. */
   readonly delivery: TestDelivery<Name>;
 }
 
 /**
- * A signed request as the service sends it. For one that must be refused, sign with another `secret`, or with a `now` of
- * ten minutes ago.
+ * A signed request as the service sends it. To test a refusal, sign with another `secret`, or with a `now` of ten minutes
+ * ago.
  */
 export async function signedRequest<Name extends KnownName | (string & {})>(
   input: SignedRequestInput<Name>,

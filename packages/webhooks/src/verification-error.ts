@@ -2,19 +2,19 @@
 export type VerificationFailure =
   /** There is no `Service-Signature` header. */
   | "missing_header"
-  /** The header is not `t=<unix seconds>,v1=<hex>`, or it stands there twice. */
+  /** The header is not `t=<unix seconds>,v1=<hex>`, or there are two. */
   | "malformed_header"
   /** The delivery was signed longer ago than is tolerated. */
   | "timestamp_too_old"
   /** The delivery was signed further in the future than is tolerated. */
   | "timestamp_too_new"
-  /** No signature in the header was made of this body with one of these secrets. */
+  /** No signature in the header was made from this body with one of these secrets. */
   | "no_matching_signature"
-  /** What was given as the body is not text or bytes. */
+  /** The body is not a string or bytes. */
   | "body_not_raw"
-  /** The signature is right, the body is not JSON in UTF-8. */
+  /** The signature is valid, but the body is not JSON in UTF-8. */
   | "body_not_json"
-  /** The signature is right, the body is JSON but no delivery. */
+  /** The signature is valid, but the JSON is not a delivery. */
   | "not_a_delivery"
   /** No secret was given, or an empty one. */
   | "bad_secret";
@@ -23,8 +23,8 @@ export type VerificationFailure =
 const brand = Symbol.for("@bikeshare/webhooks/verification-error");
 
 /**
- * Thrown for everything that is not a delivery of ours, with a reason for programs and, for people, a message that names
- * the likely mistake. It holds neither secrets nor anything of the body or the header.
+ * Thrown for whatever is not a delivery of the service, with a reason for programs and a message that names the likely
+ * mistake. It contains no secret and nothing of the body or the header.
  */
 export class WebhookVerificationError extends Error {
   override readonly name = "WebhookVerificationError";

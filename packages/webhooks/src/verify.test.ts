@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { vectors } from "../test/vectors.ts";
-import { sign } from "./sign.ts";
+import { sign } from "./signature.ts";
 import { isWebhookVerificationError, type VerificationFailure } from "./verification-error.ts";
 import { verify } from "./verify.ts";
 
@@ -183,22 +183,27 @@ describe("verify, in time", () => {
     ["no tolerance said, 300 s later", undefined, 300, true],
     ["no tolerance said, 301 s later", undefined, 301, false],
     ["no tolerance said, 301 s before", undefined, -301, false],
-  ])("%s: accepted is $3", async (_title, tolerance, later, isAccepted) => {
-    const verification = verify(body, header, secret, { tolerance, now: () => (time + later) * 1000 });
+  ])("%s: accepted is $3", async (_title, toleranceSeconds, later, isAccepted) => {
+    const verification = verify(body, header, secret, { toleranceSeconds, now: () => (time + later) * 1000 });
     if (isAccepted) expect(await verification).toMatchObject({ event: "ride.completed" });
     else expect((await failureOf(verification)).reason).toMatch(/^timestamp_too_(old|new)$/);
   });
 
   it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, null, "300"])(
     "cannot be told to tolerate %s",
-    async (tolerance) => {
-      const old = verify(body, header, secret, { tolerance: tolerance as number, now: () => (time + 9999) * 1000 });
+    async (toleranceSeconds) => {
+      const old = verify(body, header, secret, {
+        toleranceSeconds: toleranceSeconds as number,
+        now: () => (time + 9999) * 1000,
+      });
       await expect(old).rejects.toThrow(RangeError);
     },
   );
 
   it("refuses a clock that shows no time, rather than to find every delivery fresh", async () => {
-    await expect(verify(body, header, secret, { now: () => Number.NaN })).rejects.toThrow("now gives the milliseconds");
+    await expect(verify(body, header, secret, { now: () => Number.NaN })).rejects.toThrow(
+      "now must return the milliseconds",
+    );
   });
 
   it("goes by the machine's clock if no other is given", async () => {
@@ -227,9 +232,14 @@ describe("verify, naming the likely mistake", () => {
       "a body written again",
       () => withBody(JSON.stringify(JSON.parse(body), null, 2)),
       "no_matching_signature",
-      "parsed and written again",
+      "parsed and serialized again",
     ],
-    ["a line's end after the body", () => withBody(`${body}\n`), "no_matching_signature", "parsed and written again"],
+    [
+      "a line's end after the body",
+      () => withBody(`${body}\n`),
+      "no_matching_signature",
+      "parsed and serialized again",
+    ],
     ["an empty body", () => withBody(""), "no_matching_signature", "The body is empty"],
     ["a secret with its line's end", () => withSecrets(`${secret}\n`), "no_matching_signature", "white space"],
     ["a secret in quotes", () => withSecrets(`"${secret}"`), "no_matching_signature", "quotes"],
@@ -255,14 +265,14 @@ describe("verify, naming the likely mistake", () => {
       "the secret is wrong",
     ],
     ["a secret cut off", () => withSecrets(secret.slice(0, -1)), "no_matching_signature", "49 characters"],
-    ["two secrets in one text", () => withSecrets(`${secret},${secret}`), "no_matching_signature", "as a list"],
+    ["two secrets in one text", () => withSecrets(`${secret},${secret}`), "no_matching_signature", "as an array"],
     ["an API key as the secret", () => withSecrets("bss_live_abc"), "no_matching_signature", "is an API key"],
     ["capital letters in the header", () => withHeader(header.toUpperCase()), "malformed_header", "has no t"],
-    ["capital digits", () => withHeader(header.replace(/[a-f]/g, upper)), "malformed_header", "in small letters"],
+    ["capital digits", () => withHeader(header.replace(/[a-f]/g, upper)), "malformed_header", "lowercase"],
     ["a line's end after the header", () => withHeader(`${header}\r\n`), "malformed_header", "white space"],
     ["two headers as Node joins them", () => withHeader(`${header}, ${header}`), "malformed_header", "two headers"],
-    ["a secret that is not set", () => withSecrets(undefined), "bad_secret", "missing in this environment"],
-    ["a secret that was decoded", () => withSecrets([Buffer.from("x")]), "bad_secret", "undecoded"],
+    ["a secret that is not set", () => withSecrets(undefined), "bad_secret", "environment variable missing"],
+    ["a secret that was decoded", () => withSecrets([Buffer.from("x")]), "bad_secret", "not decoded"],
     [
       "all headers instead of one",
       () => verify(body, new Headers() as unknown as string, secret, { now }),

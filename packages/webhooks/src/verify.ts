@@ -1,35 +1,41 @@
-import { type Clock, systemClock } from "./clock.ts";
-import { readDelivery } from "./delivery.ts";
-import { type HeaderValue, parseHeader } from "./header.ts";
-import { haveOneInCommon, hmacHex } from "./hmac.ts";
 import { likelyMistake } from "./likely-mistake.ts";
 import { type RawBody, requireRawBody } from "./raw-body.ts";
 import { readSecrets, type Secrets } from "./secret.ts";
-import { signedContent } from "./signed-content.ts";
+import { hasMatch, type HeaderValue, hmacHex, parseHeader, signedContent } from "./signature.ts";
 import { WebhookVerificationError } from "./verification-error.ts";
-import type { Delivery } from "./wire.generated.ts";
+import type { Delivery, KnownDelivery } from "./wire.generated.ts";
+
+/** The delivery of one event: `DeliveryOf<"ride.completed">`. */
+export type DeliveryOf<Name extends KnownDelivery["event"]> = Extract<KnownDelivery, { event: Name }>;
+
+/** Milliseconds since 1970. */
+export type Clock = () => number;
+
+/** The machine's own clock. */
+// oxlint-disable-next-line eslint/no-restricted-properties -- users of a library have no entry point that injects a clock
+export const systemClock: Clock = () => Date.now();
 
 /**
- * Seconds between the signing and now, either way. Lower refuses deliveries to machines whose clock is a little off;
- * higher leaves more time to send a captured delivery again.
+ * Seconds between the signing and now, in either direction. Lower refuses deliveries to machines whose clock is slightly
+ * wrong; higher leaves more time to replay a captured delivery.
  */
 export const DEFAULT_TOLERANCE_SECONDS = 300;
 
 export interface VerificationOptions {
-  /** Seconds by which the time of signing may lie before or after now: 300 if not said. More than 0 and finite. */
-  readonly tolerance?: number | undefined;
-  /** Milliseconds since 1970, as `Date.now` gives them, which is what it is if not said. */
+  /** How far the time of signing may be from now. Default 300. Above 0 and finite. */
+  readonly toleranceSeconds?: number | undefined;
+  /** Milliseconds since 1970. Default `Date.now`. */
   readonly now?: Clock | undefined;
 }
 
 /**
- * Makes sure that a request is a delivery of the service, unchanged and fresh, and reads it.
+ * Verifies that a request is a delivery of the service, unchanged and recent, and parses it.
  *
- * @param body the request's body as it came over the wire, before any parser
+ * @param body the request's body as received, before any parser
  * @param header the value of its `Service-Signature` header
  * @param secrets your endpoint's secret; during a rotation both
- * @returns the delivery. Compare its `event` with a name to know what `data` holds; accept names that you do not know.
- * @throws WebhookVerificationError if it is not; RangeError for a wrong tolerance or a clock that shows no time
+ * @returns the delivery. Compare its `event` with a name to know what `data` holds; accept unknown names.
+ * @throws WebhookVerificationError if it is not; RangeError for a wrong tolerance or a clock that returns no time
  */
 export async function verify(
   body: RawBody,
@@ -37,53 +43,98 @@ export async function verify(
   secrets: Secrets,
   options: VerificationOptions = {},
 ): Promise<Delivery> {
-  const tolerance = requireTolerance(options.tolerance);
+  const toleranceSeconds = requireTolerance(options.toleranceSeconds);
   const now = currentSeconds(options.now ?? systemClock);
   requireRawBody(body);
   const keys = readSecrets(secrets);
-  if ("fault" in keys) throw new WebhookVerificationError("bad_secret", keys.fault);
+  if ("issue" in keys) throw new WebhookVerificationError("bad_secret", keys.issue);
   const { time, signatures } = parseHeader(header);
-  requireFresh(now - Number(time), tolerance);
+  requireRecent(now - Number(time), toleranceSeconds);
   const content = signedContent(time, body);
   const expected = await Promise.all(keys.map((key) => hmacHex(key, content)));
   const received = content.subarray(time.length + 1);
-  if (!haveOneInCommon(signatures, expected)) {
+  if (!hasMatch(signatures, expected)) {
     throw new WebhookVerificationError(
       "no_matching_signature",
-      `No signature in the header fits the body. ${likelyMistake(received, keys)}`,
+      `No signature in the header matches the body. ${likelyMistake(received, keys)}`,
     );
   }
-  return readDelivery(received);
+  return parseDelivery(received);
 }
 
-/** @throws RangeError for what would switch the check off or refuse everything */
-export function requireTolerance(tolerance: number | undefined): number {
-  if (tolerance === undefined) return DEFAULT_TOLERANCE_SECONDS;
-  if (Number.isFinite(tolerance) && tolerance > 0) return tolerance;
+/** @throws RangeError for what would disable the check or refuse everything */
+export function requireTolerance(toleranceSeconds = DEFAULT_TOLERANCE_SECONDS): number {
+  if (Number.isFinite(toleranceSeconds) && toleranceSeconds > 0) return toleranceSeconds;
   throw new RangeError(
-    "tolerance is a finite number of seconds above 0: without it, captured deliveries hold for ever",
+    "toleranceSeconds must be a finite number above 0: without it, captured deliveries stay valid for ever",
   );
 }
 
 function currentSeconds(now: Clock): number {
   const milliseconds = now();
   if (Number.isFinite(milliseconds)) return Math.floor(milliseconds / 1000);
-  throw new RangeError("now gives the milliseconds since 1970, as Date.now does");
+  throw new RangeError("now must return the milliseconds since 1970, as Date.now does");
 }
 
-function requireFresh(age: number, tolerance: number): void {
-  if (age > tolerance) {
+function requireRecent(ageSeconds: number, toleranceSeconds: number): void {
+  if (ageSeconds > toleranceSeconds) {
     throw new WebhookVerificationError(
       "timestamp_too_old",
-      `The delivery was signed ${age} s ago by this machine's clock; ${tolerance} s are tolerated. Either it waited ` +
-        "before it was verified, or it was sent again by somebody else, or this clock is fast.",
+      `The delivery was signed ${ageSeconds} s ago by this machine's clock; ${toleranceSeconds} s are tolerated. ` +
+        "Either it waited before it was verified, or somebody else sent it again, or this clock is fast.",
     );
   }
-  if (-age > tolerance) {
+  if (-ageSeconds > toleranceSeconds) {
     throw new WebhookVerificationError(
       "timestamp_too_new",
-      `The delivery was signed ${-age} s in the future by this machine's clock; ${tolerance} s are tolerated. ` +
-        "This clock is probably slow: synchronize it.",
+      `The delivery was signed ${-ageSeconds} s in the future by this machine's clock; ${toleranceSeconds} s are ` +
+        "tolerated. This clock is probably slow: synchronize it.",
     );
   }
+}
+
+/**
+ * Parses a body whose signature is valid. Only the envelope is checked: events and fields are added within a version,
+ * and a receiver must accept unknown ones.
+ *
+ * @throws WebhookVerificationError `body_not_json`, `not_a_delivery`
+ */
+function parseDelivery(body: Uint8Array): Delivery {
+  const value = parseJson(body);
+  const issue = findIssue(value);
+  if (issue === undefined) return value as Delivery; // `findIssue` checked all that the type promises of the envelope.
+  throw new WebhookVerificationError(
+    "not_a_delivery",
+    `The body is signed, but it is not a delivery: ${issue}. Was something else signed with this secret?`,
+  );
+}
+
+function parseJson(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body));
+  } catch {
+    // The parser's own message quotes the body.
+    throw new WebhookVerificationError(
+      "body_not_json",
+      "The body is signed, but it is not JSON in UTF-8. Was something else signed with this secret?",
+    );
+  }
+}
+
+function findIssue(value: unknown): string | undefined {
+  if (!isObject(value)) return "it is not an object";
+  for (const field of ["event", "delivery_id"]) {
+    const text = value[field];
+    if (typeof text !== "string" || text === "") return `${field} is not a string`;
+  }
+  for (const field of ["occurred_at", "sent_at"]) {
+    const timestamp = value[field];
+    if (typeof timestamp !== "string" || Number.isNaN(Date.parse(timestamp)))
+      return `${field} is not a valid timestamp`;
+  }
+  return isObject(value["data"]) ? undefined : "data is not an object";
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -65,7 +65,7 @@ describe("a receiver in Fastify", () => {
     });
     expect(await stand.send(await signedRequest({ event: "ride.completed" }))).toMatchObject({ status: 500 });
     expect(stand.reported).toMatchObject([{ reason: "body_not_raw" }]);
-    expect(String(stand.reported[0])).toContain("let no hook or middleware read the request of this path");
+    expect(String(stand.reported[0])).toContain("no hook or middleware may read the request of this path");
   });
 
   it("fails loudly when a hook has put something else in the body's place", async () => {

@@ -30,7 +30,7 @@ describe("a receiver of Requests", () => {
     const receive = createReceiver({ secrets: TEST_SECRET, onDelivery: () => undefined });
     const { request } = await signedRequest({ event: "ride.completed" });
     await request.json();
-    await expect(receive(request)).rejects.toThrow("hand it request.clone()");
+    await expect(receive(request)).rejects.toThrow("pass request.clone()");
   });
 
   it("ends the stream of a body that is too large", async () => {

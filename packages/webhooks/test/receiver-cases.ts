@@ -197,9 +197,9 @@ export function describeReceiver(start: (options: ReceiverOptions) => Promise<St
     ["a blank secret", { secrets: " " }],
     ["a secret in quotes", { secrets: [TEST_SECRET, `"${TEST_SECRET}"`] }],
     ["a secret that is not set", { secrets: undefined }],
-    ["no tolerance", { tolerance: 0 }],
+    ["no tolerance", { toleranceSeconds: 0 }],
     ["no bounds", { maxBodyBytes: Number.POSITIVE_INFINITY }],
   ])("refuses to be made with %s", async (_what, wrong) => {
-    await expect(setUp(wrong as Partial<ReceiverOptions>)).rejects.toThrow(/secret|tolerance|maxBodyBytes/);
+    await expect(setUp(wrong as Partial<ReceiverOptions>)).rejects.toThrow(/secret|toleranceSeconds|maxBodyBytes/);
   });
 }

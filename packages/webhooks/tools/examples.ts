@@ -1,6 +1,6 @@
 import { createOpenApiDocument } from "@bikeshare/contract/openapi";
 
-/** Where the examples of deliveries stand. */
+/** The file of example deliveries. */
 export const examplesFile = new URL("../src/examples.generated.ts", import.meta.url);
 
 /** The file with an example of each delivery, as the contract documents it. */
@@ -13,7 +13,7 @@ export function examplesText(): string {
   });
   return `// An example of each delivery.
 // Made from packages/contract by \`pnpm --filter @bikeshare/webhooks run generate\`. Do not edit here.
-import type { DeliveryOf } from "./delivery.ts";
+import type { DeliveryOf } from "./verify.ts";
 import type { KnownDelivery } from "./wire.generated.ts";
 
 export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: DeliveryOf<Name> } = ${JSON.stringify(Object.fromEntries(examples), null, 2)};

@@ -11,7 +11,7 @@ export async function receive(
   secrets: readonly string[],
 ): Promise<string> {
   try {
-    return summary(await verify(body, header, secrets, { tolerance: 60 }));
+    return summary(await verify(body, header, secrets, { toleranceSeconds: 60 }));
   } catch (error) {
     if (!isWebhookVerificationError(error)) throw error;
     const reason: VerificationFailure = error.reason;

@@ -9,7 +9,7 @@ export interface EventSink {
   close(): Promise<Summary>;
 }
 
-export interface Summary {
+interface Summary {
   readonly delivered: number;
   readonly failed: number;
   /** The event after which to continue another day without losing any; undefined: with the oldest. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { acceptsAsPaymentWebhook } from "../test/other-verifier.ts";
 import { vectors } from "../test/vectors.ts";
 import { signSync } from "./node.ts";
-import { sign } from "./sign.ts";
+import { sign } from "./signature.ts";
 
 fc.configureGlobal({ seed: 1 });
 
@@ -73,11 +73,11 @@ describe("sign", () => {
   });
 
   it.each([
-    ["no secret", { secrets: [] }, TypeError, /no secret/],
+    ["no secret", { secrets: [] }, TypeError, /list of secrets is empty/],
     ["an empty secret", { secrets: "" }, TypeError, /empty/],
     ["an empty secret beside a good one", { secrets: ["whsec_a", ""] }, TypeError, /empty/],
     ["a secret that is not set", { secrets: undefined }, TypeError, /not set/],
-    ["a secret that is not text", { secrets: [42] }, TypeError, /not text/],
+    ["a secret that is not text", { secrets: [42] }, TypeError, /not a string/],
     ["milliseconds", { timestamp: 1773476504000 }, RangeError, /whole seconds/],
     ["half a second", { timestamp: 0.5 }, RangeError, /whole seconds/],
     ["a time before 1970", { timestamp: -1 }, RangeError, /whole seconds/],

@@ -1,0 +1,167 @@
+import { bytesOf, type RawBody, requireRawBody } from "./raw-body.ts";
+import { requireSecrets, type Secrets } from "./secret.ts";
+import { WebhookVerificationError } from "./verification-error.ts";
+
+/** The request header with the time and the signatures of a delivery. */
+export const SIGNATURE_HEADER = "Service-Signature";
+
+/** A header's value as frameworks provide it. */
+export type HeaderValue = string | readonly string[] | null | undefined;
+
+/** The header, parsed. */
+export interface SignatureHeader {
+  /** When the delivery was signed: unix seconds, as written in the header. */
+  readonly time: string;
+  /** The signatures of the scheme `v1`: 64 hexadecimal digits each. */
+  readonly signatures: readonly string[];
+}
+
+/** Characters. Lower refuses a header of ours with over 100 signatures; higher lets a hostile one cost more. */
+const MAX_HEADER_LENGTH = 8192;
+
+/**
+ * The latest time that can be signed: in the year 5138. A later one is in milliseconds.
+ * Lower ends sooner; higher takes milliseconds of this century for seconds.
+ */
+const MAX_TIMESTAMP_SECONDS = 99_999_999_999;
+
+/** What is signed, with what, and as of when. */
+export interface SigningInput {
+  /** The body exactly as it is sent. */
+  readonly body: RawBody;
+  /** Each signs: several while one of them is being replaced. */
+  readonly secrets: Secrets;
+  /** Unix seconds. */
+  readonly timestamp: number;
+}
+
+/**
+ * The value of the `Service-Signature` header for a body: `t=<unix seconds>,v1=<hex>`, with a `v1` for each secret.
+ *
+ * @throws TypeError for no secret or an empty one; RangeError for a time that is not in whole seconds;
+ * WebhookVerificationError `body_not_raw`
+ */
+export async function sign({ body, secrets, timestamp }: SigningInput): Promise<string> {
+  const keys = requireSecrets(secrets);
+  requireTimestamp(timestamp);
+  requireRawBody(body);
+  const content = signedContent(String(timestamp), body);
+  return formatHeader(timestamp, await Promise.all(keys.map((key) => hmacHex(key, content))));
+}
+
+/**
+ * The value of the header.
+ *
+ * @param timestamp unix seconds
+ * @param signatures in hexadecimal
+ */
+export function formatHeader(timestamp: number, signatures: readonly string[]): string {
+  return `t=${timestamp},${signatures.map((signature) => `v1=${signature}`).join(",")}`;
+}
+
+/** @throws RangeError for what is not an integer number of seconds since 1970 */
+export function requireTimestamp(timestamp: number): void {
+  if (Number.isInteger(timestamp) && timestamp >= 0 && timestamp <= MAX_TIMESTAMP_SECONDS) return;
+  throw new RangeError(
+    "timestamp must be the time of signing in whole seconds since 1970: Math.floor(Date.now() / 1000)",
+  );
+}
+
+/**
+ * Parses the header strictly: one `t`, at least one `v1`, no spaces. Unknown schemes are ignored, because a new one will
+ * first be sent beside `v1`.
+ *
+ * @throws WebhookVerificationError `missing_header`, `malformed_header`
+ */
+export function parseHeader(value: HeaderValue): SignatureHeader {
+  const text = headerText(value);
+  if (text.length > MAX_HEADER_LENGTH) throw malformed(`has more than ${MAX_HEADER_LENGTH} characters`);
+  const times: string[] = [];
+  const signatures: string[] = [];
+  const entries = text.split(",");
+  // Node and proxies join headers with ", ", which we never write.
+  if (entries.filter((entry) => /^\s*t=/.test(entry)).length > 1) {
+    throw malformed("has more than one t: two headers were probably joined");
+  }
+  if (text.trim() !== text)
+    throw malformed("begins or ends with white space: take it from the request, not from a log");
+  for (const entry of entries) {
+    const [, scheme, given] = /^([A-Za-z0-9_-]+)=(.*)$/s.exec(entry) ?? [];
+    if (given === undefined) throw malformed("is not a list of <name>=<value> separated by commas without spaces");
+    if (scheme === "t") times.push(given);
+    if (scheme === "v1") signatures.push(given);
+  }
+  const [time] = times;
+  if (time === undefined) throw malformed("has no t");
+  if (!/^(0|[1-9][0-9]{0,10})$/.test(time)) throw malformed("has a t that is not a number of seconds since 1970");
+  if (signatures.length === 0) throw malformed("has no v1");
+  if (!signatures.every((signature) => /^[0-9a-f]{64}$/.test(signature))) {
+    throw malformed(
+      "has a v1 that is not 64 lowercase hexadecimal digits: it was probably cut off, or changed on its way",
+    );
+  }
+  return { time, signatures };
+}
+
+function headerText(value: HeaderValue): string {
+  const text: unknown = Array.isArray(value) ? value.join(",") : value;
+  if (text === undefined || text === null || text === "") {
+    throw new WebhookVerificationError(
+      "missing_header",
+      `The ${SIGNATURE_HEADER} header is missing. Either the request is not a delivery, or a proxy dropped the header.`,
+    );
+  }
+  if (typeof text !== "string") {
+    throw malformed("is not a string: pass the header's value, such as request.headers.get(...), not all headers");
+  }
+  return text;
+}
+
+function malformed(issue: string): WebhookVerificationError {
+  return new WebhookVerificationError("malformed_header", `The ${SIGNATURE_HEADER} header ${issue}.`);
+}
+
+/**
+ * What is signed: the time, a dot and the body. Always a copy, so that what is verified is what is parsed afterwards,
+ * whatever happens to the caller's buffer in between.
+ *
+ * @param time unix seconds as written in the header
+ */
+export function signedContent(time: string, body: RawBody): Uint8Array<ArrayBuffer> {
+  const encoder = new TextEncoder();
+  if (typeof body === "string") return encoder.encode(`${time}.${body}`);
+  const prefix = encoder.encode(`${time}.`);
+  const bytes = bytesOf(body);
+  const content = new Uint8Array(prefix.length + bytes.length);
+  content.set(prefix);
+  content.set(bytes, prefix.length);
+  return content;
+}
+
+/** HMAC-SHA256 of `content` with the text of `secret` as its key, in hexadecimal. */
+export async function hmacHex(secret: string, content: Uint8Array<ArrayBuffer>): Promise<string> {
+  const algorithm = { name: "HMAC", hash: "SHA-256" };
+  const key = await crypto.subtle.importKey("raw", new TextEncoder().encode(secret), algorithm, false, ["sign"]);
+  const mac = new Uint8Array(await crypto.subtle.sign("HMAC", key, content));
+  return Array.from(mac, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/**
+ * Whether a signature of the header is one of the expected. Every pair is compared to its last digit, so that the time it
+ * takes reveals nothing about how close a guess came.
+ */
+export function hasMatch(signatures: readonly string[], expected: readonly string[]): boolean {
+  let found = 0;
+  for (const signature of signatures) {
+    for (const other of expected) found |= equalInConstantTime(signature, other);
+  }
+  return found === 1;
+}
+
+/** 1 or 0. The lengths are not secret. */
+function equalInConstantTime(one: string, other: string): 0 | 1 {
+  if (one.length !== other.length) return 0;
+  let difference = 0;
+  for (let index = 0; index < one.length; index++) difference |= one.charCodeAt(index) ^ other.charCodeAt(index);
+  return difference === 0 ? 1 : 0;
+}
