@@ -5,22 +5,22 @@ import { webhookStatements } from "./webhook-queries.ts";
 
 const ours = new Set(webhookStatements.map(([name]) => name));
 
-let room: EndpointRoom;
+let harness: EndpointRoom;
 let endpointId: string;
 beforeEach(async () => {
-  room = await openEndpointRoom();
-  endpointId = (await room.endpoint()).endpoint.id;
+  harness = await openEndpointRoom();
+  endpointId = (await harness.endpoint()).endpoint.id;
   // One each that succeeded, waits for its second attempt, and waits for its first.
-  await room.happen(1);
-  await room.send(endpointId);
-  await room.happen(1);
-  await room.send(endpointId, answered(500));
-  await room.happen(1);
+  await harness.happen(1);
+  await harness.send(endpointId);
+  await harness.happen(1);
+  await harness.send(endpointId, answered(500));
+  await harness.happen(1);
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
 async function broken(): Promise<string[]> {
-  const checks = await checkInvariants(room.db, room.systemId);
+  const checks = await checkInvariants(harness.db, harness.systemId);
   return checks.flatMap((check) => (ours.has(check.name) && check.broken > 0 ? [`${check.name} ${check.broken}`] : []));
 }
 
@@ -36,21 +36,21 @@ it.each([
   ],
   ["an attempt that was not counted", "update webhook_queue set attempts = 0 where system_id = $1 and attempts = 1", 2],
 ])("%s is found", async (_what, damage, rows = 1) => {
-  await room.rows(damage);
+  await harness.rows(damage);
   expect(await broken()).toEqual([`deliveries_in_line ${rows}`]);
 });
 
 it("a delivery in line without its event is found", async () => {
-  await room.rows("delete from webhook_bodies where system_id = $1");
+  await harness.rows("delete from webhook_bodies where system_id = $1");
   expect(await broken()).toEqual(["delivery_bodies 2"]);
 });
 
 it("a delivery that is said to have succeeded, against its log, is found; also the other way round", async () => {
-  await room.rows("update webhook_attempts set outcome = 'failed' where system_id = $1 and outcome = 'succeeded'");
+  await harness.rows("update webhook_attempts set outcome = 'failed' where system_id = $1 and outcome = 'succeeded'");
   expect(await broken()).toEqual(["delivery_attempts 1"]);
-  await room.rows(
+  await harness.rows(
     "update webhook_deliveries set status = 'failed', stuck = true where system_id = $1 and status = 'succeeded'",
   );
-  await room.rows("update webhook_attempts set outcome = 'succeeded' where system_id = $1 and status = 204");
+  await harness.rows("update webhook_attempts set outcome = 'succeeded' where system_id = $1 and status = 204");
   expect(await broken()).toEqual(["delivery_attempts 1"]);
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
+import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { statement } from "../db/statement.ts";
 import { registerAudit } from "./audit.ts";
 import { registerKeys } from "./keys.ts";
@@ -8,10 +8,10 @@ import { registerSystems } from "./systems.ts";
 
 const START = Date.parse("2026-06-01T08:00:00.000Z");
 let now = START;
-let room: CliRoom;
+let harness: CliHarness;
 
 beforeAll(async () => {
-  room = await openCliRoom({
+  harness = await openCliHarness({
     register: (program, context) => {
       for (const register of [registerSystems, registerPartners, registerKeys, registerAudit])
         register(program, context);
@@ -19,7 +19,7 @@ beforeAll(async () => {
     clock: () => now,
   });
 });
-afterAll(() => room.close());
+afterAll(() => harness.close());
 
 interface Entry {
   readonly at: string;
@@ -30,7 +30,7 @@ interface Entry {
 }
 
 async function run<Result>(...args: string[]): Promise<Result> {
-  return JSON.parse((await room.run("--json", ...args)).stdout) as Result;
+  return JSON.parse((await harness.run("--json", ...args)).stdout) as Result;
 }
 const entries = async (...args: string[]) => (await run<{ entries: Entry[] }>("audit", "list", ...args)).entries;
 
@@ -52,7 +52,7 @@ it("what is done on the command line is listed with the account that did it, the
   expect(await entries("--actor", "server")).toEqual([]);
   expect(await entries("--subject", partner.id)).toEqual(all.slice(2));
   expect(await entries("--limit", "1")).toEqual(all.slice(0, 1));
-  expect((await room.run("audit", "list")).stdout).toMatch(new RegExp(`cli:test +key.revoked +${key.id} +{}$`, "m"));
+  expect((await harness.run("audit", "list")).stdout).toMatch(new RegExp(`cli:test +key.revoked +${key.id} +{}$`, "m"));
 });
 
 it("a system that is made is an act in its own log", async () => {
@@ -63,22 +63,22 @@ it("a system that is made is an act in its own log", async () => {
 });
 
 it("`keys list` shows the rate that holds and the last use", async () => {
-  const { stdout } = await room.run("keys", "list");
+  const { stdout } = await harness.run("keys", "list");
   expect(stdout).toMatch(/ 60 +revoked +never +never$/m);
-  await room.db.query(
+  await harness.db.query(
     statement(
       "",
       "update keys set last_used_at = '2026-06-01T09:00:00Z', last_used_path = '/v1/rides', last_used_address = '192.0.2.7'",
     ),
   );
-  expect((await room.run("keys", "list")).stdout).toContain("2026-06-01T09:00:00.000Z /v1/rides from 192.0.2.7");
+  expect((await harness.run("keys", "list")).stdout).toContain("2026-06-01T09:00:00.000Z /v1/rides from 192.0.2.7");
   expect((await run<{ keys: unknown[] }>("keys", "list")).keys).toMatchObject([{ effective_rate_limit: 60 }]);
 });
 
 it.each(["update audit_log set actor = 'nobody'", "delete from audit_log", "truncate audit_log"])(
   "the service's role cannot take an act back: %s",
   async (text) => {
-    await expect(room.db.query(statement("", text))).rejects.toThrow(/permission denied for table audit_log/);
+    await expect(harness.db.query(statement("", text))).rejects.toThrow(/permission denied for table audit_log/);
     expect((await entries()).length).toBeGreaterThan(0);
   },
 );

@@ -1,30 +1,36 @@
 import { createTestIds } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
+import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { recordImport } from "../imports/service.ts";
 import { registerImportList } from "./import-list.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
-let room: CliRoom;
+let harness: CliHarness;
 beforeAll(async () => {
-  room = await openCliRoom({ register: registerImportList, clock: () => NOW });
+  harness = await openCliHarness({ register: registerImportList, clock: () => NOW });
 });
-afterAll(() => room.close());
+afterAll(() => harness.close());
 
 it("lists imports, the newest first, with what each did", async () => {
-  expect((await room.run("list")).stdout).toBe("Nothing was imported yet.\n");
+  expect((await harness.run("list")).stdout).toBe("Nothing was imported yet.\n");
   const acting = { clock: () => NOW, ids: createTestIds(), actor: "cli" };
   const counts = { created: 5, updated: 0, unchanged: 1, rejected: 2, stationsCreated: 3 };
-  const start = { systemId: room.systemId, kind: "gbfs", source: "oslo", detail: { location: "/feeds" } } as const;
-  await recordImport(room.db, acting, { ...start, id: "gbfs_1", at: new Date(NOW - 1000) }, counts, null);
-  await recordImport(room.db, acting, { ...start, id: "gbfs_2", at: new Date(NOW) }, counts, "/reports/gbfs_2.ndjson");
-  expect(JSON.parse((await room.run("list", "--json")).stdout)).toMatchObject({
+  const start = { systemId: harness.systemId, kind: "gbfs", source: "oslo", detail: { location: "/feeds" } } as const;
+  await recordImport(harness.db, acting, { ...start, id: "gbfs_1", at: new Date(NOW - 1000) }, counts, null);
+  await recordImport(
+    harness.db,
+    acting,
+    { ...start, id: "gbfs_2", at: new Date(NOW) },
+    counts,
+    "/reports/gbfs_2.ndjson",
+  );
+  expect(JSON.parse((await harness.run("list", "--json")).stdout)).toMatchObject({
     imports: [
       { id: "gbfs_2", kind: "gbfs", source: "oslo", at: "2026-06-01T12:00:00.000Z", created: 5, status: "done" },
       { id: "gbfs_1" },
     ],
   });
-  expect((await room.run("list")).stdout.split("\n").map((line) => line.split(/\s+/)[0])).toEqual([
+  expect((await harness.run("list")).stdout.split("\n").map((line) => line.split(/\s+/)[0])).toEqual([
     "id",
     "gbfs_2",
     "gbfs_1",

@@ -4,26 +4,26 @@ import { Readable } from "node:stream";
 import { createTestIds } from "@bikeshare/test-kit";
 import { Command, CommanderError } from "commander";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { examples, type ImportRoom, NOW, openImportRoom } from "../../test/trips/trip-import.harness.ts";
+import { examples, type TripImportHarness, NOW, openTripImportHarness } from "../../test/trips/trip-import.harness.ts";
 import { readConfig } from "../config.ts";
 import { importsOf } from "../imports/service.ts";
 import type { CliContext } from "./context.ts";
 import { registerImportTrips } from "./import-trips.ts";
 
-let room: ImportRoom;
+let harness: TripImportHarness;
 let printed: { object: Record<string, unknown>; text: string }[];
 let notes: string[];
 const ids = createTestIds();
 beforeEach(async () => {
-  room = await openImportRoom();
+  harness = await openTripImportHarness();
   printed = [];
   notes = [];
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
 async function run(...args: string[]): Promise<void> {
   const context: CliContext = {
-    config: readConfig({ DATA_DIR: join(await room.write("x", ""), "..", "data") }, "/"),
+    config: readConfig({ DATA_DIR: join(await harness.write("x", ""), "..", "data") }, "/"),
     clock: () => NOW,
     signals: { untilStopped: () => Promise.withResolvers<void>().promise },
     ids,
@@ -34,8 +34,8 @@ async function run(...args: string[]): Promise<void> {
       note: (text) => void notes.push(text),
       progress: () => undefined,
     },
-    withDatabase: (work) => work(room.db, []),
-    resolveSystem: () => Promise.resolve(room.systemId),
+    withDatabase: (work) => work(harness.db, []),
+    resolveSystem: () => Promise.resolve(harness.systemId),
   };
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
   registerImportTrips(
@@ -49,7 +49,7 @@ async function run(...args: string[]): Promise<void> {
 
 describe("import trips", () => {
   it("prints what was done, once as fields and once in words", async () => {
-    await run(await room.write("a.csv", examples.lyft), "--time-zone", "America/New_York");
+    await run(await harness.write("a.csv", examples.lyft), "--time-zone", "America/New_York");
     expect(printed).toMatchObject([
       { object: { rows: 3, created: 3, unchanged: 0, rejected: 0, reasons: {}, refused: [] } },
     ]);
@@ -58,7 +58,7 @@ describe("import trips", () => {
   });
 
   it("fails, naming the file and the reason, when a file was refused, and prints what was done with the others", async () => {
-    const files = [await room.write("bad.csv", "a,b\n1,2\n"), await room.write("good.csv", examples.lyft)];
+    const files = [await harness.write("bad.csv", "a,b\n1,2\n"), await harness.write("good.csv", examples.lyft)];
     await expect(run(...files, "--time-zone", "America/New_York")).rejects.toThrow(/bad\.csv, row 1: refused.*header/);
     expect(printed).toMatchObject([{ object: { created: 3, refused: [{ row: 1, reason: "unknown_header" }] } }]);
   });
@@ -66,19 +66,21 @@ describe("import trips", () => {
   it("says with --dry-run what it would do, to the row, and writes nothing", async () => {
     const zone = ["--time-zone", "America/New_York"];
     const [header = "", ...rows] = examples.lyft.trimEnd().split("\n");
-    await run(await room.write("a.csv", [header, rows[0] ?? ""].join("\n")), ...zone);
+    await run(await harness.write("a.csv", [header, rows[0] ?? ""].join("\n")), ...zone);
     const changed = (rows[1] ?? "").replace("casual", "member");
     const files = [
-      await room.write("b.csv", `${examples.lyft}${changed}\n${rows[2] ?? ""}\n`),
-      await room.write("c.csv", `${header}\n${rows[1] ?? ""}\n${(rows[0] ?? "").replace("member", "casual")}`),
+      await harness.write("b.csv", `${examples.lyft}${changed}\n${rows[2] ?? ""}\n`),
+      await harness.write("c.csv", `${header}\n${rows[1] ?? ""}\n${(rows[0] ?? "").replace("member", "casual")}`),
     ];
-    const before = [await room.rides(), await room.stations(), await importsOf(room.db, room.systemId)];
+    const before = [await harness.rides(), await harness.stations(), await importsOf(harness.db, harness.systemId)];
     await run(...files, ...zone, "--dry-run");
     const would = printed.at(-1)?.object;
     expect(would).toMatchObject({ dry_run: true, rows: 7, created: 2, unchanged: 3, rejected: 2, report: null });
     expect(would).toMatchObject({ first: "2021-02-03T15:00:00.000Z", last: "2021-02-04T04:11:28.000Z" });
     expect(printed.at(-1)?.text).toContain("Nothing was written.");
-    expect([await room.rides(), await room.stations(), await importsOf(room.db, room.systemId)]).toEqual(before);
+    expect([await harness.rides(), await harness.stations(), await importsOf(harness.db, harness.systemId)]).toEqual(
+      before,
+    );
     expect(await readdir(join(files[0] ?? "", "../data/reports"))).toHaveLength(1);
     const report = join(files[0] ?? "", "../asked.ndjson");
     await run(...files, ...zone, "--dry-run", "--report", report);
@@ -93,7 +95,7 @@ describe("import trips", () => {
   it("asks whether it was another time zone, names the import and its zone, and fails where nothing could be taken", async () => {
     const [header = "", row = ""] = examples.citiBike.split("\n");
     const rides = Array.from({ length: 5 }, (_, n) => row.replace("29612", String(n)));
-    const file = await room.write("a.csv", [header, ...rides].join("\n"));
+    const file = await harness.write("a.csv", [header, ...rides].join("\n"));
     await run(file, "--time-zone", "Europe/Oslo");
     const id = String(printed[0]?.object["id"]);
     await run(file, "--time-zone", "Europe/Oslo");
@@ -110,18 +112,18 @@ describe("import trips", () => {
     expect(printed.at(-1)?.object).toMatchObject({ created: 3 });
     await expect(run("/nowhere.csv", "--time-zone", "America/New_York")).rejects.toThrow(/no such file/);
     expect(printed.at(-1)?.object).toMatchObject({ id: null, report: null });
-    expect(await importsOf(room.db, room.systemId)).toHaveLength(1);
+    expect(await importsOf(harness.db, harness.systemId)).toHaveLength(1);
   });
 
   it("keeps the newest hundred reports, and other files", async () => {
-    const reports = join(await room.write("x", ""), "../data/reports");
+    const reports = join(await harness.write("x", ""), "../data/reports");
     await mkdir(reports, { recursive: true });
     for (let n = 0; n < 102; n++) {
       const path = join(reports, n === 101 ? "notes.txt" : `import_${n}.ndjson`);
       await writeFile(path, "");
       await utimes(path, n, n);
     }
-    await run(await room.write("a.csv", examples.lyft), "--time-zone", "America/New_York");
+    await run(await harness.write("a.csv", examples.lyft), "--time-zone", "America/New_York");
     const left = await readdir(reports);
     expect(left).toHaveLength(101);
     expect(left).toContain("notes.txt");

@@ -1,20 +1,20 @@
 import { createTestClock } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
+import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { registerBikes } from "./bikes.ts";
 import { registerStations } from "./stations.ts";
 
-let room: CliRoom;
+let harness: CliHarness;
 
 beforeAll(async () => {
-  room = await openCliRoom({
+  harness = await openCliHarness({
     clock: createTestClock(),
     register: (program, context) => {
       registerStations(program, context);
       registerBikes(program, context);
     },
   });
-  await room.db.query({
+  await harness.db.query({
     name: "",
     text: `insert into stations (system_id, id, name, lat, lon, region_id, is_installed, is_renting, is_returning, status,
         offline_reason, updated_at, source, counters)
@@ -22,27 +22,27 @@ beforeAll(async () => {
         case when n % 2 = 0 then 'offline' else 'online' end, case when n % 2 = 0 then 'operator' end, now(), 'operator', 'operated'
       from generate_series(1, 250) as n`,
   });
-  await room.db.query({
+  await harness.db.query({
     name: "",
     text: `insert into bikes (system_id, id, vehicle_state, station_id, updated_at, source)
       values ('main', 'b1', 'available', 's001', now(), 'operator'), ('main', 'b2', 'missing', null, now(), 'operator')`,
   });
-  await room.db.query({
+  await harness.db.query({
     name: "",
     text: "insert into list_counts (system_id, list, slot, n) values ('main', 'stations', 0, 250), ('main', 'bikes', 0, 2)",
   });
 });
-afterAll(() => room.close());
+afterAll(() => harness.close());
 
 const json = async (...args: string[]) =>
-  JSON.parse((await room.run("--json", ...args)).stdout) as {
+  JSON.parse((await harness.run("--json", ...args)).stdout) as {
     readonly total: number;
     readonly stations: readonly { readonly id: string; readonly status: string }[];
     readonly bikes: readonly { readonly id: string }[];
   };
 
 test("`stations list` shows the first 50, says how many there are, and sends nothing to the terminal that it would obey", async () => {
-  const { stdout } = await room.run("stations", "list");
+  const { stdout } = await harness.run("stations", "list");
   const lines = stdout.trim().split("\n");
   expect(lines).toHaveLength(52);
   expect(lines[1]).toMatch(/^s001 +Station 1\ufffd\[2J +online +north +0 +0 +- +-$/);
@@ -60,7 +60,7 @@ test("`stations list` walks as far as --limit says, through any filter", async (
 });
 
 test("`bikes list` shows bikes, in a state or at a station", async () => {
-  expect((await room.run("bikes", "list")).stdout).toMatch(
+  expect((await harness.run("bikes", "list")).stdout).toMatch(
     /^id .*\nb1 +- +- +available +s001.*\nb2 +- +- +missing +-.*\n$/,
   );
   expect((await json("bikes", "list", "--state", "missing")).bikes.map(({ id }) => id)).toEqual(["b2"]);
@@ -72,5 +72,5 @@ test.each([
   [["stations", "list", "--limit", "0"], "--limit"],
   [["bikes", "list", "--state", "flying"], "--state"],
 ])("%j is refused", async (args, option) => {
-  await expect(room.run(...args)).rejects.toThrow(option);
+  await expect(harness.run(...args)).rejects.toThrow(option);
 });

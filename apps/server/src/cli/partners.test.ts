@@ -1,12 +1,12 @@
 import { createTestClock } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
+import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { recordEvents } from "../events/outbox.ts";
 import { createIds } from "../ids.ts";
 import { registerPartners } from "./partners.ts";
 import { registerWebhooks } from "./webhooks.ts";
 
-let room: CliRoom;
+let harness: CliHarness;
 const clock = createTestClock();
 const ids = createIds(clock);
 
@@ -15,13 +15,13 @@ beforeEach(async () => {
     registerPartners(program, context);
     registerWebhooks(program, context);
   };
-  room = await openCliRoom({ register, clock });
+  harness = await openCliHarness({ register, clock });
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
-const text = async (...args: string[]) => (await room.run(...args)).stdout;
+const text = async (...args: string[]) => (await harness.run(...args)).stdout;
 const json = async (...args: string[]) =>
-  JSON.parse((await room.run("--json", ...args)).stdout) as Record<string, unknown>;
+  JSON.parse((await harness.run("--json", ...args)).stdout) as Record<string, unknown>;
 const make = async (name: string) => (await json("partners", "create", name))["id"] as string;
 const withEndpoint = async (name: string) => {
   const id = await make(name);
@@ -32,7 +32,7 @@ const withEndpoint = async (name: string) => {
 async function happen(): Promise<void> {
   const now = new Date(clock());
   const event = { name: "ride.started" as const, occurredAt: now, partnerId: null, data: "{}" };
-  await room.db.transaction((tx) => recordEvents(tx, { ids, systemId: room.systemId, now }, [event]));
+  await harness.db.transaction((tx) => recordEvents(tx, { ids, systemId: harness.systemId, now }, [event]));
   clock.advance(1);
 }
 

@@ -1,17 +1,17 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
+import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { CITY_TIME, city23 } from "../../test/gbfs/city.ts";
 import { registerReplayGbfs } from "./replay-gbfs.ts";
 
-let room: CliRoom;
+let harness: CliHarness;
 let series: string;
 let information: string;
 beforeEach(async () => {
-  room = await openCliRoom({ register: registerReplayGbfs, clock: () => CITY_TIME + 86_400_000 });
-  series = join(room.directory, "series.ndjson");
-  information = join(room.directory, "station_information.json");
+  harness = await openCliHarness({ register: registerReplayGbfs, clock: () => CITY_TIME + 86_400_000 });
+  series = join(harness.directory, "series.ndjson");
+  information = join(harness.directory, "station_information.json");
   const { station_information, station_status } = city23();
   await writeFile(information, JSON.stringify(station_information));
   const without = {
@@ -24,10 +24,10 @@ beforeEach(async () => {
   };
   await writeFile(series, `${JSON.stringify(station_status)}\n${JSON.stringify(without)}\nnothing\n`);
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
 test("with --json says in one object how many snapshots it applied, which events that made, and what it skipped", async () => {
-  const { stdout, stderr } = await room.run("gbfs", series, "--information", information, "--json");
+  const { stdout, stderr } = await harness.run("gbfs", series, "--information", information, "--json");
   const { report, ...counts } = JSON.parse(stdout) as { report: string };
   expect(counts).toEqual({
     snapshots: 2,
@@ -40,7 +40,7 @@ test("with --json says in one object how many snapshots it applied, which events
 });
 
 test("for people prints the same in lines; without information says how stations get theirs", async () => {
-  const { stdout, stderr } = await room.run("gbfs", series);
+  const { stdout, stderr } = await harness.run("gbfs", series);
   expect(stdout).toMatch(/^Snapshots: 2 applied, 1 lines skipped\nEvents: {4}none\nReport: /);
   expect(stderr).toContain(
     "Stations that are not listed until both feeds have named them: 2 are not in station_information. Give --information",
@@ -49,6 +49,6 @@ test("for people prints the same in lines; without information says how stations
 
 test("fails when the file has not one snapshot, or is not there", async () => {
   await writeFile(series, "nothing\n");
-  await expect(room.run("gbfs", series)).rejects.toThrow("no station_status snapshot");
-  await expect(room.run("gbfs", join(room.directory, "nowhere"))).rejects.toThrow("cannot be read");
+  await expect(harness.run("gbfs", series)).rejects.toThrow("no station_status snapshot");
+  await expect(harness.run("gbfs", join(harness.directory, "nowhere"))).rejects.toThrow("cannot be read");
 });

@@ -1,28 +1,28 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
+import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { CITY_TIME, city23 } from "../../test/gbfs/city.ts";
 import { type FeedServer, startFeedServer } from "../../test/gbfs/feed-server.ts";
 import { until } from "../../test/until.ts";
 import { registerSyncGbfs } from "./sync-gbfs.ts";
 
-let room: CliRoom;
+let harness: CliHarness;
 let server: FeedServer;
 beforeEach(async () => {
-  room = await openCliRoom({ register: registerSyncGbfs, clock: () => CITY_TIME + 86_400_000 });
+  harness = await openCliHarness({ register: registerSyncGbfs, clock: () => CITY_TIME + 86_400_000 });
   server = await startFeedServer(city23());
 });
 afterEach(async () => {
-  room.stop();
+  harness.stop();
   await server.close();
-  await room.close();
+  await harness.close();
 });
 
-const lines = () => room.written.stdout.split("\n").filter((line) => line !== "");
+const lines = () => harness.written.stdout.split("\n").filter((line) => line !== "");
 
 test("prints a line per round, JSON with --json, and ends when it is told to", async () => {
-  const running = room.run("gbfs", server.url, "--every", "1s", "--json");
+  const running = harness.run("gbfs", server.url, "--every", "1s", "--json");
   await until(() => lines().length >= 2);
-  room.stop();
+  harness.stop();
   await running;
   const [first, second] = lines().map((line) => JSON.parse(line) as object);
   const none = { updated: 0, unchanged: 0, removed: 0, rejected: 0 };
@@ -41,9 +41,9 @@ test("prints a line per round, JSON with --json, and ends when it is told to", a
 
 test("for people says the same in words, also what failed", async () => {
   server.pages["station_status"] = undefined;
-  const running = room.run("gbfs", server.url);
+  const running = harness.run("gbfs", server.url);
   await until(() => lines().length >= 1);
-  room.stop();
+  harness.stop();
   await running;
   expect(lines()[0]).toMatch(
     /^2025-06-02T12:00:00.000Z partial: stations none; bikes 3 created; station_status failed: HTTP 404 from .* never good yet, asked again from /,
@@ -55,5 +55,5 @@ test.each([
   [["gbfs", "http://127.0.0.1:1/gbfs.json", "--every", "0s"], "from 1s to 1d"],
   [["gbfs", "http://127.0.0.1:1/gbfs.json", "--every", "soon"], "must be a duration"],
 ])("refuses %s as wrong usage", async (args, message) => {
-  await expect(room.run(...args)).rejects.toThrow(message);
+  await expect(harness.run(...args)).rejects.toThrow(message);
 });

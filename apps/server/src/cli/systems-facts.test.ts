@@ -1,6 +1,6 @@
 import { createTestClock } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
+import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { saidBy } from "../../test/gbfs/said-by.ts";
 import { listActs } from "../audit/audit-log.ts";
 import { warnOfMissingFacts } from "../systems/missing-facts.ts";
@@ -8,11 +8,11 @@ import { registerRegions } from "./regions.ts";
 import { registerSystems } from "./systems.ts";
 import { registerVehicleTypes } from "./vehicle-types.ts";
 
-let room: CliRoom;
+let harness: CliHarness;
 const clock = createTestClock();
 
 beforeAll(async () => {
-  room = await openCliRoom({
+  harness = await openCliHarness({
     clock,
     register: (program, context) => {
       registerSystems(program, context);
@@ -21,25 +21,25 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(() => room.close());
+afterAll(() => harness.close());
 
 const json = async (...args: string[]) =>
-  JSON.parse((await room.run("--json", ...args)).stdout) as Record<string, never>;
+  JSON.parse((await harness.run("--json", ...args)).stdout) as Record<string, never>;
 
 test("what nobody has said of a system is named by `systems list` and in the log, with the command that says it", async () => {
-  await room.run("systems", "set", "--name", "");
+  await harness.run("systems", "set", "--name", "");
   expect(await json("systems", "list")).toMatchObject({
     systems: [{ id: "main", time_zone: "UTC", email: null, missing: ["name", "time-zone", "language", "email"] }],
   });
-  const { stdout } = await room.run("systems", "list");
+  const { stdout } = await harness.run("systems", "list");
   expect(stdout).toContain("systems set --name … --time-zone … --language … --email …");
   const warned: object[] = [];
-  await warnOfMissingFacts(room.db, { warn: (fields) => warned.push(fields) });
+  await warnOfMissingFacts(harness.db, { warn: (fields) => warned.push(fields) });
   expect(warned).toEqual([{ system: "main", missing: ["name", "timezone", "language", "feed_contact_email"] }]);
 });
 
 test("`systems set` says what holds, goes before what a feed says, and takes a word back when it is empty", async () => {
-  await saidBy(room.db, "main", {
+  await saidBy(harness.db, "main", {
     feed: "system_information",
     content: { name: "Feed", language: "de", timezone: "Europe/Berlin", feed_contact_email: null, opening_hours: null },
   });
@@ -61,7 +61,7 @@ test("`systems set` says what holds, goes before what a feed says, and takes a w
     time_zone: "Europe/Berlin",
     email: "feeds@bikes.example",
   });
-  expect(await listActs(room.db, "main", { limit: 2 })).toMatchObject([
+  expect(await listActs(harness.db, "main", { limit: 2 })).toMatchObject([
     { action: "system.described", actor: "cli:test", detail: { name: "Bysykkel", timezone: null } },
     { action: "system.described", detail: { licence: "CC-BY-4.0" } },
   ]);
@@ -75,23 +75,23 @@ test.each([
   [["--url", "bikes.example"], /--url .* https/],
   [[], /Say something: --name, --time-zone/],
 ])("`systems set %j` is refused, and says what may be given", async (options, message) => {
-  await expect(room.run("systems", "set", ...options)).rejects.toThrow(message);
+  await expect(harness.run("systems", "set", ...options)).rejects.toThrow(message);
 });
 
 test("vehicle types are said, field by field before what a feed says, listed with those in use, and forgotten when unused", async () => {
-  await saidBy(room.db, "main", {
+  await saidBy(harness.db, "main", {
     feed: "vehicle_types",
     content: [
       { id: "ebike", name: "E", form_factor: "bicycle", propulsion_type: "electric", max_range_meters: 50_000.5 },
     ],
   });
-  await room.db.query({
+  await harness.db.query({
     name: "",
     text: `insert into bikes (system_id, id, vehicle_type_id, vehicle_state, updated_at, source)
       values ('main', 'b1', 'ebike', 'available', now(), 'operator'), ('main', 'b2', 'classic', 'removed', now(), 'operator'),
         ('main', 'b3', 'classic', 'available', now(), 'operator')`,
   });
-  await room.db.query({
+  await harness.db.query({
     name: "",
     text: `insert into rides (system_id, id, bike_id, status, started_at, ended_at, vehicle_type_id, updated_at, source)
       values ('main', 'r1', 'b0', 'completed', now(), now(), 'docked_bike', now(), 'trips')`,
@@ -103,7 +103,7 @@ test("vehicle types are said, field by field before what a feed says, listed wit
     propulsion_type: "electric_assist",
     max_range_meters: 50_000.5,
   });
-  await room.run(
+  await harness.run(
     "vehicle-types",
     "set",
     "cargo",
@@ -114,7 +114,7 @@ test("vehicle types are said, field by field before what a feed says, listed wit
     "--name",
     "Cargo",
   );
-  const { stdout } = await room.run("vehicle-types", "list");
+  const { stdout } = await harness.run("vehicle-types", "list");
   expect(stdout.split("\n").map((line) => line.split(/ +/)[0])).toEqual([
     "id",
     "cargo",
@@ -127,32 +127,34 @@ test("vehicle types are said, field by field before what a feed says, listed wit
     "",
   ]);
   expect(stdout).toContain("vehicle-types set cargo");
-  await room.run("vehicle-types", "set", "classic", "--propulsion", "human");
-  await expect(room.run("vehicle-types", "remove", "classic")).rejects.toThrow("bikes name the vehicle type classic");
+  await harness.run("vehicle-types", "set", "classic", "--propulsion", "human");
+  await expect(harness.run("vehicle-types", "remove", "classic")).rejects.toThrow(
+    "bikes name the vehicle type classic",
+  );
   // A feed goes on to describe it; nothing is named `cargo`.
-  await room.run("vehicle-types", "remove", "ebike");
-  await room.run("vehicle-types", "remove", "cargo");
-  await expect(room.run("vehicle-types", "remove", "cargo")).rejects.toThrow("Nothing was said");
+  await harness.run("vehicle-types", "remove", "ebike");
+  await harness.run("vehicle-types", "remove", "cargo");
+  await expect(harness.run("vehicle-types", "remove", "cargo")).rejects.toThrow("Nothing was said");
   const { vehicle_types: types } = await json("vehicle-types", "list");
   expect(types).toEqual([
     { id: "classic", name: null, form_factor: null, propulsion_type: "human", max_range_meters: null },
     { id: "docked_bike", name: null, form_factor: null, propulsion_type: null, max_range_meters: null },
     { id: "ebike", name: "E", form_factor: "bicycle", propulsion_type: "electric", max_range_meters: 50_000.5 },
   ]);
-  await expect(room.run("vehicle-types", "set", "classic")).rejects.toThrow("Say something of it");
-  await expect(room.run("vehicle-types", "set", "x", "--propulsion", "magic")).rejects.toThrow("is none of human");
+  await expect(harness.run("vehicle-types", "set", "classic")).rejects.toThrow("Say something of it");
+  await expect(harness.run("vehicle-types", "set", "x", "--propulsion", "magic")).rejects.toThrow("is none of human");
 });
 
 test("regions are named, listed with those that stations are in, and forgotten when no station is in them", async () => {
-  await saidBy(room.db, "main", { feed: "system_regions", content: [{ id: "n", name: "North" }] });
-  await room.db.query({
+  await saidBy(harness.db, "main", { feed: "system_regions", content: [{ id: "n", name: "North" }] });
+  await harness.db.query({
     name: "",
     text: `insert into stations (system_id, id, name, lat, lon, region_id, is_installed, is_renting, is_returning, status,
         updated_at, source, counters)
       values ('main', 's1', 'S', 1, 2, 'west', true, true, true, 'online', now(), 'operator', 'operated')`,
   });
-  await room.run("regions", "set", "n", "--name", "The north");
-  await room.run("regions", "set", "x", "--name", "X");
+  await harness.run("regions", "set", "n", "--name", "The north");
+  await harness.run("regions", "set", "x", "--name", "X");
   expect(await json("regions", "list")).toEqual({
     regions: [
       { id: "n", name: "The north" },
@@ -160,10 +162,12 @@ test("regions are named, listed with those that stations are in, and forgotten w
       { id: "x", name: "X" },
     ],
   });
-  await room.run("regions", "set", "west", "--name", "West");
-  await expect(room.run("regions", "remove", "west")).rejects.toThrow("Stations are in the region west");
-  await room.run("regions", "remove", "x");
-  await room.run("regions", "remove", "n");
-  expect((await room.run("regions", "list")).stdout).toBe("id    name\nn     North\nwest  West\n");
-  await expect(room.run("regions", "set", "west", "--name", "two\nlines")).rejects.toThrow("--name must be one line");
+  await harness.run("regions", "set", "west", "--name", "West");
+  await expect(harness.run("regions", "remove", "west")).rejects.toThrow("Stations are in the region west");
+  await harness.run("regions", "remove", "x");
+  await harness.run("regions", "remove", "n");
+  expect((await harness.run("regions", "list")).stdout).toBe("id    name\nn     North\nwest  West\n");
+  await expect(harness.run("regions", "set", "west", "--name", "two\nlines")).rejects.toThrow(
+    "--name must be one line",
+  );
 });

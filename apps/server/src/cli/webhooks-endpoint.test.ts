@@ -2,17 +2,17 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createTestClock } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
+import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { createIds } from "../ids.ts";
 import { createPartner } from "../partners/service.ts";
 import { registerWebhooks } from "./webhooks.ts";
 
-let room: CliRoom;
+let room: CliHarness;
 let partner: string;
 const clock = createTestClock();
 
 beforeEach(async () => {
-  room = await openCliRoom({ register: registerWebhooks, clock });
+  room = await openCliHarness({ register: registerWebhooks, clock });
   partner = await partnerNamed("Partner 1");
 });
 afterEach(() => room.close());

@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 import { createTestClock } from "@bikeshare/test-kit";
 import { verify } from "@bikeshare/webhooks";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
+import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { until } from "../../test/until.ts";
 import { NetworkList } from "../addresses/network-list.ts";
 import { createConditions } from "../conditions/conditions.ts";
@@ -20,7 +20,7 @@ import { startWebhookWorker } from "../webhooks/worker.ts";
 import { registerWebhooks } from "./webhooks.ts";
 
 const clock = createTestClock();
-let room: CliRoom;
+let room: CliHarness;
 let receiver: Server;
 let worker: Dispatcher;
 let partner: string;
@@ -30,7 +30,7 @@ let status: number;
 let verified: string[];
 
 beforeEach(async () => {
-  room = await openCliRoom({ register: registerWebhooks, clock });
+  room = await openCliHarness({ register: registerWebhooks, clock });
   status = 204;
   verified = [];
   receiver = createServer((request, response) => {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type CliRoom, openCliRoom } from "../../test/cli/cli.harness.ts";
+import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { answered } from "../../test/webhooks/endpoints.harness.ts";
 import { statement } from "../db/statement.ts";
 import { recordEvents } from "../events/outbox.ts";
@@ -17,7 +17,7 @@ import { writeResults } from "../webhooks/queue/settle-queries.ts";
 import { UsageError } from "./usage-error.ts";
 import { registerWebhooks } from "./webhooks.ts";
 
-let room: CliRoom;
+let room: CliHarness;
 let clock: TestClock;
 let ids: Ids;
 let partner: string;
@@ -26,7 +26,7 @@ beforeEach(async () => {
   clock = createTestClock();
   let ticks = 0;
   ids = createIds(() => clock() + ticks++);
-  room = await openCliRoom({ register: registerWebhooks, clock });
+  room = await openCliHarness({ register: registerWebhooks, clock });
   partner = (await createPartner({ db: room.db, clock, ids, actor: "test" }, room.systemId, "Partner 1")).id;
   await beatWorker(room.db, room.systemId, "worker", 3_600_000);
 });

@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type EventsRoom, openEventsRoom, pageOf, placedEvents, rethrow } from "../../test/events/events.harness.ts";
+import {
+  type EventsHarness,
+  openEventsHarness,
+  pageOf,
+  placedEvents,
+  rethrow,
+} from "../../test/events/events.harness.ts";
 import { until } from "../../test/until.ts";
 import { openListener } from "../db/listener.ts";
 import { statement } from "../db/statement.ts";
@@ -10,11 +16,11 @@ import { createSequencer } from "./sequencer.ts";
 
 fc.configureGlobal({ seed: 1 });
 
-let room: EventsRoom;
+let harness: EventsHarness;
 beforeAll(async () => {
-  room = await openEventsRoom();
+  harness = await openEventsHarness();
 });
-afterAll(() => room.close());
+afterAll(() => harness.close());
 
 class RolledBack extends Error {}
 
@@ -38,11 +44,16 @@ const transactions = fc.array(
 async function write(plan: { events: number; turns: number; commits: boolean }, name: string): Promise<string[]> {
   const written: string[] = [];
   try {
-    await room.db.transaction(async (tx) => {
+    await harness.db.transaction(async (tx) => {
       for (let i = 0; i < plan.events; i++) {
         const data = JSON.stringify({ name: `${name}.${i}` });
-        await recordEvents(tx, { ids: room.ids, systemId: room.systemId, now: new Date(room.clock()) }, [
-          { name: "ride.started", occurredAt: new Date(room.clock()), partnerId: i === 3 ? "partner-1" : null, data },
+        await recordEvents(tx, { ids: harness.ids, systemId: harness.systemId, now: new Date(harness.clock()) }, [
+          {
+            name: "ride.started",
+            occurredAt: new Date(harness.clock()),
+            partnerId: i === 3 ? "partner-1" : null,
+            data,
+          },
         ]);
         written.push(data);
         for (let turn = 0; turn < plan.turns; turn++) await tx.run("select pg_sleep(0.001)");
@@ -62,12 +73,12 @@ describe("the sequencer", () => {
     await fc.assert(
       fc.asyncProperty(transactions, fc.integer({ min: 1, max: 60 }), async (plans, limit) => {
         const run = ++runs;
-        const other = createSequencer({ db: room.db, clock: room.clock, onError: rethrow, poll: 0 });
-        const before = await placedEvents(room);
+        const other = createSequencer({ db: harness.db, clock: harness.clock, onError: rethrow, poll: 0 });
+        const before = await placedEvents(harness);
         let after = lastPlace(before);
         const seen: string[] = [];
         const walk = async () => {
-          const page = await pageOf(room, { kind: "cursor", after, limit });
+          const page = await pageOf(harness, { kind: "cursor", after, limit });
           for (const event of page.data) seen.push(event.id);
           const [last] = await lastSeen(page.data.at(-1)?.id);
           after = last ?? after;
@@ -77,8 +88,8 @@ describe("the sequencer", () => {
         const writers = Promise.all(plans.map((plan, i) => write(plan, `${run}.${i}`))).finally(
           () => (writing = false),
         );
-        const sequencers = [room.sequencer, other].map(async (sequencer) => {
-          while (writing) await sequencer.runOnce(room.systemId);
+        const sequencers = [harness.sequencer, other].map(async (sequencer) => {
+          while (writing) await sequencer.runOnce(harness.systemId);
         });
         const reader = (async () => {
           while (writing) await walk();
@@ -86,16 +97,16 @@ describe("the sequencer", () => {
         const committed = (await writers).flat();
         await Promise.all([...sequencers, reader]);
         await other.close();
-        await room.sequencer.runOnce(room.systemId);
+        await harness.sequencer.runOnce(harness.systemId);
         while ((await walk()) > 0);
 
-        const placed = await placedEvents(room);
+        const placed = await placedEvents(harness);
         const added = placed.slice(before.length);
         expect(seen).toEqual(added.map(({ id }) => id));
         expect(added).toHaveLength(committed.length);
         expect(placed.map(({ position }) => position)).toEqual(placed.map((_, i) => i + 1));
-        expect(await room.db.query(counts, [room.systemId])).toEqual(
-          await room.db.query(countsFromEvents, [room.systemId]),
+        expect(await harness.db.query(counts, [harness.systemId])).toEqual(
+          await harness.db.query(countsFromEvents, [harness.systemId]),
         );
       }),
       { numRuns: 12 },
@@ -103,79 +114,79 @@ describe("the sequencer", () => {
   });
 
   it("places events that wait together in the order in which they happened", async () => {
-    const start = (await placedEvents(room)).length;
-    const at = (ms: number) => new Date(room.clock() + ms);
-    await room.write([
+    const start = (await placedEvents(harness)).length;
+    const at = (ms: number) => new Date(harness.clock() + ms);
+    await harness.write([
       { name: "ride.completed", occurredAt: at(2) },
       { name: "ride.cancelled", occurredAt: at(1) },
       { name: "ride.started", occurredAt: at(0) },
     ]);
-    expect(await room.sequencer.runOnce(room.systemId)).toBe(3);
-    const names = (await placedEvents(room)).slice(start).map(({ name }) => name);
+    expect(await harness.sequencer.runOnce(harness.systemId)).toBe(3);
+    const names = (await placedEvents(harness)).slice(start).map(({ name }) => name);
     expect(names).toEqual(["ride.started", "ride.cancelled", "ride.completed"]);
   });
 
   it("takes a backlog of many batches, and leaves nothing", async () => {
-    const start = (await placedEvents(room)).length;
-    await room.write(Array.from({ length: 2500 }, () => ({})));
-    expect(await room.sequencer.runOnce(room.systemId)).toBe(2500);
-    expect(await room.sequencer.runOnce(room.systemId)).toBe(0);
-    const placed = await placedEvents(room);
+    const start = (await placedEvents(harness)).length;
+    await harness.write(Array.from({ length: 2500 }, () => ({})));
+    expect(await harness.sequencer.runOnce(harness.systemId)).toBe(2500);
+    expect(await harness.sequencer.runOnce(harness.systemId)).toBe(0);
+    const placed = await placedEvents(harness);
     expect(placed).toHaveLength(start + 2500);
     expect(placed.at(-1)?.position).toBe(placed.length);
   });
 
   it("numbers each system by itself", async () => {
-    await createSystem(room.db, "other", "Other city", 0);
-    await room.db.transaction((tx) =>
-      recordEvents(tx, { ids: room.ids, systemId: "other", now: new Date(room.clock()) }, [
+    await createSystem(harness.db, "other", "Other city", 0);
+    await harness.db.transaction((tx) =>
+      recordEvents(tx, { ids: harness.ids, systemId: "other", now: new Date(harness.clock()) }, [
         { name: "ride.started", occurredAt: new Date(0), partnerId: null, data: "{}" },
       ]),
     );
-    await room.write([{}]);
-    expect(await room.sequencer.runOnce("other")).toBe(1);
-    const [only] = await placedEvents({ ...room, systemId: "other" });
+    await harness.write([{}]);
+    expect(await harness.sequencer.runOnce("other")).toBe(1);
+    const [only] = await placedEvents({ ...harness, systemId: "other" });
     expect(only?.position).toBe(1);
-    expect(await room.sequencer.runOnce(room.systemId)).toBe(1);
+    expect(await harness.sequencer.runOnce(harness.systemId)).toBe(1);
   });
 
   it("never records on an earlier day than before, even where another process's clock runs ahead", async () => {
     const ahead = createSequencer({
-      db: room.db,
-      clock: () => room.clock() + 24 * 3_600_000,
+      db: harness.db,
+      clock: () => harness.clock() + 24 * 3_600_000,
       onError: rethrow,
       poll: 0,
     });
-    await room.write([{}]);
-    await ahead.runOnce(room.systemId);
+    await harness.write([{}]);
+    await ahead.runOnce(harness.systemId);
     await ahead.close();
-    await room.write([{}]);
-    await room.sequencer.runOnce(room.systemId);
-    const days = (await placedEvents(room)).slice(-2).map((event) => event.recorded_on);
+    await harness.write([{}]);
+    await harness.sequencer.runOnce(harness.systemId);
+    const days = (await placedEvents(harness)).slice(-2).map((event) => event.recorded_on);
     expect(days).toEqual(["2026-06-02", "2026-06-02"]);
   });
 });
 
 describe("a sequencer that runs", () => {
   it("numbers an event within moments of its commit, told by the channel", async () => {
-    const sequencer = createSequencer({ db: room.db, clock: room.clock, onError: rethrow, poll: 0 });
+    const sequencer = createSequencer({ db: harness.db, clock: harness.clock, onError: rethrow, poll: 0 });
     const listener = openListener({
-      connectionString: room.db.connectionString,
-      notifier: room.db,
+      connectionString: harness.db.connectionString,
+      notifier: harness.db,
       on: { event_outbox: (systemId) => sequencer.wake(systemId) },
       // On a busy machine the connection may count as dead for a moment; what was told then is looked for.
-      onGap: () => sequencer.wake(room.systemId),
+      onGap: () => sequencer.wake(harness.systemId),
     });
     await until(() => listener.listening());
-    let after = lastPlace(await placedEvents(room));
+    let after = lastPlace(await placedEvents(harness));
     const waits: number[] = [];
     for (let i = 0; i < 200; i++) {
-      await room.write([{}]);
+      await harness.write([{}]);
       const from = after;
       waits.push(
-        await until(async () => (await pageOf(room, { kind: "cursor", after: from, limit: 1 })).data.length > 0),
+        await until(async () => (await pageOf(harness, { kind: "cursor", after: from, limit: 1 })).data.length > 0),
       );
-      after = lastPlace(await placedEvents(room));
+      after = lastPlace(await placedEvents(harness));
     }
     await listener.close();
     await sequencer.close();
@@ -185,16 +196,16 @@ describe("a sequencer that runs", () => {
   });
 
   it("numbers events of which no message came, in every system", async () => {
-    for (const { system_id: systemId } of await systemsOf(room.db)) {
-      await room.db.transaction((tx) =>
-        recordEvents(tx, { ids: room.ids, systemId, now: new Date(room.clock()) }, [
+    for (const { system_id: systemId } of await systemsOf(harness.db)) {
+      await harness.db.transaction((tx) =>
+        recordEvents(tx, { ids: harness.ids, systemId, now: new Date(harness.clock()) }, [
           { name: "ride.started", occurredAt: new Date(0), partnerId: null, data: "{}" },
         ]),
       );
     }
     const left = statement("test.left", "select count(*) as n from event_outbox");
-    const sequencer = createSequencer({ db: room.db, clock: room.clock, onError: rethrow, poll: 20 });
-    await until(async () => (await room.db.query<{ n: number }>(left))[0]?.n === 0);
+    const sequencer = createSequencer({ db: harness.db, clock: harness.clock, onError: rethrow, poll: 20 });
+    await until(async () => (await harness.db.query<{ n: number }>(left))[0]?.n === 0);
     await sequencer.close();
   });
 });
@@ -210,5 +221,5 @@ const placeOf = statement(
 );
 
 function lastSeen(id: string | undefined) {
-  return room.db.query<{ day: string; position: number }>(placeOf, [room.systemId, id ?? null]);
+  return harness.db.query<{ day: string; position: number }>(placeOf, [harness.systemId, id ?? null]);
 }

@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
   everything,
-  type EventsRoom,
+  type EventsHarness,
   numbersOn,
-  openEventsRoom,
+  openEventsHarness,
   type Page,
   pageOf,
   placedEvents,
@@ -16,13 +16,13 @@ import { getEvent } from "./service.ts";
 
 fc.configureGlobal({ seed: 1 });
 
-let room: EventsRoom;
+let harness: EventsHarness;
 /** What was written, in the order of the list. */
 const written: NewEvent[] = [];
 const partners = [null, "partner-1", "partner-2"] as const;
 
 beforeAll(async () => {
-  room = await openEventsRoom();
+  harness = await openEventsHarness();
   let n = 0;
   // Five days, one of them without events, each with events of every name for each partner and for all.
   for (const day of [0, 1, 3, 4]) {
@@ -32,16 +32,16 @@ beforeAll(async () => {
     const ofDay = events.map(({ name, partnerId }, i) => ({
       name,
       partnerId: name.startsWith("reservation.") ? (partnerId ?? "partner-1") : null,
-      occurredAt: new Date(room.clock() + i),
+      occurredAt: new Date(harness.clock() + i),
       data: `{"n":${n++}}`,
     }));
-    await room.write(ofDay);
-    await room.sequencer.runOnce(room.systemId);
+    await harness.write(ofDay);
+    await harness.sequencer.runOnce(harness.systemId);
     written.push(...ofDay);
-    room.clock.advance((day === 1 ? 2 : 1) * 24 * 3_600_000);
+    harness.clock.advance((day === 1 ? 2 : 1) * 24 * 3_600_000);
   }
 });
-afterAll(() => room.close());
+afterAll(() => harness.close());
 
 /** The numbers of the events that somebody may see, from a plain look at all that was written. */
 function seenBy(viewer: EventViewer, name?: EventName): number[] {
@@ -67,7 +67,7 @@ async function startBehind(viewer: EventViewer, start: number | undefined, name:
   const visible = seenBy(viewer);
   if (start === undefined || visible.length === 0) return { after: undefined, expected: seenBy(viewer, name) };
   const number = visible[start % visible.length] ?? 0;
-  const placed = await placedEvents(room);
+  const placed = await placedEvents(harness);
   return { after: placed[number]?.id, expected: seenBy(viewer, name).filter((n) => n > number) };
 }
 
@@ -78,7 +78,7 @@ describe("the list of events", () => {
         const { after, expected } = await startBehind(viewer, start, event);
         const seen: (number | undefined)[] = [];
         for (let page = 1; page <= Math.max(1, Math.ceil(expected.length / limit)); page++) {
-          const shown = await pageOf(room, { kind: "page", page, limit }, { event, after }, viewer);
+          const shown = await pageOf(harness, { kind: "page", page, limit }, { event, after }, viewer);
           expect(shown.total).toBe(expected.length);
           seen.push(...numbersOn(shown));
         }
@@ -92,11 +92,11 @@ describe("the list of events", () => {
     await fc.assert(
       fc.asyncProperty(viewers, names, starts, limits, async (viewer, event, start, limit) => {
         const { after, expected } = await startBehind(viewer, start, event);
-        let page: Page = await pageOf(room, { kind: "first", limit }, { event, after }, viewer);
+        let page: Page = await pageOf(harness, { kind: "first", limit }, { event, after }, viewer);
         expect(page.total).toBe(expected.length);
         const seen = numbersOn(page);
         for (let next: EventPosition | undefined = page.next; next !== undefined; next = page.next) {
-          page = await pageOf(room, { kind: "cursor", after: next, limit }, { event, after }, viewer);
+          page = await pageOf(harness, { kind: "cursor", after: next, limit }, { event, after }, viewer);
           expect(page.total).toBeUndefined();
           seen.push(...numbersOn(page));
         }
@@ -108,38 +108,45 @@ describe("the list of events", () => {
 
   it("shows each as id, event, occurred_at and data, with the data's bytes untouched", async () => {
     const data = String.raw`{"name":"Zürich \"HB\"\n","lat":47.10}`;
-    await room.write([{ name: "station.offline", occurredAt: new Date("2026-06-01T08:00:00.070Z"), data }]);
-    await room.sequencer.runOnce(room.systemId);
-    const { id } = (await placedEvents(room)).at(-1) ?? { id: "" };
+    await harness.write([{ name: "station.offline", occurredAt: new Date("2026-06-01T08:00:00.070Z"), data }]);
+    await harness.sequencer.runOnce(harness.systemId);
+    const { id } = (await placedEvents(harness)).at(-1) ?? { id: "" };
     const json = `{"id":"${id}","event":"station.offline","occurred_at":"2026-06-01T08:00:00.070Z","data":${data}}`;
-    expect(await getEvent(room.read, room.systemId, everything, id)).toBe(json);
+    expect(await getEvent(harness.read, harness.systemId, everything, id)).toBe(json);
     written.push({ name: "station.offline", occurredAt: new Date(0), partnerId: null, data });
   });
 
   it("is empty past its end and where nothing is to be seen", async () => {
-    expect(await pageOf(room, { kind: "page", page: 1000, limit: 200 })).toMatchObject({ data: [], next: undefined });
+    expect(await pageOf(harness, { kind: "page", page: 1000, limit: 200 })).toMatchObject({
+      data: [],
+      next: undefined,
+    });
     const none = viewerWith("partner-1", ["events:read"]);
-    expect(await pageOf(room, { kind: "first", limit: 50 }, {}, none)).toEqual({ data: [], next: undefined, total: 0 });
-    expect(await pageOf(room, { kind: "cursor", after: BEFORE_ALL, limit: 50 }, {}, none)).toMatchObject({
+    expect(await pageOf(harness, { kind: "first", limit: 50 }, {}, none)).toEqual({
+      data: [],
+      next: undefined,
+      total: 0,
+    });
+    expect(await pageOf(harness, { kind: "cursor", after: BEFORE_ALL, limit: 50 }, {}, none)).toMatchObject({
       data: [],
       next: undefined,
     });
   });
 
   it("does not show an event before it has its place, neither in the list nor by id", async () => {
-    const { total } = await pageOf(room, { kind: "first", limit: 1 });
-    await room.write([{}]);
-    expect((await pageOf(room, { kind: "first", limit: 1 })).total).toBe(total);
-    await room.sequencer.runOnce(room.systemId);
-    expect((await pageOf(room, { kind: "first", limit: 1 })).total).toBe((total ?? 0) + 1);
+    const { total } = await pageOf(harness, { kind: "first", limit: 1 });
+    await harness.write([{}]);
+    expect((await pageOf(harness, { kind: "first", limit: 1 })).total).toBe(total);
+    await harness.sequencer.runOnce(harness.systemId);
+    expect((await pageOf(harness, { kind: "first", limit: 1 })).total).toBe((total ?? 0) + 1);
     written.push({ name: "ride.started", occurredAt: new Date(0), partnerId: null, data: "{}" });
   });
 
   it("refuses an id after which to begin that is unknown, or of an event that is not to be seen", async () => {
-    const placed = await placedEvents(room);
+    const placed = await placedEvents(harness);
     const foreign = placed.find((event) => event.partner_id === "partner-2")?.id;
     for (const after of ["event_unknown", foreign]) {
-      await expect(pageOf(room, { kind: "first", limit: 1 }, { after })).rejects.toMatchObject({
+      await expect(pageOf(harness, { kind: "first", limit: 1 }, { after })).rejects.toMatchObject({
         code: "checkpoint_lost",
       });
     }
@@ -148,15 +155,15 @@ describe("the list of events", () => {
 
 describe("one event", () => {
   it("is found by those who may see it in the list, and by nobody else", async () => {
-    const placed = await placedEvents(room);
+    const placed = await placedEvents(harness);
     for (const viewer of [everything, viewerWith("partner-2", ["reservations:read"]), viewerWith("partner-1", [])]) {
       const visible = new Set(seenBy(viewer));
       for (const [n, { id }] of placed.slice(0, 60).entries()) {
-        const found = await getEvent(room.read, room.systemId, viewer, id);
+        const found = await getEvent(harness.read, harness.systemId, viewer, id);
         expect(found !== undefined, `${id} by ${viewer.partnerId}`).toBe(visible.has(n));
       }
     }
-    expect(await getEvent(room.read, room.systemId, everything, "event_unknown")).toBeUndefined();
-    expect(await getEvent(room.read, "other", everything, placed[0]?.id ?? "")).toBeUndefined();
+    expect(await getEvent(harness.read, harness.systemId, everything, "event_unknown")).toBeUndefined();
+    expect(await getEvent(harness.read, "other", everything, placed[0]?.id ?? "")).toBeUndefined();
   });
 });

@@ -2,7 +2,7 @@ import { Readable } from "node:stream";
 import { createTestIds } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { examples, type ImportRoom, NOW, openImportRoom } from "../../test/trips/trip-import.harness.ts";
+import { examples, type TripImportHarness, NOW, openTripImportHarness } from "../../test/trips/trip-import.harness.ts";
 import { listActs } from "../audit/audit-log.ts";
 import { checkInvariants } from "../check/service.ts";
 import { statement } from "../db/statement.ts";
@@ -14,9 +14,9 @@ import { createSystem } from "../systems/service.ts";
 import { beginImport, importWithId, ImportTakenBack, importsOf } from "./service.ts";
 import { undoImport } from "./undo.ts";
 
-let room: ImportRoom;
+let room: TripImportHarness;
 beforeAll(async () => {
-  room = await openImportRoom();
+  room = await openTripImportHarness();
 });
 afterAll(() => room.close());
 

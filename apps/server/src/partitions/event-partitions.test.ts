@@ -1,5 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type EventsRoom, openEventsRoom, pageOf, placedEvents, rethrow } from "../../test/events/events.harness.ts";
+import {
+  type EventsHarness,
+  openEventsHarness,
+  pageOf,
+  placedEvents,
+  rethrow,
+} from "../../test/events/events.harness.ts";
 import { openDatabase } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import { readPartitions } from "./partition-queries.ts";
@@ -8,9 +14,9 @@ import { dropPastDays, makePartitions } from "./service.ts";
 
 const HOUR = 3_600_000;
 
-let room: EventsRoom;
+let room: EventsHarness;
 beforeAll(async () => {
-  room = await openEventsRoom();
+  room = await openEventsHarness();
 });
 afterAll(() => room.close());
 

@@ -10,7 +10,7 @@ import { readConfig } from "../../src/config.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 
 /** A database and a directory of its own, in which commands run as the program runs them. */
-export interface CliRoom extends TestDatabase {
+export interface CliHarness extends TestDatabase {
   readonly directory: string;
   /** What the command that runs has written so far. */
   readonly written: { stdout: string; stderr: string };
@@ -20,12 +20,12 @@ export interface CliRoom extends TestDatabase {
   stop(): void;
 }
 
-export interface CliRoomOptions {
+export interface CliHarnessOptions {
   readonly register: (program: Command, context: () => CliContext) => void;
   readonly clock: () => number;
 }
 
-export async function openCliRoom({ register, clock }: CliRoomOptions): Promise<CliRoom> {
+export async function openCliHarness({ register, clock }: CliHarnessOptions): Promise<CliHarness> {
   const database = await createTestDatabase();
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-cli-"));
   const written = { stdout: "", stderr: "" };

@@ -13,7 +13,7 @@ import { createTestDatabase, type TestDatabase } from "../database.ts";
 import { filteredReadsOn } from "../filtered-reads.ts";
 
 /** A database with writers, a sequencer that works when told to, and readers of events. */
-export interface EventsRoom extends TestDatabase {
+export interface EventsHarness extends TestDatabase {
   readonly clock: TestClock;
   readonly ids: Ids;
   readonly read: ReadContext;
@@ -25,7 +25,7 @@ export interface EventsRoom extends TestDatabase {
 }
 
 /** Milliseconds are counted up at each call, so that events written one after the other sort in that order. */
-export async function openEventsRoom(): Promise<EventsRoom> {
+export async function openEventsHarness(): Promise<EventsHarness> {
   const database = await createTestDatabase();
   const { db, systemId } = database;
   const clock = createTestClock();
@@ -86,7 +86,7 @@ export interface Page {
 
 /** A slice of the events that a viewer sees. */
 export async function pageOf(
-  { read, systemId }: EventsRoom,
+  { read, systemId }: EventsHarness,
   request: SliceRequest<EventPosition>,
   filters: EventFilters = {},
   viewer: EventViewer = everything,

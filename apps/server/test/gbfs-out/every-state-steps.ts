@@ -42,11 +42,11 @@ import {
   typeId,
   typeWords,
 } from "./every-state-values.ts";
-import type { GbfsRoom } from "./gbfs-out.harness.ts";
+import type { GbfsOutHarness } from "./gbfs-out.harness.ts";
 
 /** The system that steps are taken in. */
 export interface StepSubject {
-  room: GbfsRoom;
+  harness: GbfsOutHarness;
   systemId: string;
 }
 
@@ -58,13 +58,17 @@ const step = <Input>(
   run: (input: Input) => Promise<unknown>,
 ): fc.Arbitrary<Step> => input.map((given) => ({ does: `${does} ${fc.stringify(given)}`, run: () => run(given) }));
 
-type Verb<Item> = (context: GbfsRoom["live"], systemId: string, items: readonly BatchItem<Item>[]) => Promise<unknown>;
+type Verb<Item> = (
+  context: GbfsOutHarness["live"],
+  systemId: string,
+  items: readonly BatchItem<Item>[],
+) => Promise<unknown>;
 /** As a request would: read by the contract, so that what it refuses is refused. */
 const batch =
   (subject: StepSubject) =>
   <Schema extends z.ZodTypeAny>(schema: Schema, verb: Verb<z.output<Schema>>, item: unknown) => {
     const body = batchOf(schema, "Items").parse({ items: [JSON.parse(JSON.stringify(item)) as unknown] });
-    return verb(subject.room.live, subject.systemId, body.items);
+    return verb(subject.harness.live, subject.systemId, body.items);
   };
 /** What the service itself refuses is a state like any other. */
 async function refusable(work: Promise<unknown>): Promise<void> {
@@ -83,7 +87,7 @@ export async function beginWith(subject: StepSubject): Promise<void> {
 /** What the operator's backend does. */
 function operatorSteps(subject: StepSubject): fc.Arbitrary<Step> {
   const send = batch(subject);
-  const now = (ago: number) => new Date(subject.room.clock() - ago).toISOString();
+  const now = (ago: number) => new Date(subject.harness.clock() - ago).toISOString();
   return fc.oneof(
     step("upsert station", stationItem, (item) => send(stationUpsert, upsertStations, item)),
     step("station offline", stationId, (id) => send(stationCommand, takeStationsOffline, { id })),
@@ -112,23 +116,25 @@ function operatorSteps(subject: StepSubject): fc.Arbitrary<Step> {
   );
 }
 
-const actingOn = ({ room }: StepSubject) => ({ ...room.live, actor: "test" });
+const actingOn = ({ harness }: StepSubject) => ({ ...harness.live, actor: "test" });
 
 /** What partners, feeds, the operator's people and time do. */
 function otherSteps(subject: StepSubject): fc.Arbitrary<Step> {
   const owner = () => ({ systemId: subject.systemId, partnerId: "p" });
   return fc.oneof(
     step("reserve", bikeId, (bike_id) =>
-      refusable(createReservation(subject.room.live, { ...owner(), request: { bike_id } })),
+      refusable(createReservation(subject.harness.live, { ...owner(), request: { bike_id } })),
     ),
-    step("cancel reservation", fc.nat(30), (n) => refusable(cancelReservation(subject.room.live, owner(), `res_${n}`))),
+    step("cancel reservation", fc.nat(30), (n) =>
+      refusable(cancelReservation(subject.harness.live, owner(), `res_${n}`)),
+    ),
     {
       weight: 3,
       arbitrary: step("import", snapshot, (documents) =>
         refusable(
           importSnapshot(
-            subject.room.live.db,
-            { systemId: subject.systemId, source: "feed", now: subject.room.clock(), ids: subject.room.live.ids },
+            subject.harness.live.db,
+            { systemId: subject.systemId, source: "feed", now: subject.harness.clock(), ids: subject.harness.live.ids },
             sourceOf(documents),
           ),
         ),
@@ -158,7 +164,7 @@ function otherSteps(subject: StepSubject): fc.Arbitrary<Step> {
     step("forget region", fc.constantFrom("north", "west"), (id) =>
       refusable(removeRegion(actingOn(subject), subject.systemId, id)),
     ),
-    step("wait", fc.integer({ min: 0, max: 1_000_000 }), (ms) => Promise.resolve(subject.room.clock.advance(ms))),
+    step("wait", fc.integer({ min: 0, max: 1_000_000 }), (ms) => Promise.resolve(subject.harness.clock.advance(ms))),
   );
 }
 

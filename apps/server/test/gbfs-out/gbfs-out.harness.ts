@@ -18,7 +18,7 @@ import { systemsOf } from "../../src/systems/service.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 
 /** A database, and a process that publishes the feeds of the systems in it. */
-export interface GbfsRoom extends TestDatabase {
+export interface GbfsOutHarness extends TestDatabase {
   readonly clock: TestClock;
   readonly live: CommandContext & { readonly db: TestDatabase["db"] };
   readonly baseUrl: () => string;
@@ -34,13 +34,13 @@ interface GbfsProcess {
   readonly url: string;
 }
 
-export async function openGbfsRoom(): Promise<GbfsRoom> {
+export async function openGbfsOutHarness(): Promise<GbfsOutHarness> {
   const database = await createTestDatabase();
   const clock = createTestClock();
   const live = { db: database.db, clock, ids: createTestIds() };
   const baseUrl = () => "https://bikes.example";
   const running: GbfsProcess[] = [];
-  const start: GbfsRoom["process"] = async (changes = {}) => {
+  const start: GbfsOutHarness["process"] = async (changes = {}) => {
     const started = await startProcess({ ...live, baseUrl, ...changes });
     running.push(started);
     return started;

@@ -67,7 +67,7 @@ const wrongCounts = statement(
 );
 
 /** What tests of imports work in: a database, a folder for files, and the import with everything filled in. */
-export interface ImportRoom {
+export interface TripImportHarness {
   readonly db: Database;
   readonly systemId: string;
   /** Writes a file and gives its path. */
@@ -83,7 +83,7 @@ export interface ImportRoom {
 /** The tests' today. */
 export const NOW = Date.parse("2026-06-01T12:00:00Z");
 
-export async function openImportRoom(): Promise<ImportRoom> {
+export async function openTripImportHarness(): Promise<TripImportHarness> {
   const database = await createTestDatabase();
   const { db, systemId } = database;
   const directory = await mkdtemp(join(tmpdir(), "bikeshare-trips-"));

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { beginWith, stepsOn, type StepSubject } from "../../../test/gbfs-out/every-state-steps.ts";
-import { openGbfsRoom } from "../../../test/gbfs-out/gbfs-out.harness.ts";
+import { openGbfsOutHarness } from "../../../test/gbfs-out/gbfs-out.harness.ts";
 import { schemaErrors, schemasAreHere, unlessHere } from "../../../test/gbfs-out/official-schemas.ts";
 import { addPartners } from "../../../test/partners.ts";
 import { ServiceError } from "../../errors/service-error.ts";
@@ -11,8 +11,8 @@ import { gbfsDocument } from "./service.ts";
 
 let systems = 0;
 const subject = { systemId: "" } as StepSubject; // its room opens below, before any step
-beforeAll(async () => void (subject.room = await openGbfsRoom()));
-afterAll(() => subject.room.close());
+beforeAll(async () => void (subject.harness = await openGbfsOutHarness()));
+afterAll(() => subject.harness.close());
 
 type Item = Record<string, unknown>;
 interface Document {
@@ -32,7 +32,7 @@ const feedsOf = (form: GbfsForm) => [
 ];
 
 async function published(form: GbfsForm): Promise<Map<string, Document>> {
-  const context = { ...subject.room.live, baseUrl: subject.room.baseUrl };
+  const context = { ...subject.harness.live, baseUrl: subject.harness.baseUrl };
   const documents = new Map<string, Document>();
   for (const feed of feedsOf(form)) {
     const made = await gbfsDocument(context, subject.systemId, form, feed).catch((error: unknown) => {
@@ -93,7 +93,7 @@ function checkTimes(before: Map<string, Document> | undefined, after: Map<string
 
 /** What is not for publication is not published. */
 async function checkPrivacy(documents: Map<string, Document>, { names }: GbfsForm): Promise<void> {
-  const bikes = await subject.room.db.query<{ id: string; public_id: string | null; vehicle_state: string }>(
+  const bikes = await subject.harness.db.query<{ id: string; public_id: string | null; vehicle_state: string }>(
     { name: "", text: "select id, public_id, vehicle_state from bikes where system_id = $1" },
     [subject.systemId],
   );
@@ -111,8 +111,8 @@ test.skipIf(!schemasAreHere)(
     await fc.assert(
       fc.asyncProperty(fc.array(stepsOn(subject), { minLength: 4, maxLength: 14 }), async (sequence) => {
         subject.systemId = `system ${++systems}`;
-        await createSystem(subject.room.db, subject.systemId, subject.systemId, subject.room.clock());
-        await addPartners(subject.room.db, subject.systemId, ["p"]);
+        await createSystem(subject.harness.db, subject.systemId, subject.systemId, subject.harness.clock());
+        await addPartners(subject.harness.db, subject.systemId, ["p"]);
         await beginWith(subject);
         const before = new Map<GbfsForm, Map<string, Document>>();
         for (const [index, { run }] of sequence.entries()) {

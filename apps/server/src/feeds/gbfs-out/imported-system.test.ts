@@ -1,21 +1,21 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { call, type GbfsRoom, openGbfsRoom } from "../../../test/gbfs-out/gbfs-out.harness.ts";
+import { call, type GbfsOutHarness, openGbfsOutHarness } from "../../../test/gbfs-out/gbfs-out.harness.ts";
 import { CITY_TIME, city23, sourceOf } from "../../../test/gbfs/city.ts";
 import { createSystem } from "../../systems/service.ts";
 import { importSnapshot } from "../gbfs/import.ts";
 
-let room: GbfsRoom;
-afterAll(() => room.close());
+let harness: GbfsOutHarness;
+afterAll(() => harness.close());
 
 type Document = { data: Record<string, Record<string, unknown>[]> };
-const read = async (path: string) => JSON.parse((await call(room.url + path)).body) as Document;
+const read = async (path: string) => JSON.parse((await call(harness.url + path)).body) as Document;
 const vehicleIds = ({ data }: Document) => (data["vehicles"] ?? []).map((vehicle) => String(vehicle["vehicle_id"]));
 
 const path = "/gbfs/imported/3.0/vehicle_status.json";
 beforeAll(async () => {
-  room = await openGbfsRoom();
-  await createSystem(room.db, "lyft", "lyft", room.clock());
-  await createSystem(room.db, "imported", "imported", room.clock());
+  harness = await openGbfsOutHarness();
+  await createSystem(harness.db, "lyft", "lyft", harness.clock());
+  await createSystem(harness.db, "imported", "imported", harness.clock());
   const documents = {
     ...city23(),
     system_information: {
@@ -38,8 +38,8 @@ beforeAll(async () => {
     },
   };
   await importSnapshot(
-    room.db,
-    { systemId: "imported", source: "feed", now: room.clock(), ids: room.live.ids },
+    harness.db,
+    { systemId: "imported", source: "feed", now: harness.clock(), ids: harness.live.ids },
     sourceOf(documents),
   );
 });
@@ -76,8 +76,8 @@ test("counts the vehicles of a station so that its types add up to them, though 
     ],
   }));
   await importSnapshot(
-    room.db,
-    { systemId: "lyft", source: "feed", now: room.clock(), ids: room.live.ids },
+    harness.db,
+    { systemId: "lyft", source: "feed", now: harness.clock(), ids: harness.live.ids },
     sourceOf({ station_information, station_status: { last_updated: CITY_TIME / 1000, data: { stations } } }),
   );
   for (const [version, total] of Object.entries({ "2.3": "num_bikes_available", "3.0": "num_vehicles_available" })) {
@@ -88,9 +88,9 @@ test("counts the vehicles of a station so that its types add up to them, though 
 });
 
 test("has one set of public ids and one document, whichever process is asked, also when all are asked at once", async () => {
-  const others = await Promise.all([room.process(), room.process()]);
+  const others = await Promise.all([harness.process(), harness.process()]);
   const answers = await Promise.all(
-    [room.url, ...others.map(({ url }) => url)].flatMap((url) => [call(url + path), call(url + path, {})]),
+    [harness.url, ...others.map(({ url }) => url)].flatMap((url) => [call(url + path), call(url + path, {})]),
   );
   expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
   expect(new Set(answers.map(({ headers }) => headers["etag"])).size).toBe(1);
@@ -100,12 +100,12 @@ test("has one set of public ids and one document, whichever process is asked, al
 });
 
 test("is never 304 by date alone when its date is also that of another document", async () => {
-  const first = await call(room.url + path);
+  const first = await call(harness.url + path);
   const date = { "if-modified-since": String(first.headers["last-modified"]) };
-  room.clock.advance(-60_000); // a clock that goes back puts the next document into the second of the last
+  harness.clock.advance(-60_000); // a clock that goes back puts the next document into the second of the last
   await importSnapshot(
-    room.db,
-    { systemId: "imported", source: "other", now: room.clock(), ids: room.live.ids },
+    harness.db,
+    { systemId: "imported", source: "other", now: harness.clock(), ids: harness.live.ids },
     sourceOf({
       free_bike_status: {
         last_updated: CITY_TIME / 1000,
@@ -113,16 +113,16 @@ test("is never 304 by date alone when its date is also that of another document"
       },
     }),
   );
-  const { url } = await room.process();
+  const { url } = await harness.process();
   const second = await call(url + path, date);
   expect([second.status, second.headers["last-modified"]]).toEqual([200, first.headers["last-modified"]]);
   expect(second.body).not.toBe(first.body);
   expect((await call(url + path, { "if-none-match": String(second.headers["etag"]) })).status).toBe(304);
-  room.clock.advance(63_000);
+  harness.clock.advance(63_000);
 });
 
 test("keeps the same bytes while nothing changes, however often they are made", async () => {
-  const { body } = await call((await room.process()).url + path);
-  room.clock.advance(3_600_000);
-  expect((await call((await room.process()).url + path)).body).toBe(body);
+  const { body } = await call((await harness.process()).url + path);
+  harness.clock.advance(3_600_000);
+  expect((await call((await harness.process()).url + path)).body).toBe(body);
 });

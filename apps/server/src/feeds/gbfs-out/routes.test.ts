@@ -1,7 +1,7 @@
 import { errorBody, gbfsDocument } from "@bikeshare/contract";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { z } from "zod";
-import { call as callUrl, type GbfsRoom, openGbfsRoom } from "../../../test/gbfs-out/gbfs-out.harness.ts";
+import { call as callUrl, type GbfsOutHarness, openGbfsOutHarness } from "../../../test/gbfs-out/gbfs-out.harness.ts";
 import { schemaErrors, schemasAreHere, unlessHere } from "../../../test/gbfs-out/official-schemas.ts";
 import { until } from "../../../test/until.ts";
 import { upsertBikes } from "../../bikes/commands.ts";
@@ -11,25 +11,25 @@ import { takeStationsOffline, upsertStations } from "../../stations/commands.ts"
 import { describeSystem } from "../../systems/describe.ts";
 import { createSystem } from "../../systems/service.ts";
 
-let room: GbfsRoom;
+let harness: GbfsOutHarness;
 
 beforeAll(async () => {
-  room = await openGbfsRoom();
-  await createSystem(room.db, "second/city", "Second city", room.clock());
-  await upsertStations(room.live, "main", [
+  harness = await openGbfsOutHarness();
+  await createSystem(harness.db, "second/city", "Second city", harness.clock());
+  await upsertStations(harness.live, "main", [
     { item: { id: "harbour", name: "Harbour", lat: 59.9, lon: 10.7, region_id: "north" } },
   ]);
   await upsertBikes(
-    room.live,
+    harness.live,
     "main",
     [1, 2, 3].map((n) => ({ item: { id: `bike-${n}`, station_id: "harbour", vehicle_type_id: "classic" } })),
   );
 });
 
-afterAll(() => room.close());
+afterAll(() => harness.close());
 
 const call = (path: string, headers?: Record<string, string>, method?: string) =>
-  callUrl(room.url + path, headers, method);
+  callUrl(harness.url + path, headers, method);
 
 type Item = Record<string, unknown>;
 type Document = { last_updated: string; data: Record<string, Item[]> };
@@ -39,7 +39,7 @@ const read = async (path: string) => JSON.parse((await call(path)).body) as Docu
 async function fresh(path: string, holds: (document: Document) => boolean): Promise<Document> {
   let document: Document | undefined;
   await until(async () => {
-    room.clock.advance(3000);
+    harness.clock.advance(3000);
     document = await read(path);
     return holds(document);
   });
@@ -186,14 +186,14 @@ describe("an answer", () => {
 });
 
 test("a large feed is sent as it is or in gzip, whatever else a caller takes, and to HEAD without its body", async () => {
-  await createSystem(room.db, "large", "Large", room.clock());
+  await createSystem(harness.db, "large", "Large", harness.clock());
   // It is found by then at the latest.
-  room.clock.advance(2000);
+  harness.clock.advance(2000);
   const stations = Array.from({ length: 1000 }, (_, n) => ({
     item: { id: `s${n}`, name: `Straße ${n}`, lat: 1, lon: n / 10 },
   }));
-  await upsertStations(room.live, "large", stations);
-  const url = `${room.url}/gbfs/large/3.0/station_information.json`;
+  await upsertStations(harness.live, "large", stations);
+  const url = `${harness.url}/gbfs/large/3.0/station_information.json`;
   const ask = async (encoding: string, method = "GET") => {
     const response = await fetch(url, { method, headers: { "accept-encoding": encoding } });
     const { headers } = response;
@@ -224,7 +224,7 @@ describe("what there is not", () => {
   });
 
   test("costs the database nothing: systems and feeds that are made up, and feeds that a system has not", async () => {
-    const { db } = room;
+    const { db } = harness;
     let transactions = 0;
     const counting = {
       ...db,
@@ -234,7 +234,7 @@ describe("what there is not", () => {
       },
       transaction: (...args: Parameters<typeof db.transaction>) => (transactions++, db.transaction(...args)),
     } as typeof db;
-    const other = await room.process({ db: counting });
+    const other = await harness.process({ db: counting });
     for (let n = 0; n < 20; n++) {
       for (const path of [
         `/gbfs/none${n}/3.0/gbfs.json`,
@@ -253,10 +253,10 @@ describe("the live state", () => {
   test("a bike leaves the feed for its ride and comes back under another id, which says nothing of it", async () => {
     const path = "/gbfs/3.0/vehicle_status.json";
     const before = vehicleIds(await fresh(path, (document) => vehicleIds(document).length === 3));
-    await startRides(room.live, "main", [{ item: { id: "ride", bike_id: "bike-2" } }]);
+    await startRides(harness.live, "main", [{ item: { id: "ride", bike_id: "bike-2" } }]);
     const during = vehicleIds(await fresh(path, (document) => vehicleIds(document).length === 2));
     expect(before).toEqual(expect.arrayContaining(during));
-    await endRides(room.live, "main", [{ item: { id: "ride", end_station_id: "harbour" } }]);
+    await endRides(harness.live, "main", [{ item: { id: "ride", end_station_id: "harbour" } }]);
     const after = vehicleIds(await fresh(path, (document) => vehicleIds(document).length === 3));
     expect(after.filter((id) => !before.includes(id))).toHaveLength(1);
     expect(after.filter((id) => before.includes(id)).sort()).toEqual(during.toSorted());
@@ -272,7 +272,7 @@ describe("the live state", () => {
       is_renting: true,
       vehicle_types_available: [{ vehicle_type_id: "classic", count: 3 }],
     });
-    await takeStationsOffline(room.live, "main", [{ item: { id: "harbour" } }]);
+    await takeStationsOffline(harness.live, "main", [{ item: { id: "harbour" } }]);
     expect(station(await fresh(path, (document) => station(document)?.["is_renting"] === false))).toMatchObject({
       is_installed: true,
       is_returning: false,
@@ -280,7 +280,7 @@ describe("the live state", () => {
   });
 
   test("what the operator says of the system is published", async () => {
-    await describeSystem({ ...room.live, actor: "test" }, "main", {
+    await describeSystem({ ...harness.live, actor: "test" }, "main", {
       timezone: "europe/oslo",
       language: "nb_no",
       feed_contact_email: "feeds@bikes.example",
@@ -293,7 +293,7 @@ describe("the live state", () => {
       timezone: "Europe/Oslo",
       feed_contact_email: "feeds@bikes.example",
     });
-    await expect(describeSystem({ ...room.live, actor: "test" }, "main", { timezone: "+01:00" })).rejects.toThrow(
+    await expect(describeSystem({ ...harness.live, actor: "test" }, "main", { timezone: "+01:00" })).rejects.toThrow(
       /timezone/,
     );
   });

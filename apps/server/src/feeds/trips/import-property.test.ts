@@ -1,17 +1,17 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ImportRoom, NOW, openImportRoom } from "../../../test/trips/trip-import.harness.ts";
+import { type TripImportHarness, NOW, openTripImportHarness } from "../../../test/trips/trip-import.harness.ts";
 import { statement } from "../../db/statement.ts";
 import { tripFormats } from "./formats.ts";
 import { openTimeZone } from "./time-zone.ts";
 
 fc.configureGlobal({ seed: 1 });
 
-let room: ImportRoom;
+let harness: TripImportHarness;
 beforeAll(async () => {
-  room = await openImportRoom();
+  harness = await openTripImportHarness();
 });
-afterAll(() => room.close());
+afterAll(() => harness.close());
 
 const ZONE = "Europe/Oslo";
 const clock = new Intl.DateTimeFormat("sv-SE", { timeZone: ZONE, dateStyle: "short", timeStyle: "medium" });
@@ -55,7 +55,7 @@ describe("importTrips", () => {
         fc.array(station, { minLength: 5, maxLength: 5 }),
         fc.uniqueArray(trip, { maxLength: 40, selector: ({ bike, start }) => `${bike} ${start}` }),
         async (format, stations, trips) => {
-          for (const text of clear) await room.db.query(text, [room.systemId]);
+          for (const text of clear) await harness.db.query(text, [harness.systemId]);
           const { columns } = format;
           const given = columns.duration !== undefined;
           const utc = given && columns.rideId === undefined && columns.bikeId === undefined;
@@ -85,10 +85,10 @@ describe("importTrips", () => {
               .map((field) => quoted(values[field] ?? ""))
               .join(",");
           });
-          const file = await room.write("trips.csv", [Object.values(columns).join(","), ...lines].join("\n"));
-          const result = await room.import([file], { zone: openTimeZone(ZONE) });
-          const rides = await room.rides();
-          expect(await room.wrongCounts()).toEqual([]);
+          const file = await harness.write("trips.csv", [Object.values(columns).join(","), ...lines].join("\n"));
+          const result = await harness.import([file], { zone: openTimeZone(ZONE) });
+          const rides = await harness.rides();
+          expect(await harness.wrongCounts()).toEqual([]);
           expect(result).toMatchObject({ rows: trips.length, rejected: 0, refused: [] });
           expect(rides).toHaveLength(result.created);
           expect(result.created + result.unchanged).toBe(trips.length);

@@ -1,14 +1,14 @@
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { examples, type ImportRoom, openImportRoom } from "../../../test/trips/trip-import.harness.ts";
+import { examples, type TripImportHarness, openTripImportHarness } from "../../../test/trips/trip-import.harness.ts";
 import type { Database } from "../../db/database.ts";
 import { openTimeZone } from "./time-zone.ts";
 
-let room: ImportRoom;
+let harness: TripImportHarness;
 beforeEach(async () => {
-  room = await openImportRoom();
+  harness = await openTripImportHarness();
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
 const HEADER = examples.lyft.split("\n")[0] ?? "";
 const lyftRow = (id: string, changes: Readonly<Record<string, string>> = {}) => {
@@ -36,9 +36,9 @@ const lyftFile = (rows: readonly string[]) => `${[HEADER, ...rows].join("\n")}\n
 
 describe("importTrips, by format", () => {
   it("makes completed rides of old Citi Bike rows, named after source, bike and local start", async () => {
-    const result = await room.import([await room.write("a.csv", examples.citiBike)], { source: "citibike" });
+    const result = await harness.import([await harness.write("a.csv", examples.citiBike)], { source: "citibike" });
     expect(result).toMatchObject({ rows: 2, created: 2, unchanged: 0, rejected: 0, reasons: {}, stations_created: 2 });
-    expect(await room.rides()).toEqual([
+    expect(await harness.rides()).toEqual([
       {
         id: "citibike:29213:20190701T050000.000",
         bike_id: "29213",
@@ -75,8 +75,8 @@ describe("importTrips, by format", () => {
   });
 
   it("gives each Lyft ride a bike of its own, and tells returned, left free and unknown apart", async () => {
-    await room.import([await room.write("a.csv", examples.lyft)]);
-    const rides = await room.rides();
+    await harness.import([await harness.write("a.csv", examples.lyft)]);
+    const rides = await harness.rides();
     expect(rides.map(({ id, bike_id }) => [id, bike_id])).toEqual([
       ["A1", "test:ride:A1"],
       ["A2", "test:ride:A2"],
@@ -88,13 +88,13 @@ describe("importTrips, by format", () => {
   });
 
   it("reads both kinds of Divvy files, thousands separators included", async () => {
-    const files = [await room.write("a.csv", examples.divvy), await room.write("b.csv", examples.divvyReport)];
-    expect(await room.import(files, { zone: openTimeZone("America/Chicago") })).toMatchObject({
+    const files = [await harness.write("a.csv", examples.divvy), await harness.write("b.csv", examples.divvyReport)];
+    expect(await harness.import(files, { zone: openTimeZone("America/Chicago") })).toMatchObject({
       rows: 2,
       created: 2,
       rejected: 0,
     });
-    const [first, second] = await room.rides();
+    const [first, second] = await harness.rides();
     expect(first).toMatchObject({
       id: "21742443",
       bike_id: "2167",
@@ -113,8 +113,8 @@ describe("importTrips, by format", () => {
   });
 
   it("reads Urban Sharing files at their own offset, whatever the zone", async () => {
-    await room.import([await room.write("a.csv", examples.urbanSharing)], { source: "oslo" });
-    expect(await room.rides()).toMatchObject([
+    await harness.import([await harness.write("a.csv", examples.urbanSharing)], { source: "oslo" });
+    expect(await harness.rides()).toMatchObject([
       {
         id: "oslo:443:410:20190401T040220.493000:408710",
         bike_id: "oslo:ride:oslo:443:410:20190401T040220.493000:408710",
@@ -122,11 +122,11 @@ describe("importTrips, by format", () => {
         duration_seconds: 408,
       },
     ]);
-    expect((await room.stations()).map(({ name }) => name)).toEqual(["Landstads gate", "Sjøsiden"]);
+    expect((await harness.stations()).map(({ name }) => name)).toEqual(["Landstads gate", "Sjøsiden"]);
   });
 
   it("reads Bluebikes files with postal codes", async () => {
-    expect(await room.import([await room.write("a.csv", examples.bluebikes)])).toMatchObject({
+    expect(await harness.import([await harness.write("a.csv", examples.bluebikes)])).toMatchObject({
       created: 1,
       rejected: 0,
     });
@@ -134,13 +134,13 @@ describe("importTrips, by format", () => {
 
   it("reads gzip whatever the file is called, a byte order mark, and any kind of line end", async () => {
     const text = `\uFEFF${examples.lyft.replaceAll("\n", "\r\n")}`;
-    expect(await room.import([await room.write("a.csv", gzipSync(text))])).toMatchObject({ rows: 3, created: 3 });
-    expect(await room.import([await room.write("b.gz", examples.lyft)])).toMatchObject({ rows: 3, unchanged: 3 });
+    expect(await harness.import([await harness.write("a.csv", gzipSync(text))])).toMatchObject({ rows: 3, created: 3 });
+    expect(await harness.import([await harness.write("b.gz", examples.lyft)])).toMatchObject({ rows: 3, unchanged: 3 });
   });
 
   it("keeps neither birth year nor gender anywhere in the database", async () => {
-    await room.import([await room.write("a.csv", examples.citiBike)]);
-    expect(JSON.stringify([await room.rides(), await room.stations()])).not.toContain("1993");
+    await harness.import([await harness.write("a.csv", examples.citiBike)]);
+    expect(JSON.stringify([await harness.rides(), await harness.stations()])).not.toContain("1993");
   });
 });
 
@@ -164,8 +164,8 @@ describe("importTrips, row by row", () => {
       lyftRow("good3"),
       lyftRow("good4"),
     ];
-    const path = await room.write("a.csv", lyftFile(rows));
-    const result = await room.import([path]);
+    const path = await harness.write("a.csv", lyftFile(rows));
+    const result = await harness.import([path]);
     expect(result).toMatchObject({
       rows: 15,
       created: 5,
@@ -181,7 +181,7 @@ describe("importTrips, row by row", () => {
         wrong_column_count: 2,
       },
     });
-    const rejected = (await room.report(result)).filter(({ kind }) => kind === "rejected");
+    const rejected = (await harness.report(result)).filter(({ kind }) => kind === "rejected");
     expect(
       rejected.map(({ file, row, column, value, reason }) => [
         file === path,
@@ -202,12 +202,12 @@ describe("importTrips, row by row", () => {
       [true, 12, null, "14 columns instead o", "wrong_column_count"],
       [true, 13, null, "2 columns instead of", "wrong_column_count"],
     ]);
-    expect(await room.wrongCounts()).toEqual([]);
+    expect(await harness.wrongCounts()).toEqual([]);
   });
 
   it("counts rows as an editor does where a quoted name spans two lines", async () => {
-    const result = await room.import([
-      await room.write(
+    const result = await harness.import([
+      await harness.write(
         "a.csv",
         lyftFile([
           lyftRow("a", { start_station_name: '"First\nStreet"' }),
@@ -216,26 +216,26 @@ describe("importTrips, row by row", () => {
         ]),
       ),
     ]);
-    expect((await room.report(result)).find(({ kind }) => kind === "rejected")).toMatchObject({
+    expect((await harness.report(result)).find(({ kind }) => kind === "rejected")).toMatchObject({
       row: 4,
       reason: "missing_value",
     });
   });
 
   it("rejects a second, different ride under one id, in one file and in two, and the first stays", async () => {
-    const first = await room.write(
+    const first = await harness.write(
       "a.csv",
       lyftFile([lyftRow("same"), lyftRow("same"), lyftRow("same", { ended_at: "2021-02-03 11:00:00" })]),
     );
-    const second = await room.write("b.csv", lyftFile([lyftRow("same", { member_casual: "casual" })]));
-    const result = await room.import([first, second]);
+    const second = await harness.write("b.csv", lyftFile([lyftRow("same", { member_casual: "casual" })]));
+    const result = await harness.import([first, second]);
     expect(result).toMatchObject({ rows: 4, created: 1, unchanged: 1, rejected: 2, reasons: { duplicate_id: 2 } });
-    const rejected = (await room.report(result)).filter(({ kind }) => kind === "rejected");
+    const rejected = (await harness.report(result)).filter(({ kind }) => kind === "rejected");
     expect(rejected).toMatchObject([
       { file: first, row: 4, column: "ride_id", value: "same", reason: "duplicate_id" },
       { file: second, row: 2, column: "ride_id", value: "same", reason: "duplicate_id" },
     ]);
-    expect(await room.rides()).toMatchObject([{ duration_seconds: 600, rider_category: "member" }]);
+    expect(await harness.rides()).toMatchObject([{ duration_seconds: 600, rider_category: "member" }]);
   });
 
   it("tells two rides of one bike apart that start at the same wall-clock time in the hour shown twice", async () => {
@@ -249,11 +249,11 @@ describe("importTrips, row by row", () => {
       at("2021-11-07 01:30:00.0000", "2021-11-07 01:40:00.0000", 600),
       at("2021-11-07 01:30:00.0000", "2021-11-07 02:05:00.0000", 2100),
     ];
-    expect(await room.import([await room.write("a.csv", [header, ...rows].join("\n"))])).toMatchObject({
+    expect(await harness.import([await harness.write("a.csv", [header, ...rows].join("\n"))])).toMatchObject({
       created: 2,
       rejected: 0,
     });
-    expect((await room.rides()).map(({ id, started_at }) => [id, started_at])).toEqual([
+    expect((await harness.rides()).map(({ id, started_at }) => [id, started_at])).toEqual([
       ["test:29612:20211107T013000.000", "2021-11-07T05:30:00.000Z"],
       ["test:29612:20211107T013000.000~2", "2021-11-07T06:30:00.000Z"],
     ]);
@@ -261,8 +261,10 @@ describe("importTrips, row by row", () => {
 
   it("takes identifiers as they are, with backslashes, quotes and other scripts", async () => {
     const ids = ["a\\b", "a\\nb", "\\.", "駅-1", "Hubbard (LBS-WH-TEST)"];
-    await room.import([await room.write("a.csv", lyftFile(ids.map((id) => lyftRow(id, { start_station_id: id }))))]);
-    expect((await room.rides()).map(({ id, start_station_id }) => [id, start_station_id])).toEqual(
+    await harness.import([
+      await harness.write("a.csv", lyftFile(ids.map((id) => lyftRow(id, { start_station_id: id })))),
+    ]);
+    expect((await harness.rides()).map(({ id, start_station_id }) => [id, start_station_id])).toEqual(
       ids.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))).map((id) => [id, id]),
     );
   });
@@ -276,7 +278,7 @@ describe("importTrips, stations", () => {
       lyftRow("c", { start_station_id: "nowhere", start_lat: "0", start_lng: "0" }),
       lyftRow("d", { start_station_id: "nowhere", start_lat: "0.0", start_lng: "0.0" }),
     ];
-    const result = await room.import([await room.write("a.csv", lyftFile(rows))]);
+    const result = await harness.import([await harness.write("a.csv", lyftFile(rows))]);
     expect(result).toMatchObject({
       created: 4,
       rejected: 0,
@@ -284,22 +286,22 @@ describe("importTrips, stations", () => {
       warnings: { unknown_station: 2, station_without_place: 1 },
     });
     const stub = { status: "offline", offline_reason: "removed_from_source", source: "test" };
-    expect(await room.stations()).toEqual([
+    expect(await harness.stations()).toEqual([
       { id: "JC1", name: "Later name", lat: 40.5, lon: -74.5, ...stub },
       { id: "JC2", name: "Second", lat: 40.74, lon: -74.05, ...stub },
     ]);
-    expect((await room.rides()).map(({ start_station_id }) => start_station_id)).toEqual([
+    expect((await harness.rides()).map(({ start_station_id }) => start_station_id)).toEqual([
       "JC1",
       "JC1",
       "nowhere",
       "nowhere",
     ]);
-    expect(await room.report(result)).toMatchObject([
+    expect(await harness.report(result)).toMatchObject([
       { row: 2, column: "start_station_id", value: "JC1", reason: "unknown_station", kind: "warning" },
       { row: 2, column: "end_station_id", value: "JC2", reason: "unknown_station" },
       { row: 4, column: "start_station_id", value: "nowhere", reason: "station_without_place" },
     ]);
-    expect(await room.wrongCounts()).toEqual([]);
+    expect(await harness.wrongCounts()).toEqual([]);
   });
 });
 
@@ -333,8 +335,8 @@ describe("importTrips, whole files", () => {
   ])(
     "refuses %s, says why and where, imports nothing of it and everything of the others",
     async (_what, content, reason, row) => {
-      const bad = await room.write("bad.csv", content);
-      const result = await room.import([bad, await room.write("good.csv", good)]);
+      const bad = await harness.write("bad.csv", content);
+      const result = await harness.import([bad, await harness.write("good.csv", good)]);
       expect(result).toMatchObject({
         rows: 1,
         created: 1,
@@ -342,28 +344,35 @@ describe("importTrips, whole files", () => {
         reasons: {},
         refused: [{ file: bad, row, reason }],
       });
-      expect(await room.rides()).toHaveLength(1);
-      expect((await room.report(result)).find(({ kind }) => kind === "refused")).toMatchObject({
+      expect(await harness.rides()).toHaveLength(1);
+      expect((await harness.report(result)).find(({ kind }) => kind === "refused")).toMatchObject({
         file: bad,
         row,
         reason,
       });
-      expect(await room.wrongCounts()).toEqual([]);
+      expect(await harness.wrongCounts()).toEqual([]);
     },
   );
 
   it("refuses a file that is not there, and imports the others", async () => {
-    const result = await room.import(["/nowhere/trips.csv", await room.write("good.csv", good)]);
+    const result = await harness.import(["/nowhere/trips.csv", await harness.write("good.csv", good)]);
     expect(result).toMatchObject({ created: 1, refused: [{ file: "/nowhere/trips.csv", reason: "unreadable" }] });
   });
 
   it("writes no report when there is nothing to report", async () => {
-    await room.import([await room.write("good.csv", good)]);
-    expect(await room.import([await room.write("again.csv", good)])).toMatchObject({ unchanged: 1, report: null });
+    await harness.import([await harness.write("good.csv", good)]);
+    expect(await harness.import([await harness.write("again.csv", good)])).toMatchObject({
+      unchanged: 1,
+      report: null,
+    });
   });
 
   it("imports a file with a header and no rows as nothing", async () => {
-    expect(await room.import([await room.write("a.csv", HEADER)])).toMatchObject({ rows: 0, created: 0, refused: [] });
+    expect(await harness.import([await harness.write("a.csv", HEADER)])).toMatchObject({
+      rows: 0,
+      created: 0,
+      refused: [],
+    });
   });
 });
 
@@ -376,47 +385,47 @@ describe("importTrips, again", () => {
   );
 
   it("changes nothing in a second run of the same file", async () => {
-    const file = await room.write("a.csv", examples.citiBike);
-    await room.import([file]);
-    const before = [await room.rides(), await room.stations()];
-    expect(await room.import([file])).toMatchObject({
+    const file = await harness.write("a.csv", examples.citiBike);
+    await harness.import([file]);
+    const before = [await harness.rides(), await harness.stations()];
+    expect(await harness.import([file])).toMatchObject({
       rows: 2,
       created: 0,
       unchanged: 2,
       rejected: 0,
       stations_created: 0,
     });
-    expect([await room.rides(), await room.stations()]).toEqual(before);
-    expect(await room.wrongCounts()).toEqual([]);
+    expect([await harness.rides(), await harness.stations()]).toEqual(before);
+    expect(await harness.wrongCounts()).toEqual([]);
   });
 
   it("ends with the reason when it is told to stop, and a second run completes it", async () => {
-    const file = await room.write("a.csv", lyftFile(rows));
+    const file = await harness.write("a.csv", lyftFile(rows));
     const stop = new AbortController();
     const onProgress = ({ doing }: { readonly doing: string }) =>
       doing === "writing" && stop.abort(new Error("told to stop"));
-    await expect(room.import([file], { signal: stop.signal, onProgress })).rejects.toThrow("told to stop");
-    const left = (await room.rides()).length;
+    await expect(harness.import([file], { signal: stop.signal, onProgress })).rejects.toThrow("told to stop");
+    const left = (await harness.rides()).length;
     expect(left).toBeLessThan(rows.length);
-    expect(await room.wrongCounts()).toEqual([]);
-    expect(await room.import([file])).toMatchObject({ created: rows.length - left, unchanged: left });
+    expect(await harness.wrongCounts()).toEqual([]);
+    expect(await harness.import([file])).toMatchObject({ created: rows.length - left, unchanged: left });
   });
 
   it("completes in a second run what a first left undone, with the counts right in between and at the end", async () => {
-    const file = await room.write("a.csv", lyftFile(rows));
-    await expect(room.import([file], { db: failingAfter(room.db, 3) })).rejects.toThrow("the machine went down");
-    const left = (await room.rides()).length;
+    const file = await harness.write("a.csv", lyftFile(rows));
+    await expect(harness.import([file], { db: failingAfter(harness.db, 3) })).rejects.toThrow("the machine went down");
+    const left = (await harness.rides()).length;
     expect(left).toBeGreaterThan(0);
     expect(left).toBeLessThan(rows.length);
-    expect(await room.wrongCounts()).toEqual([]);
-    expect(await room.import([file])).toMatchObject({
+    expect(await harness.wrongCounts()).toEqual([]);
+    expect(await harness.import([file])).toMatchObject({
       rows: rows.length,
       created: rows.length - left,
       unchanged: left,
       rejected: 0,
     });
-    expect(await room.rides()).toHaveLength(rows.length);
-    expect(await room.wrongCounts()).toEqual([]);
+    expect(await harness.rides()).toHaveLength(rows.length);
+    expect(await harness.wrongCounts()).toEqual([]);
   });
 });
 

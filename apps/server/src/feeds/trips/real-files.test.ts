@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type ImportRoom, openImportRoom } from "../../../test/trips/trip-import.harness.ts";
+import { type TripImportHarness, openTripImportHarness } from "../../../test/trips/trip-import.harness.ts";
 import { openTimeZone } from "./time-zone.ts";
 
 const shared = process.env["BIKESHARE_SHARED_DATA"] ?? join(import.meta.dirname, "../../../../../../shared/data");
@@ -9,17 +9,17 @@ const trips = join(shared, "trips");
 const absent = !existsSync(trips);
 
 describe.skipIf(absent)(`real trip files${absent ? ` (skipped: there is no ${trips})` : ""}`, () => {
-  let room: ImportRoom;
+  let harness: TripImportHarness;
   beforeEach(async () => {
-    room = await openImportRoom();
+    harness = await openTripImportHarness();
   });
-  afterEach(() => room.close());
+  afterEach(() => harness.close());
 
   it("imports four months of Jersey City in both formats, rejecting only the 4 trips that end before they start", async () => {
     const files = ["JC-201901", "JC-202003", "JC-202101", "JC-202102"].map((month) =>
       join(trips, `${month}-citibike-tripdata.csv`),
     );
-    const result = await room.import(files, { source: "citibike" });
+    const result = await harness.import(files, { source: "citibike" });
     expect(result).toMatchObject({
       rows: 53_900,
       created: 53_896,
@@ -28,7 +28,7 @@ describe.skipIf(absent)(`real trip files${absent ? ` (skipped: there is no ${tri
       reasons: { end_before_start: 4 },
       refused: [],
     });
-    const rides = await room.rides();
+    const rides = await harness.rides();
     expect(rides.filter((ride) => ride.end_station_id === null)).toHaveLength(67);
     expect(rides.filter((ride) => !ride.is_countable)).toHaveLength(80);
     expect(rides.filter((ride) => ride.duration_seconds > 86_400)).toHaveLength(37);
@@ -42,19 +42,19 @@ describe.skipIf(absent)(`real trip files${absent ? ` (skipped: there is no ${tri
         .map((ride) => Math.floor((Date.parse(ride.ended_at) - Date.parse(ride.started_at)) / 1000))
         .toSorted((a, b) => a - b),
     ).toEqual([82_378, 514_405]);
-    expect(await room.wrongCounts()).toEqual([]);
-    expect(await room.import(files, { source: "citibike" })).toMatchObject({
+    expect(await harness.wrongCounts()).toEqual([]);
+    expect(await harness.import(files, { source: "citibike" })).toMatchObject({
       rows: 53_900,
       created: 0,
       unchanged: 53_896,
       rejected: 4,
     });
-    expect(await room.wrongCounts()).toEqual([]);
+    expect(await harness.wrongCounts()).toEqual([]);
   });
 
   it("imports dockless Divvy trips, and of the corrupted twin all but the two that end in 2099", async () => {
     const zone = openTimeZone("America/Chicago");
-    const corrupted = await room.import([join(trips, "202306-divvy-tripdata-3rows-corrupted.csv")], { zone });
+    const corrupted = await harness.import([join(trips, "202306-divvy-tripdata-3rows-corrupted.csv")], { zone });
     expect(corrupted).toMatchObject({
       rows: 999,
       created: 997,
@@ -62,20 +62,20 @@ describe.skipIf(absent)(`real trip files${absent ? ` (skipped: there is no ${tri
       reasons: { ends_in_future: 2 },
       warnings: { unknown_vehicle_type: 1 },
     });
-    const rejected = (await room.report(corrupted)).filter(({ kind }) => kind === "rejected");
+    const rejected = (await harness.report(corrupted)).filter(({ kind }) => kind === "rejected");
     expect(rejected).toMatchObject([
       { row: 88, column: "ended_at" },
       { row: 139, column: "ended_at" },
     ]);
-    const rides = await room.rides();
+    const rides = await harness.rides();
     expect(rides.filter((ride) => ride.end_station_id === null)).toHaveLength(977 - 2);
     // The clean twin differs in the third corrupted row's kind of bike.
-    expect(await room.import([join(trips, "202306-divvy-tripdata-clean.csv")], { zone })).toMatchObject({
+    expect(await harness.import([join(trips, "202306-divvy-tripdata-clean.csv")], { zone })).toMatchObject({
       created: 2,
       unchanged: 996,
       rejected: 1,
       reasons: { duplicate_id: 1 },
     });
-    expect(await room.wrongCounts()).toEqual([]);
+    expect(await harness.wrongCounts()).toEqual([]);
   });
 });
