@@ -4,8 +4,8 @@ const server = "^apps/server/src";
 /** A noun is every folder of the server that is not one of its layers, so that a new one is covered from its first day. */
 const layers = "db|http|cli|demo|lists|audit|addresses|errors";
 const anyNoun = `(?!(?:${layers})/)[^/]+`;
-/** The pure rules of a noun: bikes/bike.ts. */
-const rulesFiles = `${server}/(?<noun>[^/]+?)s?/\\k<noun>[.]ts$`;
+/** The pure rules of a noun (partners/partner.ts), and those of the fleet. */
+const rulesFiles = `${server}/((?<noun>[^/]+?)s?/\\k<noun>|fleet/(bike|ride|station|bike-changes|station-parts|.*-decision))[.]ts$`;
 
 const testFiles = "[.]test[.]tsx?$|[.]test-d[.]ts$|/(test|bench)/|^packages/test-kit/";
 const configFiles = "(^|/)(vitest[.]|vite[.]|[.])[^/]*[.](ts|mjs|cjs)$|[.]config[.](ts|mjs|js)$";

@@ -1,7 +1,7 @@
 import { operatorContract, partnerContract } from "@bikeshare/contract";
 import { expect, test } from "vitest";
 import type { ZodTypeAny } from "zod";
-import { createBatchNotes, readableItems } from "./batches.ts";
+import { createBatchNotes, readableItems } from "./fleet/batch.ts";
 import { describeIssues, type Whole } from "./issues.ts";
 
 function issuesOf(schema: ZodTypeAny, value: unknown, whole: Whole): string | undefined {

@@ -16,7 +16,7 @@ import { watchFeedAges } from "./metrics/feed-metrics.ts";
 import { createMetrics, type Metrics } from "./metrics/registry.ts";
 import { watchReservations } from "./metrics/reservation-metrics.ts";
 import { startMetricsServer } from "./metrics/server.ts";
-import { largestHolders } from "./reservations/largest-holders.ts";
+import { largestHolders } from "./reservations/service.ts";
 import type { AllSecrets } from "./secrets.ts";
 import { type Certificate, followCertificate } from "./startup/certificate.ts";
 import { checkBeforeStart, explainListenFailure, requestsAt } from "./startup/checks.ts";

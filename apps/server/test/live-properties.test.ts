@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { statement } from "../src/db/statement.ts";
 import { ServiceError } from "../src/errors/service-error.ts";
 import { createSequencer } from "../src/events/sequencer.ts";
-import { expireDue } from "../src/reservations/service.ts";
+import { expireDue } from "../src/fleet/reservation-commands.ts";
 import { type LiveRoom, openLiveRoom, stationItem } from "./fleet/fleet.harness.ts";
 
 const eventsSeen = statement(

@@ -11,8 +11,8 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { until } from "../../test/until.ts";
 import { checkInvariants } from "../check/service.ts";
+import { upsertStations } from "../fleet/station-commands.ts";
 import { keysOf } from "../keys/service.ts";
-import { upsertStations } from "../stations/commands.ts";
 
 const main = join(import.meta.dirname, "../main.ts");
 let database: TestDatabase;

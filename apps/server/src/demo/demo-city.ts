@@ -10,16 +10,16 @@ import {
   makeHistory,
 } from "@bikeshare/simulator";
 import type { Acting } from "../audit/audit-log.ts";
-import { upsertBikes } from "../bikes/commands.ts";
 import { lengthOf } from "../counts/service.ts";
 import type { Database, Queryable } from "../db/database.ts";
+import { upsertBikes } from "../fleet/bike-commands.ts";
+import { type PastRide, pastRideLine, writePastRides } from "../fleet/ride-import.ts";
+import { upsertStations } from "../fleet/station-commands.ts";
 import type { Ids } from "../ids.ts";
 import type { KeyKind } from "../keys/key.ts";
 import { issueKey, keyFor } from "../keys/service.ts";
 import { createPartner, partnersOf } from "../partners/service.ts";
 import { nameRegion } from "../regions/service.ts";
-import { type PastRide, pastRideLine, writePastRides } from "../rides/import.ts";
-import { upsertStations } from "../stations/commands.ts";
 import { describeSystem, detailsOf } from "../systems/describe.ts";
 import { allVehicleTypesOf, describeVehicleType, type VehicleTypeChanges } from "../vehicle-types/service.ts";
 

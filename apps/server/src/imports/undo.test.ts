@@ -9,7 +9,7 @@ import { statement } from "../db/statement.ts";
 import { ServiceError } from "../errors/service-error.ts";
 import type { TripImport } from "../feeds/trips/order.ts";
 import { openTimeZone } from "../feeds/trips/time-zone.ts";
-import { pastRideLine, writePastRides } from "../rides/import.ts";
+import { pastRideLine, writePastRides } from "../fleet/ride-import.ts";
 import { createSystem } from "../systems/service.ts";
 import { beginImport, importWithId, ImportTakenBack, importsOf } from "./service.ts";
 import { undoImport } from "./undo.ts";

@@ -2,8 +2,8 @@ import { type Acting, recordActOf } from "../audit/audit-log.ts";
 import { pickSlot } from "../counts/service.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
-import { changedSince, deletePastRides, type ImportedRides } from "../rides/import-undo.ts";
-import { removeStubStations } from "../stations/stub-removal.ts";
+import { removeStubStations } from "../fleet/placeholder-removal.ts";
+import { changedSince, deletePastRides, type ImportedRides } from "../fleet/ride-import-undo.ts";
 import {
   type ImportRow,
   listLaterImports,

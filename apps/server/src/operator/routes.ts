@@ -1,16 +1,16 @@
 import type { BatchItem, BatchResults, operatorContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
-import { reportBikes, upsertBikes } from "../bikes/commands.ts";
 import type { CommandContext } from "../command-context.ts";
 import type { Database } from "../db/database.ts";
+import { reportBikes, upsertBikes } from "../fleet/bike-commands.ts";
+import { correctRides } from "../fleet/correct-rides.ts";
+import { cancelRides, endRides } from "../fleet/finish-rides.ts";
+import { upsertPastRides } from "../fleet/past-rides.ts";
+import { startRides } from "../fleet/start-rides.ts";
+import { bringStationsOnline, removeStations, takeStationsOffline, upsertStations } from "../fleet/station-commands.ts";
 import { jsonBody } from "../http/bind.ts";
 import { markReplay, repeatableRequest, withIdempotency } from "../http/idempotency.ts";
-import { correctRides } from "../rides/correct.ts";
-import { cancelRides, endRides } from "../rides/finish.ts";
-import { upsertPastRides } from "../rides/past.ts";
-import { startRides } from "../rides/start.ts";
-import { bringStationsOnline, removeStations, takeStationsOffline, upsertStations } from "../stations/commands.ts";
 
 type Verb<Item> = (
   context: CommandContext,

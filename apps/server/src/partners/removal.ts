@@ -1,6 +1,6 @@
 import { recordActOf } from "../audit/audit-log.ts";
+import { cancelAllReservations } from "../fleet/cancel-all-reservations.ts";
 import { revokeKeysOf } from "../keys/service.ts";
-import { cancelAllReservations } from "../reservations/cancel-all.ts";
 import { removeEndpointOf } from "../webhooks/endpoints/endpoint-removal.ts";
 import { mustLock, type PartnerContext, type PartnerRow, writePartner } from "./service.ts";
 

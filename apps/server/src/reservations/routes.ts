@@ -4,22 +4,15 @@ import type { FastifyRequest } from "fastify";
 import type { CommandContext } from "../command-context.ts";
 import type { Database } from "../db/database.ts";
 import { serviceError } from "../errors/service-error.ts";
+import { createReservation } from "../fleet/create-reservation.ts";
+import { cancelReservation, extendReservation, type ReservationOwner } from "../fleet/reservation-commands.ts";
 import { jsonBody } from "../http/bind.ts";
 import { callerOf } from "../http/caller.ts";
 import type { CursorSealer } from "../http/cursor.ts";
 import { markReplay, repeatableRequest, withIdempotency } from "../http/idempotency.ts";
 import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
 import { jsonField } from "../lists/cut.ts";
-import { createReservation } from "./create.ts";
-import {
-  cancelReservation,
-  extendReservation,
-  getReservation,
-  listReservations,
-  type ReservationOwner,
-  reservationPosition,
-  type ReservationReadContext,
-} from "./service.ts";
+import { getReservation, listReservations, reservationPosition, type ReservationReadContext } from "./service.ts";
 
 /** The endpoints of reservations. */
 export function reservationRoutes(

@@ -1,23 +1,23 @@
 import { type BatchResults, operatorContract } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import { expect } from "vitest";
-import { reportBikes, upsertBikes } from "../../src/bikes/commands.ts";
 import { checkInvariants } from "../../src/check/service.ts";
 import type { CommandContext } from "../../src/command-context.ts";
 import { statement } from "../../src/db/statement.ts";
-import type { Ids } from "../../src/ids.ts";
-import { createReservation } from "../../src/reservations/create.ts";
-import { cancelReservation } from "../../src/reservations/service.ts";
-import { correctRides } from "../../src/rides/correct.ts";
-import { cancelRides, endRides } from "../../src/rides/finish.ts";
-import { upsertPastRides } from "../../src/rides/past.ts";
-import { startRides } from "../../src/rides/start.ts";
+import { reportBikes, upsertBikes } from "../../src/fleet/bike-commands.ts";
+import { correctRides } from "../../src/fleet/correct-rides.ts";
+import { createReservation } from "../../src/fleet/create-reservation.ts";
+import { cancelRides, endRides } from "../../src/fleet/finish-rides.ts";
+import { upsertPastRides } from "../../src/fleet/past-rides.ts";
+import { cancelReservation } from "../../src/fleet/reservation-commands.ts";
+import { startRides } from "../../src/fleet/start-rides.ts";
 import {
   bringStationsOnline,
   removeStations,
   takeStationsOffline,
   upsertStations,
-} from "../../src/stations/commands.ts";
+} from "../../src/fleet/station-commands.ts";
+import type { Ids } from "../../src/ids.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 import { addPartners } from "../partners.ts";
 

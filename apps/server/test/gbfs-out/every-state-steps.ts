@@ -11,21 +11,21 @@ import {
 } from "@bikeshare/contract";
 import fc from "fast-check";
 import type { z } from "zod";
-import { reportBikes, upsertBikes } from "../../src/bikes/commands.ts";
 import { ServiceError } from "../../src/errors/service-error.ts";
 import { FeedFailure } from "../../src/feeds/gbfs/feed.ts";
 import { importSnapshot } from "../../src/feeds/gbfs/import.ts";
-import { nameRegion, removeRegion } from "../../src/regions/service.ts";
-import { createReservation } from "../../src/reservations/create.ts";
-import { cancelReservation } from "../../src/reservations/service.ts";
-import { cancelRides, endRides } from "../../src/rides/finish.ts";
-import { startRides } from "../../src/rides/start.ts";
+import { reportBikes, upsertBikes } from "../../src/fleet/bike-commands.ts";
+import { createReservation } from "../../src/fleet/create-reservation.ts";
+import { cancelRides, endRides } from "../../src/fleet/finish-rides.ts";
+import { cancelReservation } from "../../src/fleet/reservation-commands.ts";
+import { startRides } from "../../src/fleet/start-rides.ts";
 import {
   bringStationsOnline,
   removeStations,
   takeStationsOffline,
   upsertStations,
-} from "../../src/stations/commands.ts";
+} from "../../src/fleet/station-commands.ts";
+import { nameRegion, removeRegion } from "../../src/regions/service.ts";
 import { describeSystem } from "../../src/systems/describe.ts";
 import { describeVehicleType, removeVehicleType } from "../../src/vehicle-types/service.ts";
 import { sourceOf } from "../gbfs/city.ts";

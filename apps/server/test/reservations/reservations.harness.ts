@@ -6,16 +6,16 @@ import { openReader, type Reader } from "../../src/db/pipeline.ts";
 import { onlyRow } from "../../src/db/rows.ts";
 import { statement } from "../../src/db/statement.ts";
 import { ServiceError } from "../../src/errors/service-error.ts";
+import { createReservation } from "../../src/fleet/create-reservation.ts";
+import { cancelReservation, extendReservation } from "../../src/fleet/reservation-commands.ts";
 import type { Ids } from "../../src/ids.ts";
 import type { FilteredReads } from "../../src/lists/filtered-reads.ts";
 import type { SliceRequest } from "../../src/lists/slice.ts";
-import { createReservation } from "../../src/reservations/create.ts";
-import type { ReservationFilters, ReservationPosition } from "../../src/reservations/list-queries.ts";
 import {
-  cancelReservation,
-  extendReservation,
   getReservation,
   listReservations,
+  type ReservationFilters,
+  type ReservationPosition,
 } from "../../src/reservations/service.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 import { filteredReadsOn } from "../filtered-reads.ts";

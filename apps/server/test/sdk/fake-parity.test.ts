@@ -1,8 +1,8 @@
 import { describeParity } from "../../../../packages/sdk/test/fake-parity.ts";
 import type { ParityRoom } from "../../../../packages/sdk/test/fake-room.ts";
 import { createSequencer } from "../../src/events/sequencer.ts";
+import { expireDue } from "../../src/fleet/reservation-commands.ts";
 import { createPartner } from "../../src/partners/service.ts";
-import { expireDue } from "../../src/reservations/service.ts";
 import { startTestApp } from "../app.ts";
 
 describeParity("the real service", openRoom);

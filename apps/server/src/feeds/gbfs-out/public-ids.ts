@@ -1,5 +1,5 @@
-import { newPublicId } from "../../bikes/public-id.ts";
 import type { Transaction } from "../../db/database.ts";
+import { newPublicId } from "../../fleet/public-id.ts";
 import type { Ids } from "../../ids.ts";
 import { lockNamelessBikes, nameBikes } from "./queries.ts";
 

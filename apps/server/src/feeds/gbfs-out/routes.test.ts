@@ -4,10 +4,10 @@ import type { z } from "zod";
 import { call as callUrl, type GbfsOutHarness, openGbfsOutHarness } from "../../../test/gbfs-out/gbfs-out.harness.ts";
 import { schemaErrors, schemasAreHere, unlessHere } from "../../../test/gbfs-out/official-schemas.ts";
 import { until } from "../../../test/until.ts";
-import { upsertBikes } from "../../bikes/commands.ts";
-import { endRides } from "../../rides/finish.ts";
-import { startRides } from "../../rides/start.ts";
-import { takeStationsOffline, upsertStations } from "../../stations/commands.ts";
+import { upsertBikes } from "../../fleet/bike-commands.ts";
+import { endRides } from "../../fleet/finish-rides.ts";
+import { startRides } from "../../fleet/start-rides.ts";
+import { takeStationsOffline, upsertStations } from "../../fleet/station-commands.ts";
 import { describeSystem } from "../../systems/describe.ts";
 import { createSystem } from "../../systems/service.ts";
 

@@ -1,12 +1,12 @@
 import type { EventName } from "@bikeshare/contract";
-import type { VehicleReport } from "../../bikes/bike.ts";
-import type { BikeChanges } from "../../bikes/snapshot.ts";
-import { applyBikeSnapshot, ignoreBikeSnapshot } from "../../bikes/snapshot.ts";
 import { countRows, pickSlot } from "../../counts/service.ts";
 import type { Queryable, Transaction } from "../../db/database.ts";
+import type { BikeChanges } from "../../fleet/bike-snapshot.ts";
+import { applyBikeSnapshot, ignoreBikeSnapshot } from "../../fleet/bike-snapshot.ts";
+import type { VehicleReport } from "../../fleet/bike.ts";
+import { plannedPositions, planStations, writeStations } from "../../fleet/station-snapshot.ts";
+import type { StationChanges, StationPlan } from "../../fleet/station-snapshot.ts";
 import type { Ids } from "../../ids.ts";
-import { plannedPositions, planStations, writeStations } from "../../stations/snapshot.ts";
-import type { StationChanges, StationPlan } from "../../stations/snapshot.ts";
 import { saveDescriptions } from "./description-queries.ts";
 import type { Feed } from "./feed.ts";
 import { lockSourceTimes, saveSourceTimes, type SourceTimes } from "./queries.ts";

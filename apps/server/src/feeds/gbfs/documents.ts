@@ -1,5 +1,5 @@
-import type { VehicleReport } from "../../bikes/bike.ts";
-import type { StationInformation, StationReadings } from "../../stations/station.ts";
+import type { VehicleReport } from "../../fleet/bike.ts";
+import type { StationInformation, StationReadings } from "../../fleet/station.ts";
 import { readDescription, type Description } from "./descriptions.ts";
 import { discoveredFeeds, type DiscoveredFeeds } from "./discovery.ts";
 import { parseBounded } from "./document-bounds.ts";

@@ -1,5 +1,5 @@
-import type { VehicleReport } from "../../bikes/bike.ts";
-import type { StationInformation, StationReadings } from "../../stations/station.ts";
+import type { VehicleReport } from "../../fleet/bike.ts";
+import type { StationInformation, StationReadings } from "../../fleet/station.ts";
 import { readFeed, type Feed, type FeedForm } from "./feed.ts";
 import { positionOf, vehiclesAvailable, vehicleTypesAvailable } from "./record-reader.ts";
 

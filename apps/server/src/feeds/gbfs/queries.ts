@@ -1,6 +1,6 @@
 import type { Transaction } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
-import type { SnapshotTimes } from "../../stations/station-parts.ts";
+import type { SnapshotTimes } from "../../fleet/station-parts.ts";
 
 /** How far each feed of a source has been applied, by `last_updated` in milliseconds since 1970. */
 export interface SourceTimes {

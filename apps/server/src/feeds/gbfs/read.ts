@@ -1,5 +1,5 @@
-import type { VehicleReport } from "../../bikes/bike.ts";
-import type { StationInformation, StationReadings } from "../../stations/station.ts";
+import type { VehicleReport } from "../../fleet/bike.ts";
+import type { StationInformation, StationReadings } from "../../fleet/station.ts";
 import type { Description } from "./descriptions.ts";
 import type { DocumentName, Documents } from "./documents.ts";
 import { FeedFailure, type Feed } from "./feed.ts";

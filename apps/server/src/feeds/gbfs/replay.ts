@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import type { EventName } from "@bikeshare/contract";
 import type { Queryable } from "../../db/database.ts";
+import type { StationsWaiting } from "../../fleet/station-snapshot.ts";
 import type { Ids } from "../../ids.ts";
-import type { StationsWaiting } from "../../stations/snapshot.ts";
 import { readTripFile } from "../trips/trip-file.ts";
 import { applySnapshot, type EventCounts, eventsOf } from "./apply.ts";
 import { readDocument } from "./documents.ts";

@@ -1,4 +1,4 @@
-import type { StationsWaiting } from "../../stations/snapshot.ts";
+import type { StationsWaiting } from "../../fleet/station-snapshot.ts";
 
 /** Says why stations that a feed names are not listed; undefined where all are. */
 export function waitingRemark({ withoutInformation, withoutReadings }: StationsWaiting): string | undefined {

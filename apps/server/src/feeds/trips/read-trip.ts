@@ -1,5 +1,5 @@
 import { isPathStep } from "@bikeshare/contract";
-import type { PastRide } from "../../rides/import.ts";
+import type { PastRide } from "../../fleet/ride-import.ts";
 import type { TripField } from "./formats.ts";
 import type { Layout } from "./header.ts";
 import type { RowProblem, WarningReason } from "./problems.ts";

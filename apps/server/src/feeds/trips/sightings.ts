@@ -1,4 +1,4 @@
-import type { StationSighting } from "../../stations/stubs.ts";
+import type { StationSighting } from "../../fleet/placeholder-stations.ts";
 import type { TripEnd } from "./read-trip.ts";
 
 /** Where in the file a station was first named. */

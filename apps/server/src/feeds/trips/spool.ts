@@ -2,7 +2,7 @@ import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
-import { type PastRide, pastRideLine } from "../../rides/import.ts";
+import { type PastRide, pastRideLine } from "../../fleet/ride-import.ts";
 import { readRange } from "./file-range.ts";
 
 /** Rides that are written in one transaction, one after the other, in the order of the file. */

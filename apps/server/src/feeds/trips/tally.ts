@@ -1,4 +1,4 @@
-import type { PastRidesWritten } from "../../rides/import.ts";
+import type { PastRidesWritten } from "../../fleet/ride-import.ts";
 import type { RefusedFile, TripImportResult } from "./order.ts";
 import type { RejectReason, WarningReason } from "./problems.ts";
 import type { StagedFile } from "./stage.ts";

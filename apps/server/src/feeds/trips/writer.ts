@@ -1,14 +1,14 @@
 import type { Readable } from "node:stream";
 import { pickSlot } from "../../counts/service.ts";
-import { addToImport, beginImport, finishImport } from "../../imports/service.ts";
-import type { TryPastRides } from "../../rides/import-trial.ts";
-import { type PastRidesWritten, writePastRides } from "../../rides/import.ts";
 import {
   makeStubStations,
   previewStubStations,
   type StationSighting,
   type StubStations,
-} from "../../stations/stubs.ts";
+} from "../../fleet/placeholder-stations.ts";
+import type { TryPastRides } from "../../fleet/ride-import-trial.ts";
+import { type PastRidesWritten, writePastRides } from "../../fleet/ride-import.ts";
+import { addToImport, beginImport, finishImport } from "../../imports/service.ts";
 import { shownAddress } from "../address.ts";
 import type { TripImport } from "./order.ts";
 

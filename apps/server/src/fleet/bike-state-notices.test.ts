@@ -1,0 +1,162 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type LiveRoom, openLiveRoom, stationItem } from "../../test/fleet/fleet.harness.ts";
+import { noticesIn, subscribe, tellingsOf } from "../../test/notices.ts";
+import { statement } from "../db/statement.ts";
+import { applyBikeSnapshot } from "./bike-snapshot.ts";
+import type { VehicleReport } from "./bike.ts";
+import { expireDue } from "./reservation-commands.ts";
+
+let room: LiveRoom;
+beforeEach(async () => {
+  room = await openLiveRoom();
+  await room.stations(stationItem("A"), stationItem("B"));
+  await room.bikes({ id: "1", station_id: "A" }, { id: "2", station_id: "A" });
+});
+afterEach(() => room.close());
+
+const minutes = (n: number) => room.clock.advance(n * 60_000);
+const countIn = async (table: string) =>
+  (await room.db.query<{ n: number }>(statement("", `select count(*) as n from ${table}`)))[0]?.n;
+
+describe("bike.state_changed", () => {
+  it("is told of each state that a bike comes to, from available to reserved, on_trip and back, in the order of commit", async () => {
+    await subscribe(room, "p", ["bike.state_changed"]);
+    minutes(1);
+    const { id } = await room.reserve({ bike_id: "1" });
+    minutes(1);
+    await room.giveBack(id);
+    minutes(1);
+    await room.reserve({ bike_id: "1" }, "p");
+    minutes(1);
+    await room.start({ id: "r", bike_id: "1" });
+    minutes(5);
+    await room.end({ id: "r", end_station_id: "B" });
+    minutes(1);
+    await room.report({ id: "1", at: new Date(room.clock()).toISOString(), vehicle_state: "non_operational" });
+    const told = await noticesIn(room);
+    expect(told.map(({ data }) => [data["vehicle_state"], data["station_id"], data["id"]])).toEqual([
+      ["reserved", "A", "1"],
+      ["available", "A", "1"],
+      ["reserved", "A", "1"],
+      ["on_trip", null, "1"],
+      ["available", "B", "1"],
+      ["non_operational", "B", "1"],
+    ]);
+    expect(told.every(({ due, status }) => due && status === "pending")).toBe(true);
+    expect(told.map(({ occurred_at }) => occurred_at.toISOString())).toEqual(
+      told.map(({ data }) => data["updated_at"]),
+    );
+  });
+
+  it("carries the bike as GET shows it after the change", async () => {
+    await subscribe(room, "p", ["bike.state_changed"]);
+    await room.start({ id: "r", bike_id: "2" });
+    const [notice] = await noticesIn(room);
+    const { json } = await room.bike("2");
+    expect(notice?.data).toEqual(JSON.parse(String(json)));
+  });
+
+  it("is told when a hold runs out, and when a bike is new; not when something else of a bike changes", async () => {
+    await room.reserve({ bike_id: "1" });
+    await subscribe(room, "p", ["bike.state_changed"]);
+    minutes(1);
+    await room.bikes({ id: "3", station_id: "B" });
+    await room.report({ id: "2", at: new Date(room.clock()).toISOString(), lat: 47.1, lon: 8.1, station_id: "B" });
+    await room.bikes({ id: "2", number: "two" });
+    minutes(60);
+    await expireDue(room.live, room.systemId, 10);
+    expect(await tellingsOf(room, "id")).toEqual(["3", "1"]);
+    expect(await tellingsOf(room, "vehicle_state")).toEqual(["available", "available"]);
+  });
+
+  it("is told of what a feed says: of bikes that are new, and of states that are", async () => {
+    await subscribe(room, "p", ["bike.state_changed"]);
+    const feed = (records: readonly [string, Partial<VehicleReport>][]) =>
+      room.db.transaction((tx) =>
+        applyBikeSnapshot(tx, {
+          systemId: room.systemId,
+          source: "feed",
+          at: room.clock(),
+          now: room.clock(),
+          ids: room.ids,
+          records: new Map(records.map(([id, fields]) => [id, { ...someReport, ...fields }])),
+          rejected: new Set(),
+          stationPositions: new Map(),
+        }),
+      );
+    await feed([
+      ["a", {}],
+      ["b", { is_disabled: true }],
+    ]);
+    minutes(1);
+    await feed([
+      ["a", { is_reserved: true }],
+      ["b", { is_disabled: true, current_range_meters: 5 }],
+    ]);
+    minutes(1);
+    await feed([["b", {}]]);
+    const told = (await noticesIn(room)).map(({ data }) => `${String(data["id"])} ${String(data["vehicle_state"])}`);
+    expect(told.slice(0, 2).sort()).toEqual(["a available", "b non_operational"]);
+    expect(told.slice(2)).toEqual(["a reserved", "b available"]);
+  });
+
+  it("leaves no row, and no message, where nobody wants it", async () => {
+    await subscribe(room, "p", ["ride.completed"]);
+    await room.reserve({ bike_id: "1" }, "p");
+    await room.bikes({ id: "3", station_id: "B" });
+    await room.report({ id: "2", at: new Date(room.clock()).toISOString(), vehicle_state: "missing" });
+    for (const table of ["webhook_bodies", "webhook_deliveries", "webhook_queue"]) expect(await countIn(table)).toBe(0);
+  });
+
+  it("goes to every endpoint that wants it, said once; a paused one's is held", async () => {
+    await subscribe(room, "p", ["bike.state_changed"]);
+    await subscribe(room, "q", ["bike.state_changed"], "paused");
+    await subscribe(room, "r", ["station.updated"]);
+    await room.reserve({ bike_id: "1" }, "p");
+    const told = await noticesIn(room);
+    expect(new Map(told.map(({ partner, ...notice }) => [partner, notice]))).toEqual(
+      new Map([
+        ["p", expect.objectContaining({ status: "pending", due: true })],
+        ["q", expect.objectContaining({ status: "held", due: false })],
+      ]),
+    );
+    expect(await countIn("webhook_bodies")).toBe(1);
+  });
+
+  it("is never among the events of the list", async () => {
+    await subscribe(room, "p", ["bike.state_changed"]);
+    await room.start({ id: "r", bike_id: "1" });
+    expect(await room.events()).toEqual(["ride.started r"]);
+  });
+
+  it("is not told of a change that did not come to be", async () => {
+    await subscribe(room, "p", ["bike.state_changed"]);
+    const undone = new Error("undone");
+    const tried = room.db.transaction(async (tx) => {
+      await applyBikeSnapshot(tx, {
+        systemId: room.systemId,
+        source: "feed",
+        at: room.clock(),
+        now: room.clock(),
+        ids: room.ids,
+        records: new Map([["a", someReport]]),
+        rejected: new Set(),
+        stationPositions: new Map(),
+      });
+      throw undone;
+    });
+    await expect(tried).rejects.toBe(undone);
+    expect(await noticesIn(room)).toEqual([]);
+  });
+});
+
+const someReport: VehicleReport = {
+  number: null,
+  vehicle_type_id: null,
+  is_reserved: false,
+  is_disabled: false,
+  station_id: null,
+  position: { lat: 47.3, lon: 8.5 },
+  current_range_meters: null,
+  last_reported: null,
+};

@@ -1,0 +1,126 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { openReservationsRoom, type ReservationsRoom } from "../../test/reservations/reservations.harness.ts";
+import { until } from "../../test/until.ts";
+import { openDatabase } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import { expireDue } from "./reservation-commands.ts";
+import { createReservationSweeper, type ReservationSweeper } from "./reservation-sweeper.ts";
+
+let room: ReservationsRoom;
+let sweepers: ReservationSweeper[];
+let failures: { error: unknown; systemId: string | undefined }[];
+
+beforeEach(async () => {
+  room = await openReservationsRoom();
+  sweepers = [];
+  failures = [];
+});
+afterEach(async () => {
+  await Promise.all(sweepers.map((sweeper) => sweeper.close()));
+  await room.close();
+});
+
+function startSweeper(systems: readonly string[] = [room.systemId], db = room.db): ReservationSweeper {
+  const sweeper = createReservationSweeper({
+    ...room.live,
+    db,
+    systems: () => Promise.resolve(systems),
+    onError: (error, systemId) => void failures.push({ error, systemId }),
+  });
+  sweepers.push(sweeper);
+  return sweeper;
+}
+
+/** Reserves `n` bikes at each of two stations for a minute, and lets the minute pass. */
+async function letLapse(n: number): Promise<void> {
+  for (const [station, by] of [
+    ["s1", "partner-1"],
+    ["s2", "partner-2"],
+  ] as const) {
+    await room.fill(
+      station,
+      Array.from({ length: n }, (_, index) => ({ id: `${station}-${index}` })),
+    );
+    for (let index = 0; index < n; index++) await room.create({ station_id: station, hold_minutes: 1 }, by);
+  }
+  room.clock.advance(60_000);
+}
+
+const expiredEvents = async () => (await room.events()).filter(({ name }) => name === "reservation.expired");
+const keptAs = async (status: string) => {
+  const count = statement("", "select count(*) as n from reservations where system_id = $1 and status = $2");
+  return (await room.db.query<{ n: number }>(count, [room.systemId, status]))[0]!.n;
+};
+
+test("two sweepers at once expire each reservation once, with one event each", async () => {
+  await letLapse(30);
+  const other = openDatabase({ connectionString: room.db.connectionString });
+  try {
+    const [one, two] = [startSweeper(), startSweeper([room.systemId], other)];
+    let expired = 0;
+    // What one finds locked by the other it leaves for the next time.
+    await until(async () => {
+      const numbers = await Promise.all([one.runOnce(), two.runOnce()]);
+      expired += numbers[0] + numbers[1];
+      return (await keptAs("active")) === 0;
+    });
+    const told = (await expiredEvents()).map(({ data }) => data.id);
+    expect([told.length, new Set(told).size]).toEqual([60, 60]);
+    expect(expired).toBeLessThanOrEqual(60);
+    for (const station of ["s1", "s2"]) {
+      expect(await room.counters(station)).toMatchObject({ num_bikes_available: 30, num_bikes_reserved: 0 });
+    }
+    expect(failures).toEqual([]);
+  } finally {
+    await Promise.all(sweepers.map((sweeper) => sweeper.close()));
+    await other.close();
+  }
+});
+
+test("many at once in small parts expire each reservation once", async () => {
+  await letLapse(20);
+  const expired: number[] = [];
+  while ((await keptAs("active")) > 0) {
+    expired.push(...(await Promise.all(Array.from({ length: 8 }, () => expireDue(room.live, room.systemId, 7)))));
+  }
+  expect(expired.reduce((sum, n) => sum + n, 0)).toBe(40);
+  expect(new Set((await expiredEvents()).map(({ data }) => data.id)).size).toBe(40);
+  expect(await expiredEvents()).toHaveLength(40);
+});
+
+test("nothing is expired early, and a bike that is locked at the moment is left for the next sweep", async () => {
+  await letLapse(1);
+  room.clock.advance(-1);
+  expect(await expireDue(room.live, room.systemId, 10)).toBe(0);
+  room.clock.advance(1);
+  await room.db.transaction(async (tx) => {
+    await tx.query(statement("", "select from bikes where system_id = $1 and id = 's1-0' for update"), [room.systemId]);
+    expect(await expireDue(room.live, room.systemId, 10)).toBe(1);
+  });
+  expect(await expireDue(room.live, room.systemId, 10)).toBe(1);
+});
+
+test("a reservation whose bike a feed has deleted expires too", async () => {
+  await letLapse(1);
+  await room.db.query(statement("", "delete from bikes where system_id = $1 and id = 's1-0'"), [room.systemId]);
+  const swept = await Promise.all([expireDue(room.live, room.systemId, 10), expireDue(room.live, room.systemId, 10)]);
+  expect(swept[0] + swept[1] + (await expireDue(room.live, room.systemId, 10))).toBe(2);
+  expect(await expiredEvents()).toHaveLength(2);
+});
+
+test("one system's fault is logged and does not keep the others from being swept", async () => {
+  await letLapse(1);
+  // No text of PostgreSQL holds a NUL: a system that cannot be swept.
+  const sweeper = startSweeper(["\0", room.systemId]);
+  await until(async () => (await sweeper.runOnce()) === 2 || (await expiredEvents()).length === 2);
+  expect(failures.length).toBeGreaterThan(0);
+  expect(failures[0]).toMatchObject({ systemId: "\0" });
+});
+
+test("a sweeper sweeps by itself, until it is closed", async () => {
+  await letLapse(1);
+  const sweeper = startSweeper();
+  await until(async () => (await expiredEvents()).length === 2);
+  await sweeper.close();
+  expect(failures).toEqual([]);
+});

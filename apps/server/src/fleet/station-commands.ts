@@ -1,0 +1,148 @@
+import type {
+  BatchItem,
+  BatchResults,
+  ErrorCode,
+  MessageArguments,
+  StationCommand,
+  StationUpsert,
+} from "@bikeshare/contract";
+import { stationState } from "@bikeshare/rules";
+import type { CommandContext } from "../command-context.ts";
+import { countRows, pickSlot } from "../counts/service.ts";
+import { TransactionConflict } from "../db/errors.ts";
+import { recordEvents } from "../events/outbox.ts";
+import { runBatch } from "./batch.ts";
+import { refreshCounters } from "./counter-queries.ts";
+import { edgeEvent } from "./edges.ts";
+import { insertStations, type LiveStation, lockStations, updateStations } from "./station-queries.ts";
+
+/** Makes stations of the operator's own, or changes what it says of them. Their counters follow from their bikes. */
+export function upsertStations(
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<StationUpsert>[],
+): Promise<BatchResults> {
+  return command(context, systemId, items, (held, item, refuse) => {
+    if (held === undefined && (item.name === undefined || item.lat === undefined || item.lon === undefined)) {
+      return refuse("invalid_parameter", "newStation");
+    }
+    if (held?.status === "removed") return refuse("invalid_parameter", "removedStation");
+    const given = Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined));
+    const described: LiveStation = { ...(held ?? newStation(item)), ...given };
+    const was_installed = described.was_installed || described.is_installed;
+    return { ...described, was_installed, ...stationState(held, { ...described, was_installed, absent_snapshots: 0 }) };
+  });
+}
+
+/** Takes stations offline until they are brought back. */
+export function takeStationsOffline(
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<StationCommand>[],
+): Promise<BatchResults> {
+  return command(context, systemId, items, (held, item, refuse) => {
+    if (held === undefined || held.status === "removed") return refuse("not_found", "namedStation", { id: item.id });
+    return { ...held, status: "offline", offline_reason: "operator" };
+  });
+}
+
+/** Brings stations back that were taken offline: they are online if their flags say that they work. */
+export function bringStationsOnline(
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<StationCommand>[],
+): Promise<BatchResults> {
+  return command(context, systemId, items, (held, item, refuse) => {
+    if (held === undefined || held.status === "removed") return refuse("not_found", "namedStation", { id: item.id });
+    return { ...held, ...stationState(undefined, { ...held, absent_snapshots: 0 }) };
+  });
+}
+
+/** Removes stations for good. Their rides stay. */
+export function removeStations(
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<StationCommand>[],
+): Promise<BatchResults> {
+  return command(context, systemId, items, (held, item, refuse) => {
+    if (held === undefined) return refuse("not_found", "namedStation", { id: item.id });
+    return { ...held, status: "removed", offline_reason: null };
+  });
+}
+
+type Refuse = <Code extends ErrorCode>(code: Code, ...message: MessageArguments<Code>) => undefined;
+
+function command<Item extends { readonly id: string }>(
+  { db, clock, ids }: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<Item>[],
+  decide: (held: LiveStation | undefined, item: Item, refuse: Refuse) => LiveStation | undefined,
+): Promise<BatchResults> {
+  return runBatch({ db, clock }, items, async (tx, { readable, notes, now }) => {
+    const held = await lockStations(
+      tx,
+      systemId,
+      readable.map(({ item }) => item.id),
+    );
+    const left = new Map(held);
+    for (const { index, item } of readable) {
+      const before = left.get(item.id);
+      const after = decide(before, item, (code, ...message) => {
+        notes.failed(index, item.id, code, ...message);
+        return undefined;
+      });
+      if (after === undefined) continue;
+      left.set(item.id, after);
+      if (before === undefined) notes.done(index, item.id, "created");
+      else notes.done(index, item.id, isSame(before, after) ? "unchanged" : "updated");
+    }
+    const stations = [...left.values()];
+    const made = stations.filter((station) => !held.has(station.id));
+    const changed = stations.filter((station) => isChanged(held.get(station.id), station));
+    const inserted = await insertStations(tx, systemId, now, made);
+    // Another command made one of them meanwhile: decide again, on what it made.
+    if (inserted.size < made.length) throw new TransactionConflict();
+    const updated = await updateStations(tx, systemId, now, changed);
+    // Feeds name stations that nobody has described yet: their bikes may be there before them.
+    await refreshCounters(tx, systemId, [...inserted.keys()], now);
+    await recordEvents(
+      tx,
+      { ids, systemId, now },
+      changed.flatMap((station) =>
+        edgeEvent(held.get(station.id)?.status ?? station.status, station.status, updated.get(station.id) ?? "", now),
+      ),
+    );
+    const slot = pickSlot(() => ids.random());
+    await countRows(tx, systemId, "stations", slot, inserted.size);
+  });
+}
+
+function isChanged(held: LiveStation | undefined, station: LiveStation): boolean {
+  return held !== undefined && !isSame(held, station);
+}
+
+function isSame(a: LiveStation, b: LiveStation): boolean {
+  return (Object.keys(b) as (keyof LiveStation)[]).every((field) => a[field] === b[field]);
+}
+
+function newStation(item: StationUpsert): LiveStation {
+  return {
+    id: item.id,
+    name: item.name ?? "",
+    short_name: null,
+    lat: item.lat ?? 0,
+    lon: item.lon ?? 0,
+    address: null,
+    region_id: null,
+    capacity: null,
+    is_virtual_station: false,
+    is_installed: true,
+    is_renting: true,
+    is_returning: true,
+    num_docks_available: null,
+    num_docks_disabled: null,
+    status: "planned",
+    offline_reason: null,
+    was_installed: false,
+  };
+}

@@ -1,0 +1,169 @@
+import { joinParts, mergeParts } from "./station-parts.ts";
+import type { JoinedStation, SnapshotTimes, StationParts } from "./station-parts.ts";
+import type { StationRow, StationWrite, WaitingKey, WaitingRow } from "./station-snapshot-queries.ts";
+import { isGivenUp, isStub } from "./station.ts";
+import type { StationEdge } from "./station.ts";
+
+/** How far the two feeds of a source's stations have been applied. */
+export interface FeedTimes {
+  readonly information: SnapshotTimes | undefined;
+  readonly readings: SnapshotTimes | undefined;
+}
+
+/** What a decision about one station looks at, beside the station's own row. */
+export interface SnapshotContext {
+  readonly source: string;
+  /** Before the snapshot came, and after. */
+  readonly timesBefore: FeedTimes;
+  readonly timesAfter: FeedTimes;
+  readonly incoming: ReadonlyMap<string, StationParts>;
+  readonly waiting: ReadonlyMap<string, readonly WaitingRow[]>;
+}
+
+/** What is to be done with one station. `drop` names parts that no longer wait. */
+export type Decision = { readonly id: string; readonly drop: readonly WaitingKey[] } & (
+  | { readonly kind: "keep" }
+  | { readonly kind: "create"; readonly row: StationWrite }
+  | {
+      readonly kind: "update";
+      readonly row: StationWrite;
+      readonly removed: boolean;
+      readonly edge: StationEdge | undefined;
+    }
+  | {
+      readonly kind: "wait";
+      readonly parts: readonly WaitingRow["part"][];
+      readonly save: readonly WaitingRow[];
+      readonly foreign: boolean;
+    }
+);
+
+/** Decides what a snapshot does to one station. Pure. @param row what the database has under this id */
+export function decideStation(context: SnapshotContext, id: string, row: StationRow | undefined): Decision {
+  const ours = row?.source === context.source && !isStub(row) ? row : undefined;
+  const waiting = context.waiting.get(id) ?? [];
+  const drop = waiting.map(({ part }) => ({ station_id: id, part }));
+  // Only the operator removes a station, and for good.
+  if (ours?.status === "removed") return { kind: "keep", id, drop };
+
+  const times = context.timesAfter;
+  const parts = mergeParts(heldParts(context, ours, waiting), context.incoming.get(id) ?? {});
+  const joined = joinParts(parts, times.readings, ours);
+  const foreign = row !== undefined && ours === undefined && !isGivenUp(row);
+  if (joined === undefined || foreign) return waitingDecision(id, parts, times, waiting, foreign);
+
+  const marks = {
+    information_as_of: mark(parts.information?.asOf, times.information),
+    status_as_of: mark(parts.readings?.asOf, times.readings),
+  };
+  const described = row?.counters === "operated" ? { ...joined, ...pick(row, countedFields) } : joined;
+  const visible = row === undefined || !sameFields(row, described, wireFields);
+  const write: StationWrite = { id, ...described, ...marks, visible };
+  if (row === undefined) return { kind: "create", id, row: write, drop };
+  if (ours && !visible && sameFields(ours, write, keptFields)) return { kind: "keep", id, drop };
+  const edge =
+    !isStub(row) && row.status !== joined.status ? { stationId: id, from: row.status, to: joined.status } : undefined;
+  const removed = ours !== undefined && isGivenUp(joined) && !isGivenUp(ours);
+  return { kind: "update", id, row: write, removed, edge, drop };
+}
+
+/** What was known before the snapshot: in the station's row, or in the parts that wait. */
+function heldParts(
+  context: SnapshotContext,
+  ours: StationRow | undefined,
+  waiting: readonly WaitingRow[],
+): StationParts {
+  const informationLatest = context.timesBefore.information?.latest ?? 0;
+  const readingsLatest = context.timesBefore.readings?.latest ?? 0;
+  if (ours) {
+    return {
+      information: { content: pick(ours, informationFields), asOf: ours.information_as_of ?? informationLatest },
+      readings: { content: pick(ours, readingsSoFarFields), asOf: ours.status_as_of ?? readingsLatest },
+    };
+  }
+  const parts: { -readonly [Name in keyof StationParts]: StationParts[Name] } = {};
+  for (const row of waiting) {
+    if (row.part === "information") {
+      parts.information = { content: row.content, asOf: row.as_of ?? informationLatest };
+    } else parts.readings = { content: row.content, asOf: row.as_of ?? readingsLatest };
+  }
+  return parts;
+}
+
+function waitingDecision(
+  id: string,
+  parts: StationParts,
+  times: FeedTimes,
+  waiting: readonly WaitingRow[],
+  foreign: boolean,
+): Decision {
+  const rows: WaitingRow[] = [];
+  if (parts.information) {
+    const { content, asOf } = parts.information;
+    rows.push({ station_id: id, part: "information", as_of: mark(asOf, times.information), content });
+  }
+  if (parts.readings) {
+    const { content, asOf } = parts.readings;
+    rows.push({ station_id: id, part: "status", as_of: mark(asOf, times.readings), content });
+  }
+  const save = rows.filter((row) => !waiting.some((held) => sameWaiting(held, row)));
+  return { kind: "wait", id, parts: rows.map(({ part }) => part), save, foreign, drop: [] };
+}
+
+function sameWaiting(a: WaitingRow, b: WaitingRow): boolean {
+  if (a.as_of !== b.as_of) return false;
+  if (a.part === "information") return b.part === a.part && sameFields(a.content, b.content, informationFields);
+  return b.part === a.part && sameFields(a.content, b.content, readingsSoFarFields);
+}
+
+/** Null says "from the newest snapshot", so that the row need not change when the next one says the same. */
+function mark(asOf: number | undefined, times: SnapshotTimes | undefined): number | null {
+  return asOf === undefined || times === undefined || asOf >= times.latest ? null : asOf;
+}
+
+const informationFields = [
+  "name",
+  "short_name",
+  "lat",
+  "lon",
+  "address",
+  "region_id",
+  "capacity",
+  "is_virtual_station",
+] as const;
+const readingsFields = [
+  "is_installed",
+  "is_renting",
+  "is_returning",
+  "num_bikes_available",
+  "num_bikes_disabled",
+  "num_docks_available",
+  "num_docks_disabled",
+  "vehicle_types_available",
+  "last_reported",
+] as const;
+/** What follows from the bikes at a station whose counters are the operator's. */
+const countedFields = ["num_bikes_available", "num_bikes_disabled", "vehicle_types_available"] as const;
+const readingsSoFarFields = [...readingsFields, "was_installed"] as const;
+const wireFields = [
+  ...informationFields,
+  ...readingsFields,
+  "status",
+  "offline_reason",
+] as const satisfies (keyof JoinedStation)[];
+const keptFields = ["absent_snapshots", "was_installed", "information_as_of", "status_as_of"] as const;
+
+function sameFields<Field extends string>(
+  a: { readonly [Name in Field]: unknown },
+  b: { readonly [Name in Field]: unknown },
+  fields: readonly Field[],
+): boolean {
+  return fields.every((field) => a[field] === b[field]);
+}
+
+/** One part of a row: with the other part's fields too, the older part would overwrite the newer one's when they join. */
+function pick<Row extends object, Field extends keyof Row>(row: Row, fields: readonly Field[]): Pick<Row, Field> {
+  const picked: Partial<Row> = {};
+  for (const field of fields) picked[field] = row[field];
+  return picked as Pick<Row, Field>; // each of `fields` was just set
+}
