@@ -3,8 +3,7 @@ import { recordEvents } from "../events/outbox.ts";
 import { lockBikes } from "./command.ts";
 import { endingEvent, heldBy, writeHolds } from "./holds.ts";
 import type { ReservationOwner } from "./reservation-commands.ts";
-import { listActive } from "./reservation-queries.ts";
-import { endRows, lockRows } from "./reservation-queries.ts";
+import { endRows, listActive, lockRows } from "./reservation-queries.ts";
 
 /**
  * Cancels every active reservation of a partner, in the operator's name, and gives the bikes back. One that has lapsed

@@ -6,12 +6,13 @@ import { type ServiceError, serviceError } from "../errors/service-error.ts";
 import { recordEvents } from "../events/outbox.ts";
 import { type LiveBike, lockBikes } from "./command.ts";
 import { endingEvent, type Moment, type Settled, settleLapsed, writeHolds } from "./holds.ts";
-import { countActiveReservations, lockPartnerLimit } from "./reservation-queries.ts";
 import {
+  countActiveReservations,
   findCandidates,
   findOfRider,
   findStation,
   insertReservation,
+  lockPartnerLimit,
   markLocks,
   pickFreeBike,
   releaseLocks,
