@@ -74,9 +74,9 @@ export interface Config {
 const HTTPS_PORT: PortRange = { from: 443, to: 443 };
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+type LogLevel = (typeof LOG_LEVELS)[number];
 const LOG_FORMATS = ["json", "text"] as const;
-export type LogFormat = (typeof LOG_FORMATS)[number];
+type LogFormat = (typeof LOG_FORMATS)[number];
 
 /** A variable has a value that the program cannot use. */
 export class ConfigError extends Error {

@@ -1,0 +1,109 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { expect, it } from "vitest";
+
+/** A task as turbo sees it: the files that its hash covers are its own and those of the tasks it depends on. */
+interface Task {
+  readonly taskId: string;
+  readonly directory: string;
+  readonly dependencies: readonly string[];
+  readonly inputs: Readonly<Record<string, string>>;
+}
+
+const root = join(import.meta.dirname, "..");
+const run = (command: string, args: readonly string[]) =>
+  execFileSync(command, args, {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+const tracked = run("git", ["ls-files", "--cached", "--others", "--exclude-standard"]).split("\n").filter(Boolean);
+const plan = JSON.parse(run("npx", ["-y", "pnpm@12", "exec", "turbo", "run", "test", "types", "--dry=json"])) as {
+  readonly tasks: readonly Task[];
+  readonly globalCacheInputs: { readonly files: Readonly<Record<string, string>> };
+};
+
+/** Files that look for others from the root or from the packages' folder, with what they look for. */
+const FROM_A_FOLDER_OF_ALL: Readonly<Record<string, readonly string[]>> = {
+  "apps/server/test/operations-page.test.ts": ["docs", "README.md"],
+  "packages/sdk/test/packed-together.test.ts": ["packages/contract", "packages/sdk", "packages/webhooks"],
+  "apps/server/test/sdk/readme.test.ts": ["packages/contract", "packages/sdk", "packages/webhooks"],
+};
+
+const taskOf = (id: string) => plan.tasks.find(({ taskId }) => taskId === id);
+
+function coveredBy(id: string): Set<string> {
+  const task = taskOf(id);
+  if (task === undefined) return new Set();
+  return new Set([
+    ...Object.keys(plan.globalCacheInputs.files),
+    ...Object.keys(task.inputs).map((file) => join(task.directory, file)),
+    ...task.dependencies.flatMap((dependency) => [...coveredBy(dependency)]),
+  ]);
+}
+
+/** Paths that a file names and that lead out of its package, as paths from the root. */
+function pathsOut(file: string, directory: string): string[] {
+  const literals = readFileSync(join(root, file), "utf8").matchAll(/["'`]((?:\.\.?\/)*\.\.(?:\/[^"'`$\n]*)?)["'`]/g);
+  return [...literals]
+    .map(([, path = ""]) => relative(root, join(root, dirname(file), path)))
+    .filter((path) => !path.startsWith("..") && relative(directory, path).startsWith(".."))
+    .filter((path) => !/(^|\/)(node_modules|dist)(\/|$)/.test(path));
+}
+
+/** The tracked files at a path, which may be a folder. */
+function filesAt(path: string): string[] {
+  if (!existsSync(join(root, path))) return [];
+  if (!statSync(join(root, path)).isDirectory()) return [path];
+  return tracked.filter((file) => file.startsWith(`${path}/`));
+}
+
+const tests = plan.tasks.filter(({ taskId }) => taskId.endsWith("#test") && taskId !== "@bikeshare/tools#test");
+
+it.each(tests.map(({ taskId, directory }) => [taskId, directory]))(
+  "a change of any file outside its package that %s reads repeats it",
+  (taskId, directory) => {
+    const covered = coveredBy(taskId);
+    const missing = tracked
+      .filter((file) => file.startsWith(`${directory}/`) && /\.(ts|tsx|mts|json)$/.test(file))
+      .flatMap((file) => {
+        const paths = FROM_A_FOLDER_OF_ALL[file] ?? pathsOut(file, directory);
+        return paths.flatMap((path) => {
+          if (path === "" || path === "packages" || path === "apps")
+            return [`${file}: name what it reads in this test`];
+          return filesAt(path)
+            .filter((read) => !covered.has(read))
+            .map((read) => `${file} reads ${read}`);
+        });
+      });
+    expect(missing).toEqual([]);
+  },
+);
+
+it.each(tests.map(({ taskId }) => taskId))("a change in a package that %s depends on repeats it", (taskId) => {
+  const name = taskId.replace("#test", "");
+  const covered = coveredBy(taskId);
+  const coveredTypes = coveredBy(`${name}#types`);
+  for (const dependency of dependenciesOf(name)) {
+    const directory = taskOf(`${dependency}#test`)?.directory ?? "none";
+    const sources = tracked.filter((file) => file.startsWith(`${directory}/`));
+    expect(sources.length).toBeGreaterThan(0);
+    expect(sources.filter((file) => !covered.has(file))).toEqual([]);
+    expect(sources.filter((file) => !coveredTypes.has(file))).toEqual([]);
+  }
+});
+
+/** Packages of ours that a package depends on, of those that it depends on too. */
+function dependenciesOf(name: string): string[] {
+  const directory = taskOf(`${name}#test`)?.directory ?? "none";
+  const manifest = JSON.parse(readFileSync(join(root, directory, "package.json"), "utf8")) as Record<
+    "dependencies" | "devDependencies",
+    Record<string, string> | undefined
+  >;
+  const direct = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })
+    .filter(([, version]) => version.startsWith("workspace:"))
+    .map(([dependency]) => dependency);
+  return [...new Set(direct.flatMap((dependency) => [dependency, ...dependenciesOf(dependency)]))];
+}
