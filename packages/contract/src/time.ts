@@ -1,14 +1,13 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { issueText } from "./messages.ts";
+import { isInstant } from "./query-values.ts";
 
 /** An instant on the wire: RFC 3339 in UTC, to the millisecond, ending in `Z`. */
 export const timestamp = z
   .string()
   .datetime({ precision: 3, message: "must be an instant like 2026-01-31T08:00:00.000Z" })
   .describe("RFC 3339 instant in UTC, to the millisecond");
-
-const dateTime = z.string().datetime({ offset: true });
 
 /** An instant in a query string: RFC 3339 with `Z` or an offset. */
 export const instantParam = extendApi(z.string(givenOnce()).refine(isInstant, issueText("instantParameter")), {
@@ -25,13 +24,4 @@ export const givenInstant = extendApi(z.string().refine(isInstant, issueText("in
 /** The error map of a query parameter, whose only wrong type is the array a repeated parameter becomes. */
 export function givenOnce(): { invalid_type_error: string } {
   return { invalid_type_error: issueText("repeated") };
-}
-
-/**
- * Whether a text is an RFC 3339 instant. zod looks at the date; it takes times without seconds and any offset.
- * PostgreSQL has no year 0 and no offset of 16 hours or more; nobody on earth has either.
- */
-function isInstant(text: string): boolean {
-  const isWhole = /^(?!0000).*T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-](0\d|1[0-5]):[0-5]\d)$/.test(text);
-  return isWhole && dateTime.safeParse(text).success;
 }

@@ -1,4 +1,4 @@
-export * from "@bikeshare/contract/limits";
+export * from "@bikeshare/contract/pure";
 export * from "./bike.ts";
 export * from "./key.ts";
 export * from "./paging.ts";

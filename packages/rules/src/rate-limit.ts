@@ -1,4 +1,4 @@
-import { RATE_WINDOW_SECONDS } from "@bikeshare/contract/limits";
+import { RATE_WINDOW_SECONDS } from "@bikeshare/contract/pure";
 
 /** What the limiter says of one request. */
 export interface RateDecision {

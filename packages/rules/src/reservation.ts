@@ -1,4 +1,4 @@
-import { DEFAULT_HOLD_MINUTES, DEFAULT_MAX_RESERVATIONS, MAX_TOTAL_HOLD_MINUTES } from "@bikeshare/contract/limits";
+import { DEFAULT_HOLD_MINUTES, DEFAULT_MAX_RESERVATIONS, MAX_TOTAL_HOLD_MINUTES } from "@bikeshare/contract/pure";
 import { isFree, type TakeableBike } from "./bike.ts";
 import { compareIds } from "./paging.ts";
 

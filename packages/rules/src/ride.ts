@@ -1,4 +1,4 @@
-import { COUNTABLE_FROM_SECONDS } from "@bikeshare/contract/limits";
+import { COUNTABLE_FROM_SECONDS } from "@bikeshare/contract/pure";
 
 /** What can be done to a ride. */
 export type RideCommand = "start" | "end" | "cancel" | "correct";

@@ -1,5 +1,5 @@
 /**
  * Signing and verifying, as `@bikeshare/webhooks` does it, so that one installation is enough. The build puts a copy of
- * that package's files in place of this import (tools/copy-webhooks.ts): the published package depends on nothing.
+ * that package's files in place of this import (tools/copy-libraries.ts): the published package depends on nothing.
  */
 export * from "@bikeshare/webhooks";

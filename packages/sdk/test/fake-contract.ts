@@ -1,15 +1,4 @@
-import {
-  DEFAULT_HOLD_MINUTES,
-  DEFAULT_MAX_RESERVATIONS,
-  DEFAULT_PAGE_SIZE,
-  type EndpointMetadata,
-  errorCatalogue,
-  EVENT_RETENTION_DAYS,
-  IDEMPOTENCY_KEY_HOURS,
-  MAX_TOTAL_HOLD_MINUTES,
-  partnerContract,
-  scopeNames,
-} from "@bikeshare/contract";
+import { type EndpointMetadata, partnerContract } from "@bikeshare/contract";
 import { createOpenApiDocument } from "@bikeshare/contract/openapi";
 
 /** Where the tables of the fake stand. */
@@ -17,8 +6,7 @@ export const fakeContractFile = new URL("../src/testing/contract.generated.ts", 
 
 const HEAD = `// What the fake of \`@bikeshare/sdk/testing\` must know of the interface.
 // Made from packages/contract by \`pnpm --filter @bikeshare/sdk run generate\`. Do not edit here.
-import type { ErrorCode, Scope } from "../wire.generated.ts";
-import type { Endpoint } from "./endpoint.ts";
+import type { Endpoint } from "./parameters.ts";
 `;
 
 /** A JSON schema as the document shows it. */
@@ -52,32 +40,11 @@ export function fakeContractText(): string {
   const document = createOpenApiDocument({ baseUrl: "https://fake", version: "0" }) as unknown as Document;
   const routes = Object.values(partnerContract as Readonly<Record<string, Readonly<Record<string, Route>>>>);
   const endpoints = routes.flatMap((verbs) => Object.values(verbs)).map((route) => endpointText(route, document));
-  const statuses = Object.entries(errorCatalogue).map(([code, { status }]) => `  ${code}: ${status},`);
   return `${HEAD}
 /** By method and path: who may call it, and what it takes. */
 export const endpoints: Readonly<Record<string, Endpoint>> = {
 ${endpoints.join("\n")}
 };
-
-/** The HTTP status of each error. */
-export const errorStatus: Readonly<Record<ErrorCode, number>> = {
-${statuses.join("\n")}
-};
-
-export const scopeNames: readonly Scope[] = ${JSON.stringify(scopeNames)};
-
-/** Items on a page when \`limit\` is not given. */
-export const DEFAULT_PAGE_SIZE = ${DEFAULT_PAGE_SIZE};
-/** Days for which events are kept. */
-export const EVENT_RETENTION_DAYS = ${EVENT_RETENTION_DAYS};
-/** Minutes that a reservation holds a bike when the request names no number. */
-export const DEFAULT_HOLD_MINUTES = ${DEFAULT_HOLD_MINUTES};
-/** Most minutes that a reservation may hold a bike in all. */
-export const MAX_TOTAL_HOLD_MINUTES = ${MAX_TOTAL_HOLD_MINUTES};
-/** Active reservations that a partner may have at once. */
-export const DEFAULT_MAX_RESERVATIONS = ${DEFAULT_MAX_RESERVATIONS};
-/** Hours for which the answer to an \`Idempotency-Key\` is kept. */
-export const IDEMPOTENCY_KEY_HOURS = ${IDEMPOTENCY_KEY_HOURS};
 `;
 }
 

@@ -1,7 +1,6 @@
 // What the fake of `@bikeshare/sdk/testing` must know of the interface.
 // Made from packages/contract by `pnpm --filter @bikeshare/sdk run generate`. Do not edit here.
-import type { ErrorCode, Scope } from "../wire.generated.ts";
-import type { Endpoint } from "./endpoint.ts";
+import type { Endpoint } from "./parameters.ts";
 
 /** By method and path: who may call it, and what it takes. */
 export const endpoints: Readonly<Record<string, Endpoint>> = {
@@ -24,47 +23,3 @@ export const endpoints: Readonly<Record<string, Endpoint>> = {
   "GET /healthz": {"scope":"none","path":{},"query":{},"headers":{}},
   "GET /readyz": {"scope":"none","path":{},"query":{},"headers":{}},
 };
-
-/** The HTTP status of each error. */
-export const errorStatus: Readonly<Record<ErrorCode, number>> = {
-  unauthorized: 401,
-  forbidden: 403,
-  https_required: 403,
-  invalid_request: 400,
-  invalid_parameter: 400,
-  invalid_cursor: 400,
-  page_out_of_range: 400,
-  not_found: 404,
-  method_not_allowed: 405,
-  no_bike_available: 409,
-  bike_not_available: 409,
-  station_offline: 409,
-  rider_has_active_reservation: 409,
-  too_many_reservations: 409,
-  reservation_not_active: 409,
-  hold_limit_reached: 409,
-  ride_conflict: 409,
-  idempotency_in_progress: 409,
-  checkpoint_lost: 410,
-  payload_too_large: 413,
-  unsupported_media_type: 415,
-  idempotency_key_reused: 422,
-  rate_limited: 429,
-  internal: 500,
-  unavailable: 503,
-};
-
-export const scopeNames: readonly Scope[] = ["stations:read","rides:read","bikes:read","reservations:read","reservations:write","events:read"];
-
-/** Items on a page when `limit` is not given. */
-export const DEFAULT_PAGE_SIZE = 50;
-/** Days for which events are kept. */
-export const EVENT_RETENTION_DAYS = 30;
-/** Minutes that a reservation holds a bike when the request names no number. */
-export const DEFAULT_HOLD_MINUTES = 15;
-/** Most minutes that a reservation may hold a bike in all. */
-export const MAX_TOTAL_HOLD_MINUTES = 60;
-/** Active reservations that a partner may have at once. */
-export const DEFAULT_MAX_RESERVATIONS = 50;
-/** Hours for which the answer to an `Idempotency-Key` is kept. */
-export const IDEMPOTENCY_KEY_HOURS = 24;

@@ -1,25 +1,17 @@
-import { RATE_LIMIT } from "../routes.generated.ts";
 import type { DeliveryOf } from "../webhooks.ts";
 import type { EventRecord, Region } from "../wire.generated.ts";
-import type { BikeFields } from "./bikes.ts";
-import { createCity } from "./city.ts";
-import { type Clock, createClock } from "./clock.ts";
-import { DEFAULT_MAX_RESERVATIONS } from "./contract.generated.ts";
-import type { VehicleTypeFields } from "./descriptions.ts";
-import type { DeliveryName } from "./examples.ts";
-import { createFetch, type FakeFetch } from "./fetch.ts";
-import { createIdempotency } from "./idempotency.ts";
-import { createKeys, type FakeKeyInput, type FakePartner } from "./keys.ts";
+import { createIdempotency, createKeys, type FakeKeyInput } from "./access.ts";
+import { type Clock, createCity, type FakePartner, type VehicleTypeFields } from "./city.ts";
+import type { BikeFields, StationFields } from "./fleet.ts";
 import { createOperator, type EventFields, type Operator } from "./operator.ts";
-import { createRateLimiter } from "./rate-limit.ts";
-import { createRequests, type SeenRequest } from "./requests.ts";
+import { createFetch, createRequests, type FakeFetch, type FakeServer, listen, type SeenRequest } from "./requests.ts";
 import { expireReservations, type ReservationFields } from "./reservations.ts";
 import type { RideFields } from "./rides.ts";
+import { createMemoryRateLimiter, DEFAULT_MAX_RESERVATIONS, DEFAULT_RATE_LIMIT } from "./rules.ts";
 import { createScripts, type Script, type ScriptedAnswer, type ScriptOptions } from "./script.ts";
-import { type FakeServer, listen } from "./server.ts";
-import type { StationFields } from "./stations.ts";
 import {
   createWebhooks,
+  type DeliveryName,
   type ExampleOptions,
   FAKE_WEBHOOK_SECRET,
   type RecordedDelivery,
@@ -105,15 +97,15 @@ const PARTNER: FakePartner = { id: "partner_000001", name: "Journey Planner" };
  * await client.reservations.create({ station_id: "s1" });
  */
 export function createFakeBikeShare(options: FakeOptions = {}): FakeBikeShare {
-  const { baseUrl = "https://bikeshare.test", rateLimit = RATE_LIMIT, webhookSecret = FAKE_WEBHOOK_SECRET } = options;
-  const clock = createClock(options.now);
-  const { now } = clock;
-  const city = createCity(now, PARTNER, options.maxReservations ?? DEFAULT_MAX_RESERVATIONS);
+  const { baseUrl = "https://bikeshare.test", webhookSecret = FAKE_WEBHOOK_SECRET } = options;
+  const { maxReservations = DEFAULT_MAX_RESERVATIONS, rateLimit = DEFAULT_RATE_LIMIT } = options;
+  const { now, advance } = createClock(options.now);
+  const city = createCity(now, PARTNER, maxReservations);
   const operator = createOperator(city);
   fill(operator, options);
   const keys = createKeys(now, PARTNER, rateLimit);
   const { text: apiKey } = keys.issue({ scopes: options.scopes });
-  const parts = { city, keys, limiter: createRateLimiter(now), idempotency: createIdempotency(now) };
+  const parts = { city, keys, limiter: createMemoryRateLimiter(now), idempotency: createIdempotency(now) };
   const scripts = createScripts();
   const requests = createRequests(parts, scripts);
   const webhooks = createWebhooks(now, PARTNER, webhookSecret);
@@ -131,7 +123,7 @@ export function createFakeBikeShare(options: FakeOptions = {}): FakeBikeShare {
       return city.events.map(({ shown }) => shown);
     },
     now,
-    advance: (ms) => clock.advance(ms),
+    advance,
     issueKey: (input = {}) => keys.issue(input).text,
     revokeKey: (key) => keys.revoke(key),
     script: (answers, how = {}) => scripts.add(answers, how),
@@ -153,4 +145,20 @@ function fill(operator: Operator, options: FakeOptions): void {
   for (const ride of options.rides ?? []) operator.putRide(ride);
   for (const reservation of options.reservations ?? []) operator.putReservation(reservation);
   for (const event of options.events ?? []) operator.putEvent(event);
+}
+
+/** The machine's own clock. */
+// oxlint-disable-next-line eslint/no-restricted-properties -- whoever installs a library has no main.ts that hands one in
+const systemClock: Clock = () => Date.now();
+
+/** A clock that a test may move forward. Time never goes back: a service's does not either. */
+function createClock(base: Clock = systemClock): { readonly now: Clock; readonly advance: (ms: number) => void } {
+  let moved = 0;
+  return {
+    now: () => base() + moved,
+    advance(ms) {
+      if (!(ms >= 0 && ms < Infinity)) throw new RangeError("advance takes milliseconds, 0 or more");
+      moved += ms;
+    },
+  };
 }

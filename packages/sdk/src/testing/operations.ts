@@ -1,18 +1,27 @@
 import type { routes } from "../routes.generated.ts";
-import type { EventRecord, ListEnvelope, Me, Reservation } from "../wire.generated.ts";
-import { type Answer, Refused } from "./answer.ts";
-import { viewOf } from "./bike.ts";
-import type { City, RecordedEvent } from "./city.ts";
+import type {
+  Bike,
+  BikeListQuery,
+  EventListQuery,
+  EventRecord,
+  ListEnvelope,
+  Me,
+  Reservation,
+  ReservationListQuery,
+  Ride,
+  RideListQuery,
+  Station,
+  StationListQuery,
+} from "../wire.generated.ts";
+import type { FakeKey, Idempotency } from "./access.ts";
+import { type City, type RecordedEvent, regionsIn, vehicleTypesIn, visibleEvents } from "./city.ts";
 import { endpoints } from "./contract.generated.ts";
-import { regionsIn, vehicleTypesIn } from "./descriptions.ts";
-import { visibleEvents } from "./events.ts";
-import { bikeFilters, eventFilters, passing, reservationFilters, rideFilters, stationFilters } from "./filters.ts";
-import type { Idempotency } from "./idempotency.ts";
-import type { FakeKey } from "./keys.ts";
+import { type Answer, serviceError } from "./errors.ts";
+import { shownBike } from "./fleet.ts";
 import { pageOf } from "./lists.ts";
-import { readBody, type Values } from "./parameters.ts";
-import type { RateDecision } from "./rate-limit.ts";
-import { cancelReservation, countActive, createReservation, extendReservation } from "./reservations.ts";
+import { invalid, readBody, type Values } from "./parameters.ts";
+import { activeOf, cancelReservation, createReservation, extendReservation } from "./reservations.ts";
+import { issueText, type RateDecision, readBoundingBox } from "./rules.ts";
 
 type Routes = typeof routes;
 
@@ -21,6 +30,9 @@ export type Operation = { [Noun in keyof Routes]: RouteOf<Routes[Noun]> }[keyof 
 type RouteOf<Verbs> = {
   [Verb in keyof Verbs]: Verbs[Verb] extends readonly [infer Name, ...unknown[]] ? Name : never;
 }[keyof Verbs];
+
+/** Those that ask for no key. */
+export type OpenOperation = "GET /healthz" | "GET /readyz";
 
 /** A request that was let in and whose parameters are right. */
 export interface Asked {
@@ -39,172 +51,178 @@ export interface Asked {
 
 /** What each operation answers with. All that the contract has, or this does not compile. */
 export const operations: { readonly [Name in Exclude<Operation, OpenOperation>]: (asked: Asked) => Answer } = {
-  "GET /v1/stations": ({ city, query }) => {
-    const all = [...city.stations.values()].map(({ shown }) => shown);
-    return list(
+  "GET /v1/stations": ({ city, query }) =>
+    listed(
       "stations",
       query,
-      (item) => ["", item.id],
-      false,
-      () => passing(all, stationFilters, query),
-    );
-  },
-  "GET /v1/stations/:id": ({ city, id }) => one(city.stations.get(id)?.shown, "There is no station with this id."),
-  "GET /v1/vehicle_types": ({ city, query }) =>
-    list(
-      "vehicle_types",
-      query,
-      (item) => ["", item.id],
-      false,
-      () => vehicleTypesIn(city),
+      [...city.stations.values()].map(({ shown }) => shown),
+      stationFilters,
     ),
-  "GET /v1/regions": ({ city, query }) =>
-    list(
-      "regions",
-      query,
-      (item) => ["", item.id],
-      false,
-      () => regionsIn(city),
-    ),
-  "GET /v1/rides": ({ city, query }) => {
-    const all = [...city.rides.values()];
-    return list(
-      "rides",
-      query,
-      (item) => [item.started_at, item.id],
-      true,
-      () => passing(all, rideFilters, query),
-    );
-  },
-  "GET /v1/rides/:id": ({ city, id }) => one(city.rides.get(id), "There is no ride with this id."),
-  "GET /v1/bikes": ({ city, query }) => {
-    const all = [...city.bikes.values()].map(viewOf);
-    return list(
-      "bikes",
-      query,
-      (item) => ["", item.id],
-      false,
-      () => passing(all, bikeFilters, query),
-    );
-  },
+  "GET /v1/stations/:id": ({ city, id }) => found("station", city.stations.get(id)?.shown),
+  "GET /v1/vehicle_types": ({ city, query }) => listed("vehicle_types", query, vehicleTypesIn(city)),
+  "GET /v1/regions": ({ city, query }) => listed("regions", query, regionsIn(city)),
+  "GET /v1/rides": ({ city, query }) => listed("rides", query, [...city.rides.values()], rideFilters, "started_at"),
+  "GET /v1/rides/:id": ({ city, id }) => found("ride", city.rides.get(id)),
+  "GET /v1/bikes": ({ city, query }) => listed("bikes", query, [...city.bikes.values()].map(shownBike), bikeFilters),
   "GET /v1/bikes/:id": ({ city, id }) => {
     const bike = city.bikes.get(id);
-    return one(bike && viewOf(bike), "There is no bike with this id.");
+    return found("bike", bike && shownBike(bike));
   },
-  "GET /v1/reservations": ({ city, key, query }) => {
-    const all = ownReservations(city, key);
-    const name = `reservations of ${key.partner.id}`;
-    return list(
-      name,
-      query,
-      (item) => [item.created_at, item.id],
-      true,
-      () => passing(all, reservationFilters, query),
-    );
-  },
+  "GET /v1/reservations": ({ city, key, query }) =>
+    listed(`reservations of ${key.partner.id}`, query, ownReservations(city, key), reservationFilters, "created_at"),
   "GET /v1/reservations/:id": ({ city, key, id }) =>
-    one(
+    found(
+      "reservation",
       ownReservations(city, key).find((each) => each.id === id),
-      "You have no reservation with this id.",
     ),
   "POST /v1/reservations": ({ city, idempotency, key, path, headers, body }) => {
     const request = readBody(body, endpoints["POST /v1/reservations"]?.body ?? {});
+    const named = ["station_id", "bike_id"].filter((name) => Object.hasOwn(request, name)).length;
+    if (named !== 1) throw invalid([`station_id ${issueText(named === 0 ? "stationOrBike" : "stationAndBike")}`]);
     return idempotency.once(`${key.partner.id} ${path}`, headers.get("idempotency-key"), body, () => {
       const made = createReservation(city, key.partner.id, request);
       return { ...answer(made, 201), headers: { location: `/v1/reservations/${made.id}` } };
     });
   },
   "PATCH /v1/reservations/:id": ({ city, idempotency, key, id, path, headers, body }) => {
-    const { hold_minutes: minutes } = readBody(body, endpoints["PATCH /v1/reservations/:id"]?.body ?? {});
-    if (minutes === undefined) throw new Refused("invalid_parameter", "hold_minutes must be given.");
+    const { hold_minutes } = readBody(body, endpoints["PATCH /v1/reservations/:id"]?.body ?? {});
+    if (hold_minutes === undefined) throw invalid([`hold_minutes ${issueText("missing")}`]);
     return idempotency.once(`${key.partner.id} ${path}`, headers.get("idempotency-key"), body, () =>
-      answer(extendReservation(city, key.partner.id, id, Number(minutes))),
+      answer(extendReservation(city, key.partner.id, id, Number(hold_minutes))),
     );
   },
   "DELETE /v1/reservations/:id": ({ city, key, id }) => answer(cancelReservation(city, key.partner.id, id)),
   "GET /v1/events": (asked) => answer(eventPage(asked)),
   "GET /v1/events/:id": ({ city, key, id }) =>
-    one(
-      eventsFor(city, key).find(({ shown }) => shown.id === id)?.shown,
-      "There is no event with this id that the key may see.",
-    ),
-  "GET /v1/me": ({ city, key, rate }) => {
-    const { limit, remaining, resetSeconds: reset_seconds } = rate;
-    const { id, partner, scopes, expiresAt } = key;
-    const rate_limit = { limit, remaining, reset_seconds };
-    const reservations = { limit: city.maxReservations, active: countActive(city, partner.id) };
-    return answer({
-      key_id: id,
+    found("event", visibleEvents(city, key.partner.id, key.scopes).find(({ shown }) => shown.id === id)?.shown),
+  "GET /v1/me": ({ city, key: { id: key_id, partner, scopes, expires_at }, rate }) =>
+    answer({
+      key_id,
       partner,
       scopes: [...scopes],
-      expires_at: expiresAt,
-      rate_limit,
-      reservations,
-    } satisfies Me);
-  },
+      expires_at: expires_at?.toISOString() ?? null,
+      rate_limit: { limit: rate.limit, remaining: rate.remaining, reset_seconds: rate.resetSeconds },
+      reservations: { limit: city.maxReservations, active: activeOf(city, partner.id).length },
+    } satisfies Me),
 };
-
-/** Those that ask for no key. */
-export type OpenOperation = "GET /healthz" | "GET /readyz";
 
 /** A successful answer. */
 export function answer(body: object, status = 200): Answer {
   return { status, headers: {}, body: JSON.stringify(body) };
 }
 
-function one(found: object | undefined, message: string): Answer {
-  if (found === undefined) throw new Refused("not_found", message);
-  return answer(found);
+function found(what: "station" | "ride" | "bike" | "reservation" | "event", item: object | undefined): Answer {
+  if (item === undefined) throw serviceError("not_found", what);
+  return answer(item);
 }
 
-function list<Item>(
+/** Whether an item passes a filter of a value, by the filter's name. */
+type Filters<Item> = Readonly<Record<string, (item: Item, value: string) => boolean>>;
+
+/** A page of a list that is ordered by id, or newest first by one of its instants. */
+function listed<Item extends { readonly id: string }>(
   name: string,
   query: Values,
-  keyOf: (item: Item) => readonly [string, string],
-  isNewestFirst: boolean,
-  items: () => readonly Item[],
+  all: readonly Item[],
+  filters: Filters<Item> = {},
+  newestFirstBy?: keyof Item,
 ): Answer {
-  return answer(pageOf({ name, keyOf, isNewestFirst, items }, query));
+  const positionOf = (item: Item) => [newestFirstBy === undefined ? "" : String(item[newestFirstBy]), item.id] as const;
+  const items = () => passing(all, filters, query);
+  return answer(pageOf({ name, positionOf, isNewestFirst: newestFirstBy !== undefined, items }, query));
+}
+
+/** Keeps the items that pass every filter given. */
+function passing<Item>(items: readonly Item[], filters: Filters<Item>, query: Values): readonly Item[] {
+  const given = Object.entries(filters).filter(([name]) => query[name] !== undefined);
+  return items.filter((item) => given.every(([name, passes]) => passes(item, String(query[name]))));
 }
 
 function ownReservations({ reservations }: City, { partner }: FakeKey): Reservation[] {
   return [...reservations.values()].filter(({ partnerId }) => partnerId === partner.id).map(({ shown }) => shown);
 }
 
-function eventsFor(city: City, { partner, scopes }: FakeKey): readonly RecordedEvent[] {
-  return visibleEvents(city, { partnerId: partner.id, scopes });
-}
-
-/** Events stand in the order in which they were recorded: a number as a text of one length is their key. */
-const DIGITS = 12;
+/** Events stand in the order in which they were recorded: their number, written in so many digits, orders them. */
+const POSITION_DIGITS = 12;
 
 function eventPage({ city, key, query }: Asked): ListEnvelope<EventRecord> {
-  const { after, ...values } = query;
-  const visible = eventsFor(city, key);
-  const { data, ...place } = pageOf<RecordedEvent>(
+  const visible = visibleEvents(city, key.partner.id, key.scopes);
+  const { data, ...paging } = pageOf<RecordedEvent>(
     {
-      // What can be seen is part of the list's name: the same place in another's list would skip or repeat events.
+      // What can be seen is part of the list's name: the same position in another's list would skip or repeat events.
       name: `events of ${key.partner.id} with ${key.scopes.join(" ")}`,
-      keyOf: ({ position, shown }) => [String(position).padStart(DIGITS, "0"), shown.id],
+      positionOf: ({ position, shown }) => [String(position).padStart(POSITION_DIGITS, "0"), shown.id],
       isNewestFirst: false,
-      items: (isWalk) => {
-        // A cursor was made where `after` was looked up; its event may be gone by now, the walk goes on.
-        const behind = isWalk || after === undefined ? 0 : positionOf(visible, String(after));
-        return visible.filter(
-          ({ position, shown }) => position > behind && passing([shown], eventFilters, values).length > 0,
-        );
+      items: (isContinued) => {
+        // When the cursor was made, `after` was found; its event may be gone by now, and the list goes on.
+        const id = isContinued ? undefined : query["after"];
+        const after = visible.find(({ shown }) => shown.id === id);
+        if (id !== undefined && after === undefined) throw serviceError("checkpoint_lost", "after", { id });
+        const later = visible.filter(({ position }) => position > (after?.position ?? 0));
+        return passing(later, eventFilters, query);
       },
     },
     query,
   );
-  return { ...place, data: data.map(({ shown }) => shown) };
+  return { ...paging, data: data.map(({ shown }) => shown) };
 }
 
-function positionOf(visible: readonly RecordedEvent[], id: string): number {
-  const found = visible.find(({ shown }) => shown.id === id);
-  if (found !== undefined) return found.position;
-  throw new Refused(
-    "checkpoint_lost",
-    `The event ${id} is no longer kept, or is none that the key may see. Fetch the resources anew, then list events without after.`,
-  );
+/** All filters that the contract has for a list, or this does not compile. */
+type FiltersOf<Item, Query> = {
+  readonly [Name in Exclude<keyof Query, "page" | "limit" | "cursor">]-?: (item: Item, value: string) => boolean;
+};
+
+const equals =
+  <Field extends string>(field: Field) =>
+  (item: { readonly [Name in Field]: string | null }, value: string) =>
+    item[field] === value;
+
+const isSince =
+  <Field extends string>(field: Field) =>
+  (item: { readonly [Name in Field]: string }, value: string) =>
+    Date.parse(item[field]) >= Date.parse(value);
+
+const stationFilters: FiltersOf<Station, StationListQuery> = {
+  status: equals("status"),
+  region_id: equals("region_id"),
+  bbox: isWithin,
+  updated_since: isSince("updated_at"),
+};
+
+const bikeFilters: FiltersOf<Bike, BikeListQuery> = {
+  vehicle_state: equals("vehicle_state"),
+  station_id: equals("station_id"),
+  bbox: isWithin,
+  updated_since: isSince("updated_at"),
+};
+
+const rideFilters: FiltersOf<Ride, RideListQuery> = {
+  status: equals("status"),
+  bike_id: equals("bike_id"),
+  station_id: ({ start_station_id, end_station_id }, value) => start_station_id === value || end_station_id === value,
+  started_after: isSince("started_at"),
+  started_before: (ride, value) => !isSince("started_at")(ride, value),
+  updated_since: isSince("updated_at"),
+};
+
+const reservationFilters: FiltersOf<Reservation, ReservationListQuery> = {
+  status: equals("status"),
+  rider_ref: equals("rider_ref"),
+  bike_id: equals("bike_id"),
+  ride_id: equals("ride_id"),
+  updated_since: isSince("updated_at"),
+};
+
+/** `after` is a position rather than a filter. */
+const eventFilters: FiltersOf<RecordedEvent, Omit<EventListQuery, "after">> = {
+  event: ({ shown }, value) => shown.event === value,
+};
+
+/** What has no location is in no rectangle. */
+function isWithin({ lat, lon }: Pick<Bike, "lat" | "lon">, text: string): boolean {
+  const box = readBoundingBox(text);
+  if (typeof box === "string" || lat === null || lon === null) return false;
+  const { west, south, east, north } = box;
+  const isInLongitude = west <= east ? lon >= west && lon <= east : lon >= west || lon <= east;
+  return isInLongitude && lat >= south && lat <= north;
 }

@@ -1,9 +1,14 @@
 import type { EventRecord, Region, Ride } from "../wire.generated.ts";
-import { type BikeFields, putBike } from "./bikes.ts";
-import type { City } from "./city.ts";
-import { instant } from "./clock.ts";
-import { putRegion, putVehicleType, type VehicleTypeFields } from "./descriptions.ts";
-import { addEvent } from "./events.ts";
+import { addEvent, type City, instant, putVehicleType, type VehicleTypeFields } from "./city.ts";
+import {
+  type BikeFields,
+  bringOnline,
+  putBike,
+  putStation,
+  removeStation,
+  type StationFields,
+  takeOffline,
+} from "./fleet.ts";
 import { expireReservations, putReservation, releaseLostBike, type ReservationFields } from "./reservations.ts";
 import {
   cancelRide,
@@ -16,7 +21,6 @@ import {
   type RideStart,
   startRide,
 } from "./rides.ts";
-import { bringOnline, putStation, removeStation, type StationFields, takeOffline } from "./stations.ts";
 
 /** An event as it is described. What is left out is filled in. */
 export interface EventFields {
@@ -27,7 +31,7 @@ export interface EventFields {
   readonly occurred_at?: string | undefined;
 }
 
-/** What the operator's side does: what partners' own programs can only see. All that follows from it follows. */
+/** What the operator does and partners only see, with everything that follows from it. */
 export interface Operator {
   /** Makes a station, or changes what is known of it. */
   putStation(fields: StationFields): void;
@@ -46,7 +50,7 @@ export interface Operator {
   startRide(start: RideStart): Ride;
   endRide(end: RideEnd): Ride;
   cancelRide(rideId: string): Ride;
-  /** Corrects a completed ride, of which `ride.corrected` tells. */
+  /** Corrects a completed ride; makes the event `ride.corrected`. */
   correctRide(correction: RideCorrection): Ride;
   /** Puts a reservation of the first partner there as it is, without events. */
   putReservation(fields: ReservationFields): void;
@@ -54,34 +58,33 @@ export interface Operator {
   putEvent(fields: EventFields): void;
 }
 
-/** The operator's verbs on a city. */
 export function createOperator(city: City): Operator {
-  /** The city as of now: what has lapsed holds no bike any more. */
-  const today = () => {
+  /** The city as of now: reservations that are over hold no bike any more. */
+  const upToDate = () => {
     expireReservations(city);
     return city;
   };
   return {
-    putStation: (fields) => putStation(today(), fields),
-    takeOffline: (id) => takeOffline(today(), id),
-    bringOnline: (id) => bringOnline(today(), id),
-    removeStation: (id) => removeStation(today(), id),
+    putStation: (fields) => putStation(upToDate(), fields),
+    takeOffline: (id) => takeOffline(upToDate(), id),
+    bringOnline: (id) => bringOnline(upToDate(), id),
+    removeStation: (id) => removeStation(upToDate(), id),
     putBike(fields) {
-      putBike(today(), fields);
+      putBike(upToDate(), fields);
       releaseLostBike(city, fields.id);
     },
     putVehicleType: (fields) => putVehicleType(city, fields),
-    putRegion: (region) => putRegion(city, region),
-    putRide: (fields) => putRide(today(), fields),
-    startRide: (start) => startRide(today(), start),
-    endRide: (end) => endRide(today(), end),
-    cancelRide: (id) => cancelRide(today(), id),
-    correctRide: (correction) => correctRide(today(), correction),
-    putReservation: (fields) => putReservation(today(), fields),
+    putRegion: (region) => void city.regions.set(region.id, region),
+    putRide: (fields) => putRide(upToDate(), fields),
+    startRide: (start) => startRide(upToDate(), start),
+    endRide: (end) => endRide(upToDate(), end),
+    cancelRide: (id) => cancelRide(upToDate(), id),
+    correctRide: (correction) => correctRide(upToDate(), correction),
+    putReservation: (fields) => putReservation(upToDate(), fields),
     putEvent({ id = city.nextId("event"), occurred_at = instant(city.now()), event, data }) {
-      // Its name may be one that nobody knows yet: that is what it is for.
+      // Its name may be one that nobody knows yet: that is what this is for.
       const shown = { id, event, occurred_at, data } as unknown as EventRecord;
-      addEvent(today(), shown, event.startsWith("reservation.") ? city.partner.id : null);
+      addEvent(upToDate(), shown, event.startsWith("reservation.") ? city.partner.id : null);
     },
   };
 }

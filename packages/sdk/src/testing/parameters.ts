@@ -1,119 +1,127 @@
-import { Refused } from "./answer.ts";
-import type { Rule, Rules } from "./endpoint.ts";
-import { isInstant } from "./time-text.ts";
+import type { Scope } from "../wire.generated.ts";
+import { type ServiceError, serviceError } from "./errors.ts";
+import { isInstant, issueText, MAX_IDEMPOTENCY_KEY_LENGTH, readBoundingBox, unknownNames } from "./rules.ts";
+
+/** What a single value must be, in the words of JSON Schema. */
+interface Schema {
+  readonly type: "string" | "integer";
+  readonly enum?: readonly string[];
+  readonly format?: "date-time";
+  /** A regular expression. */
+  readonly pattern?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+/** What values must be, by name. */
+export type Schemas = Readonly<Record<string, Schema>>;
+
+/** An endpoint as the fake must know it; made from the contract. */
+export interface Endpoint {
+  /** `any`: every key; `none`: no key. */
+  readonly scope: Scope | "any" | "none";
+  readonly path: Schemas;
+  readonly query: Schemas;
+  /** Names in lower case. */
+  readonly headers: Schemas;
+  readonly body?: Schemas;
+}
 
 /** Parameters that were read: numbers are numbers. */
 export type Values = Readonly<Record<string, string | number>>;
 
-/**
- * Reads a query string as the endpoint's rules say.
- *
- * @throws Refused `invalid_parameter` that names each wrong parameter, unknown and repeated ones too
- */
-export function readQuery(search: URLSearchParams, rules: Rules): Values {
-  const names = [...new Set(search.keys())];
-  const values = new Map<string, string | number>();
-  const faults = Object.entries(rules).flatMap(([name, rule]) => {
+/** Reads a query string. @throws ServiceError `invalid_parameter` that names each wrong, unknown and repeated parameter */
+export function readQuery(search: URLSearchParams, schemas: Schemas): Values {
+  const values: Record<string, string | number> = {};
+  const issues = Object.entries(schemas).flatMap(([name, schema]) => {
     const [text, ...more] = search.getAll(name);
     if (text === undefined) return [];
-    const value = rule.type === "integer" && /^\d+$/.test(text) ? Number(text) : text;
-    values.set(name, value);
-    const fault = more.length > 0 ? "must be given once" : (faultOf(value, rule) ?? bboxFault(name, text));
-    return fault === undefined ? [] : [`${name} ${fault}`];
+    const value = schema.type === "integer" && /^\d+$/.test(text) ? Number(text) : text;
+    values[name] = value;
+    if (more.length > 0) return describe(name, issueText("repeated"));
+    return describe(name, issueOf(name, value, schema) ?? boundingBoxIssue(name, text));
   });
-  const unknown = names.filter((name) => !Object.hasOwn(rules, name));
-  refuse([...faults, ...unknownFaults(unknown, "parameter of this endpoint")]);
-  return Object.fromEntries(values);
+  const unknown = [...new Set(search.keys())].filter((name) => !Object.hasOwn(schemas, name));
+  throwIssues(issues, unknown, "parameter");
+  return values;
 }
 
-/**
- * Checks the headers that the endpoint's rules name.
- *
- * @throws Refused `invalid_parameter`
- */
-export function checkHeaders(headers: Headers, rules: Rules): void {
-  refuse(
-    Object.entries(rules).flatMap(([name, rule]) => {
-      const value = headers.get(name);
-      const fault = value === null ? undefined : faultOf(value, rule);
-      return fault === undefined ? [] : [`${name} ${fault}`];
-    }),
-  );
+/** Checks headers. @throws ServiceError `invalid_parameter` */
+export function checkHeaders(headers: Headers, schemas: Schemas): void {
+  const issues = Object.entries(schemas).flatMap(([name, schema]) => {
+    const value = headers.get(name);
+    return value === null ? [] : describe(name, issueOf(name, value, schema));
+  });
+  if (issues.length > 0) throw invalid(issues);
 }
 
-/**
- * Reads a body as the endpoint's rules say.
- *
- * @throws Refused `invalid_parameter` that names each wrong field
- */
-export function readBody(body: unknown, rules: Rules): Values {
-  if (body === undefined) throw new Refused("invalid_parameter", "the body must be given.");
+/** Reads a body. @throws ServiceError `invalid_parameter` that names each wrong and each unknown field */
+export function readBody(body: unknown, schemas: Schemas): Values {
+  if (body === undefined) throw invalid([`the body ${issueText("missing")}`]);
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
-    throw new Refused("invalid_parameter", "the body must be an object.");
+    throw invalid([`the body ${typeIssue("an object", body)}`]);
   }
-  const fields = Object.entries(body as Readonly<Record<string, unknown>>);
-  const known = fields.filter(([name]) => Object.hasOwn(rules, name));
-  const faults = known.flatMap(([name, value]) => {
-    const rule = rules[name];
-    const fault = rule && faultOf(value, rule);
-    return fault === undefined ? [] : [`${name} ${fault}`];
-  });
-  const unknown = fields.map(([name]) => name).filter((name) => !Object.hasOwn(rules, name));
-  refuse([...faults, ...unknownFaults(unknown, "field of the body")]);
-  return Object.fromEntries(known) as Values; // each has passed its rule
+  const fields = Object.entries(body);
+  const known = fields.filter(([name]) => Object.hasOwn(schemas, name));
+  const issues = known.flatMap(([name, value]) => describe(name, schemas[name] && issueOf(name, value, schemas[name])));
+  const unknown = fields.map(([name]) => name).filter((name) => !Object.hasOwn(schemas, name));
+  throwIssues(issues, unknown, "field");
+  return Object.fromEntries(known) as Values; // each has passed its schema
+}
+
+/** The error that names everything that is wrong with a request's values. */
+export function invalid(issues: readonly string[]): ServiceError {
+  return serviceError("invalid_parameter", "issues", { issues: issues.join("; ") });
+}
+
+function throwIssues(issues: readonly string[], unknown: readonly string[], what: "parameter" | "field"): void {
+  const all = unknown.length === 0 ? issues : [...issues, unknownNames(unknown, what)];
+  if (all.length > 0) throw invalid(all);
+}
+
+function describe(name: string, issue: string | undefined): string[] {
+  return issue === undefined ? [] : [`${name} ${issue}`];
 }
 
 /** What is wrong with a value, as the end of a sentence that its name begins; undefined when nothing is. */
-function faultOf(value: unknown, rule: Rule): string | undefined {
-  if (rule.type === "integer") return integerFault(value, rule);
-  if (typeof value !== "string") return "must be a text";
-  const { enum: values, format, pattern, minLength = 0, maxLength = Infinity } = rule;
-  if (values !== undefined && !values.includes(value)) return `must be one of ${values.join(", ")}`;
-  if (format !== undefined && !isInstant(value)) return NO_INSTANT;
-  if (pattern !== undefined && !new RegExp(pattern).test(value)) return `must have the form ${pattern}`;
-  if (value.length < minLength) return "must not be empty";
-  if (value.length > maxLength) return `must have at most ${maxLength} characters`;
-  return value.includes("\0") ? "must not hold a NUL character" : undefined;
+function issueOf(name: string, value: unknown, schema: Schema): string | undefined {
+  if (schema.type === "integer") return integerIssue(value, schema);
+  if (typeof value !== "string") return typeIssue("a string", value);
+  const { enum: values, format, pattern, minLength = 0, maxLength = Infinity } = schema;
+  if (values !== undefined && !values.includes(value)) return issueText("enum", { values: values.join(", ") });
+  if (format !== undefined && !isInstant(value)) return issueText("instantParameter");
+  if (pattern !== undefined && !new RegExp(pattern).test(value)) return patternIssues[name];
+  if (value.length < minLength) return issueText("empty");
+  if (value.length > maxLength) return issueText("tooLong", { limit: maxLength });
+  return value.includes("\0") ? issueText("nul") : undefined;
 }
 
-const NO_INSTANT = "must be an RFC 3339 instant such as 2026-01-31T08:00:00Z (write the + of an offset as %2B)";
+/** What is wrong with a value that has not the form of its pattern. */
+const patternIssues: Readonly<Record<string, string>> = {
+  after: issueText("eventId"),
+  "idempotency-key": issueText("visibleAsciiUpTo", { limit: MAX_IDEMPOTENCY_KEY_LENGTH }),
+  rider_ref: issueText("visibleAscii"),
+};
 
-function integerFault(value: unknown, { minimum = -Infinity, maximum = Infinity }: Rule): string | undefined {
+function integerIssue(value: unknown, { minimum = -Infinity, maximum = Infinity }: Schema): string | undefined {
   // Of a query, digits were made a number; whatever else stands there is none.
-  const isWhole = typeof value === "number" && Number.isInteger(value);
-  if (isWhole && value >= minimum && value <= maximum) return undefined;
-  if (maximum === Infinity) return `must be a whole number, ${minimum} or more`;
-  return isWhole ? `must be between ${minimum} and ${maximum}` : "must be a whole number";
+  const isInteger = typeof value === "number" && Number.isInteger(value);
+  if (isInteger && value >= minimum && value <= maximum) return undefined;
+  if (maximum === Infinity) return issueText("positiveInteger");
+  if (isInteger) return issueText("range", { minimum, maximum });
+  return typeof value === "number" ? issueText("integer") : typeIssue("a number", value);
 }
 
-function unknownFaults(names: readonly string[], what: string): string[] {
-  if (names.length === 0) return [];
-  const field = names.length === 1 ? `is no ${what}` : `are no ${what.replace(" ", "s ")}`;
-  return [`${names.join(", ")} ${field}`];
+function typeIssue(expected: string, value: unknown): string {
+  if (value === null) return issueText("null", { expected });
+  const isArray = Array.isArray(value) || typeof value === "object";
+  const received = isArray ? `an ${Array.isArray(value) ? "array" : "object"}` : `a ${typeof value}`;
+  return issueText("type", { expected, received });
 }
 
-function refuse(faults: readonly string[]): void {
-  if (faults.length > 0) throw new Refused("invalid_parameter", `${faults.join("; ")}.`);
-}
-
-/** A rectangle in WGS 84 degrees, borders included; with west > east it crosses the antimeridian. */
-export interface BoundingBox {
-  readonly west: number;
-  readonly south: number;
-  readonly east: number;
-  readonly north: number;
-}
-
-/** Reads `min_lon,min_lat,max_lon,max_lat`. JSON Schema has no words for it; undefined when it is not that. */
-export function readBbox(text: string): BoundingBox | undefined {
-  const parts = text.split(",").map((part) => (/^-?\d+(\.\d+)?$/.test(part.trim()) ? Number(part) : Number.NaN));
-  const [west = Number.NaN, south = Number.NaN, east = Number.NaN, north = Number.NaN] = parts;
-  // Written so that what is no number fails too.
-  const isBox = parts.length === 4 && Math.abs(west) <= 180 && Math.abs(east) <= 180;
-  return isBox && south >= -90 && north <= 90 && south <= north ? { west, south, east, north } : undefined;
-}
-
-function bboxFault(name: string, text: string): string | undefined {
-  if (name !== "bbox" || readBbox(text) !== undefined) return undefined;
-  return "must be four numbers, min_lon,min_lat,max_lon,max_lat, in WGS 84 degrees with min_lat ≤ max_lat";
+function boundingBoxIssue(name: string, text: string): string | undefined {
+  const box = name === "bbox" ? readBoundingBox(text) : undefined;
+  return typeof box === "string" ? box : undefined;
 }

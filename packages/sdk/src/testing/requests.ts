@@ -1,5 +1,6 @@
-import type { Answer } from "./answer.ts";
-import { hash } from "./cursor.ts";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Answer } from "./errors.ts";
+import { checksum } from "./lists.ts";
 import type { Operation } from "./operations.ts";
 import { type ScriptedAnswer, type Scripts, scriptedAnswer } from "./script.ts";
 import { type Incoming, match, type Parts, serve } from "./service.ts";
@@ -18,8 +19,8 @@ export interface SeenRequest {
   status: number | undefined;
 }
 
-/** The connection broke: what a scripted `reset`, `lost` or `hang` comes to. */
-export class ConnectionLost extends Error {
+/** The connection broke: a scripted `reset` or `lost`. */
+class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
 }
 
@@ -35,19 +36,18 @@ export interface Requests {
 
 export function createRequests(parts: Parts, scripts: Scripts): Requests {
   const seen: SeenRequest[] = [];
-  let made = 0;
+  let answered = 0;
   return {
     seen,
     async answer(incoming, signal) {
       const { method, url, body } = incoming;
       const headers = Object.fromEntries([...incoming.headers].filter(([name]) => name !== "authorization"));
       const operation = match(incoming)?.operation;
-      const note: SeenRequest = { operation, method, url: url.href, headers, body, status: undefined };
-      seen.push(note);
-      const answered = await follow(parts, incoming, scripts.next(note), signal);
-      note.status = answered.status;
-      const id = `req_${String(++made).padStart(6, "0")}`;
-      return finish(parts, incoming, answered, id);
+      const request: SeenRequest = { operation, method, url: url.href, headers, body, status: undefined };
+      seen.push(request);
+      const answer = await follow(parts, incoming, scripts.next(request), signal);
+      request.status = answer.status;
+      return complete(parts, incoming, answer, `req_${String(++answered).padStart(6, "0")}`);
     },
   };
 }
@@ -75,19 +75,20 @@ function wait(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** What every answer has, whatever it is. */
-function finish({ city }: Parts, { method, headers: asked }: Incoming, answer: Answer, requestId: string): Answer {
+/** Adds what every answer has; answers 304 where the caller has the body already. */
+function complete({ city }: Parts, { method, headers: sent }: Incoming, answer: Answer, requestId: string): Answer {
+  const date = new Date(city.now()).toUTCString();
   const headers: Record<string, string> = {
     "content-type": "application/json",
-    date: new Date(city.now()).toUTCString(),
+    date,
     "request-id": requestId,
     ...answer.headers,
   };
-  const isKept = answer.status === 200 && ["GET", "HEAD"].includes(method) && headers["ratelimit"] !== undefined;
-  if (isKept) {
-    const etag = `W/"${hash(answer.body).toString(36)}"`;
+  const hasTag = answer.status === 200 && ["GET", "HEAD"].includes(method) && headers["ratelimit"] !== undefined;
+  if (hasTag) {
+    const etag = `W/"${checksum(answer.body).toString(36)}"`;
     Object.assign(headers, { etag, "cache-control": "private, no-cache", vary: "authorization, accept-encoding" });
-    const known = asked
+    const known = sent
       .get("if-none-match")
       ?.split(",")
       .map((tag) => tag.trim().replace(/^(?!W\/|\*$)/, "W/"));
@@ -97,4 +98,98 @@ function finish({ city }: Parts, { method, headers: asked }: Incoming, answer: A
     }
   }
   return { status: answer.status, headers, body: method === "HEAD" ? "" : answer.body };
+}
+
+/** The platform's `fetch`, but for a fake: nothing leaves the process. */
+export type FakeFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/** Statuses whose answers have no body. */
+const BODILESS = [204, 205, 304];
+
+/** @param baseUrl other addresses cannot be reached: a test that asks for one finds out */
+export function createFetch(requests: Requests, baseUrl: string): FakeFetch {
+  const { host } = new URL(baseUrl);
+  return async (input, init) => {
+    const request = new Request(input, init);
+    const { method, headers, signal } = request;
+    const url = new URL(request.url);
+    signal.throwIfAborted();
+    if (url.host !== host)
+      throw networkError(`the fake answers for ${baseUrl} only, not for ${url.origin}`, "ENOTFOUND");
+    const incoming = { method, url, headers, body: await request.text() };
+    const answer = await requests.answer(incoming, signal).catch((error: unknown) => {
+      throw error instanceof ConnectionLost ? networkError(error.message, "ECONNRESET") : error;
+    });
+    const { status } = answer;
+    const body = method === "HEAD" || BODILESS.includes(status) ? null : answer.body;
+    const response = new Response(body, { status, headers: answer.headers });
+    Object.defineProperty(response, "url", { value: request.url });
+    return response;
+  };
+}
+
+/** What `fetch` throws where there is no answer. */
+function networkError(message: string, code: string): TypeError {
+  return new TypeError("fetch failed", { cause: Object.assign(new Error(message), { code }) });
+}
+
+/** A fake that listens. */
+export interface FakeServer {
+  /** Where: `http://127.0.0.1:<port>`, for `baseUrl`. */
+  readonly url: string;
+  /** Ends it, and the connections that it has. */
+  close(): Promise<void>;
+}
+
+/**
+ * Lets a fake listen on this machine, for programs that are not in the test's own process. Node, Deno and Bun only.
+ *
+ * @param port 0: any that is free
+ * @throws Error where the platform cannot listen, or the port is taken
+ */
+export async function listen(requests: Requests, port: number): Promise<FakeServer> {
+  // Asked for by name at run time: an import of it would keep this file out of a browser's bundle.
+  const http = globalThis.process?.getBuiltinModule?.("node:http");
+  if (http === undefined) throw new Error("listen needs node:http: Node 20.16, 22.3 or newer, Deno or Bun");
+  let url = "";
+  const server = http.createServer((request, response) => {
+    respond(requests, url, request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  const address = server.address();
+  url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : port}`;
+  return {
+    url,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function respond(
+  requests: Requests,
+  baseUrl: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  let body = "";
+  for await (const chunk of request.setEncoding("utf8")) body += String(chunk);
+  const controller = new AbortController();
+  response.once("close", () => controller.abort());
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
+  const { method = "GET", url = "/" } = request;
+  const incoming = { method, url: new URL(baseUrl + url), headers, body };
+  try {
+    const answer = await requests.answer(incoming, controller.signal);
+    response.writeHead(answer.status, answer.headers).end(answer.body);
+  } catch (error) {
+    if (!(error instanceof ConnectionLost)) throw error;
+    request.socket.destroy();
+  }
 }

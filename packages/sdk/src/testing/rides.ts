@@ -1,9 +1,15 @@
 import type { Ride } from "../wire.generated.ts";
-import { changeBike, type Place, placeOf } from "./bikes.ts";
-import type { BikeState, City } from "./city.ts";
-import { instant } from "./clock.ts";
-import { recordEvent } from "./events.ts";
+import { type City, instant, recordEvent } from "./city.ts";
+import { type BikeLocation, changeBike, locationOf } from "./fleet.ts";
 import { fulfilReservation } from "./reservations.ts";
+import {
+  correctedEndReason,
+  endReasonAt,
+  type RideCommand,
+  rideLength,
+  type RideStatus,
+  rideTransitions,
+} from "./rules.ts";
 
 /** A ride as it is described. What is left out is filled in: a completed ride of ten minutes that ended just now. */
 export type RideFields = Partial<Ride> & Pick<Ride, "id" | "bike_id">;
@@ -22,54 +28,6 @@ export interface RideEnd extends Pick<Ride, "id"> {
   readonly end_reason?: Ride["end_reason"];
 }
 
-/** Seconds from which a ride counts. */
-const COUNTABLE_FROM = 60;
-const TEN_MINUTES = 600_000;
-
-/** Puts a ride there as it is. It makes no event and moves no bike, but for one that is on the ride now. */
-export function putRide(city: City, fields: RideFields): void {
-  const ride = { ...newRide(city, fields), ...fields };
-  city.rides.set(ride.id, ride);
-  const bike = city.bikes.get(ride.bike_id);
-  if (ride.status === "started" && bike !== undefined) changeBike(city, bike, { rideId: ride.id });
-}
-
-/** Starts a ride; fulfils the reservation that holds the bike. @throws Error when the bike cannot be ridden */
-export function startRide(city: City, { id = city.nextId("ride"), bike_id, rider_category = null }: RideStart): Ride {
-  const bike = city.bikes.get(bike_id);
-  if (bike === undefined) throw new Error(`there is no bike ${bike_id}`);
-  if (bike.rideId !== null) throw new Error(`bike ${bike_id} is on ride ${bike.rideId}`);
-  if (bike.reported.vehicle_state !== "available") throw new Error(`bike ${bike_id} is ${bike.reported.vehicle_state}`);
-  if (city.rides.has(id)) throw new Error(`there is a ride ${id}`);
-  const now = instant(city.now());
-  const ride: Ride = {
-    ...newRide(city, { id, bike_id }),
-    status: "started",
-    start_station_id: bike.reported.station_id,
-    started_at: now,
-    ...unfinished,
-    rider_category,
-  };
-  city.rides.set(id, ride);
-  if (bike.reservationId !== null) fulfilReservation(city, bike.reservationId, id);
-  changeBike(city, bike, { rideId: id, reservationId: null });
-  recordEvent(city, "ride.started", ride, now);
-  return ride;
-}
-
-/** Ends a ride. @throws Error when it is not under way */
-export function endRide(city: City, { id, ...end }: RideEnd): Ride {
-  const { end_station_id = null, distance_meters = null } = end;
-  const end_reason = end.end_reason ?? (end_station_id === null ? "free_floating" : "returned");
-  const place = placeOf(city, end_station_id);
-  return finish(city, id, { status: "completed", end_station_id, distance_meters, end_reason }, place);
-}
-
-/** Cancels a ride that did not come about: its bike stands where it stood. @throws Error when it is not under way */
-export function cancelRide(city: City, id: string): Ride {
-  return finish(city, id, { status: "cancelled", end_reason: "cancelled" }, undefined);
-}
-
 /** What was wrong with a ride that has ended. What is left out stays as it was. */
 export interface RideCorrection extends Pick<Ride, "id"> {
   readonly ended_at?: string;
@@ -77,29 +35,87 @@ export interface RideCorrection extends Pick<Ride, "id"> {
   readonly distance_meters?: number | null;
 }
 
+const TEN_MINUTES_MS = 600_000;
+
+/** Puts a ride there as it is. It makes no event and moves no bike, but for one that is on the ride now. */
+export function putRide(city: City, fields: RideFields): void {
+  const ride = { ...newRide(city, fields), ...fields };
+  city.rides.set(ride.id, ride);
+  const bike = city.bikes.get(ride.bike_id);
+  if (ride.status === "started" && bike !== undefined) changeBike(city, bike, { ride_id: ride.id });
+}
+
+/** Starts a ride; fulfils the reservation that holds the bike. @throws Error when the bike cannot be ridden */
+export function startRide(city: City, { id = city.nextId("ride"), bike_id, rider_category = null }: RideStart): Ride {
+  const bike = city.bikes.get(bike_id);
+  if (bike === undefined) throw new Error(`there is no bike ${bike_id}`);
+  if (bike.ride_id !== null) throw new Error(`bike ${bike_id} is on ride ${bike.ride_id}`);
+  const { vehicle_state, station_id: start_station_id } = bike.reported;
+  if (vehicle_state !== "available") throw new Error(`bike ${bike_id} is ${vehicle_state}`);
+  if (city.rides.has(id)) throw new Error(`there is a ride ${id}`);
+  const started_at = instant(city.now());
+  const ride = { ...newRide(city, { id, bike_id, status: "started", started_at }), start_station_id, rider_category };
+  city.rides.set(id, ride);
+  if (bike.reservation_id !== null) fulfilReservation(city, bike.reservation_id, id);
+  changeBike(city, bike, { ride_id: id, reservation_id: null });
+  recordEvent(city, "ride.started", ride, started_at);
+  return ride;
+}
+
+/** Ends a ride. @throws Error when it is not under way */
+export function endRide(city: City, { id, end_station_id = null, distance_meters = null, ...end }: RideEnd): Ride {
+  const end_reason = end.end_reason ?? endReasonAt(end_station_id);
+  return finish(city, id, "end", { end_station_id, distance_meters, end_reason }, locationOf(city, end_station_id));
+}
+
+/** Cancels a ride that did not come about: its bike is where it was. @throws Error when it is not under way */
+export function cancelRide(city: City, id: string): Ride {
+  return finish(city, id, "cancel", { end_reason: "cancelled" });
+}
+
 /**
- * Corrects a completed ride. Its bike stands where the ride ended, unless it has been elsewhere since.
+ * Corrects a completed ride. Its bike is where the ride ended, unless it has been elsewhere since.
  * @throws Error when the ride is not completed
  */
 export function correctRide(city: City, { id, ...correction }: RideCorrection): Ride {
-  const before = city.rides.get(id);
-  if (before?.status !== "completed") throw new Error(`ride ${id} is ${before?.status ?? "not there"}`);
-  const now = instant(city.now());
-  const { ended_at = before.ended_at, end_station_id = before.end_station_id } = correction;
-  const saysWhere = before.end_reason === "returned" || before.end_reason === "free_floating";
+  const { ride: before, status } = allowed(city, id, "correct");
+  const updated_at = instant(city.now());
+  const ended_at = instant(correction.ended_at ?? before.ended_at ?? updated_at);
+  const { end_station_id = before.end_station_id } = correction;
   const ride: Ride = {
     ...before,
     ...correction,
-    ended_at: ended_at && instant(Date.parse(ended_at)),
-    ...lengthOf(Date.parse(before.started_at), Date.parse(ended_at ?? now)),
-    ...(saysWhere && { end_reason: end_station_id === null ? "free_floating" : "returned" }),
-    updated_at: now,
+    status,
+    ended_at,
+    ...lengthOf(before.started_at, ended_at),
+    end_reason: correctedEndReason(before, end_station_id),
+    updated_at,
   };
   city.rides.set(id, ride);
   const bike = city.bikes.get(ride.bike_id);
   const isThere = bike?.reported.station_id === before.end_station_id && !hasEndedSince(city, before);
-  if (bike !== undefined && isThere) changeBike(city, bike, { place: placeOf(city, end_station_id) });
-  recordEvent(city, "ride.corrected", ride, now);
+  if (bike !== undefined && isThere) changeBike(city, bike, {}, locationOf(city, end_station_id));
+  recordEvent(city, "ride.corrected", ride, updated_at);
+  return ride;
+}
+
+/** A ride that a command may change, and its status after it. @throws Error */
+function allowed(city: City, id: string, command: RideCommand): { readonly ride: Ride; readonly status: RideStatus } {
+  const ride = city.rides.get(id);
+  const status = rideTransitions[(ride?.status ?? "none") as RideStatus | "none"][command];
+  if (ride !== undefined && status !== "same" && status !== "conflict" && status !== "missing") return { ride, status };
+  throw new Error(`ride ${id} is ${ride?.status ?? "not there"}`);
+}
+
+function finish(city: City, id: string, command: "end" | "cancel", end: Partial<Ride>, location?: BikeLocation): Ride {
+  const { ride: started, status } = allowed(city, id, command);
+  const ended_at = instant(city.now());
+  const length = lengthOf(started.started_at, ended_at);
+  const ride: Ride = { ...started, ...end, status, ended_at, ...length, updated_at: ended_at };
+  city.rides.set(id, ride);
+  const bike = city.bikes.get(ride.bike_id);
+  if (bike?.ride_id === id) changeBike(city, bike, { ride_id: null }, location);
+  recordEvent(city, command === "end" ? "ride.completed" : "ride.cancelled", ride, ended_at);
   return ride;
 }
 
@@ -114,59 +130,30 @@ function hasEndedSince({ rides }: City, { id, bike_id, ended_at }: Ride): boolea
   );
 }
 
-function finish(city: City, id: string, end: Partial<Ride>, place: Place | undefined): Ride {
-  const started = city.rides.get(id);
-  if (started?.status !== "started") throw new Error(`ride ${id} is ${started?.status ?? "not there"}`);
-  const now = city.now();
-  const ride: Ride = {
-    ...started,
-    ...end,
-    ended_at: instant(now),
-    ...lengthOf(Date.parse(started.started_at), now),
-    updated_at: instant(now),
-  };
-  city.rides.set(id, ride);
-  const bike: BikeState | undefined = city.bikes.get(ride.bike_id);
-  if (bike?.rideId === id) changeBike(city, bike, { rideId: null, ...(place && { place }) });
-  recordEvent(city, ride.status === "completed" ? "ride.completed" : "ride.cancelled", ride, instant(now));
-  return ride;
+function lengthOf(startedAt: string, endedAt: string): ReturnType<typeof rideLength> {
+  return rideLength(Date.parse(startedAt), Date.parse(endedAt));
 }
 
-const unfinished = {
-  ended_at: null,
-  duration_seconds: null,
-  end_station_id: null,
-  end_reason: null,
-  is_countable: null,
-};
-
 function newRide(city: City, fields: RideFields): Ride {
-  const { id, bike_id, status = "completed", started_at, ended_at, end_station_id = null } = fields;
-  const now = city.now();
-  const start = started_at === undefined ? now - TEN_MINUTES : Date.parse(started_at);
-  const end = ended_at === undefined || ended_at === null ? Math.min(now, start + TEN_MINUTES) : Date.parse(ended_at);
-  const isOver = status !== "started";
+  const { id, bike_id, status = "completed", end_station_id = null } = fields;
+  const started_at = instant(fields.started_at ?? city.now() - TEN_MINUTES_MS);
+  const tenMinutesLater = Math.min(city.now(), Date.parse(started_at) + TEN_MINUTES_MS);
+  const ended_at = status === "started" ? null : instant(fields.ended_at ?? tenMinutesLater);
+  // Of history, nobody knows why it ended elsewhere than at a station.
+  const historicReason = status === "cancelled" ? "cancelled" : end_station_id && endReasonAt(end_station_id);
   return {
     id,
     bike_id,
     status,
     start_station_id: null,
-    started_at: instant(start),
+    end_station_id: null,
+    started_at,
+    ended_at,
     distance_meters: null,
     vehicle_type_id: city.bikes.get(bike_id)?.reported.vehicle_type_id ?? null,
     rider_category: null,
-    ...unfinished,
-    ...(isOver && {
-      ended_at: instant(end),
-      ...lengthOf(start, end),
-      // Of history, nobody knows why it ended elsewhere.
-      end_reason: status === "cancelled" ? "cancelled" : end_station_id && "returned",
-    }),
-    updated_at: instant(isOver ? end : start),
+    ...(ended_at === null ? { duration_seconds: null, is_countable: null } : lengthOf(started_at, ended_at)),
+    end_reason: ended_at === null ? null : historicReason,
+    updated_at: ended_at ?? started_at,
   };
-}
-
-function lengthOf(start: number, end: number): Pick<Ride, "duration_seconds" | "is_countable"> {
-  const seconds = Math.round((end - start) / 1000);
-  return { duration_seconds: seconds, is_countable: seconds >= COUNTABLE_FROM };
 }

@@ -1,8 +1,7 @@
 import type { Region } from "../wire.generated.ts";
-import type { BikeFields } from "./bikes.ts";
-import type { VehicleTypeFields } from "./descriptions.ts";
+import type { VehicleTypeFields } from "./city.ts";
+import type { BikeFields, StationFields } from "./fleet.ts";
 import type { RideFields } from "./rides.ts";
-import type { StationFields } from "./stations.ts";
 
 /** How large a sample city is. */
 export interface SampleSize {

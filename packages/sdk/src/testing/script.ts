@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../wire.generated.ts";
-import { type Answer, errorAnswer } from "./answer.ts";
-import { errorStatus } from "./contract.generated.ts";
+import { type Answer, errorAnswer } from "./errors.ts";
 import type { Operation } from "./operations.ts";
+import { errorCatalogue } from "./rules.ts";
 
 /** What becomes of one request. */
 export type ScriptedAnswer =
@@ -64,23 +64,23 @@ export interface Script {
 /** The scripts of a fake. */
 export interface Scripts {
   add(answers: readonly ScriptedAnswer[], options: ScriptOptions): Script;
-  /** What is to become of a request: the next answer of the first script that is for it. */
+  /** What becomes of a request: the next answer of the first script that is for it. */
   next(request: ScriptRequest): ScriptedAnswer;
 }
 
 export function createScripts(): Scripts {
-  const running = new Set<{ readonly queue: ScriptedAnswer[]; readonly options: ScriptOptions }>();
+  const scripts = new Set<{ readonly queue: ScriptedAnswer[]; readonly options: ScriptOptions }>();
   return {
     add(answers, options) {
       const script = { queue: [...answers], options };
-      running.add(script);
+      scripts.add(script);
       return {
-        left: () => (running.has(script) ? script.queue.length : 0),
-        stop: () => void running.delete(script),
+        left: () => (scripts.has(script) ? script.queue.length : 0),
+        stop: () => void scripts.delete(script),
       };
     },
     next(request) {
-      for (const { queue, options } of running) {
+      for (const { queue, options } of scripts) {
         if (!isFor(options.match, request)) continue;
         const step = queue.shift();
         if (step === undefined) continue;
@@ -97,12 +97,12 @@ function isFor(match: ScriptOptions["match"], request: ScriptRequest): boolean {
   return typeof match === "string" ? match === request.operation : match(request);
 }
 
-/** Seconds that the service asks for where nothing else is said. */
-const RETRY_AFTER: Readonly<Record<number, number>> = { 429: 1, 503: 5 };
+/** Seconds that the service asks for where nothing else is said, by status. */
+const RETRY_AFTER_SECONDS: Readonly<Record<number, number>> = { 429: 1, 503: 5 };
 
 /** The answer that a script asks for. */
 export function scriptedAnswer(scripted: ScriptedStatus): Answer {
-  const { status, body, retryAfter = RETRY_AFTER[status] } = scripted;
+  const { status, body, retryAfter = RETRY_AFTER_SECONDS[status] } = scripted;
   const headers = {
     ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }),
     // Who is refused has nothing left.
@@ -110,8 +110,8 @@ export function scriptedAnswer(scripted: ScriptedStatus): Answer {
     ...scripted.headers,
   };
   if (body !== undefined) return { status, headers, body: JSON.stringify(body) };
-  const codes = Object.keys(errorStatus) as ErrorCode[];
-  const code = scripted.error ?? codes.find((each) => errorStatus[each] === status);
+  const codes = Object.keys(errorCatalogue) as ErrorCode[];
+  const code = scripted.error ?? codes.find((each) => errorCatalogue[each].status === status);
   if (code !== undefined) {
     const message = scripted.message ?? `Scripted: ${code}.`;
     return { ...errorAnswer({ code, message, headers }), status };

@@ -1,0 +1,44 @@
+import { issueText } from "./messages.ts";
+
+/** A rectangle in WGS 84 degrees, borders included; with west > east it crosses the antimeridian. */
+export interface BoundingBox {
+  readonly west: number;
+  readonly south: number;
+  readonly east: number;
+  readonly north: number;
+}
+
+/** The parts of a bounding box in the order in which they are written, and the degrees that each may have. */
+const PARTS = [
+  ["min_lon", 180],
+  ["min_lat", 90],
+  ["max_lon", 180],
+  ["max_lat", 90],
+] as const;
+
+/** Reads `min_lon,min_lat,max_lon,max_lat`. @returns what is wrong with it, where it is not that */
+export function readBoundingBox(text: string): BoundingBox | string {
+  const numbers = text.split(",").map((part) => (/^-?\d+(\.\d+)?$/.test(part.trim()) ? Number(part) : undefined));
+  const [west, south, east, north] = numbers;
+  const isWhole = numbers.length === PARTS.length;
+  if (!isWhole || west === undefined || south === undefined || east === undefined || north === undefined)
+    return issueText("boundingBox");
+  for (const [index, [part, bound]] of PARTS.entries()) {
+    const value = numbers[index] ?? 0;
+    if (Math.abs(value) > bound) return issueText("boundingBoxDegrees", { part, bound, value });
+  }
+  return south > north ? issueText("boundingBoxOrder", { south, north }) : { west, south, east, north };
+}
+
+/** PostgreSQL has no year 0 and no offset of 16 hours or more; nobody on earth has either. */
+const RFC_3339 = /^(?!0000)(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-](0\d|1[0-5]):[0-5]\d)$/;
+
+/** Whether a text is an RFC 3339 instant with `Z` or an offset, on a day that there is. */
+export function isInstant(text: string): boolean {
+  const [whole, year, month, day] = RFC_3339.exec(text) ?? [];
+  if (whole === undefined) return false;
+  // JavaScript takes the 30th of February for a day in March.
+  const date = new Date(`${year}-${month}-01T00:00:00Z`);
+  date.setUTCDate(Number(day));
+  return date.getUTCMonth() + 1 === Number(month) && Number(day) > 0;
+}
