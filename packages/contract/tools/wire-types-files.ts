@@ -85,7 +85,7 @@ const resources: readonly Declaration[] = [
   object("Bike", bike),
 ];
 
-const MORE = "More will come: an unknown one is no fault.";
+const MORE = "More are added over time: accept unknown ones.";
 
 function sdkTypes(): string {
   const item = new Map<z.ZodTypeAny, string>([[ride, "Item"]]);
@@ -95,8 +95,7 @@ function sdkTypes(): string {
   const records = Object.fromEntries(
     eventRecord.options.map((record) => [eventSchemaName(record.shape.event.value, "Event"), record]),
   );
-  return wireTypes(heading("What goes over the wire, as types."), [
-    ...resources,
+  const declarations: Declaration[] = [
     names("EventName", `The names of events known today. ${MORE}`, eventNames),
     {
       kind: "tagged",
@@ -123,7 +122,10 @@ function sdkTypes(): string {
     object("EventListQuery", eventListQuery, "request"),
     object("ReservationRequest", reservationRequest, "request"),
     object("ReservationExtension", reservationExtension, "request"),
-  ]);
+  ];
+  // The package has a copy of the webhooks package, which declares the resources.
+  const imported = { from: "./webhooks.ts", declarations: resources };
+  return wireTypes(heading("What goes over the wire, as types."), declarations, new Map(), imported);
 }
 
 /** The word in the description of the list that the envelope is taken from. */

@@ -14,6 +14,12 @@ export type Declaration =
   /** TypeScript as it is. */
   | { readonly kind: "text"; readonly text: string };
 
+/** Declarations of another file. */
+export interface Imported {
+  readonly from: string;
+  readonly declarations: readonly Declaration[];
+}
+
 export interface Tagged {
   /** The field that tells the members apart. */
   readonly tag: string;
@@ -38,22 +44,31 @@ interface Names {
  *
  * @param heading a comment for the file's head
  * @param substitutes names for schemas that have no declaration of their own, such as a type parameter
+ * @param imported declarations that another file makes: they are imported from there, and exported again
  * @throws Error for a schema that it has no words for
  */
 export function wireTypes(
   heading: string,
   declarations: readonly Declaration[],
   substitutes: ReadonlyMap<z.ZodTypeAny, string> = new Map(),
+  imported?: Imported,
 ): string {
   const objects = new Map(substitutes);
   const enums = new Map<readonly string[], string>();
-  for (const declaration of declarations) {
+  for (const declaration of [...(imported?.declarations ?? []), ...declarations]) {
     if (declaration.kind === "object") objects.set(declaration.schema, declaration.name);
     if (declaration.kind === "names") enums.set(declaration.values, declaration.name);
   }
   const open = "/** Values of a set that grows: those known today, and any other. */\n" + OPEN;
   const texts = declarations.map((declaration) => declare(declaration, { objects, enums }));
+  if (imported) return [heading, importOf(imported), ...texts].join("\n\n") + "\n";
   return [heading, ...(texts.some((text) => text.includes("Open<")) ? [open] : []), ...texts].join("\n\n") + "\n";
+}
+
+function importOf({ from, declarations }: Imported): string {
+  const names = declarations.flatMap((declaration) => ("name" in declaration ? [declaration.name] : []));
+  const list = ["Open", ...names].toSorted().join(", ");
+  return `import type { ${list} } from "${from}";\n\nexport type { ${list} };`;
 }
 
 const OPEN = "export type Open<Known extends string> = Known | (string & {});";

@@ -65,6 +65,13 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
     });
   });
 
+  it("has types that TypeScript 5.4 can read: byte arrays have no type parameter there", async () => {
+    const files = await readdir(join(installed, "dist"), { recursive: true });
+    const declarations = files.filter((file) => file.endsWith(".d.ts"));
+    const texts = await Promise.all(declarations.map((file) => readFile(join(installed, "dist", file), "utf8")));
+    expect(declarations.filter((_, index) => texts[index]?.includes("Uint8Array<"))).toEqual([]);
+  });
+
   it("holds what is published and no tests", async () => {
     const files = await readdir(installed, { recursive: true });
     expect(files).toEqual(expect.arrayContaining(["README.md", "dist/index.js", "dist/webhooks/verify.js"]));

@@ -1,4 +1,5 @@
-import { bytesOf, type RawBody, requireRawBody } from "./raw-body.ts";
+import { hmacHex, signedContent } from "./hmac.ts";
+import { type RawBody, requireRawBody } from "./raw-body.ts";
 import { requireSecrets, type Secrets } from "./secret.ts";
 import { WebhookVerificationError } from "./verification-error.ts";
 
@@ -119,49 +120,4 @@ function headerText(value: HeaderValue): string {
 
 function malformed(issue: string): WebhookVerificationError {
   return new WebhookVerificationError("malformed_header", `The ${SIGNATURE_HEADER} header ${issue}.`);
-}
-
-/**
- * What is signed: the time, a dot and the body. Always a copy, so that what is verified is what is parsed afterwards,
- * whatever happens to the caller's buffer in between.
- *
- * @param time unix seconds as written in the header
- */
-export function signedContent(time: string, body: RawBody): Uint8Array<ArrayBuffer> {
-  const encoder = new TextEncoder();
-  if (typeof body === "string") return encoder.encode(`${time}.${body}`);
-  const prefix = encoder.encode(`${time}.`);
-  const bytes = bytesOf(body);
-  const content = new Uint8Array(prefix.length + bytes.length);
-  content.set(prefix);
-  content.set(bytes, prefix.length);
-  return content;
-}
-
-/** HMAC-SHA256 of `content` with the text of `secret` as its key, in hexadecimal. */
-export async function hmacHex(secret: string, content: Uint8Array<ArrayBuffer>): Promise<string> {
-  const algorithm = { name: "HMAC", hash: "SHA-256" };
-  const key = await crypto.subtle.importKey("raw", new TextEncoder().encode(secret), algorithm, false, ["sign"]);
-  const mac = new Uint8Array(await crypto.subtle.sign("HMAC", key, content));
-  return Array.from(mac, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
-/**
- * Whether a signature of the header is one of the expected. Every pair is compared to its last digit, so that the time it
- * takes reveals nothing about how close a guess came.
- */
-export function hasMatch(signatures: readonly string[], expected: readonly string[]): boolean {
-  let found = 0;
-  for (const signature of signatures) {
-    for (const other of expected) found |= equalInConstantTime(signature, other);
-  }
-  return found === 1;
-}
-
-/** 1 or 0. The lengths are not secret. */
-function equalInConstantTime(one: string, other: string): 0 | 1 {
-  if (one.length !== other.length) return 0;
-  let difference = 0;
-  for (let index = 0; index < one.length; index++) difference |= one.charCodeAt(index) ^ other.charCodeAt(index);
-  return difference === 0 ? 1 : 0;
 }

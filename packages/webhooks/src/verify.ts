@@ -1,7 +1,8 @@
+import { hasMatch, hmacHex, signedContent } from "./hmac.ts";
 import { likelyMistake } from "./likely-mistake.ts";
 import { type RawBody, requireRawBody } from "./raw-body.ts";
 import { readSecrets, type Secrets } from "./secret.ts";
-import { hasMatch, type HeaderValue, hmacHex, parseHeader, signedContent } from "./signature.ts";
+import { type HeaderValue, parseHeader } from "./signature.ts";
 import { WebhookVerificationError } from "./verification-error.ts";
 import type { Delivery, KnownDelivery } from "./wire.generated.ts";
 

@@ -142,7 +142,7 @@ export interface Bike {
   updated_at: string;
 }
 
-/** What can be delivered today. More will come: an unknown one is no fault. */
+/** What can be delivered today. More are added over time: accept unknown ones. */
 export type EventName = "ride.started" | "ride.completed" | "ride.cancelled" | "ride.corrected" | "station.offline" | "station.online" | "reservation.created" | "reservation.cancelled" | "reservation.expired" | "reservation.fulfilled" | "station.updated" | "bike.state_changed";
 
 export interface RideStartedDelivery {
