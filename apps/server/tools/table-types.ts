@@ -7,6 +7,8 @@ interface Column {
   /** As `format_type` gives it, without a precision: `timestamp with time zone`, `text[]`, … */
   readonly type: string;
   readonly is_nullable: boolean;
+  /** The expression that the database generates it with; null: statements write it. */
+  readonly generated: string | null;
   /** The checks on this column alone, as PostgreSQL writes them. */
   readonly checks: readonly string[];
 }
@@ -16,6 +18,8 @@ const allColumns = statement(
   "tableTypes.columns",
   `select c.relname::text as table_name, a.attname::text as name, format_type(a.atttypid, null) as type,
      not a.attnotnull as is_nullable,
+     (select pg_get_expr(d.adbin, d.adrelid) from pg_attrdef d
+      where a.attgenerated <> '' and d.adrelid = c.oid and d.adnum = a.attnum) as generated,
      array(select pg_get_constraintdef(k.oid) from pg_constraint k
            where k.conrelid = c.oid and k.contype = 'c' and k.conkey = array[a.attnum] order by k.conname) as checks
    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
@@ -56,8 +60,31 @@ export async function renderTableTypes(db: Queryable): Promise<string> {
     const its = columns.filter((column) => column.table_name === table);
     return `  readonly ${table}: {\n${its.map(renderColumn).join("")}  };\n`;
   });
-  return `${heading}export interface Tables {\n${members.join("")}}\n`;
+  return `${heading}export interface Tables {\n${members.join("")}}\n${renderColumnTypes(columns)}`;
 }
+
+/** The columns as values: those that statements write with their types, the others with what generates them. */
+function renderColumnTypes(columns: readonly Column[]): string {
+  const tables = [...new Set(columns.map((column) => column.table_name))];
+  const written = tables.map((table) => {
+    const its = columns.filter((column) => column.table_name === table && column.generated === null);
+    return `  ${table}: { ${its.map(({ name, type }) => `${name}: "${shortNames[type] ?? type}"`).join(", ")} },\n`;
+  });
+  const generated = columns.flatMap(({ table_name: table, name, generated: expression }) =>
+    expression === null ? [] : [`  ${table}: { ${name}: ${JSON.stringify(expression)} },\n`],
+  );
+  return `
+/** The columns that statements write, with PostgreSQL's types. */
+export const columnTypes = {
+${written.join("")}} as const;
+
+/** The columns that the database generates, with the expressions that it generates them with. */
+export const generatedColumns = {
+${generated.join("")}} as const;
+`;
+}
+
+const shortNames: Readonly<Record<string, string>> = { "timestamp with time zone": "timestamptz" };
 
 function renderColumn(column: Column): string {
   const type = allowedTexts(column) ?? typesOfValues[column.type];

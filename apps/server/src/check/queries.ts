@@ -1,6 +1,7 @@
 import type { Queryable } from "../db/database.ts";
 import { onlyRow } from "../db/rows.ts";
 import { type Statement, statement } from "../db/statement.ts";
+import { generatedColumns } from "../db/tables.generated.ts";
 import { countStatements } from "./count-queries.ts";
 import { eventStatements } from "./event-queries.ts";
 import { webhookStatements } from "./webhook-queries.ts";
@@ -118,36 +119,20 @@ const stationCounters = [
   ),
 ];
 
-const wires = [
+const json = (["station", "bike", "ride"] as const).map((noun) =>
   invariant(
-    "station_json",
-    "a station's JSON says what its row says",
-    `select id from stations where system_id = $1 and json is distinct from station_json(id, name, short_name, lat, lon,
-       address, region_id, capacity, is_virtual_station, is_installed, is_renting, is_returning, num_bikes_available,
-       num_bikes_reserved, num_bikes_disabled, num_docks_available, num_docks_disabled, vehicle_types_available, status,
-       offline_reason, last_reported, updated_at)`,
+    `${noun}_json`,
+    `a ${noun}'s JSON says what its row says`,
+    `select id from ${noun}s where system_id = $1 and json is distinct from ${generatedColumns[`${noun}s`].json}`,
   ),
-  invariant(
-    "bike_json",
-    "a bike's JSON says what its row says",
-    `select id from bikes where system_id = $1 and json is distinct from bike_json(id, number, vehicle_type_id,
-       vehicle_state, station_id, lat, lon, current_range_meters, last_reported, updated_at)`,
-  ),
-  invariant(
-    "ride_json",
-    "a ride's JSON says what its row says",
-    `select id from rides where system_id = $1 and json is distinct from ride_json(id, bike_id, status, start_station_id,
-       end_station_id, started_at, ended_at, duration_seconds, distance_meters, vehicle_type_id, rider_category,
-       end_reason, is_countable, updated_at)`,
-  ),
-];
+);
 
 /** Everything that is checked. */
 export const invariants: readonly Invariant[] = [
   ...bikesAndRides,
   ...reservations,
   ...stationCounters,
-  ...wires,
+  ...json,
   ...countStatements.map(([name, meaning, text]) => invariant(name, meaning, text)),
   ...eventStatements.map(([name, meaning, text]) => invariant(name, meaning, text)),
   ...webhookStatements.map(([name, meaning, text]) => invariant(name, meaning, text)),

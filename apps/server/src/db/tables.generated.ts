@@ -430,3 +430,53 @@ export interface Tables {
     readonly alive_until: Date;
   };
 }
+
+/** The columns that statements write, with PostgreSQL's types. */
+export const columnTypes = {
+  audit_log: { system_id: "text", id: "text", at: "timestamptz", actor: "text", action: "text", subject: "text", detail: "jsonb" },
+  bikes: { system_id: "text", id: "text", number: "text", vehicle_type_id: "text", vehicle_state: "text", station_id: "text", lat: "double precision", lon: "double precision", current_range_meters: "integer", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", ride_id: "text", reservation_id: "text", reported_state: "text", reported_state_at: "timestamptz", reported_station_id: "text", reported_lat: "double precision", reported_lon: "double precision", reported_position_at: "timestamptz", reported_range_at: "timestamptz", public_id: "text" },
+  event_counts: { system_id: "text", recorded_on: "date", name: "text", partner_id: "text", n: "bigint" },
+  event_outbox: { system_id: "text", id: "text", name: "text", occurred_at: "timestamptz", partner_id: "text", data: "text" },
+  event_sequences: { system_id: "text", last_position: "bigint" },
+  events: { system_id: "text", recorded_on: "date", position: "bigint", id: "text", name: "text", occurred_at: "timestamptz", partner_id: "text", data: "text" },
+  gbfs_descriptions: { system_id: "text", source: "text", feed: "text", as_of: "timestamptz", content: "jsonb" },
+  gbfs_feed_health: { system_id: "text", source: "text", feed: "text", checked_at: "timestamptz", succeeded_at: "timestamptz", failing_since: "timestamptz", failures: "integer", message: "text" },
+  gbfs_pending_station_parts: { system_id: "text", source: "text", station_id: "text", part: "text", as_of: "timestamptz", content: "jsonb" },
+  gbfs_publications: { system_id: "text", version: "text", feed: "text", digest: "bytea", last_updated: "timestamptz", shares_second: "boolean" },
+  gbfs_sources: { system_id: "text", source: "text", information_at: "timestamptz", status_at: "timestamptz", previous_status_at: "timestamptz", vehicles_at: "timestamptz", published_id: "text" },
+  idempotency_keys: { system_id: "text", caller: "text", path: "text", key: "text", body_hash: "bytea", status: "smallint", body: "text", created_at: "timestamptz" },
+  import_overlaps: { system_id: "text", earlier_id: "text", import_id: "text" },
+  imports: { system_id: "text", id: "text", kind: "text", source: "text", at: "timestamptz", status: "text", created: "bigint", updated: "bigint", unchanged: "bigint", rejected: "bigint", stations_created: "bigint", first_at: "timestamptz", last_at: "timestamptz", report: "text", detail: "jsonb", undone_at: "timestamptz" },
+  keys: { system_id: "text", id: "text", partner_id: "text", name: "text", hash: "bytea", last4: "text", scopes: "text[]", rate_limit: "integer", created_at: "timestamptz", expires_at: "timestamptz", revoked_at: "timestamptz", rotated_to: "text", compromised_at: "timestamptz", last_used_at: "timestamptz", last_used_path: "text", last_used_address: "text" },
+  list_counts: { system_id: "text", list: "text", slot: "smallint", n: "bigint", changes: "bigint" },
+  migrations: { number: "integer", name: "text", applied_at: "timestamptz" },
+  partners: { system_id: "text", id: "text", name: "text", created_at: "timestamptz", max_reservations: "integer", suspended_at: "timestamptz", removed_at: "timestamptz" },
+  regions: { system_id: "text", id: "text", name: "text" },
+  reservations: { system_id: "text", id: "text", partner_id: "text", status: "text", station_id: "text", bike_id: "text", vehicle_type_id: "text", rider_ref: "text", created_at: "timestamptz", expires_at: "timestamptz", cancelled_at: "timestamptz", cancel_reason: "text", ride_id: "text", updated_at: "timestamptz" },
+  ride_counts: { system_id: "text", period: "text", starts_at: "timestamptz", slot: "smallint", n: "bigint" },
+  rides: { system_id: "text", id: "text", bike_id: "text", status: "text", start_station_id: "text", end_station_id: "text", started_at: "timestamptz", ended_at: "timestamptz", duration_seconds: "integer", distance_meters: "integer", vehicle_type_id: "text", rider_category: "text", end_reason: "text", is_countable: "boolean", reservation_id: "text", updated_at: "timestamptz", source: "text", import_id: "text" },
+  stations: { system_id: "text", id: "text", name: "text", short_name: "text", lat: "double precision", lon: "double precision", address: "text", region_id: "text", capacity: "integer", is_virtual_station: "boolean", is_installed: "boolean", is_renting: "boolean", is_returning: "boolean", num_bikes_available: "integer", num_bikes_reserved: "integer", num_bikes_disabled: "integer", num_docks_available: "integer", num_docks_disabled: "integer", vehicle_types_available: "json", status: "text", offline_reason: "text", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", counters: "text", absent_snapshots: "smallint", information_as_of: "timestamptz", status_as_of: "timestamptz", was_installed: "boolean", import_id: "text" },
+  systems: { system_id: "text", name: "text", created_at: "timestamptz", timezone: "text", language: "text", feed_contact_email: "text", opening_hours: "text", operator: "text", url: "text", licence: "text" },
+  vehicle_types: { system_id: "text", id: "text", name: "text", form_factor: "text", propulsion_type: "text", max_range_meters: "double precision" },
+  webhook_attempts: { system_id: "text", started_on: "date", delivery_id: "text", number: "smallint", endpoint_id: "text", started_at: "timestamptz", outcome: "text", failure: "text", detail: "text", url: "text", request_headers: "text", request_body: "text", remote_address: "text", status: "smallint", response_headers: "text", response_body: "bytea", response_cut: "boolean", response_cut_for: "text", dns_ms: "real", connect_ms: "real", tls_ms: "real", first_byte_ms: "real", total_ms: "real", next_at: "timestamptz", next_why: "text" },
+  webhook_bodies: { system_id: "text", created_on: "date", event_id: "text", event: "text", occurred_at: "timestamptz", data: "text" },
+  webhook_deliveries: { system_id: "text", created_on: "date", id: "text", endpoint_id: "text", event_id: "text", event: "text", created_at: "timestamptz", status: "text", attempts: "smallint", finished_at: "timestamptz", stuck: "boolean" },
+  webhook_encryption_keys: { system_id: "text", fingerprint: "text", recorded_at: "timestamptz" },
+  webhook_endpoints: { system_id: "text", id: "text", partner_id: "text", tag: "text", url: "text", events: "text[]", email: "text", signature: "text", status: "text", pause_reason: "text", paused_at: "timestamptz", created_at: "timestamptz", updated_at: "timestamptz" },
+  webhook_lanes: { system_id: "text", endpoint_id: "text", worker: "text", token: "bigint", leased_until: "timestamptz", failing_since: "timestamptz", failures: "integer", failed_deliveries: "text[]", last_failed_at: "timestamptz", gone_answers: "smallint", gone_since: "timestamptz", warned: "smallint" },
+  webhook_log_sizes: { system_id: "text", endpoint_id: "text", day: "date", bytes: "bigint", answer_bytes: "bigint" },
+  webhook_mails: { system_id: "text", id: "text", endpoint_id: "text", subject: "text", body: "text", created_at: "timestamptz", attempts: "smallint", due_at: "timestamptz" },
+  webhook_queue: { system_id: "text", delivery_id: "text", endpoint_id: "text", created_on: "date", event_id: "text", replay: "boolean", due_at: "timestamptz", attempts: "smallint", tries: "smallint", claim: "bigint", claimed_at: "timestamptz" },
+  webhook_replay_items: { system_id: "text", replay_id: "text", created_on: "date", delivery_id: "text" },
+  webhook_replays: { system_id: "text", id: "text", endpoint_id: "text", since: "timestamptz", until: "timestamptz", total: "bigint", queued: "bigint", created_at: "timestamptz", finished_at: "timestamptz" },
+  webhook_secrets: { system_id: "text", id: "text", endpoint_id: "text", encrypted: "text", created_at: "timestamptz", expires_at: "timestamptz" },
+  webhook_station_notices: { system_id: "text", station_id: "text", notified_at: "timestamptz", json_hash: "bigint" },
+  webhook_workers: { system_id: "text", worker: "text", alive_until: "timestamptz" },
+} as const;
+
+/** The columns that the database generates, with the expressions that it generates them with. */
+export const generatedColumns = {
+  bikes: { json: "bike_json(id, number, vehicle_type_id, vehicle_state, station_id, lat, lon, current_range_meters, last_reported, updated_at)" },
+  rides: { json: "ride_json(id, bike_id, status, start_station_id, end_station_id, started_at, ended_at, duration_seconds, distance_meters, vehicle_type_id, rider_category, end_reason, is_countable, updated_at)" },
+  stations: { json: "station_json(id, name, short_name, lat, lon, address, region_id, capacity, is_virtual_station, is_installed, is_renting, is_returning, num_bikes_available, num_bikes_reserved, num_bikes_disabled, num_docks_available, num_docks_disabled, vehicle_types_available, status, offline_reason, last_reported, updated_at)" },
+} as const;
