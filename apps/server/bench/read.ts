@@ -5,11 +5,11 @@ import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import autocannon from "autocannon";
 import { openDatabase } from "../src/db/database.ts";
 import { migrate } from "../src/db/migrate.ts";
-import { createCursorSealer } from "../src/http/cursor.ts";
+import { createCursorCipher } from "../src/http/cursor.ts";
 import { createIds } from "../src/ids.ts";
 import { issueKey } from "../src/keys/service.ts";
+import { timePosition } from "../src/lists/page.ts";
 import { createPartner } from "../src/partners/service.ts";
-import { ridePosition } from "../src/rides/service.ts";
 import { loadSecrets } from "../src/secrets.ts";
 import { createSystem } from "../src/systems/service.ts";
 import { fillWithRides } from "./dataset.ts";
@@ -118,9 +118,9 @@ async function makeKey(): Promise<string> {
 /** A cursor half-way down the list, sealed as the service seals it: walking there would take 20,000 requests. */
 async function cursorInTheMiddle(): Promise<string> {
   const secrets = await loadSecrets(join(directory, "service", "secrets.json"), () => new Uint8Array());
-  return createCursorSealer(secrets.cursorKeys).seal(
+  return createCursorCipher(secrets.cursorKeys).encrypt(
     "main\nrides",
-    ridePosition.encode({ startedAt: MIDDLE.started_at, id: MIDDLE.id }),
+    timePosition.encode({ at: MIDDLE.started_at, id: MIDDLE.id }),
   );
 }
 

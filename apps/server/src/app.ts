@@ -20,7 +20,7 @@ import { answerConditionally } from "./http/conditional.ts";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connection-limits.ts";
 import { sendExactJsonType } from "./http/content-type.ts";
 import { allowOrigins } from "./http/cors.ts";
-import { createCursorSealer } from "./http/cursor.ts";
+import { createCursorCipher } from "./http/cursor.ts";
 import { serveDocuments } from "./http/documents.ts";
 import { healthRoutes } from "./http/health.ts";
 import { withProxyWarnings } from "./http/proxy-warnings.ts";
@@ -38,8 +38,8 @@ import { lookUpTogether } from "./keys/key-look-up.ts";
 import { createLastUses } from "./keys/last-use.ts";
 import { meRoutes } from "./keys/routes.ts";
 import { exposeKey, keysFor, recordUses } from "./keys/service.ts";
-import { createFilteredReads, FILTERED_STATEMENT_TIMEOUT_MS } from "./lists/filtered-reads.ts";
 import { createPageCache, type PageCache } from "./lists/page-cache.ts";
+import { createFilteredReads, FILTERED_STATEMENT_TIMEOUT_MS } from "./lists/read-context.ts";
 import type { HttpMetrics } from "./metrics/http-metrics.ts";
 import { operatorRoutes } from "./operator/routes.ts";
 import { regionRoutes } from "./regions/routes.ts";
@@ -128,7 +128,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { reader } = connections;
   const read = { reader, filtered };
   const depths = createDepthIndex({ read: (systemId) => rideHours(db, systemId), clock });
-  const sealer = createCursorSealer(options.secrets.cursorKeys);
+  const sealer = createCursorCipher(options.secrets.cursorKeys);
   bindContract(http, partnerContract, {
     stations: stationRoutes(read, sealer, caches.stationPages),
     vehicleTypes: vehicleTypeRoutes(read, sealer),

@@ -1,11 +1,7 @@
 import type { BoundingBox } from "@bikeshare/contract";
-import { compare, within } from "../lists/by-id.ts";
-import type { ReadContext } from "../lists/context.ts";
-import { cutSlice, jsonField } from "../lists/cut.ts";
-import type { ListReader } from "../lists/filtered-reads.ts";
-import { fetchSize } from "../lists/rows.ts";
-import { type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
-import { bikeList } from "./queries.ts";
+import { equals, idOrderedList, updatedSince, within } from "../lists/id-ordered-queries.ts";
+import type { Page, PageRequest } from "../lists/page.ts";
+import type { ListReader, ReadContext } from "../lists/read-context.ts";
 
 export interface BikeFilters {
   readonly vehicle_state?: string | undefined;
@@ -14,31 +10,25 @@ export interface BikeFilters {
   readonly updated_since?: string | undefined;
 }
 
-/** One slice of a system's bikes, by id. */
-export async function listBikes(
-  { filtered, reader }: ReadContext,
+const bikes = idOrderedList("bikes");
+
+/** A page of a system's bikes, ordered by id. */
+export function listBikes(
+  context: ReadContext,
   whose: ListReader,
-  filters: BikeFilters,
-  request: SliceRequest<string>,
-): Promise<Slice<string>> {
-  const { systemId } = whose;
+  { vehicle_state, station_id, updated_since, bbox }: BikeFilters,
+  request: PageRequest<string>,
+): Promise<Page<string>> {
   const conditions = [
-    filters.vehicle_state === undefined ? undefined : compare("vehicle_state", "=", filters.vehicle_state),
-    filters.station_id === undefined ? undefined : compare("station_id", "=", filters.station_id),
-    filters.updated_since === undefined
-      ? undefined
-      : compare("updated_at", ">=", filters.updated_since, "::timestamptz"),
-    filters.bbox === undefined ? undefined : within(filters.bbox),
-  ].filter((condition) => condition !== undefined);
-  const size = fetchSize(request.limit);
-  const rows =
-    conditions.length === 0
-      ? await bikeList.read(reader, systemId, startOf(request), size)
-      : await filtered.read(whose, (db) => bikeList.readFiltered(db, systemId, conditions, startOf(request), size));
-  return cutSlice(request, rows, (json) => jsonField(json, "id"));
+    equals("vehicle_state", vehicle_state),
+    equals("station_id", station_id),
+    updatedSince(updated_since),
+    within(bbox),
+  ];
+  return bikes.list(context, whose, conditions, request);
 }
 
-/** One bike in its JSON; undefined when there is none. */
+/** One bike's JSON; undefined when there is none. */
 export function getBike({ reader }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
-  return bikeList.readOne(reader, systemId, id);
+  return bikes.find(reader, systemId, id);
 }

@@ -1,7 +1,7 @@
 import { type Bike, vehicleState } from "@bikeshare/contract";
 import type { Command } from "commander";
 import { listBikes } from "../bikes/service.ts";
-import { readContextOn } from "../lists/context.ts";
+import { readContextOn } from "../lists/read-context.ts";
 import type { CliContext } from "./context.ts";
 import { beginningTable, limitOption, readBeginning, readLimit } from "./list-walk.ts";
 import { readWord, systemOption } from "./options.ts";

@@ -1,5 +1,5 @@
 import { MAX_PAGE_SIZE } from "@bikeshare/contract";
-import type { Slice, SliceRequest } from "../lists/slice.ts";
+import type { Page, PageRequest } from "../lists/page.ts";
 import { readWholeNumber } from "./options.ts";
 import { table } from "./table.ts";
 
@@ -22,9 +22,9 @@ export interface ListBeginning<Item> {
   readonly total: number;
 }
 
-/** Reads a list from its beginning, page by page. @param read gives one slice, its items in their JSON */
+/** Reads a list from its beginning, page by page. @param read reads one page */
 export async function readBeginning<Item>(
-  read: (request: SliceRequest<string>) => Promise<Slice<string>>,
+  read: (request: PageRequest<string>) => Promise<Page<string>>,
   limit: number,
 ): Promise<ListBeginning<Item>> {
   const items: Item[] = [];
@@ -32,13 +32,13 @@ export async function readBeginning<Item>(
   let next: string | undefined;
   do {
     const size = Math.min(limit - items.length, MAX_PAGE_SIZE);
-    const slice = await read(
+    const page = await read(
       next === undefined ? { kind: "first", limit: size } : { kind: "cursor", after: next, limit: size },
     );
     // The database keeps the JSON; the tests hold it against the contract's schema.
-    items.push(...(JSON.parse(`[${slice.items}]`) as Item[]));
-    total = slice.total ?? total;
-    next = slice.next;
+    items.push(...(JSON.parse(`[${page.items}]`) as Item[]));
+    total = page.total ?? total;
+    next = page.next;
   } while (next !== undefined && items.length < limit);
   return { items, total };
 }

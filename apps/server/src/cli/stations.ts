@@ -1,6 +1,6 @@
 import { type Station, stationStatus } from "@bikeshare/contract";
 import type { Command } from "commander";
-import { readContextOn } from "../lists/context.ts";
+import { readContextOn } from "../lists/read-context.ts";
 import { listStations } from "../stations/service.ts";
 import type { CliContext } from "./context.ts";
 import { beginningTable, limitOption, readBeginning, readLimit } from "./list-walk.ts";

@@ -2,10 +2,10 @@ import type { Queryable } from "../db/database.ts";
 import type { Reader } from "../db/pipeline.ts";
 import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
-import { type FetchSize, fetchSize, joinRows } from "../lists/rows.ts";
+import { type FetchSize, fetchSize, joinRows } from "../lists/page.ts";
 import type { DayCount, EventPosition, EventViewer } from "./event.ts";
 
-/** Rows of a slice, and the position of the last that the page shows; null when the page is not full. */
+/** Rows of a page, and the position of the last that the page shows; null when the page is not full. */
 export interface EventRows {
   readonly rows: string | null;
   readonly last_day: string | null;
@@ -26,9 +26,9 @@ const visible = "name = any($2::text[]) and (partner_id is null or partner_id = 
  * position alone, which no other index has in order: with the day before it PostgreSQL takes the primary key as long
  * as it knows little of a new day, and steps over them after all.
  */
-const slice = (size: FetchSize) =>
+const list = (size: FetchSize) =>
   statement(
-    `events.slice.${size}`,
+    `events.list.${size}`,
     `with page as materialized (
        select found.*
        from unnest($2::text[]) as seen(name) cross join unnest(array['', $3]) as owner(id)
@@ -74,7 +74,7 @@ const byId = statement(
   `select ${json} as json from events where system_id = $1 and id = $4 and ${visible} limit 1`,
 );
 
-/** The first events behind a place. @param limit how many of them the page shows */
+/** The first events after a position. @param limit how many of them the page shows */
 export async function readEvents(
   reader: Reader,
   systemId: string,
@@ -83,11 +83,11 @@ export async function readEvents(
   limit: number,
 ): Promise<EventRows> {
   const values = [systemId, viewer.names, viewer.partnerId, after.day, after.position, limit];
-  return onlyRow(await reader.read<EventRows>(slice(fetchSize(limit)), values));
+  return onlyRow(await reader.read<EventRows>(list(fetchSize(limit)), values));
 }
 
 /**
- * The position of the event that comes after `skip` others behind a place, on the same day; undefined when the day
+ * The position of the event that comes after `skip` others after a position, on the same day; undefined when the day
  * has no such event. They are stepped over: 25 ms for 100,000.
  */
 export async function findPositionAfter(

@@ -1,8 +1,7 @@
 import type { EventName } from "@bikeshare/contract";
 import { serviceError } from "../errors/service-error.ts";
-import type { ReadContext } from "../lists/context.ts";
-import { cutSlice } from "../lists/cut.ts";
-import { type PositionCodec, type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
+import { cutPage, type PositionCodec, type Page, type PageRequest, startOf } from "../lists/page.ts";
+import type { ReadContext } from "../lists/read-context.ts";
 import {
   BEFORE_ALL,
   type DayCount,
@@ -25,7 +24,7 @@ export interface EventFilters {
 export const eventPosition: PositionCodec<EventPosition> = { encode: writePosition, decode: readPosition };
 
 /**
- * One slice of the events that a viewer may see, oldest first.
+ * A page of the events that a viewer may see, oldest first.
  * @throws ServiceError `checkpoint_lost` when there is no event with the id `after`, or none that the viewer may see
  */
 export async function listEvents(
@@ -33,24 +32,25 @@ export async function listEvents(
   systemId: string,
   viewer: EventViewer,
   filters: EventFilters,
-  request: SliceRequest<EventPosition>,
-): Promise<Slice<EventPosition>> {
-  const eyes = lookingFor(viewer, filters.event);
+  request: PageRequest<EventPosition>,
+): Promise<Page<EventPosition>> {
+  const named = lookingFor(viewer, filters.event);
   const start = startOf(request);
-  // A cursor was made where `after` was looked up; its event may be gone by now, the walk goes on.
-  if ("after" in start) return readSlice(context, systemId, eyes, request, start.after);
-  const after = filters.after === undefined ? undefined : await placeOf(context, systemId, viewer, filters.after);
-  const days = await countDays(context, systemId, eyes, after);
+  // With a cursor, `after` was looked up for an earlier page. Its event may be gone by now; the list still goes on.
+  if ("after" in start) return readPage(context, systemId, named, request, start.after);
+  const after =
+    filters.after === undefined ? undefined : await positionOfEvent(context, systemId, viewer, filters.after);
+  const days = await countDays(context, systemId, named, after);
   const total = days.reduce((sum, { n }) => sum + n, 0);
-  const place = locate(days, start.skip);
-  if (place === undefined) return { items: "", next: undefined, total };
-  const dayStart = place.day === after?.day ? after : { day: place.day, position: 0 };
-  const pageStart = await stepOver(context, systemId, eyes, dayStart, place.skip);
-  return { ...(await readSlice(context, systemId, eyes, request, pageStart)), total };
+  const found = locate(days, start.skip);
+  if (found === undefined) return { items: "", next: undefined, total };
+  const dayStart = found.day === after?.day ? after : { day: found.day, position: 0 };
+  const pageStart = await skipEvents(context, systemId, named, dayStart, found.skip);
+  return { ...(await readPage(context, systemId, named, request, pageStart)), total };
 }
 
-/** The place behind which a page begins that comes after `skip` events of a day. */
-async function stepOver(
+/** The position after which a page begins that comes after `skip` events of a day. */
+async function skipEvents(
   { filtered }: ReadContext,
   systemId: string,
   viewer: EventViewer,
@@ -60,11 +60,11 @@ async function stepOver(
   if (skip === 0) return dayStart;
   const whose = { systemId, partnerId: viewer.partnerId };
   const first = await filtered.read(whose, (db) => findPositionAfter(db, systemId, viewer, dayStart, skip));
-  // Undefined only when the day was dropped a moment ago: then the list goes on behind it.
+  // Undefined only when the day has just been dropped: then the list goes on after it.
   return { day: dayStart.day, position: first === undefined ? Number.MAX_SAFE_INTEGER : first - 1 };
 }
 
-async function placeOf(
+async function positionOfEvent(
   { reader }: ReadContext,
   systemId: string,
   viewer: EventViewer,
@@ -75,7 +75,7 @@ async function placeOf(
   throw serviceError("checkpoint_lost", "after", { id });
 }
 
-/** How many events each day has: all days, or those behind a place with what is left of its own day. */
+/** How many events each day has: all days, or those after a position, with the rest of its own day. */
 async function countDays(
   { filtered, reader }: ReadContext,
   systemId: string,
@@ -91,22 +91,22 @@ async function countDays(
   return [rest, ...(await readDayCounts(reader, systemId, viewer, after.day))];
 }
 
-async function readSlice(
+async function readPage(
   { reader }: ReadContext,
   systemId: string,
   viewer: EventViewer,
-  request: SliceRequest<EventPosition>,
+  request: PageRequest<EventPosition>,
   after: EventPosition,
-): Promise<Slice<EventPosition>> {
+): Promise<Page<EventPosition>> {
   const found = await readEvents(reader, systemId, viewer, after, request.limit);
-  return cutSlice(request, { rows: found.rows, total: null }, () => {
+  return cutPage(request, { rows: found.rows, total: null }, () => {
     if (found.last_day === null || found.last_position === null)
       throw new Error("a page that goes on has no last event");
     return { day: found.last_day, position: found.last_position };
   });
 }
 
-/** One event in its JSON; undefined when there is none, when it has no place yet, or when the viewer may not see it. */
+/** One event's JSON; undefined when there is none, when it has no position yet, or when the viewer may not see it. */
 export function getEvent(
   { reader }: ReadContext,
   systemId: string,

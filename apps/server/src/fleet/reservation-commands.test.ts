@@ -2,7 +2,7 @@ import { statusAt } from "@bikeshare/rules";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openReservationsRoom, partner, type ReservationsRoom } from "../../test/reservations/reservations.harness.ts";
 import { statement } from "../db/statement.ts";
-import { reservationPosition } from "../reservations/service.ts";
+import { timePosition } from "../lists/page.ts";
 import { lockBikes } from "./command.ts";
 import {
   type BikeLoss,
@@ -153,7 +153,7 @@ describe("to readers", () => {
     expect(slice.total).toBe(7);
     const byCursor = slice.data.map(({ id }) => id);
     while (slice.next !== undefined) {
-      const after = reservationPosition.decode(reservationPosition.encode(slice.next))!;
+      const after = timePosition.decode(timePosition.encode(slice.next))!;
       slice = await room.list({}, { kind: "cursor", after, limit: 3 });
       byCursor.push(...slice.data.map(({ id }) => id));
     }

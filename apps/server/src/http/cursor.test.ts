@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createCursorSealer } from "./cursor.ts";
+import { createCursorCipher } from "./cursor.ts";
 
 fc.configureGlobal({ seed: 1 });
 
@@ -8,40 +8,40 @@ const key = (id: number) => ({ id, key: new Uint8Array(32).fill(id) });
 const text = fc.string({ unit: "grapheme", maxLength: 100 });
 
 describe("a sealed cursor", () => {
-  const sealer = createCursorSealer([key(1)]);
+  const sealer = createCursorCipher([key(1)]);
 
   it("opens to the position it was sealed with, and can stand in a URL", () => {
     fc.assert(
       fc.property(text, text, (list, position) => {
-        const cursor = sealer.seal(list, position);
+        const cursor = sealer.encrypt(list, position);
         expect(cursor).toMatch(/^[A-Za-z0-9_-]+$/);
-        expect(sealer.open(list, cursor)).toBe(position);
+        expect(sealer.decrypt(list, cursor)).toBe(position);
       }),
     );
   });
 
   it("is the same for the same position, so that a page keeps its ETag", () => {
-    expect(sealer.seal("list", "position")).toBe(sealer.seal("list", "position"));
+    expect(sealer.encrypt("list", "position")).toBe(sealer.encrypt("list", "position"));
   });
 
   it("opens for its own list alone", () => {
     fc.assert(
       fc.property(text, text, text, (list, other, position) => {
         fc.pre(list !== other);
-        expect(sealer.open(other, sealer.seal(list, position))).toBeUndefined();
+        expect(sealer.decrypt(other, sealer.encrypt(list, position))).toBeUndefined();
       }),
     );
   });
 
   it("does not open when any character is changed, lost or added", () => {
-    const cursor = sealer.seal("list", "2026-01-01T00:00:00.000Z ride-1");
+    const cursor = sealer.encrypt("list", "2026-01-01T00:00:00.000Z ride-1");
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=+/ ";
     for (let index = 0; index < cursor.length; index++) {
       const [before, after] = [cursor.slice(0, index), cursor.slice(index + 1)];
-      expect(sealer.open("list", before + after)).toBeUndefined();
+      expect(sealer.decrypt("list", before + after)).toBeUndefined();
       for (const character of alphabet) {
-        expect(sealer.open("list", before + character + cursor.slice(index))).toBeUndefined();
-        if (character !== cursor[index]) expect(sealer.open("list", before + character + after)).toBeUndefined();
+        expect(sealer.decrypt("list", before + character + cursor.slice(index))).toBeUndefined();
+        if (character !== cursor[index]) expect(sealer.decrypt("list", before + character + after)).toBeUndefined();
       }
     }
   });
@@ -53,26 +53,26 @@ describe("a sealed cursor", () => {
           text,
           fc.base64String().map((value) => value.replaceAll("=", "")),
         ),
-        (invented) => sealer.open("list", invented) === undefined,
+        (invented) => sealer.decrypt("list", invented) === undefined,
       ),
     );
   });
 
   it("never shares a nonce with another position or list, wherever the line between the two is drawn", () => {
     const nonce = (cursor: string) => Buffer.from(cursor, "base64url").subarray(1, 13).toString("hex");
-    expect(nonce(sealer.seal("a\nb", "c"))).not.toBe(nonce(sealer.seal("a", "b\nc")));
+    expect(nonce(sealer.encrypt("a\nb", "c"))).not.toBe(nonce(sealer.encrypt("a", "b\nc")));
   });
 
   it("of an old key opens while that key is still among the secrets, and no longer", () => {
-    const old = createCursorSealer([key(1)]).seal("list", "position");
-    const both = createCursorSealer([key(2), key(1)]);
-    expect(both.open("list", old)).toBe("position");
-    expect(createCursorSealer([key(2)]).open("list", both.seal("list", "position"))).toBe("position");
-    expect(createCursorSealer([key(2)]).open("list", old)).toBeUndefined();
-    expect(createCursorSealer([{ id: 1, key: key(2).key }]).open("list", old)).toBeUndefined();
+    const old = createCursorCipher([key(1)]).encrypt("list", "position");
+    const both = createCursorCipher([key(2), key(1)]);
+    expect(both.decrypt("list", old)).toBe("position");
+    expect(createCursorCipher([key(2)]).decrypt("list", both.encrypt("list", "position"))).toBe("position");
+    expect(createCursorCipher([key(2)]).decrypt("list", old)).toBeUndefined();
+    expect(createCursorCipher([{ id: 1, key: key(2).key }]).decrypt("list", old)).toBeUndefined();
   });
 
   it("cannot be made without a key", () => {
-    expect(() => createCursorSealer([])).toThrow(/at least one/);
+    expect(() => createCursorCipher([])).toThrow(/at least one/);
   });
 });

@@ -9,11 +9,11 @@ export interface CursorKey {
 }
 
 /** Seals positions in lists so that nobody can read, build or change one. */
-export interface CursorSealer {
+export interface CursorCipher {
   /** @param list the list and its filters: the cursor opens for the same alone */
-  seal(list: string, position: string): string;
+  encrypt(list: string, position: string): string;
   /** The position; undefined when the cursor is damaged, not ours, or sealed for another list. */
-  open(list: string, cursor: string): string | undefined;
+  decrypt(list: string, cursor: string): string | undefined;
 }
 
 const NONCE = 12;
@@ -24,7 +24,7 @@ const ALGORITHM = "aes-256-gcm";
  * AES-256-GCM. The nonce is a keyed hash of what is sealed: the same position gives the same cursor, so that an
  * unchanged page keeps its ETag, and two different ones never share a nonce.
  */
-export function createCursorSealer(keys: readonly CursorKey[]): CursorSealer {
+export function createCursorCipher(keys: readonly CursorKey[]): CursorCipher {
   const [current] = keys;
   if (current === undefined) throw new Error("at least one cursor key is needed");
   const nonceKey = hash("sha256", Buffer.concat([Buffer.from("nonce"), current.key]));
@@ -32,7 +32,7 @@ export function createCursorSealer(keys: readonly CursorKey[]): CursorSealer {
   const byId = new Map(keys.map(({ id, key }) => [id, createSecretKey(key)]));
   const sealingKey = createSecretKey(current.key);
   return {
-    seal(list, position) {
+    encrypt(list, position) {
       // With the list's length, so that no two pairs of list and position make one text.
       const nonce = hash("sha256", `${nonceKey}${list.length} ${list}${position}`, "buffer").subarray(0, NONCE);
       const cipher = createCipheriv(ALGORITHM, sealingKey, nonce);
@@ -41,7 +41,7 @@ export function createCursorSealer(keys: readonly CursorKey[]): CursorSealer {
       cipher.final();
       return Buffer.concat([Uint8Array.of(current.id), nonce, sealed, cipher.getAuthTag()]).toString("base64url");
     },
-    open(list, cursor) {
+    decrypt(list, cursor) {
       const bytes = decode(cursor);
       const key = bytes && byId.get(bytes[0] ?? -1);
       if (!bytes || !key || bytes.length < 1 + NONCE + TAG) return undefined;

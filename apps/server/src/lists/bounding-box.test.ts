@@ -4,7 +4,7 @@ import { listBikes } from "../bikes/service.ts";
 import type { Queryable } from "../db/database.ts";
 import { type Statement, statement } from "../db/statement.ts";
 import { listStations } from "../stations/service.ts";
-import { readContextOn } from "./context.ts";
+import { readContextOn } from "./read-context.ts";
 
 let database: TestDatabase;
 const BIKES = 20_000;

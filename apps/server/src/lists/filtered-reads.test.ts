@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Queryable } from "../db/database.ts";
 import { ServiceError } from "../errors/service-error.ts";
-import { createFilteredReads } from "./filtered-reads.ts";
+import { createFilteredReads } from "./read-context.ts";
 
 /** Reads that end when the test says so; a clock that stands still unless moved. */
 function makeReads(options: { readonly maxWaitMs?: number } = {}) {

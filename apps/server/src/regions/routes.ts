@@ -1,11 +1,10 @@
 import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import { jsonBody } from "../http/bind.ts";
 import { partnerOf } from "../http/caller.ts";
-import type { CursorSealer } from "../http/cursor.ts";
-import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
-import { idPosition } from "../lists/by-id.ts";
-import type { ReadContext } from "../lists/context.ts";
+import type { CursorCipher } from "../http/cursor.ts";
+import { listEndpoint } from "../http/list-endpoint.ts";
+import { idPosition } from "../lists/page.ts";
+import type { ReadContext } from "../lists/read-context.ts";
 import { listRegions } from "./service.ts";
 
 /**
@@ -13,16 +12,16 @@ import { listRegions } from "./service.ts";
  */
 export function regionRoutes(
   { filtered }: ReadContext,
-  sealer: CursorSealer,
+  cursors: CursorCipher,
 ): RouterImplementation<(typeof partnerContract)["regions"]> {
   return {
-    list: async ({ query, request }) => {
-      const whose = partnerOf(request);
-      const { systemId } = whose;
-      const name = { systemId, list: "regions", filters: {} };
-      const slice = readSliceRequest(query, name, sealer, idPosition);
-      const found = await filtered.read(whose, (db) => listRegions(db, systemId, slice));
-      return { status: 200, body: jsonBody(writeEnvelope(slice, found, name, sealer, idPosition)) };
-    },
+    list: listEndpoint(cursors, {
+      name: "regions",
+      position: idPosition,
+      read: (request, _filters: object, page) => {
+        const partner = partnerOf(request);
+        return filtered.read(partner, (db) => listRegions(db, partner.systemId, page));
+      },
+    }),
   };
 }

@@ -3,8 +3,7 @@ import { type Acting, recordActOf } from "../audit/audit-log.ts";
 import type { Queryable } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
-import { cutItems, sortById } from "../lists/in-memory.ts";
-import type { Slice, SliceRequest } from "../lists/slice.ts";
+import { pageOfItems, sortById, type Page, type PageRequest } from "../lists/page.ts";
 import { deleteRegion, findOwnRegions, findUsedRegions, isRegionUsed, saveRegion } from "./queries.ts";
 import { mergeRegions } from "./region.ts";
 
@@ -19,13 +18,13 @@ async function saidBySources(db: Queryable, systemId: string): Promise<Region[]>
   return sources.flatMap((source) => (source.feed === "system_regions" ? source.content : []));
 }
 
-/** One slice of a system's regions, by id. */
+/** A page of a system's regions, ordered by id. */
 export async function listRegions(
   db: Queryable,
   systemId: string,
-  request: SliceRequest<string>,
-): Promise<Slice<string>> {
-  return cutItems(await regionsOf(db, systemId), request);
+  request: PageRequest<string>,
+): Promise<Page<string>> {
+  return pageOfItems(await regionsOf(db, systemId), request);
 }
 
 interface RegionContext extends Acting {

@@ -4,16 +4,8 @@ import type { Reader } from "../db/pipeline.ts";
 import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
-import { type FilterableList, readFilteredList } from "../lists/filtered-list.ts";
-import type { FetchSize, ListRows } from "../lists/rows.ts";
-import type { SliceStart } from "../lists/slice.ts";
-
-/** Where a reservation stands in the list: newest first, the id breaks ties. */
-export interface ReservationPosition {
-  /** RFC 3339, to the millisecond. */
-  readonly createdAt: string;
-  readonly id: string;
-}
+import { type FilterableList, listFiltered } from "../lists/filtered-queries.ts";
+import type { PageRequest, PageRows, TimePosition } from "../lists/page.ts";
 
 export interface ReservationFilters {
   readonly status?: Reservation["status"] | undefined;
@@ -25,7 +17,7 @@ export interface ReservationFilters {
 }
 
 /** Whose reservations are read, and as of when. */
-export interface ReservationReader {
+export interface ReservationScope {
   readonly systemId: string;
   readonly partnerId: string;
   readonly now: Date;
@@ -50,7 +42,7 @@ const statusConditions: Readonly<Record<Reservation["status"], string>> = {
   expired: `(status = 'expired' or ${lapsed})`,
 };
 
-/** As readers see it: what has lapsed was changed when it did, whether or not that has been written. */
+/** For readers an expired reservation changed when it expired, whether or not that has been written. */
 function updatedSince(since: string): string {
   return `(updated_at >= ${since}::timestamptz or (${lapsed} and expires_at >= ${since}::timestamptz))`;
 }
@@ -58,33 +50,32 @@ function updatedSince(since: string): string {
 /** One of a partner's reservations in its JSON. */
 export async function findReservation(
   reader: Reader,
-  whose: ReservationReader,
+  scope: ReservationScope,
   id: string,
 ): Promise<string | undefined> {
-  return (await reader.read<{ json: string }>(byId, [whose.systemId, whose.partnerId, whose.now, id]))[0]?.json;
+  return (await reader.read<{ json: string }>(byId, [scope.systemId, scope.partnerId, scope.now, id]))[0]?.json;
 }
 
-const list: FilterableList<ReservationPosition> = {
+const list: FilterableList<TimePosition> = {
   table: "reservations",
   order: ["created_at", "id"],
   direction: "desc",
   json,
-  placeholders: ({ createdAt, id }, bind) => [`${bind(createdAt)}::timestamptz`, bind(id)],
+  placeholders: ({ at, id }, bind) => [`${bind(at)}::timestamptz`, bind(id)],
 };
 
 /**
- * A slice of a partner's reservations. No length is kept of this list, an index counts it: whether a reservation passes
- * the filter `status` changes with the clock, so that a kept number could not follow. Of a partner with 180,000
- * reservations the first page takes 20 ms that way; one by cursor, which counts nothing, takes 1 ms.
+ * A page of a partner's reservations. The length of this list is not kept but counted by an index, because whether a
+ * reservation passes the filter `status` changes with the clock. For a partner with 180,000 reservations the first page
+ * takes 20 ms that way; a page by cursor, which counts nothing, takes 1 ms.
  */
 export function listReservationPage(
   db: Queryable,
-  whose: ReservationReader,
+  scope: ReservationScope,
   filters: ReservationFilters,
-  start: SliceStart<ReservationPosition>,
-  size: FetchSize,
-): Promise<ListRows> {
-  const values: unknown[] = [whose.systemId, whose.partnerId, whose.now];
+  request: PageRequest<TimePosition>,
+): Promise<PageRows> {
+  const values: unknown[] = [scope.systemId, scope.partnerId, scope.now];
   const bind = (value: unknown) => `$${values.push(value)}`;
   // PostgreSQL must be told the type of a value that a statement does not use.
   const conditions = ["system_id = $1", "partner_id = $2", "$3::timestamptz is not null"];
@@ -93,7 +84,7 @@ export function listReservationPage(
   if (filters.bike_id !== undefined) conditions.push(`bike_id = ${bind(filters.bike_id)}`);
   if (filters.ride_id !== undefined) conditions.push(`ride_id = ${bind(filters.ride_id)}`);
   if (filters.updated_since !== undefined) conditions.push(updatedSince(bind(filters.updated_since)));
-  return readFilteredList(db, list, { branches: [conditions.join(" and ")], values }, start, size);
+  return listFiltered(db, list, { branches: [conditions.join(" and ")], values }, request);
 }
 
 const limitOf = statement(

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openReservationsRoom, partner, type ReservationsRoom } from "../../test/reservations/reservations.harness.ts";
 import { bindContract } from "../http/bind.ts";
 import type { Caller } from "../http/caller.ts";
-import { createCursorSealer } from "../http/cursor.ts";
+import { createCursorCipher } from "../http/cursor.ts";
 import { handleErrors } from "../http/errors.ts";
 import { reservationRoutes } from "./routes.ts";
 
@@ -24,7 +24,7 @@ beforeEach(async () => {
     } as unknown as Caller;
     done();
   });
-  const sealer = createCursorSealer([{ id: 1, key: new Uint8Array(32).fill(7) }]);
+  const sealer = createCursorCipher([{ id: 1, key: new Uint8Array(32).fill(7) }]);
   bindContract(
     http,
     { reservations: partnerContract.reservations },

@@ -1,10 +1,8 @@
 import { reservationLimit } from "@bikeshare/rules";
 import type { Database, Queryable } from "../db/database.ts";
 import type { ReservationOwner } from "../fleet/reservation-commands.ts";
-import type { ReadContext } from "../lists/context.ts";
-import { cutSlice, jsonField } from "../lists/cut.ts";
-import { fetchSize } from "../lists/rows.ts";
-import { type PositionCodec, type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
+import { cutPage, jsonField, type Page, type PageRequest, type TimePosition } from "../lists/page.ts";
+import type { ReadContext } from "../lists/read-context.ts";
 import type { PartnerHolds } from "../metrics/reservation-metrics.ts";
 import { systemsOf } from "../systems/service.ts";
 import {
@@ -14,28 +12,25 @@ import {
   listLargestHolders,
   listReservationPage,
   type ReservationFilters,
-  type ReservationPosition,
 } from "./queries.ts";
 
-export type { ReservationFilters, ReservationPosition } from "./queries.ts";
+export type { ReservationFilters } from "./queries.ts";
 
 /** What reading reservations needs. */
 export interface ReservationReadContext extends ReadContext {
   readonly clock: () => number;
 }
 
-/** One slice of a partner's reservations as they are now, newest first. */
+/** A page of a partner's reservations as they are now, newest first. */
 export async function listReservations(
   { filtered, clock }: ReservationReadContext,
   owner: ReservationOwner,
   filters: ReservationFilters,
-  request: SliceRequest<ReservationPosition>,
-): Promise<Slice<ReservationPosition>> {
-  const whose = { ...owner, now: new Date(clock()) };
-  const rows = await filtered.read(owner, (db) =>
-    listReservationPage(db, whose, filters, startOf(request), fetchSize(request.limit)),
-  );
-  return cutSlice(request, rows, (json) => ({ createdAt: jsonField(json, "created_at"), id: jsonField(json, "id") }));
+  request: PageRequest<TimePosition>,
+): Promise<Page<TimePosition>> {
+  const scope = { ...owner, now: new Date(clock()) };
+  const rows = await filtered.read(owner, (db) => listReservationPage(db, scope, filters, request));
+  return cutPage(request, rows, (json) => ({ at: jsonField(json, "created_at"), id: jsonField(json, "id") }));
 }
 
 /** One of a partner's reservations as it is now, in its JSON; undefined when the partner has none with this id. */
@@ -56,17 +51,6 @@ export async function reservationUse(
   const active = await countActiveReservations(db, systemId, partnerId, new Date(clock()));
   return { limit: reservationLimit(partner?.max_reservations ?? null), active };
 }
-
-const POSITION = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z) (.+)$/s;
-
-/** A reservation's position as cursors hold it. */
-export const reservationPosition: PositionCodec<ReservationPosition> = {
-  encode: ({ createdAt, id }) => `${createdAt} ${id}`,
-  decode(text) {
-    const [, createdAt, id] = POSITION.exec(text) ?? [];
-    return createdAt === undefined || id === undefined ? undefined : { createdAt, id };
-  },
-};
 
 /** Partners of a system that are shown one by one. More become more time series than anybody reads. */
 const SHOWN_PARTNERS = 20;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import type { Queryable } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import { readFilteredRides, type RideFilters } from "./queries.ts";
+import { listFilteredRideRows, type RideFilters } from "./queries.ts";
 
 const RIDES = 10_000;
 let database: TestDatabase;
@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** Runs a slice's statements, and counts the 8 KiB pages that PostgreSQL touched for them. */
+/** Runs a page's statements, and counts the 8 KiB pages that PostgreSQL touched for them. */
 async function pagesRead(filters: RideFilters, skip: number): Promise<{ rows: number; total: number; pages: number }> {
   let pages = 0;
   const counting: Queryable = {
@@ -39,7 +39,9 @@ async function pagesRead(filters: RideFilters, skip: number): Promise<{ rows: nu
       return database.db.query<Row>(statement("", text), values);
     },
   };
-  const { rows, total } = await readFilteredRides(counting, "main", filters, { skip }, 51);
+  // Pages of 50 begin at multiples of 50.
+  const request = { kind: "page", page: skip / 50 + 1, limit: 50 } as const;
+  const { rows, total } = await listFilteredRideRows(counting, "main", filters, request);
   return { rows: rows === null ? 0 : rows.split("\n").length, total: total ?? 0, pages };
 }
 

@@ -3,16 +3,16 @@ import type { Reader } from "../db/pipeline.ts";
 import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
-import { type Bind, type FilterableList, readFilteredList } from "../lists/filtered-list.ts";
-import { type FetchSize, joinRows, type ListRows } from "../lists/rows.ts";
-import type { SliceStart } from "../lists/slice.ts";
-
-/** Where a ride stands in the list: newest start first, the id breaks ties. */
-export interface RidePosition {
-  /** RFC 3339, to the millisecond. */
-  readonly startedAt: string;
-  readonly id: string;
-}
+import { type Bind, type FilterableList, listFiltered } from "../lists/filtered-queries.ts";
+import {
+  type FetchSize,
+  fetchSize,
+  joinRows,
+  type PageRequest,
+  type PageRows,
+  startOf,
+  type TimePosition,
+} from "../lists/page.ts";
 
 export interface RideFilters {
   readonly status?: string | undefined;
@@ -99,33 +99,36 @@ const hours = statement(
 
 const byId = statement("rides.byId", "select json from rides where system_id = $1 and id = $2");
 
-/** A slice of all rides. */
-export async function readRides(
+/** A page of all rides. */
+export async function listRideRows(
   reader: Reader,
   systemId: string,
-  start: SliceStart<RidePosition>,
-  size: FetchSize,
-): Promise<ListRows> {
+  request: PageRequest<TimePosition>,
+): Promise<PageRows> {
+  const start = startOf(request);
+  const size = fetchSize(request.limit);
   if ("after" in start) {
-    return onlyRow(await reader.read<ListRows>(after(size), [systemId, start.after.startedAt, start.after.id]));
+    return onlyRow(await reader.read<PageRows>(after(size), [systemId, start.after.at, start.after.id]));
   }
-  if (start.skip === 0) return onlyRow(await reader.read<ListRows>(first(size), [systemId]));
-  return onlyRow(await reader.read<ListRows>(from(size), [systemId, start.skip]));
+  if (start.skip === 0) return onlyRow(await reader.read<PageRows>(first(size), [systemId]));
+  return onlyRow(await reader.read<PageRows>(from(size), [systemId, start.skip]));
 }
 
 /** What follows `skip` rides of those that started before an instant (seconds since 1970), and how often the list had changed. */
-export async function readRidesFromHour(
+export async function listRideRowsFromHour(
   reader: Reader,
   systemId: string,
   before: number,
   skip: number,
-  size: FetchSize,
-): Promise<ListRows & { readonly changes: number }> {
-  return onlyRow(await reader.read<ListRows & { readonly changes: number }>(fromHour(size), [systemId, before, skip]));
+  limit: number,
+): Promise<PageRows & { readonly changes: number }> {
+  return onlyRow(
+    await reader.read<PageRows & { readonly changes: number }>(fromHour(fetchSize(limit)), [systemId, before, skip]),
+  );
 }
 
 /** The number of rides that started in each hour (seconds since 1970), youngest first, and how often the list had changed. */
-export async function readRideHours(db: Queryable, systemId: string): Promise<RideHours> {
+export async function countRidesByHour(db: Queryable, systemId: string): Promise<RideHours> {
   const {
     changes: version,
     starts_at,
@@ -142,29 +145,27 @@ export interface RideHours {
 }
 
 /** One ride's JSON. */
-export async function readRide(reader: Reader, systemId: string, id: string): Promise<string | undefined> {
+export async function findRide(reader: Reader, systemId: string, id: string): Promise<string | undefined> {
   return (await reader.read<Pick<Tables["rides"], "json">>(byId, [systemId, id]))[0]?.json;
 }
 
-const list: FilterableList<RidePosition> = {
+const list: FilterableList<TimePosition> = {
   table: "rides",
   order: ["started_at", "id"],
   direction: "desc",
   json: "json",
-  placeholders: ({ startedAt, id }, bind) => [`${bind(startedAt)}::timestamptz`, bind(id)],
+  placeholders: ({ at, id }, bind) => [`${bind(at)}::timestamptz`, bind(id)],
 };
 
-/** A slice of the rides that pass filters. */
-export function readFilteredRides(
+/** A page of the rides that pass filters. */ export function listFilteredRideRows(
   db: Queryable,
   systemId: string,
   filters: RideFilters,
-  start: SliceStart<RidePosition>,
-  size: FetchSize,
-): Promise<ListRows> {
+  request: PageRequest<TimePosition>,
+): Promise<PageRows> {
   const values: unknown[] = [systemId];
   const branches = filterBranches(filters, (value) => `$${values.push(value)}`);
-  return readFilteredList(db, list, { branches, values }, start, size);
+  return listFiltered(db, list, { branches, values }, request);
 }
 
 /**

@@ -3,30 +3,29 @@ import type { RouterImplementation } from "@ts-rest/fastify";
 import { serviceError } from "../errors/service-error.ts";
 import { jsonBody } from "../http/bind.ts";
 import { callerOf, partnerOf } from "../http/caller.ts";
-import type { CursorSealer } from "../http/cursor.ts";
-import { readSliceRequest, writeEnvelope } from "../http/paging.ts";
+import type { CursorCipher } from "../http/cursor.ts";
+import { pageReader } from "../http/list-endpoint.ts";
 import { type ReadyBody, readyBody, useReadyBody } from "../http/ready-body.ts";
-import { idPosition } from "../lists/by-id.ts";
-import type { ReadContext } from "../lists/context.ts";
 import type { PageCache } from "../lists/page-cache.ts";
-import { getStation, listStations } from "./service.ts";
+import { idPosition } from "../lists/page.ts";
+import type { ReadContext } from "../lists/read-context.ts";
+import { getStation, listStations, type StationFilters } from "./service.ts";
 
 /** The endpoints of stations. Everyone reads the same list and few stations change: its pages are kept ready. */
 export function stationRoutes(
   context: ReadContext,
-  sealer: CursorSealer,
+  cursors: CursorCipher,
   pages: PageCache<ReadyBody>,
 ): RouterImplementation<(typeof partnerContract)["stations"]> {
+  const readPage = pageReader(cursors, {
+    name: "stations",
+    position: idPosition,
+    read: (request, filters: StationFilters, page) => listStations(context, partnerOf(request), filters, page),
+  });
   return {
-    list: async ({ query: { page, limit, cursor, ...filters }, request, reply }) => {
-      const whose = partnerOf(request);
-      const { systemId } = whose;
-      const body = await pages.get(systemId, request.url, async () => {
-        const name = { systemId, list: "stations", filters };
-        const slice = readSliceRequest({ page, limit, cursor }, name, sealer, idPosition);
-        const stations = await listStations(context, whose, filters, slice);
-        return readyBody(writeEnvelope(slice, stations, name, sealer, idPosition));
-      });
+    list: async ({ query, request, reply }) => {
+      const { systemId } = partnerOf(request);
+      const body = await pages.get(systemId, request.url, async () => readyBody(await readPage({ query, request })));
       return { status: 200, body: useReadyBody(reply, body) };
     },
     get: async ({ params: { id }, request }) => {

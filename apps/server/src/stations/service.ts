@@ -1,11 +1,7 @@
 import type { BoundingBox } from "@bikeshare/contract";
-import { compare, within } from "../lists/by-id.ts";
-import type { ReadContext } from "../lists/context.ts";
-import { cutSlice, jsonField } from "../lists/cut.ts";
-import type { ListReader } from "../lists/filtered-reads.ts";
-import { fetchSize } from "../lists/rows.ts";
-import { type Slice, type SliceRequest, startOf } from "../lists/slice.ts";
-import { stationList } from "./queries.ts";
+import { equals, idOrderedList, updatedSince, within } from "../lists/id-ordered-queries.ts";
+import type { Page, PageRequest } from "../lists/page.ts";
+import type { ListReader, ReadContext } from "../lists/read-context.ts";
 
 export interface StationFilters {
   readonly status?: string | undefined;
@@ -14,31 +10,25 @@ export interface StationFilters {
   readonly updated_since?: string | undefined;
 }
 
-/** One slice of a system's stations, by id. */
-export async function listStations(
-  { filtered, reader }: ReadContext,
+const stations = idOrderedList("stations");
+
+/** A page of a system's stations, ordered by id. */
+export function listStations(
+  context: ReadContext,
   whose: ListReader,
-  filters: StationFilters,
-  request: SliceRequest<string>,
-): Promise<Slice<string>> {
-  const { systemId } = whose;
+  { status, region_id, updated_since, bbox }: StationFilters,
+  request: PageRequest<string>,
+): Promise<Page<string>> {
   const conditions = [
-    filters.status === undefined ? undefined : compare("status", "=", filters.status),
-    filters.region_id === undefined ? undefined : compare("region_id", "=", filters.region_id),
-    filters.updated_since === undefined
-      ? undefined
-      : compare("updated_at", ">=", filters.updated_since, "::timestamptz"),
-    filters.bbox === undefined ? undefined : within(filters.bbox),
-  ].filter((condition) => condition !== undefined);
-  const size = fetchSize(request.limit);
-  const rows =
-    conditions.length === 0
-      ? await stationList.read(reader, systemId, startOf(request), size)
-      : await filtered.read(whose, (db) => stationList.readFiltered(db, systemId, conditions, startOf(request), size));
-  return cutSlice(request, rows, (json) => jsonField(json, "id"));
+    equals("status", status),
+    equals("region_id", region_id),
+    updatedSince(updated_since),
+    within(bbox),
+  ];
+  return stations.list(context, whose, conditions, request);
 }
 
-/** One station in its JSON; undefined when there is none. */
+/** One station's JSON; undefined when there is none. */
 export function getStation({ reader }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
-  return stationList.readOne(reader, systemId, id);
+  return stations.find(reader, systemId, id);
 }

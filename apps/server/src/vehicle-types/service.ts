@@ -3,8 +3,7 @@ import { type Acting, recordActOf } from "../audit/audit-log.ts";
 import type { Queryable } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
-import { cutItems, sortById } from "../lists/in-memory.ts";
-import type { Slice, SliceRequest } from "../lists/slice.ts";
+import { pageOfItems, sortById, type Page, type PageRequest } from "../lists/page.ts";
 import {
   deleteType,
   findNamedTypes,
@@ -37,13 +36,13 @@ async function saidBySources(db: Queryable, systemId: string): Promise<VehicleTy
   return sources.flatMap((source) => (source.feed === "vehicle_types" ? source.content : []));
 }
 
-/** One slice of a system's vehicle types, by id. */
+/** A page of a system's vehicle types, ordered by id. */
 export async function listVehicleTypes(
   db: Queryable,
   systemId: string,
-  request: SliceRequest<string>,
-): Promise<Slice<string>> {
-  return cutItems(await allVehicleTypesOf(db, systemId), request);
+  request: PageRequest<string>,
+): Promise<Page<string>> {
+  return pageOfItems(await allVehicleTypesOf(db, systemId), request);
 }
 
 /** What is to be said of a vehicle type; null takes a word back. What is left out stays as it is. */

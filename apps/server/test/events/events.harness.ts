@@ -7,8 +7,8 @@ import { type NewEvent, recordEvents } from "../../src/events/outbox.ts";
 import { createSequencer, type Sequencer } from "../../src/events/sequencer.ts";
 import { type EventFilters, listEvents } from "../../src/events/service.ts";
 import { createIds, type Ids } from "../../src/ids.ts";
-import type { ReadContext } from "../../src/lists/context.ts";
-import type { SliceRequest } from "../../src/lists/slice.ts";
+import type { PageRequest } from "../../src/lists/page.ts";
+import type { ReadContext } from "../../src/lists/read-context.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 import { filteredReadsOn } from "../filtered-reads.ts";
 
@@ -84,10 +84,10 @@ export interface Page {
   readonly total: number | undefined;
 }
 
-/** A slice of the events that a viewer sees. */
+/** A page of the events that a viewer sees. */
 export async function pageOf(
   { read, systemId }: EventsHarness,
-  request: SliceRequest<EventPosition>,
+  request: PageRequest<EventPosition>,
   filters: EventFilters = {},
   viewer: EventViewer = everything,
 ): Promise<Page> {

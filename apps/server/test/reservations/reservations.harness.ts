@@ -9,14 +9,9 @@ import { ServiceError } from "../../src/errors/service-error.ts";
 import { createReservation } from "../../src/fleet/create-reservation.ts";
 import { cancelReservation, extendReservation } from "../../src/fleet/reservation-commands.ts";
 import type { Ids } from "../../src/ids.ts";
-import type { FilteredReads } from "../../src/lists/filtered-reads.ts";
-import type { SliceRequest } from "../../src/lists/slice.ts";
-import {
-  getReservation,
-  listReservations,
-  type ReservationFilters,
-  type ReservationPosition,
-} from "../../src/reservations/service.ts";
+import type { PageRequest, TimePosition } from "../../src/lists/page.ts";
+import type { FilteredReads } from "../../src/lists/read-context.ts";
+import { getReservation, listReservations, type ReservationFilters } from "../../src/reservations/service.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 import { filteredReadsOn } from "../filtered-reads.ts";
 import { addPartners } from "../partners.ts";
@@ -46,7 +41,7 @@ export interface ReservationsRoom extends TestDatabase {
   extend(id: string, minutes: number, partnerId?: string): Promise<Reservation>;
   cancel(id: string, partnerId?: string): Promise<Reservation>;
   get(id: string, partnerId?: string): Promise<Reservation | undefined>;
-  list(filters?: ReservationFilters, request?: SliceRequest<ReservationPosition>, partnerId?: string): Promise<Page>;
+  list(filters?: ReservationFilters, request?: PageRequest<TimePosition>, partnerId?: string): Promise<Page>;
   bike(id: string): Promise<BikeState>;
   /** The station's counters. */
   counters(stationId: string): Promise<Counters>;
@@ -58,7 +53,7 @@ type StationFields = Partial<Station> & { readonly counters?: "mirrored" | "oper
 
 interface Page {
   readonly data: readonly Reservation[];
-  readonly next: ReservationPosition | undefined;
+  readonly next: TimePosition | undefined;
   readonly total: number | undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { Region, VehicleType } from "@bikeshare/contract";
-import { sortById } from "../../lists/in-memory.ts";
+import { sortById } from "../../lists/page.ts";
 import type { SystemDetails } from "../../systems/details.ts";
 import { isLicenceId } from "../../systems/facts.ts";
 import { EARLIEST, type GbfsForm } from "./form.ts";

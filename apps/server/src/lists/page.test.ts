@@ -1,8 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { cutSlice, jsonField } from "./cut.ts";
-import { cutRows, fetchSize } from "./rows.ts";
-import { startOf } from "./slice.ts";
+import { cutPage, jsonField, cutRows, fetchSize, startOf, timePosition } from "./page.ts";
 
 fc.configureGlobal({ seed: 1 });
 
@@ -35,7 +33,7 @@ it("the next position is the last shown item's, when more follow", () => {
   const json = (id: string) => JSON.stringify({ id });
   const joined = ["a", "b", "c"].map(json).join(",\n");
   const cut = (limit: number, kind: "first" | "cursor") =>
-    cutSlice(kind === "first" ? { kind, limit } : { kind, limit, after: "" }, { rows: joined, total: 3 }, (text) =>
+    cutPage(kind === "first" ? { kind, limit } : { kind, limit, after: "" }, { rows: joined, total: 3 }, (text) =>
       jsonField(text, "id"),
     );
   expect(cut(2, "first")).toMatchObject({ next: "b", total: 3 });
@@ -54,4 +52,19 @@ it("a page begins behind those before it, exactly, up to numbers that no list re
   expect(startOf({ kind: "page", page: Number.MAX_SAFE_INTEGER, limit: 200 })).toEqual({
     skip: Number.MAX_SAFE_INTEGER,
   });
+});
+
+it("a position by time and id is read as it was written, whatever the id", () => {
+  fc.assert(
+    fc.property(
+      fc.date({ min: new Date("0001-01-01T00:00:00Z"), max: new Date("9999-12-31T00:00:00Z"), noInvalidDate: true }),
+      fc.string({ unit: "grapheme", minLength: 1 }),
+      (at, id) => {
+        const position = { at: at.toISOString(), id };
+        expect(timePosition.decode(timePosition.encode(position))).toEqual(position);
+      },
+    ),
+  );
+  for (const text of ["", "2026-01-01T00:00:00.000Z", "2026-01-01T00:00:00.000Z ", "now ride", "2026-01-01 ride"])
+    expect(timePosition.decode(text)).toBeUndefined();
 });

@@ -1,8 +1,7 @@
 import type { Queryable } from "../db/database.ts";
 import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
-import { type FetchSize, joinRows, type ListRows } from "./rows.ts";
-import type { SliceStart } from "./slice.ts";
+import { fetchSize, joinRows, type PageRequest, type PageRows, startOf } from "./page.ts";
 
 /** A list that can be filtered. Its rows belong to the system $1, and `id` is unique in it. */
 export interface FilterableList<Position> {
@@ -16,10 +15,10 @@ export interface FilterableList<Position> {
   readonly placeholders: (position: Position, bind: Bind) => readonly string[];
 }
 
-/** Puts a value behind those that a statement has and gives its placeholder. */
+/** Adds a value to those of a statement and gives its placeholder. */
 export type Bind = (value: unknown) => string;
 
-/** What rows must fulfil: alternatives that no row fulfils twice. */
+/** The condition on rows: alternatives, of which a row meets at most one. */
 export interface Filter {
   readonly branches: readonly string[];
   /** The values of the placeholders in them; the first is the system. */
@@ -27,59 +26,60 @@ export interface Filter {
 }
 
 /**
- * A slice of the rows that pass a filter. Each combination of filters is planned anew, with its values, so that a rare
- * bike and a busy station each get the plan that suits them.
+ * A page of the rows that pass a filter. Each combination of filters is planned with its values, so that a rare bike and
+ * a busy station each get the plan that suits them.
  *
- * No length is kept of such a list, so that its pages cost what is counted and stepped over. An index does both where it
- * holds the filtered columns; rows are read for the page alone, and only when it exists. A page in the list's second half
- * is stepped to from the end.
+ * The length of such a list is not kept, so a page costs the rows that are counted and skipped. An index does both where
+ * it contains the filtered columns; rows are read for the page alone, and only if it exists. A page in the second half of
+ * the list is reached from the end.
  */
-export async function readFilteredList<Position>(
+export async function listFiltered<Position>(
   db: Queryable,
   list: FilterableList<Position>,
   filter: Filter,
-  start: SliceStart<Position>,
-  size: FetchSize,
-): Promise<ListRows> {
+  request: PageRequest<Position>,
+): Promise<PageRows> {
   const { branches } = filter;
+  const start = startOf(request);
+  const size = fetchSize(request.limit);
   if ("after" in start) {
     const values = [...filter.values];
     const position = list.placeholders(start.after, (value) => `$${values.push(value)}`).join(", ");
     const behind = `(${list.order.join(", ")}) ${list.direction === "asc" ? ">" : "<"} (${position})`;
     const rows = rowsOf(list, { branches: branches.map((branch) => `${branch} and ${behind}`), skip: 0, limit: size });
-    return onlyRow(await db.query<ListRows>(statement("", rows), values));
+    return onlyRow(await db.query<PageRows>(statement("", rows), values));
   }
   const total = branches.map((branch) => `(select count(*) from ${list.table} where ${branch})`).join(" + ");
   const { skip } = start;
   if (skip === 0) {
     const text = `select (${rowsOf(list, { branches, skip, limit: size })}) as rows, ${total} as total`;
-    return onlyRow(await db.query<ListRows>(statement("", text), filter.values));
+    return onlyRow(await db.query<PageRows>(statement("", text), filter.values));
   }
   const counted = onlyRow(await db.query<{ total: number }>(statement("", `select ${total} as total`), filter.values));
   if (skip >= counted.total) return { rows: null, total: counted.total };
   const limit = Math.min(size, counted.total - skip);
   const behind = counted.total - skip - limit;
   const page = behind < skip ? { branches, skip: behind, limit, fromEnd: true } : { branches, skip, limit };
-  const read = onlyRow(await db.query<Pick<ListRows, "rows">>(statement("", rowsOf(list, page)), filter.values));
+  const read = onlyRow(await db.query<Pick<PageRows, "rows">>(statement("", rowsOf(list, page)), filter.values));
   return { ...read, ...counted };
 }
 
-interface Page {
+interface StepRange {
   readonly branches: readonly string[];
-  /** Rows to step over. Like the limit it is a number of ours, written into the text. */
+  /** Rows to skip. Like the limit a number of our own, so it is written into the text. */
   readonly skip: number;
   readonly limit: number;
   readonly fromEnd?: boolean;
 }
 
-/** The statement that joins a page's rows: first their ids, then the rows. */
-function rowsOf({ table, order, direction, json }: FilterableList<never>, page: Page): string {
+/** The statement that reads a page's rows: first their ids, then the rows. */
+function rowsOf({ table, order, direction, json }: FilterableList<never>, page: StepRange): string {
   const { branches, skip, limit, fromEnd = false } = page;
   const ordered = (way: "asc" | "desc") => `order by ${order.map((column) => `${column} ${way}`).join(", ")}`;
   const opposite = direction === "asc" ? "desc" : "asc";
   const stepping = ordered(fromEnd ? opposite : direction);
   const [only, ...others] = branches;
-  // Of each alternative so many that the page is among them, however they mix.
+  // So many of each alternative that the page is among them, in whatever order they mix.
   const candidates = branches.map(
     (branch) => `(select ${order.join(", ")} from ${table} where ${branch} ${stepping} limit ${skip + limit})`,
   );

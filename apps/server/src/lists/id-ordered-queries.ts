@@ -1,0 +1,116 @@
+import type { BoundingBox } from "@bikeshare/contract";
+import type { CountedList } from "../counts/queries.ts";
+import type { Queryable } from "../db/database.ts";
+import type { Reader } from "../db/pipeline.ts";
+import { onlyRow } from "../db/rows.ts";
+import { statement } from "../db/statement.ts";
+import { type FilterableList, listFiltered } from "./filtered-queries.ts";
+import {
+  cutPage,
+  type FetchSize,
+  fetchSize,
+  joinRows,
+  jsonField,
+  type Page,
+  type PageRequest,
+  type PageRows,
+  startOf,
+} from "./page.ts";
+import type { ListReader, ReadContext } from "./read-context.ts";
+
+/** A condition on a row. `placeholder` adds a value to the statement and gives its `$n`. */
+export type Condition = (placeholder: (value: unknown) => string) => string;
+
+/** A list that is ordered by id. */
+export interface IdOrderedList {
+  /** A page of the whole list, or of the rows that meet every condition given. */
+  list(
+    context: ReadContext,
+    whose: ListReader,
+    conditions: readonly (Condition | undefined)[],
+    request: PageRequest<string>,
+  ): Promise<Page<string>>;
+  /** One row's JSON. */
+  find(reader: Reader, systemId: string, id: string): Promise<string | undefined>;
+}
+
+/** Stations and bikes: some thousands of rows, so that a page by number is reached by skipping those before it. */
+export function idOrderedList(table: Extract<CountedList, "stations" | "bikes">): IdOrderedList {
+  const total = `(select coalesce(sum(n), 0)::bigint from list_counts where system_id = $1 and list = '${table}') as total`;
+  const after = (size: FetchSize) =>
+    statement(
+      `${table}.listAfter.${size}`,
+      joinRows(`select json from ${table} where system_id = $1 and id > $2 order by id limit ${size}`),
+    );
+  const skipping = (size: FetchSize) =>
+    statement(
+      `${table}.listSkipping.${size}`,
+      `select (${joinRows(
+        `select json from ${table} where system_id = $1
+           and id >= (select id from ${table} where system_id = $1 order by id offset $2::bigint limit 1)
+         order by id limit ${size}`,
+      )}) as rows, ${total}`,
+    );
+  const byId = statement(`${table}.find`, `select json from ${table} where system_id = $1 and id = $2`);
+  const filterable: FilterableList<string> = {
+    table,
+    order: ["id"],
+    direction: "asc",
+    json: "json",
+    placeholders: (id, bind) => [bind(id)],
+  };
+
+  async function listAll(reader: Reader, systemId: string, request: PageRequest<string>): Promise<PageRows> {
+    const start = startOf(request);
+    const size = fetchSize(request.limit);
+    if ("after" in start) return onlyRow(await reader.read<PageRows>(after(size), [systemId, start.after]));
+    return onlyRow(await reader.read<PageRows>(skipping(size), [systemId, start.skip]));
+  }
+  function listMatching(
+    db: Queryable,
+    systemId: string,
+    conditions: readonly Condition[],
+    request: PageRequest<string>,
+  ): Promise<PageRows> {
+    const values: unknown[] = [systemId];
+    const placeholder = (value: unknown) => `$${values.push(value)}`;
+    const branch = ["system_id = $1", ...conditions.map((condition) => condition(placeholder))].join(" and ");
+    return listFiltered(db, filterable, { branches: [branch], values }, request);
+  }
+
+  return {
+    async list({ reader, filtered }, whose, conditions, request) {
+      const given = conditions.filter((condition) => condition !== undefined);
+      const rows =
+        given.length === 0
+          ? await listAll(reader, whose.systemId, request)
+          : await filtered.read(whose, (db) => listMatching(db, whose.systemId, given, request));
+      return cutPage(request, rows, (json) => jsonField(json, "id"));
+    },
+    async find(reader, systemId, id) {
+      return (await reader.read<{ json: string }>(byId, [systemId, id]))[0]?.json;
+    },
+  };
+}
+
+/** `column = value`; undefined where the filter is not given. */
+export function equals(column: string, value: string | undefined): Condition | undefined {
+  return value === undefined ? undefined : (placeholder) => `${column} = ${placeholder(value)}`;
+}
+
+/** Rows that changed at `since` (RFC 3339) or later; undefined where the filter is not given. */
+export function updatedSince(since: string | undefined): Condition | undefined {
+  return since === undefined ? undefined : (placeholder) => `updated_at >= ${placeholder(since)}::timestamptz`;
+}
+
+/** Locations in a rectangle of the map, borders included; undefined where the filter is not given. */
+export function within(bbox: BoundingBox | undefined): Condition | undefined {
+  if (bbox === undefined) return undefined;
+  const { west, south, east, north } = bbox;
+  return (placeholder) => {
+    const [w, e] = [placeholder(west), placeholder(east)];
+    // A rectangle across the antimeridian lies east of `west` or west of `east`.
+    const longitude = west <= east ? `lon between ${w} and ${e}` : `(lon >= ${w} or lon <= ${e})`;
+    return `lat between ${placeholder(south)} and ${placeholder(north)} and ${longitude}`;
+  };
+}

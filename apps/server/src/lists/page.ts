@@ -1,0 +1,151 @@
+import { compareIds } from "@bikeshare/rules";
+
+/** The page of a list that is asked for: the first one, one by its number, or what follows a position. */
+export type PageRequest<Position> =
+  | { readonly kind: "first"; readonly limit: number }
+  | { readonly kind: "page"; readonly page: number; readonly limit: number }
+  | { readonly kind: "cursor"; readonly after: Position; readonly limit: number };
+
+/** A page of a list. */
+export interface Page<Position> {
+  /** The items' JSON texts, with commas between. */
+  readonly items: string;
+  /** Position of the last item; undefined when none follow. */
+  readonly next: Position | undefined;
+  /** Items in the whole list; undefined when the page was asked for by cursor. */
+  readonly total: number | undefined;
+}
+
+/** How a list writes the position of an item into a cursor. */
+export interface PositionCodec<Position> {
+  encode(position: Position): string;
+  /** Undefined when the text is not a position in this list. */
+  decode(text: string): Position | undefined;
+}
+
+/** Where the rows of a page begin: after a position, or after a number of rows; then the list's length is needed too. */
+export type PageStart<Position> = { readonly after: Position } | { readonly skip: number };
+
+/** Where the rows of a requested page begin. */
+export function startOf<Position>(request: PageRequest<Position>): PageStart<Position> {
+  switch (request.kind) {
+    case "cursor":
+      return { after: request.after };
+    case "first":
+      return { skip: 0 };
+    case "page":
+      // Above 2^53 numbers are not exact. No list is that long, so the response is the same.
+      return { skip: Math.min((request.page - 1) * request.limit, Number.MAX_SAFE_INTEGER) };
+  }
+}
+
+/**
+ * Rows that are read in pages come from the database as one text: the JSON of each row, with this between them.
+ * JSON escapes line ends inside strings, so an unescaped one can only stand between rows.
+ */
+const ROW_SEPARATOR = ",\n";
+
+/** Numbers of rows that are fetched, one more than is shown. Only two, so that a connection prepares few statements. */
+const FETCH_SIZES = [51, 201] as const;
+export type FetchSize = (typeof FETCH_SIZES)[number];
+
+/** The number of rows to fetch for a page of `limit` items, so that it is known whether more follow. */
+export function fetchSize(limit: number): FetchSize {
+  return limit < FETCH_SIZES[0] ? FETCH_SIZES[0] : FETCH_SIZES[1];
+}
+
+/** What a list's statement returns: the rows' JSON as one text (null: no rows), and the list's length if asked for. */
+export interface PageRows {
+  readonly rows: string | null;
+  readonly total: number | null;
+}
+
+/** SQL that makes one text, `rows`, of the `json` column of a query. */
+export function joinRows(query: string): string {
+  return `select string_agg(json, E'${ROW_SEPARATOR.replace("\n", "\\n")}') as rows from (${query}) as page`;
+}
+
+/** The first `limit` rows of a text, and the last of them when more follow. */
+export function cutRows(text: string | null, limit: number): { items: string; lastOfMore: string | undefined } {
+  if (text === null) return { items: "", lastOfMore: undefined };
+  let end = -1;
+  let start = 0;
+  for (let row = 0; row < limit; row++) {
+    start = end + 1;
+    end = text.indexOf("\n", start);
+    if (end === -1) return { items: text, lastOfMore: undefined };
+  }
+  // `end` is at the separator's line end; its comma stands before it.
+  return { items: text.slice(0, end - 1), lastOfMore: text.slice(start, end - 1) };
+}
+
+/**
+ * Makes the page that was asked for of the rows that were fetched.
+ * @param positionOf reads the position of an item from its JSON
+ */
+export function cutPage<Position>(
+  request: PageRequest<Position>,
+  { rows, total }: PageRows,
+  positionOf: (json: string) => Position,
+): Page<Position> {
+  const { items, lastOfMore } = cutRows(rows, request.limit);
+  return {
+    items,
+    next: lastOfMore === undefined ? undefined : positionOf(lastOfMore),
+    total: request.kind === "cursor" ? undefined : (total ?? 0),
+  };
+}
+
+/** The position of an item in a list that is ordered by a time (RFC 3339, to the millisecond) and then by id. */
+export interface TimePosition {
+  readonly at: string;
+  readonly id: string;
+}
+
+const TIME_POSITION = /^(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z) (.+)$/s;
+
+export const timePosition: PositionCodec<TimePosition> = {
+  encode: ({ at, id }) => `${at} ${id}`,
+  decode(text) {
+    const [, at, id] = TIME_POSITION.exec(text) ?? [];
+    return at === undefined || id === undefined ? undefined : { at, id };
+  },
+};
+
+/** The position of items that are ordered by id. */
+export const idPosition: PositionCodec<string> = {
+  encode: (id) => id,
+  decode: (text) => (text === "" ? undefined : text),
+};
+
+/** One string field of an item's JSON. */
+export function jsonField(json: string, field: string): string {
+  const item: unknown = JSON.parse(json);
+  const value: unknown = typeof item === "object" && item !== null ? Reflect.get(item, field) : undefined;
+  if (typeof value !== "string") throw new Error(`an item's JSON has no ${field}`);
+  return value;
+}
+
+interface Identified {
+  readonly id: string;
+}
+
+/** Sorts items as lists ordered by id are: by their bytes, as in the database. */
+export function sortById<Item extends Identified>(items: Iterable<Item>): Item[] {
+  return [...items].sort((a, b) => compareIds(a.id, b.id));
+}
+
+/** A page of a list that is short enough to be kept in memory. @param items in the order of `sortById` */
+export function pageOfItems<Item extends Identified>(
+  items: readonly Item[],
+  request: PageRequest<string>,
+): Page<string> {
+  const start = startOf(request);
+  const begin = "skip" in start ? start.skip : items.filter(({ id }) => compareIds(id, start.after) <= 0).length;
+  const found = items.slice(begin, begin + request.limit);
+  return {
+    items: found.map((item) => JSON.stringify(item)).join(","),
+    next: begin + request.limit < items.length ? found.at(-1)?.id : undefined,
+    total: request.kind === "cursor" ? undefined : items.length,
+  };
+}
