@@ -1,10 +1,9 @@
 import type { BoundingBox } from "@bikeshare/contract";
 import type { CountedList } from "../counts/queries.ts";
-import type { Queryable } from "../db/database.ts";
 import type { Reader } from "../db/pipeline.ts";
 import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
-import { type FilterableList, listFiltered } from "./filtered-queries.ts";
+import { type Filter, type FilterableList, listFiltered } from "./filtered-queries.ts";
 import {
   cutPage,
   type FetchSize,
@@ -36,22 +35,7 @@ export interface IdOrderedList {
 
 /** Stations and bikes: some thousands of rows, so that a page by number is reached by skipping those before it. */
 export function idOrderedList(table: Extract<CountedList, "stations" | "bikes">): IdOrderedList {
-  const total = `(select coalesce(sum(n), 0)::bigint from list_counts where system_id = $1 and list = '${table}') as total`;
-  const after = (size: FetchSize) =>
-    statement(
-      `${table}.listAfter.${size}`,
-      joinRows(`select json from ${table} where system_id = $1 and id > $2 order by id limit ${size}`),
-    );
-  const skipping = (size: FetchSize) =>
-    statement(
-      `${table}.listSkipping.${size}`,
-      `select (${joinRows(
-        `select json from ${table} where system_id = $1
-           and id >= (select id from ${table} where system_id = $1 order by id offset $2::bigint limit 1)
-         order by id limit ${size}`,
-      )}) as rows, ${total}`,
-    );
-  const byId = statement(`${table}.find`, `select json from ${table} where system_id = $1 and id = $2`);
+  const { after, skipping, byId } = statementsOf(table);
   const filterable: FilterableList<string> = {
     table,
     order: ["id"],
@@ -66,31 +50,48 @@ export function idOrderedList(table: Extract<CountedList, "stations" | "bikes">)
     if ("after" in start) return onlyRow(await reader.read<PageRows>(after(size), [systemId, start.after]));
     return onlyRow(await reader.read<PageRows>(skipping(size), [systemId, start.skip]));
   }
-  function listMatching(
-    db: Queryable,
-    systemId: string,
-    conditions: readonly Condition[],
-    request: PageRequest<string>,
-  ): Promise<PageRows> {
-    const values: unknown[] = [systemId];
-    const placeholder = (value: unknown) => `$${values.push(value)}`;
-    const branch = ["system_id = $1", ...conditions.map((condition) => condition(placeholder))].join(" and ");
-    return listFiltered(db, filterable, { branches: [branch], values }, request);
-  }
-
   return {
     async list({ reader, filtered }, whose, conditions, request) {
+      const { systemId } = whose;
       const given = conditions.filter((condition) => condition !== undefined);
       const rows =
         given.length === 0
-          ? await listAll(reader, whose.systemId, request)
-          : await filtered.read(whose, (db) => listMatching(db, whose.systemId, given, request));
+          ? await listAll(reader, systemId, request)
+          : await filtered.read(whose, (db) => listFiltered(db, filterable, filterOf(systemId, given), request));
       return cutPage(request, rows, (json) => jsonField(json, "id"));
     },
     async find(reader, systemId, id) {
       return (await reader.read<{ json: string }>(byId, [systemId, id]))[0]?.json;
     },
   };
+}
+
+function statementsOf(table: string) {
+  const total = `(select coalesce(sum(n), 0)::bigint from list_counts where system_id = $1 and list = '${table}') as total`;
+  return {
+    after: (size: FetchSize) =>
+      statement(
+        `${table}.listAfter.${size}`,
+        joinRows(`select json from ${table} where system_id = $1 and id > $2 order by id limit ${size}`),
+      ),
+    skipping: (size: FetchSize) =>
+      statement(
+        `${table}.listSkipping.${size}`,
+        `select (${joinRows(
+          `select json from ${table} where system_id = $1
+             and id >= (select id from ${table} where system_id = $1 order by id offset $2::bigint limit 1)
+           order by id limit ${size}`,
+        )}) as rows, ${total}`,
+      ),
+    byId: statement(`${table}.find`, `select json from ${table} where system_id = $1 and id = $2`),
+  };
+}
+
+/** All of the conditions, with their values. */
+function filterOf(systemId: string, conditions: readonly Condition[]): Filter {
+  const values: unknown[] = [systemId];
+  const placeholder = (value: unknown) => `$${values.push(value)}`;
+  return { branches: [["system_id = $1", ...conditions.map((each) => each(placeholder))].join(" and ")], values };
 }
 
 /** `column = value`; undefined where the filter is not given. */
