@@ -21,6 +21,11 @@ export type MessageArguments<Code extends ErrorCode> = Code extends ErrorCode
     : [name?: "default", values?: Readonly<Record<never, never>>]
   : never;
 
+/** An error of the catalogue: its code, which message, and its values. */
+export type ErrorArguments<Code extends ErrorCode> = Code extends ErrorCode
+  ? [code: Code, ...message: MessageArguments<Code>]
+  : never;
+
 /** A message of the catalogue; of a code without messages its meaning and its action. */
 export function errorMessage<Code extends ErrorCode>(code: Code, ...[name, values]: MessageArguments<Code>): string {
   const { meaning, action } = errorCatalogue[code];

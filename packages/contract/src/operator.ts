@@ -34,18 +34,19 @@ const errors = {
 };
 
 /** A POST that takes many items at once and answers each by itself. */
-function batch<const Path extends string, Item extends z.ZodTypeAny>(
+function batch<const Path extends string, Item extends z.ZodTypeAny, Code extends ErrorCode = never>(
   path: Path,
   item: Item,
-  named: { title: string; summary: string; description: string; itemErrors: readonly ErrorCode[] },
+  named: { title: string; summary: string; description: string; itemErrors: readonly Code[] },
 ) {
-  const metadata: EndpointMetadata = {
+  // Any item may be malformed.
+  const itemErrors: readonly (Code | "invalid_parameter")[] = ["invalid_parameter", ...named.itemErrors];
+  const metadata = {
     scope: "operator",
     idempotent: true,
     conflicts: ["idempotency_in_progress"],
-    // Any item may be malformed.
-    itemErrors: ["invalid_parameter", ...named.itemErrors],
-  };
+    itemErrors,
+  } as const satisfies EndpointMetadata;
   return {
     method: "POST",
     path: `/operator/v1/${path}`,
@@ -92,7 +93,7 @@ const bikes = {
     title: "BikeUpserts",
     summary: "Make or change bikes",
     description: "A bike with a new id is made, a known one changed. What is left out of a later one stays as it was.",
-    itemErrors: ["not_found", "ride_conflict"],
+    itemErrors: ["not_found"],
   }),
   report: batch("bikes/reports", bikeReport, {
     title: "BikeReports",
@@ -107,13 +108,13 @@ const rides = {
     title: "PastRides",
     summary: "Add past rides",
     description: "Rides that are over, as history: they make no events and move no bike.",
-    itemErrors: ["not_found", "ride_conflict"],
+    itemErrors: ["ride_conflict"],
   }),
   start: batch("rides/start", rideStart, {
     title: "RideStarts",
     summary: "Start rides",
     description: "The bike is `on_trip` from then on; a reservation that held it is fulfilled.",
-    itemErrors: ["not_found", "bike_not_available", "station_offline", "reservation_not_active", "ride_conflict"],
+    itemErrors: ["not_found", "bike_not_available", "reservation_not_active", "ride_conflict"],
   }),
   end: batch("rides/end", rideEnd, {
     title: "RideEnds",
@@ -141,3 +142,9 @@ const rides = {
 
 /** The interface of the operator's own backend, which feeds the service. Operator keys only. */
 export const operatorContract = c.router({ stations, bikes, rides }, { strictStatusCodes: true });
+
+/** The codes that an item of a batch may fail with: of an endpoint, such as `ItemError<"rides", "start">`. */
+export type ItemError<
+  Noun extends keyof typeof operatorContract,
+  Verb extends keyof (typeof operatorContract)[Noun],
+> = (typeof operatorContract)[Noun][Verb] extends { metadata: { itemErrors: readonly (infer Code)[] } } ? Code : never;

@@ -134,7 +134,9 @@ test("vehicle types are said, field by field before what a feed says, listed wit
   // A feed goes on to describe it; nothing is named `cargo`.
   await harness.run("vehicle-types", "remove", "ebike");
   await harness.run("vehicle-types", "remove", "cargo");
-  await expect(harness.run("vehicle-types", "remove", "cargo")).rejects.toThrow("Nothing was said");
+  await expect(harness.run("vehicle-types", "remove", "cargo")).rejects.toThrow(
+    "has no description that could be removed",
+  );
   const { vehicle_types: types } = await json("vehicle-types", "list");
   expect(types).toEqual([
     { id: "classic", name: null, form_factor: null, propulsion_type: "human", max_range_meters: null },

@@ -24,6 +24,8 @@ export class ServiceError extends Error {
   }
 }
 
+type Values = Readonly<Record<string, string | number>>;
+
 /**
  * An error of the contract's catalogue, with one of its messages. Where the message says after how many seconds to try
  * again, `Retry-After` says it too.
@@ -32,11 +34,7 @@ export function serviceError<Code extends ErrorCode>(
   code: Code,
   ...rest: [...message: MessageArguments<Code>, options?: ServiceErrorOptions]
 ): ServiceError {
-  const [name, values, options] = rest as unknown as [
-    unknown?,
-    Readonly<Record<string, string | number>>?,
-    ServiceErrorOptions?,
-  ];
+  const [name, values, options] = rest as unknown as [unknown?, Values?, ServiceErrorOptions?];
   const message = errorMessage(code, ...([name, values] as unknown as MessageArguments<Code>));
   const seconds = values?.["retryAfterSeconds"];
   const headers = seconds === undefined ? options?.headers : { ...options?.headers, "retry-after": String(seconds) };

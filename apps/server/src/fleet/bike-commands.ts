@@ -1,4 +1,4 @@
-import type { BatchItem, BatchResults, BikeReport, BikeUpsert } from "@bikeshare/contract";
+import type { BatchItem, BatchResults, BikeReport, BikeUpsert, ItemError } from "@bikeshare/contract";
 import type { CommandContext } from "../command-context.ts";
 import { countRows, pickSlot } from "../counts/service.ts";
 import type { Transaction } from "../db/database.ts";
@@ -18,46 +18,50 @@ export function upsertBikes(
   systemId: string,
   items: readonly BatchItem<BikeUpsert>[],
 ): Promise<BatchResults> {
-  return runBatch({ db, clock }, items, async (tx, { readable, notes, now }) => {
-    const facts = await lockFacts(
-      tx,
-      systemId,
-      readable.map(({ item }) => item),
-    );
-    const known = readable.filter((entry) => hasKnownStation(entry, facts, notes));
-    const fresh = firstOfEach(known.filter(({ item }) => !facts.bikes.has(item.id)));
-    const inserted = await insertBikes(
-      tx,
-      systemId,
-      now,
-      fresh.map(({ item }) => newBike(item, facts, now, newPublicId(ids))),
-    );
-    const wires = [...inserted.values()].filter((json) => json !== null);
-    await tellStates(tx, { ids, systemId, now }, wires);
-    const created = new Set(fresh.filter(({ item }) => inserted.has(item.id)).map(({ index }) => index));
-    // What another command made meanwhile, and what an item before in this batch made, is changed like any other.
-    const again = await lockBikes(
-      tx,
-      systemId,
-      known.filter(({ index }) => !created.has(index)).map(({ item }) => item.id),
-    );
-    for (const { index, item } of known) if (created.has(index)) notes.done(index, item.id, "created");
-    const changes = upsertedBikes(
-      known.filter(({ index }) => !created.has(index)),
-      again,
-      facts,
-      now,
-      notes,
-    );
-    await changeOrRelease(
-      tx,
-      { ids, systemId, now },
-      changes,
-      fresh.flatMap(({ item }) => item.station_id ?? []),
-    );
-    const slot = pickSlot(() => ids.random());
-    await countRows(tx, systemId, "bikes", slot, inserted.size);
-  });
+  return runBatch<BikeUpsert, ItemError<"bikes", "upsert">>(
+    { db, clock },
+    items,
+    async (tx, { readable, notes, now }) => {
+      const facts = await lockFacts(
+        tx,
+        systemId,
+        readable.map(({ item }) => item),
+      );
+      const known = readable.filter((entry) => hasKnownStation(entry, facts, notes));
+      const fresh = firstOfEach(known.filter(({ item }) => !facts.bikes.has(item.id)));
+      const inserted = await insertBikes(
+        tx,
+        systemId,
+        now,
+        fresh.map(({ item }) => newBike(item, facts, now, newPublicId(ids))),
+      );
+      const wires = [...inserted.values()].filter((json) => json !== null);
+      await tellStates(tx, { ids, systemId, now }, wires);
+      const created = new Set(fresh.filter(({ item }) => inserted.has(item.id)).map(({ index }) => index));
+      // What another command made meanwhile, and what an item before in this batch made, is changed like any other.
+      const again = await lockBikes(
+        tx,
+        systemId,
+        known.filter(({ index }) => !created.has(index)).map(({ item }) => item.id),
+      );
+      for (const { index, item } of known) if (created.has(index)) notes.done(index, item.id, "created");
+      const changes = upsertedBikes(
+        known.filter(({ index }) => !created.has(index)),
+        again,
+        facts,
+        now,
+        notes,
+      );
+      await changeOrRelease(
+        tx,
+        { ids, systemId, now },
+        changes,
+        fresh.flatMap(({ item }) => item.station_id ?? []),
+      );
+      const slot = pickSlot(() => ids.random());
+      await countRows(tx, systemId, "bikes", slot, inserted.size);
+    },
+  );
 }
 
 /** What upserts change of bikes, each on what those before have left. */
@@ -66,7 +70,7 @@ function upsertedBikes(
   bikes: ReadonlyMap<string, LockedBike>,
   facts: BikeChangeFacts,
   now: Date,
-  notes: BatchNotes,
+  notes: BatchNotes<"not_found">,
 ): BikeChange[] {
   const changed = new Map<string, BikeChange>();
   for (const { index, item } of entries) {
@@ -89,30 +93,34 @@ export function reportBikes(
   systemId: string,
   items: readonly BatchItem<BikeReport>[],
 ): Promise<BatchResults> {
-  return runBatch({ db, clock }, items, async (tx, { readable, notes, now }) => {
-    const facts = await lockFacts(
-      tx,
-      systemId,
-      readable.map(({ item }) => item),
-    );
-    const changes = new Map<string, BikeChange>();
-    for (const entry of readable) {
-      const { index, item } = entry;
-      const at = new Date(item.at);
-      const locked = facts.bikes.get(item.id);
-      const bike = changes.get(item.id) ?? (locked && { bike: locked });
-      if (isInFuture(at.getTime(), now.getTime()))
-        notes.failed(index, item.id, "invalid_parameter", "inFuture", { field: "at" });
-      else if (bike === undefined) notes.failed(index, item.id, "not_found", "bike");
-      else if (hasKnownStation(entry, facts, notes)) {
-        const change = reported(bike, item, at, facts);
-        notes.done(index, item.id, change === bike ? "unchanged" : "updated");
-        changes.set(item.id, change);
+  return runBatch<BikeReport, ItemError<"bikes", "report">>(
+    { db, clock },
+    items,
+    async (tx, { readable, notes, now }) => {
+      const facts = await lockFacts(
+        tx,
+        systemId,
+        readable.map(({ item }) => item),
+      );
+      const changes = new Map<string, BikeChange>();
+      for (const entry of readable) {
+        const { index, item } = entry;
+        const at = new Date(item.at);
+        const locked = facts.bikes.get(item.id);
+        const bike = changes.get(item.id) ?? (locked && { bike: locked });
+        if (isInFuture(at.getTime(), now.getTime()))
+          notes.failed(index, item.id, "invalid_parameter", "inFuture", { field: "at" });
+        else if (bike === undefined) notes.failed(index, item.id, "not_found", "bike");
+        else if (hasKnownStation(entry, facts, notes)) {
+          const change = reported(bike, item, at, facts);
+          notes.done(index, item.id, change === bike ? "unchanged" : "updated");
+          changes.set(item.id, change);
+        }
       }
-    }
-    const changed = [...changes.values()].filter((change) => Object.keys(change).length > 1);
-    await changeOrRelease(tx, { ids, systemId, now }, changed, []);
-  });
+      const changed = [...changes.values()].filter((change) => Object.keys(change).length > 1);
+      await changeOrRelease(tx, { ids, systemId, now }, changed, []);
+    },
+  );
 }
 
 async function lockFacts(tx: Transaction, systemId: string, items: readonly Placed[]): Promise<BikeChangeFacts> {
@@ -129,7 +137,11 @@ async function lockFacts(tx: Transaction, systemId: string, items: readonly Plac
   return { bikes, stations };
 }
 
-function hasKnownStation({ index, item }: Indexed<Placed>, { stations }: BikeChangeFacts, notes: BatchNotes): boolean {
+function hasKnownStation(
+  { index, item }: Indexed<Placed>,
+  { stations }: BikeChangeFacts,
+  notes: BatchNotes<"not_found">,
+): boolean {
   if (item.station_id === undefined || item.station_id === null || stations.has(item.station_id)) return true;
   notes.failed(index, item.id, "not_found", "namedStation", { id: item.station_id });
   return false;

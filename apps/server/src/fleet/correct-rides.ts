@@ -1,4 +1,4 @@
-import type { BatchItem, BatchResults, RideCorrection } from "@bikeshare/contract";
+import type { BatchItem, BatchResults, ItemError, RideCorrection } from "@bikeshare/contract";
 import { correctedEndReason, rideLength } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { recordEvents } from "../events/outbox.ts";
@@ -10,6 +10,8 @@ import { lockRideFacts, noteIssue, noteUnknownStation, type RideFacts, rideFor }
 import { correctEndedRides, type CorrectedRide, type LiveRide } from "./ride-queries.ts";
 import { rideTimesIssue } from "./ride.ts";
 
+type CorrectError = ItemError<"rides", "correct">;
+
 /**
  * Corrects rides that have ended: what is stored of them, the event that tells of it, and where their bikes stand, with
  * the counters there, unless something later is known of the bikes. When a ride started is not to be corrected: it is
@@ -20,7 +22,7 @@ export function correctRides(
   systemId: string,
   items: readonly BatchItem<RideCorrection>[],
 ): Promise<BatchResults> {
-  return runBatch({ db, clock }, items, async (tx, { readable, notes, now }) => {
+  return runBatch<RideCorrection, CorrectError>({ db, clock }, items, async (tx, { readable, notes, now }) => {
     const facts = await lockRideFacts(
       tx,
       systemId,
@@ -54,7 +56,12 @@ interface Corrections {
   readonly bikes: Map<string, BikeChange>;
 }
 
-function decide(entry: Indexed<RideCorrection>, facts: RideFacts, done: Corrections, notes: BatchNotes): void {
+function decide(
+  entry: Indexed<RideCorrection>,
+  facts: RideFacts,
+  done: Corrections,
+  notes: BatchNotes<CorrectError>,
+): void {
   const { index, item } = entry;
   const ride = rideFor(entry, "correct", facts, notes, () => false);
   if (ride === undefined || ride.ended_at === null) return; // a completed ride has ended

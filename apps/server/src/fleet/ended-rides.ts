@@ -48,7 +48,7 @@ export async function lockRideFacts(
 }
 
 /** Notes that a command contradicts what is stored of a ride, and what that is. */
-function noteConflict(notes: BatchNotes, index: number, ride: LiveRide): undefined {
+function noteConflict(notes: BatchNotes<"ride_conflict">, index: number, ride: LiveRide): undefined {
   notes.failed(index, ride.id, "ride_conflict", ride.status, { stored: describeRide(ride) });
 }
 
@@ -60,7 +60,7 @@ export function rideFor<Item extends RideItem>(
   { index, item }: Indexed<Item>,
   command: Exclude<RideCommand, "start">,
   { rides }: RideFacts,
-  notes: BatchNotes,
+  notes: BatchNotes<"not_found" | "ride_conflict">,
   isSame: (ride: LiveRide, item: Item) => boolean,
 ): LiveRide | undefined {
   const ride = rides.get(item.id);
@@ -76,7 +76,12 @@ export function rideFor<Item extends RideItem>(
 }
 
 /** Notes that an item is wrong in itself. */
-export function noteIssue(notes: BatchNotes, index: number, id: string, issue: RideTimesIssue): undefined {
+export function noteIssue(
+  notes: BatchNotes<"invalid_parameter">,
+  index: number,
+  id: string,
+  issue: RideTimesIssue,
+): undefined {
   notes.failed(index, id, "invalid_parameter", ...issue);
 }
 
@@ -84,7 +89,7 @@ export function noteIssue(notes: BatchNotes, index: number, id: string, issue: R
 export function noteUnknownStation(
   { index, item }: Indexed<RideItem>,
   { stations }: RideFacts,
-  notes: BatchNotes,
+  notes: BatchNotes<"not_found">,
 ): boolean {
   const unknown = [item.start_station_id, item.end_station_id].find(
     (id) => typeof id === "string" && !stations.has(id),

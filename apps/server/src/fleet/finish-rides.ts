@@ -1,4 +1,4 @@
-import type { BatchItem, BatchResults, RideCancel, RideEnd } from "@bikeshare/contract";
+import type { BatchItem, BatchResults, ItemError, RideCancel, RideEnd } from "@bikeshare/contract";
 import { endReasonAt, rideLength } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { recordEvents } from "../events/outbox.ts";
@@ -36,7 +36,10 @@ interface Finish {
   readonly bike: BikeChange | undefined;
 }
 
-type Decide<Item> = (entry: Indexed<Item>, facts: RideFacts, notes: BatchNotes) => Finish | undefined;
+/** Ends and cancels fail alike. */
+type FinishError = ItemError<"rides", "end" | "cancel">;
+
+type Decide<Item> = (entry: Indexed<Item>, facts: RideFacts, notes: BatchNotes<FinishError>) => Finish | undefined;
 
 function finish<Item extends { readonly id: string; readonly end_station_id?: string | null | undefined }>(
   { db, clock, ids }: CommandContext,
@@ -44,7 +47,7 @@ function finish<Item extends { readonly id: string; readonly end_station_id?: st
   items: readonly BatchItem<Item>[],
   decide: Decide<Item>,
 ): Promise<BatchResults> {
-  return runBatch({ db, clock }, items, async (tx, { readable, notes, now }) => {
+  return runBatch<Item, FinishError>({ db, clock }, items, async (tx, { readable, notes, now }) => {
     const facts = await lockRideFacts(
       tx,
       systemId,
@@ -76,7 +79,7 @@ function finish<Item extends { readonly id: string; readonly end_station_id?: st
   });
 }
 
-function decideEnd(entry: Indexed<RideEnd>, facts: RideFacts, notes: BatchNotes): Finish | undefined {
+function decideEnd(entry: Indexed<RideEnd>, facts: RideFacts, notes: BatchNotes<FinishError>): Finish | undefined {
   const { index, item } = entry;
   const ride = rideFor(entry, "end", facts, notes, isSameEnd);
   if (ride === undefined) return undefined;
@@ -104,7 +107,11 @@ function decideEnd(entry: Indexed<RideEnd>, facts: RideFacts, notes: BatchNotes)
   };
 }
 
-function decideCancel(entry: Indexed<RideCancel>, facts: RideFacts, notes: BatchNotes): Finish | undefined {
+function decideCancel(
+  entry: Indexed<RideCancel>,
+  facts: RideFacts,
+  notes: BatchNotes<FinishError>,
+): Finish | undefined {
   const { index, item } = entry;
   const ride = rideFor(entry, "cancel", facts, notes, isSameCancel);
   if (ride === undefined) return undefined;

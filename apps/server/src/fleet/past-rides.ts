@@ -1,4 +1,4 @@
-import type { BatchItem, BatchResults, MessageArguments, PastRideUpsert } from "@bikeshare/contract";
+import type { BatchItem, BatchResults, ItemError, MessageArguments, PastRideUpsert } from "@bikeshare/contract";
 import { rideLength } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { countRides, pickSlot } from "../counts/service.ts";
@@ -19,35 +19,39 @@ export function upsertPastRides(
   systemId: string,
   items: readonly BatchItem<PastRideUpsert>[],
 ): Promise<BatchResults> {
-  return runBatch({ db, clock }, items, async (tx, { readable, notes, now }) => {
-    const wanted = wantedRides(readable, now, notes);
-    const rows = [...wanted.values()].map((entry) => entry.item);
-    const inserted = new Set(await insertPastRides(tx, systemId, now, rows));
-    const held = await findPastRides(
-      tx,
-      systemId,
-      rows.filter((row) => !inserted.has(row.id)).map((row) => row.id),
-    );
-    const changed: PastRideRow[] = [];
-    for (const { index, item } of wanted.values()) {
-      const before = held.get(item.id);
-      if (inserted.has(item.id)) notes.done(index, item.id, "created");
-      else if (!isSameRide(before, item)) {
-        notes.failed(index, item.id, "ride_conflict", ...otherRide(before));
-      } else if (isSame(before, item)) notes.done(index, item.id, "unchanged");
-      else {
-        notes.done(index, item.id, "updated");
-        changed.push(item);
+  return runBatch<PastRideUpsert, ItemError<"rides", "upsertPast">>(
+    { db, clock },
+    items,
+    async (tx, { readable, notes, now }) => {
+      const wanted = wantedRides(readable, now, notes);
+      const rows = [...wanted.values()].map((entry) => entry.item);
+      const inserted = new Set(await insertPastRides(tx, systemId, now, rows));
+      const held = await findPastRides(
+        tx,
+        systemId,
+        rows.filter((row) => !inserted.has(row.id)).map((row) => row.id),
+      );
+      const changed: PastRideRow[] = [];
+      for (const { index, item } of wanted.values()) {
+        const before = held.get(item.id);
+        if (inserted.has(item.id)) notes.done(index, item.id, "created");
+        else if (!isSameRide(before, item)) {
+          notes.failed(index, item.id, "ride_conflict", ...otherRide(before));
+        } else if (isSame(before, item)) notes.done(index, item.id, "unchanged");
+        else {
+          notes.done(index, item.id, "updated");
+          changed.push(item);
+        }
       }
-    }
-    await updatePastRides(tx, systemId, now, changed);
-    await countRides(
-      tx,
-      systemId,
-      pickSlot(() => ids.random()),
-      rows.filter((row) => inserted.has(row.id)).map((row) => row.started_at),
-    );
-  });
+      await updatePastRides(tx, systemId, now, changed);
+      await countRides(
+        tx,
+        systemId,
+        pickSlot(() => ids.random()),
+        rows.filter((row) => inserted.has(row.id)).map((row) => row.started_at),
+      );
+    },
+  );
 }
 
 function otherRide(stored: StoredPastRide | undefined): MessageArguments<"ride_conflict"> {
@@ -59,7 +63,7 @@ function otherRide(stored: StoredPastRide | undefined): MessageArguments<"ride_c
 function wantedRides(
   items: readonly Indexed<PastRideUpsert>[],
   now: Date,
-  notes: BatchNotes,
+  notes: BatchNotes<"invalid_parameter">,
 ): Map<string, Indexed<PastRideRow>> {
   const wanted = new Map<string, Indexed<PastRideRow>>();
   for (const { index, item } of items) {

@@ -1,4 +1,4 @@
-import type { BatchItem, BatchResults, ErrorCode, MessageArguments, RideStart } from "@bikeshare/contract";
+import type { BatchItem, BatchResults, ErrorArguments, ItemError, RideStart } from "@bikeshare/contract";
 import { rideTransitions } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { countRides, pickSlot } from "../counts/service.ts";
@@ -13,13 +13,15 @@ import { insertStartedRides, lockRides, type StartedRide } from "./ride-queries.
 import { EARLIEST_START, isInFuture } from "./ride.ts";
 import { stationPlaces } from "./station-location-queries.ts";
 
+type StartError = ItemError<"rides", "start">;
+
 /** Starts rides: each on a bike that stands available, or is held by the reservation that the ride fulfils. */
 export function startRides(
   { db, clock, ids }: CommandContext,
   systemId: string,
   items: readonly BatchItem<RideStart>[],
 ): Promise<BatchResults> {
-  return runBatch({ db, clock }, items, async (tx, { readable, notes, now }) => {
+  return runBatch<RideStart, StartError>({ db, clock }, items, async (tx, { readable, notes, now }) => {
     const facts = await lockFacts(
       tx,
       systemId,
@@ -122,10 +124,15 @@ const unfinished = {
 } as const;
 
 /** Decides one start on the facts as the items before have left them; notes why it cannot be. */
-function decide({ index, item }: Indexed<RideStart>, facts: Facts, now: Date, notes: BatchNotes): Start | undefined {
+function decide(
+  { index, item }: Indexed<RideStart>,
+  facts: Facts,
+  now: Date,
+  notes: BatchNotes<StartError>,
+): Start | undefined {
   const startedAt = item.started_at === undefined ? now : new Date(item.started_at);
-  const refuse = <Code extends ErrorCode>(code: Code, ...message: MessageArguments<Code>) => {
-    notes.failed(index, item.id, code, ...message);
+  const refuse = (...error: ErrorArguments<StartError>) => {
+    notes.failed(index, item.id, ...error);
     return undefined;
   };
   const existing = facts.rides.get(item.id);

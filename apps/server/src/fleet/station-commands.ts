@@ -1,8 +1,9 @@
 import type {
   BatchItem,
   BatchResults,
+  ErrorArguments,
   ErrorCode,
-  MessageArguments,
+  ItemError,
   StationCommand,
   StationUpsert,
 } from "@bikeshare/contract";
@@ -22,7 +23,7 @@ export function upsertStations(
   systemId: string,
   items: readonly BatchItem<StationUpsert>[],
 ): Promise<BatchResults> {
-  return command(context, systemId, items, (held, item, refuse) => {
+  return command<StationUpsert, ItemError<"stations", "upsert">>(context, systemId, items, (held, item, refuse) => {
     if (held === undefined && (item.name === undefined || item.lat === undefined || item.lon === undefined)) {
       return refuse("invalid_parameter", "newStation");
     }
@@ -40,7 +41,7 @@ export function takeStationsOffline(
   systemId: string,
   items: readonly BatchItem<StationCommand>[],
 ): Promise<BatchResults> {
-  return command(context, systemId, items, (held, item, refuse) => {
+  return command<StationCommand, ItemError<"stations", "offline">>(context, systemId, items, (held, item, refuse) => {
     if (held === undefined || held.status === "removed") return refuse("not_found", "namedStation", { id: item.id });
     return { ...held, status: "offline", offline_reason: "operator" };
   });
@@ -52,7 +53,7 @@ export function bringStationsOnline(
   systemId: string,
   items: readonly BatchItem<StationCommand>[],
 ): Promise<BatchResults> {
-  return command(context, systemId, items, (held, item, refuse) => {
+  return command<StationCommand, ItemError<"stations", "online">>(context, systemId, items, (held, item, refuse) => {
     if (held === undefined || held.status === "removed") return refuse("not_found", "namedStation", { id: item.id });
     return { ...held, ...stationState(undefined, { ...held, absent_snapshots: 0 }) };
   });
@@ -64,21 +65,21 @@ export function removeStations(
   systemId: string,
   items: readonly BatchItem<StationCommand>[],
 ): Promise<BatchResults> {
-  return command(context, systemId, items, (held, item, refuse) => {
+  return command<StationCommand, ItemError<"stations", "remove">>(context, systemId, items, (held, item, refuse) => {
     if (held === undefined) return refuse("not_found", "namedStation", { id: item.id });
     return { ...held, status: "removed", offline_reason: null };
   });
 }
 
-type Refuse = <Code extends ErrorCode>(code: Code, ...message: MessageArguments<Code>) => undefined;
+type Refuse<Declared extends ErrorCode> = (...error: ErrorArguments<Declared>) => undefined;
 
-function command<Item extends { readonly id: string }>(
+function command<Item extends { readonly id: string }, Declared extends ErrorCode>(
   { db, clock, ids }: CommandContext,
   systemId: string,
   items: readonly BatchItem<Item>[],
-  decide: (held: LiveStation | undefined, item: Item, refuse: Refuse) => LiveStation | undefined,
+  decide: (held: LiveStation | undefined, item: Item, refuse: Refuse<Declared>) => LiveStation | undefined,
 ): Promise<BatchResults> {
-  return runBatch({ db, clock }, items, async (tx, { readable, notes, now }) => {
+  return runBatch<Item, Declared>({ db, clock }, items, async (tx, { readable, notes, now }) => {
     const held = await lockStations(
       tx,
       systemId,
@@ -87,8 +88,8 @@ function command<Item extends { readonly id: string }>(
     const left = new Map(held);
     for (const { index, item } of readable) {
       const before = left.get(item.id);
-      const after = decide(before, item, (code, ...message) => {
-        notes.failed(index, item.id, code, ...message);
+      const after = decide(before, item, (...error) => {
+        notes.failed(index, item.id, ...error);
         return undefined;
       });
       if (after === undefined) continue;
