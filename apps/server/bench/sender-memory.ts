@@ -1,14 +1,16 @@
 /**
  * What 500 evil receivers at once cost the process that calls them, at the true limits (15 s for each attempt):
- * `node --conditions=@bikeshare/source bench/sender-memory.ts [attempts]`. The receivers are a process of their own, and
- * each kind is measured in a fresh one. Prints the memory added at its highest and the longest attempt, of which the
+ * `node --conditions=@bikeshare/source bench/sender-memory.ts [attempts] [http|https] [part of a kind]`. The receivers are
+ * a process of their own, and each kind is measured in a fresh one. Prints the memory added at its highest and the longest attempt, of which the
  * aims are 64 MiB and 15.5 s.
  */
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { makeCertificate } from "../src/addresses/certificates.fixture.ts";
 import { NetworkList } from "../src/addresses/network-list.ts";
 import { createSender } from "../src/webhooks/sender/sender.ts";
 import type { Sender } from "../src/webhooks/sender/sender.ts";
@@ -56,17 +58,26 @@ function sendForEver(socket: Socket, beginning: string): void {
   more();
 }
 
-const [first = "500", kind = "", evilPorts = "", attempts = ""] = process.argv.slice(2);
+/** What the receivers tell whoever measures them. */
+interface Receivers {
+  /** The first is healthy, the others are the kinds in their order. */
+  readonly ports: readonly number[];
+  /** The authority of their certificate, where they speak TLS. */
+  readonly ca?: string;
+}
 
-if (first === "receivers") await receive();
-else if (first === "measure") await measure(Number(kind), evilPorts.split(","), Number(attempts));
-else await measureAll(first);
+const [first = "500", second = "http", third = "", attempts = ""] = process.argv.slice(2);
 
-async function measureAll(attemptsEach: string): Promise<void> {
+if (first === "receivers") await receive(second);
+else if (first === "measure") await measure(Number(second), JSON.parse(third) as Receivers, Number(attempts));
+else await measureAll(first, second, third);
+
+async function measureAll(attemptsEach: string, scheme: string, part: string): Promise<void> {
   const script = fileURLToPath(import.meta.url);
-  const receivers = await startServer(script, ["receivers"], {});
+  const receivers = await startServer(script, ["receivers", scheme], {});
   try {
     for (const [index, name] of Object.keys(kinds).entries()) {
+      if (!name.includes(part)) continue;
       const measured = await startServer(script, ["measure", String(index), receivers.firstLine, attemptsEach], {});
       console.log(`${name}: ${measured.firstLine}`);
       await measured.stop();
@@ -76,29 +87,33 @@ async function measureAll(attemptsEach: string): Promise<void> {
   }
 }
 
-async function receive(): Promise<void> {
+async function receive(scheme: string): Promise<void> {
   process.once("SIGTERM", () => process.exit(0));
   const ports: number[] = [];
+  const certificate = scheme === "https" ? await makeCertificate("127.0.0.1") : undefined;
   const healthy = (socket: Socket) => socket.write(`${head}Content-Length: 2\r\n\r\nok`);
   for (const act of [healthy, ...Object.values(kinds)]) {
-    const server = createServer((socket) => {
+    const onSocket = (socket: Socket): void => {
       socket.on("error", () => {});
       socket.on("data", () => act(socket));
-    });
+    };
+    const server = certificate === undefined ? createServer(onSocket) : createTlsServer(certificate, onSocket);
     await new Promise<void>((resolve) => {
       server.listen({ port: 0, host: "127.0.0.1", backlog: 1_024 }, resolve);
     });
     ports.push((server.address() as AddressInfo).port);
   }
-  console.log(ports.join(","));
+  console.log(JSON.stringify({ ports, ca: certificate?.cert }));
 }
 
-async function measure(index: number, [healthy = "", ...evil]: readonly string[], count: number): Promise<void> {
+async function measure(index: number, { ports: [healthy = 0, ...evil], ca }: Receivers, count: number): Promise<void> {
   const rules = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: 1, to: 65_535 }] };
-  const sender = createSender({ rules });
+  const sender = createSender({ rules, tls: { ca } });
+  const urls = [healthy, evil[index]].map((port) => `${ca === undefined ? "http" : "https"}://127.0.0.1:${port}/`);
+  const [healthyUrl = "", evilUrl = ""] = urls;
   // A process that has been sending for a while: what the runtime takes for that is not the evil receivers' doing.
   for (let warming = 0; warming < 500; warming++) {
-    await Promise.all(Array.from({ length: 50 }, () => post(sender, healthy)));
+    await Promise.all(Array.from({ length: 50 }, () => post(sender, healthyUrl)));
   }
   collectGarbage();
   const before = process.memoryUsage.rss();
@@ -107,7 +122,7 @@ async function measure(index: number, [healthy = "", ...evil]: readonly string[]
     highest = Math.max(highest, process.memoryUsage.rss());
   };
   const sampler = setInterval(look, 20);
-  const results = await Promise.all(Array.from({ length: count }, () => post(sender, evil[index] ?? "")));
+  const results = await Promise.all(Array.from({ length: count }, () => post(sender, evilUrl)));
   look();
   clearInterval(sampler);
   const longest = Math.max(...results.map(({ timings }) => timings.total));
@@ -117,8 +132,8 @@ async function measure(index: number, [healthy = "", ...evil]: readonly string[]
   await sender.close();
 }
 
-function post(sender: Sender, port: string) {
-  return sender.send({ url: `http://127.0.0.1:${port}/`, headers: [["Content-Type", "application/json"]], body: "{}" });
+function post(sender: Sender, url: string) {
+  return sender.send({ url, headers: [["Content-Type", "application/json"]], body: "{}" });
 }
 
 function collectGarbage(): void {
