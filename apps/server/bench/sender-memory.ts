@@ -10,10 +10,10 @@ import { createServer as createTlsServer } from "node:tls";
 import { fileURLToPath } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { makeCertificate } from "../src/addresses/certificates.fixture.ts";
 import { NetworkList } from "../src/addresses/network-list.ts";
 import { createSender } from "../src/webhooks/sender/sender.ts";
 import type { Sender } from "../src/webhooks/sender/sender.ts";
+import { makeCertificate } from "../test/servers/certificates.ts";
 import { startServer } from "./processes.ts";
 
 const head = "HTTP/1.1 200 OK\r\n";
