@@ -1,6 +1,6 @@
 import { isWebhookVerificationError, verify } from "@bikeshare/webhooks";
 
-/** What to answer to a request that says it is a delivery. */
+/** The status to answer a delivery with. */
 export async function receive(body: Uint8Array, signature: string | null, secret: string): Promise<number> {
   try {
     const delivery = await verify(body, signature, secret);
@@ -17,5 +17,5 @@ export async function receive(body: Uint8Array, signature: string | null, secret
 const bills = new Map<string, number | null>();
 
 async function billRide(rideId: string, seconds: number | null): Promise<void> {
-  bills.set(rideId, seconds); // once for each ride, however often it is told
+  bills.set(rideId, seconds); // once for each ride, however often it is delivered
 }
