@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
-import { createSecretSealer } from "../src/webhooks/endpoints/secret.ts";
+import { createSecretCipher } from "../src/webhooks/endpoints/secret.ts";
 import { startServer } from "./processes.ts";
 import { addHealthy, measurePhase } from "./webhooks/fairness.ts";
 import { makeWorld } from "./webhooks/world.ts";
@@ -26,16 +26,16 @@ const quick = await startServer(join(import.meta.dirname, "webhooks/receiver.ts"
 try {
   const { urls } = JSON.parse(quick.firstLine) as { urls: string[] };
   const [url = ""] = urls;
-  const sealer = createSecretSealer([{ id: 1, key: Buffer.alloc(32, 7) }]);
+  const cipher = createSecretCipher([{ id: 1, key: Buffer.alloc(32, 7) }]);
   const far = Array.from({ length: HANGING }, (_, i) => `${hanging.firstLine}/hooks/${i}`);
-  const world = await makeWorld(postgres.connectionString, sealer, far);
-  const healthy = await addHealthy(world, sealer, url);
+  const world = await makeWorld(postgres.connectionString, cipher, far);
+  const healthy = await addHealthy(world, cipher, url);
   const load = loadavg()[0]?.toFixed(2);
   const without: number[] = [];
   const beside: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     for (const backlog of [0, BACKLOG]) {
-      const delays = await measurePhase(world, sealer, healthy, { backlog, perSecond: PER_SECOND, seconds: SECONDS });
+      const delays = await measurePhase(world, cipher, healthy, { backlog, perSecond: PER_SECOND, seconds: SECONDS });
       (backlog === 0 ? without : beside).push(...delays);
       process.stdout.write(`round ${round + 1}, ${backlog} waiting: ${describe(delays)}\n`);
     }

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
-import { createSecretSealer } from "../src/webhooks/endpoints/secret.ts";
+import { createSecretCipher } from "../src/webhooks/endpoints/secret.ts";
 import { startServer } from "./processes.ts";
 import { measureRates, type Rates } from "./webhooks/held-transaction.ts";
 import { makeWorld } from "./webhooks/world.ts";
@@ -22,16 +22,16 @@ const receiver = await startServer(join(import.meta.dirname, "webhooks/receiver.
 try {
   const { urls } = JSON.parse(receiver.firstLine) as { urls: string[] };
   const countUrl = `${urls[0] ?? ""}/count`;
-  const sealer = createSecretSealer([{ id: 1, key: Buffer.alloc(32, 7) }]);
-  const world = await makeWorld(postgres.connectionString, sealer, urls);
+  const cipher = createSecretCipher([{ id: 1, key: Buffer.alloc(32, 7) }]);
+  const world = await makeWorld(postgres.connectionString, cipher, urls);
   const load = loadavg()[0]?.toFixed(2);
   // Tables fill up and code gets warm: not to be taken for what is measured.
-  await measureRates(world, sealer, { countUrl, seconds: Math.min(20, SECONDS), held: false });
-  const free = await measureRates(world, sealer, { countUrl, seconds: SECONDS, held: false });
+  await measureRates(world, cipher, { countUrl, seconds: Math.min(20, SECONDS), held: false });
+  const free = await measureRates(world, cipher, { countUrl, seconds: SECONDS, held: false });
   say("free", free.rates, free.deadRows);
-  const held = await measureRates(world, sealer, { countUrl, seconds: SECONDS, held: true });
+  const held = await measureRates(world, cipher, { countUrl, seconds: SECONDS, held: true });
   say("held", held.rates, held.deadRows);
-  const again = await measureRates(world, sealer, { countUrl, seconds: SECONDS, held: false });
+  const again = await measureRates(world, cipher, { countUrl, seconds: SECONDS, held: false });
   say("free again", again.rates, again.deadRows);
   const [before, last] = [mean([...free.rates, ...again.rates]), held.rates.at(-1) ?? Number.NaN];
   const noise = (Math.max(...free.rates, ...again.rates) / Math.min(...free.rates, ...again.rates) - 1) * 100;

@@ -5,7 +5,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { type Database, openDatabase } from "../src/db/database.ts";
 import { statement } from "../src/db/statement.ts";
-import { createSecretSealer } from "../src/webhooks/endpoints/secret.ts";
+import { createSecretCipher } from "../src/webhooks/endpoints/secret.ts";
 import { startServer } from "./processes.ts";
 import { bareLoop, type Contestant, graphileWorker, pgBoss } from "./webhooks/contestants.ts";
 import { measureLatency } from "./webhooks/latency.ts";
@@ -33,12 +33,12 @@ const receiver = await startServer(join(import.meta.dirname, "webhooks/receiver.
 try {
   const { urls } = JSON.parse(receiver.firstLine) as { urls: string[] };
   const [url = ""] = urls;
-  const sealer = createSecretSealer([{ id: 1, key: Buffer.alloc(32, 7) }]);
-  const world = await makeWorld(await database("ours"), sealer, urls);
+  const cipher = createSecretCipher([{ id: 1, key: Buffer.alloc(32, 7) }]);
+  const world = await makeWorld(await database("ours"), cipher, urls);
   const far = { urls, secret: `whsec_${"x".repeat(43)}`, data: world.data };
   const contestants: Contestant[] = [
     bareLoop(far),
-    ours(world, sealer),
+    ours(world, cipher),
     pgBoss(far, await database("boss")),
     graphileWorker(far, await database("graphile")),
   ].filter(({ name }) => name.includes(WHO));
@@ -50,7 +50,7 @@ try {
   process.stdout.write(report(races, load));
   const perSecond = medianOf(races.get("ours") ?? [], "perSecond");
   if (perSecond > 0) {
-    const latency = await measureLatency(world, sealer, { perSecond: perSecond / 2, seconds: SECONDS });
+    const latency = await measureLatency(world, cipher, { perSecond: perSecond / 2, seconds: SECONDS });
     process.stdout.write(`\nFrom commit to receipt at half load: ${JSON.stringify(latency)}\n`);
   }
   await world.db.close();

@@ -163,16 +163,16 @@ create table webhook_attempts (
   status           smallint,
   response_headers text,
   response_body    bytea,
-  response_cut     boolean not null default false,
+  response_truncated     boolean not null default false,
   -- why less of the answer is kept than came; null: all of it is, or the limits for every answer cut it
-  response_cut_for text check (response_cut_for in ('success', 'repeated_failure', 'daily_budget')),
+  truncation_reason text check (truncation_reason in ('success', 'repeated_failure', 'daily_budget')),
   dns_ms           real,
   connect_ms       real,
   tls_ms           real,
   first_byte_ms    real,
   total_ms         real,
-  next_at          timestamptz(3),
-  next_why         text,
+  next_attempt_at          timestamptz(3),
+  next_attempt_reason         text,
   primary key (system_id, started_on, delivery_id, number)
 ) partition by range (started_on);
 -- system. For a day without a partition of its own.

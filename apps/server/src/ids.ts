@@ -58,3 +58,16 @@ function base62(value: number, length: number): string {
     digits = ALPHABET.charAt(rest % 62) + digits;
   return digits;
 }
+
+/** When an identifier was made, in milliseconds since 1970; undefined where it has no plausible time. */
+export function timeOfId(id: string): number | undefined {
+  const start = id.indexOf("_") + 1;
+  const digits = Array.from({ length: TIME_LENGTH }, (_, i) => id.charAt(start + i));
+  const time = digits.reduce((value, digit) => value * 62 + ALPHABET.indexOf(digit), 0);
+  // Up to the year 9999: an id that anybody can type must not become a date that PostgreSQL cannot read.
+  const isPlausible =
+    digits.every((digit) => digit !== "" && ALPHABET.includes(digit)) &&
+    time > 86_400_000 &&
+    time < 253_000_000_000_000;
+  return isPlausible ? time : undefined;
+}

@@ -15,7 +15,7 @@ import { startPartitionKeeper } from "./partitions/keeper.ts";
 import type { AllSecrets } from "./secrets.ts";
 import { systemsOf } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
-import { createSecretSealer } from "./webhooks/endpoints/secret.ts";
+import { createSecretCipher } from "./webhooks/endpoints/secret.ts";
 import { startStationNotices } from "./webhooks/notices.ts";
 import { createMailer } from "./webhooks/warnings/mailer.ts";
 import { startWebhookWorker, type WebhookSettings } from "./webhooks/worker.ts";
@@ -110,7 +110,7 @@ function webhookSettings(config: Config, secrets: AllSecrets, metrics: Metrics):
   const { mail } = config;
   return {
     rules: config.webhooks,
-    sealer: createSecretSealer(secrets.webhookKeys),
+    cipher: createSecretCipher(secrets.webhookKeys),
     metrics,
     mailer: mail && createMailer(mail.smtpUrl, { from: mail.from }),
     version: readVersion(),

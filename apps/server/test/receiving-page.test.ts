@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createOpenApiDocument } from "@bikeshare/contract/openapi";
 import { expect, it } from "vitest";
 import { MAX_IN_FLIGHT_PER_ENDPOINT } from "../src/webhooks/dispatcher/lane.ts";
-import { MAX_TRIES, RETRY_DELAYS } from "../src/webhooks/rules/retry-policy.ts";
+import { MAX_TRIES, RETRY_DELAYS_MS } from "../src/webhooks/rules/retry-policy.ts";
 import { senderLimits } from "../src/webhooks/sender/sender-limits.ts";
 import { openDispatchRoom } from "./webhooks/dispatcher.harness.ts";
 
@@ -20,15 +20,15 @@ it("the page for receivers shows the retries as they are made, and how many come
     const [amount = "", unit = "s"] = cell.split(" ");
     return Number(amount) * (UNITS[unit] ?? Number.NaN);
   });
-  expect(delays).toEqual(RETRY_DELAYS);
+  expect(delays).toEqual(RETRY_DELAYS_MS);
   expect(cellsOf("attempt").at(-1)).toBe(String(MAX_TRIES));
   expect(page).toContain(`At most ${MAX_IN_FLIGHT_PER_ENDPOINT} deliveries`);
 });
 
 it("the introduction of the reference shows how long an attempt may take, and how often and how long it is tried", () => {
   const { description } = createOpenApiDocument({ baseUrl: "https://bikes.example", version: "1" }).info;
-  const hours = RETRY_DELAYS.reduce((sum, delay) => sum + delay, 0) / 3_600_000;
-  const [, first = 0, second = 0, third = 0] = RETRY_DELAYS;
+  const hours = RETRY_DELAYS_MS.reduce((sum, delay) => sum + delay, 0) / 3_600_000;
+  const [, first = 0, second = 0, third = 0] = RETRY_DELAYS_MS;
   expect(description).toContain(`any 2xx within ${senderLimits.totalMs / 1_000} seconds`);
   expect(description).toContain(
     `${MAX_TRIES} times in about ${Math.round(hours)} hours, after ${first / 1_000} s, ${second / 1_000} s, ${third / 60_000} min and so on`,

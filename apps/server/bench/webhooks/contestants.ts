@@ -1,7 +1,7 @@
 import { Logger, makeWorkerUtils, run, runMigrations } from "graphile-worker";
 import PgBoss from "pg-boss";
 import { Agent, request } from "undici";
-import { composeMessage } from "../../src/webhooks/dispatcher/message.ts";
+import { composeMessage } from "../../src/webhooks/dispatcher/attempt-runner.ts";
 
 /** Something that POSTs signed deliveries. */
 export interface Contestant {
@@ -41,10 +41,7 @@ function poster({ secret }: Far) {
   const post = async (job: Job) => {
     const message = composeMessage(
       {
-        event: job.event,
-        deliveryId: job.delivery_id,
-        occurredAt: new Date(job.occurred_at),
-        data: job.data,
+        row: { ...job, occurred_at: new Date(job.occurred_at) },
         sentAt: Date.now(),
         secrets: [{ text: secret, expiresAt: null }],
         signature: "service",

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { openListener } from "../../src/db/listener.ts";
 import { recordEvents } from "../../src/events/outbox.ts";
-import type { SecretSealer } from "../../src/webhooks/endpoints/secret.ts";
+import type { SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 import { dispatcherFor } from "./ours.ts";
 import type { World } from "./world.ts";
 
@@ -17,8 +17,8 @@ export interface Trickle {
 }
 
 /** Milliseconds from an event's commit to the receipt of each of its deliveries. */
-export async function measureDelays(world: World, sealer: SecretSealer, load: Trickle): Promise<number[]> {
-  const dispatcher = dispatcherFor(world, sealer);
+export async function measureDelays(world: World, cipher: SecretCipher, load: Trickle): Promise<number[]> {
+  const dispatcher = dispatcherFor(world, cipher);
   const listener = openListener({
     connectionString: world.db.connectionString,
     notifier: world.db,

@@ -2,7 +2,7 @@ import { NetworkList } from "../../src/addresses/network-list.ts";
 import { statement } from "../../src/db/statement.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
-import type { SecretSealer } from "../../src/webhooks/endpoints/secret.ts";
+import type { SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 import { measureDelays } from "./delays.ts";
 import { enqueue, waitingDeliveries, type World } from "./world.ts";
 
@@ -14,13 +14,13 @@ export interface Healthy {
 }
 
 /** Makes a partner whose endpoint wants another event than all the others. */
-export async function addHealthy(world: World, sealer: SecretSealer, url: string): Promise<Healthy> {
+export async function addHealthy(world: World, cipher: SecretCipher, url: string): Promise<Healthy> {
   const { db, ids, systemId } = world;
   const context = { db, ids, clock: () => Date.now(), actor: "bench" };
   const rules = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: 1, to: 65_535 }] };
   const { id: partnerId } = await createPartner(context, systemId, "Healthy");
   const { endpoint } = await setEndpoint(
-    { ...context, sealer, rules },
+    { ...context, cipher, rules },
     { systemId, partnerId, url: `${url}/hooks`, events: ["ride.started"] },
   );
   return { endpointId: endpoint.id, url };
@@ -37,7 +37,7 @@ const forget = statement("fairness.forget", "delete from webhook_queue where sys
 /** Milliseconds from commit to receipt at the healthy endpoint, while so many deliveries wait for the others. */
 export async function measurePhase(
   world: World,
-  sealer: SecretSealer,
+  cipher: SecretCipher,
   healthy: Healthy,
   { backlog, perSecond, seconds }: Phase,
 ): Promise<number[]> {
@@ -51,5 +51,5 @@ export async function measurePhase(
     deliveries: 1,
     url: healthy.url,
   } as const;
-  return measureDelays(world, sealer, load);
+  return measureDelays(world, cipher, load);
 }

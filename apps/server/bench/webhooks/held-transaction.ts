@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { openDatabase } from "../../src/db/database.ts";
 import { statement } from "../../src/db/statement.ts";
-import type { SecretSealer } from "../../src/webhooks/endpoints/secret.ts";
+import type { SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 import { dispatcherFor } from "./ours.ts";
 import { enqueue, waitingDeliveries, type World } from "./world.ts";
 
@@ -19,12 +19,12 @@ const snapshot = statement("held.snapshot", "select count(*) from webhook_queue"
 /** Sends for so long, while events keep coming. @param countUrl says how many deliveries have been received */
 export async function measureRates(
   world: World,
-  sealer: SecretSealer,
+  cipher: SecretCipher,
   { countUrl, seconds, held }: { readonly countUrl: string; readonly seconds: number; readonly held: boolean },
 ): Promise<{ readonly rates: Rates; readonly deadRows: number }> {
   const received = async () => (await (await fetch(countUrl)).json()) as number;
   const release = held ? await holdTransaction(world.db.connectionString) : () => Promise.resolve();
-  const dispatcher = dispatcherFor(world, sealer);
+  const dispatcher = dispatcherFor(world, cipher);
   const ending = new AbortController();
   const feeding = feed(world, (systemId) => dispatcher.wake(systemId), ending.signal);
   const rates: number[] = [];

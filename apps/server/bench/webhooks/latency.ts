@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { statement } from "../../src/db/statement.ts";
-import type { SecretSealer } from "../../src/webhooks/endpoints/secret.ts";
+import type { SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 import { startServer } from "../processes.ts";
 import { measureDelays } from "./delays.ts";
 import type { World } from "./world.ts";
@@ -19,7 +19,7 @@ const moveTo = statement("bench.moveTo", "update webhook_endpoints set url = $2 
 /** Commits events one by one, evenly, and asks the receiver when each of their deliveries came. */
 export async function measureLatency(
   world: World,
-  sealer: SecretSealer,
+  cipher: SecretCipher,
   load: { readonly perSecond: number; readonly seconds: number },
 ): Promise<Latency> {
   const receiver = await startServer(join(import.meta.dirname, "receiver.ts"), ["1", "--arrivals"], {});
@@ -35,7 +35,7 @@ export async function measureLatency(
       deliveries: world.endpoints,
       url,
     } as const;
-    return { perSecond: Math.round(load.perSecond), ...summary(await measureDelays(world, sealer, trickle)) };
+    return { perSecond: Math.round(load.perSecond), ...summary(await measureDelays(world, cipher, trickle)) };
   } finally {
     await receiver.stop();
   }

@@ -1,19 +1,19 @@
 import { NetworkList } from "../../src/addresses/network-list.ts";
 import { createMetrics } from "../../src/metrics/registry.ts";
 import { type Dispatcher, startDispatcher } from "../../src/webhooks/dispatcher/dispatcher.ts";
-import { endpointsOf } from "../../src/webhooks/endpoints/endpoints.ts";
-import type { SecretSealer } from "../../src/webhooks/endpoints/secret.ts";
+import { loadEndpoints } from "../../src/webhooks/endpoints/dispatch-endpoints.ts";
+import type { SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 import { createSender } from "../../src/webhooks/sender/sender.ts";
 import type { Contestant } from "./contestants.ts";
 import { enqueue, waitingDeliveries, type World } from "./world.ts";
 
 /** The service's own dispatcher. */
-export function ours(world: World, sealer: SecretSealer): Contestant {
+export function ours(world: World, cipher: SecretCipher): Contestant {
   return {
     name: "ours",
     prepare: (n) => enqueue(world, n / world.endpoints),
     async start() {
-      const dispatcher = dispatcherFor(world, sealer);
+      const dispatcher = dispatcherFor(world, cipher);
       return {
         stop: async () => {
           await dispatcher.close();
@@ -25,7 +25,7 @@ export function ours(world: World, sealer: SecretSealer): Contestant {
   };
 }
 
-export function dispatcherFor({ db, ids }: World, sealer: SecretSealer): Dispatcher {
+export function dispatcherFor({ db, ids }: World, cipher: SecretCipher): Dispatcher {
   const clock = () => Date.now();
   return startDispatcher({
     connectionString: db.connectionString,
@@ -36,9 +36,9 @@ export function dispatcherFor({ db, ids }: World, sealer: SecretSealer): Dispatc
     monotonic: () => performance.now(),
     ids,
     userAgent: "bench",
-    loadEndpoints: (on, systemId) => endpointsOf({ db: on, sealer }, systemId),
-    feedReplays: () => Promise.resolve(0),
-    noteFailures: () => Promise.resolve(),
+    loadEndpoints: (on, systemId) => loadEndpoints({ db: on, cipher }, systemId),
+    queueReplays: () => Promise.resolve(0),
+    recordFailures: () => Promise.resolve(),
     observe: createMetrics({ version: "bench" }).webhooks,
     onError: (error) => process.stderr.write(`${String(error)}\n`),
   });

@@ -7,11 +7,11 @@ import { statement } from "../../src/db/statement.ts";
 import { recordEvents } from "../../src/events/outbox.ts";
 import { createIds, type Ids } from "../../src/ids.ts";
 import { dailyTables, dayOf } from "../../src/partitions/partition.ts";
-import { makePartitions } from "../../src/partitions/service.ts";
+import { createPartitions } from "../../src/partitions/service.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { createSystem } from "../../src/systems/service.ts";
-import { setEndpoint } from "../../src/webhooks/endpoints/endpoints.ts";
-import type { SecretSealer } from "../../src/webhooks/endpoints/secret.ts";
+import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
+import type { SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
 
 /** A deployment whose partners all want one event. */
 export interface World {
@@ -25,14 +25,14 @@ export interface World {
 
 export async function makeWorld(
   connectionString: string,
-  sealer: SecretSealer,
+  cipher: SecretCipher,
   urls: readonly string[],
 ): Promise<World> {
   const db = openDatabase({ connectionString, statementTimeout: 0 });
   await migrate(db);
   const clock = () => Date.now();
   // As a worker does first of all: plans differ with the number of partitions.
-  for (const table of dailyTables) await makePartitions(db, table, dayOf(clock()));
+  for (const table of dailyTables) await createPartitions(db, table, dayOf(clock()));
   const ids = createIds(clock);
   const systemId = "main";
   await createSystem(db, systemId, "Bench", clock());
@@ -40,7 +40,7 @@ export async function makeWorld(
   for (const [i, url] of urls.entries()) {
     const partner = await createPartner({ db, clock, ids, actor: "bench" }, systemId, `Partner ${i}`);
     await setEndpoint(
-      { db, clock, ids, actor: "bench", sealer, rules },
+      { db, clock, ids, actor: "bench", cipher, rules },
       { systemId, partnerId: partner.id, url, events: ["ride.completed"], email: null },
     );
   }

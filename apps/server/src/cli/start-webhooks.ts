@@ -4,9 +4,9 @@ import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import { isSampleReceiver, type SampleReceiver, startSampleReceiver } from "../demo/sample-receiver.ts";
 import { loadSecrets, secretsPath } from "../secrets.ts";
+import { loadEndpoints } from "../webhooks/endpoints/dispatch-endpoints.ts";
 import { setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
-import { endpointsOf } from "../webhooks/endpoints/endpoints.ts";
-import { createSecretSealer } from "../webhooks/endpoints/secret.ts";
+import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 import type { CliContext } from "./context.ts";
 import type { Output } from "./output.ts";
 
@@ -52,15 +52,15 @@ async function connect(
   partner: { readonly systemId: string; readonly partnerId: string },
 ): Promise<void> {
   const { webhookKeys } = await loadSecrets(secretsPath(config), (bytes) => ids.randomBytes(bytes));
-  const sealer = createSecretSealer(webhookKeys);
+  const cipher = createSecretCipher(webhookKeys);
   const mine = async () => {
-    const all = await endpointsOf({ db, sealer }, partner.systemId);
+    const all = await loadEndpoints({ db, cipher }, partner.systemId);
     return all.find(({ partnerId }) => partnerId === partner.partnerId);
   };
   const before = await mine();
   if (before !== undefined && !isSampleReceiver(before.url)) return;
   await setEndpoint(
-    { db, clock, ids, actor, sealer, rules: config.webhooks },
+    { db, clock, ids, actor, cipher, rules: config.webhooks },
     { ...partner, url: receiver.url, ...(before === undefined ? { events: EVENTS } : {}) },
   );
   const secrets = (await mine())?.secrets.map(({ text }) => text) ?? [];

@@ -1,8 +1,8 @@
 import { type Command, Option } from "commander";
 import { offeredEvents } from "../webhooks/endpoints/endpoint.ts";
-import { listDeliveries, MAX_DELIVERIES, redeliver, showDelivery } from "../webhooks/log/deliveries.ts";
-import { hurryEndpoint } from "../webhooks/log/hurry.ts";
+import { listDeliveries, MAX_DELIVERIES, showDelivery } from "../webhooks/log/deliveries.ts";
 import { createReplay, type Replay, replayableStates, stopReplay } from "../webhooks/log/replays.ts";
+import { redeliver, retryEndpointNow } from "../webhooks/log/resend.ts";
 import type { CliContext } from "./context.ts";
 import { readWholeNumber, readWord, systemOption } from "./options.ts";
 import { table } from "./table.ts";
@@ -27,7 +27,7 @@ interface ReplayOptions {
   readonly dryRun?: boolean;
 }
 
-/** `webhooks deliveries`, `attempts`, `redeliver`, `hurry`, `replay` and `stop-replay`. */
+/** `webhooks deliveries`, `attempts`, `redeliver`, `retry-now`, `replay` and `stop-replay`. */
 export function registerDeliveries(webhooks: Command, context: () => CliContext): void {
   withPartner(webhooks.command("deliveries"))
     .description("list a partner's deliveries, the newest first, each explained")
@@ -48,9 +48,9 @@ export function registerDeliveries(webhooks: Command, context: () => CliContext)
     .description("send a delivery again, now, under the same delivery_id")
     .argument("<delivery id>")
     .action((id: string, _options: unknown, command: Command) => again(context(), id, command));
-  withPartner(webhooks.command("hurry"))
-    .description("make all that waits for its next attempt due now, for an endpoint that is well again")
-    .action((options: PartnerOption, command: Command) => hurry(context(), options, command));
+  withPartner(webhooks.command("retry-now"))
+    .description("retry now all deliveries that wait for their next attempt, for an endpoint that works again")
+    .action((options: PartnerOption, command: Command) => retryNow(context(), options, command));
   withPartner(webhooks.command("replay"))
     .description("send a range of deliveries again, behind what happens now")
     .requiredOption("--since <time>", "made from then on: RFC 3339, or back from now such as 24h")
@@ -116,8 +116,8 @@ async function attempts(cli: CliContext, id: string, command: Command): Promise<
 
 const redelivered = {
   redelivered: "is due now, with a fresh schedule.",
-  hurried: "waited for its next attempt, which is due now.",
-  already_due: "is in line or being sent already: nothing was changed.",
+  retried_now: "waited for its next attempt, which is due now.",
+  already_due: "is queued or being sent already: nothing was changed.",
 } as const;
 
 async function again(cli: CliContext, id: string, command: Command): Promise<void> {
@@ -128,12 +128,12 @@ async function again(cli: CliContext, id: string, command: Command): Promise<voi
   });
 }
 
-async function hurry(cli: CliContext, { partner }: PartnerOption, command: Command): Promise<void> {
+async function retryNow(cli: CliContext, { partner }: PartnerOption, command: Command): Promise<void> {
   await cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, systemOption(command));
-    const hurried = await hurryEndpoint(contextOf(cli, db), { systemId, partnerId: partner });
-    const text = hurried === 0 ? "Nothing waits for a later attempt." : `${hurried} deliveries are due now.`;
-    cli.output.result({ hurried }, text);
+    const retried = await retryEndpointNow(contextOf(cli, db), { systemId, partnerId: partner });
+    const text = retried === 0 ? "Nothing waits for a later attempt." : `${retried} deliveries are due now.`;
+    cli.output.result({ retried }, text);
   });
 }
 

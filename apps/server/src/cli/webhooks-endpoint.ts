@@ -1,7 +1,6 @@
 import type { Command } from "commander";
-import { overlookEndpoints } from "../webhooks/endpoints/endpoint-overview.ts";
-import { removeEndpoint } from "../webhooks/endpoints/endpoint-removal.ts";
-import { pauseEndpoint, resumeEndpoint, showEndpoint } from "../webhooks/endpoints/endpoint-status.ts";
+import { removeEndpoint, pauseEndpoint, resumeEndpoint } from "../webhooks/endpoints/endpoint-status.ts";
+import { listEndpointsWithStatus, showEndpoint } from "../webhooks/endpoints/endpoint-view.ts";
 import type { CliContext } from "./context.ts";
 import { systemOption } from "./options.ts";
 import { contextOf, type PartnerOption, withPartner } from "./webhooks-options.ts";
@@ -30,7 +29,7 @@ export function registerEndpoint(webhooks: Command, context: () => CliContext): 
 async function list(cli: CliContext, command: Command): Promise<void> {
   await cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, systemOption(command));
-    const overview = await overlookEndpoints({ db, clock: cli.clock }, systemId);
+    const overview = await listEndpointsWithStatus({ db, clock: cli.clock }, systemId);
     cli.output.result({ ...overview }, describeOverview(overview));
   });
 }

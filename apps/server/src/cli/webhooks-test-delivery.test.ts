@@ -14,8 +14,8 @@ import { createMetrics } from "../metrics/registry.ts";
 import { createPartner } from "../partners/service.ts";
 import type { Dispatcher } from "../webhooks/dispatcher/dispatcher.ts";
 import { setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
-import { createSecretSealer } from "../webhooks/endpoints/secret.ts";
-import { countWorkers } from "../webhooks/queue/worker-queries.ts";
+import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
+import { countWorkers } from "../webhooks/queue/lane-queries.ts";
 import { startWebhookWorker } from "../webhooks/worker.ts";
 import { registerWebhooks } from "./webhooks.ts";
 
@@ -46,8 +46,8 @@ beforeEach(async () => {
   // A server on a port has an address of this kind.
   const { port } = receiver.address() as AddressInfo;
   const rules = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: port, to: port }] };
-  const sealer = createSecretSealer([{ id: 1, key: Buffer.alloc(32, 7) }]);
-  const context = { db: room.db, clock, ids: createIds(clock), actor: "test", sealer, rules };
+  const cipher = createSecretCipher([{ id: 1, key: Buffer.alloc(32, 7) }]);
+  const context = { db: room.db, clock, ids: createIds(clock), actor: "test", cipher, rules };
   partner = (await createPartner(context, room.systemId, "Partner 1")).id;
   const endpoint = { systemId: room.systemId, partnerId: partner, url: `http://127.0.0.1:${port}/hooks` };
   secret = (await setEndpoint(context, { ...endpoint, events: ["ride.completed"] })).secret ?? "";

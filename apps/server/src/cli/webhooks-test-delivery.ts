@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import type { Database } from "../db/database.ts";
 import { offeredEvents } from "../webhooks/endpoints/endpoint.ts";
 import { type DeliveryDetail, showDelivery } from "../webhooks/log/deliveries.ts";
-import { sendTestDelivery } from "../webhooks/log/test-delivery.ts";
+import { sendTestDelivery } from "../webhooks/log/resend.ts";
 import type { CliContext } from "./context.ts";
 import { readWord, systemOption } from "./options.ts";
 import { contextOf, type PartnerOption, withPartner } from "./webhooks-options.ts";

@@ -1,8 +1,7 @@
-import type { EndpointOverview } from "../webhooks/endpoints/endpoint-overview.ts";
-import type { EndpointView } from "../webhooks/endpoints/endpoint-status.ts";
+import type { EndpointOverview, EndpointView } from "../webhooks/endpoints/endpoint-view.ts";
 import type { DeliveryDetail } from "../webhooks/log/deliveries.ts";
-import type { Exchange, HeaderPair } from "../webhooks/log/exchange-view.ts";
-import { DAILY_ANSWER_BYTES, SHORT, WHOLE_FAILURES_PER_HOUR } from "../webhooks/rules/answer-budget.ts";
+import type { Exchange, HeaderPair } from "../webhooks/log/delivery-view.ts";
+import { DAILY_ANSWER_BYTES, SHORT_ANSWER, WHOLE_FAILURES_PER_HOUR } from "../webhooks/rules/log-budget.ts";
 import { printable } from "./printable.ts";
 import { table } from "./table.ts";
 
@@ -129,10 +128,10 @@ function describeRequest(url: string, request: Exchange["request"]): string[] {
 
 function describeAnswer(answer: Exchange["answer"]): string[] {
   if (answer === null) return [];
-  const { status, headers, body, cut_for: cutFor } = answer;
+  const { status, headers, body, truncation_reason: truncationReason } = answer;
   const marks = [
     ...(body.encoding === "base64" ? ["(not UTF-8: base64)"] : []),
-    ...(body.cut ? [`(cut: ${describeCut(cutFor)})`] : []),
+    ...(body.truncated ? [`(truncated: ${describeTruncation(truncationReason)})`] : []),
   ];
   return [
     `< ${status}`,
@@ -144,9 +143,9 @@ function describeAnswer(answer: Exchange["answer"]): string[] {
 }
 
 /** Why less of an answer is kept than came. */
-function describeCut(cutFor: NonNullable<Exchange["answer"]>["cut_for"]): string {
-  const short = `${kib(SHORT.headBytes)} of headers, ${kib(SHORT.bodyBytes)} of the body`;
-  switch (cutFor) {
+function describeTruncation(truncationReason: NonNullable<Exchange["answer"]>["truncation_reason"]): string {
+  const short = `${kib(SHORT_ANSWER.headBytes)} of headers, ${kib(SHORT_ANSWER.bodyBytes)} of the body`;
+  switch (truncationReason) {
     case "success":
       return `more came than is kept of a success: ${short}`;
     case "repeated_failure":
@@ -162,7 +161,7 @@ function kib(bytes: number): string {
   return `${bytes / 1024} KiB`;
 }
 
-function describeNext({ next_at: at, next_why: why }: Exchange): string[] {
+function describeNext({ next_attempt_at: at, next_attempt_reason: why }: Exchange): string[] {
   return at === null ? [] : [`next attempt ${at.toISOString()}${why === null ? "" : ` (${why})`}`];
 }
 

@@ -10,10 +10,10 @@ import { statement } from "../db/statement.ts";
 import { recordEvents } from "../events/outbox.ts";
 import { createIds, type Ids } from "../ids.ts";
 import { createPartner } from "../partners/service.ts";
-import { settledAttempt } from "../webhooks/dispatcher/result.ts";
-import { claimDue } from "../webhooks/queue/due-queries.ts";
-import { beatWorker } from "../webhooks/queue/lane-queries.ts";
-import { writeResults } from "../webhooks/queue/settle-queries.ts";
+import { resultOf } from "../webhooks/dispatcher/result-writer.ts";
+import { claimDeliveries } from "../webhooks/queue/claim-queries.ts";
+import { updateHeartbeat } from "../webhooks/queue/lane-queries.ts";
+import { insertResults } from "../webhooks/queue/result-queries.ts";
 import { UsageError } from "./usage-error.ts";
 import { registerWebhooks } from "./webhooks.ts";
 
@@ -28,7 +28,7 @@ beforeEach(async () => {
   ids = createIds(() => clock() + ticks++);
   room = await openCliHarness({ register: registerWebhooks, clock });
   partner = (await createPartner({ db: room.db, clock, ids, actor: "test" }, room.systemId, "Partner 1")).id;
-  await beatWorker(room.db, room.systemId, "worker", 3_600_000);
+  await updateHeartbeat(room.db, room.systemId, "worker", 3_600_000);
 });
 afterEach(() => room.close());
 
@@ -64,13 +64,19 @@ async function happen(n: number): Promise<void> {
 async function send(endpointId: string, status: number, body = ""): Promise<void> {
   const { db, systemId } = room;
   const now = new Date(clock());
-  const claimed = await claimDue(db, systemId, [{ endpointId, token: 0, limit: 99, after: new Date(0) }], false, now);
+  const claimed = await claimDeliveries(
+    db,
+    systemId,
+    [{ endpointId, token: 0, limit: 99, dueFrom: new Date(0) }],
+    false,
+    now,
+  );
   const url = "https://partner.example/hooks";
   const made = { url, message: { headers: [], body: `{"sent":1}` }, startedAt: clock(), endedAt: clock(), chance: 0 };
   const result = answered(status, body);
-  const kept = { headers: result.answerHeaders, body: result.answerBody, cutFor: null };
-  const rows = claimed.map((row) => settledAttempt({ ...made, row, result, kept }));
-  await db.transaction((tx) => writeResults(tx, systemId, now, rows));
+  const kept = { headers: result.answerHeaders, body: result.answerBody, truncationReason: null };
+  const rows = claimed.map((row) => resultOf({ ...made, row, result, kept }));
+  await db.transaction((tx) => insertResults(tx, systemId, now, rows));
 }
 
 describe("webhooks set", () => {

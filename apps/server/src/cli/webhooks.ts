@@ -4,10 +4,11 @@ import { ServiceError } from "../errors/service-error.ts";
 import { secretsPath } from "../secrets.ts";
 import { readSecrets } from "../startup/service-secrets.ts";
 import type { SecretContext } from "../webhooks/endpoints/endpoint-context.ts";
-import { rotateSecret, type SetEndpoint, setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
+import { rotateSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
+import { type SetEndpoint, setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
+import { unreadableEvents } from "../webhooks/endpoints/endpoint-view.ts";
 import { offeredEvents } from "../webhooks/endpoints/endpoint.ts";
-import { unreadableEvents } from "../webhooks/endpoints/readable-events.ts";
-import { createSecretSealer } from "../webhooks/endpoints/secret.ts";
+import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 import type { CliContext } from "./context.ts";
 import { readDuration, readWord, systemOption } from "./options.ts";
 import { UsageError } from "./usage-error.ts";
@@ -137,7 +138,7 @@ async function withSecrets(
     const systemId = await cli.resolveSystem(db, systemOption(command));
     const { webhookKeys } = await readSecrets({ db, config, ids }, isNew);
     try {
-      await work({ ...contextOf(cli, db), sealer: createSecretSealer(webhookKeys) }, systemId);
+      await work({ ...contextOf(cli, db), cipher: createSecretCipher(webhookKeys) }, systemId);
     } catch (error) {
       if (!(error instanceof ServiceError && error.code === "secrets_file_mismatch")) throw error;
       throw commandError("secrets_file_mismatch", "usedBy", { message: error.message, path });

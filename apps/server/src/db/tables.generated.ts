@@ -298,15 +298,15 @@ export interface Tables {
     readonly status: number | null;
     readonly response_headers: string | null;
     readonly response_body: Uint8Array | null;
-    readonly response_cut: boolean;
-    readonly response_cut_for: "success" | "repeated_failure" | "daily_budget" | null;
+    readonly response_truncated: boolean;
+    readonly truncation_reason: "success" | "repeated_failure" | "daily_budget" | null;
     readonly dns_ms: number | null;
     readonly connect_ms: number | null;
     readonly tls_ms: number | null;
     readonly first_byte_ms: number | null;
     readonly total_ms: number | null;
-    readonly next_at: Date | null;
-    readonly next_why: string | null;
+    readonly next_attempt_at: Date | null;
+    readonly next_attempt_reason: string | null;
   };
   readonly webhook_bodies: {
     readonly system_id: string;

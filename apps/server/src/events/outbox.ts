@@ -2,6 +2,7 @@ import type { EventName, NoticeName } from "@bikeshare/contract";
 import type { Transaction } from "../db/database.ts";
 import { type Statement, statement } from "../db/statement.ts";
 import type { Ids } from "../ids.ts";
+import { insertDeliveries } from "../webhooks/queue/sql-fragments.ts";
 
 /** Something that happened, to be written in the transaction of the change itself. */
 export interface NewEvent {
@@ -28,18 +29,7 @@ export interface NewNotice {
   readonly data: string;
 }
 
-/**
- * SQL that is true where an endpoint of the system `$1` wants a notice: for statements that change what it tells of, so
- * that they give nothing more as long as nobody does.
- */
-export function isWanted(name: NoticeName): string {
-  return `exists (select from webhook_endpoints where system_id = $1 and '${name}' = any(events))`;
-}
-
-/*
- * The event, and a delivery of it to each endpoint that wants it: due at once, or held while the endpoint is paused.
- * A delivery's id is made of its event's and its endpoint's, because only the statement knows the endpoints.
- */
+/** The events, and a delivery of each to the endpoints that subscribe to it. */
 const insert = (name: string, also: string): Statement =>
   statement(
     name,
@@ -48,22 +38,7 @@ const insert = (name: string, also: string): Statement =>
        from unnest($3::text[], $4::text[], $5::timestamptz[], $6::text[], $7::text[])
          as new (id, name, occurred_at, partner_id, data)),
      ${also}
-     wanted as materialized (
-       select 'delivery_' || substr(new.id, strpos(new.id, '_') + 1) || e.tag as delivery_id, e.id as endpoint_id,
-         e.status = 'paused' as paused, new.id as event_id, new.name
-       from new join webhook_endpoints e on e.system_id = $1 and new.name = any(e.events)
-         and (new.partner_id is null or new.partner_id = e.partner_id)),
-     said as (
-       insert into webhook_bodies (system_id, created_on, event_id, event, occurred_at, data)
-       select $1, $2::timestamptz::date, id, name, occurred_at, data from new
-       where id in (select event_id from wanted)),
-     delivered as (
-       insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status, stuck)
-       select $1, $2::timestamptz::date, delivery_id, endpoint_id, event_id, name, $2,
-         case when paused then 'held' else 'pending' end, paused
-       from wanted)
-     insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
-     select $1, delivery_id, endpoint_id, $2::timestamptz::date, event_id, $2 from wanted where not paused`,
+     ${insertDeliveries("new")}`,
   );
 const insertEvents = insert(
   "outbox.insert",

@@ -1,6 +1,6 @@
 import type { Database } from "../db/database.ts";
 import { dayOf, eventsTable } from "../partitions/partition.ts";
-import { makePartitions } from "../partitions/service.ts";
+import { createPartitions } from "../partitions/service.ts";
 import { systemsOf } from "../systems/service.ts";
 import { createRounds } from "./rounds.ts";
 import { hasNewEvents, lockSequence, moveNewEvents } from "./sequencer-queries.ts";
@@ -50,7 +50,7 @@ export function createSequencer({ db, clock, onError, poll = POLL }: SequencerOp
 
   async function moveBatch(systemId: string): Promise<number> {
     const today = dayOf(clock());
-    if (preparedDay !== today) await makePartitions(db, eventsTable, today);
+    if (preparedDay !== today) await createPartitions(db, eventsTable, today);
     // Left unset when the batch fails, in case it was for want of a partition.
     preparedDay = undefined;
     const moved = await db.transaction(async (tx) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { MetricSources, SystemBacklog } from "./backlog-metrics.ts";
 import { createMetrics, type Metrics } from "./registry.ts";
-import type { CountedAttempt, CountedEnding } from "./webhook-metrics.ts";
+import type { CountedAttempt, CountedResult } from "./webhook-metrics.ts";
 
 /** The samples of our own metrics, without those of Node. */
 async function samples(metrics: Metrics): Promise<Map<string, number>> {
@@ -11,9 +11,9 @@ async function samples(metrics: Metrics): Promise<Map<string, number>> {
   );
 }
 
-function ending(settled: Partial<CountedAttempt>, fields: Partial<CountedEnding> = {}): CountedEnding {
-  const attempt = { outcome: "succeeded", failure: null, status: 200, total_ms: 3 } as const;
-  return { settled: { ...attempt, ...settled }, change: null, warn: null, ...fields };
+function attempt(result: Partial<CountedResult>, fields: Partial<CountedAttempt> = {}): CountedAttempt {
+  const succeeded = { outcome: "succeeded", failure: null, status: 200, total_ms: 3 } as const;
+  return { result: { ...succeeded, ...result }, statusChange: null, warning: null, ...fields };
 }
 
 function sources(fields: Partial<MetricSources> = {}): MetricSources {
@@ -47,7 +47,7 @@ test("what is counted begins at zero, so that growth is seen from the first on",
   expect(counted.get('bikeshare_webhook_warnings_total{percent="50"}')).toBe(0);
   expect(counted.get('bikeshare_webhook_mails_total{outcome="expired"}')).toBe(0);
   expect(counted.get('bikeshare_webhook_attempt_duration_seconds_count{outcome="rejected"}')).toBe(0);
-  expect(counted.get('bikeshare_webhook_due_to_sent_seconds_count{line="replay"}')).toBe(0);
+  expect(counted.get('bikeshare_webhook_attempt_wait_seconds_count{queue="replay"}')).toBe(0);
 });
 
 test("mails are counted by what became of them", async () => {
@@ -63,18 +63,18 @@ test("mails are counted by what became of them", async () => {
 describe("attempts", () => {
   test("are counted by outcome and by a class of failure that takes few values", async () => {
     const metrics = createMetrics({ version: "1" });
-    metrics.webhooks.settled(
+    metrics.webhooks.resultsWritten(
       [
-        ending({}),
-        ending({ status: 204 }),
-        ending({ outcome: "rejected", status: 500 }),
-        ending({ outcome: "rejected", status: 503 }),
-        ending({ outcome: "rejected", status: 404 }),
-        ending({ outcome: "rejected", status: 410 }),
-        ending({ outcome: "rejected", status: 302 }),
-        ending({ outcome: "failed", failure: "connect_timeout", status: null }),
-        ending({ outcome: "failed", failure: "body_timeout", status: 200 }),
-        ending({ outcome: "failed", failure: "what a receiver\nsaid", status: null }),
+        attempt({}),
+        attempt({ status: 204 }),
+        attempt({ outcome: "rejected", status: 500 }),
+        attempt({ outcome: "rejected", status: 503 }),
+        attempt({ outcome: "rejected", status: 404 }),
+        attempt({ outcome: "rejected", status: 410 }),
+        attempt({ outcome: "rejected", status: 302 }),
+        attempt({ outcome: "failed", failure: "connect_timeout", status: null }),
+        attempt({ outcome: "failed", failure: "body_timeout", status: 200 }),
+        attempt({ outcome: "failed", failure: "what a receiver\nsaid", status: null }),
       ],
       0,
     );
@@ -95,7 +95,7 @@ describe("attempts", () => {
 
   test("whose result nobody knows are counted when they are written off", async () => {
     const metrics = createMetrics({ version: "1" });
-    metrics.webhooks.tookOver(7);
+    metrics.webhooks.orphansWritten(7);
     const counted = await samples(metrics);
     expect(counted.get('bikeshare_webhook_attempts_total{outcome="unknown",failure="none"}')).toBe(7);
     expect(counted.get("bikeshare_webhook_takeovers_total")).toBe(1);
@@ -103,7 +103,10 @@ describe("attempts", () => {
 
   test("are timed in seconds, up to the 15 they may take", async () => {
     const metrics = createMetrics({ version: "1" });
-    metrics.webhooks.settled([ending({ total_ms: 15_004 }), ending({ total_ms: 4 }), ending({ total_ms: null })], 0);
+    metrics.webhooks.resultsWritten(
+      [attempt({ total_ms: 15_004 }), attempt({ total_ms: 4 }), attempt({ total_ms: null })],
+      0,
+    );
     const counted = await samples(metrics);
     const bucket = (le: string) =>
       counted.get(`bikeshare_webhook_attempt_duration_seconds_bucket{le="${le}",outcome="succeeded"}`);
@@ -113,12 +116,12 @@ describe("attempts", () => {
 
   test("wait for their turn in two lines, live and replay, and never less than no time", async () => {
     const metrics = createMetrics({ version: "1" });
-    metrics.webhooks.sent(150, "live");
-    metrics.webhooks.sent(-3, "live");
-    metrics.webhooks.sent(90_000, "replay");
+    metrics.webhooks.attemptStarted(150, "regular");
+    metrics.webhooks.attemptStarted(-3, "regular");
+    metrics.webhooks.attemptStarted(90_000, "replay");
     const counted = await samples(metrics);
-    expect(counted.get('bikeshare_webhook_due_to_sent_seconds_sum{line="live"}')).toBeCloseTo(0.15);
-    expect(counted.get('bikeshare_webhook_due_to_sent_seconds_sum{line="replay"}')).toBe(90);
+    expect(counted.get('bikeshare_webhook_attempt_wait_seconds_sum{line="regular"}')).toBeCloseTo(0.15);
+    expect(counted.get('bikeshare_webhook_attempt_wait_seconds_sum{queue="replay"}')).toBe(90);
   });
 });
 
@@ -126,21 +129,21 @@ test("batches are counted with what was in them, and results that came too late"
   const metrics = createMetrics({ version: "1" });
   metrics.webhooks.claimed(40);
   metrics.webhooks.claimed(2);
-  metrics.webhooks.settled([ending({}), ending({}), ending({})], 1);
+  metrics.webhooks.resultsWritten([attempt({}), attempt({}), attempt({})], 1);
   const counted = await samples(metrics);
-  const names = ["claims", "claimed_deliveries", "settlements", "settled_results", "stale_results"];
+  const names = ["claims", "claimed_deliveries", "result_batches", "results", "stale_results"];
   expect(names.map((name) => counted.get(`bikeshare_webhook_${name}_total`))).toEqual([2, 42, 1, 3, 1]);
 });
 
 test("pauses, recoveries and warnings are counted as results bring them", async () => {
   const metrics = createMetrics({ version: "1" });
-  const endings = [
-    ending({}, { change: "active" }),
-    ending({}, { warn: 25 }),
-    ending({}, { change: "failing", warn: 100 }),
-    ending({}, { change: "gone" }),
+  const attempts = [
+    attempt({}, { statusChange: "active" }),
+    attempt({}, { warning: 25 }),
+    attempt({}, { statusChange: "failing", warning: 100 }),
+    attempt({}, { statusChange: "gone" }),
   ];
-  metrics.webhooks.settled(endings, 0);
+  metrics.webhooks.resultsWritten(attempts, 0);
   const counted = await samples(metrics);
   expect(counted.get("bikeshare_webhook_recoveries_total")).toBe(1);
   expect(counted.get('bikeshare_webhook_pauses_total{reason="failing"}')).toBe(1);
@@ -172,7 +175,7 @@ describe("the backlog", () => {
   });
 
   test("is left out, and its absence counted, when it cannot be read or takes too long; all else is shown", async () => {
-    const metrics = createMetrics({ version: "1", patience: 20 });
+    const metrics = createMetrics({ version: "1", timeoutMs: 20 });
     const answers = [() => Promise.resolve([backlog]), () => Promise.reject(new Error("away")), pendingForEver];
     const errors: unknown[] = [];
     const read = () => (answers.shift() ?? pendingForEver)();

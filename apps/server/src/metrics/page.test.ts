@@ -31,8 +31,14 @@ async function readMetrics(): Promise<string> {
     failing: [{ partnerId: "partner_1", failingMs: 1 }],
   };
   metrics.watch({ inFlight: () => 0, backlog: () => Promise.resolve([system]), onError: () => undefined });
-  metrics.webhooks.settled(
-    [{ settled: { outcome: "failed", failure: "new", status: null, total_ms: null }, change: null, warn: null }],
+  metrics.webhooks.resultsWritten(
+    [
+      {
+        result: { outcome: "failed", failure: "new", status: null, total_ms: null },
+        statusChange: null,
+        warning: null,
+      },
+    ],
     0,
   );
   const noConnections = () => ({ inUse: 0, idle: 0, waiting: 0 });

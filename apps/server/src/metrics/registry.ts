@@ -24,14 +24,14 @@ export interface Metrics {
 export interface MetricsOptions {
   readonly version: string;
   /** Milliseconds that reading the backlog may take. */
-  readonly patience?: number;
+  readonly timeoutMs?: number;
 }
 
 /** Milliseconds. Longer, and scrapers (10 s is their usual patience) lose all metrics for the sake of a few. */
-const PATIENCE = 5_000;
+const READ_TIMEOUT_MS = 5_000;
 
 /** Makes the metrics of this process, with the usual ones of Node: CPU, memory, event loop, garbage collection. */
-export function createMetrics({ version, patience = PATIENCE }: MetricsOptions): Metrics {
+export function createMetrics({ version, timeoutMs = READ_TIMEOUT_MS }: MetricsOptions): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   new Gauge({
@@ -57,7 +57,7 @@ export function createMetrics({ version, patience = PATIENCE }: MetricsOptions):
     registry,
     contentType: registry.contentType,
     watch(sources) {
-      const backlog = createBacklogMetrics(registry, patience);
+      const backlog = createBacklogMetrics(registry, timeoutMs);
       refresh = () => backlog.refresh(sources);
     },
     text() {

@@ -22,7 +22,7 @@ export interface MetricsServer {
 }
 
 /** Milliseconds for a request to be sent whole, and for a connection to rest. Longer keeps dead connections. */
-const REQUEST_TIMEOUT = 5_000;
+const REQUEST_TIMEOUT_MS = 5_000;
 /** Scrapers are few; more connections than this are somebody's mistake. */
 const MAX_CONNECTIONS = 32;
 
@@ -33,7 +33,7 @@ const MAX_CONNECTIONS = 32;
  */
 export async function startMetricsServer(options: MetricsServerOptions): Promise<MetricsServer> {
   const { host = "127.0.0.1", port, metrics, logger, ready = () => Promise.resolve([]) } = options;
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT, keepAliveTimeout: REQUEST_TIMEOUT });
+  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, keepAliveTimeout: REQUEST_TIMEOUT_MS });
   server.maxConnections = MAX_CONNECTIONS;
   server.on("request", ({ method, url = "/" }, response) => {
     const path = method === "GET" || method === "HEAD" ? url.replace(/\?.*$/, "") : undefined;

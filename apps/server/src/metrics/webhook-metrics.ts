@@ -2,8 +2,8 @@ import { Counter, Histogram, type Registry } from "prom-client";
 import type { PauseCause, Warning } from "../webhooks/rules/endpoint-health.ts";
 import type { AttemptFailure } from "../webhooks/sender/attempt.ts";
 
-/** An attempt that has ended and been written down, as far as it is counted. */
-export interface CountedAttempt {
+/** The result of an attempt, as far as it is counted. */
+export interface CountedResult {
   readonly outcome: "succeeded" | "rejected" | "failed" | "unknown";
   /** The failure's code in the log. */
   readonly failure: string | null;
@@ -11,12 +11,12 @@ export interface CountedAttempt {
   readonly total_ms: number | null;
 }
 
-/** An attempt's end, with what it meant for its endpoint. */
-export interface CountedEnding {
-  readonly settled: CountedAttempt;
-  /** What the endpoint becomes by it: `active` again, or paused for a reason. */
-  readonly change: "active" | PauseCause | null;
-  readonly warn: Warning | null;
+/** An attempt whose result was written, with what it meant for its endpoint. */
+export interface CountedAttempt {
+  readonly result: CountedResult;
+  /** The endpoint's new status: `active` again, or the reason of a pause. */
+  readonly statusChange: "active" | PauseCause | null;
+  readonly warning: Warning | null;
 }
 
 /** Counts what the dispatcher does. */
@@ -25,25 +25,25 @@ export interface WebhookMetrics {
   claimed(deliveries: number): void;
   /**
    * An attempt begins.
-   * @param waited milliseconds since it was due
-   * @param line what happens now, or what is sent again on request
+   * @param waitedMs milliseconds since it was due
+   * @param queue `replay`: sent again on request, after everything else
    */
-  sent(waited: number, line: "live" | "replay"): void;
-  /** A batch of results was written. @param stale those that a later holder of the lane had written off already */
-  settled(endings: readonly CountedEnding[], stale: number): void;
-  /** Deliveries of a holder that had ended were written off as unknown. */
-  tookOver(orphans: number): void;
+  attemptStarted(waitedMs: number, queue: "regular" | "replay"): void;
+  /** A batch of results was written. @param stale those that a later holder of the lane had written as unknown */
+  resultsWritten(attempts: readonly CountedAttempt[], stale: number): void;
+  /** Deliveries of a holder that had ended got the result `unknown`. */
+  orphansWritten(orphans: number): void;
 }
 
 /**
- * Seconds. Dense where a healthy receiver answers. An attempt may take 15 s, and one that is cut then is seen to end a
- * little later: hence 14 and 16, which part slow answers from none.
+ * Seconds. Dense where a healthy receiver answers. An attempt may take 15 s, and one that is cut off then ends a little
+ * later: hence 14 and 16, which separate slow responses from none.
  */
-const DURATIONS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 14, 16];
-/** Seconds. Dense below the 0.2 s that are promised, and up to an hour's backlog. */
-const WAITS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800, 3_600];
+const DURATION_BUCKETS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 14, 16];
+/** Seconds. Dense below the promised 0.2 s, and up to an hour's backlog. */
+const WAIT_BUCKETS = [0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 15, 60, 300, 1_800, 3_600];
 
-/** Every label of its own is a series, so that there must be few: these, and `other`. */
+/** Each label value is a series, so there must be few: these, and `other`. */
 const FAILURES: ReadonlySet<string> = new Set(
   Object.keys({
     url_refused: true,
@@ -76,20 +76,20 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
       counters.claims.inc();
       counters.claimedDeliveries.inc(deliveries);
     },
-    sent: (waited, line) => waits.observe({ line }, Math.max(0, waited) / 1_000),
-    settled(endings, stale) {
-      counters.settlements.inc();
-      counters.settledResults.inc(endings.length);
+    attemptStarted: (waitedMs, queue) => waits.observe({ queue }, Math.max(0, waitedMs) / 1_000),
+    resultsWritten(written, stale) {
+      counters.resultBatches.inc();
+      counters.results.inc(written.length);
       counters.staleResults.inc(stale);
-      for (const { settled, change, warn } of endings) {
-        attempts.inc({ outcome: settled.outcome, failure: failureClass(settled) });
-        if (settled.total_ms !== null) durations.observe({ outcome: settled.outcome }, settled.total_ms / 1_000);
-        if (change === "active") counters.recoveries.inc();
-        else if (change !== null) counters.pauses.inc({ reason: change });
-        if (warn !== null) counters.warnings.inc({ percent: warn });
+      for (const { result, statusChange, warning } of written) {
+        attempts.inc({ outcome: result.outcome, failure: failureClass(result) });
+        if (result.total_ms !== null) durations.observe({ outcome: result.outcome }, result.total_ms / 1_000);
+        if (statusChange === "active") counters.recoveries.inc();
+        else if (statusChange !== null) counters.pauses.inc({ reason: statusChange });
+        if (warning !== null) counters.warnings.inc({ percent: warning });
       }
     },
-    tookOver(orphans) {
+    orphansWritten(orphans) {
       counters.takeovers.inc();
       attempts.inc({ outcome: "unknown", failure: "none" }, orphans);
     },
@@ -104,13 +104,13 @@ function beginAtZero({ attempts, durations, waits, pauses, warnings }: ReturnTyp
     attempts.inc({ outcome: "rejected", failure }, 0);
   for (const failure of FAILURES) attempts.inc({ outcome: "failed", failure }, 0);
   for (const outcome of ["succeeded", "rejected", "failed"]) durations.zero({ outcome });
-  for (const line of ["live", "replay"]) waits.zero({ line });
+  for (const queue of ["regular", "replay"]) waits.zero({ queue });
   for (const reason of PAUSES) pauses.inc({ reason }, 0);
   for (const percent of WARNINGS) warnings.inc({ percent }, 0);
 }
 
-/** What went wrong, coarsely enough to be a label: the log's code, or the hundred that the status is of. */
-function failureClass({ outcome, failure, status }: CountedAttempt): string {
+/** What went wrong, coarsely enough for a label: the code in the log, or the class of the status. */
+function failureClass({ outcome, failure, status }: CountedResult): string {
   if (outcome === "failed") return failure !== null && FAILURES.has(failure) ? failure : "other";
   if (outcome !== "rejected") return "none";
   return status === 410 ? "http_410" : `http_${Math.floor((status ?? 0) / 100)}xx`;
@@ -126,25 +126,25 @@ function register(registers: Registry[]) {
     ]),
     durations: new Histogram({
       name: "bikeshare_webhook_attempt_duration_seconds",
-      help: "How long attempts took, from the look-up of the name to the answer's last byte.",
+      help: "How long attempts took, from the name look-up to the last byte of the response.",
       labelNames: ["outcome"],
-      buckets: DURATIONS,
+      buckets: DURATION_BUCKETS,
       registers,
     }),
     waits: new Histogram({
-      name: "bikeshare_webhook_due_to_sent_seconds",
-      help: "Time between an attempt's being due and its beginning.",
-      labelNames: ["line"],
-      buckets: WAITS,
+      name: "bikeshare_webhook_attempt_wait_seconds",
+      help: "Time from when an attempt was due until it began.",
+      labelNames: ["queue"],
+      buckets: WAIT_BUCKETS,
       registers,
     }),
     claims: counter("claims_total", "Batches of deliveries claimed."),
     claimedDeliveries: counter("claimed_deliveries_total", "Deliveries claimed, in all batches."),
-    settlements: counter("settlements_total", "Batches of results written."),
-    settledResults: counter("settled_results_total", "Results written, in all batches."),
-    staleResults: counter("stale_results_total", "Results that came after another process had written them off."),
-    takeovers: counter("takeovers_total", "Times that what an ended process had in flight was written off."),
-    pauses: counter("pauses_total", "Endpoints paused by the way they answered.", ["reason"]),
+    resultBatches: counter("result_batches_total", "Batches of results written."),
+    results: counter("results_total", "Results written, in all batches."),
+    staleResults: counter("stale_results_total", "Results of attempts that another process had written as unknown."),
+    takeovers: counter("takeovers_total", "Times that the attempts of an ended process were written as unknown."),
+    pauses: counter("pauses_total", "Endpoints paused because of their responses.", ["reason"]),
     recoveries: counter("recoveries_total", "Endpoints active again after a probe."),
     warnings: counter("warnings_total", "Warnings due to partners, by percent of the way to a pause.", ["percent"]),
   };

@@ -8,9 +8,9 @@ import {
 } from "../../test/events/events.harness.ts";
 import { openDatabase } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import { readPartitions } from "./partition-queries.ts";
+import { listPartitions } from "./partition-queries.ts";
 import { dayOf, eventsTable } from "./partition.ts";
-import { dropPastDays, makePartitions } from "./service.ts";
+import { dropPastDays, createPartitions } from "./service.ts";
 
 const HOUR = 3_600_000;
 
@@ -34,8 +34,8 @@ async function daysCounted(): Promise<string[]> {
 // One after the other, as the days pass.
 describe("partitions of events", { shuffle: false }, () => {
   it("are made for today and tomorrow, once, by however many at the same time", async () => {
-    await Promise.all(Array.from({ length: 8 }, () => makePartitions(room.db, eventsTable, "2026-06-01")));
-    expect(await readPartitions(room.db, eventsTable)).toEqual(["events_20260601", "events_20260602"]);
+    await Promise.all(Array.from({ length: 8 }, () => createPartitions(room.db, eventsTable, "2026-06-01")));
+    expect(await listPartitions(room.db, eventsTable)).toEqual(["events_20260601", "events_20260602"]);
   });
 
   it("are made while others read and write events, without waiting for them to end", async () => {
@@ -49,11 +49,11 @@ describe("partitions of events", { shuffle: false }, () => {
     await room.db.transaction(async (tx) => {
       await tx.run("select count(*) from events");
       await tx.run("insert into events values ('x', '2026-06-01', 1, 'x', 'ride.started', now(), null, '{}')");
-      await makePartitions(other, eventsTable, "2026-06-03");
+      await createPartitions(other, eventsTable, "2026-06-03");
       await tx.run("delete from events where system_id = 'x'");
     });
     await other.close();
-    expect(await readPartitions(room.db, eventsTable)).toContain("events_20260604");
+    expect(await listPartitions(room.db, eventsTable)).toContain("events_20260604");
   });
 
   it("take what is recorded after midnight, without anybody having made one", async () => {
@@ -73,23 +73,23 @@ describe("partitions of events", { shuffle: false }, () => {
       "2026-06-02",
       "2026-06-06",
     ]);
-    expect(await readPartitions(room.db, eventsTable)).toContain("events_20260607");
+    expect(await listPartitions(room.db, eventsTable)).toContain("events_20260607");
   });
 
   it("are dropped with their counts when their last event is older than 30 days, not a day before", async () => {
     room.clock.advance(Date.parse("2026-07-01T23:59:59.999Z") - room.clock());
-    await makePartitions(room.db, eventsTable, dayOf(room.clock()));
+    await createPartitions(room.db, eventsTable, dayOf(room.clock()));
     await drop();
     expect(await daysCounted()).toEqual(["2026-06-01", "2026-06-02", "2026-06-06"]);
     expect((await pageOf(room, { kind: "first", limit: 50 })).total).toBe(4);
     room.clock.advance(1);
-    await makePartitions(room.db, eventsTable, dayOf(room.clock()));
+    await createPartitions(room.db, eventsTable, dayOf(room.clock()));
     await drop();
     expect(await daysCounted()).toEqual(["2026-06-02", "2026-06-06"]);
     const page = await pageOf(room, { kind: "first", limit: 50 });
     expect(page.total).toBe(2);
     expect(page.data).toHaveLength(2);
-    expect(await readPartitions(room.db, eventsTable)).toEqual([
+    expect(await listPartitions(room.db, eventsTable)).toEqual([
       "events_20260602",
       "events_20260603",
       "events_20260604",

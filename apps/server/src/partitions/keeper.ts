@@ -2,18 +2,18 @@ import { type DailyTable, dailyTables, dayOf } from "./partition.ts";
 import {
   dropPastDays,
   emptyDefault,
-  makePartitions,
-  makePartitionsBesideDefault,
+  createPartitions,
+  createPartitionsBesideDefault,
   type PartitionContext,
 } from "./service.ts";
 
 /** Milliseconds between two looks. Longer than a day and midnight would find no partition. */
-const LOOK = 60_000;
+const INTERVAL_MS = 60_000;
 
 /** Partitions that are kept in order until closed. */
 export interface PartitionKeeper {
   /** Looks now, after the look that is under way: makes what will be needed, drops what is past. */
-  look(): Promise<void>;
+  runOnce(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -30,8 +30,8 @@ export function startPartitionKeeper(options: PartitionKeeperOptions): Partition
   let isClosed = false;
 
   const make = async (table: DailyTable, today: string) => {
-    if (!table.hasDefault) return makePartitions(db, table, today);
-    for (const day of await makePartitionsBesideDefault(db, table, today)) {
+    if (!table.hasDefault) return createPartitions(db, table, today);
+    for (const day of await createPartitionsBesideDefault(db, table, today)) {
       const name = `${table.name} ${day}`;
       if (told.has(name)) continue;
       told.add(name);
@@ -49,10 +49,10 @@ export function startPartitionKeeper(options: PartitionKeeperOptions): Partition
     }
   };
   let current = keepAll().catch(onError);
-  const look = () => (current = current.then(keepAll).catch(onError));
-  const timer = setInterval(() => void look(), LOOK);
+  const runOnce = () => (current = current.then(keepAll).catch(onError));
+  const timer = setInterval(() => void runOnce(), INTERVAL_MS);
   return {
-    look,
+    runOnce,
     close: () => {
       isClosed = true;
       clearInterval(timer);

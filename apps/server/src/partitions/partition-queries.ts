@@ -42,7 +42,7 @@ function deleteSome(table: string, day: string): string {
 }
 
 /** The names of the partitions that a table has. */
-export async function readPartitions(db: Queryable, { name }: DailyTable): Promise<string[]> {
+export async function listPartitions(db: Queryable, { name }: DailyTable): Promise<string[]> {
   return (await db.query<{ name: string }>(partitions, [name])).map((row) => row.name);
 }
 
@@ -60,12 +60,12 @@ export async function lockDefault(tx: Transaction, table: DailyTable): Promise<v
  * From here on the transaction gives up, with the code 55P03, a lock that it does not get in so many milliseconds: as
  * long as it waits for one, all who come after wait behind it.
  */
-export async function limitWaiting(tx: Transaction, milliseconds: number): Promise<void> {
+export async function updateLockTimeout(tx: Transaction, milliseconds: number): Promise<void> {
   await tx.run(`set local lock_timeout = ${milliseconds}`);
 }
 
 /** From here on the transaction gives up, with the code 57014, a statement that takes longer than so many milliseconds. */
-export async function limitStatements(tx: Transaction, milliseconds: number): Promise<void> {
+export async function updateStatementTimeout(tx: Transaction, milliseconds: number): Promise<void> {
   await tx.run(`set local statement_timeout = ${milliseconds}`);
 }
 
@@ -83,17 +83,17 @@ export async function insertPartition(tx: Transaction, table: DailyTable, day: s
 }
 
 /** Drops a day's partition. It needs the whole of the table, and its default partition, for an instant. */
-export async function dropPartition(tx: Transaction, table: DailyTable, day: string): Promise<void> {
+export async function deletePartition(tx: Transaction, table: DailyTable, day: string): Promise<void> {
   await tx.run(`drop table if exists ${partitionOf(table, day)}`);
 }
 
 /** Whether a system has rows of a day in the table's default partition. */
-export async function isInDefault(db: Queryable, table: DailyTable, systemId: string, day: string): Promise<boolean> {
+export async function findInDefault(db: Queryable, table: DailyTable, systemId: string, day: string): Promise<boolean> {
   return onlyRow(await db.query<{ found: boolean }>(hasDay(table), [systemId, day])).found;
 }
 
 /** The first day before `day` of which a system has rows in the table's default partition; null: none. */
-export async function firstDayInDefault(
+export async function findFirstDayInDefault(
   db: Queryable,
   table: DailyTable,
   systemId: string,

@@ -5,15 +5,15 @@ import {
   deleteDependents,
   deleteFromDefault,
   deleteSomeDependents,
-  dropPartition,
-  firstDayInDefault,
+  deletePartition,
+  findFirstDayInDefault,
   insertPartition,
-  isInDefault,
-  limitStatements,
-  limitWaiting,
+  findInDefault,
+  updateStatementTimeout,
+  updateLockTimeout,
   lockDefault,
   lockPartitions,
-  readPartitions,
+  listPartitions,
 } from "./partition-queries.ts";
 import { type DailyTable, dayOf, daysAhead, daysPast, daysWithout, oldestKept } from "./partition.ts";
 
@@ -25,22 +25,22 @@ export interface PartitionContext {
 }
 
 /** Milliseconds that others may wait behind us for a lock. Lower fails on a busy machine, again and again. */
-const LOCK_PATIENCE = 100;
+const LOCK_TIMEOUT_MS = 100;
 /** Milliseconds for which a new partition may keep others from the default one. Lower fails on a busy machine. */
-const ATTACH_PATIENCE = 1_000;
+const ATTACH_TIMEOUT_MS = 1_000;
 /** Rows deleted in one statement. More hold their locks for longer; fewer take more statements. */
 const BATCH = 1000;
 /** Such statements one after the other. With more, a table full of old rows holds up the next look for minutes. */
 const BATCHES = 100;
 
 /** Makes a table's partitions for a day and the one after it, where they are missing. Any number of processes may. */
-export async function makePartitions(db: Queryable, table: DailyTable, today: string): Promise<void> {
+export async function createPartitions(db: Queryable, table: DailyTable, today: string): Promise<void> {
   const days = daysAhead(today);
-  if (daysWithout(table, await readPartitions(db, table), days).length === 0) return;
+  if (daysWithout(table, await listPartitions(db, table), days).length === 0) return;
   await db.transaction(async (tx) => {
     await lockPartitions(tx, table);
     // Asked again: another process may have made them before the lock was ours.
-    for (const day of daysWithout(table, await readPartitions(tx, table), days)) await insertPartition(tx, table, day);
+    for (const day of daysWithout(table, await listPartitions(tx, table), days)) await insertPartition(tx, table, day);
   });
 }
 
@@ -49,8 +49,12 @@ export async function makePartitions(db: Queryable, table: DailyTable, today: st
  * default partition has rows: its rows stay there, all of them, until they are past.
  * @returns the days that stay in the default partition
  */
-export async function makePartitionsBesideDefault(db: Queryable, table: DailyTable, today: string): Promise<string[]> {
-  const days = daysWithout(table, await readPartitions(db, table), daysAhead(today));
+export async function createPartitionsBesideDefault(
+  db: Queryable,
+  table: DailyTable,
+  today: string,
+): Promise<string[]> {
+  const days = daysWithout(table, await listPartitions(db, table), daysAhead(today));
   const stay: string[] = [];
   for (const day of days) {
     const isMade = await unlessInUse(async () => {
@@ -64,10 +68,10 @@ export async function makePartitionsBesideDefault(db: Queryable, table: DailyTab
 
 /** @returns false when the default partition has rows of that day */
 async function attachBesideDefault(tx: Transaction, table: DailyTable, day: string): Promise<boolean> {
-  await limitWaiting(tx, LOCK_PATIENCE);
-  await limitStatements(tx, ATTACH_PATIENCE);
+  await updateLockTimeout(tx, LOCK_TIMEOUT_MS);
+  await updateStatementTimeout(tx, ATTACH_TIMEOUT_MS);
   await lockPartitions(tx, table);
-  if (daysWithout(table, await readPartitions(tx, table), [day]).length === 0) return true;
+  if (daysWithout(table, await listPartitions(tx, table), [day]).length === 0) return true;
   await lockDefault(tx, table);
   // Asked again, now that nobody can write there.
   if (await hasRowsInDefault(tx, table, day)) return false;
@@ -76,14 +80,14 @@ async function attachBesideDefault(tx: Transaction, table: DailyTable, day: stri
 }
 
 async function hasRowsInDefault(db: Queryable, table: DailyTable, day: string): Promise<boolean> {
-  for (const system of await systemsOf(db)) if (await isInDefault(db, table, system.system_id, day)) return true;
+  for (const system of await systemsOf(db)) if (await findInDefault(db, table, system.system_id, day)) return true;
   return false;
 }
 
 /** Drops the days of which a table's rows are no longer kept. A day that is in use is left for the next time. */
 export async function dropPastDays(context: PartitionContext, table: DailyTable): Promise<void> {
   const { db, clock } = context;
-  const past = daysPast(table, await readPartitions(db, table), dayOf(clock()));
+  const past = daysPast(table, await listPartitions(db, table), dayOf(clock()));
   if (past.length === 0) return;
   const systems = (await systemsOf(db)).map((system) => system.system_id);
   for (const day of past) {
@@ -93,8 +97,8 @@ export async function dropPastDays(context: PartitionContext, table: DailyTable)
 }
 
 async function dropDay(tx: Transaction, table: DailyTable, systems: readonly string[], day: string): Promise<void> {
-  await limitWaiting(tx, LOCK_PATIENCE);
-  await dropPartition(tx, table, day);
+  await updateLockTimeout(tx, LOCK_TIMEOUT_MS);
+  await deletePartition(tx, table, day);
   // What goes with the day, and what was made while the lock was waited for.
   for (const dependent of table.dependents)
     for (const systemId of systems) await deleteDependents(tx, dependent, systemId, day);
@@ -105,7 +109,7 @@ export async function emptyDefault(context: PartitionContext, table: DailyTable)
   const { db, clock } = context;
   const oldest = oldestKept(dayOf(clock()));
   for (const { system_id: systemId } of await systemsOf(db)) {
-    const day = await firstDayInDefault(db, table, systemId, oldest);
+    const day = await findFirstDayInDefault(db, table, systemId, oldest);
     // One day a look: there is one more only every day.
     if (day === null) continue;
     await deleteLost(context, table, [systemId], day);

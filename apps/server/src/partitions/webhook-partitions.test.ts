@@ -7,9 +7,9 @@ import { statement } from "../db/statement.ts";
 import { recordEvents } from "../events/outbox.ts";
 import type { Ids } from "../ids.ts";
 import { startPartitionKeeper } from "./keeper.ts";
-import { readPartitions } from "./partition-queries.ts";
+import { listPartitions } from "./partition-queries.ts";
 import { addDays, dailyTables, dayOf, defaultOf, partitionOf } from "./partition.ts";
-import { dropPastDays, emptyDefault, makePartitionsBesideDefault } from "./service.ts";
+import { dropPastDays, emptyDefault, createPartitionsBesideDefault } from "./service.ts";
 
 const DAY = 24 * 3_600_000;
 const tables = dailyTables.filter(({ hasDefault }) => hasDefault);
@@ -61,7 +61,7 @@ async function count(table: string): Promise<number> {
 }
 
 async function makeAll(): Promise<string[]> {
-  const stay = await Promise.all(tables.map((table) => makePartitionsBesideDefault(room.db, table, dayOf(clock()))));
+  const stay = await Promise.all(tables.map((table) => createPartitionsBesideDefault(room.db, table, dayOf(clock()))));
   return stay.flat();
 }
 
@@ -69,7 +69,7 @@ async function makeAll(): Promise<string[]> {
 async function makeSurely(days = [dayOf(clock()), addDays(dayOf(clock()), 1)]): Promise<void> {
   await until(async () => {
     await makeAll();
-    const made = (await Promise.all(tables.map((table) => readPartitions(room.db, table)))).flat();
+    const made = (await Promise.all(tables.map((table) => listPartitions(room.db, table)))).flat();
     return tables.every((table) => days.every((day) => made.includes(partitionOf(table, day))));
   });
 }
@@ -80,7 +80,7 @@ describe("partitions of webhooks' tables", () => {
     // Who did not get the lock in time left it to the others.
     await makeSurely();
     for (const table of tables) {
-      expect(await readPartitions(room.db, table)).toEqual([
+      expect(await listPartitions(room.db, table)).toEqual([
         partitionOf(table, today),
         partitionOf(table, addDays(today, 1)),
         defaultOf(table),
@@ -114,8 +114,8 @@ describe("partitions of webhooks' tables", () => {
     expect(await makeAll()).toEqual(tables.map(() => today));
     await makeSurely([addDays(today, 1)]);
     const keeper = startPartitionKeeper({ ...context(), onError: fail });
-    await keeper.look();
-    await keeper.look();
+    await keeper.runOnce();
+    await keeper.runOnce();
     await keeper.close();
     expect(warned).toEqual(
       tables.map(({ name }) => ({
@@ -126,7 +126,7 @@ describe("partitions of webhooks' tables", () => {
     );
     await rideStarts();
     for (const table of tables) {
-      expect(await readPartitions(room.db, table)).toEqual([partitionOf(table, addDays(today, 1)), defaultOf(table)]);
+      expect(await listPartitions(room.db, table)).toEqual([partitionOf(table, addDays(today, 1)), defaultOf(table)]);
       expect(await count(defaultOf(table))).toBe(2);
     }
   });
@@ -145,8 +145,8 @@ describe("partitions of webhooks' tables", () => {
       ]);
       for (const table of tables) {
         await until(async () => {
-          await makePartitionsBesideDefault(patient, table, dayOf(clock()));
-          return (await readPartitions(patient, table)).includes(partitionOf(table, addDays(today, 2)));
+          await createPartitionsBesideDefault(patient, table, dayOf(clock()));
+          return (await listPartitions(patient, table)).includes(partitionOf(table, addDays(today, 2)));
         });
       }
     });
@@ -158,9 +158,9 @@ describe("partitions of webhooks' tables", () => {
       for (const table of tables) await tx.run(`select count(*) from ${table.name}`);
       expect(await makeAll()).toEqual([]);
     });
-    for (const table of tables) expect(await readPartitions(room.db, table)).toEqual([defaultOf(table)]);
+    for (const table of tables) expect(await listPartitions(room.db, table)).toEqual([defaultOf(table)]);
     await makeSurely();
-    for (const table of tables) expect(await readPartitions(room.db, table)).toHaveLength(3);
+    for (const table of tables) expect(await listPartitions(room.db, table)).toHaveLength(3);
   });
 });
 
@@ -185,7 +185,7 @@ describe("days that are past", () => {
     await dropAll();
     for (const table of tables) {
       expect(await count(table.name)).toBe(1);
-      expect(await readPartitions(room.db, table)).not.toContain(partitionOf(table, today));
+      expect(await listPartitions(room.db, table)).not.toContain(partitionOf(table, today));
     }
     expect(await count("webhook_queue")).toBe(1);
     expect(await count("webhook_replay_items")).toBe(0);

@@ -1,7 +1,7 @@
 import { recordActOf } from "../audit/audit-log.ts";
 import { cancelAllReservations } from "../fleet/cancel-all-reservations.ts";
 import { revokeKeysOf } from "../keys/service.ts";
-import { removeEndpointOf } from "../webhooks/endpoints/endpoint-removal.ts";
+import { removeEndpointOf } from "../webhooks/endpoints/endpoint-status.ts";
 import { mustLock, type PartnerContext, type PartnerRow, writePartner } from "./service.ts";
 
 /** A partner that was removed, and what ended with it. */

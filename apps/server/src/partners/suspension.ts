@@ -1,6 +1,10 @@
 import { recordActOf } from "../audit/audit-log.ts";
 import { notifyKeysChanged } from "../keys/service.ts";
-import { holdEndpoint, type ResumedEndpoint, resumeHeldEndpoint } from "../webhooks/endpoints/endpoint-suspension.ts";
+import {
+  pauseForSuspension,
+  type ResumedEndpoint,
+  resumeAfterSuspension,
+} from "../webhooks/endpoints/endpoint-status.ts";
 import { mustLock, type PartnerContext, type PartnerRow, writePartner } from "./service.ts";
 
 /** A partner whose status was asked to change. */
@@ -25,7 +29,7 @@ export async function suspendPartner(
     if (before.suspended_at !== null) return { partner: before, changed: false };
     const partner = await writePartner(tx, systemId, { ...before, suspended_at: new Date(context.clock()) });
     await recordActOf(context, tx, { systemId, action: "partner.suspended", subject: id, detail: {} });
-    await holdEndpoint({ ...context, db: tx }, tx, { systemId, partnerId: id });
+    await pauseForSuspension({ ...context, db: tx }, tx, { systemId, partnerId: id });
     await notifyKeysChanged(tx, systemId);
     return { partner, changed: true };
   });
@@ -48,7 +52,7 @@ export async function resumePartner(context: PartnerContext, systemId: string, i
     if (before.suspended_at === null) return { partner: before, changed: false, endpoint: null };
     const partner = await writePartner(tx, systemId, { ...before, suspended_at: null });
     await recordActOf(context, tx, { systemId, action: "partner.resumed", subject: id, detail: {} });
-    const endpoint = await resumeHeldEndpoint({ ...context, db: tx }, tx, { systemId, partnerId: id });
+    const endpoint = await resumeAfterSuspension({ ...context, db: tx }, tx, { systemId, partnerId: id });
     await notifyKeysChanged(tx, systemId);
     return { partner, changed: true, endpoint };
   });

@@ -5,8 +5,8 @@ import { codeOf } from "../db/errors.ts";
 import type { Ids } from "../ids.ts";
 import { type AllSecrets, loadSecrets, secretsPath } from "../secrets.ts";
 import { systemsOf } from "../systems/service.ts";
-import { lastSealing, noteServiceSealing } from "../webhooks/endpoints/sealing.ts";
-import { createSecretSealer } from "../webhooks/endpoints/secret.ts";
+import { findLatestKey, recordServiceKey } from "../webhooks/endpoints/endpoint-secrets.ts";
+import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 
 export interface SecretsContext {
   readonly db: Database;
@@ -25,7 +25,7 @@ export async function readSecrets(context: SecretsContext, isNew: boolean): Prom
   const { db, config, ids } = context;
   const path = secretsPath(config);
   if (!isNew && !(await exists(path))) {
-    const last = await lastSealing(db);
+    const last = await findLatestKey(db);
     if (last !== undefined) {
       throw new ConfigError(
         `${named(config)}: there is no such file, and this database has been used with one since ${last.recorded_at.toISOString()}. ` +
@@ -64,16 +64,16 @@ export async function serviceSecrets(context: ServiceSecretsContext, isNew: bool
   if (((await stat(path)).mode & OTHERS) !== 0 && process.platform !== "win32") {
     logger.warn({ path }, "the secrets file is open to every account of this machine: chmod 600 makes it its owner's");
   }
-  const sealer = createSecretSealer(secrets.webhookKeys);
-  const last = await lastSealing(db);
-  if (last !== undefined && !isNew && !sealer.knowsKey(last.fingerprint)) {
+  const cipher = createSecretCipher(secrets.webhookKeys);
+  const last = await findLatestKey(db);
+  if (last !== undefined && !isNew && !cipher.hasKey(last.fingerprint)) {
     throw new ConfigError(
       `${named(config)}: is not the secrets file that this database has been used with since ${last.recorded_at.toISOString()}: it lacks the key that seals. ` +
         `Set SECRETS_FILE to that file. ${GONE}`,
     );
   }
   for (const { system_id: systemId } of await systemsOf(db)) {
-    await noteServiceSealing({ sealer, clock }, db, systemId);
+    await recordServiceKey({ cipher, clock }, db, systemId);
   }
   return secrets;
 }

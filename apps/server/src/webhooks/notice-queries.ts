@@ -5,7 +5,7 @@ import type { Tables } from "../db/tables.generated.ts";
 import { isWanted } from "../events/outbox.ts";
 
 /** A station that is to be told of. */
-export type ToldStation = Pick<Tables["stations"], "json" | "updated_at">;
+export type ChangedStation = Pick<Tables["stations"], "json" | "updated_at">;
 
 const wanted = statement("stationNotices.wanted", `select ${isWanted("station.updated")} as wanted`);
 
@@ -32,7 +32,7 @@ const tell = statement(
 );
 
 /** Whether an endpoint of the system wants to be told of stations. */
-export async function areStationsWanted(db: Queryable, systemId: string): Promise<boolean> {
+export async function findStationSubscription(db: Queryable, systemId: string): Promise<boolean> {
   return onlyRow(await db.query<{ wanted: boolean }>(wanted, [systemId])).wanted;
 }
 
@@ -40,12 +40,12 @@ export async function areStationsWanted(db: Queryable, systemId: string): Promis
  * Notes that stations are being told of: those that changed since they last were, and last were at `before` or earlier;
  * `limit` at most. @returns them
  */
-export function noteChangedStations(
+export function claimChangedStations(
   tx: Transaction,
   systemId: string,
   now: Date,
   before: Date,
   limit: number,
-): Promise<ToldStation[]> {
-  return tx.query<ToldStation>(tell, [systemId, now, before, limit]);
+): Promise<ChangedStation[]> {
+  return tx.query<ChangedStation>(tell, [systemId, now, before, limit]);
 }

@@ -5,7 +5,7 @@ import { noticesIn, subscribe, tellingsOf } from "../../test/notices.ts";
 import { until } from "../../test/until.ts";
 import { statement } from "../db/statement.ts";
 import { createSystem } from "../systems/service.ts";
-import { startStationNotices, tellChangedStations } from "./notices.ts";
+import { startStationNotices, publishChangedStations } from "./notices.ts";
 
 const SECOND = 1_000;
 const MINUTE = STATION_NOTICE_SECONDS * SECOND;
@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => room.close());
 
-const sweep = () => tellChangedStations(room.live, room.systemId, 500);
+const sweep = () => publishChangedStations(room.live, room.systemId, 500);
 const rename = (id: string, name: string) => room.stations({ id, name });
 const countIn = async (table: string) =>
   (await room.db.query<{ n: number }>(statement("", `select count(*) as n from ${table}`)))[0]?.n;
@@ -103,7 +103,7 @@ describe("station.updated", () => {
     await rename("A", "changed");
     let second: Promise<number> | undefined;
     await room.db.transaction(async (tx) => {
-      expect(await tellChangedStations({ ...room.live, db: tx }, room.systemId, 500)).toBe(1);
+      expect(await publishChangedStations({ ...room.live, db: tx }, room.systemId, 500)).toBe(1);
       second = sweep();
       await untilSomebodyWaits();
     });
@@ -116,7 +116,7 @@ describe("station.updated", () => {
     await rename("A", "changed");
     const died = new Error("died");
     const first = room.db.transaction(async (tx) => {
-      expect(await tellChangedStations({ ...room.live, db: tx }, room.systemId, 500)).toBe(1);
+      expect(await publishChangedStations({ ...room.live, db: tx }, room.systemId, 500)).toBe(1);
       throw died;
     });
     await expect(first).rejects.toBe(died);
@@ -128,7 +128,7 @@ describe("station.updated", () => {
     await told();
     await rename("A", "changed");
     await room.db.transaction(async (tx) => {
-      await tellChangedStations({ ...room.live, db: tx }, room.systemId, 500);
+      await publishChangedStations({ ...room.live, db: tx }, room.systemId, 500);
       await rename("A", "changed again");
     });
     room.clock.advance(MINUTE);

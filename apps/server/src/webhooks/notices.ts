@@ -1,7 +1,7 @@
 import { STATION_NOTICE_SECONDS } from "@bikeshare/contract";
 import type { CommandContext } from "../command-context.ts";
 import { recordNotices } from "../events/outbox.ts";
-import { areStationsWanted, noteChangedStations } from "./notice-queries.ts";
+import { claimChangedStations, findStationSubscription } from "./notice-queries.ts";
 
 /**
  * Tells the endpoints that want it of each station that is not as it was last told, once a minute at most. Any number
@@ -9,16 +9,16 @@ import { areStationsWanted, noteChangedStations } from "./notice-queries.ts";
  * before, every station is told of, so that nothing is missed between a partner's choice and the first sweep.
  * @returns how many stations
  */
-export async function tellChangedStations(
+export async function publishChangedStations(
   { db, clock, ids }: CommandContext,
   systemId: string,
   limit: number,
 ): Promise<number> {
-  if (!(await areStationsWanted(db, systemId))) return 0;
+  if (!(await findStationSubscription(db, systemId))) return 0;
   const now = new Date(clock());
   const before = new Date(now.getTime() - STATION_NOTICE_SECONDS * 1000);
   return db.transaction(async (tx) => {
-    const stations = await noteChangedStations(tx, systemId, now, before, limit);
+    const stations = await claimChangedStations(tx, systemId, now, before, limit);
     const notices = stations.map(({ json, updated_at }) => ({
       name: "station.updated" as const,
       occurredAt: updated_at,
@@ -47,7 +47,7 @@ export interface StationNoticesOptions extends CommandContext {
  * Milliseconds between two sweeps: what the first change after a quiet minute waits at most. Shorter reads every station
  * that much more often; longer and a partner's map lags.
  */
-const INTERVAL = 3_000;
+const SWEEP_INTERVAL_MS = 3_000;
 /** Stations in one transaction. More hold their notes locked for longer; fewer make more transactions. */
 const BATCH = 500;
 
@@ -61,7 +61,7 @@ export function startStationNotices(options: StationNoticesOptions): StationNoti
     let told = 0;
     try {
       for (let last = BATCH; last === BATCH && !closed; told += last)
-        last = await tellChangedStations(options, systemId, BATCH);
+        last = await publishChangedStations(options, systemId, BATCH);
     } catch (error) {
       options.onError(error);
     }
@@ -76,7 +76,7 @@ export function startStationNotices(options: StationNoticesOptions): StationNoti
     running ??= sweep().finally(() => (running = undefined));
     return running;
   };
-  const timer = setInterval(() => void runOnce().catch(options.onError), INTERVAL);
+  const timer = setInterval(() => void runOnce().catch(options.onError), SWEEP_INTERVAL_MS);
   return {
     runOnce,
     async close() {

@@ -3,7 +3,7 @@ import type { Conditions } from "../conditions/conditions.ts";
 import { checkPeriodically, type PeriodicCheck } from "../conditions/periodic-check.ts";
 import type { Database } from "../db/database.ts";
 import { systemsOf } from "../systems/service.ts";
-import { countWorkers } from "./queue/worker-queries.ts";
+import { countWorkers } from "./queue/lane-queries.ts";
 
 /** For the log: a line at once, one a minute, and one when a worker has come. */
 class NoWorker extends Error {

@@ -4,21 +4,21 @@ import type { Ids } from "../ids.ts";
 import type { Metrics } from "../metrics/registry.ts";
 import { systemsOf } from "../systems/service.ts";
 import { type Dispatcher, startDispatcher } from "./dispatcher/dispatcher.ts";
-import { endpointsOf, type LiveEndpoint } from "./endpoints/endpoints.ts";
-import { noteServiceSealing } from "./endpoints/sealing.ts";
-import type { SecretSealer } from "./endpoints/secret.ts";
-import { backlogOf } from "./log/backlog.ts";
-import { feedReplays } from "./log/replays.ts";
+import { loadEndpoints, type DispatchEndpoint } from "./endpoints/dispatch-endpoints.ts";
+import { recordServiceKey } from "./endpoints/endpoint-secrets.ts";
+import type { SecretCipher } from "./endpoints/secret.ts";
+import { readBacklog } from "./log/backlog.ts";
+import { queueReplays } from "./log/replays.ts";
 import type { AddressRules } from "./rules/receiver-url.ts";
 import { createSender } from "./sender/sender.ts";
 import { startMailOutbox } from "./warnings/failure-mail-outbox.ts";
-import { logFailures, noteFailures } from "./warnings/failure-notices.ts";
+import { logFailures, recordFailureMails } from "./warnings/failure-notices.ts";
 import type { Mailer } from "./warnings/mailer.ts";
 
 /** What sending webhooks needs of the deployment. */
 export interface WebhookSettings {
   readonly rules: AddressRules;
-  readonly sealer: SecretSealer;
+  readonly cipher: SecretCipher;
   readonly metrics: Metrics;
   /** Undefined: what would be mailed is logged. */
   readonly mailer: Mailer | undefined;
@@ -34,17 +34,16 @@ export interface WebhookWorkerOptions extends WebhookSettings {
   readonly conditions: Conditions;
 }
 
-/** Milliseconds without a damaged secret after which there is none any more: longer than between two readings. */
-const OPENING = { level: "warn", quietMs: 40_000 } as const;
+/** How long no secret must be damaged until none is any more: longer than between two readings of the settings. */
+const DECRYPTION = { level: "warn", quietMs: 40_000 } as const;
 
 /** Starts sending webhooks from this process. */
 export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
-  const { db, clock, ids, logger, metrics, mailer, sealer } = options;
+  const { db, clock, ids, logger, metrics, mailer, cipher } = options;
   const sending = options.conditions.of("sending webhooks");
   const onError = (error: unknown) => sending.failed(error);
-  const mails = options.conditions.of("looking after mails to partners");
-  const mailing = (error: unknown) => mails.failed(error);
-  const opening = options.conditions.of("opening the secrets of webhooks", OPENING);
+  const mailing = options.conditions.of("sending mails to partners");
+  const decryption = options.conditions.of("decrypting the secrets of webhooks", DECRYPTION);
   const notices = { ids, canMail: mailer !== undefined, logger, dashboardUrl: null };
   const dispatcher = startDispatcher({
     connectionString: db.connectionString,
@@ -53,14 +52,14 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
     monotonic: () => performance.now(),
     ids,
     userAgent: `bikeshare/${options.version}`,
-    loadEndpoints: endpointLoader({ sealer, clock }, (error) => opening.failed(error)),
-    feedReplays: (on, systemId) => feedReplays({ db: on, clock }, systemId),
-    noteFailures: (tx, systemId, endings, now) => noteFailures(notices, tx, systemId, endings, now),
+    loadEndpoints: endpointLoader({ cipher, clock }, (error) => decryption.failed(error)),
+    queueReplays: (on, systemId) => queueReplays({ db: on, clock }, systemId),
+    recordFailures: (tx, systemId, attempts, now) => recordFailureMails(notices, tx, systemId, attempts, now),
     observe: {
       ...metrics.webhooks,
-      settled: (endings, stale) => {
-        metrics.webhooks.settled(endings, stale);
-        logFailures(notices, endings, new Date(clock()));
+      resultsWritten: (attempts, stale) => {
+        metrics.webhooks.resultsWritten(attempts, stale);
+        logFailures(notices, attempts, new Date(clock()));
       },
     },
     onError,
@@ -72,12 +71,12 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
     systems,
     mailer,
     logger,
-    onError: mailing,
+    onError: (error) => mailing.failed(error),
     observe: metrics.mails.mailed,
   });
   metrics.watch({
     inFlight: () => dispatcher.inFlight(),
-    backlog: async () => Promise.all((await systems()).map((systemId) => backlogOf({ db, clock }, systemId))),
+    backlog: async () => Promise.all((await systems()).map((systemId) => readBacklog({ db, clock }, systemId))),
     onError,
   });
   return {
@@ -88,15 +87,15 @@ export function startWebhookWorker(options: WebhookWorkerOptions): Dispatcher {
   };
 }
 
-/** Loads endpoints; at a system's first time, says which secrets file this process seals with. */
+/** Loads a system's endpoints; the first time, records the key that this process encrypts secrets with. */
 function endpointLoader(
-  context: { readonly sealer: SecretSealer; readonly clock: () => number },
+  context: { readonly cipher: SecretCipher; readonly clock: () => number },
   onDamaged: (error: Error) => void,
 ) {
-  const noted = new Set<string>();
-  return async (db: Queryable, systemId: string): Promise<LiveEndpoint[]> => {
-    if (!noted.has(systemId)) await noteServiceSealing(context, db, systemId);
-    noted.add(systemId);
-    return endpointsOf({ db, sealer: context.sealer }, systemId, onDamaged);
+  const recorded = new Set<string>();
+  return async (db: Queryable, systemId: string): Promise<DispatchEndpoint[]> => {
+    if (!recorded.has(systemId)) await recordServiceKey(context, db, systemId);
+    recorded.add(systemId);
+    return loadEndpoints({ db, cipher: context.cipher }, systemId, onDamaged);
   };
 }

@@ -5,12 +5,12 @@ import { statement } from "../../src/db/statement.ts";
 import { recordEvents } from "../../src/events/outbox.ts";
 import { createIds, type Ids } from "../../src/ids.ts";
 import { createPartner } from "../../src/partners/service.ts";
+import type { DispatchObserver } from "../../src/webhooks/dispatcher/attempt-runner.ts";
 import { type Dispatcher, type DispatcherOptions, startDispatcher } from "../../src/webhooks/dispatcher/dispatcher.ts";
-import type { DispatchObserver } from "../../src/webhooks/dispatcher/sending.ts";
+import { loadEndpoints } from "../../src/webhooks/endpoints/dispatch-endpoints.ts";
 import { setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
-import { endpointsOf } from "../../src/webhooks/endpoints/endpoints.ts";
-import { createSecretSealer, type SecretSealer } from "../../src/webhooks/endpoints/secret.ts";
-import { feedReplays } from "../../src/webhooks/log/replays.ts";
+import { createSecretCipher, type SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
+import { queueReplays } from "../../src/webhooks/log/replays.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 import { until } from "../until.ts";
 import { createFar, type Far } from "./far.ts";
@@ -20,7 +20,7 @@ export interface DispatchRoom extends TestDatabase {
   readonly clock: TestClock;
   readonly ids: Ids;
   readonly actor: string;
-  readonly sealer: SecretSealer;
+  readonly cipher: SecretCipher;
   readonly far: Far;
   /** Makes a partner and its endpoint. */
   endpoint(options?: {
@@ -75,8 +75,8 @@ interface LoggedAttempt {
   readonly outcome: string;
   readonly status: number | null;
   readonly started_at: Date;
-  readonly next_at: Date | null;
-  readonly next_why: string | null;
+  readonly next_attempt_at: Date | null;
+  readonly next_attempt_reason: string | null;
   readonly request_headers: string | null;
   readonly request_body: string | null;
 }
@@ -89,7 +89,7 @@ const newDeliveries = `select delivery.id, delivery.status, delivery.attempts, d
   left join webhook_queue due on due.system_id = $1 and due.delivery_id = delivery.id
   where delivery.system_id = $1 and ($2::text is null or delivery.endpoint_id = $2)
   order by delivery.created_at, delivery.id`;
-const allAttempts = `select delivery_id, number, outcome, status, started_at, next_at, next_why, request_headers,
+const allAttempts = `select delivery_id, number, outcome, status, started_at, next_attempt_at, next_attempt_reason, request_headers,
     request_body
   from webhook_attempts where system_id = $1 and ($2::text is null or endpoint_id = $2)
   order by delivery_id, number`;
@@ -100,7 +100,7 @@ export async function openDispatchRoom(): Promise<DispatchRoom> {
   const { db, systemId } = database;
   const clock = createTestClock();
   const ids = { ...createIds(clock), random: () => 0.5 };
-  const context = { db, clock, ids, actor: "test", rules: loopback, sealer: createSecretSealer([sealingKey]) };
+  const context = { db, clock, ids, actor: "test", rules: loopback, cipher: createSecretCipher([sealingKey]) };
   const far = createFar();
   const workers: RoomWorker[] = [];
   let happened = 0;
@@ -168,7 +168,7 @@ function tablesOf({
 const sealingKey = { id: 1, key: Buffer.alloc(32, 7) };
 
 function startWorker(
-  { db, clock, ids, sealer, far }: Pick<DispatchRoom, "db" | "clock" | "ids" | "sealer" | "far">,
+  { db, clock, ids, cipher, far }: Pick<DispatchRoom, "db" | "clock" | "ids" | "cipher" | "far">,
   changes: Partial<DispatcherOptions> = {},
 ): RoomWorker {
   const errors: unknown[] = [];
@@ -181,13 +181,13 @@ function startWorker(
     monotonic: () => performance.now(),
     ids,
     userAgent: "test",
-    loadEndpoints: (on, systemId) => endpointsOf({ db: on, sealer }, systemId),
-    feedReplays: (on, systemId) => feedReplays({ db: on, clock }, systemId),
-    noteFailures: () => Promise.resolve(),
+    loadEndpoints: (on, systemId) => loadEndpoints({ db: on, cipher }, systemId),
+    queueReplays: (on, systemId) => queueReplays({ db: on, clock }, systemId),
+    recordFailures: () => Promise.resolve(),
     observe: {
       ...silent,
-      settled: (_endings, late) => void (stale += late),
-      tookOver: (deliveries) => void (orphans += deliveries),
+      resultsWritten: (_endings, late) => void (stale += late),
+      orphansWritten: (deliveries) => void (orphans += deliveries),
     },
     onError: (error) => void errors.push(error),
     ...changes,
@@ -198,7 +198,7 @@ function startWorker(
 /** An observer that does not care. */
 export const silent: DispatchObserver = {
   claimed: () => undefined,
-  sent: () => undefined,
-  settled: () => undefined,
-  tookOver: () => undefined,
+  attemptStarted: () => undefined,
+  resultsWritten: () => undefined,
+  orphansWritten: () => undefined,
 };

@@ -6,11 +6,11 @@ import { statement } from "../../src/db/statement.ts";
 import { recordEvents } from "../../src/events/outbox.ts";
 import { createIds, type Ids } from "../../src/ids.ts";
 import { createPartner } from "../../src/partners/service.ts";
-import { settledAttempt } from "../../src/webhooks/dispatcher/result.ts";
+import { resultOf } from "../../src/webhooks/dispatcher/result-writer.ts";
 import { type SetEndpoint, setEndpoint } from "../../src/webhooks/endpoints/endpoint-settings.ts";
-import { createSecretSealer, type SecretSealer } from "../../src/webhooks/endpoints/secret.ts";
-import { claimDue, type ClaimedRow } from "../../src/webhooks/queue/due-queries.ts";
-import { writeResults } from "../../src/webhooks/queue/settle-queries.ts";
+import { createSecretCipher, type SecretCipher } from "../../src/webhooks/endpoints/secret.ts";
+import { claimDeliveries, type ClaimedRow } from "../../src/webhooks/queue/claim-queries.ts";
+import { insertResults } from "../../src/webhooks/queue/result-queries.ts";
 import type {
   AnsweredAttempt,
   AttemptFailure,
@@ -25,7 +25,7 @@ export interface EndpointRoom extends TestDatabase {
   readonly clock: TestClock;
   readonly ids: Ids;
   readonly actor: string;
-  readonly sealer: SecretSealer;
+  readonly cipher: SecretCipher;
   readonly rules: { readonly allowNetworks: NetworkList; readonly allowPorts: { from: number; to: number }[] };
   readonly partnerId: string;
   /** Adds a partner; gives its id. */
@@ -41,8 +41,8 @@ export interface EndpointRoom extends TestDatabase {
 }
 
 /** A key of a secrets file of its own. */
-export function otherSealer(): SecretSealer {
-  return createSecretSealer([{ id: 1, key: randomBytes(32) }]);
+export function otherCipher(): SecretCipher {
+  return createSecretCipher([{ id: 1, key: randomBytes(32) }]);
 }
 
 export async function openEndpointRoom(): Promise<EndpointRoom> {
@@ -54,19 +54,19 @@ export async function openEndpointRoom(): Promise<EndpointRoom> {
   const ids = createIds(() => clock() + ticks++);
   const context = { db, clock, ids, actor: "test" };
   const rules = { allowNetworks: new NetworkList([]), allowPorts: [{ from: 443, to: 443 }] };
-  const sealer = otherSealer();
+  const cipher = otherCipher();
   const partner = async (name: string) => (await createPartner(context, systemId, name)).id;
   const partnerId = await partner("Partner 1");
   const url = "https://partner.example/hooks";
   return {
     ...database,
     ...context,
-    sealer,
+    cipher,
     rules,
     partnerId,
     partner,
     endpoint: (id = partnerId) =>
-      setEndpoint({ ...context, sealer, rules }, { systemId, partnerId: id, url, events: ["ride.started"] }),
+      setEndpoint({ ...context, cipher, rules }, { systemId, partnerId: id, url, events: ["ride.started"] }),
     async happen(n, name = "ride.started") {
       for (let i = 0; i < n; i++) {
         const now = new Date(clock());
@@ -78,7 +78,7 @@ export async function openEndpointRoom(): Promise<EndpointRoom> {
     async send(endpointId, result = answered(204), limit = 1_000) {
       const claimed = await claim(database, endpointId, new Date(clock()), limit);
       const settled = claimed.map((row) =>
-        settledAttempt({
+        resultOf({
           row,
           url,
           message: { headers: [], body: `{"delivery_id":"${row.delivery_id}"}` },
@@ -89,7 +89,7 @@ export async function openEndpointRoom(): Promise<EndpointRoom> {
           chance: 0,
         }),
       );
-      await db.transaction((tx) => writeResults(tx, systemId, new Date(clock()), settled));
+      await db.transaction((tx) => insertResults(tx, systemId, new Date(clock()), settled));
       return claimed;
     },
     rows: (sql, ...values) => db.query(statement("", sql), [systemId, ...values]),
@@ -97,9 +97,9 @@ export async function openEndpointRoom(): Promise<EndpointRoom> {
 }
 
 async function claim({ db, systemId }: TestDatabase, endpointId: string, now: Date, limit: number) {
-  const request = { endpointId, token: 0, limit, after: new Date(0) };
-  const live = await claimDue(db, systemId, [request], false, now);
-  return [...live, ...(await claimDue(db, systemId, [{ ...request, limit: limit - live.length }], true, now))];
+  const request = { endpointId, token: 0, limit, dueFrom: new Date(0) };
+  const live = await claimDeliveries(db, systemId, [request], false, now);
+  return [...live, ...(await claimDeliveries(db, systemId, [{ ...request, limit: limit - live.length }], true, now))];
 }
 
 /** A whole answer with a status. */
@@ -136,5 +136,5 @@ const logged: AttemptRecord = {
 
 /** All of an answer. */
 function wholeAnswer({ answerHeaders, answerBody }: AttemptResult) {
-  return { headers: answerHeaders, body: answerBody, cutFor: null };
+  return { headers: answerHeaders, body: answerBody, truncationReason: null };
 }

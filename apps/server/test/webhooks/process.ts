@@ -1,8 +1,8 @@
 import type { Database } from "../../src/db/database.ts";
-import { LEASE_TIMES } from "../../src/webhooks/dispatcher/lane-keeper.ts";
+import { LEASE_TIMEOUTS } from "../../src/webhooks/dispatcher/lane-keeper.ts";
 import { SystemDispatcher } from "../../src/webhooks/dispatcher/system-dispatcher.ts";
-import { endpointsOf } from "../../src/webhooks/endpoints/endpoints.ts";
-import { feedReplays } from "../../src/webhooks/log/replays.ts";
+import { loadEndpoints } from "../../src/webhooks/endpoints/dispatch-endpoints.ts";
+import { queueReplays } from "../../src/webhooks/log/replays.ts";
 import { type DispatchRoom, silent } from "./dispatcher.harness.ts";
 import { createGate, type Gate, readRequest } from "./far.ts";
 import { createFragileDatabase, type FragileDatabase } from "./fragile-database.ts";
@@ -37,21 +37,21 @@ export function startProcess(room: DispatchRoom, shared: Database, systemId: str
     monotonic: () => performance.now(),
     random: () => CHANCE,
     userAgent: "test",
-    flight: { count: 0 },
-    times: LEASE_TIMES,
-    noteFailures: () => Promise.resolve(),
+    inFlight: { count: 0 },
+    timeouts: LEASE_TIMEOUTS,
+    recordFailures: () => Promise.resolve(),
     loadEndpoints() {
       looks.begun++;
-      return endpointsOf({ db, sealer: room.sealer }, systemId);
+      return loadEndpoints({ db, cipher: room.cipher }, systemId);
     },
-    feedReplays() {
+    queueReplays() {
       looks.through = looks.begun;
-      return feedReplays({ db, clock: room.clock }, systemId);
+      return queueReplays({ db, clock: room.clock }, systemId);
     },
     observe: {
       ...silent,
-      sent: () => void count.sent++,
-      settled(endings, stale) {
+      attemptStarted: () => void count.sent++,
+      resultsWritten(endings, stale) {
         count.settled += endings.length;
         count.stale += stale;
       },

@@ -1,10 +1,9 @@
 import type { Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import { NetworkList } from "../../src/addresses/network-list.ts";
-import { createSender } from "../../src/webhooks/sender/sender.ts";
-import type { AttemptResult, Sender, SenderOptions } from "../../src/webhooks/sender/sender.ts";
-import { startReceiver } from "../servers/raw-receiver.ts";
-import type { RawReceiver } from "../servers/raw-receiver.ts";
+import type { AttemptResult } from "../../src/webhooks/sender/attempt.ts";
+import { createSender, type Sender, type SenderOptions } from "../../src/webhooks/sender/sender.ts";
+import { startReceiver, type RawReceiver } from "../servers/raw-receiver.ts";
 
 export const anyPort = [{ from: 1, to: 65_535 }];
 export const loopback = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: anyPort };

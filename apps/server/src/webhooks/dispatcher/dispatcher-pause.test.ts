@@ -2,7 +2,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
 import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, createGate, type Gate } from "../../../test/webhooks/far.ts";
-import { resumeEndpoint, showEndpoint } from "../endpoints/endpoint-status.ts";
+import { resumeEndpoint } from "../endpoints/endpoint-status.ts";
+import { showEndpoint } from "../endpoints/endpoint-view.ts";
 import { createReplay } from "../log/replays.ts";
 
 let room: DispatchRoom;

@@ -4,11 +4,17 @@ import { answered } from "../../../test/webhooks/far.ts";
 import { type Database, openDatabase } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
 import { addDays, dailyTables } from "../../partitions/partition.ts";
-import { makePartitions } from "../../partitions/service.ts";
-import { claimDue, type ClaimedRow, findOrphans, holdDue, releaseAllBut } from "../queue/due-queries.ts";
-import { writeResults } from "../queue/settle-queries.ts";
+import { createPartitions } from "../../partitions/service.ts";
+import {
+  claimDeliveries,
+  type ClaimedRow,
+  listOrphans,
+  updateDueToHeld,
+  updateClaimsReleased,
+} from "../queue/claim-queries.ts";
+import { insertResults } from "../queue/result-queries.ts";
 import { BY_INDEX } from "./dispatcher.ts";
-import { settledAttempt } from "./result.ts";
+import { resultOf } from "./result-writer.ts";
 
 /*
  * A connection keeps the plan that it made first. What a statement costs is counted in pages, because time depends on
@@ -31,7 +37,7 @@ beforeEach(async () => {
     maxConnections: 1,
     sessionOptions: `${BY_INDEX} -c plan_cache_mode=force_generic_plan`,
   });
-  for (const table of dailyTables) await makePartitions(room.db, table, DAY);
+  for (const table of dailyTables) await createPartitions(room.db, table, DAY);
   // It would let the plans be made anew, and read pages itself.
   for (const table of tables) await run(`alter table ${table} set (autovacuum_enabled = off)`);
 });
@@ -69,32 +75,38 @@ function stepsFor(endpointId: string) {
   const now = () => new Date(clock());
   let claimed: readonly ClaimedRow[] = [];
   const claim = async () => {
-    claimed = await claimDue(db, systemId, [{ endpointId, token: 0, limit: 10, after: new Date(0) }], false, now());
+    claimed = await claimDeliveries(
+      db,
+      systemId,
+      [{ endpointId, token: 0, limit: 10, dueFrom: new Date(0) }],
+      false,
+      now(),
+    );
     return claimed;
   };
   const settle = () => {
     const results = claimed.map((row, index) =>
-      settledAttempt({
+      resultOf({
         row,
         url: "https://partner.example/hooks",
         message: { headers: [], body: "{}" },
         startedAt: clock(),
         endedAt: clock(),
         result: answered(index % 2 === 0 ? 204 : 500),
-        kept: { headers: [], body: new Uint8Array(), cutFor: null },
+        kept: { headers: [], body: new Uint8Array(), truncationReason: null },
         chance: 0,
       }),
     );
-    return db.transaction((tx) => writeResults(tx, systemId, now(), results));
+    return db.transaction((tx) => insertResults(tx, systemId, now(), results));
   };
   const orphans = async () => {
     await room.rows("update webhook_lanes set token = token + 1 where system_id = $1");
-    const found = await findOrphans(db, systemId, endpointId, 10);
+    const found = await listOrphans(db, systemId, endpointId, 10);
     await room.rows("update webhook_lanes set token = token - 1 where system_id = $1");
     return found;
   };
   const release = async () => {
-    await releaseAllBut(db, systemId, { endpointId, token: 0 }, []);
+    await updateClaimsReleased(db, systemId, { endpointId, token: 0 }, []);
     return claimed;
   };
   const hold = async () => {
@@ -103,7 +115,7 @@ function stepsFor(endpointId: string) {
        where system_id = $1 and id = $2`,
       endpointId,
     );
-    return Array.from({ length: await holdDue(db, systemId, endpointId, now(), 10) });
+    return Array.from({ length: await updateDueToHeld(db, systemId, endpointId, now(), 10) });
   };
   return { claim, settle, "claim again": claim, orphans, release, hold } satisfies Record<
     string,

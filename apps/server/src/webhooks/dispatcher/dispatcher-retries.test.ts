@@ -40,11 +40,11 @@ test("a delivery that always fails is sent 14 times, never before its time, and 
   await room.happen();
   for (const [index, wait] of SCHEDULE.entries()) {
     const last = (await logged(index + 1)).at(-1);
-    const next = last?.next_at?.getTime() ?? Number.NaN;
+    const next = last?.next_attempt_at?.getTime() ?? Number.NaN;
     const waited = next - (last?.started_at.getTime() ?? Number.NaN);
     // The clock may have gone on by a millisecond while it was sent.
     expect(waited - wait * LENGTHENED).toBeOneOf([0, 1, 2]);
-    expect(last?.next_why).toBe(`answered 500; attempt ${index + 1} of 14`);
+    expect(last?.next_attempt_reason).toBe(`answered 500; attempt ${index + 1} of 14`);
     room.clock.advance(next - 2 - room.clock());
     await lookedThrough();
     expect(room.far.received(failing.url)).toHaveLength(index + 1);
@@ -52,7 +52,12 @@ test("a delivery that always fails is sent 14 times, never before its time, and 
     room.wake();
   }
   const all = await logged(14);
-  expect(all.at(-1)).toMatchObject({ number: 14, outcome: "rejected", next_at: null, next_why: null });
+  expect(all.at(-1)).toMatchObject({
+    number: 14,
+    outcome: "rejected",
+    next_attempt_at: null,
+    next_attempt_reason: null,
+  });
   expect(await room.deliveries(failing.id)).toMatchObject([{ status: "failed", attempts: 14, due_at: null }]);
   room.clock.advance(100 * HOUR);
   await lookedThrough();
@@ -69,7 +74,7 @@ test("Retry-After lengthens the wait, to 6 hours at most, and never shortens it"
   const waits: number[] = [];
   for (const n of [1, 2, 3]) {
     const last = (await logged(n)).at(-1);
-    const next = last?.next_at?.getTime() ?? Number.NaN;
+    const next = last?.next_attempt_at?.getTime() ?? Number.NaN;
     waits.push(Math.floor((next - (last?.started_at.getTime() ?? Number.NaN)) / LENGTHENED / 100) * 100);
     room.clock.advance(next - room.clock());
     room.wake();
@@ -88,9 +93,14 @@ test("a delivery that succeeds at its third attempt is sent no more, and each at
     room.wake();
   }
   expect(await logged(3)).toMatchObject([
-    { number: 1, outcome: "failed", status: null, next_why: "no whole answer (connect_refused); attempt 1 of 14" },
+    {
+      number: 1,
+      outcome: "failed",
+      status: null,
+      next_attempt_reason: "no whole answer (connect_refused); attempt 1 of 14",
+    },
     { number: 2, outcome: "rejected", status: 302 },
-    { number: 3, outcome: "succeeded", status: 204, next_at: null },
+    { number: 3, outcome: "succeeded", status: 204, next_attempt_at: null },
   ]);
   room.clock.advance(100 * HOUR);
   await lookedThrough();

@@ -4,7 +4,7 @@ import { until } from "../../../test/until.ts";
 import { type DispatchRoom, openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, type FarRequest } from "../../../test/webhooks/far.ts";
 import { openListener } from "../../db/listener.ts";
-import { rotateSecret } from "../endpoints/endpoint-settings.ts";
+import { rotateSecret } from "../endpoints/endpoint-secrets.ts";
 
 const HOUR = 3_600_000;
 

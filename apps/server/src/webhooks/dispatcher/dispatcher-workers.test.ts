@@ -61,7 +61,9 @@ test("the endpoints of a worker that dies are taken over; its attempts are logge
   expect(log.map(({ number, outcome }) => `${number} ${outcome}`)).toEqual(
     Array.from({ length: 6 }, () => ["1 unknown", "2 succeeded"]).flat(),
   );
-  expect(log.filter(({ outcome }) => outcome === "unknown").every(({ next_why: why }) => why !== null)).toBe(true);
+  expect(log.filter(({ outcome }) => outcome === "unknown").every(({ next_attempt_reason: why }) => why !== null)).toBe(
+    true,
+  );
   expect(room.far.received(url)).toHaveLength(12);
   expect(new Set(room.far.received(url)).size).toBe(6);
 });

@@ -1,14 +1,14 @@
 import { type Database, openDatabase } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
 import { systemsOf } from "../../systems/service.ts";
-import type { LiveEndpoint } from "../endpoints/endpoints.ts";
+import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
 import type { Sender } from "../sender/sender.ts";
-import { LEASE_TIMES, type LeaseTimes } from "./lane-keeper.ts";
-import type { DispatchObserver, Flight } from "./sending.ts";
-import type { NoteFailures } from "./settler.ts";
+import type { DispatchObserver, InFlight } from "./attempt-runner.ts";
+import { LEASE_TIMEOUTS, type LeaseTimeouts } from "./lane-keeper.ts";
+import type { RecordFailures } from "./result-writer.ts";
 import { SystemDispatcher } from "./system-dispatcher.ts";
 
-/** Sends the deliveries of all systems. Any number of processes may have one: they share the endpoints. */
+/** Sends the deliveries of all systems. Any number of processes may have one: they share the lanes. */
 export interface Dispatcher {
   /** Something of a system may be due. To be called with each message on the channel `event_outbox`. */
   wake(systemId: string): void;
@@ -16,7 +16,7 @@ export interface Dispatcher {
   reload(systemId: string): void;
   /** Attempts in flight in this process. */
   inFlight(): number;
-  /** Begins nothing more, lets what is in flight end, writes it down, and leaves the rest to others. */
+  /** Begins nothing more, lets attempts in flight end, writes their results, and leaves the rest to others. */
   close(): Promise<void>;
 }
 
@@ -28,16 +28,16 @@ export interface DispatcherOptions {
   readonly monotonic: () => number;
   readonly ids: Ids;
   readonly userAgent: string;
-  readonly loadEndpoints: (db: Database, systemId: string) => Promise<readonly LiveEndpoint[]>;
-  readonly feedReplays: (db: Database, systemId: string) => Promise<number>;
-  readonly noteFailures: NoteFailures;
+  readonly loadEndpoints: (db: Database, systemId: string) => Promise<readonly DispatchEndpoint[]>;
+  readonly queueReplays: (db: Database, systemId: string) => Promise<number>;
+  readonly recordFailures: RecordFailures;
   readonly observe: DispatchObserver;
   readonly onError: (error: unknown) => void;
-  readonly times?: LeaseTimes;
+  readonly timeouts?: LeaseTimeouts;
 }
 
-/** Milliseconds between two looks for new systems. */
-const LOOK = 5_000;
+/** Milliseconds between two checks for new systems. */
+const SYSTEMS_INTERVAL_MS = 5_000;
 /** One to claim, one to write results, one for whatever a second system does meanwhile. */
 const CONNECTIONS = 3;
 /**
@@ -58,8 +58,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     onConnectionLost: options.onError,
   });
   const worker = options.ids.next("worker");
-  const flight: Flight = { count: 0 };
+  const inFlight: InFlight = { count: 0 };
   const systems = new Map<string, SystemDispatcher>();
+  let isClosed = false;
 
   const open = (systemId: string) =>
     new SystemDispatcher({
@@ -67,31 +68,30 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       db,
       systemId,
       worker,
-      flight,
-      times: options.times ?? LEASE_TIMES,
+      inFlight,
+      timeouts: options.timeouts ?? LEASE_TIMEOUTS,
       random: () => options.ids.random(),
       loadEndpoints: () => options.loadEndpoints(db, systemId),
-      feedReplays: () => options.feedReplays(db, systemId),
+      queueReplays: () => options.queueReplays(db, systemId),
     });
-  const look = async () => {
+  const openNewSystems = async () => {
     for (const { system_id: systemId } of await systemsOf(db)) {
-      if (!closed && !systems.has(systemId)) systems.set(systemId, open(systemId));
+      if (!isClosed && !systems.has(systemId)) systems.set(systemId, open(systemId));
     }
   };
-  let closed = false;
-  let looking = look().catch(options.onError);
+  let opening = openNewSystems().catch(options.onError);
   const timer = setInterval(() => {
-    looking = looking.then(look).catch(options.onError);
-  }, LOOK);
+    opening = opening.then(openNewSystems).catch(options.onError);
+  }, SYSTEMS_INTERVAL_MS);
 
   return {
     wake: (systemId) => systems.get(systemId)?.wake(),
     reload: (systemId) => systems.get(systemId)?.reload(),
-    inFlight: () => flight.count,
+    inFlight: () => inFlight.count,
     async close() {
-      closed = true;
+      isClosed = true;
       clearInterval(timer);
-      await looking;
+      await opening;
       await Promise.all([...systems.values()].map((system) => system.close().catch(options.onError)));
       await options.sender.close();
       await db.close();

@@ -1,20 +1,20 @@
 import type { Database } from "../../db/database.ts";
-import type { LiveEndpoint } from "../endpoints/endpoints.ts";
-import { findOrphans, type OrphanRow, releaseAllBut } from "../queue/due-queries.ts";
+import { dayOf, oldestKept } from "../../partitions/partition.ts";
+import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
+import { listOrphans, type OrphanRow, updateClaimsReleased } from "../queue/claim-queries.ts";
 import {
-  beatWorker,
-  type Crew,
-  forgetWorker,
+  claimLanes,
+  deleteWorker,
   type LaneRow,
-  releaseLanes,
-  renewLanes,
-  takeLanes,
+  type Membership,
+  updateHeartbeat,
+  updateLanesReleased,
+  updateLeases,
 } from "../queue/lane-queries.ts";
-import { deletePastLogSizes, listLogSizes, writeLogSizes } from "../queue/log-size-queries.ts";
+import { deletePastLogSizes, insertLogSizes, listLogSizes } from "../queue/log-size-queries.ts";
 import { type EndpointHealth, HEALTHY } from "../rules/endpoint-health.ts";
-import { dayOf, oldestLogDay } from "../rules/log-days.ts";
-import { type Lane, noteSettings, openLane } from "./lane.ts";
-import { createInterval, type Interval } from "./turns.ts";
+import { applySettings, createLane, type Lane } from "./lane.ts";
+import { IntervalTask } from "./scheduling.ts";
 
 export interface LaneKeeperOptions {
   readonly db: Database;
@@ -22,171 +22,171 @@ export interface LaneKeeperOptions {
   readonly worker: string;
   readonly clock: () => number;
   readonly monotonic: () => number;
-  readonly times: LeaseTimes;
-  /** What an earlier holder had claimed, and nobody knows what became of. */
+  readonly timeouts: LeaseTimeouts;
+  /** Called with deliveries that an earlier holder of a lane had claimed and wrote no result of. */
   readonly onOrphans: (lane: Lane, orphans: readonly OrphanRow[]) => Promise<void>;
 }
 
-export interface LeaseTimes {
+export interface LeaseTimeouts {
   /**
-   * Milliseconds for which a lane is held without a renewal. It must be longer than an attempt may take; longer lets the
-   * deliveries of a worker that died wait longer.
+   * For how long a lane is leased without a renewal. It must be longer than an attempt may take; longer delays the
+   * deliveries of a worker that died.
    */
-  readonly lease: number;
-  /** Milliseconds for which a worker counts as alive after it last said so. */
-  readonly alive: number;
+  readonly leaseMs: number;
+  /** For how long a worker counts as alive after its last heartbeat. */
+  readonly aliveMs: number;
 }
 
-export const LEASE_TIMES: LeaseTimes = { lease: 25_000, alive: 5_000 };
+export const LEASE_TIMEOUTS: LeaseTimeouts = { leaseMs: 25_000, aliveMs: 5_000 };
 
 /**
  * Milliseconds between two writings of how much the log has grown. Longer, and a worker that dies forgets more of a day's
  * budget; shorter writes more for a figure that nobody needs to the second.
  */
 const LOG_SIZE_INTERVAL_MS = 5_000;
-
-/** Milliseconds between two looks for sizes of days whose log is dropped. */
+/** Milliseconds between two deletions of the sizes of days whose log is dropped. */
 const PAST_SIZES_INTERVAL_MS = 3_600_000;
+/** Orphans written in one transaction. */
+const ORPHAN_BATCH = 500;
 
-/** Orphans looked for at a time. */
-const ORPHANS = 500;
-
-/** Holds a worker's share of a system's lanes. */
+/** Leases a worker's share of a system's lanes: the membership of workers, leases, orphans and releases. */
 export class LaneKeeper {
   readonly #options: LaneKeeperOptions;
   readonly #lanes = new Map<string, Lane>();
-  readonly #sizesWriting: Interval;
-  readonly #sizesDeleting: Interval;
+  readonly #writingSizes: IntervalTask;
+  readonly #deletingSizes: IntervalTask;
 
   constructor(options: LaneKeeperOptions) {
     this.#options = options;
     const { monotonic } = options;
-    this.#sizesWriting = createInterval(LOG_SIZE_INTERVAL_MS, () => this.#writeSizes(this.#lanes.values()), monotonic);
-    this.#sizesDeleting = createInterval(PAST_SIZES_INTERVAL_MS, () => this.#deletePastSizes(), monotonic);
+    const writeSizes = () => this.#writeSizes(this.#lanes.values());
+    this.#writingSizes = new IntervalTask(LOG_SIZE_INTERVAL_MS, writeSizes, monotonic);
+    this.#deletingSizes = new IntervalTask(PAST_SIZES_INTERVAL_MS, () => this.#deletePastSizes(), monotonic);
   }
 
   get lanes(): ReadonlyMap<string, Lane> {
     return this.#lanes;
   }
 
-  /** Says that the worker lives, holds what it has, takes what is free, and leaves what others should have. */
-  async keep(endpoints: ReadonlyMap<string, LiveEndpoint>): Promise<void> {
-    const { db, systemId, worker, times } = this.#options;
-    const share = shareOf(await beatWorker(db, systemId, worker, times.alive));
-    await this.#renew();
+  /** Sends the worker's heartbeat, renews its leases, claims lanes that are free, and drains those above its share. */
+  async maintain(endpoints: ReadonlyMap<string, DispatchEndpoint>): Promise<void> {
+    const { db, systemId, worker, timeouts } = this.#options;
+    const share = shareOf(await updateHeartbeat(db, systemId, worker, timeouts.aliveMs));
+    await this.#renewLeases();
     for (const lane of this.#lanes.values()) {
-      noteSettings(lane, endpoints.get(lane.endpointId) ?? lane.endpoint);
-      if (lane.endpoint.status === "paused" || lane.suspect) await this.#giveBack(lane);
+      applySettings(lane, endpoints.get(lane.endpointId) ?? lane.endpoint);
+      if (lane.endpoint.status === "paused" || lane.mustRelease) await this.#releaseClaims(lane);
     }
-    await this.#leave(share);
-    await this.#take(share, endpoints);
-    await this.#sizesWriting.pass();
-    await this.#sizesDeleting.pass();
+    await this.#drainSurplus(share);
+    await this.#claimFree(share, endpoints);
+    await this.#writingSizes.runIfDue();
+    await this.#deletingSizes.runIfDue();
   }
 
-  /** Gives all lanes up. */
+  /** Releases all lanes. */
   async close(): Promise<void> {
     const { db, systemId, worker } = this.#options;
     const mine = [...this.#lanes.values()];
-    for (const lane of mine) await this.#giveBack(lane);
+    for (const lane of mine) await this.#releaseClaims(lane);
     await this.#writeSizes(mine);
-    await releaseLanes(db, systemId, mine);
-    await forgetWorker(db, systemId, worker);
+    await updateLanesReleased(db, systemId, mine);
+    await deleteWorker(db, systemId, worker);
     this.#lanes.clear();
   }
 
-  async #renew(): Promise<void> {
-    const { db, systemId, worker, monotonic, times } = this.#options;
+  async #renewLeases(): Promise<void> {
+    const { db, systemId, worker, monotonic, timeouts } = this.#options;
     if (this.#lanes.size === 0) return;
     const from = monotonic();
-    const kept = new Set(await renewLanes(db, systemId, worker, [...this.#lanes.values()], times.lease));
+    const renewed = new Set(await updateLeases(db, systemId, worker, [...this.#lanes.values()], timeouts.leaseMs));
     for (const lane of this.#lanes.values()) {
-      // The lease is counted from before the database was asked, so that ours never ends after its.
-      lane.leasedUntil = kept.has(lane.endpointId) ? from + times.lease : Number.NEGATIVE_INFINITY;
-      if (!kept.has(lane.endpointId)) this.#lanes.delete(lane.endpointId);
+      const isRenewed = renewed.has(lane.endpointId);
+      // Counted from before the statement, so that our lease never ends after the database's.
+      lane.leasedUntil = isRenewed ? from + timeouts.leaseMs : Number.NEGATIVE_INFINITY;
+      if (!isRenewed) this.#lanes.delete(lane.endpointId);
     }
   }
 
-  async #take(share: number, endpoints: ReadonlyMap<string, LiveEndpoint>): Promise<void> {
-    const { db, systemId, worker, monotonic, times } = this.#options;
-    const room = share - this.#lanes.size;
-    if (room <= 0) return;
+  async #claimFree(share: number, endpoints: ReadonlyMap<string, DispatchEndpoint>): Promise<void> {
+    const { db, systemId, worker, monotonic, timeouts } = this.#options;
+    const missing = share - this.#lanes.size;
+    if (missing <= 0) return;
     const from = monotonic();
-    for (const row of await takeLanes(db, systemId, worker, [...this.#lanes.keys()], room, times.lease)) {
-      const endpoint = endpoints.get(row.endpoint_id);
-      // Its settings are read a moment later than the lane was made: next time.
-      if (endpoint === undefined) await releaseLanes(db, systemId, [{ endpointId: row.endpoint_id, token: row.token }]);
-      else await this.#adopt(openLane(row.token, endpoint, healthOf(row), from + times.lease));
+    for (const row of await claimLanes(db, systemId, worker, [...this.#lanes.keys()], missing, timeouts.leaseMs)) {
+      const { endpoint_id: endpointId, token } = row;
+      const endpoint = endpoints.get(endpointId);
+      // An endpoint that was made after the settings were loaded: next time.
+      if (endpoint === undefined) await updateLanesReleased(db, systemId, [{ endpointId, token }]);
+      else await this.#adopt(createLane(token, endpoint, healthOf(row), from + timeouts.leaseMs));
     }
   }
 
-  /** What the earlier holder left is cleared up first: its claims would never be ours. */
+  /** What the earlier holder had claimed gets a result first: this holder never claims it. */
   async #adopt(lane: Lane): Promise<void> {
     const { db, systemId, clock, onOrphans } = this.#options;
-    for (let found = ORPHANS; found === ORPHANS;) {
-      const orphans = await findOrphans(db, systemId, lane.endpointId, ORPHANS);
+    for (let found = ORPHAN_BATCH; found === ORPHAN_BATCH;) {
+      const orphans = await listOrphans(db, systemId, lane.endpointId, ORPHAN_BATCH);
       if (orphans.length > 0) await onOrphans(lane, orphans);
       found = orphans.length;
     }
     const today = dayOf(clock());
     for (const { bytes, answer_bytes } of await listLogSizes(db, systemId, [lane.endpointId], today)) {
-      lane.meter.resume(today, { bytes, answerBytes: answer_bytes });
+      lane.logMeter.resume(today, { bytes, answerBytes: answer_bytes });
     }
     this.#lanes.set(lane.endpointId, lane);
   }
 
-  /** Lanes beyond the worker's share are given to others, once nothing of theirs is under way. */
-  async #leave(share: number): Promise<void> {
+  /** Lanes above the worker's share are released to others, once none of their claims is unwritten. */
+  async #drainSurplus(share: number): Promise<void> {
     const { db, systemId } = this.#options;
     let surplus = this.#lanes.size - share;
-    for (const lane of this.#lanes.values()) lane.leaving = surplus-- > 0;
-    const leaving = [...this.#lanes.values()].filter((lane) => lane.leaving);
-    for (const lane of leaving) await this.#giveBack(lane);
-    const ready = leaving.filter((lane) => lane.known.size === 0);
-    if (ready.length === 0) return;
-    await this.#writeSizes(ready);
-    await releaseLanes(db, systemId, ready);
-    for (const lane of ready) this.#lanes.delete(lane.endpointId);
+    for (const lane of this.#lanes.values()) lane.draining = surplus-- > 0;
+    const draining = [...this.#lanes.values()].filter((lane) => lane.draining);
+    for (const lane of draining) await this.#releaseClaims(lane);
+    const drained = draining.filter((lane) => lane.unwritten.size === 0);
+    if (drained.length === 0) return;
+    await this.#writeSizes(drained);
+    await updateLanesReleased(db, systemId, drained);
+    for (const lane of drained) this.#lanes.delete(lane.endpointId);
   }
 
   /** Writes how much the log has grown. */
   async #writeSizes(lanes: Iterable<Lane>): Promise<void> {
     const { db, systemId, clock } = this.#options;
-    const changed = [...lanes].map((lane) => ({ lane, sizes: lane.meter.changed() })).filter(hasSizes);
+    const changed = [...lanes]
+      .map((lane) => ({ lane, sizes: lane.logMeter.changed() }))
+      .filter(({ sizes }) => sizes.length > 0);
     if (changed.length === 0) return;
     const counted = changed.flatMap(({ lane, sizes }) =>
       sizes.map((size) => ({ endpointId: lane.endpointId, token: lane.token, ...size })),
     );
-    await writeLogSizes(db, systemId, counted);
+    await insertLogSizes(db, systemId, counted);
     const today = dayOf(clock());
-    for (const { lane, sizes } of changed) lane.meter.noteWritten(sizes, today);
+    for (const { lane, sizes } of changed) lane.logMeter.noteWritten(sizes, today);
   }
 
   async #deletePastSizes(): Promise<void> {
     const { db, systemId, clock } = this.#options;
-    await deletePastLogSizes(db, systemId, oldestLogDay(clock()));
+    await deletePastLogSizes(db, systemId, oldestKept(dayOf(clock())));
   }
 
-  async #giveBack(lane: Lane): Promise<void> {
+  /** Releases what is ready and what `mustRelease` is about. */
+  async #releaseClaims(lane: Lane): Promise<void> {
     const { db, systemId } = this.#options;
-    for (const { delivery_id: id } of lane.queue.splice(0)) {
-      lane.known.delete(id);
-      lane.suspect = true;
+    for (const { delivery_id: id } of lane.ready.splice(0)) {
+      lane.unwritten.delete(id);
+      lane.mustRelease = true;
     }
-    if (!lane.suspect) return;
-    await releaseAllBut(db, systemId, lane, [...lane.known]);
-    lane.suspect = false;
+    if (!lane.mustRelease) return;
+    await updateClaimsReleased(db, systemId, lane, [...lane.unwritten]);
+    lane.mustRelease = false;
   }
 }
 
-function hasSizes({ sizes }: { readonly sizes: readonly unknown[] }): boolean {
-  return sizes.length > 0;
-}
-
-/** How many lanes a worker should have: the shares of all differ by one at most, and make up all there are. */
-function shareOf({ workers, before, lanes }: Crew): number {
-  const most = Math.max(1, workers);
-  return Math.floor(lanes / most) + (before < lanes % most ? 1 : 0);
+/** How many lanes a worker should lease: the shares of all differ by one at most, and add up to all lanes. */
+function shareOf({ workers, before, lanes }: Membership): number {
+  const divisor = Math.max(1, workers);
+  return Math.floor(lanes / divisor) + (before < lanes % divisor ? 1 : 0);
 }
 
 function healthOf(row: LaneRow): EndpointHealth {

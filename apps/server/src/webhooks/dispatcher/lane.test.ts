@@ -1,22 +1,22 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { LiveEndpoint } from "../endpoints/endpoints.ts";
-import type { ClaimedRow } from "../queue/due-queries.ts";
+import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
+import type { ClaimedRow } from "../queue/claim-queries.ts";
 import { HEALTHY } from "../rules/endpoint-health.ts";
 import {
-  claimFor,
+  claimRequestFor,
   type Lane,
-  LEASE_NEEDED,
+  MIN_LEASE_LEFT_MS,
   MAX_IN_FLIGHT_PER_ENDPOINT,
-  mayBegin,
-  noteClaim,
-  noteEnd,
-  noteSettings,
-  openLane,
-  takeUp,
+  canStartAttempt,
+  advanceCursor,
+  adjustConcurrency,
+  applySettings,
+  createLane,
+  addClaimed,
 } from "./lane.ts";
 
-const endpoint: LiveEndpoint = {
+const endpoint: DispatchEndpoint = {
   id: "endpoint_1",
   partnerId: "partner_1",
   url: "https://partner.example/hooks",
@@ -28,8 +28,8 @@ const endpoint: LiveEndpoint = {
 const NOW = Date.parse("2026-06-01T12:00:00.000Z");
 const LEASED_UNTIL = 1_000_000;
 
-function lane(status: LiveEndpoint["status"] = "active"): Lane {
-  return openLane(1, { ...endpoint, status }, HEALTHY, LEASED_UNTIL);
+function lane(status: DispatchEndpoint["status"] = "active"): Lane {
+  return createLane(1, { ...endpoint, status }, HEALTHY, LEASED_UNTIL);
 }
 
 function row(id: string, changes: Partial<ClaimedRow> = {}): ClaimedRow {
@@ -51,17 +51,17 @@ function row(id: string, changes: Partial<ClaimedRow> = {}): ClaimedRow {
 }
 
 function rows(n: number, replay = false): ClaimedRow[] {
-  return Array.from({ length: n }, (_, i) => row(`${replay ? "replay" : "live"}_${i}`, { replay }));
+  return Array.from({ length: n }, (_, i) => row(`${replay ? "replay" : "regular"}_${i}`, { replay }));
 }
 
 const ids = (queue: readonly ClaimedRow[]) => queue.map(({ delivery_id: id }) => id);
-const claims = (of: Lane, at = 0) => claimFor(of, of.live, at, false);
+const claims = (of: Lane, at = 0) => claimRequestFor(of, "regular", at, false);
 
 /** Begins what may begin. @returns the ids */
 function begin(of: Lane): string[] {
   const begun: string[] = [];
-  while (of.queue.length > 0 && mayBegin(of, 0)) {
-    begun.push(...ids(of.queue.splice(0, 1)));
+  while (of.ready.length > 0 && canStartAttempt(of, 0)) {
+    begun.push(...ids(of.ready.splice(0, 1)));
     of.inFlight++;
   }
   return begun;
@@ -77,18 +77,19 @@ test("whatever is claimed, begun, ended and written, no more than 10 are in flig
       let made = 0;
       for (const [step, n] of taken) {
         if (step === "claim") {
-          const request = claimFor(it, it.live, 0, n % 2 === 0);
+          const request = claimRequestFor(it, "regular", 0, n % 2 === 0);
           if (request !== undefined)
-            takeUp(
+            addClaimed(
               it,
               rows(request.limit).map((each) => ({ ...each, delivery_id: `${made++}` })),
             );
         } else if (step === "begin") begun.push(...begin(it));
-        else if (step === "write") for (const id of begun.splice(0, begun.length - it.inFlight)) it.known.delete(id);
-        else if (it.inFlight > 0) noteEnd(it, step === "wait");
+        else if (step === "write")
+          for (const id of begun.splice(0, begun.length - it.inFlight)) it.unwritten.delete(id);
+        else if (it.inFlight > 0) adjustConcurrency(it, step === "wait");
         expect(begun.length).toBeLessThanOrEqual(2 * MAX_IN_FLIGHT_PER_ENDPOINT);
         expect(it.inFlight).toBeLessThanOrEqual(MAX_IN_FLIGHT_PER_ENDPOINT);
-        expect(it.inFlight + it.queue.length).toBeLessThanOrEqual(MAX_IN_FLIGHT_PER_ENDPOINT + 100);
+        expect(it.inFlight + it.ready.length).toBeLessThanOrEqual(MAX_IN_FLIGHT_PER_ENDPOINT + 100);
       }
     }),
     { seed: 1, numRuns: 2_000 },
@@ -99,8 +100,8 @@ test("an endpoint that lets us wait gets half as many at a time down to one, and
   const it = lane();
   const allowances = [true, true, true, true, true, false, false, false].map((waited) => {
     it.inFlight++;
-    noteEnd(it, waited);
-    return it.allowance;
+    adjustConcurrency(it, waited);
+    return it.concurrencyLimit;
   });
   expect(allowances).toEqual([5, 2, 1, 1, 1, 2, 3, 4]);
 });
@@ -108,91 +109,90 @@ test("an endpoint that lets us wait gets half as many at a time down to one, and
 test("a probed endpoint gets one delivery at a time, and a paused one none", () => {
   const probing = lane("probing");
   expect(claims(probing)?.limit).toBe(1);
-  takeUp(probing, rows(5));
+  addClaimed(probing, rows(5));
   expect(begin(probing)).toHaveLength(1);
   expect(claims(probing)).toBeUndefined();
   const paused = lane("paused");
   expect(claims(paused)).toBeUndefined();
-  takeUp(paused, rows(5));
+  addClaimed(paused, rows(5));
   expect(begin(paused)).toEqual([]);
 });
 
 test("nothing is claimed or begun with less lease left than an attempt may take", () => {
   const it = lane();
-  takeUp(it, rows(1));
-  expect(mayBegin(it, LEASED_UNTIL - LEASE_NEEDED)).toBe(true);
-  expect(mayBegin(it, LEASED_UNTIL - LEASE_NEEDED + 1)).toBe(false);
-  expect(claims(it, LEASED_UNTIL - LEASE_NEEDED + 1)).toBeUndefined();
+  addClaimed(it, rows(1));
+  expect(canStartAttempt(it, LEASED_UNTIL - MIN_LEASE_LEFT_MS)).toBe(true);
+  expect(canStartAttempt(it, LEASED_UNTIL - MIN_LEASE_LEFT_MS + 1)).toBe(false);
+  expect(claims(it, LEASED_UNTIL - MIN_LEASE_LEFT_MS + 1)).toBeUndefined();
 });
 
 test("what happens now is queued before what is replayed, and asks for room as if no replays were queued", () => {
   const it = lane();
-  takeUp(it, rows(30, true));
+  addClaimed(it, rows(30, true));
   begin(it);
-  takeUp(it, rows(2));
-  expect(ids(it.queue).slice(0, 3)).toEqual(["live_0", "live_1", "replay_10"]);
+  addClaimed(it, rows(2));
+  expect(ids(it.ready).slice(0, 3)).toEqual(["regular_0", "regular_1", "replay_10"]);
   expect(claims(it)?.limit).toBe(8);
-  expect(claimFor(it, it.replay, 0, true)).toBeUndefined();
+  expect(claimRequestFor(it, "replay", 0, true)).toBeUndefined();
 });
 
-test("a delivery that is known already is not queued a second time", () => {
+test("a delivery that is claimed already is not made ready a second time", () => {
   const it = lane();
-  takeUp(it, rows(2));
-  takeUp(it, rows(3));
-  expect(ids(it.queue)).toEqual(["live_0", "live_1", "live_2"]);
+  addClaimed(it, rows(2));
+  addClaimed(it, rows(3));
+  expect(ids(it.ready)).toEqual(["regular_0", "regular_1", "regular_2"]);
 });
 
 test("a claim begins where the last one came to, less 3 s, and now and then at the very front", () => {
-  const { live } = lane();
-  const it = { ...lane(), live };
-  const first = claimFor(it, live, 0, false);
-  expect(first?.after).toEqual(new Date(0));
+  const it = lane();
+  const first = claimRequestFor(it, "regular", 0, false);
+  expect(first?.dueFrom).toEqual(new Date(0));
   if (first === undefined) throw new Error("there is room");
-  noteClaim(live, first, rows(1), NOW, { from: 0, to: 10 });
-  expect(claimFor(it, live, 20, false)?.after).toEqual(new Date(NOW - 3_000));
-  expect(claimFor(it, live, 2_009, false)?.after).toEqual(new Date(NOW - 3_000));
-  expect(claimFor(it, live, 2_010, false)?.after).toEqual(new Date(0));
+  advanceCursor(it.regular, first, rows(1), NOW, { from: 0, to: 10 });
+  expect(claimRequestFor(it, "regular", 20, false)?.dueFrom).toEqual(new Date(NOW - 3_000));
+  expect(claimRequestFor(it, "regular", 2_009, false)?.dueFrom).toEqual(new Date(NOW - 3_000));
+  expect(claimRequestFor(it, "regular", 2_010, false)?.dueFrom).toEqual(new Date(0));
   // A look that takes long is taken seldom.
-  noteClaim(live, first, rows(1), NOW, { from: 3_000, to: 4_000 });
-  expect(claimFor(it, live, 23_999, false)?.after).toEqual(new Date(NOW - 3_000));
-  expect(claimFor(it, live, 24_000, false)?.after).toEqual(new Date(0));
+  advanceCursor(it.regular, first, rows(1), NOW, { from: 3_000, to: 4_000 });
+  expect(claimRequestFor(it, "regular", 23_999, false)?.dueFrom).toEqual(new Date(NOW - 3_000));
+  expect(claimRequestFor(it, "regular", 24_000, false)?.dueFrom).toEqual(new Date(0));
 });
 
 test("a wake-up that comes while a claim is under way is not forgotten by the claim's end", () => {
   const it = lane();
   const request = claims(it);
   if (request === undefined) throw new Error("there is room");
-  it.live.more = false;
-  noteClaim(it.live, request, [], NOW, { from: 0, to: 1 });
-  expect(it.live.more).toBe(false);
-  it.live.more = true;
-  noteClaim(it.live, request, [], NOW, { from: 0, to: 1 });
-  expect(it.live.more).toBe(true);
+  it.regular.mayHaveMore = false;
+  advanceCursor(it.regular, request, [], NOW, { from: 0, to: 1 });
+  expect(it.regular.mayHaveMore).toBe(false);
+  it.regular.mayHaveMore = true;
+  advanceCursor(it.regular, request, [], NOW, { from: 0, to: 1 });
+  expect(it.regular.mayHaveMore).toBe(true);
 });
 
 test("a status by the endpoint's own answers holds until it has been read again", () => {
   const it = lane();
   it.endpoint = { ...it.endpoint, status: "paused" };
-  it.changes.made++;
-  noteSettings(it, { ...endpoint, status: "active", email: "a@example.com" });
+  it.statusChanges.decided++;
+  applySettings(it, { ...endpoint, status: "active", email: "a@example.com" });
   expect(it.endpoint).toMatchObject({ status: "paused", email: "a@example.com" });
-  it.changes.written++;
-  noteSettings(it, endpoint);
+  it.statusChanges.written++;
+  applySettings(it, endpoint);
   expect(it.endpoint.status).toBe("paused");
-  it.changes.read = it.changes.written;
-  noteSettings(it, { ...endpoint, status: "probing" });
+  it.statusChanges.loaded = it.statusChanges.written;
+  applySettings(it, { ...endpoint, status: "probing" });
   expect(it.endpoint.status).toBe("probing");
 });
 
 test("a new address and a resume begin with a clean record", () => {
   const failing = { ...HEALTHY, failures: 3, failingSince: NOW };
   const moved = { ...lane(), health: failing };
-  noteSettings(moved, { ...endpoint, url: "https://partner.example/other" });
+  applySettings(moved, { ...endpoint, url: "https://partner.example/other" });
   expect(moved.health).toEqual(HEALTHY);
   const resumed = { ...lane("paused"), health: failing };
-  noteSettings(resumed, { ...endpoint, status: "probing" });
+  applySettings(resumed, { ...endpoint, status: "probing" });
   expect(resumed.health).toEqual(HEALTHY);
   const same = { ...lane(), health: failing };
-  noteSettings(same, { ...endpoint, email: "a@example.com" });
+  applySettings(same, { ...endpoint, email: "a@example.com" });
   expect(same.health).toBe(failing);
 });

@@ -1,196 +1,227 @@
-import type { LiveEndpoint } from "../endpoints/endpoints.ts";
-import type { ClaimedRow, ClaimRequest } from "../queue/due-queries.ts";
+import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
+import type { ClaimedRow, ClaimRequest } from "../queue/claim-queries.ts";
 import { type EndpointHealth, HEALTHY } from "../rules/endpoint-health.ts";
-import { LogMeter } from "./log-meter.ts";
+import { LogMeter } from "../rules/log-budget.ts";
 
-/** A lane in its holder's memory: one endpoint's deliveries on their way. */
+/**
+ * A lane, the deliveries of one endpoint, as the worker that leases it keeps it in memory. The folder above has its
+ * states as a diagram (webhooks/README.md).
+ */
 export interface Lane {
   readonly endpointId: string;
   readonly token: number;
-  endpoint: LiveEndpoint;
+  endpoint: DispatchEndpoint;
   health: EndpointHealth;
-  /** Claimed, and not yet begun. */
-  readonly queue: ClaimedRow[];
-  /** Ids of all that is claimed and not yet written back: queued, in flight, or ended. */
-  readonly known: Set<string>;
+  /** Claimed deliveries whose attempts have not begun, regular ones before replays. */
+  readonly ready: ClaimedRow[];
+  /** Ids of the claimed deliveries whose results are not written yet: ready, in flight, or completed. */
+  readonly unwritten: Set<string>;
   inFlight: number;
-  /** How many may be in flight now. */
-  allowance: number;
-  /** Attempts that ended since the last claim: what the next claim may take ahead. */
-  ended: number;
+  /** Attempts that may be in flight at a time, from 1 to MAX_IN_FLIGHT_PER_ENDPOINT. */
+  concurrencyLimit: number;
+  /** Attempts completed since the last claim: so many deliveries the next claim may take ahead. */
+  completedSinceClaim: number;
   /** By the monotonic clock, in milliseconds. */
   leasedUntil: number;
-  /** To be given up when nothing of it is known any more. */
-  leaving: boolean;
-  /** Deliveries may be claimed that are not `known`: an answer of the database was lost, or giving back failed. */
-  suspect: boolean;
-  /** The endpoint's changes of status by its own answers. */
-  readonly changes: StatusChanges;
+  /** Nothing more is claimed; the lane is released when `unwritten` is empty. */
+  draining: boolean;
+  /**
+   * The database may hold claims under this lane's token that are not in `unwritten`, because an answer of it was lost or
+   * a release failed. Nothing is claimed until they are released.
+   */
+  mustRelease: boolean;
+  /** Changes of the endpoint's status that its own answers have caused. */
+  readonly statusChanges: StatusChanges;
   /** How much of the log the endpoint's attempts take. */
-  readonly meter: LogMeter;
-  readonly live: Line;
-  readonly replay: Line;
+  readonly logMeter: LogMeter;
+  /** Events' deliveries and their retries. */
+  readonly regular: QueueCursor;
+  /** Deliveries that are sent again on request, after the regular ones. */
+  readonly replay: QueueCursor;
 }
 
 /**
- * Counts of changes. While fewer were read than made, what is read of the endpoint's status is older than what its holder
- * knows.
+ * Counts of status changes. While fewer are loaded than decided, the endpoint's status in the database is older than the
+ * one that its lane has.
  */
 interface StatusChanges {
-  made: number;
+  decided: number;
   written: number;
-  /** Written before the settings were read the last time. */
-  read: number;
+  /** Written before the settings were last loaded. */
+  loaded: number;
 }
 
-/** One of a lane's two lines: what happens now, and what is sent again on request. */
-export interface Line {
-  /** More may be due. */
-  more: boolean;
-  /** Milliseconds since 1970: what was due before is gone, but for what committed late. */
-  after: number;
-  /** By the monotonic clock: when the whole line was last looked through, and how long that took. */
-  sweptAt: number;
-  sweepTook: number;
+/** How far a lane has come in one of its two queues. */
+export interface QueueCursor {
+  /** More deliveries may be due. */
+  mayHaveMore: boolean;
+  /** Milliseconds since 1970: what was due earlier is gone, except what was committed late. */
+  claimFrom: number;
+  /** By the monotonic clock: when a claim last scanned the whole queue, and how long that took. */
+  fullScanAt: number;
+  fullScanMs: number;
 }
 
-/** Deliveries in flight to one endpoint, at most. Fewer slow a far endpoint down, more overrun a small one. */
+/** The name of one of a lane's queues. */
+export type QueueName = "regular" | "replay";
+
+/** Deliveries in flight to one endpoint, at most. Fewer slow a distant endpoint down, more overload a small one. */
 export const MAX_IN_FLIGHT_PER_ENDPOINT = 10;
-/** Deliveries claimed ahead of the allowance. More would be marked as unknown when the process dies, though never sent. */
-const MAX_AHEAD = 100;
+/** Deliveries claimed beyond the concurrency limit. More would be logged as unknown when the process dies, though never sent. */
+const MAX_CLAIMED_AHEAD = 100;
 /**
  * Deliveries begun and not yet written back, at most: those in flight, and as many again that are answered. They are what
  * is sent a second time when the process dies. More are repeated then, fewer let a quick receiver wait for our writing.
  */
 const MAX_UNWRITTEN = 2 * MAX_IN_FLIGHT_PER_ENDPOINT;
 /**
- * Milliseconds by which a claim looks back before what it saw last: for what was due earlier and committed later.
- * Longer steps over more dead rows; shorter leaves more to the next sweep.
+ * Milliseconds by which a claim overlaps the one before it: for what was due earlier and committed later. More steps over
+ * more dead rows; less leaves more to the next full scan.
  */
-const LOOK_BACK = 3_000;
-/** Milliseconds between two looks through the whole line, and how much longer than the look itself the pause is. */
-const SWEEP_EVERY = 2_000;
-const SWEEP_SHARE = 20;
+const CLAIM_OVERLAP_MS = 3_000;
+/** Milliseconds between two full scans of a queue, at least. */
+const FULL_SCAN_INTERVAL_MS = 2_000;
+/** How many times as long as the last full scan took the lane waits for the next. */
+const FULL_SCAN_PAUSE_FACTOR = 20;
 /**
- * Milliseconds that a lane must still be leased for when an attempt begins: the 15 s it may take, and a little. With
- * less, two processes could be sending for one endpoint.
+ * Milliseconds that a lane must still be leased for when an attempt begins: the 15 s that it may take, and a margin. With
+ * less, two processes could be sending to one endpoint.
  */
-export const LEASE_NEEDED = 16_000;
+export const MIN_LEASE_LEFT_MS = 16_000;
 
-export function openLane(token: number, endpoint: LiveEndpoint, health: EndpointHealth, leasedUntil: number): Lane {
+export function createLane(
+  token: number,
+  endpoint: DispatchEndpoint,
+  health: EndpointHealth,
+  leasedUntil: number,
+): Lane {
   return {
     endpointId: endpoint.id,
     token,
     endpoint,
     health,
-    queue: [],
-    known: new Set(),
+    ready: [],
+    unwritten: new Set(),
     inFlight: 0,
-    allowance: MAX_IN_FLIGHT_PER_ENDPOINT,
-    ended: 0,
+    concurrencyLimit: MAX_IN_FLIGHT_PER_ENDPOINT,
+    completedSinceClaim: 0,
     leasedUntil,
-    leaving: false,
-    suspect: false,
-    changes: { made: 0, written: 0, read: 0 },
-    meter: new LogMeter(),
-    live: openLine(),
-    replay: openLine(),
+    draining: false,
+    mustRelease: false,
+    statusChanges: { decided: 0, written: 0, loaded: 0 },
+    logMeter: new LogMeter(),
+    regular: createCursor(),
+    replay: createCursor(),
   };
 }
 
-function openLine(): Line {
-  return { more: true, after: 0, sweptAt: Number.NEGATIVE_INFINITY, sweepTook: 0 };
+function createCursor(): QueueCursor {
+  return { mayHaveMore: true, claimFrom: 0, fullScanAt: Number.NEGATIVE_INFINITY, fullScanMs: 0 };
 }
 
 /**
- * Takes over what was read of the endpoint. A resume begins anew, and so does a new address: what was before says
- * nothing about it.
+ * Takes over the endpoint's settings as they were loaded. A resumed endpoint and one with a new address begin with a clean
+ * record: how it answered before says nothing about it.
  */
-export function noteSettings(lane: Lane, read: LiveEndpoint): void {
-  const { endpoint, changes } = lane;
-  lane.endpoint = changes.read < changes.made ? { ...read, status: endpoint.status } : read;
+export function applySettings(lane: Lane, loaded: DispatchEndpoint): void {
+  const { endpoint, statusChanges } = lane;
+  lane.endpoint = statusChanges.loaded < statusChanges.decided ? { ...loaded, status: endpoint.status } : loaded;
   const isResumed = endpoint.status === "paused" && lane.endpoint.status !== "paused";
-  if (isResumed || read.url !== endpoint.url) lane.health = HEALTHY;
+  if (isResumed || loaded.url !== endpoint.url) lane.health = HEALTHY;
 }
 
 /** Whether the lane may begin an attempt. */
-export function mayBegin(lane: Lane, monotonic: number): boolean {
+export function canStartAttempt(lane: Lane, monotonic: number): boolean {
   return (
     lane.endpoint.status !== "paused" &&
-    lane.inFlight < allowanceOf(lane) &&
-    lane.known.size - lane.queue.length < MAX_UNWRITTEN &&
-    lane.leasedUntil - monotonic >= LEASE_NEEDED
+    lane.inFlight < concurrencyOf(lane) &&
+    lane.unwritten.size - lane.ready.length < MAX_UNWRITTEN &&
+    lane.leasedUntil - monotonic >= MIN_LEASE_LEFT_MS
   );
 }
 
 /** An endpoint that was resumed gets one delivery at a time until it answers with success. */
-function allowanceOf(lane: Lane): number {
-  return lane.endpoint.status === "probing" ? 1 : lane.allowance;
-}
-
-/** What to claim for a lane from one of its lines; undefined: nothing now. @param anyRoom also where there is little */
-export function claimFor(lane: Lane, line: Line, monotonic: number, anyRoom: boolean): ClaimRequest | undefined {
-  if (!line.more || lane.leaving || lane.suspect || lane.endpoint.status === "paused") return undefined;
-  if (lane.leasedUntil - monotonic < LEASE_NEEDED) return undefined;
-  const allowance = allowanceOf(lane);
-  const ahead = lane.endpoint.status === "probing" ? 0 : Math.min(lane.ended, MAX_AHEAD);
-  const room = allowance + ahead - (line === lane.live ? beforeLive(lane) : lane.inFlight + lane.queue.length);
-  // Claims of one or two would cost a statement each.
-  const isWorthwhile = room >= allowance / 2 || (room > 0 && (anyRoom || lane.inFlight === 0));
-  if (!isWorthwhile) return undefined;
-  const isSweep = monotonic - line.sweptAt >= Math.max(SWEEP_EVERY, SWEEP_SHARE * line.sweepTook);
-  const after = new Date(isSweep ? 0 : line.after);
-  return { endpointId: lane.endpointId, token: lane.token, limit: Math.floor(room), after };
+function concurrencyOf(lane: Lane): number {
+  return lane.endpoint.status === "probing" ? 1 : lane.concurrencyLimit;
 }
 
 /**
- * What goes before the next delivery of the live line. Where replays wait in the queue it takes the next place of theirs
- * that is free, and so has to be claimed before there is one.
+ * What to claim for a lane from one of its queues; undefined: nothing now.
+ * @param acceptSmall also where the lane can take few deliveries
  */
-function beforeLive({ queue, inFlight }: Lane): number {
-  const live = liveIn(queue);
-  return live < queue.length ? live : live + inFlight;
+export function claimRequestFor(
+  lane: Lane,
+  queue: QueueName,
+  monotonic: number,
+  acceptSmall: boolean,
+): ClaimRequest | undefined {
+  const cursor = lane[queue];
+  if (!cursor.mayHaveMore || lane.draining || lane.mustRelease || lane.endpoint.status === "paused") return undefined;
+  if (lane.leasedUntil - monotonic < MIN_LEASE_LEFT_MS) return undefined;
+  const concurrency = concurrencyOf(lane);
+  const ahead = lane.endpoint.status === "probing" ? 0 : Math.min(lane.completedSinceClaim, MAX_CLAIMED_AHEAD);
+  const taken = queue === "regular" ? countAheadOfRegular(lane) : lane.inFlight + lane.ready.length;
+  const capacity = concurrency + ahead - taken;
+  // Claims of one or two would cost a statement each.
+  const isWorthwhile = capacity >= concurrency / 2 || (capacity > 0 && (acceptSmall || lane.inFlight === 0));
+  if (!isWorthwhile) return undefined;
+  const pauseMs = Math.max(FULL_SCAN_INTERVAL_MS, FULL_SCAN_PAUSE_FACTOR * cursor.fullScanMs);
+  const isFullScan = monotonic - cursor.fullScanAt >= pauseMs;
+  const dueFrom = new Date(isFullScan ? 0 : cursor.claimFrom);
+  return { endpointId: lane.endpointId, token: lane.token, limit: Math.floor(capacity), dueFrom };
 }
 
-/** Notes what a claim gave; `line.more` was put down when it began. @param span when the claim began and ended, by the monotonic clock */
-export function noteClaim(
-  line: Line,
+/**
+ * What goes before the next regular delivery. While replays are ready it takes the next slot that one of them frees, and
+ * so it has to be claimed before there is a free slot.
+ */
+function countAheadOfRegular({ ready, inFlight }: Lane): number {
+  const regular = countRegular(ready);
+  return regular < ready.length ? regular : regular + inFlight;
+}
+
+/**
+ * Notes what a claim returned; `mayHaveMore` was cleared when it began.
+ * @param span when the claim began and ended, by the monotonic clock
+ */
+export function advanceCursor(
+  cursor: QueueCursor,
   request: ClaimRequest,
   rows: readonly ClaimedRow[],
   now: number,
   span: { readonly from: number; readonly to: number },
 ): void {
   const isFull = rows.length >= request.limit;
-  // Otherwise it stays: somebody may have said so since the claim began.
-  if (isFull) line.more = true;
+  // Otherwise it stays as it is: a notification may have set it since the claim began.
+  if (isFull) cursor.mayHaveMore = true;
   const last = rows.at(-1);
-  line.after = (isFull && last !== undefined ? last.due_at.getTime() : now) - LOOK_BACK;
-  if (request.after.getTime() > 0) return;
-  line.sweptAt = span.to;
-  line.sweepTook = span.to - span.from;
+  cursor.claimFrom = (isFull && last !== undefined ? last.due_at.getTime() : now) - CLAIM_OVERLAP_MS;
+  if (request.dueFrom.getTime() > 0) return;
+  cursor.fullScanAt = span.to;
+  cursor.fullScanMs = span.to - span.from;
 }
 
-/** Puts what was claimed in the queue, what happens now before what is sent again. */
-export function takeUp(lane: Lane, rows: readonly ClaimedRow[]): void {
-  lane.ended = 0;
-  // What is known already is claimed anew because its last result was written and we were not told: given back later.
-  const fresh = rows.filter((row) => !lane.known.has(row.delivery_id));
-  for (const row of fresh) lane.known.add(row.delivery_id);
+/** Makes claimed deliveries ready, regular ones before replays. */
+export function addClaimed(lane: Lane, rows: readonly ClaimedRow[]): void {
+  lane.completedSinceClaim = 0;
+  // A delivery that is claimed twice has a result that was written without our knowing; it is released later.
+  const fresh = rows.filter((row) => !lane.unwritten.has(row.delivery_id));
+  for (const row of fresh) lane.unwritten.add(row.delivery_id);
   const isReplay = fresh[0]?.replay === true;
-  lane.queue.splice(isReplay ? lane.queue.length : liveIn(lane.queue), 0, ...fresh);
+  lane.ready.splice(isReplay ? lane.ready.length : countRegular(lane.ready), 0, ...fresh);
 }
 
-/** How many of a queue are no replays: they come first. */
-function liveIn(queue: readonly ClaimedRow[]): number {
-  const firstReplay = queue.findIndex((row) => row.replay);
-  return firstReplay === -1 ? queue.length : firstReplay;
+/** How many of the ready deliveries are not replays: they come first. */
+function countRegular(ready: readonly ClaimedRow[]): number {
+  const firstReplay = ready.findIndex((row) => row.replay);
+  return firstReplay === -1 ? ready.length : firstReplay;
 }
 
-/** Notes how an attempt ended: an endpoint that lets us wait gets fewer at a time, so that it binds little of us. */
-export function noteEnd(lane: Lane, madeUsWait: boolean): void {
+/** Notes that an attempt has ended. Slow ones halve the endpoint's concurrency, so that it binds little of the process. */
+export function adjustConcurrency(lane: Lane, wasSlow: boolean): void {
   lane.inFlight--;
-  lane.ended++;
-  lane.allowance = madeUsWait
-    ? Math.max(1, Math.floor(lane.allowance / 2))
-    : Math.min(MAX_IN_FLIGHT_PER_ENDPOINT, lane.allowance + 1);
+  lane.completedSinceClaim++;
+  lane.concurrencyLimit = wasSlow
+    ? Math.max(1, Math.floor(lane.concurrencyLimit / 2))
+    : Math.min(MAX_IN_FLIGHT_PER_ENDPOINT, lane.concurrencyLimit + 1);
 }

@@ -2,10 +2,10 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
 import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered } from "../../../test/webhooks/far.ts";
-import { backlogOf } from "../log/backlog.ts";
+import { readBacklog } from "../log/backlog.ts";
 import { showDelivery } from "../log/deliveries.ts";
-import { DAILY_ANSWER_BYTES } from "../rules/answer-budget.ts";
-import type { AttemptResult } from "../sender/sender.ts";
+import { DAILY_ANSWER_BYTES } from "../rules/log-budget.ts";
+import type { AttemptResult } from "../sender/attempt.ts";
 
 let room: DispatchRoom;
 let endpoint: RoomEndpoint;
@@ -17,8 +17,8 @@ afterEach(() => room.close());
 
 const loud = (status: number): AttemptResult => ({ ...answered(status), answerBody: new Uint8Array(65_536).fill(120) });
 const kept = () =>
-  room.rows<{ bytes: number; cut: boolean; cut_for: string | null }>(
-    `select octet_length(response_body) as bytes, response_cut as cut, response_cut_for as cut_for
+  room.rows<{ bytes: number; cut: boolean; truncation_reason: string | null }>(
+    `select octet_length(response_body) as bytes, response_truncated as cut, truncation_reason as truncation_reason
      from webhook_attempts where system_id = $1 order by started_at, delivery_id, number`,
   );
 const sizes = () =>
@@ -32,13 +32,17 @@ test("a receiver that answers 64 KiB each time fills the log with 2 KiB of a suc
   await room.happen(3);
   const worker = room.worker();
   await room.drained();
-  expect(await kept()).toEqual(Array.from({ length: 3 }, () => ({ bytes: 2_048, cut: true, cut_for: "success" })));
+  expect(await kept()).toEqual(
+    Array.from({ length: 3 }, () => ({ bytes: 2_048, cut: true, truncation_reason: "success" })),
+  );
   room.far.respond = () => loud(500);
   await room.happen(7);
   await until(async () => (await kept()).length === 10);
-  const failures = (await kept()).filter(({ cut_for: cutFor }) => cutFor !== "success");
+  const failures = (await kept()).filter(({ truncation_reason: truncationReason }) => truncationReason !== "success");
   expect(failures.filter(({ bytes }) => bytes === 65_536)).toHaveLength(5);
-  expect(failures.filter(({ cut_for: cutFor }) => cutFor === "repeated_failure")).toHaveLength(2);
+  expect(
+    failures.filter(({ truncation_reason: truncationReason }) => truncationReason === "repeated_failure"),
+  ).toHaveLength(2);
   expect(worker.errors).toEqual([]);
 });
 
@@ -67,16 +71,20 @@ test("what a day's answers take is counted on by the next worker; past the budge
   await room.drained();
   await second.close();
   expect((await kept()).slice(5)).toEqual([
-    { bytes: 2_048, cut: true, cut_for: "success" },
-    { bytes: 0, cut: true, cut_for: "daily_budget" },
+    { bytes: 2_048, cut: true, truncation_reason: "success" },
+    { bytes: 0, cut: true, truncation_reason: "daily_budget" },
   ]);
   const last = (await room.deliveries()).at(-1)?.id ?? "";
   const scope = { systemId: room.systemId, partnerId: endpoint.partnerId };
   const [exchange] = (await showDelivery(room, scope, last)).exchanges;
-  expect(exchange?.answer).toMatchObject({ status: 200, headers: [["Server", "far"]], cut_for: "daily_budget" });
+  expect(exchange?.answer).toMatchObject({
+    status: 200,
+    headers: [["Server", "far"]],
+    truncation_reason: "daily_budget",
+  });
   // Of a day whose log is dropped nothing is counted, and of every other all.
   const counted = await sizes();
   expect(counted.map(({ bytes }) => bytes).slice(0, -1)).toEqual([9]);
   const total = counted.reduce((sum, { bytes }) => sum + bytes, 0);
-  expect((await backlogOf(room, room.systemId)).logs).toEqual([{ partnerId: endpoint.partnerId, bytes: total }]);
+  expect((await readBacklog(room, room.systemId)).logs).toEqual([{ partnerId: endpoint.partnerId, bytes: total }]);
 });

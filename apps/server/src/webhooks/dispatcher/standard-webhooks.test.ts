@@ -9,8 +9,9 @@ import {
   type RoomEndpoint,
 } from "../../../test/webhooks/dispatcher.harness.ts";
 import type { FarRequest } from "../../../test/webhooks/far.ts";
-import { rotateSecret, setEndpoint } from "../endpoints/endpoint-settings.ts";
-import { endpointsOf } from "../endpoints/endpoints.ts";
+import { loadEndpoints } from "../endpoints/dispatch-endpoints.ts";
+import { rotateSecret } from "../endpoints/endpoint-secrets.ts";
+import { setEndpoint } from "../endpoints/endpoint-settings.ts";
 
 let room: DispatchRoom;
 let endpoint: RoomEndpoint;
@@ -104,7 +105,7 @@ test("one damaged secret stops its own endpoint, with what to do, and no other; 
   const damaged: string[] = [];
   const worker = room.worker({
     loadEndpoints: (db, systemId) =>
-      endpointsOf({ db, sealer: room.sealer }, systemId, ({ message }) => void damaged.push(message)),
+      loadEndpoints({ db, cipher: room.cipher }, systemId, ({ message }) => void damaged.push(message)),
   });
   await room.happen(3);
   await room.drained(other.id);

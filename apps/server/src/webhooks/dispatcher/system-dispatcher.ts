@@ -1,174 +1,177 @@
 import type { Database } from "../../db/database.ts";
-import type { LiveEndpoint } from "../endpoints/endpoints.ts";
-import { claimDue, holdDue, type OrphanRow } from "../queue/due-queries.ts";
-import { writeResults } from "../queue/settle-queries.ts";
-import { LaneKeeper, type LeaseTimes } from "./lane-keeper.ts";
-import { claimFor, type Lane, noteClaim, takeUp } from "./lane.ts";
-import { unknownAttempt } from "./result.ts";
-import { Sending, type SendingOptions } from "./sending.ts";
-import { createSettler, type Ending, type NoteFailures, type Settler } from "./settler.ts";
-import { createInterval, createTurns, type Interval, type Turns } from "./turns.ts";
+import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
+import { claimDeliveries, type OrphanRow, updateDueToHeld } from "../queue/claim-queries.ts";
+import { insertResults } from "../queue/result-queries.ts";
+import { AttemptRunner, type AttemptRunnerOptions } from "./attempt-runner.ts";
+import { LaneKeeper, type LeaseTimeouts } from "./lane-keeper.ts";
+import { addClaimed, advanceCursor, claimRequestFor, type Lane, type QueueName } from "./lane.ts";
+import { type CompletedAttempt, type RecordFailures, ResultWriter, unknownResultOf } from "./result-writer.ts";
+import { Coalescer, IntervalTask } from "./scheduling.ts";
 
-export interface SystemDispatcherOptions extends Omit<SendingOptions, "onEnded"> {
+export interface SystemDispatcherOptions extends Omit<AttemptRunnerOptions, "onCompleted"> {
   readonly db: Database;
   readonly systemId: string;
   /** This process among the workers. */
   readonly worker: string;
-  readonly times: LeaseTimes;
-  /** Every endpoint of the system, with its live secrets. */
-  readonly loadEndpoints: () => Promise<readonly LiveEndpoint[]>;
-  /** Hands over what replays still have to send. @returns how many deliveries */
-  readonly feedReplays: () => Promise<number>;
-  readonly noteFailures: NoteFailures;
+  readonly timeouts: LeaseTimeouts;
+  /** Every endpoint of the system, with its active secrets. */
+  readonly loadEndpoints: () => Promise<readonly DispatchEndpoint[]>;
+  /** Queues the next deliveries of replays. @returns how many */
+  readonly queueReplays: () => Promise<number>;
+  readonly recordFailures: RecordFailures;
 }
 
-/** Milliseconds between two looks at everything: the delay of what nobody told us of, and of retries. */
-const LOOK = 1_000;
-/** Milliseconds between two readings of the endpoints' settings, in case a message was missed. */
-const RELOAD = 15_000;
+/** Milliseconds between two passes over everything: the delay of what no notification told of, and of retries. */
+const POLL_INTERVAL_MS = 1_000;
+/** Milliseconds between two readings of the endpoints' settings, in case a notification was lost. */
+const SETTINGS_INTERVAL_MS = 15_000;
 /** Milliseconds between two claims that find little. Lower, and every single ride has a claim of its own. */
-const REST = 4;
+const CLAIM_INTERVAL_MS = 4;
 /** A claim of so many is followed by the next at once. */
-const FULL = 32;
-/** Deliveries taken out of a paused endpoint's line in one statement, and statements in one look. */
-const HOLD = 1_000;
-const HOLDS = 20;
-/** Milliseconds that results have to be written in, when closing. */
-const LAST_WRITES = 5_000;
+const FULL_CLAIM = 32;
+/** Deliveries of a paused endpoint held by one statement, and such statements in one pass. */
+const HOLD_BATCH = 1_000;
+const MAX_HOLD_BATCHES = 20;
+/** Milliseconds for which closing waits until the last results are written. */
+const FINAL_WRITE_TIMEOUT_MS = 5_000;
 
-/** Sends one system's deliveries, as far as its lanes are this worker's. */
+/** Sends one system's deliveries, as far as this worker leases their lanes. */
 export class SystemDispatcher {
   readonly #options: SystemDispatcherOptions;
-  readonly #endpoints = new Map<string, LiveEndpoint>();
+  readonly #endpoints = new Map<string, DispatchEndpoint>();
   readonly #keeper: LaneKeeper;
-  readonly #sending: Sending;
-  readonly #settler: Settler;
-  /** Claims and the keeping of lanes, one at a time: neither may see the other half done. */
-  readonly #turns: Turns;
-  readonly #loading: Interval;
-  readonly #looking: Interval;
+  readonly #runner: AttemptRunner;
+  readonly #writer: ResultWriter;
+  /** Claims and the maintenance of lanes, one at a time: neither may see the other half done. */
+  readonly #cycle: Coalescer;
+  readonly #loading: IntervalTask;
+  readonly #polling: IntervalTask;
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: SystemDispatcherOptions) {
     const { monotonic, onError } = options;
     this.#options = options;
-    this.#loading = createInterval(RELOAD, () => this.#load(), monotonic);
-    this.#looking = createInterval(LOOK, () => this.#look(), monotonic);
-    this.#settler = createSettler({ ...options, onSettled: (endings, stale) => this.#onSettled(endings, stale) });
-    this.#sending = new Sending({
+    this.#loading = new IntervalTask(SETTINGS_INTERVAL_MS, () => this.#loadSettings(), monotonic);
+    this.#polling = new IntervalTask(POLL_INTERVAL_MS, () => this.#poll(), monotonic);
+    this.#writer = new ResultWriter({ ...options, onWritten: (attempts, stale) => this.#onWritten(attempts, stale) });
+    this.#runner = new AttemptRunner({
       ...options,
-      onEnded: (ending) => {
-        this.#settler.add(ending);
-        this.#turns.ask();
+      onCompleted: (attempt) => {
+        this.#writer.add(attempt);
+        this.#cycle.request();
       },
     });
-    this.#keeper = new LaneKeeper({ ...options, onOrphans: (lane, orphans) => this.#writeOff(lane, orphans) });
-    this.#turns = createTurns(() => this.#turn(), onError);
-    this.#timer = setInterval(() => this.#turns.ask(), LOOK);
-    this.#turns.ask();
+    this.#keeper = new LaneKeeper({ ...options, onOrphans: (lane, orphans) => this.#writeOrphans(lane, orphans) });
+    this.#cycle = new Coalescer(() => this.#runCycle(), onError);
+    this.#timer = setInterval(() => this.#cycle.request(), POLL_INTERVAL_MS);
+    this.#cycle.request();
   }
 
   /** Something may be due. */
   wake(): void {
-    for (const lane of this.#keeper.lanes.values()) lane.live.more = true;
-    this.#turns.ask();
+    for (const lane of this.#keeper.lanes.values()) lane.regular.mayHaveMore = true;
+    this.#cycle.request();
   }
 
   /** An endpoint's settings have changed. */
   reload(): void {
-    this.#loading.hurry();
-    this.#looking.hurry();
-    this.#turns.ask();
+    this.#loading.makeDue();
+    this.#polling.makeDue();
+    this.#cycle.request();
   }
 
-  /** Begins nothing more, lets what is in flight end, writes it down, gives the rest back. */
+  /** Begins nothing more, lets attempts in flight end, writes their results, releases the rest. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#turns.close();
-    await this.#sending.close();
-    await this.#settler.close(LAST_WRITES);
+    await this.#cycle.close();
+    await this.#runner.close();
+    await this.#writer.close(FINAL_WRITE_TIMEOUT_MS);
     await this.#keeper.close();
   }
 
-  /** @returns the milliseconds to rest afterwards */
-  async #turn(): Promise<number> {
-    const hasLooked = await this.#looking.pass();
-    const claimed = (await this.#claim("live", hasLooked)) + (await this.#claim("replay", hasLooked));
-    this.#sending.pump(this.#keeper.lanes);
-    return claimed >= FULL ? 0 : REST;
+  /** @returns the milliseconds to pause afterwards */
+  async #runCycle(): Promise<number> {
+    const hasPolled = await this.#polling.runIfDue();
+    const claimed = (await this.#claim("regular", hasPolled)) + (await this.#claim("replay", hasPolled));
+    this.#runner.startReady(this.#keeper.lanes);
+    return claimed >= FULL_CLAIM ? 0 : CLAIM_INTERVAL_MS;
   }
 
-  async #look(): Promise<void> {
-    const { feedReplays, onError } = this.#options;
+  async #poll(): Promise<void> {
+    const { queueReplays, onError } = this.#options;
     const { lanes } = this.#keeper;
-    await this.#loading.pass();
-    await this.#keeper.keep(this.#endpoints);
-    // Neither may hold up what happens now.
+    await this.#loading.runIfDue();
+    await this.#keeper.maintain(this.#endpoints);
+    // A failure of either must not delay what happens now.
     for (const lane of lanes.values()) {
       if (lane.endpoint.status === "paused") await this.#hold(lane.endpointId).catch(onError);
     }
-    await feedReplays().catch(onError);
-    for (const lane of lanes.values()) lane.live.more = lane.replay.more = true;
+    await queueReplays().catch(onError);
+    for (const lane of lanes.values()) lane.regular.mayHaveMore = lane.replay.mayHaveMore = true;
   }
 
-  async #load(): Promise<void> {
-    const written = [...this.#keeper.lanes.values()].map(({ changes }) => ({ changes, count: changes.written }));
+  async #loadSettings(): Promise<void> {
+    const before = [...this.#keeper.lanes.values()].map(({ statusChanges }) => ({
+      statusChanges,
+      written: statusChanges.written,
+    }));
     const loaded = await this.#options.loadEndpoints();
     this.#endpoints.clear();
     for (const endpoint of loaded) this.#endpoints.set(endpoint.id, endpoint);
-    for (const { changes, count } of written) changes.read = count;
+    for (const { statusChanges, written } of before) statusChanges.loaded = written;
   }
 
   async #hold(endpointId: string): Promise<void> {
     const { db, systemId, clock } = this.#options;
-    for (let round = 0; round < HOLDS; round++) {
-      if ((await holdDue(db, systemId, endpointId, new Date(clock()), HOLD)) < HOLD) return;
+    for (let batch = 0; batch < MAX_HOLD_BATCHES; batch++) {
+      if ((await updateDueToHeld(db, systemId, endpointId, new Date(clock()), HOLD_BATCH)) < HOLD_BATCH) return;
     }
   }
 
-  async #claim(which: "live" | "replay", anyRoom: boolean): Promise<number> {
+  /** Claims for all lanes in one statement. @returns how many deliveries */
+  async #claim(queue: QueueName, acceptSmall: boolean): Promise<number> {
     const { db, systemId, monotonic, clock, observe } = this.#options;
     const from = monotonic();
     const asking = [...this.#keeper.lanes.values()].flatMap((lane) => {
-      const request = claimFor(lane, lane[which], from, anyRoom);
-      return request === undefined ? [] : [{ lane, line: lane[which], request }];
+      const request = claimRequestFor(lane, queue, from, acceptSmall);
+      return request === undefined ? [] : [{ lane, cursor: lane[queue], request }];
     });
     if (asking.length === 0) return 0;
     const now = clock();
-    // Put down first: whoever wakes us while the claim is under way may tell of what it does not see.
-    for (const { line } of asking) line.more = false;
+    // Cleared first: a notification during the claim may be of what the claim does not see.
+    for (const { cursor } of asking) cursor.mayHaveMore = false;
     try {
       const requests = asking.map(({ request }) => request);
-      const rows = await claimDue(db, systemId, requests, which === "replay", new Date(now));
+      const rows = await claimDeliveries(db, systemId, requests, queue === "replay", new Date(now));
       const span = { from, to: monotonic() };
       const byEndpoint = Map.groupBy(rows, (row) => row.endpoint_id);
-      for (const { lane, line, request } of asking) {
+      for (const { lane, cursor, request } of asking) {
         const mine = byEndpoint.get(lane.endpointId) ?? [];
-        noteClaim(line, request, mine, now, span);
-        takeUp(lane, mine);
+        advanceCursor(cursor, request, mine, now, span);
+        addClaimed(lane, mine);
       }
       if (rows.length > 0) observe.claimed(rows.length);
-      if (asking.some(({ line }) => line.more)) this.#turns.ask();
+      if (asking.some(({ cursor }) => cursor.mayHaveMore)) this.#cycle.request();
       return rows.length;
     } catch (error) {
-      // Whether it was committed is not known.
-      for (const { lane, line } of asking) lane.suspect = line.more = true;
+      // Whether the claim was committed is not known.
+      for (const { lane, cursor } of asking) lane.mustRelease = cursor.mayHaveMore = true;
       throw error;
     }
   }
 
-  #onSettled(endings: readonly Ending[], stale: number): void {
-    this.#options.observe.settled(endings, stale);
+  #onWritten(attempts: readonly CompletedAttempt[], stale: number): void {
+    this.#options.observe.resultsWritten(attempts, stale);
     // Lanes may have waited for it.
-    this.#sending.pump(this.#keeper.lanes);
-    if (endings.some(({ change }) => change !== null)) this.reload();
+    this.#runner.startReady(this.#keeper.lanes);
+    if (attempts.some(({ statusChange }) => statusChange !== null)) this.reload();
   }
 
-  async #writeOff(lane: Lane, orphans: readonly OrphanRow[]): Promise<void> {
+  async #writeOrphans(lane: Lane, orphans: readonly OrphanRow[]): Promise<void> {
     const { db, systemId, clock, observe } = this.#options;
     const now = clock();
-    const rows = orphans.map((orphan) => unknownAttempt(orphan, lane.endpoint.url, now));
-    await db.transaction((tx) => writeResults(tx, systemId, new Date(now), rows));
-    observe.tookOver(orphans.length);
+    const results = orphans.map((orphan) => unknownResultOf(orphan, lane.endpoint.url, now));
+    await db.transaction((tx) => insertResults(tx, systemId, new Date(now), results));
+    observe.orphansWritten(orphans.length);
   }
 }

@@ -1,22 +1,21 @@
 import { recordActOf } from "../../audit/audit-log.ts";
+import type { CommandContext } from "../../command-context.ts";
 import type { Queryable, Transaction } from "../../db/database.ts";
-import type { Ids } from "../../ids.ts";
-import { tellEndpointChanged } from "./endpoint-queries.ts";
-import type { SecretSealer } from "./secret.ts";
+import { commandError } from "../../errors/command-errors.ts";
+import { partnerWithId } from "../../partners/service.ts";
+import { type EndpointRow, notifyEndpointChanged } from "./endpoint-queries.ts";
+import { isRemoved } from "./endpoint.ts";
+import type { SecretCipher } from "./secret.ts";
 
 /** What verbs that change an endpoint need beside their input. */
-export interface EndpointContext {
-  /** With a transaction they join it. */
-  readonly db: Queryable;
-  readonly clock: () => number;
-  readonly ids: Ids;
+export interface EndpointContext extends CommandContext {
   /** Who acts, for the audit log. */
   readonly actor: string;
 }
 
 /** What verbs that make secrets need as well. */
 export interface SecretContext extends EndpointContext {
-  readonly sealer: SecretSealer;
+  readonly cipher: SecretCipher;
 }
 
 /** Whose endpoint. */
@@ -25,7 +24,7 @@ export interface PartnerScope {
   readonly partnerId: string;
 }
 
-/** Writes an act on an endpoint into the audit log, and tells the dispatchers of it. */
+/** Writes an act on an endpoint into the audit log, and notifies the dispatchers of it. */
 export async function recordEndpointAct(
   context: EndpointContext,
   tx: Transaction,
@@ -35,5 +34,44 @@ export async function recordEndpointAct(
   detail: Readonly<Record<string, unknown>>,
 ): Promise<void> {
   await recordActOf(context, tx, { systemId, action, subject, detail });
-  await tellEndpointChanged(tx, systemId);
+  await notifyEndpointChanged(tx, systemId);
+}
+
+interface LookupContext {
+  readonly db: Queryable;
+}
+
+/**
+ * The endpoint that a partner must have, or have had: a removed one too, whose log is still kept.
+ * @throws ServiceError, which tells a partner without an endpoint from one that there is not
+ */
+export async function requireEndpointOrRemoved(
+  context: LookupContext,
+  endpoint: EndpointRow | undefined,
+  scope: PartnerScope,
+): Promise<EndpointRow> {
+  if (endpoint !== undefined) return endpoint;
+  await requirePartner(context, scope);
+  throw commandError("not_found", "endpoint", { partnerId: scope.partnerId });
+}
+
+/**
+ * The endpoint that a partner must have now.
+ * @throws ServiceError, also where it was removed
+ */
+export async function requireEndpoint(
+  context: LookupContext,
+  endpoint: EndpointRow | undefined,
+  scope: PartnerScope,
+): Promise<EndpointRow> {
+  const found = await requireEndpointOrRemoved(context, endpoint, scope);
+  if (!isRemoved(found)) return found;
+  const when = found.paused_at === null ? "" : ` ${found.paused_at.toISOString()}`;
+  throw commandError("not_found", "removedEndpoint", { partnerId: scope.partnerId, when });
+}
+
+/** @throws ServiceError when there is no such partner */
+export async function requirePartner(context: LookupContext, { systemId, partnerId }: PartnerScope): Promise<void> {
+  if ((await partnerWithId(context, systemId, partnerId)) !== undefined) return;
+  throw commandError("not_found", "partner", { id: partnerId });
 }

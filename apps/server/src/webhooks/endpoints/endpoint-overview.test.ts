@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { type EndpointRoom, openEndpointRoom } from "../../../test/webhooks/endpoints.harness.ts";
 import { issueKey, revokeKey } from "../../keys/service.ts";
-import { beatWorker } from "../queue/lane-queries.ts";
-import { overlookEndpoints } from "./endpoint-overview.ts";
-import { removeEndpoint } from "./endpoint-removal.ts";
+import { updateHeartbeat } from "../queue/lane-queries.ts";
 import { setEndpoint } from "./endpoint-settings.ts";
-import { pauseEndpoint, showEndpoint } from "./endpoint-status.ts";
+import { removeEndpoint, pauseEndpoint } from "./endpoint-status.ts";
+import { listEndpointsWithStatus, showEndpoint } from "./endpoint-view.ts";
 
 const DAY = 86_400_000;
 let room: EndpointRoom;
@@ -14,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => room.close());
 
-const overview = () => overlookEndpoints(room, room.systemId);
+const overview = () => listEndpointsWithStatus(room, room.systemId);
 
 it("lists every partner's endpoint by name, with what waits and what is held", async () => {
   expect(await overview()).toEqual({ endpoints: [], workers: 0 });
@@ -24,7 +23,7 @@ it("lists every partner's endpoint by name, with what waits and what is held", a
   await room.endpoint(b);
   await pauseEndpoint(room, paused);
   await room.happen(2);
-  await beatWorker(room.db, room.systemId, "worker", 3_600_000);
+  await updateHeartbeat(room.db, room.systemId, "worker", 3_600_000);
   expect(await overview()).toMatchObject({
     workers: 1,
     endpoints: [

@@ -3,7 +3,7 @@ import { onlyRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
 
-/** An endpoint as it is kept. */
+/** An endpoint as it is stored. */
 export type EndpointRow = Pick<
   Tables["webhook_endpoints"],
   | "id"
@@ -71,7 +71,7 @@ const insertLane = statement(
   `insert into webhook_lanes (system_id, endpoint_id) values ($1, $2) on conflict (system_id, endpoint_id) do nothing`,
 );
 
-/** Makes an endpoint, with its lane; undefined where the partner has one already. */
+/** Inserts an endpoint with its lane; undefined where the partner has one already. */
 export async function insertEndpoint(
   tx: Transaction,
   systemId: string,
@@ -123,8 +123,8 @@ const restore = statement(
    where system_id = $1 and id = $2 returning ${columns}`,
 );
 
-/** Takes everything from an endpoint that its log does not need. @param url where nobody is */
-export async function markRemoved(
+/** Deletes what the log of a removed endpoint does not need. @param url one that leads nowhere */
+export async function updateRemoved(
   tx: Transaction,
   systemId: string,
   id: string,
@@ -135,7 +135,7 @@ export async function markRemoved(
 }
 
 /** Makes an endpoint that was removed active again, with other settings and nothing of how it once answered. */
-export async function restoreEndpoint(
+export async function updateRestored(
   tx: Transaction,
   systemId: string,
   id: string,
@@ -143,7 +143,7 @@ export async function restoreEndpoint(
   now: Date,
 ): Promise<EndpointRow> {
   const { url, events, email, signature } = settings;
-  await resetLaneHealth(tx, systemId, id);
+  await updateHealthReset(tx, systemId, id);
   return onlyRow(await tx.query<EndpointRow>(restore, [systemId, id, url, events, email, now, signature]));
 }
 
@@ -159,7 +159,7 @@ const unpause = statement(
 );
 
 /** Pauses an endpoint that has one of the statuses `from`; undefined where it has another. */
-export async function markPaused(
+export async function updatePaused(
   tx: Transaction,
   systemId: string,
   id: string,
@@ -169,7 +169,7 @@ export async function markPaused(
 }
 
 /** Takes an endpoint from one status to another that is no pause; undefined where it has another by now. */
-export async function markStatus(
+export async function updateStatus(
   tx: Transaction,
   systemId: string,
   id: string,
@@ -191,43 +191,13 @@ const resetHealth = statement(
 );
 
 /** Forgets how an endpoint has answered. */
-export async function resetLaneHealth(tx: Transaction, systemId: string, id: string): Promise<void> {
+export async function updateHealthReset(tx: Transaction, systemId: string, id: string): Promise<void> {
   await tx.query(resetHealth, [systemId, id]);
 }
 
-/** How an endpoint does. */
-export interface EndpointCounts {
-  readonly failing_since: Date | null;
-  readonly failures: number;
-  /** Deliveries that wait, and since when the first of them is due. */
-  readonly pending: number;
-  readonly oldest_due: Date | null;
-  /** Deliveries that a pause holds back, and the first of them. */
-  readonly held: number;
-  readonly held_since: Date | null;
-}
+const notify = statement("endpoints.notify", `select pg_notify('webhook_endpoints', $1)`);
 
-const counts = statement(
-  "endpoints.counts",
-  `select lane.failing_since, lane.failures, due.pending, due.oldest_due, stuck.held, stuck.held_since
-   from webhook_lanes lane
-   cross join lateral (
-     select count(*) as pending, min(due_at) as oldest_due from webhook_queue
-     where system_id = $1 and endpoint_id = lane.endpoint_id) due
-   cross join lateral (
-     select count(*) as held, min(created_at) as held_since from webhook_deliveries
-     where system_id = $1 and endpoint_id = lane.endpoint_id and stuck and status = 'held') stuck
-   where lane.system_id = $1 and lane.endpoint_id = $2`,
-);
-
-/** How an endpoint does: counted now. */
-export async function countEndpoint(db: Queryable, systemId: string, id: string): Promise<EndpointCounts> {
-  return onlyRow(await db.query<EndpointCounts>(counts, [systemId, id]));
-}
-
-const tell = statement("endpoints.tell", `select pg_notify('webhook_endpoints', $1)`);
-
-/** Tells every dispatcher, when the transaction commits, that an endpoint of the system changed. */
-export async function tellEndpointChanged(tx: Transaction, systemId: string): Promise<void> {
-  await tx.query(tell, [systemId]);
+/** Notifies every dispatcher, when the transaction commits, that an endpoint of the system changed. */
+export async function notifyEndpointChanged(tx: Transaction, systemId: string): Promise<void> {
+  await tx.query(notify, [systemId]);
 }

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { until } from "../../../test/until.ts";
 import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, createGate, type Gate } from "../../../test/webhooks/far.ts";
-import { removeEndpoint } from "./endpoint-removal.ts";
+import { removeEndpoint } from "./endpoint-status.ts";
 
 let room: DispatchRoom;
 let endpoint: RoomEndpoint;

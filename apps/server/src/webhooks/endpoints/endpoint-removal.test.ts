@@ -1,19 +1,21 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type EndpointRoom, openEndpointRoom } from "../../../test/webhooks/endpoints.harness.ts";
-import { listDeliveries, redeliver, showDelivery } from "../log/deliveries.ts";
-import { createReplay, feedReplays } from "../log/replays.ts";
-import { holdDue } from "../queue/due-queries.ts";
-import { removeEndpoint } from "./endpoint-removal.ts";
-import { rotateSecret, setEndpoint } from "./endpoint-settings.ts";
-import { pauseEndpoint, resumeEndpoint, showEndpoint } from "./endpoint-status.ts";
-import { endpointsOf } from "./endpoints.ts";
+import { listDeliveries, showDelivery } from "../log/deliveries.ts";
+import { createReplay, queueReplays } from "../log/replays.ts";
+import { redeliver } from "../log/resend.ts";
+import { updateDueToHeld } from "../queue/claim-queries.ts";
+import { loadEndpoints } from "./dispatch-endpoints.ts";
+import { rotateSecret } from "./endpoint-secrets.ts";
+import { setEndpoint } from "./endpoint-settings.ts";
+import { pauseEndpoint, resumeEndpoint, removeEndpoint } from "./endpoint-status.ts";
+import { showEndpoint } from "./endpoint-view.ts";
 
 let room: EndpointRoom;
 let endpointId: string;
 const scope = () => ({ systemId: room.systemId, partnerId: room.partnerId });
 const remove = () => removeEndpoint(room, scope());
 const anew = () => setEndpoint(room, { ...scope(), url: "https://new.example/", events: ["ride.started"] });
-const hold = () => holdDue(room.db, room.systemId, endpointId, new Date(room.clock()), 100);
+const hold = () => updateDueToHeld(room.db, room.systemId, endpointId, new Date(room.clock()), 100);
 
 beforeEach(async () => {
   room = await openEndpointRoom();
@@ -34,7 +36,7 @@ describe("removing an endpoint", () => {
     expect(await room.rows("select id from webhook_secrets where system_id = $1")).toEqual([]);
     const kept = await room.rows("select e::text as row from webhook_endpoints e where system_id = $1");
     expect(JSON.stringify(kept)).not.toMatch(/partner\.example/);
-    expect(await endpointsOf(room, room.systemId)).toMatchObject([{ id: endpointId, status: "paused", secrets: [] }]);
+    expect(await loadEndpoints(room, room.systemId)).toMatchObject([{ id: endpointId, status: "paused", secrets: [] }]);
     expect(await showEndpoint(room, scope())).toMatchObject({
       url: null,
       events: [],
@@ -65,7 +67,7 @@ describe("removing an endpoint", () => {
     await remove();
     expect(await room.rows("select replay_id from webhook_replay_items where system_id = $1")).toEqual([]);
     await anew();
-    expect(await feedReplays(room, room.systemId)).toBe(0);
+    expect(await queueReplays(room, room.systemId)).toBe(0);
     expect((await showEndpoint(room, scope())).replays).toMatchObject([{ total: 3, queued: 0 }]);
   });
 
@@ -107,7 +109,7 @@ describe("setting an endpoint that was removed", () => {
       id: endpointId,
       status: "active",
     });
-    expect(await endpointsOf(room, room.systemId)).toMatchObject([
+    expect(await loadEndpoints(room, room.systemId)).toMatchObject([
       { url: "https://new.example/", email: null, secrets: [{ text: secret }] },
     ]);
     expect(await showEndpoint(room, scope())).toMatchObject({ failures: 0 });
@@ -128,7 +130,7 @@ describe("setting an endpoint that was removed", () => {
     expect(await createReplay(room, { ...scope(), since: new Date(0), statuses: ["held"] })).toMatchObject({
       total: 2,
     });
-    expect(await feedReplays(room, room.systemId)).toBe(2);
+    expect(await queueReplays(room, room.systemId)).toBe(2);
     expect(await room.send(endpointId)).toHaveLength(3);
   });
 

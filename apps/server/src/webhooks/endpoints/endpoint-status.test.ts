@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { answered, type EndpointRoom, openEndpointRoom } from "../../../test/webhooks/endpoints.harness.ts";
 import { listDeliveries } from "../log/deliveries.ts";
-import { holdDue } from "../queue/due-queries.ts";
-import { rotateSecret } from "./endpoint-settings.ts";
-import { pauseEndpoint, resumeEndpoint, showEndpoint } from "./endpoint-status.ts";
+import { updateDueToHeld } from "../queue/claim-queries.ts";
+import { rotateSecret } from "./endpoint-secrets.ts";
+import { pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
+import { showEndpoint } from "./endpoint-view.ts";
 
 let room: EndpointRoom;
 let endpointId: string;
@@ -23,7 +24,7 @@ it("a paused endpoint's events are held, those in line too; nothing is lost", as
   await room.happen(2);
   expect(await pause()).toMatchObject({ changed: true, endpoint: { status: "paused", pause_reason: "partner" } });
   await room.happen(3);
-  await holdDue(room.db, room.systemId, endpointId, new Date(room.clock()), 100);
+  await updateDueToHeld(room.db, room.systemId, endpointId, new Date(room.clock()), 100);
   expect(await statuses()).toEqual(["held", "held", "held", "held", "held"]);
   expect(await show()).toMatchObject({ held: 5, pending: 0, oldest_due: null });
 });
@@ -68,7 +69,7 @@ it("a probe that was tried before goes on counting its attempts, with a fresh sc
   await room.happen(1);
   await room.send(endpointId, answered(500));
   await pause();
-  await holdDue(room.db, room.systemId, endpointId, new Date(room.clock()), 100);
+  await updateDueToHeld(room.db, room.systemId, endpointId, new Date(room.clock()), 100);
   await resume();
   expect((await room.send(endpointId)).map((row) => [row.attempts, row.tries])).toEqual([[1, 0]]);
   const rows = await room.rows<{ number: number }>(
@@ -93,7 +94,7 @@ it("of many that resume at once one does, with one probe", async () => {
 it("pauses and resumes at once end in one state, with no delivery between two", async () => {
   await room.happen(3);
   for (let round = 0; round < 10; round++) {
-    const hold = () => holdDue(room.db, room.systemId, endpointId, new Date(room.clock()), 100);
+    const hold = () => updateDueToHeld(room.db, room.systemId, endpointId, new Date(room.clock()), 100);
     await Promise.all([pause(), resume(), hold(), room.happen(1), resume(), pause(), hold()]);
     const rows = await room.rows<{ n: number; due: number; pending: number }>(
       `select count(*) as n, (select count(*) from webhook_queue where system_id = $1) as due,

@@ -1,76 +1,27 @@
-import type { Queryable, Transaction } from "../../db/database.ts";
+import type { Transaction } from "../../db/database.ts";
 import { commandError } from "../../errors/command-errors.ts";
 import type { ServiceError } from "../../errors/service-error.ts";
 import { holdPartner } from "../../partners/service.ts";
-import { takeProbe } from "../queue/probe-queries.ts";
-import { latestReplays, type ReplayRow } from "../queue/replay-queries.ts";
-import { countWorkers } from "../queue/worker-queries.ts";
-import { type EndpointContext, type PartnerScope, recordEndpointAct } from "./endpoint-context.ts";
-import { mustBeSet, mustBeThere } from "./endpoint-lookup.ts";
+import { insertProbe } from "../queue/enqueue-queries.ts";
+import { updateReplaysStopped } from "../queue/replay-queries.ts";
 import {
-  countEndpoint,
-  type EndpointCounts,
+  type EndpointContext,
+  type PartnerScope,
+  recordEndpointAct,
+  requireEndpoint,
+  requireEndpointOrRemoved,
+} from "./endpoint-context.ts";
+import { countEndpoint } from "./endpoint-count-queries.ts";
+import {
   type EndpointRow,
-  findEndpoint,
   lockEndpoint,
-  markPaused,
-  markStatus,
-  resetLaneHealth,
+  updateHealthReset,
+  updatePaused,
+  updateRemoved,
+  updateStatus,
 } from "./endpoint-queries.ts";
-import { describeStatus, isRemoved } from "./endpoint.ts";
-import { unreadableEvents } from "./readable-events.ts";
-import { listLiveSecrets } from "./secret-queries.ts";
-
-/** An endpoint as its partner sees it. Never with a secret. */
-export interface EndpointView extends Omit<EndpointRow, "tag" | "url">, EndpointCounts {
-  /** Null: it was removed. */
-  readonly url: string | null;
-  /** The status in words. */
-  readonly status_text: string;
-  /** Secrets that sign now, the newest first; `expires_at` null: until it is rotated. */
-  readonly secrets: readonly { readonly id: string; readonly expires_at: Date | null }[];
-  /** Those of its events that tell of what no key of the partner may read. */
-  readonly unreadable_events: readonly string[];
-  /** Processes that are sending the system's webhooks. */
-  readonly workers: number;
-  /** The latest first. */
-  readonly replays: readonly ReplayRow[];
-}
-
-/** Replays that are shown with an endpoint. */
-const SHOWN_REPLAYS = 5;
-
-/**
- * A partner's endpoint and how it does.
- * @throws ServiceError when there is none
- */
-export async function showEndpoint(
-  context: { readonly db: Queryable; readonly clock: () => number },
-  scope: PartnerScope,
-): Promise<EndpointView> {
-  const { db, clock } = context;
-  const { systemId, partnerId } = scope;
-  const row = await mustBeThere(context, await findEndpoint(db, systemId, partnerId), scope);
-  const live = await listLiveSecrets(db, systemId, row.id, new Date(clock()));
-  return {
-    ...shownColumns(row),
-    ...(await countEndpoint(db, systemId, row.id)),
-    status_text: describeStatus(row),
-    secrets: live.map(({ id, expires_at: expiresAt }) => ({ id, expires_at: expiresAt })),
-    unreadable_events: await unreadableEvents(context, scope, row.events),
-    workers: await countWorkers(db, systemId),
-    replays: await latestReplays(db, systemId, row.id, SHOWN_REPLAYS),
-  };
-}
-
-/** The tag makes ids; it tells nobody anything. */
-function shownColumns({
-  tag: _tag,
-  url,
-  ...row
-}: EndpointRow): Omit<EndpointRow, "tag" | "url"> & { url: string | null } {
-  return { ...row, url: isRemoved(row) ? null : url };
-}
+import { isRemoved, REMOVED_URL } from "./endpoint.ts";
+import { deleteSecrets } from "./secret-queries.ts";
 
 /** An endpoint whose status was asked to change. */
 export interface EndpointChange {
@@ -90,9 +41,9 @@ export async function pauseEndpoint(
 ): Promise<EndpointChange> {
   const { systemId, partnerId, reason } = input;
   return context.db.transaction(async (tx) => {
-    const before = await mustBeSet(context, await lockEndpoint(tx, systemId, partnerId), input);
+    const before = await requireEndpoint(context, await lockEndpoint(tx, systemId, partnerId), input);
     const now = new Date(context.clock());
-    const paused = await markPaused(tx, systemId, before.id, { from: ["active", "probing"], reason, now });
+    const paused = await updatePaused(tx, systemId, before.id, { from: ["active", "probing"], reason, now });
     if (paused === undefined) return { endpoint: before, changed: false };
     await recordEndpointAct(context, tx, systemId, "webhook.paused", before.id, { reason });
     return { endpoint: paused, changed: true };
@@ -117,7 +68,7 @@ export async function resumeEndpoint(context: EndpointContext, scope: PartnerSco
   const { systemId, partnerId } = scope;
   return context.db.transaction(async (tx) => {
     const partner = await holdPartner(tx, systemId, partnerId);
-    const before = await mustBeSet(context, await lockEndpoint(tx, systemId, partnerId), scope);
+    const before = await requireEndpoint(context, await lockEndpoint(tx, systemId, partnerId), scope);
     if (partner?.suspended_at instanceof Date) throw suspended(partnerId);
     return resumeLocked(context, tx, systemId, before);
   });
@@ -131,11 +82,11 @@ export async function resumeLocked(
   before: EndpointRow,
 ): Promise<ResumedEndpoint> {
   const now = new Date(context.clock());
-  const resumed = await markStatus(tx, systemId, before.id, { from: "paused", to: "probing", now });
+  const resumed = await updateStatus(tx, systemId, before.id, { from: "paused", to: "probing", now });
   let probe: string | null = null;
   if (resumed !== undefined) {
-    await resetLaneHealth(tx, systemId, before.id);
-    probe = (await takeProbe(tx, systemId, before.id, now)) ?? null;
+    await updateHealthReset(tx, systemId, before.id);
+    probe = (await insertProbe(tx, systemId, before.id, now)) ?? null;
     const was = before.pause_reason;
     await recordEndpointAct(context, tx, systemId, "webhook.resumed", before.id, { was, probe });
   }
@@ -146,4 +97,78 @@ export async function resumeLocked(
 /** What is refused while a partner is suspended: it must not be sent anything. */
 export function suspended(partnerId: string): ServiceError {
   return commandError("conflict", "partnerSuspended", { partnerId });
+}
+
+/** Pauses the endpoint of a partner that is being suspended. One that is paused already keeps its reason. */
+export async function pauseForSuspension(
+  context: EndpointContext,
+  tx: Transaction,
+  scope: PartnerScope,
+): Promise<void> {
+  const { systemId, partnerId } = scope;
+  const before = await lockEndpoint(tx, systemId, partnerId);
+  if (before === undefined) return;
+  const reason = "suspended";
+  const now = new Date(context.clock());
+  const paused = await updatePaused(tx, systemId, before.id, { from: ["active", "probing"], reason, now });
+  if (paused !== undefined) await recordEndpointAct(context, tx, systemId, "webhook.paused", before.id, { reason });
+}
+
+/** Resumes the endpoint of a partner that is being resumed; null where the suspension did not pause one. */
+export async function resumeAfterSuspension(
+  context: EndpointContext,
+  tx: Transaction,
+  { systemId, partnerId }: PartnerScope,
+): Promise<ResumedEndpoint | null> {
+  const before = await lockEndpoint(tx, systemId, partnerId);
+  return before?.pause_reason === "suspended" ? resumeLocked(context, tx, systemId, before) : null;
+}
+
+/** An endpoint that was removed. */
+export interface RemovedEndpoint extends EndpointChange {
+  /** Deliveries that were not sent: held with the rest of the log, until their 30 days are over. */
+  readonly unsent: number;
+}
+
+/**
+ * Removes a partner's endpoint: its secrets are destroyed, its address, events and mail address leave its row (the audit
+ * log keeps them), its replays are ended. Nothing is sent any more but what is in flight, which ends and is logged. What waits is held, not lost: an
+ * endpoint that was removed by mistake is made anew, and sent it by a replay.
+ * @throws ServiceError when there never was one
+ */
+export async function removeEndpoint(context: EndpointContext, scope: PartnerScope): Promise<RemovedEndpoint> {
+  const { systemId, partnerId } = scope;
+  return context.db.transaction(async (tx) => {
+    const before = await requireEndpointOrRemoved(context, await lockEndpoint(tx, systemId, partnerId), scope);
+    return removeLocked(context, tx, scope, before);
+  });
+}
+
+/** The same for a partner that may have none. @returns undefined: it never had one */
+export async function removeEndpointOf(
+  context: EndpointContext,
+  tx: Transaction,
+  scope: PartnerScope,
+): Promise<RemovedEndpoint | undefined> {
+  const before = await lockEndpoint(tx, scope.systemId, scope.partnerId);
+  return before === undefined ? undefined : removeLocked(context, tx, scope, before);
+}
+
+async function removeLocked(
+  context: EndpointContext,
+  tx: Transaction,
+  { systemId, partnerId }: PartnerScope,
+  before: EndpointRow,
+): Promise<RemovedEndpoint> {
+  const { pending, held } = await countEndpoint(tx, systemId, before.id);
+  const unsent = pending + held;
+  if (isRemoved(before)) return { endpoint: before, changed: false, unsent };
+  const now = new Date(context.clock());
+  await updateReplaysStopped(tx, systemId, { endpointId: before.id }, now);
+  await deleteSecrets(tx, systemId, before.id);
+  await updateHealthReset(tx, systemId, before.id);
+  const endpoint = await updateRemoved(tx, systemId, before.id, REMOVED_URL, now);
+  const detail = { partner_id: partnerId, url: before.url, unsent };
+  await recordEndpointAct(context, tx, systemId, "webhook.removed", before.id, detail);
+  return { endpoint, changed: true, unsent };
 }

@@ -10,7 +10,7 @@ export const MAX_OVERLAP_MS = MAX_OVERLAP_DAYS * 24 * 3_600_000;
  * Secrets of an endpoint that may sign at the same time. Each adds 68 bytes to a header, of which receivers take 8 KiB in
  * all; fewer would refuse a rotation that follows a mistaken one.
  */
-export const MAX_LIVE_SECRETS = 5;
+export const MAX_ACTIVE_SECRETS = 5;
 
 /**
  * The address of an endpoint that was removed: of a domain that is reserved never to exist, so that nothing could be sent
@@ -36,7 +36,7 @@ export function isMailAddress(text: string): boolean {
 }
 
 /** Why an endpoint is paused, for people. */
-export const pauseWords = {
+export const pauseDescriptions = {
   partner: "paused by the partner",
   operator: "paused by the operator",
   failing: "paused because it failed for 72 hours",
@@ -55,7 +55,7 @@ export function isRemoved({ pause_reason: reason }: Pick<EndpointRow, "pause_rea
 export function describeStatus({ status, pause_reason: reason, paused_at: pausedAt }: EndpointStatusColumns): string {
   if (status === "active") return "active";
   if (status === "probing") return "probing: resumed, one delivery at a time until one succeeds";
-  const why = reason === null ? "paused" : pauseWords[reason];
+  const why = reason === null ? "paused" : pauseDescriptions[reason];
   return pausedAt === null ? why : `${why}, ${pausedAt.toISOString()}`;
 }
 

@@ -2,7 +2,7 @@ import type { Queryable, Transaction } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
 
-/** A secret as it is kept. `ended`: by the database's clock it signs nothing any more. */
+/** A secret as it is stored. `ended`: by the database's clock it no longer signs. */
 export type SecretRow = Pick<Tables["webhook_secrets"], "id" | "endpoint_id" | "encrypted" | "expires_at"> & {
   readonly ended: boolean;
 };
@@ -23,18 +23,18 @@ const insert = statement(
   "secrets.insert",
   `insert into webhook_secrets (system_id, id, endpoint_id, encrypted, created_at) values ($1, $2, $3, $4, $5)`,
 );
-// Never later than what was set before: an earlier end stands.
+// Never later than what was set before: an earlier end stays.
 const end = statement(
   "secrets.end",
   `update webhook_secrets set expires_at = least(expires_at, $3::timestamptz) where system_id = $1 and endpoint_id = $2`,
 );
-const forgetEnded = statement(
-  "secrets.forgetEnded",
+const deleteEnded = statement(
+  "secrets.deleteEnded",
   `delete from webhook_secrets where system_id = $1 and endpoint_id = $2 and expires_at <= $3`,
 );
 
-const forgetAll = statement(
-  "secrets.forgetAll",
+const deleteAll = statement(
+  "secrets.deleteAll",
   `delete from webhook_secrets where system_id = $1 and endpoint_id = $2`,
 );
 
@@ -43,8 +43,13 @@ export function listSecrets(db: Queryable, systemId: string): Promise<SecretRow[
   return db.query<SecretRow>(ofSystem, [systemId]);
 }
 
-/** An endpoint's secrets that sign at an instant, the newest first. */
-export function listLiveSecrets(db: Queryable, systemId: string, endpointId: string, now: Date): Promise<SecretRow[]> {
+/** An endpoint's secrets that sign at `now`, the newest first. */
+export function listActiveSecrets(
+  db: Queryable,
+  systemId: string,
+  endpointId: string,
+  now: Date,
+): Promise<SecretRow[]> {
   return db.query<SecretRow>(ofEndpoint, [systemId, endpointId, now]);
 }
 
@@ -55,8 +60,8 @@ export async function insertSecret(
   await tx.query(insert, [secret.system_id, secret.id, secret.endpoint_id, secret.encrypted, secret.created_at]);
 }
 
-/** Ends an endpoint's secrets at an instant, which may lie ahead, and forgets those that have ended by `now`. */
-export async function endSecrets(
+/** Ends an endpoint's secrets at a time, which may be in the future, and deletes those that have ended by `now`. */
+export async function updateSecretsEnd(
   tx: Transaction,
   systemId: string,
   endpointId: string,
@@ -64,10 +69,39 @@ export async function endSecrets(
   now: Date,
 ): Promise<void> {
   await tx.query(end, [systemId, endpointId, at]);
-  await tx.query(forgetEnded, [systemId, endpointId, now]);
+  await tx.query(deleteEnded, [systemId, endpointId, now]);
 }
 
-/** Destroys every secret of an endpoint. */
-export async function forgetSecrets(tx: Transaction, systemId: string, endpointId: string): Promise<void> {
-  await tx.query(forgetAll, [systemId, endpointId]);
+/** Deletes every secret of an endpoint. */
+export async function deleteSecrets(tx: Transaction, systemId: string, endpointId: string): Promise<void> {
+  await tx.query(deleteAll, [systemId, endpointId]);
+}
+
+/** The key that a system's secrets are encrypted with. */
+export type EncryptionKeyRow = Pick<Tables["webhook_encryption_keys"], "fingerprint" | "recorded_at">;
+
+const findKey = statement(
+  "secrets.findKey",
+  "select fingerprint, recorded_at from webhook_encryption_keys where system_id = $1",
+);
+// Called by every process again and again: written only where it changes something.
+const insertKey = statement(
+  "secrets.insertKey",
+  `insert into webhook_encryption_keys as latest (system_id, fingerprint, recorded_at) values ($1, $2, $3)
+   on conflict (system_id) do update set fingerprint = excluded.fingerprint, recorded_at = excluded.recorded_at
+   where latest.fingerprint <> excluded.fingerprint`,
+);
+
+export async function findEncryptionKey(db: Queryable, systemId: string): Promise<EncryptionKeyRow | undefined> {
+  return (await db.query<EncryptionKeyRow>(findKey, [systemId]))[0];
+}
+
+/** Records with which key a system's secrets are encrypted from now on. */
+export async function insertEncryptionKey(
+  db: Queryable,
+  systemId: string,
+  fingerprint: string,
+  now: Date,
+): Promise<void> {
+  await db.query(insertKey, [systemId, fingerprint, now]);
 }

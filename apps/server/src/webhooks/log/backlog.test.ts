@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type DispatchRoom, openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
-import { backlogOf } from "./backlog.ts";
+import { readBacklog } from "./backlog.ts";
 
 const HOUR = 3_600_000;
 
@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => room.close());
 
-const backlog = () => backlogOf(room, room.systemId);
+const backlog = () => readBacklog(room, room.systemId);
 
 /** Makes an endpoint that began to fail and failed last so many hours ago. */
 async function failing(since: number, last: number): Promise<string> {

@@ -1,9 +1,9 @@
 import type { Database } from "../../db/database.ts";
 import type { SystemBacklog } from "../../metrics/backlog-metrics.ts";
-import { failingEndpoints, readBacklog } from "../queue/backlog-queries.ts";
-import { largestLogs } from "../queue/log-size-queries.ts";
-import { SILENCE } from "../rules/endpoint-health.ts";
-import { oldestLogDay } from "../rules/log-days.ts";
+import { dayOf, oldestKept } from "../../partitions/partition.ts";
+import { listFailingEndpoints, countBacklog } from "../queue/backlog-queries.ts";
+import { listLargestLogs } from "../queue/log-size-queries.ts";
+import { SILENCE_MS } from "../rules/endpoint-health.ts";
 
 /** Failing endpoints that are shown one by one. More become more time series than anybody reads. */
 const SHOWN_FAILING = 20;
@@ -12,14 +12,14 @@ const SHOWN_FAILING = 20;
 const SHOWN_LOGS = 20;
 
 /** What waits in a system, and how its endpoints do: counted now. */
-export async function backlogOf(
+export async function readBacklog(
   { db, clock }: { readonly db: Database; readonly clock: () => number },
   systemId: string,
 ): Promise<SystemBacklog> {
   const now = clock();
-  const row = await readBacklog(db, systemId, new Date(now));
-  const failing = await failingEndpoints(db, systemId, { since: new Date(now - SILENCE), limit: SHOWN_FAILING });
-  const logs = await largestLogs(db, systemId, { oldest: oldestLogDay(now), limit: SHOWN_LOGS });
+  const row = await countBacklog(db, systemId, new Date(now));
+  const failing = await listFailingEndpoints(db, systemId, { since: new Date(now - SILENCE_MS), limit: SHOWN_FAILING });
+  const logs = await listLargestLogs(db, systemId, { oldest: oldestKept(dayOf(now)), limit: SHOWN_LOGS });
   return {
     systemId,
     pending: row.pending,

@@ -2,9 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { answered, type EndpointRoom, openEndpointRoom, unanswered } from "../../../test/webhooks/endpoints.harness.ts";
 import { setEndpoint } from "../endpoints/endpoint-settings.ts";
 import { pauseEndpoint, resumeEndpoint } from "../endpoints/endpoint-status.ts";
-import { claimDue, holdDue } from "../queue/due-queries.ts";
-import { beatWorker, forgetWorker } from "../queue/lane-queries.ts";
-import { type DeliveryFilters, listDeliveries, redeliver, showDelivery } from "./deliveries.ts";
+import { claimDeliveries, updateDueToHeld } from "../queue/claim-queries.ts";
+import { updateHeartbeat, deleteWorker } from "../queue/lane-queries.ts";
+import { type DeliveryFilters, listDeliveries, showDelivery } from "./deliveries.ts";
+import { redeliver } from "./resend.ts";
 
 let room: EndpointRoom;
 let endpointId: string;
@@ -20,7 +21,7 @@ const at = (offset = 0) => new Date(room.clock() + offset).toISOString();
 beforeEach(async () => {
   room = await openEndpointRoom();
   endpointId = (await room.endpoint()).endpoint.id;
-  await beatWorker(room.db, room.systemId, "worker", 3_600_000);
+  await updateHeartbeat(room.db, room.systemId, "worker", 3_600_000);
 });
 afterEach(() => room.close());
 
@@ -98,8 +99,8 @@ describe("each delivery is explained", () => {
     const due = at();
     await room.happen(1);
     expect(await explanation()).toBe(`in line: attempt 1 of 14 due since ${due}`);
-    const request = { endpointId, token: 0, limit: 1, after: new Date(0) };
-    await claimDue(room.db, room.systemId, [request], false, new Date(room.clock()));
+    const request = { endpointId, token: 0, limit: 1, dueFrom: new Date(0) };
+    await claimDeliveries(room.db, room.systemId, [request], false, new Date(room.clock()));
     expect(await explanation()).toBe(`being sent since ${at()}: attempt 1 of 14`);
     await room.rows("update webhook_queue set claim = null, claimed_at = null where system_id = $1");
     await room.send(endpointId, answered(503));
@@ -114,7 +115,7 @@ describe("each delivery is explained", () => {
   });
 
   it("when nobody is there to send it, whether it is due or waits", async () => {
-    await forgetWorker(room.db, room.systemId, "worker");
+    await deleteWorker(room.db, room.systemId, "worker");
     await room.happen(1);
     const nobody = /; no process that sends webhooks is running: start `serve`$/;
     expect(await explanation()).toMatch(nobody);
@@ -150,7 +151,7 @@ describe("each delivery is explained", () => {
     );
     await room.rows("delete from webhook_queue where system_id = $1 and attempts = 1");
     await pauseEndpoint(room, { ...scope(), reason: "partner" });
-    await holdDue(room.db, room.systemId, endpointId, new Date(room.clock()), 10);
+    await updateDueToHeld(room.db, room.systemId, endpointId, new Date(room.clock()), 10);
     const past = /; its 30 days are over, and what it said is no longer kept$/;
     room.clock.advance(30 * 86_400_000);
     for (const row of (await list()).deliveries) expect(row.explanation).not.toMatch(past);
@@ -218,11 +219,11 @@ describe("a delivery with its attempts", () => {
         status: 500,
         headers: [["Server", "test"]],
         body: { encoding: "utf-8", text: "Störung", cut: false },
-        cut_for: null,
+        truncation_reason: null,
       },
       timings: { dns: 1, connect: 2, tls: 3, first_byte: 4, total: 20 },
-      next_at: new Date(started + 5_020),
-      next_why: "answered 500; attempt 1 of 14",
+      next_attempt_at: new Date(started + 5_020),
+      next_attempt_reason: "answered 500; attempt 1 of 14",
     });
   });
 
@@ -289,8 +290,8 @@ describe("redelivering", () => {
     await room.happen(1);
     const { id } = await newest();
     expect((await again(id)).outcome).toBe("already_due");
-    const request = { endpointId, token: 0, limit: 1, after: new Date(0) };
-    await claimDue(room.db, room.systemId, [request], false, new Date(room.clock()));
+    const request = { endpointId, token: 0, limit: 1, dueFrom: new Date(0) };
+    await claimDeliveries(room.db, room.systemId, [request], false, new Date(room.clock()));
     expect((await again(id)).outcome).toBe("already_due");
   });
 
@@ -317,7 +318,7 @@ describe("redelivering", () => {
   it("takes one out of those held, after the pause; while it lasts it is refused", async () => {
     await room.happen(2);
     await pauseEndpoint(room, { ...scope(), reason: "partner" });
-    await holdDue(room.db, room.systemId, endpointId, new Date(room.clock()), 10);
+    await updateDueToHeld(room.db, room.systemId, endpointId, new Date(room.clock()), 10);
     const { id } = await newest();
     await expect(again(id)).rejects.toThrow(/is paused: `webhooks resume` it first/);
     await resumeEndpoint(room, scope());

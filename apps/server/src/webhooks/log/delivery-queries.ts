@@ -1,4 +1,4 @@
-import type { Queryable, Transaction } from "../../db/database.ts";
+import type { Queryable } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
 
@@ -60,7 +60,7 @@ export interface DeliverySelection {
 const statementFor = { pending: listPending, failed: listStuck, held: listStuck, succeeded: list } as const;
 
 /** An endpoint's deliveries, the newest first. */
-export function selectDeliveries(db: Queryable, selection: DeliverySelection): Promise<DeliveryRow[]> {
+export function listDeliveryRows(db: Queryable, selection: DeliverySelection): Promise<DeliveryRow[]> {
   const { systemId, endpointId, after, status, event, since, until, limit } = selection;
   return db.query<DeliveryRow>(status === undefined ? list : statementFor[status], [
     systemId,
@@ -111,8 +111,8 @@ export async function findDelivery(
 export type AttemptRow = Omit<Tables["webhook_attempts"], "system_id" | "started_on" | "delivery_id" | "endpoint_id">;
 
 const attemptColumns = `number, started_at, outcome, failure, detail, url, request_headers, request_body, remote_address,
-  status, response_headers, response_body, response_cut, response_cut_for, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, next_at,
-  next_why`;
+  status, response_headers, response_body, response_truncated, truncation_reason, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, next_attempt_at,
+  next_attempt_reason`;
 const attempts = statement(
   "deliveries.attempts",
   `select attempt.* from generate_series($3::timestamp, $4::timestamp, interval '1 day') as day
@@ -165,61 +165,4 @@ export function listLatestAttempts(
     wanted.map(({ from }) => from),
     wanted.map(({ to }) => to),
   ]);
-}
-
-// One that is pending and not in line, which nothing but a hand in the database can have done, is put there as well.
-const putBack = statement(
-  "deliveries.putBack",
-  `with back as (
-     update webhook_deliveries set status = 'pending', stuck = false, finished_at = null
-     where system_id = $1 and created_on = $2 and id = $3 and (status <> 'pending'
-       or not exists (select from webhook_queue where system_id = $1 and delivery_id = $3))
-     returning id, created_on, endpoint_id, event_id, attempts)
-   insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, attempts)
-   select $1, id, endpoint_id, created_on, event_id, $4, attempts from back
-   on conflict (system_id, delivery_id) do nothing
-   returning delivery_id`,
-);
-const hurry = statement(
-  "deliveries.hurry",
-  `update webhook_queue set due_at = $3 where system_id = $1 and delivery_id = $2 and claim is null and due_at > $3
-   returning delivery_id`,
-);
-
-/** Puts a delivery that is at rest in line, with a fresh schedule, due now. @returns false: it is in line already */
-export async function putDeliveryBack(
-  tx: Transaction,
-  systemId: string,
-  { id, created_on: createdOn }: Pick<DeliveryRow, "id" | "created_on">,
-  now: Date,
-): Promise<boolean> {
-  return (await tx.query(putBack, [systemId, createdOn, id, now])).length > 0;
-}
-
-/** Makes a delivery that waits for its next attempt due now. @returns false: it does not wait */
-export async function hurryDelivery(tx: Transaction, systemId: string, id: string, now: Date): Promise<boolean> {
-  return (await tx.query(hurry, [systemId, id, now])).length > 0;
-}
-
-const hurryMany = statement(
-  "deliveries.hurryMany",
-  `with waiting as materialized (
-     select ctid as place from webhook_queue
-     where system_id = $1 and endpoint_id = $2 and claim is null and due_at > $3
-     limit $4
-     for update skip locked)
-   update webhook_queue due set due_at = $3 from waiting
-   where due.system_id = $1 and due.ctid = waiting.place
-   returning due.delivery_id`,
-);
-
-/** Makes an endpoint's deliveries that wait for their next attempts due now, `limit` at most. @returns how many */
-export async function hurryDeliveries(
-  db: Queryable,
-  systemId: string,
-  endpointId: string,
-  now: Date,
-  limit: number,
-): Promise<number> {
-  return (await db.query(hurryMany, [systemId, endpointId, now, limit])).length;
 }

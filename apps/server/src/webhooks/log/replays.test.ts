@@ -1,16 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { answered, type EndpointRoom, openEndpointRoom } from "../../../test/webhooks/endpoints.harness.ts";
 import type { Database } from "../../db/database.ts";
-import { pauseEndpoint, resumeEndpoint, showEndpoint } from "../endpoints/endpoint-status.ts";
-import { listDeliveries, redeliver } from "./deliveries.ts";
-import { createReplay, feedReplays, type ReplayInput, stopReplay } from "./replays.ts";
+import { pauseEndpoint, resumeEndpoint } from "../endpoints/endpoint-status.ts";
+import { showEndpoint } from "../endpoints/endpoint-view.ts";
+import { listDeliveries } from "./deliveries.ts";
+import { createReplay, queueReplays, type ReplayInput, stopReplay } from "./replays.ts";
+import { redeliver } from "./resend.ts";
 
 let room: EndpointRoom;
 let endpointId: string;
 let start: Date;
 const scope = () => ({ systemId: room.systemId, partnerId: room.partnerId });
 const replay = (more: Partial<ReplayInput> = {}) => createReplay(room, { ...scope(), since: start, ...more });
-const feed = () => feedReplays(room, room.systemId);
+const feed = () => queueReplays(room, room.systemId);
 const replays = async () => (await showEndpoint(room, scope())).replays;
 const inLine = () =>
   room.rows<{ delivery_id: string; attempts: number; tries: number }>(
@@ -147,7 +149,7 @@ describe("a replay", () => {
           throw new Error("killed");
         }),
     };
-    await expect(feedReplays({ ...room, db: dying }, room.systemId)).rejects.toThrow("killed");
+    await expect(queueReplays({ ...room, db: dying }, room.systemId)).rejects.toThrow("killed");
     expect(await inLine()).toEqual([]);
     expect(await replays()).toMatchObject([{ queued: 0, finished_at: null }]);
     expect(await feed()).toBe(10);

@@ -1,30 +1,34 @@
 import { recordActOf } from "../../audit/audit-log.ts";
 import type { Database } from "../../db/database.ts";
 import { commandError } from "../../errors/command-errors.ts";
-import { type EndpointContext, type PartnerScope, recordEndpointAct } from "../endpoints/endpoint-context.ts";
-import { mustBeSet } from "../endpoints/endpoint-lookup.ts";
-import { findEndpoint } from "../endpoints/endpoint-queries.ts";
 import {
-  countRange,
-  countWaiting,
+  type EndpointContext,
+  type PartnerScope,
+  recordEndpointAct,
+  requireEndpoint,
+} from "../endpoints/endpoint-context.ts";
+import { findEndpoint } from "../endpoints/endpoint-queries.ts";
+import { notifyQueued } from "../queue/enqueue-queries.ts";
+import {
+  countQueuedReplays,
+  countReplayable,
   findReplay,
-  finishReplay,
-  handOverItems,
   insertReplay,
-  listUnfinished,
+  insertReplayBatch,
+  listUnfinishedReplays,
   lockReplay,
+  type ReplayRange,
   type ReplayRow,
-  stopReplays,
-  tellDue,
+  updateReplayFinished,
+  updateReplaysStopped,
 } from "../queue/replay-queries.ts";
-import type { DeliveryState } from "../rules/retry-policy.ts";
 
-/** States that a replay can choose: what is pending is sent anyway. */
-export const replayableStates = ["succeeded", "failed", "held"] as const satisfies readonly DeliveryState[];
+/** Statuses that a replay can choose: what is pending is sent anyway. */
+export const replayableStates = ["succeeded", "failed", "held"] as const satisfies ReplayRange["statuses"];
 type ReplayableState = (typeof replayableStates)[number];
 
 export interface ReplayInput extends PartnerScope {
-  /** Deliveries made from then on. */
+  /** Deliveries created from then on. */
   readonly since: Date;
   /** And before then; now, when left out. */
   readonly until?: Date | undefined;
@@ -46,8 +50,8 @@ export interface Replay {
 }
 
 /**
- * Sends a range of deliveries again. They are counted and noted down at once; what happens later neither joins nor leaves
- * them. They are sent behind whatever happens meanwhile.
+ * Sends a range of deliveries again. They are counted and recorded at once; what happens later does not change the range.
+ * They are sent after whatever happens meanwhile.
  * @throws ServiceError when there is no endpoint, or the range is empty by itself
  */
 export async function createReplay(context: EndpointContext, input: ReplayInput): Promise<Replay> {
@@ -58,10 +62,10 @@ export async function createReplay(context: EndpointContext, input: ReplayInput)
   const until = input.until === undefined || input.until > end ? end : input.until;
   if (since >= until) throw commandError("invalid_parameter", "emptyReplay");
   return context.db.transaction(async (tx) => {
-    const endpoint = await mustBeSet(context, await findEndpoint(tx, systemId, partnerId), input);
+    const endpoint = await requireEndpoint(context, await findEndpoint(tx, systemId, partnerId), input);
     const range = { systemId, endpointId: endpoint.id, since, until, statuses };
     const about = { since, until, endpoint_status: endpoint.status };
-    if (dryRun) return { id: null, total: await countRange(tx, range), ...about };
+    if (dryRun) return { id: null, total: await countReplayable(tx, range), ...about };
     const { id, total } = await insertReplay(tx, range, context.ids.next("replay"), now);
     const detail = { replay_id: id, since, until, statuses, total };
     await recordEndpointAct(context, tx, systemId, "webhook.replayed", endpoint.id, detail);
@@ -76,14 +80,14 @@ export interface StoppedReplay extends ReplayRow {
 }
 
 /**
- * Stops a replay. What it has handed over is in line, and is sent; the rest stays as it is.
+ * Stops a replay. What it has queued is sent; the rest stays as it is.
  * @throws ServiceError when there is none
  */
 export async function stopReplay(context: EndpointContext, systemId: string, id: string): Promise<StoppedReplay> {
   const { db, clock } = context;
   return db.transaction(async (tx) => {
     const at = new Date(clock());
-    const [stopped] = await stopReplays(tx, systemId, { id }, at);
+    const [stopped] = await updateReplaysStopped(tx, systemId, { id }, at);
     if (stopped === undefined) {
       const finished = await findReplay(tx, systemId, id);
       if (finished !== undefined) return { ...finished, changed: false };
@@ -97,31 +101,31 @@ export async function stopReplay(context: EndpointContext, systemId: string, id:
 }
 
 /**
- * Deliveries of replays that wait in an endpoint's line at a time. Fewer than a second's worth would leave the endpoint
- * idle; many more make the line long for nothing.
+ * Replayed deliveries of an endpoint that are queued at a time. Fewer than a second's worth would leave the endpoint idle;
+ * many more make the queue long for nothing.
  */
-const MOST_WAITING = 1_000;
+const MAX_QUEUED = 1_000;
 
 /**
- * Hands over what replays still have to send, as far as there is room in the lines of active endpoints. Each batch is
- * one transaction: whoever dies leaves nothing half done, and any number of workers may call this at once.
- * @returns how many deliveries were handed over
+ * Queues what replays still have to send, as far as the queues of active endpoints have capacity. Each batch is one
+ * transaction: a worker that dies leaves nothing half done, and any number of workers may call this at once.
+ * @returns how many deliveries were queued
  */
-export async function feedReplays(
+export async function queueReplays(
   { db, clock }: { readonly db: Database; readonly clock: () => number },
   systemId: string,
 ): Promise<number> {
   let queued = 0;
-  // One at a time for each endpoint, in the order in which they were asked for.
-  for (const { id, endpoint_id: endpointId } of await listUnfinished(db, systemId)) {
+  // One at a time for each endpoint, in the order in which they were created.
+  for (const { id, endpoint_id: endpointId } of await listUnfinishedReplays(db, systemId)) {
     queued += await db.transaction(async (tx) => {
       if (!(await lockReplay(tx, systemId, id))) return 0;
-      const room = MOST_WAITING - (await countWaiting(tx, systemId, endpointId, MOST_WAITING));
-      if (room <= 0) return 0;
+      const capacity = MAX_QUEUED - (await countQueuedReplays(tx, systemId, endpointId, MAX_QUEUED));
+      if (capacity <= 0) return 0;
       const now = new Date(clock());
-      const batch = await handOverItems(tx, systemId, id, now, room);
-      await finishReplay(tx, systemId, id, now);
-      if (batch.queued > 0) await tellDue(tx, systemId);
+      const batch = await insertReplayBatch(tx, systemId, id, now, capacity);
+      await updateReplayFinished(tx, systemId, id, now);
+      if (batch.queued > 0) await notifyQueued(tx, systemId);
       return batch.queued;
     });
   }

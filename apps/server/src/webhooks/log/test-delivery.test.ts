@@ -1,12 +1,11 @@
 import { deliveryNames } from "@bikeshare/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { answered, type EndpointRoom, openEndpointRoom } from "../../../test/webhooks/endpoints.harness.ts";
-import { removeEndpoint } from "../endpoints/endpoint-removal.ts";
-import { pauseEndpoint } from "../endpoints/endpoint-status.ts";
-import { beatWorker, forgetWorker } from "../queue/lane-queries.ts";
-import { listDeliveries, redeliver, showDelivery } from "./deliveries.ts";
+import { pauseEndpoint, removeEndpoint } from "../endpoints/endpoint-status.ts";
+import { updateHeartbeat, deleteWorker } from "../queue/lane-queries.ts";
+import { listDeliveries, showDelivery } from "./deliveries.ts";
 import { createReplay } from "./replays.ts";
-import { sendTestDelivery } from "./test-delivery.ts";
+import { redeliver, sendTestDelivery } from "./resend.ts";
 
 let room: EndpointRoom;
 let endpointId: string;
@@ -17,7 +16,7 @@ const show = (id: string) => showDelivery(room, scope(), id);
 beforeEach(async () => {
   room = await openEndpointRoom();
   endpointId = (await room.endpoint()).endpoint.id;
-  await beatWorker(room.db, room.systemId, "worker", 3_600_000);
+  await updateHeartbeat(room.db, room.systemId, "worker", 3_600_000);
 });
 afterEach(() => room.close());
 
@@ -82,7 +81,7 @@ describe("a test delivery is refused, and nothing is put in line,", () => {
   it("of an event that there is not", () => refused(/There is no event "ride.begun"/, "ride.begun"));
 
   it("while no process is there that sends", async () => {
-    await forgetWorker(room.db, room.systemId, "worker");
+    await deleteWorker(room.db, room.systemId, "worker");
     await refused(/No process is running that sends webhooks, so nothing was sent: start `serve`/);
   });
 

@@ -12,7 +12,7 @@ export interface BacklogRow {
   /** Without those that were removed. */
   readonly paused: number;
   readonly waiting_mails: number;
-  /** Worker processes that live. */
+  /** Worker processes that are alive. */
   readonly workers: number;
 }
 
@@ -34,7 +34,7 @@ const backlog = statement(
 );
 
 /** Counts what waits in a system. */
-export async function readBacklog(db: Queryable, systemId: string, now: Date): Promise<BacklogRow> {
+export async function countBacklog(db: Queryable, systemId: string, now: Date): Promise<BacklogRow> {
   return onlyRow(await db.query<BacklogRow>(backlog, [systemId, now]));
 }
 
@@ -55,7 +55,7 @@ const failing = statement(
 );
 
 /** The endpoints that have failed for longest, `limit` at most. @param since when the last failure of each was, at the earliest */
-export function failingEndpoints(
+export function listFailingEndpoints(
   db: Queryable,
   systemId: string,
   { since, limit }: { readonly since: Date; readonly limit: number },

@@ -2,7 +2,7 @@ import type { Queryable, Transaction } from "../../db/database.ts";
 import { onlyRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
 
-/** A lane as its holder took it. */
+/** A lane as it was claimed. */
 export interface LaneRow {
   readonly endpoint_id: string;
   readonly token: number;
@@ -15,42 +15,57 @@ export interface LaneRow {
   readonly warned: number;
 }
 
-const beat = statement(
-  "lane.beat",
+const heartbeat = statement(
+  "lane.heartbeat",
   `insert into webhook_workers (system_id, worker, alive_until)
    values ($1, $2, now() + $3::bigint * interval '1 ms')
    on conflict (system_id, worker) do update set alive_until = excluded.alive_until`,
 );
-const shares = statement(
-  "lane.shares",
+const membership = statement(
+  "lane.membership",
   `select count(*) as workers, count(*) filter (where worker < $2) as before,
      (select count(*) from webhook_lanes where system_id = $1) as lanes
    from webhook_workers where system_id = $1 and alive_until > now()`,
 );
-const forget = statement("lane.forget", "delete from webhook_workers where system_id = $1 and worker = $2");
-const forgetDead = statement(
-  "lane.forgetDead",
+const deleteOne = statement("lane.deleteWorker", "delete from webhook_workers where system_id = $1 and worker = $2");
+const deleteDead = statement(
+  "lane.deleteDead",
   "delete from webhook_workers where system_id = $1 and alive_until < now() - interval '1 hour'",
 );
 
-/** Workers that live and the lanes that they share. */
-export interface Crew {
+/** How many workers are alive, and how many lanes they share. */
+export interface Membership {
   readonly workers: number;
-  /** Workers before the one that asks, by name. */
+  /** Of them those whose names sort before the asking one's. */
   readonly before: number;
   readonly lanes: number;
 }
 
-/** Says that a worker lives, for so many milliseconds. */
-export async function beatWorker(db: Queryable, systemId: string, worker: string, milliseconds: number): Promise<Crew> {
-  await db.query(beat, [systemId, worker, milliseconds]);
-  return onlyRow(await db.query<Crew>(shares, [systemId, worker]));
+/** Counts a worker as alive for `aliveMs`. */
+export async function updateHeartbeat(
+  db: Queryable,
+  systemId: string,
+  worker: string,
+  aliveMs: number,
+): Promise<Membership> {
+  await db.query(heartbeat, [systemId, worker, aliveMs]);
+  return onlyRow(await db.query<Membership>(membership, [systemId, worker]));
 }
 
-/** Forgets a worker that has ended, and those that ended long ago without saying so. */
-export async function forgetWorker(db: Queryable, systemId: string, worker: string): Promise<void> {
-  await db.query(forget, [systemId, worker]);
-  await db.query(forgetDead, [systemId]);
+const countAlive = statement(
+  "lane.countWorkers",
+  "select count(*) as n from webhook_workers where system_id = $1 and alive_until > now()",
+);
+
+/** How many processes send a system's webhooks now. */
+export async function countWorkers(db: Queryable, systemId: string): Promise<number> {
+  return onlyRow(await db.query<{ n: number }>(countAlive, [systemId])).n;
+}
+
+/** Deletes a worker that has ended, and those that ended long ago without deleting themselves. */
+export async function deleteWorker(db: Queryable, systemId: string, worker: string): Promise<void> {
+  await db.query(deleteOne, [systemId, worker]);
+  await db.query(deleteDead, [systemId]);
 }
 
 const renew = statement(
@@ -61,27 +76,27 @@ const renew = statement(
    returning lane.endpoint_id`,
 );
 
-/** Holds lanes for longer. @returns those that are still the worker's */
-export async function renewLanes(
+/** Renews the leases of lanes. @returns those that are still the worker's */
+export async function updateLeases(
   db: Queryable,
   systemId: string,
   worker: string,
   lanes: readonly { readonly endpointId: string; readonly token: number }[],
-  milliseconds: number,
+  leaseMs: number,
 ): Promise<string[]> {
   const rows = await db.query<{ endpoint_id: string }>(renew, [
     systemId,
     worker,
     lanes.map(({ endpointId }) => endpointId),
-    milliseconds,
+    leaseMs,
     lanes.map(({ token }) => token),
   ]);
   return rows.map(({ endpoint_id: id }) => id);
 }
 
-/* A lane that is the worker's own by the book, but that it does not know of, was taken in a commit whose answer got lost. */
-const take = statement(
-  "lane.take",
+/* A lane that is the worker's in the database, but that it does not know of, was claimed in a commit whose answer was lost. */
+const claim = statement(
+  "lane.claim",
   `with free as materialized (
      select endpoint_id from webhook_lanes
      where system_id = $1 and (worker is null or leased_until < now() or worker = $2)
@@ -97,16 +112,16 @@ const take = statement(
      lane.failed_deliveries, lane.gone_answers, lane.gone_since, lane.warned`,
 );
 
-/** Takes lanes that nobody holds, `limit` at most. @param held the endpoints whose lanes the worker has already */
-export function takeLanes(
+/** Claims lanes that nobody leases, `limit` at most. @param leased the endpoints whose lanes the worker has already */
+export function claimLanes(
   db: Queryable,
   systemId: string,
   worker: string,
-  held: readonly string[],
+  leased: readonly string[],
   limit: number,
-  milliseconds: number,
+  leaseMs: number,
 ): Promise<LaneRow[]> {
-  return db.query<LaneRow>(take, [systemId, worker, held, limit, milliseconds]);
+  return db.query<LaneRow>(claim, [systemId, worker, leased, limit, leaseMs]);
 }
 
 const release = statement(
@@ -116,8 +131,8 @@ const release = statement(
    where lane.system_id = $1 and lane.endpoint_id = mine.endpoint_id and lane.token = mine.token`,
 );
 
-/** Gives lanes up, for others to take at once. */
-export async function releaseLanes(
+/** Releases lanes, for others to claim at once. */
+export async function updateLanesReleased(
   db: Queryable,
   systemId: string,
   lanes: readonly { readonly endpointId: string; readonly token: number }[],
@@ -143,8 +158,8 @@ export interface LaneHealth {
   readonly warned: number;
 }
 
-/** Keeps how an endpoint has answered, if the lane is still the holder's. */
-export async function writeLaneHealth(
+/** Writes how an endpoint has answered, if the lane is still the holder's. */
+export async function updateLaneHealth(
   tx: Transaction,
   systemId: string,
   lane: { readonly endpointId: string; readonly token: number },

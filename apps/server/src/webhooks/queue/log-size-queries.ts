@@ -54,7 +54,7 @@ export interface CountedSize {
 }
 
 /** Writes sizes, those of lanes that are still the holder's. */
-export async function writeLogSizes(db: Queryable, systemId: string, sizes: readonly CountedSize[]): Promise<void> {
+export async function insertLogSizes(db: Queryable, systemId: string, sizes: readonly CountedSize[]): Promise<void> {
   const sorted = sizes.toSorted((a, b) => (a.endpointId + a.day < b.endpointId + b.day ? -1 : 1));
   await db.query(write, [
     systemId,
@@ -91,7 +91,7 @@ const byPartner = statement(
 );
 
 /** The partners whose log is largest, `limit` at most. @param oldest the first day that is kept */
-export function largestLogs(
+export function listLargestLogs(
   db: Queryable,
   systemId: string,
   { oldest, limit }: { readonly oldest: string; readonly limit: number },

@@ -1,11 +1,17 @@
-import type { Database, Queryable, Transaction } from "../../db/database.ts";
+import type { Queryable, Transaction } from "../../db/database.ts";
 import { onlyRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
-import { isDeliveryOf, isLookedUp } from "./looked-up.ts";
-import { isTest } from "./test-delivery-queries.ts";
+import {
+  indexedMatch,
+  insertIntoQueue,
+  isTest,
+  matchesDelivery,
+  PENDING_AGAIN,
+  UNLESS_QUEUED,
+} from "./sql-fragments.ts";
 
-/** A replay as it is kept. */
+/** A replay as it is stored. */
 export type ReplayRow = Pick<
   Tables["webhook_replays"],
   "id" | "since" | "until" | "total" | "queued" | "created_at" | "finished_at"
@@ -13,7 +19,7 @@ export type ReplayRow = Pick<
 
 const columns = "id, since, until, total, queued, created_at, finished_at";
 
-/** Which of an endpoint's deliveries: made in [since, until), at rest in one of the statuses, and no tests. */
+/** Which of an endpoint's deliveries: created in [since, until), finished with one of the statuses, and not a test. */
 export interface ReplayRange {
   readonly systemId: string;
   readonly endpointId: string;
@@ -30,11 +36,11 @@ const chosen = `from webhook_deliveries
 const count = statement("replays.count", `select count(*) as total ${chosen}`);
 
 /** How many deliveries a replay of a range would send. */
-export async function countRange(db: Queryable, range: ReplayRange): Promise<number> {
+export async function countReplayable(db: Queryable, range: ReplayRange): Promise<number> {
   return onlyRow(await db.query<{ total: number }>(count, rangeValues(range))).total;
 }
 
-/* Counted and noted down by one statement, and so from one snapshot: the count is what will be sent. */
+/* Counted and written by one statement, and so from one snapshot: the count is what will be sent. */
 const insert = statement(
   "replays.insert",
   `with items as (
@@ -64,7 +70,7 @@ const latest = statement(
 );
 
 /** An endpoint's latest replays. */
-export function latestReplays(
+export function listLatestReplays(
   db: Queryable,
   systemId: string,
   endpointId: string,
@@ -83,7 +89,7 @@ const unfinished = statement(
 );
 
 /** The first unfinished replay of each active endpoint. */
-export function listUnfinished(
+export function listUnfinishedReplays(
   db: Queryable,
   systemId: string,
 ): Promise<{ readonly id: string; readonly endpoint_id: string }[]> {
@@ -97,7 +103,7 @@ const lock = statement(
    for update skip locked`,
 );
 
-/** Takes a replay for the rest of the transaction. @returns false: another process has it, or it is finished */
+/** Locks a replay until the transaction ends. @returns false: another process has it, or it is finished */
 export async function lockReplay(tx: Transaction, systemId: string, id: string): Promise<boolean> {
   return (await tx.query(lock, [systemId, id])).length > 0;
 }
@@ -108,17 +114,22 @@ const waiting = statement(
      select from webhook_queue where system_id = $1 and endpoint_id = $2 and replay limit $3) as first`,
 );
 
-/** Deliveries of an endpoint's replays that wait in line; counted up to `most`. */
-export async function countWaiting(db: Queryable, systemId: string, endpointId: string, most: number): Promise<number> {
+/** Queued deliveries of an endpoint's replays; counted up to `most`. */
+export async function countQueuedReplays(
+  db: Queryable,
+  systemId: string,
+  endpointId: string,
+  most: number,
+): Promise<number> {
   return onlyRow(await db.query<{ n: number }>(waiting, [systemId, endpointId, most])).n;
 }
 
 /*
  * A delivery that another transaction is writing stays for the next batch: waiting for it could end in a deadlock. One
- * whose body is no longer kept is given up without being counted. One that is in line already is handed over.
+ * whose body is no longer kept is removed without being counted. One that is queued already counts as queued.
  */
-const handOver = statement(
-  "replays.handOver",
+const queueBatch = statement(
+  "replays.queueBatch",
   `with batch as materialized (
      select item.system_id, item.replay_id, item.created_on, item.delivery_id, replay.endpoint_id
      from (select endpoint_id from webhook_replays where system_id = $1 and id = $2 limit 1) as replay
@@ -128,17 +139,17 @@ const handOver = statement(
        order by created_on, delivery_id
        limit $4) as item),
    kept as materialized (
-     select batch.* from batch join webhook_deliveries delivery on ${isDeliveryOf("batch")}
+     select batch.* from batch join webhook_deliveries delivery on ${matchesDelivery("batch")}
      where exists (select from webhook_bodies body
-       where ${isLookedUp("body", "delivery", { system_id: "system_id", created_on: "created_on", event_id: "event_id" })})),
+       where ${indexedMatch("body", "delivery", { system_id: "system_id", created_on: "created_on", event_id: "event_id" })})),
    free as materialized (
      select delivery.system_id, delivery.created_on, delivery.id, delivery.id as delivery_id, delivery.endpoint_id,
        delivery.event_id, delivery.attempts, delivery.status
-     from kept join webhook_deliveries delivery on ${isDeliveryOf("kept")}
+     from kept join webhook_deliveries delivery on ${matchesDelivery("kept")}
      for update of delivery skip locked),
-   gone as (
+   removed as (
      delete from webhook_replay_items item using batch
-     where ${isLookedUp("item", "batch", {
+     where ${indexedMatch("item", "batch", {
        system_id: "system_id",
        replay_id: "replay_id",
        created_on: "created_on",
@@ -147,27 +158,26 @@ const handOver = statement(
        and (batch.delivery_id in (select id from free) or batch.delivery_id not in (select delivery_id from kept))
      returning item.delivery_id),
    back as (
-     update webhook_deliveries delivery set status = 'pending', stuck = false, finished_at = null
-     from free where ${isDeliveryOf("free")} and free.status <> 'pending'
+     update webhook_deliveries delivery set ${PENDING_AGAIN}
+     from free where ${matchesDelivery("free")} and free.status <> 'pending'
      returning delivery.id),
-   due as (
-     insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, replay, due_at, attempts)
-     select $1, id, endpoint_id, created_on, event_id, true, $3, attempts from free where status <> 'pending'
-     on conflict (system_id, delivery_id) do nothing)
+   queued as (
+     ${insertIntoQueue("free where status <> 'pending'", { dueAt: "$3", attempts: "attempts", replay: true })}
+     ${UNLESS_QUEUED})
    update webhook_replays set queued = queued + (select count(*) from free)
    where system_id = $1 and id = $2
-   returning (select count(*) from free) as queued, (select count(*) from gone) as gone`,
+   returning (select count(*) from free) as queued, (select count(*) from removed) as removed`,
 );
 
-/** Puts the next deliveries of a replay in line. @returns how many, and how many left the replay in all */
-export async function handOverItems(
+/** Queues the next deliveries of a replay. @returns how many, and how many items were removed from the replay in all */
+export async function insertReplayBatch(
   tx: Transaction,
   systemId: string,
   id: string,
   now: Date,
   limit: number,
-): Promise<{ readonly queued: number; readonly gone: number }> {
-  return onlyRow(await tx.query<{ queued: number; gone: number }>(handOver, [systemId, id, now, limit]));
+): Promise<{ readonly queued: number; readonly removed: number }> {
+  return onlyRow(await tx.query<{ queued: number; removed: number }>(queueBatch, [systemId, id, now, limit]));
 }
 
 const finish = statement(
@@ -179,7 +189,7 @@ const finish = statement(
 );
 
 /** Finishes a replay of which nothing is left. @returns whether it is finished by this */
-export async function finishReplay(tx: Transaction, systemId: string, id: string, now: Date): Promise<boolean> {
+export async function updateReplayFinished(tx: Transaction, systemId: string, id: string, now: Date): Promise<boolean> {
   return (await tx.query(finish, [systemId, id, now])).length > 0;
 }
 
@@ -189,8 +199,8 @@ const stop = statement(
    where system_id = $1 and finished_at is null and (endpoint_id = $2 or id = $3)
    returning ${columns}`,
 );
-const forgetItems = statement(
-  "replays.forgetItems",
+const deleteItems = statement(
+  "replays.deleteItems",
   `delete from webhook_replay_items where system_id = $1 and replay_id = any($2::text[])`,
 );
 const find = statement("replays.find", `select ${columns} from webhook_replays where system_id = $1 and id = $2`);
@@ -200,25 +210,18 @@ export async function findReplay(db: Queryable, systemId: string, id: string): P
 }
 
 /**
- * Ends one replay, or all of an endpoint, where they are: what they have not handed over stays as it is.
+ * Finishes one replay, or all of an endpoint, early: what they have not queued stays as it is.
  * @returns those that were not finished
  */
-export async function stopReplays(
+export async function updateReplaysStopped(
   tx: Transaction,
   systemId: string,
   which: { readonly endpointId: string } | { readonly id: string },
   now: Date,
 ): Promise<ReplayRow[]> {
   const values = "id" in which ? [null, which.id] : [which.endpointId, null];
-  // The replay first: whoever is handing over has it locked, and ends before we go on.
+  // The replay first: a worker that is queueing its deliveries has it locked, and ends before this goes on.
   const stopped = await tx.query<ReplayRow>(stop, [systemId, ...values, now]);
-  if (stopped.length > 0) await tx.query(forgetItems, [systemId, stopped.map(({ id }) => id)]);
+  if (stopped.length > 0) await tx.query(deleteItems, [systemId, stopped.map(({ id }) => id)]);
   return stopped;
-}
-
-const wake = statement("replays.wake", `select pg_notify('event_outbox', $1)`);
-
-/** Tells the dispatchers, when the transaction commits, that something is due. */
-export async function tellDue(db: Database | Transaction, systemId: string): Promise<void> {
-  await db.query(wake, [systemId]);
 }

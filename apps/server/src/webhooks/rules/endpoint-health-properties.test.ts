@@ -98,14 +98,14 @@ describe("whatever happens to an active endpoint", () => {
     fc.assert(
       fc.property(history, (drawn) => {
         const results = resultsOf(drawn);
-        let given: { readonly since: number | null; readonly warn: number } = { since: null, warn: 0 };
-        for (const { health, warn } of follow(results)) {
-          if (warn === null) continue;
+        let given: { readonly since: number | null; readonly warning: number } = { since: null, warning: 0 };
+        for (const { health, warning } of follow(results)) {
+          if (warning === null) continue;
           const since = health.failingSince;
           const failingFor = (health.lastFailedAt ?? 0) - (since ?? 0);
-          expect(failingFor).toBeGreaterThanOrEqual((72 * HOUR * warn) / 100);
-          if (since === given.since) expect(warn).toBeGreaterThan(given.warn);
-          given = { since, warn };
+          expect(failingFor).toBeGreaterThanOrEqual((72 * HOUR * warning) / 100);
+          if (since === given.since) expect(warning).toBeGreaterThan(given.warning);
+          given = { since, warning };
         }
       }),
       { numRuns: 1_000, seed: 25 },

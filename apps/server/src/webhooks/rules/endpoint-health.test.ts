@@ -6,9 +6,9 @@ import {
   type EndpointResult,
   type EndpointStatus,
   HEALTHY,
-  SILENCE,
+  SILENCE_MS,
 } from "./endpoint-health.ts";
-import { RETRY_DELAYS } from "./retry-policy.ts";
+import { RETRY_DELAYS_MS } from "./retry-policy.ts";
 
 const START = Date.parse("2026-06-01T12:00:00.000Z");
 const HOUR = 3_600_000;
@@ -43,14 +43,15 @@ const manyFailures = (count: number, hours = 0) =>
   Array.from({ length: count }, (_, index) => failure(`d${index % 3}`, (hours * index) / Math.max(1, count - 1)));
 
 const last = (steps: readonly AfterResult[]) => steps.at(-1);
-const warnings = (steps: readonly AfterResult[]) => steps.map(({ warn }) => warn).filter((warn) => warn !== null);
+const warnings = (steps: readonly AfterResult[]) =>
+  steps.map(({ warning }) => warning).filter((warning) => warning !== null);
 
 describe("an endpoint that fails", () => {
   test("is paused when 72 h have passed, 20 attempts failed, of 3 deliveries", () => {
     const before = follow([...manyFailures(19, 60), failure("d0", 71.999)]);
     expect(last(before)?.status).toBe("active");
     const after = last(follow([failure("d0", 72)], last(before)));
-    expect(after).toMatchObject({ status: "paused", pauseReason: "failing", warn: 100 });
+    expect(after).toMatchObject({ status: "paused", pauseReason: "failing", warning: 100 });
   });
 
   test("is not paused by 19 failures, however long they last, and is by the 20th", () => {
@@ -62,7 +63,7 @@ describe("an endpoint that fails", () => {
     const two = Array.from({ length: 40 }, (_, index) => failure(index % 2 === 0 ? "a" : "b", index * 10));
     const steps = follow([...two, failure("c", 401)]);
     expect(steps.slice(0, 40).every(({ status }) => status === "active")).toBe(true);
-    expect(last(steps)).toMatchObject({ status: "paused", pauseReason: "failing", warn: 100 });
+    expect(last(steps)).toMatchObject({ status: "paused", pauseReason: "failing", warning: 100 });
   });
 
   test("begins anew after any success", () => {
@@ -83,7 +84,7 @@ describe("warnings", () => {
     const hours = Array.from({ length: 80 }, (_, index) => index);
     const steps = follow(hours.map((hour) => failure(`d${hour % 5}`, hour)));
     expect(warnings(steps)).toEqual([25, 50, 100]);
-    expect([25, 50, 100].map((level) => steps.findIndex(({ warn }) => warn === level))).toEqual([18, 36, 72]);
+    expect([25, 50, 100].map((level) => steps.findIndex(({ warning }) => warning === level))).toEqual([18, 36, 72]);
   });
 
   test("a jump from 24 to 58 % gives 50 alone, and no 25 afterwards", () => {
@@ -127,16 +128,18 @@ describe("silence", () => {
       },
       status: "active",
       pauseReason: null,
-      warn: null,
+      warning: null,
     });
   });
 
   test("is not taken for the wait between two attempts of one delivery, jitter and time-out included", () => {
-    expect(SILENCE).toBeGreaterThan(Math.max(...RETRY_DELAYS) * 1.1 + 15_000);
+    expect(SILENCE_MS).toBeGreaterThan(Math.max(...RETRY_DELAYS_MS) * 1.1 + 15_000);
   });
 
   test("lets an endpoint that gets an event a week be warned of each and never paused", () => {
-    const tries = RETRY_DELAYS.map((_, index) => RETRY_DELAYS.slice(0, index + 1).reduce((sum, ms) => sum + ms, 0));
+    const tries = RETRY_DELAYS_MS.map((_, index) =>
+      RETRY_DELAYS_MS.slice(0, index + 1).reduce((sum, ms) => sum + ms, 0),
+    );
     const weeks = Array.from({ length: 52 }, (_, week) => week * 7 * 24);
     const steps = follow(weeks.flatMap((week) => tries.map((ms) => failure(`w${week}`, week + ms / HOUR))));
     expect(new Set(steps.map(({ status }) => status))).toEqual(new Set(["active"]));
@@ -154,7 +157,7 @@ describe("410 Gone", () => {
   test("three times over a minute pauses", () => {
     const steps = follow([gone("a", 0), gone("b", MINUTE / 2), gone("c", MINUTE)]);
     expect(steps.map(({ status }) => status)).toEqual(["active", "active", "paused"]);
-    expect(last(steps)).toMatchObject({ pauseReason: "gone", warn: null });
+    expect(last(steps)).toMatchObject({ pauseReason: "gone", warning: null });
   });
 
   test("any number of times within a minute does not, and the first after the minute does", () => {
@@ -200,7 +203,7 @@ describe("a probed endpoint", () => {
 
   test("is active and has nothing against it after the first success", () => {
     expect(follow([success("a", 0)], probing)).toEqual([
-      { health: HEALTHY, status: "active", pauseReason: null, warn: null },
+      { health: HEALTHY, status: "active", pauseReason: null, warning: null },
     ]);
   });
 
@@ -210,11 +213,11 @@ describe("a probed endpoint", () => {
     ["410", gone("a")],
   ])("is paused again by %s", (_, result) => {
     const [after] = follow([result], probing);
-    expect(after).toMatchObject({ status: "paused", pauseReason: "probe_failed", warn: null });
+    expect(after).toMatchObject({ status: "paused", pauseReason: "probe_failed", warning: null });
   });
 
   test("goes on being probed when a result is unknown", () => {
-    expect(follow([unknown("a", 0)], probing)).toEqual([{ ...probing, pauseReason: null, warn: null }]);
+    expect(follow([unknown("a", 0)], probing)).toEqual([{ ...probing, pauseReason: null, warning: null }]);
   });
 });
 
@@ -228,7 +231,7 @@ test("a result that nobody knows is no failure of the receiver", () => {
     warned: 50,
   };
   const steps = follow([unknown("d", 100)], { health });
-  expect(steps).toEqual([{ health, status: "active", pauseReason: null, warn: null }]);
+  expect(steps).toEqual([{ health, status: "active", pauseReason: null, warning: null }]);
 });
 
 test.each([success("a", 1), failure("a", 90), gone("c", 1), unknown("a", 1)])(
@@ -243,6 +246,6 @@ test.each([success("a", 1), failure("a", 90), gone("c", 1), unknown("a", 1)])(
       warned: 50,
     };
     const paused = { health: { ...health, goneAnswers: 2, goneSince: START }, status: "paused" } as const;
-    expect(follow([result], paused)).toEqual([{ ...paused, pauseReason: null, warn: null }]);
+    expect(follow([result], paused)).toEqual([{ ...paused, pauseReason: null, warning: null }]);
   },
 );

@@ -58,21 +58,21 @@ export interface AfterResult {
   /** Why this very result paused it; null where it did not. */
   readonly pauseReason: PauseCause | null;
   /** The warning to be given now. */
-  readonly warn: Warning | null;
+  readonly warning: Warning | null;
 }
 
 /**
  * Milliseconds of failing after which an endpoint is paused. Less, and an outage over a weekend pauses it; more, and the
  * first deliveries are given up (after 73 h) before the pause holds the others.
  */
-export const FAILING_LIMIT = 72 * 3_600_000;
+export const FAILING_LIMIT_MS = 72 * 3_600_000;
 
 /**
  * Milliseconds after which a failure says nothing any more of how the endpoint does now. Less than the longest wait between
  * two attempts (17 h and a tenth), and one delivery's retries would each begin anew; more, and what failed days ago counts
  * against an endpoint that was asked nothing since.
  */
-export const SILENCE = 24 * 3_600_000;
+export const SILENCE_MS = 24 * 3_600_000;
 
 /** Failed attempts that a pause needs: with fewer, a quiet endpoint would be judged by a handful of tries. */
 export const LEAST_FAILURES = 20;
@@ -112,25 +112,25 @@ const EARLY_WARNINGS = [50, 25] as const;
  * came) changes nothing, not even as a success: only a resume ends a pause.
  */
 export function afterResult(health: EndpointHealth, status: EndpointStatus, result: EndpointResult): AfterResult {
-  const unchanged = { status, pauseReason: null, warn: null };
+  const unchanged = { status, pauseReason: null, warning: null };
   if (status === "paused" || result.outcome === "unknown") return { health, ...unchanged };
-  if (result.outcome === "succeeded") return { health: HEALTHY, status: "active", pauseReason: null, warn: null };
+  if (result.outcome === "succeeded") return { health: HEALTHY, status: "active", pauseReason: null, warning: null };
   const failed = withFailure(health, result);
-  if (status === "probing") return { health: failed, status: "paused", pauseReason: "probe_failed", warn: null };
+  if (status === "probing") return { health: failed, status: "paused", pauseReason: "probe_failed", warning: null };
   if (isGone(failed, result)) {
-    return { health: failed, status: "paused", pauseReason: "gone", warn: null };
+    return { health: failed, status: "paused", pauseReason: "gone", warning: null };
   }
   const failingFor = result.endedAt - (failed.failingSince ?? result.endedAt);
   if (isPastLimits(failed, failingFor)) {
-    return { health: { ...failed, warned: 100 }, status: "paused", pauseReason: "failing", warn: 100 };
+    return { health: { ...failed, warned: 100 }, status: "paused", pauseReason: "failing", warning: 100 };
   }
-  const warn = EARLY_WARNINGS.find((level) => failingFor >= (FAILING_LIMIT * level) / 100);
-  if (warn === undefined || warn <= failed.warned) return { health: failed, ...unchanged };
-  return { health: { ...failed, warned: warn }, status, pauseReason: null, warn };
+  const warning = EARLY_WARNINGS.find((level) => failingFor >= (FAILING_LIMIT_MS * level) / 100);
+  if (warning === undefined || warning <= failed.warned) return { health: failed, ...unchanged };
+  return { health: { ...failed, warned: warning }, status, pauseReason: null, warning };
 }
 
 function isPastLimits({ failures, failedDeliveries }: EndpointHealth, failingFor: number): boolean {
-  return failingFor >= FAILING_LIMIT && failures >= LEAST_FAILURES && failedDeliveries.length >= LEAST_DELIVERIES;
+  return failingFor >= FAILING_LIMIT_MS && failures >= LEAST_FAILURES && failedDeliveries.length >= LEAST_DELIVERIES;
 }
 
 /** Whether this very answer is the 410 that pauses. */
@@ -154,7 +154,7 @@ function withFailure(health: EndpointHealth, { deliveryId, outcome, status, ende
 
 /** Whether a stretch of failing had ended, by silence, when the next attempt failed. */
 function isOver({ lastFailedAt }: EndpointHealth, endedAt: number): boolean {
-  return lastFailedAt !== null && endedAt - lastFailedAt > SILENCE;
+  return lastFailedAt !== null && endedAt - lastFailedAt > SILENCE_MS;
 }
 
 type Gone = Pick<EndpointHealth, "goneAnswers" | "goneSince">;

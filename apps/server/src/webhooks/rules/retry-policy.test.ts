@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { afterAttempt, type AttemptEnd, MAX_TRIES, RETRY_DELAYS } from "./retry-policy.ts";
+import { afterAttempt, type AttemptEnd, MAX_TRIES, RETRY_DELAYS_MS } from "./retry-policy.ts";
 
 fc.configureGlobal({ seed: 1 });
 
@@ -28,11 +28,11 @@ function waitAfter(fields: Partial<AttemptEnd>): number {
 describe("the schedule", () => {
   test("has 14 attempts within 72 to 73 hours, 80 with all jitter, and never grows impatient", () => {
     expect(MAX_TRIES).toBe(14);
-    const whole = RETRY_DELAYS.reduce((sum, delay) => sum + delay, 0);
+    const whole = RETRY_DELAYS_MS.reduce((sum, delay) => sum + delay, 0);
     expect(whole).toBe(72 * HOUR + 42 * 60_000 + 35_000);
     expect(whole * 1.1).toBeLessThan(80 * HOUR);
-    expect(RETRY_DELAYS).toEqual(RETRY_DELAYS.toSorted((a, b) => a - b));
-    expect(RETRY_DELAYS[0]).toBe(0);
+    expect(RETRY_DELAYS_MS).toEqual(RETRY_DELAYS_MS.toSorted((a, b) => a - b));
+    expect(RETRY_DELAYS_MS[0]).toBe(0);
   });
 
   test("an attempt that succeeds is the last", () => {
@@ -65,7 +65,7 @@ describe("the schedule", () => {
       fc.property(anyAttempt, (attempt) => {
         const after = ended(attempt);
         if (after.state !== "pending") throw new Error(after.state);
-        const [wait, delay] = [after.nextAt - attempt.endedAt, RETRY_DELAYS[attempt.tries] ?? Number.NaN];
+        const [wait, delay] = [after.nextAt - attempt.endedAt, RETRY_DELAYS_MS[attempt.tries] ?? Number.NaN];
         expect(wait).toBeGreaterThanOrEqual(delay);
         expect(wait * 10).toBeLessThanOrEqual(delay * 11);
         expect(Number.isInteger(after.nextAt)).toBe(true);
@@ -112,7 +112,7 @@ describe("Retry-After", () => {
 test("the log says in words what happened and, where it was the receiver's wish, why the wait is so long", () => {
   const said = (fields: Partial<AttemptEnd>) => {
     const after = ended(fields);
-    return after.state === "pending" ? after.why : after.state;
+    return after.state === "pending" ? after.reason : after.state;
   };
   expect(said({ tries: 3 })).toBe("answered 500; attempt 3 of 14");
   expect(said({ outcome: "failed", status: null, failure: "connect_timeout" })).toBe(

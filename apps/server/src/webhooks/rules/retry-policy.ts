@@ -4,7 +4,7 @@
  */
 export type DeliveryState = "pending" | "succeeded" | "failed" | "held";
 
-/** How an attempt ended. `rejected`: an answer that is no 2xx. `failed`: no whole answer. `unknown`: its process died. */
+/** How an attempt ended. `rejected`: an answer other than 2xx. `failed`: no whole answer. `unknown`: its process died. */
 export type AttemptOutcome = "succeeded" | "rejected" | "failed" | "unknown";
 
 const SECOND = 1_000;
@@ -15,7 +15,7 @@ const HOUR = 60 * MINUTE;
  * Milliseconds to wait before each attempt of a schedule, counted from the end of the one before it. Together 73 h: long
  * enough for a weekend without anybody at the receiver's desk.
  */
-export const RETRY_DELAYS: readonly number[] = [
+export const RETRY_DELAYS_MS: readonly number[] = [
   0,
   5 * SECOND,
   30 * SECOND,
@@ -33,7 +33,10 @@ export const RETRY_DELAYS: readonly number[] = [
 ];
 
 /** Attempts of one schedule; after them the delivery is given up. */
-export const MAX_TRIES = RETRY_DELAYS.length;
+export const MAX_TRIES = RETRY_DELAYS_MS.length;
+
+/** Hours from the first attempt of a schedule to the last, rounded. */
+export const SCHEDULE_HOURS = Math.round(RETRY_DELAYS_MS.reduce((sum, delay) => sum + delay, 0) / HOUR);
 
 /**
  * The most that a wait is lengthened by chance. Less, and the deliveries that failed together come back together; more,
@@ -41,12 +44,12 @@ export const MAX_TRIES = RETRY_DELAYS.length;
  */
 const JITTER = 0.1;
 
-/** The longest that a receiver's wish to be left alone counts for: longer, and one wrong header eats the schedule. */
-const LONGEST_RETRY_AFTER = 6 * HOUR;
+/** The longest `Retry-After` that counts. Longer, and one wrong header uses up the schedule. */
+const MAX_RETRY_AFTER_MS = 6 * HOUR;
 
 /** The end of an attempt. */
 export interface AttemptEnd {
-  /** Attempts of this schedule, this one included: 1 to 14. */
+  /** Attempts of this schedule, this one included: 1 to MAX_TRIES. */
   readonly tries: number;
   readonly outcome: AttemptOutcome;
   /** Of the answer; null where none came. */
@@ -61,11 +64,11 @@ export interface AttemptEnd {
   readonly chance: number;
 }
 
-/** What follows from an attempt. `nextAt` in milliseconds since 1970; `why` is a short text for the log. */
+/** What follows from an attempt. `nextAt` in milliseconds since 1970; `reason` is a short text for the log. */
 export type AfterAttempt =
   | { readonly state: "succeeded" }
   | { readonly state: "failed" }
-  | { readonly state: "pending"; readonly nextAt: number; readonly why: string };
+  | { readonly state: "pending"; readonly nextAt: number; readonly reason: string };
 
 /**
  * What follows from an attempt: done, given up, or the next one's time, which is never earlier than the schedule says.
@@ -75,26 +78,30 @@ export type AfterAttempt =
 export function afterAttempt(attempt: AttemptEnd): AfterAttempt {
   const { tries, outcome, endedAt } = attempt;
   if (outcome === "succeeded") return { state: "succeeded" };
-  const delay = RETRY_DELAYS[tries];
+  const delay = RETRY_DELAYS_MS[tries];
   if (delay === undefined) return { state: "failed" };
-  const happened = `${describeEnd(attempt)}; attempt ${tries} of ${MAX_TRIES}`;
-  if (outcome === "unknown") return { state: "pending", nextAt: endedAt, why: happened };
+  const happened = `${describeOutcome(attempt)}; attempt ${tries} of ${MAX_TRIES}`;
+  if (outcome === "unknown") return { state: "pending", nextAt: endedAt, reason: happened };
   const asked = askedFor(attempt.retryAfterMs);
   const wait = Math.max(delay, asked);
   const nextAt = endedAt + wait + Math.floor(wait * JITTER * attempt.chance);
-  const why = asked > delay ? `${happened}; asked to wait ${asked / SECOND} s by Retry-After` : happened;
-  return { state: "pending", nextAt, why };
+  const reason = asked > delay ? `${happened}; asked to wait ${asked / SECOND} s by Retry-After` : happened;
+  return { state: "pending", nextAt, reason };
 }
 
 /** Whole milliseconds for which `Retry-After` counts. */
 function askedFor(retryAfterMs: number | null): number {
   if (retryAfterMs === null || !(retryAfterMs > 0)) return 0;
-  return Math.min(Math.ceil(retryAfterMs), LONGEST_RETRY_AFTER);
+  return Math.min(Math.ceil(retryAfterMs), MAX_RETRY_AFTER_MS);
 }
 
-/** What an attempt met with, in a few words. */
-export function describeEnd({ outcome, status, failure }: Pick<AttemptEnd, "outcome" | "status" | "failure">): string {
+/** How an attempt ended, in a few words. */
+export function describeOutcome({
+  outcome,
+  status,
+  failure,
+}: Pick<AttemptEnd, "outcome" | "status" | "failure">): string {
   if (outcome === "unknown") return "result unknown";
-  if (outcome === "rejected") return `answered ${status ?? "without a status"}`;
-  return failure === null ? "no whole answer" : `no whole answer (${failure})`;
+  if (outcome === "failed") return failure === null ? "no whole answer" : `no whole answer (${failure})`;
+  return status === null ? "answered without a status" : `answered ${status}`;
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { startDnsServer } from "../../../test/servers/dns-server.ts";
-import type { DnsReply, DnsServer } from "../../../test/servers/dns-server.ts";
+import { startDnsServer, type DnsReply, type DnsServer } from "../../../test/servers/dns-server.ts";
 import { answer } from "../../../test/servers/raw-receiver.ts";
 import { anyPort, openReceiver, openSender, post } from "../../../test/webhooks/sender.harness.ts";
 import { NetworkList } from "../../addresses/network-list.ts";
-import type { AttemptResult, SenderOptions } from "./sender.ts";
+import type { AttemptResult } from "./attempt.ts";
+import type { SenderOptions } from "./sender.ts";
 
 /** Stands for a public address: the only one of loopback that the rules of these tests let through. */
 const GOOD = "127.0.0.2";

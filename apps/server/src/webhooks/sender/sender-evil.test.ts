@@ -14,7 +14,8 @@ import {
   until,
   writeForEver,
 } from "../../../test/webhooks/sender.harness.ts";
-import type { AttemptResult, Sender } from "./sender.ts";
+import type { AttemptResult } from "./attempt.ts";
+import type { Sender } from "./sender.ts";
 
 interface Evil {
   readonly act?: (socket: Socket) => void;

@@ -8,7 +8,7 @@ import { createIds } from "../../ids.ts";
 import type { MailOutcome } from "../../metrics/mail-metrics.ts";
 import { createPartner } from "../../partners/service.ts";
 import { type MailOutbox, type MailOutboxOptions, startMailOutbox } from "./failure-mail-outbox.ts";
-import { claimMail, noteMails } from "./failure-mail-queries.ts";
+import { claimMail, insertMails } from "./failure-mail-queries.ts";
 import { createMailer } from "./mailer.ts";
 
 const MINUTE = 60_000;
@@ -74,7 +74,7 @@ async function endpoint(email: string | null = "ops@partner.example"): Promise<s
 
 async function note(endpointId: string, id = "mail_1"): Promise<void> {
   const mail = { id, endpoint_id: endpointId, subject: "Webhooks are failing", body: "Since noon.\n" };
-  await database.db.transaction((tx) => noteMails(tx, database.systemId, new Date(clock()), [mail]));
+  await database.db.transaction((tx) => insertMails(tx, database.systemId, new Date(clock()), [mail]));
 }
 
 const waiting = async () =>
@@ -97,7 +97,7 @@ test("what is noted in a transaction that does not commit is not sent", async ()
   const server = await serve();
   const mail = { id: "mail_1", endpoint_id: await endpoint(), subject: "s", body: "b" };
   const undone = database.db.transaction(async (tx) => {
-    await noteMails(tx, database.systemId, new Date(clock()), [mail]);
+    await insertMails(tx, database.systemId, new Date(clock()), [mail]);
     throw new Error("undone");
   });
   await expect(undone).rejects.toThrow("undone");

@@ -1,7 +1,13 @@
 import type { Database } from "../../db/database.ts";
 import type { MailOutcome } from "../../metrics/mail-metrics.ts";
-import { type ClaimedMail, claimMail, expireMails, removeMail, type TryAgain } from "./failure-mail-queries.ts";
-import { MAIL_TIMEOUT, type Mailer, PermanentMailError } from "./mailer.ts";
+import {
+  type ClaimedMail,
+  claimMail,
+  deleteExpiredMails,
+  deleteMail,
+  type RetryDelays,
+} from "./failure-mail-queries.ts";
+import { MAIL_TIMEOUT_MS, type Mailer, PermanentMailError } from "./mailer.ts";
 
 /** Sends the mails that were noted. Any number of processes may have one: each mail is one process's at a time. */
 export interface MailOutbox {
@@ -26,16 +32,16 @@ export interface MailOutboxOptions {
 }
 
 /** Milliseconds between two rounds: the delay of a mail. Shorter asks for nothing most of the time. */
-const INTERVAL = 5_000;
+const POLL_INTERVAL_MS = 5_000;
 /**
  * Milliseconds between tries. The first wait is longer than a try may take: with less, two processes would send the same
  * mail. A longer last wait lets the mail come late after the server is back; a shorter one asks a busy server too often.
  */
-const TRY_AGAIN: TryAgain = { first: MAIL_TIMEOUT + 15_000, most: 3_600_000 };
+const RETRY_DELAYS_MS: RetryDelays = { first: MAIL_TIMEOUT_MS + 15_000, most: 3_600_000 };
 /** Milliseconds after which a mail is given up. Later, what it says helps nobody any more. */
-const MAIL_LIFETIME = 24 * 3_600_000;
+const MAIL_LIFETIME_MS = 24 * 3_600_000;
 /** Milliseconds that the try under way has when the process stops. More, and the whole stop takes too long. */
-const GRACE = 5_000;
+const CLOSE_TIMEOUT_MS = 5_000;
 
 /** Starts sending. */
 export function startMailOutbox(options: MailOutboxOptions): MailOutbox {
@@ -63,14 +69,14 @@ export function startMailOutbox(options: MailOutboxOptions): MailOutbox {
   const look = () => {
     if (rounds === 0) runOnce().catch(onError);
   };
-  const timer = setInterval(look, INTERVAL);
+  const timer = setInterval(look, POLL_INTERVAL_MS);
   look();
   return {
     runOnce,
     async close() {
       closed = true;
       clearInterval(timer);
-      const late = setTimeout(() => stop.abort(), GRACE);
+      const late = setTimeout(() => stop.abort(), CLOSE_TIMEOUT_MS);
       await running;
       clearTimeout(late);
     },
@@ -79,8 +85,8 @@ export function startMailOutbox(options: MailOutboxOptions): MailOutbox {
 
 async function giveUpOld({ db, clock, mailer, logger, observe }: MailOutboxOptions, systemId: string): Promise<void> {
   const now = clock();
-  const expired = await expireMails(db, systemId, {
-    notedBefore: new Date(now - MAIL_LIFETIME),
+  const expired = await deleteExpiredMails(db, systemId, {
+    notedBefore: new Date(now - MAIL_LIFETIME_MS),
     // Where all processes were away for a day, each mail still has its try.
     leastAttempts: mailer === undefined ? 0 : 1,
     now: new Date(now),
@@ -98,12 +104,12 @@ async function giveUpOld({ db, clock, mailer, logger, observe }: MailOutboxOptio
 async function sendNext(options: MailOutboxOptions, systemId: string, signal: AbortSignal): Promise<boolean> {
   const { db, clock, mailer, logger, observe } = options;
   if (mailer === undefined) return false;
-  const mail = await claimMail(db, systemId, new Date(clock()), TRY_AGAIN);
+  const mail = await claimMail(db, systemId, new Date(clock()), RETRY_DELAYS_MS);
   if (mail === undefined) return false;
   const settle = async (outcome: MailOutcome): Promise<true> => {
     // Counted first: whether the row can be removed or not, this is what became of the try.
     observe(outcome);
-    await removeMail(db, systemId, mail.id);
+    await deleteMail(db, systemId, mail.id);
     return true;
   };
   const detail = { mailId: mail.id, partner: mail.partner_id, attempts: mail.attempts };

@@ -13,7 +13,7 @@ const insert = statement(
 );
 
 /** Notes mails, to be sent once the transaction has committed. */
-export async function noteMails(
+export async function insertMails(
   tx: Transaction,
   systemId: string,
   now: Date,
@@ -60,7 +60,7 @@ const claim = statement(
 );
 
 /** Milliseconds from the beginning of a try to the next: twice as long each time, up to `most`. */
-export interface TryAgain {
+export interface RetryDelays {
   readonly first: number;
   readonly most: number;
 }
@@ -70,7 +70,7 @@ export async function claimMail(
   db: Queryable,
   systemId: string,
   now: Date,
-  { first, most }: TryAgain,
+  { first, most }: RetryDelays,
 ): Promise<ClaimedMail | undefined> {
   return (await db.query<ClaimedMail>(claim, [systemId, now, first, most]))[0];
 }
@@ -78,7 +78,7 @@ export async function claimMail(
 const remove = statement("mails.remove", "delete from webhook_mails where system_id = $1 and id = $2");
 
 /** Forgets a mail that was sent, or that nobody can send. */
-export async function removeMail(db: Queryable, systemId: string, id: string): Promise<void> {
+export async function deleteMail(db: Queryable, systemId: string, id: string): Promise<void> {
   await db.query(remove, [systemId, id]);
 }
 
@@ -101,7 +101,7 @@ export interface Expiry {
 }
 
 /** Forgets mails that nobody will try again. */
-export function expireMails(
+export function deleteExpiredMails(
   db: Queryable,
   systemId: string,
   { notedBefore, leastAttempts, now }: Expiry,

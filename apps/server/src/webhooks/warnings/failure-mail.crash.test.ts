@@ -15,7 +15,7 @@ import { createIds } from "../../ids.ts";
 import { createPartner } from "../../partners/service.ts";
 import { loadSecrets } from "../../secrets.ts";
 import { setEndpoint } from "../endpoints/endpoint-settings.ts";
-import { createSecretSealer } from "../endpoints/secret.ts";
+import { createSecretCipher } from "../endpoints/secret.ts";
 
 const main = join(import.meta.dirname, "../../main.ts");
 
@@ -42,7 +42,7 @@ async function makeDeliveries({ db, systemId }: TestDatabase, url: string): Prom
   // The real time, as in the processes: what lies far from it is not due, or dropped as old.
   const clock = () => Math.floor(performance.timeOrigin + performance.now());
   const ids = createIds(clock);
-  const context = { db, clock, ids, actor: "test", rules: loopback, sealer: createSecretSealer(webhookKeys) };
+  const context = { db, clock, ids, actor: "test", rules: loopback, cipher: createSecretCipher(webhookKeys) };
   const { id: partnerId } = await createPartner(context, systemId, "Partner");
   await setEndpoint(context, { systemId, partnerId, url, events: ["ride.started"], email: "ops@partner.example" });
   const now = new Date(clock());

@@ -1,4 +1,4 @@
-import { FAILING_LIMIT, LEAST_DELIVERIES, LEAST_FAILURES, type PauseCause } from "../rules/endpoint-health.ts";
+import { FAILING_LIMIT_MS, LEAST_DELIVERIES, LEAST_FAILURES, type PauseCause } from "../rules/endpoint-health.ts";
 
 /** What a partner is told about an endpoint that fails. Instants in milliseconds since 1970. */
 export interface FailureNotice {
@@ -63,7 +63,7 @@ const paused: Readonly<Record<PauseCause, (notice: FailureNotice, host: string) 
 const HELD = `Nothing is lost: its events are kept for ${HELD_DAYS} days and can be sent when it is well.`;
 
 function nextSteps({ failingSince, at }: FailureNotice): string {
-  return `each webhook is tried 14 times in about 73 hours. When nothing has succeeded for ${hours(FAILING_LIMIT)}, which is at ${instant((failingSince ?? at) + FAILING_LIMIT)}, the endpoint is paused, if at least ${LEAST_FAILURES} attempts for ${LEAST_DELIVERIES} different events have failed by then. A single success ends all this, and so does a day without attempts.`;
+  return `each webhook is tried 14 times in about 73 hours. When nothing has succeeded for ${hours(FAILING_LIMIT_MS)}, which is at ${instant((failingSince ?? at) + FAILING_LIMIT_MS)}, the endpoint is paused, if at least ${LEAST_FAILURES} attempts for ${LEAST_DELIVERIES} different events have failed by then. A single success ends all this, and so does a day without attempts.`;
 }
 
 function whatToDo({ about }: FailureNotice): string {

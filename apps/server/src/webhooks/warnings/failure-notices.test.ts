@@ -2,16 +2,16 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
 import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered } from "../../../test/webhooks/far.ts";
-import type { Ending } from "../dispatcher/settler.ts";
+import type { CompletedAttempt } from "../dispatcher/result-writer.ts";
 import { pauseEndpoint } from "../endpoints/endpoint-status.ts";
-import { logFailures, type NoticeContext, noteFailures } from "./failure-notices.ts";
+import { logFailures, type NoticeContext, recordFailureMails } from "./failure-notices.ts";
 
 const HOUR = 3_600_000;
 
 let room: DispatchRoom;
 let endpoint: RoomEndpoint;
 const logged: [message: string, detail: object][] = [];
-const told: Ending[] = [];
+const told: CompletedAttempt[] = [];
 
 beforeEach(async () => {
   room = await openDispatchRoom();
@@ -32,12 +32,12 @@ const context = (changes: Partial<NoticeContext> = {}): NoticeContext => ({
 function worker(changes: Partial<NoticeContext> = {}) {
   const notices = context(changes);
   return room.worker({
-    noteFailures: (tx, systemId, endings, now) => noteFailures(notices, tx, systemId, endings, now),
+    recordFailures: (tx, systemId, endings, now) => recordFailureMails(notices, tx, systemId, endings, now),
     observe: {
       claimed: () => undefined,
-      sent: () => undefined,
-      tookOver: () => undefined,
-      settled: (endings) => {
+      attemptStarted: () => undefined,
+      orphansWritten: () => undefined,
+      resultsWritten: (endings) => {
         told.push(...endings);
         logFailures(notices, endings, new Date(room.clock()));
       },
@@ -87,8 +87,8 @@ describe("where the partner has an address and there is a mail server", () => {
     let refusals = 3;
     const notices = context();
     const { errors } = room.worker({
-      noteFailures: async (tx, systemId, endings, now) => {
-        await noteFailures(notices, tx, systemId, endings, now);
+      recordFailures: async (tx, systemId, endings, now) => {
+        await recordFailureMails(notices, tx, systemId, endings, now);
         const [seen] = await tx.query<{ n: number }>(
           { name: "", text: "select count(*) as n from webhook_mails where system_id = $1" },
           [systemId],

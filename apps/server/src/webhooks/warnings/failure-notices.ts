@@ -1,9 +1,9 @@
 import type { Transaction } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
-import type { Ending } from "../dispatcher/settler.ts";
-import { pauseWords } from "../endpoints/endpoint.ts";
-import { describeEnd } from "../rules/retry-policy.ts";
-import { noteMails } from "./failure-mail-queries.ts";
+import type { CompletedAttempt } from "../dispatcher/result-writer.ts";
+import { pauseDescriptions } from "../endpoints/endpoint.ts";
+import { describeEnd } from "../log/delivery-view.ts";
+import { insertMails } from "./failure-mail-queries.ts";
 import { failureMail, type FailureNotice } from "./failure-mail.ts";
 
 export interface NoticeContext {
@@ -16,11 +16,11 @@ export interface NoticeContext {
 }
 
 /** Notes the mails to partners whose endpoints fail, in the transaction that writes the failures down. */
-export async function noteFailures(
+export async function recordFailureMails(
   { ids, canMail, dashboardUrl }: NoticeContext,
   tx: Transaction,
   systemId: string,
-  endings: readonly Ending[],
+  endings: readonly CompletedAttempt[],
   now: Date,
 ): Promise<void> {
   const mails = endings.flatMap((ending) => {
@@ -29,13 +29,13 @@ export async function noteFailures(
     const { subject, text } = failureMail(notice);
     return [{ id: ids.next("mail"), endpoint_id: ending.lane.endpointId, subject, body: text }];
   });
-  await noteMails(tx, systemId, now, mails);
+  await insertMails(tx, systemId, now, mails);
 }
 
 /** Tells the operator of endpoints that fail, by the log: with the whole text where no partner hears it by mail. */
 export function logFailures(
   { canMail, dashboardUrl, logger }: NoticeContext,
-  endings: readonly Ending[],
+  endings: readonly CompletedAttempt[],
   now: Date,
 ): void {
   for (const ending of endings) {
@@ -51,12 +51,12 @@ export function logFailures(
 /** Why an endpoint is paused and what ends that, where the mail with it may be another person's. */
 function wayBack({ about, partnerId }: FailureNotice): { readonly reason?: string; readonly resume?: string } {
   if (about === 25 || about === 50) return {};
-  return { reason: pauseWords[about], resume: `bikeshare webhooks resume --partner ${partnerId}` };
+  return { reason: pauseDescriptions[about], resume: `bikeshare webhooks resume --partner ${partnerId}` };
 }
 
-function noticeOf(ending: Ending, now: Date, dashboardUrl: string | null): FailureNotice | undefined {
-  const { lane, settled, health, change, warn } = ending;
-  const about = change === "active" || change === null ? warn : change;
+function noticeOf(ending: CompletedAttempt, now: Date, dashboardUrl: string | null): FailureNotice | undefined {
+  const { lane, result, health, statusChange, warning } = ending;
+  const about = statusChange === "active" || statusChange === null ? warning : statusChange;
   // 100 % is the pause itself, which comes with its reason.
   if (about === null || about === 100) return undefined;
   const { url, partnerId } = lane.endpoint;
@@ -67,7 +67,7 @@ function noticeOf(ending: Ending, now: Date, dashboardUrl: string | null): Failu
     partnerId,
     failingSince,
     failures,
-    lastError: describeEnd(settled),
+    lastError: describeEnd(result),
     at: now.getTime(),
     dashboardUrl,
   };

@@ -41,7 +41,7 @@ export interface MailerOptions {
  * Milliseconds. Servers that greet late on purpose take up to 30 s; longer only keeps a dead one's connection, and must
  * stay below the wait before a second try.
  */
-export const MAIL_TIMEOUT = 45_000;
+export const MAIL_TIMEOUT_MS = 45_000;
 
 /** Exactly one address: no second one behind a comma, no header behind a line break. */
 const ADDRESS = /^[^\s\p{Cc}@,;:<>()[\]"\\]{1,64}@[^\s\p{Cc}@,;:<>()[\]"\\]{1,189}$/u;
@@ -57,7 +57,7 @@ const HEADERS = { "Auto-Submitted": "auto-generated" };
  */
 export function createMailer(smtpUrl: string | undefined, options: MailerOptions): Mailer | undefined {
   if (smtpUrl === undefined) return undefined;
-  const { from, timeout = MAIL_TIMEOUT, ca } = options;
+  const { from, timeout = MAIL_TIMEOUT_MS, ca } = options;
   const domain = domainToASCII(from.slice(from.lastIndexOf("@") + 1).replace(/>$/, "")) || "localhost";
   const transport = createTransport({
     url: smtpUrl,

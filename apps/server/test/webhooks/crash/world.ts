@@ -9,7 +9,7 @@ import { type Database, openDatabase } from "../../../src/db/database.ts";
 import { isUnavailable } from "../../../src/db/errors.ts";
 import { statement } from "../../../src/db/statement.ts";
 import { loadSecrets } from "../../../src/secrets.ts";
-import { createSecretSealer } from "../../../src/webhooks/endpoints/secret.ts";
+import { createSecretCipher } from "../../../src/webhooks/endpoints/secret.ts";
 import { until } from "../../until.ts";
 
 /** PostgreSQL, a receiver, a writer and workers, each a process that can be killed. */
@@ -49,7 +49,7 @@ export async function openCrashWorld(options: { readonly endpoints: number; read
   const secretsFile = join(directory, "secrets.json");
   const { webhookKeys } = await loadSecrets(secretsFile, (bytes) => crypto.getRandomValues(new Uint8Array(bytes)));
   const urls = Array.from({ length: options.endpoints }, (_, i) => `${receiver.firstLine}/hooks/${i}`);
-  const made = await makeWorld(postgres.connectionString, createSecretSealer(webhookKeys), urls);
+  const made = await makeWorld(postgres.connectionString, createSecretCipher(webhookKeys), urls);
   await made.db.close();
   const db = patient(openDatabase({ connectionString: postgres.connectionString, onConnectionLost: () => undefined }));
   const receipts = new Map<string, string[]>();

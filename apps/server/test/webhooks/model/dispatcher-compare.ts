@@ -1,5 +1,5 @@
 import { statement } from "../../../src/db/statement.ts";
-import { showEndpoint } from "../../../src/webhooks/endpoints/endpoint-status.ts";
+import { showEndpoint } from "../../../src/webhooks/endpoints/endpoint-view.ts";
 import { until } from "../../until.ts";
 import type { DispatchRoom } from "../dispatcher.harness.ts";
 import type { Process } from "../process.ts";

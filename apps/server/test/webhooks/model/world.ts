@@ -92,7 +92,7 @@ function end(world: World, id: string, answer: Answer): Effect {
   world.health = after.health;
   world.status = after.status;
   if (after.pauseReason !== null) return `paused: ${after.pauseReason}`;
-  return after.warn === null ? "done" : `warned: ${after.warn}`;
+  return after.warning === null ? "done" : `warned: ${after.warning}`;
 }
 
 function resume(world: World): Effect {

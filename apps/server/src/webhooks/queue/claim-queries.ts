@@ -1,19 +1,19 @@
 import type { Queryable } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
 import { bigints, integers, texts, timestamps } from "./binary-array.ts";
-import { isDeliveryOf } from "./looked-up.ts";
+import { matchesDelivery, QUEUE_ORDER } from "./sql-fragments.ts";
 
-/** How many deliveries a lane can take up. */
+/** How many deliveries a lane can take. */
 export interface ClaimRequest {
   readonly endpointId: string;
   /** The holder's token: a lane that has passed to another holder gives nothing. */
   readonly token: number;
   readonly limit: number;
-  /** Rows due earlier than this are skipped: they are known to be gone, and stepping over the dead ones costs. */
-  readonly after: Date;
+  /** Rows due earlier are skipped: they are known to be gone, and stepping over dead rows costs. */
+  readonly dueFrom: Date;
 }
 
-/** A delivery that is ours to send. */
+/** A delivery that this worker has to send. */
 export interface ClaimedRow {
   readonly endpoint_id: string;
   readonly delivery_id: string;
@@ -35,37 +35,37 @@ export interface ClaimedRow {
  * earlier holder claims is either seen by the next one, or not claimed. Only lanes that have something due are locked,
  * because a lock is written to disk.
  *
- * Each step looks rows up for one row of the step before, and the update goes by their places: there is no join whose
+ * Each step looks rows up for one row of the step before, and the update goes by their addresses: there is no join whose
  * order a plan made for an empty queue could turn round, to compare everything with everything once it is long.
  */
 const claim = statement(
-  "due.claim",
+  "claim.deliveries",
   `with picked as materialized (
-     select lane.token, next.place
-     from unnest($2::text[], $3::bigint[], $4::int[], $5::timestamptz[]) as wanted (endpoint_id, token, n, after)
+     select lane.token, next.row_address
+     from unnest($2::text[], $3::bigint[], $4::int[], $5::timestamptz[]) as wanted (endpoint_id, token, n, due_from)
      cross join lateral (
-       select due.endpoint_id from webhook_queue due
-       where due.system_id = $1 and due.endpoint_id = wanted.endpoint_id and due.replay = $6
-         and due.due_at >= wanted.after and due.due_at <= $7 and due.claim is null
-       order by due.due_at, due.delivery_id
+       select queued.endpoint_id from webhook_queue queued
+       where queued.system_id = $1 and queued.endpoint_id = wanted.endpoint_id and queued.replay = $6
+         and queued.due_at >= wanted.due_from and queued.due_at <= $7 and queued.claim is null
+       order by queued.due_at, queued.delivery_id
        limit 1) as busy
      cross join lateral (
        select lane.endpoint_id, lane.token from webhook_lanes lane
        where lane.system_id = $1 and lane.endpoint_id = busy.endpoint_id and lane.token = wanted.token
        for share) as lane
      cross join lateral (
-       select due.ctid as place from webhook_queue due
-       where due.system_id = $1 and due.endpoint_id = lane.endpoint_id and due.replay = $6
-         and due.due_at >= wanted.after and due.due_at <= $7 and due.claim is null
-       order by due.due_at, due.delivery_id
+       select queued.ctid as row_address from webhook_queue queued
+       where queued.system_id = $1 and queued.endpoint_id = lane.endpoint_id and queued.replay = $6
+         and queued.due_at >= wanted.due_from and queued.due_at <= $7 and queued.claim is null
+       order by queued.due_at, queued.delivery_id
        limit wanted.n
        for update skip locked) as next),
    claimed as (
-     update webhook_queue due set claim = picked.token, claimed_at = $7
+     update webhook_queue queued set claim = picked.token, claimed_at = $7
      from picked
-     where due.ctid = picked.place
-     returning due.endpoint_id, due.delivery_id, due.created_on, due.event_id, due.attempts, due.tries, due.due_at,
-       due.replay, due.claim)
+     where queued.ctid = picked.row_address
+     returning queued.endpoint_id, queued.delivery_id, queued.created_on, queued.event_id, queued.attempts, queued.tries, queued.due_at,
+       queued.replay, queued.claim)
    select claimed.*, body.event, body.occurred_at, body.data
    from claimed cross join lateral (
      select event, occurred_at, data from webhook_bodies
@@ -74,8 +74,8 @@ const claim = statement(
    order by claimed.due_at, claimed.delivery_id`,
 );
 
-/** Claims what is due, for each lane as much as it asks for. */
-export function claimDue(
+/** Claims due deliveries, for each lane as many as it asks for. */
+export function claimDeliveries(
   db: Queryable,
   systemId: string,
   requests: readonly ClaimRequest[],
@@ -87,36 +87,33 @@ export function claimDue(
     texts.encode(requests.map(({ endpointId }) => endpointId)),
     bigints.encode(requests.map(({ token }) => token)),
     integers.encode(requests.map(({ limit }) => limit)),
-    timestamps.encode(requests.map(({ after }) => after)),
+    timestamps.encode(requests.map(({ dueFrom }) => dueFrom)),
     replay,
     now,
   ]);
 }
 
-/** The order of the index that gives an endpoint's rows without the others'. */
-const inLineOrder = "order by due.replay, due.due_at, due.delivery_id";
-
 const release = statement(
-  "due.release",
+  "claim.release",
   `with mine as materialized (
-     select due.ctid as place from webhook_queue due
-     where due.system_id = $1 and due.endpoint_id = $2 and due.claim = $3 and due.delivery_id <> all($4::text[])
-     ${inLineOrder}
+     select queued.ctid as row_address from webhook_queue queued
+     where queued.system_id = $1 and queued.endpoint_id = $2 and queued.claim = $3 and queued.delivery_id <> all($4::text[])
+     ${QUEUE_ORDER}
      for update)
-   update webhook_queue due set claim = null, claimed_at = null from mine where due.ctid = mine.place`,
+   update webhook_queue queued set claim = null, claimed_at = null from mine where queued.ctid = mine.row_address`,
 );
 
-/** Gives back what was claimed under a lane's token, all but the `known`. Not to be called while a claim is under way. */
-export async function releaseAllBut(
+/** Releases what was claimed under a lane's token, except `unwritten`. Not to be called during a claim. */
+export async function updateClaimsReleased(
   db: Queryable,
   systemId: string,
   lane: Pick<ClaimRequest, "endpointId" | "token">,
-  known: readonly string[],
+  unwritten: readonly string[],
 ): Promise<void> {
-  await db.query(release, [systemId, lane.endpointId, lane.token, known]);
+  await db.query(release, [systemId, lane.endpointId, lane.token, unwritten]);
 }
 
-/** A delivery that an earlier holder of its lane had claimed. */
+/** A delivery that an earlier holder of its lane had claimed, and wrote no result of. */
 export interface OrphanRow {
   readonly endpoint_id: string;
   readonly delivery_id: string;
@@ -130,42 +127,42 @@ export interface OrphanRow {
 }
 
 const orphans = statement(
-  "due.orphans",
-  `select due.endpoint_id, due.delivery_id, due.created_on, due.attempts, due.tries, due.due_at, due.replay, due.claim,
-     due.claimed_at
-   from webhook_queue due
-   where due.system_id = $1 and due.endpoint_id = $2 and due.claim is not null
-     and due.claim <> (select token from webhook_lanes where system_id = $1 and endpoint_id = $2)
-   ${inLineOrder}
+  "claim.orphans",
+  `select queued.endpoint_id, queued.delivery_id, queued.created_on, queued.attempts, queued.tries, queued.due_at, queued.replay, queued.claim,
+     queued.claimed_at
+   from webhook_queue queued
+   where queued.system_id = $1 and queued.endpoint_id = $2 and queued.claim is not null
+     and queued.claim <> (select token from webhook_lanes where system_id = $1 and endpoint_id = $2)
+   ${QUEUE_ORDER}
    limit $3`,
 );
 
 /** An endpoint's deliveries that were claimed under another token than its lane's present one, `limit` at most. */
-export function findOrphans(db: Queryable, systemId: string, endpointId: string, limit: number): Promise<OrphanRow[]> {
+export function listOrphans(db: Queryable, systemId: string, endpointId: string, limit: number): Promise<OrphanRow[]> {
   return db.query<OrphanRow>(orphans, [systemId, endpointId, limit]);
 }
 
 const hold = statement(
-  "due.hold",
+  "claim.hold",
   `with paused as materialized (
      select id from webhook_endpoints where system_id = $1 and id = $2 and status = 'paused' for share),
    waiting as materialized (
-     select line.place from paused cross join lateral (
-       select due.ctid as place from webhook_queue due
-       where due.system_id = $1 and due.endpoint_id = paused.id and due.claim is null
-       ${inLineOrder}
+     select held.row_address from paused cross join lateral (
+       select queued.ctid as row_address from webhook_queue queued
+       where queued.system_id = $1 and queued.endpoint_id = paused.id and queued.claim is null
+       ${QUEUE_ORDER}
        limit $4
-       for update skip locked) as line),
+       for update skip locked) as held),
    taken as (
-     delete from webhook_queue due using waiting where due.ctid = waiting.place
-     returning due.system_id, due.created_on, due.endpoint_id, due.delivery_id)
+     delete from webhook_queue queued using waiting where queued.ctid = waiting.row_address
+     returning queued.system_id, queued.created_on, queued.endpoint_id, queued.delivery_id)
    update webhook_deliveries delivery set status = 'held', stuck = true, finished_at = $3
-   from taken where ${isDeliveryOf("taken")}
+   from taken where ${matchesDelivery("taken")}
    returning delivery.id`,
 );
 
-/** Takes what is due at a paused endpoint out of the line, `limit` at most. @returns how many */
-export async function holdDue(
+/** Takes a paused endpoint's deliveries out of the queue and holds them, `limit` at most. @returns how many */
+export async function updateDueToHeld(
   db: Queryable,
   systemId: string,
   endpointId: string,

@@ -1,30 +1,30 @@
 import type { Transaction } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
-import type { CutReason } from "../rules/answer-budget.ts";
+import type { TruncationReason } from "../rules/log-budget.ts";
 import { type ArrayOf, bigints, booleans, byteas, dates, reals, smallints, texts, timestamps } from "./binary-array.ts";
-import { isDeliveryOf, isLookedUp } from "./looked-up.ts";
+import { indexedMatch, matchesDelivery } from "./sql-fragments.ts";
 
-/** What became of a claimed delivery, with everything the log keeps of the attempt. */
-export interface SettledRow {
+/** The result of an attempt, with everything that the log keeps of it. */
+export interface ResultRow {
   readonly delivery_id: string;
-  /** Under which token it was claimed. */
+  /** The token under which it was claimed. */
   readonly claim: number;
   readonly created_on: string;
   readonly endpoint_id: string;
-  /** Where it is in line: neither changes while it is claimed. */
+  /** Its position in the queue: neither changes while it is claimed. */
   readonly replay: boolean;
   readonly due_at: Date;
   readonly number: number;
   readonly tries: number;
   readonly state: "succeeded" | "failed" | "pending";
-  readonly next_at: Date | null;
-  readonly next_why: string | null;
+  readonly next_attempt_at: Date | null;
+  readonly next_attempt_reason: string | null;
   readonly started_at: Date;
   readonly outcome: "succeeded" | "rejected" | "failed" | "unknown";
   readonly failure: string | null;
   readonly detail: string | null;
   readonly url: string;
-  /** JSON: an array of pairs, as they went. */
+  /** JSON: an array of pairs, as they were sent. */
   readonly request_headers: string | null;
   readonly request_body: string | null;
   readonly remote_address: string | null;
@@ -32,9 +32,9 @@ export interface SettledRow {
   /** JSON: an array of pairs, as they came. */
   readonly response_headers: string | null;
   readonly response_body: Uint8Array | null;
-  readonly response_cut: boolean;
-  /** Why less is kept than came; null: only the limits that hold for every answer cut it, or nothing did. */
-  readonly response_cut_for: CutReason | null;
+  readonly response_truncated: boolean;
+  /** Why less is kept than came; null: nothing was cut, or only the limits for every response cut it. */
+  readonly truncation_reason: TruncationReason | null;
   readonly dns_ms: number | null;
   readonly connect_ms: number | null;
   readonly tls_ms: number | null;
@@ -43,7 +43,7 @@ export interface SettledRow {
 }
 
 /** The columns as arrays, each with one element for each result. */
-const columns: { readonly [Name in keyof SettledRow]: ArrayOf<SettledRow[Name]> } = {
+const columns: { readonly [Name in keyof ResultRow]: ArrayOf<ResultRow[Name]> } = {
   delivery_id: texts,
   claim: bigints,
   created_on: dates,
@@ -53,8 +53,8 @@ const columns: { readonly [Name in keyof SettledRow]: ArrayOf<SettledRow[Name]> 
   number: smallints,
   tries: smallints,
   state: texts,
-  next_at: timestamps,
-  next_why: texts,
+  next_attempt_at: timestamps,
+  next_attempt_reason: texts,
   started_at: timestamps,
   outcome: texts,
   failure: texts,
@@ -66,8 +66,8 @@ const columns: { readonly [Name in keyof SettledRow]: ArrayOf<SettledRow[Name]> 
   status: smallints,
   response_headers: texts,
   response_body: byteas,
-  response_cut: booleans,
-  response_cut_for: texts,
+  response_truncated: booleans,
+  truncation_reason: texts,
   dns_ms: reals,
   connect_ms: reals,
   tls_ms: reals,
@@ -75,7 +75,7 @@ const columns: { readonly [Name in keyof SettledRow]: ArrayOf<SettledRow[Name]> 
   total_ms: reals,
 };
 
-type ColumnName = keyof SettledRow;
+type ColumnName = keyof ResultRow;
 
 /** SQL that gives results as rows, the system being `$1`. @param first the number of the first column's parameter */
 function rowsOf(names: readonly ColumnName[], first: number): string {
@@ -83,15 +83,15 @@ function rowsOf(names: readonly ColumnName[], first: number): string {
   return `unnest(${arrays.join(", ")}) as result (${names.join(", ")})`;
 }
 
-function arraysOf(names: readonly ColumnName[], results: readonly SettledRow[]): Buffer[] {
+function arraysOf(names: readonly ColumnName[], results: readonly ResultRow[]): Buffer[] {
   return names.map((name) => arrayOf(name, results));
 }
 
-function arrayOf<Name extends ColumnName>(name: Name, results: readonly SettledRow[]): Buffer {
+function arrayOf<Name extends ColumnName>(name: Name, results: readonly ResultRow[]): Buffer {
   return columns[name].encode(results.map((result) => result[name]));
 }
 
-const moved = [
+const queueColumns = [
   "delivery_id",
   "claim",
   "created_on",
@@ -101,44 +101,44 @@ const moved = [
   "number",
   "tries",
   "state",
-  "next_at",
+  "next_attempt_at",
 ] as const;
 
-/** The result's row in line, if it is still claimed under the same token for the same attempt. */
-const isStillOurs = `${isLookedUp("due", "result", {
+/** The result's row in the queue, if it is still claimed under the same token for the same attempt. */
+const isStillOurs = `${indexedMatch("queued", "result", {
   system_id: "system_id",
   endpoint_id: "endpoint_id",
   replay: "replay",
   due_at: "due_at",
   delivery_id: "delivery_id",
-})} and due.claim = result.claim and due.attempts = result.number - 1`;
+})} and queued.claim = result.claim and queued.attempts = result.number - 1`;
 
 /*
- * Whoever lost the lane meanwhile writes nothing, and a commit whose answer got lost can be tried again, even where the
+ * A worker that has lost the lane writes nothing, and a commit whose answer was lost can be tried again, even where the
  * next attempt has begun.
  */
-const move = statement(
-  "settle.move",
+const finish = statement(
+  "results.finish",
   `with result as materialized (
-     select $1::text collate "C" as system_id, result.* from ${rowsOf(moved, 3)}),
-   ended as (
-     delete from webhook_queue due using result where ${isStillOurs} and result.next_at is null
+     select $1::text collate "C" as system_id, result.* from ${rowsOf(queueColumns, 3)}),
+   finished as (
+     delete from webhook_queue queued using result where ${isStillOurs} and result.next_attempt_at is null
      returning result.*),
-   again as (
-     update webhook_queue due
-     set claim = null, claimed_at = null, due_at = result.next_at, attempts = result.number, tries = result.tries
-     from result where ${isStillOurs} and result.next_at is not null
+   retried as (
+     update webhook_queue queued
+     set claim = null, claimed_at = null, due_at = result.next_attempt_at, attempts = result.number, tries = result.tries
+     from result where ${isStillOurs} and result.next_attempt_at is not null
      returning result.*),
    mine as materialized (
-     select * from ended union all select * from again)
+     select * from finished union all select * from retried)
    update webhook_deliveries delivery
    set status = mine.state, stuck = mine.state = 'failed', attempts = mine.number,
-     finished_at = case when mine.next_at is null then $2::timestamptz end
-   from mine where ${isDeliveryOf("mine")}
+     finished_at = case when mine.next_attempt_at is null then $2::timestamptz end
+   from mine where ${matchesDelivery("mine")}
    returning delivery.id`,
 );
 
-const logged = [
+const logColumns = [
   "delivery_id",
   "number",
   "endpoint_id",
@@ -153,33 +153,33 @@ const logged = [
   "status",
   "response_headers",
   "response_body",
-  "response_cut",
-  "response_cut_for",
+  "response_truncated",
+  "truncation_reason",
   "dns_ms",
   "connect_ms",
   "tls_ms",
   "first_byte_ms",
   "total_ms",
-  "next_at",
-  "next_why",
+  "next_attempt_at",
+  "next_attempt_reason",
 ] as const;
 
 const log = statement(
-  "settle.log",
-  `insert into webhook_attempts (system_id, started_on, ${logged.join(", ")})
-   select $1, started_at::date, ${logged.join(", ")} from ${rowsOf(logged, 2)}`,
+  "results.log",
+  `insert into webhook_attempts (system_id, started_on, ${logColumns.join(", ")})
+   select $1, started_at::date, ${logColumns.join(", ")} from ${rowsOf(logColumns, 2)}`,
 );
 
 /** Writes results. @returns the ids of the deliveries that were still the writer's */
-export async function writeResults(
+export async function insertResults(
   tx: Transaction,
   systemId: string,
   now: Date,
-  results: readonly SettledRow[],
+  results: readonly ResultRow[],
 ): Promise<string[]> {
-  const rows = await tx.query<{ id: string }>(move, [systemId, now, ...arraysOf(moved, results)]);
+  const rows = await tx.query<{ id: string }>(finish, [systemId, now, ...arraysOf(queueColumns, results)]);
   const ids = new Set(rows.map(({ id }) => id));
   const ours = results.filter(({ delivery_id: id }) => ids.has(id));
-  if (ours.length > 0) await tx.query(log, [systemId, ...arraysOf(logged, ours)]);
+  if (ours.length > 0) await tx.query(log, [systemId, ...arraysOf(logColumns, ours)]);
   return [...ids];
 }

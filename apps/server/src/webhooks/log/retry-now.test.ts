@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { answered, type EndpointRoom, openEndpointRoom } from "../../../test/webhooks/endpoints.harness.ts";
 import { pauseEndpoint } from "../endpoints/endpoint-status.ts";
-import { claimDue } from "../queue/due-queries.ts";
+import { claimDeliveries } from "../queue/claim-queries.ts";
 import { listDeliveries } from "./deliveries.ts";
-import { hurryEndpoint } from "./hurry.ts";
+import { retryEndpointNow } from "./resend.ts";
 
 let room: EndpointRoom;
 let endpointId: string;
 const scope = () => ({ systemId: room.systemId, partnerId: room.partnerId });
-const hurry = () => hurryEndpoint(room, scope());
+const hurry = () => retryEndpointNow(room, scope());
 
 beforeEach(async () => {
   room = await openEndpointRoom();
@@ -29,8 +29,8 @@ it("what waits for its next attempt is due now, in its own schedule; another par
 
 it("what is due or being sent stays as it is", async () => {
   await room.happen(2);
-  const request = { endpointId, token: 0, limit: 1, after: new Date(0) };
-  await claimDue(room.db, room.systemId, [request], false, new Date(room.clock()));
+  const request = { endpointId, token: 0, limit: 1, dueFrom: new Date(0) };
+  await claimDeliveries(room.db, room.systemId, [request], false, new Date(room.clock()));
   expect(await hurry()).toBe(0);
   const acts = await room.rows("select from audit_log where system_id = $1 and action = 'webhook.hurried'");
   expect(acts).toEqual([]);

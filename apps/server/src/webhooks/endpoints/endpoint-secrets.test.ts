@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { until } from "../../../test/until.ts";
-import { type EndpointRoom, openEndpointRoom, otherSealer } from "../../../test/webhooks/endpoints.harness.ts";
+import { type EndpointRoom, openEndpointRoom, otherCipher } from "../../../test/webhooks/endpoints.harness.ts";
 import { createConditions } from "../../conditions/conditions.ts";
 import { createMetrics } from "../../metrics/registry.ts";
 import { startWebhookWorker } from "../worker.ts";
-import { removeEndpoint } from "./endpoint-removal.ts";
-import { rotateSecret, setEndpoint } from "./endpoint-settings.ts";
-import { noteServiceSealing } from "./sealing.ts";
-import { createSecretSealer, type SecretSealer } from "./secret.ts";
+import { rotateSecret, recordServiceKey } from "./endpoint-secrets.ts";
+import { setEndpoint } from "./endpoint-settings.ts";
+import { removeEndpoint } from "./endpoint-status.ts";
+import { createSecretCipher, type SecretCipher } from "./secret.ts";
 
 let room: EndpointRoom;
 beforeEach(async () => {
@@ -17,17 +17,17 @@ beforeEach(async () => {
 afterEach(() => room.close());
 
 const scope = () => ({ systemId: room.systemId, partnerId: room.partnerId });
-const setWith = (sealer: SecretSealer) =>
-  setEndpoint({ ...room, sealer }, { ...scope(), url: "https://partner.example/", events: ["ride.started"] });
-const serveWith = (sealer: SecretSealer) => noteServiceSealing({ ...room, sealer }, room.db, room.systemId);
+const setWith = (cipher: SecretCipher) =>
+  setEndpoint({ ...room, cipher }, { ...scope(), url: "https://partner.example/", events: ["ride.started"] });
+const serveWith = (cipher: SecretCipher) => recordServiceKey({ ...room, cipher }, room.db, room.systemId);
 const notOurs =
   /This SECRETS_FILE is not the one that the service uses.+start `serve` with this one.+Nothing was changed/;
 
 it("the first secret of all is not sealed with another secrets file than the service's", async () => {
-  await serveWith(room.sealer);
-  await expect(setWith(otherSealer())).rejects.toThrow(notOurs);
+  await serveWith(room.cipher);
+  await expect(setWith(otherCipher())).rejects.toThrow(notOurs);
   expect(await room.rows("select id from webhook_endpoints where system_id = $1")).toEqual([]);
-  expect((await setWith(room.sealer)).outcome).toBe("created");
+  expect((await setWith(room.cipher)).outcome).toBe("created");
 });
 
 it("the service says which secrets file it uses as soon as it sends", async () => {
@@ -40,45 +40,45 @@ it("the service says which secrets file it uses as soon as it sends", async () =
   } finally {
     await worker.close();
   }
-  await expect(setWith(otherSealer())).rejects.toThrow(notOurs);
+  await expect(setWith(otherCipher())).rejects.toThrow(notOurs);
 });
 
 it("nor with another than an earlier secret, though none is left", async () => {
-  await setWith(room.sealer);
+  await setWith(room.cipher);
   await removeEndpoint(room, scope());
-  await expect(setWith(otherSealer())).rejects.toThrow(notOurs);
-  expect((await setWith(room.sealer)).outcome).toBe("created");
+  await expect(setWith(otherCipher())).rejects.toThrow(notOurs);
+  expect((await setWith(room.cipher)).outcome).toBe("created");
 });
 
 it("before any service and any secret, whichever file comes first counts", async () => {
-  expect((await setWith(otherSealer())).outcome).toBe("created");
+  expect((await setWith(otherCipher())).outcome).toBe("created");
 });
 
 it("a service with a new file takes the place of one that is lost, while no secret signs", async () => {
-  await serveWith(otherSealer());
-  await serveWith(room.sealer);
-  expect((await setWith(room.sealer)).outcome).toBe("created");
+  await serveWith(otherCipher());
+  await serveWith(room.cipher);
+  expect((await setWith(room.cipher)).outcome).toBe("created");
 });
 
 it("a service that cannot open what signs has no say", async () => {
-  await setWith(room.sealer);
-  await serveWith(otherSealer());
+  await setWith(room.cipher);
+  await serveWith(otherCipher());
   const rotated = await rotateSecret(room, { ...scope(), overlap: 0 });
   expect(rotated.secret).toMatch(/^whsec_/);
 });
 
 it("a file with a new key in front and the old one behind it goes on, and the old file alone no longer does", async () => {
   const old = { id: 1, key: randomBytes(32) };
-  const before = createSecretSealer([old]);
-  const both = createSecretSealer([{ id: 2, key: randomBytes(32) }, old]);
+  const before = createSecretCipher([old]);
+  const both = createSecretCipher([{ id: 2, key: randomBytes(32) }, old]);
   await setWith(before);
   await serveWith(both);
-  await expect(rotateSecret({ ...room, sealer: before }, { ...scope(), overlap: 0 })).rejects.toThrow(notOurs);
-  expect((await rotateSecret({ ...room, sealer: both }, { ...scope(), overlap: 0 })).secret).toMatch(/^whsec_/);
+  await expect(rotateSecret({ ...room, cipher: before }, { ...scope(), overlap: 0 })).rejects.toThrow(notOurs);
+  expect((await rotateSecret({ ...room, cipher: both }, { ...scope(), overlap: 0 })).secret).toMatch(/^whsec_/);
 });
 
 it("with the file lost for good, a rotation that says so makes the new one count", async () => {
-  await setWith(otherSealer());
+  await setWith(otherCipher());
   await rotateSecret(room, { ...scope(), overlap: 0, lost: true });
   expect((await rotateSecret(room, { ...scope(), overlap: 0 })).secret).toMatch(/^whsec_/);
 });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { DAILY_ANSWER_BYTES, sizeOfAnswer, SUMMARY, WHOLE_FAILURES_PER_HOUR } from "../rules/answer-budget.ts";
-import { type ChangedSize, LogMeter } from "./log-meter.ts";
+import { DAILY_ANSWER_BYTES, sizeOfAnswer, ANSWER_SUMMARY, WHOLE_FAILURES_PER_HOUR } from "../rules/log-budget.ts";
+import { type ChangedSize, LogMeter } from "./log-budget.ts";
 
 const NOON = Date.parse("2026-06-01T12:00:00.000Z");
 const HOUR = 3_600_000;
@@ -28,10 +28,10 @@ const attempt = (
 test("of a success 2 KiB of headers and of the body are kept, and a shorter answer whole", () => {
   const meter = new LogMeter();
   const kept = meter.keep(attempt(true));
-  expect([kept.body.length, kept.headers.length, kept.cutFor]).toEqual([2 * KIB, 2, "success"]);
+  expect([kept.body.length, kept.headers.length, kept.truncationReason]).toEqual([2 * KIB, 2, "success"]);
   expect(kept.body.buffer.byteLength).toBe(2 * KIB);
   const short = { headers: plain, body: noise(2 * KIB) };
-  expect(meter.keep(attempt(true, NOON, short))).toEqual({ ...short, cutFor: null });
+  expect(meter.keep(attempt(true, NOON, short))).toEqual({ ...short, truncationReason: null });
 });
 
 test("the first failures of an hour are kept whole, the others like a success, and the next hour begins anew", () => {
@@ -39,7 +39,7 @@ test("the first failures of an hour are kept whole, the others like a success, a
   const lengths = (at: number) =>
     Array.from({ length: WHOLE_FAILURES_PER_HOUR + 2 }, () => meter.keep(attempt(false, at)).body.length / KIB);
   expect(lengths(NOON)).toEqual([64, 64, 64, 64, 64, 2, 2]);
-  expect(meter.keep(attempt(false, NOON)).cutFor).toBe("repeated_failure");
+  expect(meter.keep(attempt(false, NOON)).truncationReason).toBe("repeated_failure");
   expect(lengths(NOON + HOUR)).toEqual([64, 64, 64, 64, 64, 2, 2]);
 });
 
@@ -55,8 +55,8 @@ test("once a day's budget is used up a summary is kept, until the day is over", 
   meter.resume("2026-06-01", { bytes: DAILY_ANSWER_BYTES, answerBytes: DAILY_ANSWER_BYTES });
   const answer = { headers: [...plain, ...largest.headers], body: noise(10) };
   const kept = meter.keep({ ...attempt(false), answer });
-  expect(kept).toEqual({ headers: plain, body: new Uint8Array(), cutFor: "daily_budget" });
-  expect(meter.keep(attempt(false, NOON + 12 * HOUR)).cutFor).toBeNull();
+  expect(kept).toEqual({ headers: plain, body: new Uint8Array(), truncationReason: "daily_budget" });
+  expect(meter.keep(attempt(false, NOON + 12 * HOUR)).truncationReason).toBeNull();
 });
 
 describe("whatever a receiver answers", () => {
@@ -92,13 +92,13 @@ describe("whatever a receiver answers", () => {
             const before = kept.get(day) ?? { bytes: 0, attempts: 0 };
             kept.set(day, { bytes: before.bytes + sizeOfAnswer(entry), attempts: before.attempts + 1 });
             // Cut if and only if something is missing, and what is kept is a beginning.
-            expect(entry.cutFor !== null).toBe(sizeOfAnswer(entry) < sizeOfAnswer(given));
-            if (entry.cutFor === "daily_budget") exhausted++;
+            expect(entry.truncationReason !== null).toBe(sizeOfAnswer(entry) < sizeOfAnswer(given));
+            if (entry.truncationReason === "daily_budget") exhausted++;
           }
         }
         for (const [day, { bytes, attempts: made }] of kept) {
           const [before, left] = day === "2026-06-01" ? [used, 200 * KIB] : [0, DAILY_ANSWER_BYTES];
-          expect(bytes).toBeLessThanOrEqual(left + 84 * KIB + made * SUMMARY.headBytes);
+          expect(bytes).toBeLessThanOrEqual(left + 84 * KIB + made * ANSWER_SUMMARY.headBytes);
           const size = meter.changed().find((changed) => changed.day === day);
           expect(size?.bytes).toBe(before + bytes + 7 * made);
         }

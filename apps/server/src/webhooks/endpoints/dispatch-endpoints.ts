@@ -1,14 +1,20 @@
 import { recordAct } from "../../audit/audit-log.ts";
 import type { Queryable, Transaction } from "../../db/database.ts";
 import type { EndpointStatus, PauseCause } from "../rules/endpoint-health.ts";
-import { type EndpointRow, listEndpoints, markStatus, markPaused, tellEndpointChanged } from "./endpoint-queries.ts";
+import {
+  type EndpointRow,
+  listEndpoints,
+  updateStatus,
+  updatePaused,
+  notifyEndpointChanged,
+} from "./endpoint-queries.ts";
 import { listSecrets, type SecretRow } from "./secret-queries.ts";
-import { DamagedSecret, describeMismatch, SecretsFileMismatch, type SecretSealer } from "./secret.ts";
+import { DamagedSecret, describeMismatch, SecretsFileMismatch, type SecretCipher } from "./secret.ts";
 
-export { setEndpoint } from "./endpoint-settings.ts";
+
 
 /** A secret that signs until it expires. */
-export interface LiveSecret {
+export interface SigningSecret {
   readonly text: string;
   /** Milliseconds since 1970; null: until it is rotated. */
   readonly expiresAt: number | null;
@@ -18,7 +24,7 @@ export interface LiveSecret {
 export type SignatureSchemes = EndpointRow["signature"];
 
 /** An endpoint as the dispatcher needs it. */
-export interface LiveEndpoint {
+export interface DispatchEndpoint {
   readonly id: string;
   readonly partnerId: string;
   readonly url: string;
@@ -27,7 +33,7 @@ export interface LiveEndpoint {
   readonly email: string | null;
   readonly signature: SignatureSchemes;
   /** The newest first. Some may have expired already. */
-  readonly secrets: readonly LiveSecret[];
+  readonly secrets: readonly SigningSecret[];
 }
 
 /**
@@ -37,18 +43,20 @@ export interface LiveEndpoint {
  * @throws SecretsFileMismatch when a secret was encrypted with another secrets file's key: nothing is signed with less than
  * all
  */
-export async function endpointsOf(
-  { db, sealer }: { readonly db: Queryable; readonly sealer: SecretSealer },
+export async function loadEndpoints(
+  { db, cipher }: { readonly db: Queryable; readonly cipher: SecretCipher },
   systemId: string,
   onDamaged: (error: DamagedSecret) => void = () => undefined,
-): Promise<LiveEndpoint[]> {
+): Promise<DispatchEndpoint[]> {
   // Secrets last: an endpoint is made together with its secret, and so is never seen without.
   const rows = await listEndpoints(db, systemId);
-  const secrets = (await listSecrets(db, systemId)).filter((secret) => !secret.ended || sealer.knows(secret.encrypted));
-  mustKnow(sealer, secrets);
+  const secrets = (await listSecrets(db, systemId)).filter(
+    (secret) => !secret.ended || cipher.canDecrypt(secret.encrypted),
+  );
+  mustKnow(cipher, secrets);
   const byEndpoint = Map.groupBy(secrets, (secret) => secret.endpoint_id);
-  const open = ({ id, endpoint_id: endpointId, encrypted, expires_at: expiresAt }: SecretRow): LiveSecret => ({
-    text: sealer.open({ systemId, endpointId, secretId: id }, encrypted),
+  const open = ({ id, endpoint_id: endpointId, encrypted, expires_at: expiresAt }: SecretRow): SigningSecret => ({
+    text: cipher.decrypt({ systemId, endpointId, secretId: id }, encrypted),
     expiresAt: expiresAt?.getTime() ?? null,
   });
   return rows.map((row) => {
@@ -64,8 +72,8 @@ export async function endpointsOf(
   });
 }
 
-function mustKnow(sealer: SecretSealer, secrets: readonly SecretRow[]): void {
-  const foreign = secrets.flatMap((secret) => (sealer.knows(secret.encrypted) ? [] : [secret.endpoint_id]));
+function mustKnow(cipher: SecretCipher, secrets: readonly SecretRow[]): void {
+  const foreign = secrets.flatMap((secret) => (cipher.canDecrypt(secret.encrypted) ? [] : [secret.endpoint_id]));
   if (foreign.length > 0) throw new SecretsFileMismatch(describeMismatch([...new Set(foreign)]));
 }
 
@@ -87,23 +95,23 @@ export interface EndpointFinding {
  * Pauses an endpoint for the way it answers, unless somebody has paused or resumed it meanwhile.
  * @returns whether it was paused by this
  */
-export async function setPaused(
+export async function pauseByAnswers(
   tx: Transaction,
   { systemId, endpointId, reason, now }: EndpointFinding & { readonly reason: PauseCause },
 ): Promise<boolean> {
-  const paused = await markPaused(tx, systemId, endpointId, { from: pausedFrom[reason], reason, now });
+  const paused = await updatePaused(tx, systemId, endpointId, { from: pausedFrom[reason], reason, now });
   if (paused !== undefined) await recordFinding(tx, { systemId, endpointId, now }, "webhook.paused", { reason });
   // Also where nothing changed: whoever asked knows the endpoint as it was.
-  await tellEndpointChanged(tx, systemId);
+  await notifyEndpointChanged(tx, systemId);
   return paused !== undefined;
 }
 
 /** Ends the probing of an endpoint that has answered with success. @returns whether it was probing still */
-export async function setActive(tx: Transaction, finding: EndpointFinding): Promise<boolean> {
+export async function activateByAnswers(tx: Transaction, finding: EndpointFinding): Promise<boolean> {
   const { systemId, endpointId, now } = finding;
-  const active = await markStatus(tx, systemId, endpointId, { from: "probing", to: "active", now });
+  const active = await updateStatus(tx, systemId, endpointId, { from: "probing", to: "active", now });
   if (active !== undefined) await recordFinding(tx, finding, "webhook.probe_succeeded", {});
-  await tellEndpointChanged(tx, systemId);
+  await notifyEndpointChanged(tx, systemId);
   return active !== undefined;
 }
 

@@ -1,11 +1,12 @@
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type EndpointRoom, openEndpointRoom, otherSealer } from "../../../test/webhooks/endpoints.harness.ts";
+import { type EndpointRoom, openEndpointRoom, otherCipher } from "../../../test/webhooks/endpoints.harness.ts";
 import { createPartner } from "../../partners/service.ts";
 import { createSystem } from "../../systems/service.ts";
-import { rotateSecret, setEndpoint } from "./endpoint-settings.ts";
+import { loadEndpoints, activateByAnswers, pauseByAnswers } from "./dispatch-endpoints.ts";
+import { rotateSecret } from "./endpoint-secrets.ts";
+import { setEndpoint } from "./endpoint-settings.ts";
 import { pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
-import { endpointsOf, setActive, setPaused } from "./endpoints.ts";
 
 let room: EndpointRoom;
 beforeEach(async () => {
@@ -40,7 +41,7 @@ describe("setting an endpoint", () => {
       "select s::text, e::text, a::text from webhook_secrets s, webhook_endpoints e, audit_log a where s.system_id = $1",
     );
     expect(JSON.stringify(everything)).not.toContain(secret);
-    expect(await endpointsOf(room, room.systemId)).toEqual([
+    expect(await loadEndpoints(room, room.systemId)).toEqual([
       {
         id: endpoint.id,
         partnerId: room.partnerId,
@@ -65,7 +66,7 @@ describe("setting an endpoint", () => {
       events: ["ride.started", "ride.completed"],
       email: "ops@partner.example",
     });
-    expect((await endpointsOf(room, systemId))[0]?.secrets).toEqual([{ text: first.secret, expiresAt: null }]);
+    expect((await loadEndpoints(room, systemId))[0]?.secrets).toEqual([{ text: first.secret, expiresAt: null }]);
     expect((await setEndpoint(room, { systemId, partnerId, email: null })).endpoint.email).toBeNull();
     expect((await setEndpoint(room, { systemId, partnerId, email: null })).outcome).toBe("unchanged");
     expect(await actions()).toEqual(["webhook.created", "webhook.changed", "webhook.changed"]);
@@ -79,7 +80,7 @@ describe("setting an endpoint", () => {
       );
       expect(new Set(both.map(({ endpoint }) => endpoint.id)).size).toBe(1);
       const told = both.flatMap(({ secret }) => secret ?? []);
-      const live = (await endpointsOf(room, room.systemId)).filter((endpoint) => endpoint.partnerId === partnerId);
+      const live = (await loadEndpoints(room, room.systemId)).filter((endpoint) => endpoint.partnerId === partnerId);
       expect(live.map(({ secrets }) => secrets.map(({ text }) => text))).toEqual([told]);
       expect(told).toHaveLength(1);
     }
@@ -89,7 +90,7 @@ describe("setting an endpoint", () => {
     const { endpoint } = await setEndpoint(room, input());
     await room.rows("update webhook_lanes set failures = 7, failing_since = now() where system_id = $1");
     const finding = { systemId: room.systemId, endpointId: endpoint.id, now: new Date(room.clock()) };
-    await room.db.transaction((tx) => setPaused(tx, { ...finding, reason: "failing" }));
+    await room.db.transaction((tx) => pauseByAnswers(tx, { ...finding, reason: "failing" }));
     const changed = await setEndpoint(room, input({ url: "https://new.example/" }));
     expect(changed.endpoint).toMatchObject({ status: "paused", pause_reason: "failing" });
     expect(await room.rows("select failures, failing_since from webhook_lanes where system_id = $1")).toEqual([
@@ -111,7 +112,7 @@ describe("setting an endpoint", () => {
       [{ url: undefined }, /needs a URL and at least one event/],
     ];
     for (const [wrong, message] of refused) await expect(setEndpoint(room, input(wrong))).rejects.toThrow(message);
-    expect(await endpointsOf(room, room.systemId)).toEqual([]);
+    expect(await loadEndpoints(room, room.systemId)).toEqual([]);
     expect(await actions()).toEqual([]);
   });
 });
@@ -120,7 +121,7 @@ describe("rotating a secret", () => {
   const rotate = (overlap: number, more: object = {}) =>
     rotateSecret(room, { systemId: room.systemId, partnerId: room.partnerId, overlap, ...more });
   const live = async () =>
-    ((await endpointsOf(room, room.systemId))[0]?.secrets ?? []).filter(
+    ((await loadEndpoints(room, room.systemId))[0]?.secrets ?? []).filter(
       ({ expiresAt }) => expiresAt === null || expiresAt > room.clock(),
     );
 
@@ -180,9 +181,9 @@ it("every change is told to the dispatchers", async () => {
     const { systemId, partnerId } = room;
     await rotateSecret(room, { systemId, partnerId, overlap: 0 });
     const finding = { systemId, endpointId: endpoint.id, now: new Date(room.clock()) };
-    await room.db.transaction((tx) => setPaused(tx, { ...finding, reason: "gone" }));
+    await room.db.transaction((tx) => pauseByAnswers(tx, { ...finding, reason: "gone" }));
     await resumeEndpoint(room, { systemId, partnerId });
-    await room.db.transaction((tx) => setActive(tx, finding));
+    await room.db.transaction((tx) => activateByAnswers(tx, finding));
     await pauseEndpoint(room, { systemId, partnerId, reason: "partner" });
     // PostgreSQL delivers notifications before the answer to a statement sent after them.
     await listener.query("select 1");
@@ -195,14 +196,14 @@ it("every change is told to the dispatchers", async () => {
 describe("a process with another secrets file", () => {
   it("signs nothing: it is told so, with what to do", async () => {
     const { endpoint } = await room.endpoint();
-    await expect(endpointsOf({ db: room.db, sealer: otherSealer() }, room.systemId)).rejects.toThrow(
+    await expect(loadEndpoints({ db: room.db, cipher: otherCipher() }, room.systemId)).rejects.toThrow(
       `The secret of ${endpoint.id} was sealed with a key that this SECRETS_FILE does not have.`,
     );
   });
 
   it("seals nothing, neither for another partner nor in another system", async () => {
     await room.endpoint();
-    const stranger = { ...room, sealer: otherSealer() };
+    const stranger = { ...room, cipher: otherCipher() };
     const partnerId = await room.partner("Partner 2");
     const before = await room.rows("select * from webhook_secrets where system_id = $1");
     await expect(setEndpoint(stranger, input({ partnerId }))).rejects.toThrow(/SECRETS_FILE.*Nothing was changed/);
@@ -211,7 +212,7 @@ describe("a process with another secrets file", () => {
       /SECRETS_FILE/,
     );
     expect(await room.rows("select * from webhook_secrets where system_id = $1")).toEqual(before);
-    expect(await endpointsOf(room, systemId)).toHaveLength(1);
+    expect(await loadEndpoints(room, systemId)).toHaveLength(1);
     await createSystem(room.db, "other", "Other city", 0);
     const elsewhere = await createPartner(room, "other", "Partner 3");
     const foreign = input({ systemId: "other", partnerId: elsewhere.id });
@@ -221,22 +222,22 @@ describe("a process with another secrets file", () => {
 
   it("may change what is no secret", async () => {
     await room.endpoint();
-    const { outcome } = await setEndpoint({ ...room, sealer: otherSealer() }, input({ url: "https://new.example/" }));
+    const { outcome } = await setEndpoint({ ...room, cipher: otherCipher() }, input({ url: "https://new.example/" }));
     expect(outcome).toBe("changed");
   });
 
   it("can take over when the old file is lost: each endpoint gets a new secret, its old ones end", async () => {
     await room.endpoint();
-    const stranger = { ...room, sealer: otherSealer() };
+    const stranger = { ...room, cipher: otherCipher() };
     const { systemId, partnerId } = room;
     const { secret } = await rotateSecret(stranger, { systemId, partnerId, overlap: 3_600_000, lost: true });
-    expect((await endpointsOf(stranger, systemId))[0]?.secrets).toEqual([{ text: secret, expiresAt: null }]);
+    expect((await loadEndpoints(stranger, systemId))[0]?.secrets).toEqual([{ text: secret, expiresAt: null }]);
   });
 });
 
 describe("what the dispatcher finds out", () => {
   const finding = (endpointId: string) => ({ systemId: room.systemId, endpointId, now: new Date(room.clock()) });
-  const status = async () => (await endpointsOf(room, room.systemId))[0]?.status;
+  const status = async () => (await loadEndpoints(room, room.systemId))[0]?.status;
 
   it("pauses an active endpoint that fails or is gone and a probed one whose probe failed, and no other", async () => {
     const { endpoint } = await room.endpoint();
@@ -246,7 +247,7 @@ describe("what the dispatcher finds out", () => {
       for (const reason of reasons) {
         await forceStatus(from);
         room.clock.advance(1);
-        const done = await room.db.transaction((tx) => setPaused(tx, { ...finding(endpoint.id), reason }));
+        const done = await room.db.transaction((tx) => pauseByAnswers(tx, { ...finding(endpoint.id), reason }));
         expect(await status()).toBe(done ? "paused" : from);
         if (done) paused.push(`${from}: ${reason}`);
       }
@@ -259,7 +260,7 @@ describe("what the dispatcher finds out", () => {
     const { endpoint } = await room.endpoint();
     for (const from of ["active", "probing", "paused"] as const) {
       await forceStatus(from);
-      expect(await room.db.transaction((tx) => setActive(tx, finding(endpoint.id)))).toBe(from === "probing");
+      expect(await room.db.transaction((tx) => activateByAnswers(tx, finding(endpoint.id)))).toBe(from === "probing");
       expect(await status()).toBe(from === "paused" ? "paused" : "active");
     }
   });
@@ -268,7 +269,7 @@ describe("what the dispatcher finds out", () => {
     const { endpoint } = await room.endpoint();
     const all = await Promise.all(
       [1, 2, 3, 4].map(() =>
-        room.db.transaction((tx) => setPaused(tx, { ...finding(endpoint.id), reason: "failing" })),
+        room.db.transaction((tx) => pauseByAnswers(tx, { ...finding(endpoint.id), reason: "failing" })),
       ),
     );
     expect(all.filter(Boolean)).toHaveLength(1);

@@ -1,14 +1,14 @@
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
-import { createInterval, createTurns } from "./turns.ts";
+import { Coalescer, IntervalTask } from "./scheduling.ts";
 
 /** Work whose turns end when the test says so. */
 function stage() {
   const ends: { readonly end: (rest: number) => void; readonly fail: (error: Error) => void }[] = [];
   const errors: unknown[] = [];
   let begun = 0;
-  const turns = createTurns(
+  const turns = new Coalescer(
     () => {
       begun++;
       return new Promise<number>((resolve, reject) => {
@@ -22,15 +22,15 @@ function stage() {
 
 test("however often it is asked for while a turn runs, one more turn follows", async () => {
   const { turns, begun, next } = stage();
-  turns.ask();
-  for (let asked = 0; asked < 5; asked++) turns.ask();
+  turns.request();
+  for (let asked = 0; asked < 5; asked++) turns.request();
   expect(begun()).toBe(1);
   next()?.end(0);
   await until(() => begun() === 2);
   next()?.end(0);
   for (let ticks = 0; ticks < 10; ticks++) await setImmediate();
   expect(begun()).toBe(2);
-  turns.ask();
+  turns.request();
   expect(begun()).toBe(3);
   next()?.end(0);
   await turns.close();
@@ -38,7 +38,7 @@ test("however often it is asked for while a turn runs, one more turn follows", a
 
 test("a turn that fails is tried again without being asked for", async () => {
   const { turns, begun, next, errors } = stage();
-  turns.ask();
+  turns.request();
   next()?.fail(new Error("away"));
   await until(() => begun() === 2);
   expect(errors).toEqual([new Error("away")]);
@@ -48,15 +48,15 @@ test("a turn that fails is tried again without being asked for", async () => {
 
 test("closing waits for the turn under way and begins none after it", async () => {
   const { turns, begun, next } = stage();
-  turns.ask();
-  turns.ask();
+  turns.request();
+  turns.request();
   let closed = false;
   const closing = turns.close().then(() => void (closed = true));
   await setImmediate();
   expect(closed).toBe(false);
   next()?.end(0);
   await closing;
-  turns.ask();
+  turns.request();
   await setImmediate();
   expect(begun()).toBe(1);
 });
@@ -65,7 +65,7 @@ test("an interval's work is done once in its time, at once when hurried, and aga
   let now = 0;
   let done = 0;
   let fails = false;
-  const interval = createInterval(
+  const interval = new IntervalTask(
     1_000,
     () => {
       done++;
@@ -73,22 +73,22 @@ test("an interval's work is done once in its time, at once when hurried, and aga
     },
     () => now,
   );
-  expect([await interval.pass(), await interval.pass()]).toEqual([true, false]);
+  expect([await interval.runIfDue(), await interval.runIfDue()]).toEqual([true, false]);
   now = 1_000;
-  expect(await interval.pass()).toBe(true);
-  interval.hurry();
-  expect(await interval.pass()).toBe(true);
+  expect(await interval.runIfDue()).toBe(true);
+  interval.makeDue();
+  expect(await interval.runIfDue()).toBe(true);
   fails = true;
   now = 2_000;
-  await expect(interval.pass()).rejects.toThrow("away");
+  await expect(interval.runIfDue()).rejects.toThrow("away");
   fails = false;
-  expect([await interval.pass(), done]).toEqual([true, 5]);
+  expect([await interval.runIfDue(), done]).toEqual([true, 5]);
 });
 
 test("an interval that is hurried while its work is under way does it again: what was read may be too old", async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   let done = 0;
-  const interval = createInterval(
+  const interval = new IntervalTask(
     1_000,
     () => {
       done++;
@@ -96,9 +96,9 @@ test("an interval that is hurried while its work is under way does it again: wha
     },
     () => 0,
   );
-  const first = interval.pass();
-  interval.hurry();
+  const first = interval.runIfDue();
+  interval.makeDue();
   resolve();
   await first;
-  expect([await interval.pass(), await interval.pass(), done]).toEqual([true, false, 2]);
+  expect([await interval.runIfDue(), await interval.runIfDue(), done]).toEqual([true, false, 2]);
 });

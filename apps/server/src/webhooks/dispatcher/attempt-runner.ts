@@ -1,0 +1,173 @@
+import { signSync, standardHeadersSync } from "@bikeshare/webhooks/node";
+import type { SignatureSchemes, SigningSecret } from "../endpoints/dispatch-endpoints.ts";
+import type { ClaimedRow } from "../queue/claim-queries.ts";
+import { afterResult } from "../rules/endpoint-health.ts";
+import type { AttemptResult } from "../sender/attempt.ts";
+import type { Sender } from "../sender/sender.ts";
+import { adjustConcurrency, canStartAttempt, type Lane, type QueueName } from "./lane.ts";
+import { type CompletedAttempt, type Message, resultOf } from "./result-writer.ts";
+
+export interface AttemptRunnerOptions {
+  readonly sender: Sender;
+  readonly clock: () => number;
+  /** Milliseconds that never run backwards. */
+  readonly monotonic: () => number;
+  readonly random: () => number;
+  readonly userAgent: string;
+  /** Shared by all systems of the process. */
+  readonly inFlight: InFlight;
+  readonly observe: DispatchObserver;
+  readonly onCompleted: (attempt: CompletedAttempt) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Is told what the dispatcher does. */
+export interface DispatchObserver {
+  claimed(deliveries: number): void;
+  /** An attempt begins, `waitedMs` after it was due. */
+  attemptStarted(waitedMs: number, queue: QueueName): void;
+  /** @param stale results that a later holder of the lane had written as unknown */
+  resultsWritten(attempts: readonly CompletedAttempt[], stale: number): void;
+  /** Deliveries that an earlier holder of a lane had claimed got a result: unknown. */
+  orphansWritten(orphans: number): void;
+}
+
+/** Attempts in flight in this process. */
+export interface InFlight {
+  count: number;
+}
+
+/**
+ * Attempts in flight in one process, at most: each holds a socket and up to 64 KiB of response. Fewer let a few hundred
+ * endpoints that hang use up all there are.
+ */
+const MAX_IN_FLIGHT = 2_000;
+
+/** About what the log keeps of an attempt beside the bodies of request and response and the response's headers. */
+const LOGGED_HEADER_BYTES = 400;
+
+/** Failures that bind the process for seconds. */
+const SLOW_FAILURES: ReadonlySet<string> = new Set(["dns_timeout", "connect_timeout", "timeout", "body_timeout"]);
+
+/** Runs the attempts of claimed deliveries: composes and signs the message, has it sent, judges the response. */
+export class AttemptRunner {
+  readonly #options: AttemptRunnerOptions;
+  readonly #running = new Set<Promise<void>>();
+  #isClosed = false;
+  /** The lane that begins when not all of them can go on. */
+  #firstLane = 0;
+
+  constructor(options: AttemptRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Begins as many attempts as may be in flight, lane by lane, each time beginning with another lane. */
+  startReady(lanes: ReadonlyMap<string, Lane>): void {
+    const all = [...lanes.values()];
+    this.#firstLane = all.length === 0 ? 0 : (this.#firstLane + 1) % all.length;
+    for (const lane of [...all.slice(this.#firstLane), ...all.slice(0, this.#firstLane)]) this.#startLane(lane);
+  }
+
+  /** Begins nothing more; resolves when the attempts in flight have ended. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all(this.#running);
+  }
+
+  #startLane(lane: Lane): void {
+    const { inFlight, monotonic } = this.#options;
+    while (!this.#isClosed && inFlight.count < MAX_IN_FLIGHT && canStartAttempt(lane, monotonic())) {
+      const row = lane.ready.shift();
+      if (row === undefined) return;
+      this.#start(lane, row);
+    }
+  }
+
+  #start(lane: Lane, row: ClaimedRow): void {
+    const { inFlight, onError } = this.#options;
+    lane.inFlight++;
+    inFlight.count++;
+    const attempt = this.#attempt(lane, row)
+      .catch((error: unknown) => {
+        // Nothing was sent; the claim is released with the next maintenance of the lane.
+        lane.inFlight--;
+        lane.unwritten.delete(row.delivery_id);
+        lane.mustRelease = true;
+        onError(error);
+      })
+      .finally(() => {
+        inFlight.count--;
+        this.#running.delete(attempt);
+        this.#startLane(lane);
+      });
+    this.#running.add(attempt);
+  }
+
+  async #attempt(lane: Lane, row: ClaimedRow): Promise<void> {
+    const { sender, clock, random, userAgent, observe, onCompleted } = this.#options;
+    const startedAt = clock();
+    const { url, secrets, signature } = lane.endpoint;
+    const message = composeMessage({ row, sentAt: startedAt, secrets, signature }, userAgent);
+    observe.attemptStarted(startedAt - row.due_at.getTime(), row.replay ? "replay" : "regular");
+    const sent = await sender.send({ url, headers: message.headers, body: message.body });
+    const endedAt = clock();
+    const kept = lane.logMeter.keep({
+      isSuccess: sent.outcome === "succeeded",
+      endedAt,
+      requestBytes: Buffer.byteLength(message.body) + LOGGED_HEADER_BYTES,
+      answer: { headers: sent.answerHeaders, body: sent.answerBody },
+    });
+    const result = resultOf({ row, url, message, startedAt, endedAt, result: sent, kept, chance: random() });
+    adjustConcurrency(lane, sent.failure !== null && SLOW_FAILURES.has(sent.failure));
+    onCompleted({ lane, result, ...judgeEndpoint(lane, row.delivery_id, sent, endedAt) });
+  }
+}
+
+/** Notes what a result means for its endpoint (rules/endpoint-health.ts). */
+function judgeEndpoint(lane: Lane, deliveryId: string, { outcome, status }: AttemptResult, endedAt: number) {
+  const before = { health: lane.health, status: lane.endpoint.status };
+  const after = afterResult(before.health, before.status, { deliveryId, outcome, status, endedAt });
+  lane.health = after.health;
+  lane.endpoint = { ...lane.endpoint, status: after.status };
+  const isActiveAgain = before.status === "probing" && after.status === "active";
+  if (after.status !== before.status) lane.statusChanges.decided++;
+  return {
+    health: after.health,
+    healthChanged: before.health !== after.health,
+    statusChange: isActiveAgain ? ("active" as const) : after.pauseReason,
+    warning: after.warning,
+  };
+}
+
+/** What a message is composed of. */
+export interface MessageInput {
+  readonly row: Pick<ClaimedRow, "event" | "delivery_id" | "occurred_at" | "data">;
+  /** The attempt's own time, in milliseconds since 1970. */
+  readonly sentAt: number;
+  readonly secrets: readonly SigningSecret[];
+  readonly signature: SignatureSchemes;
+}
+
+/**
+ * Composes and signs an attempt's message. Every secret that is active at `sentAt` signs; by the Standard Webhooks
+ * specification as well where the endpoint asks for it, except with secrets from before it did, which that specification's
+ * libraries cannot read.
+ */
+export function composeMessage({ row, sentAt, secrets, signature }: MessageInput, userAgent: string): Message {
+  const { event, delivery_id: id, occurred_at: occurredAt, data } = row;
+  const body =
+    `{"event":${JSON.stringify(event)},"delivery_id":${JSON.stringify(id)}` +
+    `,"occurred_at":"${occurredAt.toISOString()}","sent_at":"${new Date(sentAt).toISOString()}","data":${data}}`;
+  const active = secrets.flatMap(({ text, expiresAt }) => (expiresAt === null || expiresAt > sentAt ? [text] : []));
+  const timestamp = Math.floor(sentAt / 1000);
+  const standard = signature === "both" ? standardHeadersSync({ id, timestamp, body, secrets: active }) : [];
+  return {
+    body,
+    headers: [
+      ["Content-Type", "application/json"],
+      ["Service-Signature", signSync({ body, secrets: active, timestamp })],
+      ...standard,
+      ["User-Agent", userAgent],
+    ],
+  };
+}

@@ -1,0 +1,237 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { Database, Transaction } from "../../db/database.ts";
+import { activateByAnswers, pauseByAnswers } from "../endpoints/dispatch-endpoints.ts";
+import type { ClaimedRow, OrphanRow } from "../queue/claim-queries.ts";
+import { updateLaneHealth } from "../queue/lane-queries.ts";
+import { insertResults, type ResultRow } from "../queue/result-queries.ts";
+import type { EndpointHealth, PauseCause, Warning } from "../rules/endpoint-health.ts";
+import type { KeptAnswer } from "../rules/log-budget.ts";
+import { type AfterAttempt, afterAttempt } from "../rules/retry-policy.ts";
+import type { AttemptResult } from "../sender/attempt.ts";
+import type { Lane } from "./lane.ts";
+import { Coalescer } from "./scheduling.ts";
+
+/** An attempt that has ended, and what is to be written of it. */
+export interface CompletedAttempt {
+  readonly lane: Lane;
+  readonly result: ResultRow;
+  /** The endpoint's health after it. */
+  readonly health: EndpointHealth;
+  readonly healthChanged: boolean;
+  /** The endpoint's new status, where the attempt changes it: `active`, or the reason of a pause. */
+  readonly statusChange: PauseCause | "active" | null;
+  readonly warning: Warning | null;
+}
+
+export interface ResultWriterOptions {
+  readonly db: Database;
+  readonly systemId: string;
+  readonly clock: () => number;
+  readonly recordFailures: RecordFailures;
+  /** After the commit. `stale`: results that a later holder of the lane had written as unknown. */
+  readonly onWritten: (attempts: readonly CompletedAttempt[], stale: number) => void;
+  readonly onError: (error: unknown) => void;
+}
+
+/** Records what partners are to be mailed, in the transaction that writes the results. */
+export type RecordFailures = (
+  tx: Transaction,
+  systemId: string,
+  attempts: readonly CompletedAttempt[],
+  now: Date,
+) => Promise<void>;
+
+/** Results in one transaction. Fewer cost more commits; more hold the next ones up for longer. */
+const WRITE_BATCH = 1_000;
+/** Milliseconds between two checks, when closing, whether everything is written. */
+const CLOSE_POLL_INTERVAL_MS = 20;
+
+/** Writes results of attempts, many in one transaction. */
+export class ResultWriter {
+  readonly #options: ResultWriterOptions;
+  readonly #waiting: CompletedAttempt[] = [];
+  readonly #writing: Coalescer;
+
+  constructor(options: ResultWriterOptions) {
+    this.#options = options;
+    this.#writing = new Coalescer(() => this.#writeBatch(), options.onError);
+  }
+
+  add(attempt: CompletedAttempt): void {
+    this.#waiting.push(attempt);
+    this.#writing.request();
+  }
+
+  /** Resolves when everything that was added is written, or cannot be within `timeoutMs`. */
+  async close(timeoutMs: number): Promise<void> {
+    for (let left = timeoutMs; this.#waiting.length > 0 && left > 0; left -= CLOSE_POLL_INTERVAL_MS) {
+      this.#writing.request();
+      await wait(CLOSE_POLL_INTERVAL_MS);
+    }
+    await this.#writing.close();
+  }
+
+  /** @returns the milliseconds to pause afterwards */
+  async #writeBatch(): Promise<number> {
+    const batch = this.#waiting.slice(0, WRITE_BATCH);
+    if (batch.length === 0) return 0;
+    const written = await this.#write(batch);
+    // Removed after the commit: what could not be written is tried again.
+    this.#waiting.splice(0, batch.length);
+    for (const attempt of batch) markWritten(attempt, written.has(attempt.result));
+    if (this.#waiting.length > 0) this.#writing.request();
+    this.#options.onWritten(batch, batch.length - written.size);
+    return 0;
+  }
+
+  /** @returns the results that were still this worker's to write */
+  #write(batch: readonly CompletedAttempt[]): Promise<Set<ResultRow>> {
+    const { db, systemId, clock, recordFailures } = this.#options;
+    const now = new Date(clock());
+    return db.transaction(async (tx) => {
+      const results = batch.map(({ result }) => result);
+      const ids = new Set(await insertResults(tx, systemId, now, results));
+      const ours = batch.filter(({ result }) => ids.has(result.delivery_id));
+      // Endpoints are locked before their lanes, as by whoever resumes one: otherwise the two could deadlock.
+      const applied: CompletedAttempt[] = [];
+      for (const attempt of ours) if (await writeStatusChange(tx, systemId, attempt, now)) applied.push(attempt);
+      for (const lane of lanesToWrite(ours)) await updateLaneHealth(tx, systemId, lane, healthColumns(lane));
+      await recordFailures(tx, systemId, applied, now);
+      return new Set(ours.map(({ result }) => result));
+    });
+  }
+}
+
+/** @returns false where somebody has paused or resumed the endpoint meanwhile, so that its status stays */
+async function writeStatusChange(
+  tx: Transaction,
+  systemId: string,
+  { lane: { endpointId }, statusChange }: CompletedAttempt,
+  now: Date,
+): Promise<boolean> {
+  if (statusChange === null) return true;
+  if (statusChange === "active") return activateByAnswers(tx, { systemId, endpointId, now });
+  return pauseByAnswers(tx, { systemId, endpointId, reason: statusChange, now });
+}
+
+function markWritten({ lane, result, statusChange }: CompletedAttempt, isWritten: boolean): void {
+  lane.unwritten.delete(result.delivery_id);
+  if (statusChange !== null) lane.statusChanges.written++;
+  // The delivery may be claimed for its next attempt without our knowing.
+  if (!isWritten) lane.mustRelease = true;
+}
+
+/** In the order in which claims lock lanes: otherwise the two could deadlock. */
+function lanesToWrite(batch: readonly CompletedAttempt[]): Lane[] {
+  const changed = new Set(batch.flatMap((attempt) => (attempt.healthChanged ? [attempt.lane] : [])));
+  return [...changed].toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1));
+}
+
+function healthColumns({ health }: Lane) {
+  const { failingSince, lastFailedAt, goneSince } = health;
+  return {
+    ...health,
+    failingSince: dateOf(failingSince),
+    lastFailedAt: dateOf(lastFailedAt),
+    goneSince: dateOf(goneSince),
+  };
+}
+
+function dateOf(milliseconds: number | null): Date | null {
+  return milliseconds === null ? null : new Date(milliseconds);
+}
+
+/** The bytes of one attempt. */
+export interface Message {
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: string;
+}
+
+/** An attempt that was sent. Times in milliseconds since 1970. */
+export interface SentAttempt {
+  readonly row: ClaimedRow;
+  readonly url: string;
+  readonly message: Message;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly result: AttemptResult;
+  /** What the log keeps of the response. */
+  readonly kept: KeptAnswer;
+  /** From 0 to 1, drawn for this attempt alone. */
+  readonly chance: number;
+}
+
+/** What is written of an attempt, with the time of the next one (rules/retry-policy.ts). */
+export function resultOf(attempt: SentAttempt): ResultRow {
+  const { row, url, message, startedAt, endedAt, result, kept, chance } = attempt;
+  const tries = row.tries + 1;
+  const { outcome, failure, status, retryAfterMs, timings } = result;
+  const next = afterAttempt({ tries, outcome, failure, status, retryAfterMs, endedAt, chance });
+  return {
+    ...identityOf(row),
+    ...columnsOf(next),
+    tries,
+    started_at: new Date(startedAt),
+    outcome,
+    failure,
+    detail: result.detail,
+    url,
+    request_headers: JSON.stringify(result.sentHeaders),
+    request_body: message.body,
+    remote_address: result.remoteAddress,
+    status,
+    response_headers: status === null ? null : JSON.stringify(kept.headers),
+    response_body: status === null ? null : kept.body,
+    response_truncated: result.answerCut || kept.truncationReason !== null,
+    truncation_reason: status === null ? null : kept.truncationReason,
+    dns_ms: timings.dns,
+    connect_ms: timings.connect,
+    tls_ms: timings.tls,
+    first_byte_ms: timings.firstByte,
+    total_ms: timings.total,
+  };
+}
+
+/** What is written of an attempt whose process ended before it could write the result. */
+export function unknownResultOf(row: OrphanRow, url: string, now: number): ResultRow {
+  const tries = row.tries + 1;
+  const end = { outcome: "unknown", failure: null, status: null, retryAfterMs: null } as const;
+  return {
+    ...identityOf(row),
+    ...columnsOf(afterAttempt({ ...end, tries, endedAt: now, chance: 0 })),
+    ...NOTHING_KNOWN,
+    tries,
+    started_at: row.claimed_at,
+    outcome: "unknown",
+    detail: "The process that sent it ended before it could write the result down. It may have arrived.",
+    url,
+  };
+}
+
+const NOTHING_KNOWN = {
+  failure: null,
+  request_headers: null,
+  request_body: null,
+  remote_address: null,
+  status: null,
+  response_headers: null,
+  response_body: null,
+  response_truncated: false,
+  truncation_reason: null,
+  dns_ms: null,
+  connect_ms: null,
+  tls_ms: null,
+  first_byte_ms: null,
+  total_ms: null,
+} as const satisfies Partial<ResultRow>;
+
+function identityOf(row: ClaimedRow | OrphanRow) {
+  const { delivery_id, claim, created_on, endpoint_id, replay, due_at } = row;
+  return { delivery_id, claim, created_on, endpoint_id, replay, due_at, number: row.attempts + 1 };
+}
+
+function columnsOf(next: AfterAttempt): Pick<ResultRow, "state" | "next_attempt_at" | "next_attempt_reason"> {
+  return next.state === "pending"
+    ? { state: next.state, next_attempt_at: new Date(next.nextAt), next_attempt_reason: next.reason }
+    : { state: next.state, next_attempt_at: null, next_attempt_reason: null };
+}

@@ -1,0 +1,137 @@
+import type { Queryable, Transaction } from "../../db/database.ts";
+import { commandError } from "../../errors/command-errors.ts";
+import { systemsOf } from "../../systems/service.ts";
+import { type PartnerScope, recordEndpointAct, requireEndpoint, type SecretContext } from "./endpoint-context.ts";
+import { type EndpointRow, lockEndpoint } from "./endpoint-queries.ts";
+import { MAX_ACTIVE_SECRETS, MAX_OVERLAP_DAYS, MAX_OVERLAP_MS } from "./endpoint.ts";
+import {
+  type EncryptionKeyRow,
+  findEncryptionKey,
+  insertEncryptionKey,
+  insertSecret,
+  listActiveSecrets,
+  listSecrets,
+  type SecretRow,
+  updateSecretsEnd,
+} from "./secret-queries.ts";
+import { createSecret, describeMismatch, type SecretCipher } from "./secret.ts";
+
+/** A secret that replaces others. */
+export interface NewSecret {
+  /** Shown this once. */
+  readonly secret: string;
+  /** When the secrets before it stop signing, at the latest. */
+  readonly old_secrets_end_at: Date;
+}
+
+export interface RotatedSecret extends NewSecret {
+  readonly endpoint: EndpointRow;
+}
+
+/**
+ * Creates a new secret. Those before it sign beside it for `overlap` milliseconds (0 to 7 d), unless they end earlier.
+ * @param input `lost`: the secrets file that encrypted the old ones is gone for good; they end now
+ * @throws ServiceError when there is no endpoint, or too many secrets sign already
+ */
+export async function rotateSecret(
+  context: SecretContext,
+  input: PartnerScope & { readonly overlap: number; readonly lost?: boolean },
+): Promise<RotatedSecret> {
+  const { systemId, partnerId, overlap, lost = false } = input;
+  if (overlap < 0 || overlap > MAX_OVERLAP_MS) {
+    throw commandError("invalid_parameter", "secretOverlap", { days: MAX_OVERLAP_DAYS });
+  }
+  return context.db.transaction(async (tx) => {
+    const endpoint = await requireEndpoint(context, await lockEndpoint(tx, systemId, partnerId), input);
+    if (!lost) await requireSharedKey(context, tx);
+    const replaced = await replaceSecret(context, tx, systemId, endpoint, lost ? 0 : overlap);
+    const { old_secrets_end_at } = replaced;
+    const detail = { old_secrets_end_at, lost };
+    await recordEndpointAct(context, tx, systemId, "webhook.secret_rotated", endpoint.id, detail);
+    return { endpoint, ...replaced };
+  });
+}
+
+/** Creates a secret; those before it end after `overlap` milliseconds. @throws ServiceError when there are too many */
+export async function replaceSecret(
+  context: SecretContext,
+  tx: Transaction,
+  systemId: string,
+  endpoint: EndpointRow,
+  overlap: number,
+): Promise<NewSecret> {
+  const now = context.clock();
+  const endAt = new Date(now + overlap);
+  await updateSecretsEnd(tx, systemId, endpoint.id, endAt, new Date(now));
+  const { length: active } = await listActiveSecrets(tx, systemId, endpoint.id, new Date(now));
+  if (active >= MAX_ACTIVE_SECRETS) throw commandError("invalid_parameter", "tooManySecrets", { count: active });
+  return { secret: await addSecret(context, tx, systemId, endpoint), old_secrets_end_at: endAt };
+}
+
+/** Creates a secret. @returns its text, which is never shown again */
+export async function addSecret(
+  context: SecretContext,
+  tx: Transaction,
+  systemId: string,
+  { id: endpointId, signature }: Pick<EndpointRow, "id" | "signature">,
+): Promise<string> {
+  const { ids, cipher, clock } = context;
+  const secret = createSecret((bytes) => ids.randomBytes(bytes), signature === "both" ? "base64" : "base64url");
+  const id = ids.next("secret");
+  const encrypted = cipher.encrypt({ systemId, endpointId, secretId: id }, secret);
+  const createdAt = new Date(clock());
+  await insertSecret(tx, { system_id: systemId, id, endpoint_id: endpointId, encrypted, created_at: createdAt });
+  await recordKey(context, tx, systemId);
+  return secret;
+}
+
+type KeyContext = Pick<SecretContext, "cipher" | "clock">;
+
+/**
+ * Refuses to encrypt with a secrets file that is not the deployment's: one that lacks the key of an active secret, or of
+ * the service that started last. Every system is checked, because one process serves them all.
+ * @throws ServiceError
+ */
+export async function requireSharedKey({ cipher }: KeyContext, tx: Transaction): Promise<void> {
+  for (const { system_id: systemId } of await systemsOf(tx)) {
+    const undecryptable = await listUndecryptable(tx, systemId, cipher);
+    if (undecryptable.length > 0) {
+      const endpointIds = [...new Set(undecryptable.map((secret) => secret.endpoint_id))];
+      throw commandError("secrets_file_mismatch", "foreignSecrets", { mismatch: describeMismatch(endpointIds) });
+    }
+    const recorded = await findEncryptionKey(tx, systemId);
+    if (recorded === undefined || cipher.hasKey(recorded.fingerprint)) continue;
+    throw commandError("secrets_file_mismatch", "olderKey", { since: recorded.recorded_at.toISOString() });
+  }
+}
+
+/** Records that secrets of a system are encrypted with this process's key, for the processes that come after. */
+function recordKey({ cipher, clock }: KeyContext, db: Queryable, systemId: string): Promise<void> {
+  return insertEncryptionKey(db, systemId, cipher.fingerprint, new Date(clock()));
+}
+
+/** The key that the service, or a command, has encrypted with last; undefined where there never was one. */
+export async function findLatestKey(db: Queryable): Promise<EncryptionKeyRow | undefined> {
+  let latest: EncryptionKeyRow | undefined;
+  for (const { system_id: systemId } of await systemsOf(db)) {
+    const recorded = await findEncryptionKey(db, systemId);
+    if (recorded !== undefined && (latest === undefined || recorded.recorded_at > latest.recorded_at))
+      latest = recorded;
+  }
+  return latest;
+}
+
+/**
+ * Records which secrets file the service uses, before there is any secret. Nothing is recorded where active secrets cannot
+ * be decrypted with it.
+ */
+export async function recordServiceKey(context: KeyContext, db: Queryable, systemId: string): Promise<void> {
+  const undecryptable = await listUndecryptable(db, systemId, context.cipher);
+  if (undecryptable.length === 0) await recordKey(context, db, systemId);
+}
+
+/** Active secrets that were encrypted with a key that this process does not have. */
+async function listUndecryptable(db: Queryable, systemId: string, cipher: SecretCipher): Promise<SecretRow[]> {
+  const secrets = await listSecrets(db, systemId);
+  return secrets.filter(({ ended, encrypted }) => !ended && !cipher.canDecrypt(encrypted));
+}

@@ -1,0 +1,113 @@
+import { deliveryNames, EVENT_RETENTION_DAYS, scopeOfEvent } from "@bikeshare/contract";
+import { keyStatus } from "@bikeshare/rules";
+import type { Queryable } from "../../db/database.ts";
+import { keysOf } from "../../keys/service.ts";
+import { countWorkers } from "../queue/lane-queries.ts";
+import { listLatestReplays, type ReplayRow } from "../queue/replay-queries.ts";
+import { type PartnerScope, requireEndpointOrRemoved } from "./endpoint-context.ts";
+import {
+  countEndpoint,
+  type EndpointCounts,
+  listEndpointSummaries,
+  type SummaryRow,
+} from "./endpoint-count-queries.ts";
+import { type EndpointRow, findEndpoint } from "./endpoint-queries.ts";
+import { describeStatus, isRemoved } from "./endpoint.ts";
+import { listActiveSecrets } from "./secret-queries.ts";
+
+/** An endpoint as its partner sees it. Never with a secret. */
+export interface EndpointView extends Omit<EndpointRow, "tag" | "url">, EndpointCounts {
+  /** Null: it was removed. */
+  readonly url: string | null;
+  /** The status in words. */
+  readonly status_text: string;
+  /** Secrets that sign now, the newest first; `expires_at` null: until it is rotated. */
+  readonly secrets: readonly { readonly id: string; readonly expires_at: Date | null }[];
+  /** Those of its events whose resource no key of the partner may read. */
+  readonly unreadable_events: readonly string[];
+  /** Processes that are sending the system's webhooks. */
+  readonly workers: number;
+  /** The latest first. */
+  readonly replays: readonly ReplayRow[];
+}
+
+/** Replays that are shown with an endpoint. */
+const SHOWN_REPLAYS = 5;
+
+/**
+ * A partner's endpoint and how it does.
+ * @throws ServiceError when there is none
+ */
+export async function showEndpoint(
+  context: { readonly db: Queryable; readonly clock: () => number },
+  scope: PartnerScope,
+): Promise<EndpointView> {
+  const { db, clock } = context;
+  const { systemId, partnerId } = scope;
+  const row = await requireEndpointOrRemoved(context, await findEndpoint(db, systemId, partnerId), scope);
+  const secrets = await listActiveSecrets(db, systemId, row.id, new Date(clock()));
+  return {
+    ...shownColumns(row),
+    ...(await countEndpoint(db, systemId, row.id)),
+    status_text: describeStatus(row),
+    secrets: secrets.map(({ id, expires_at: expiresAt }) => ({ id, expires_at: expiresAt })),
+    unreadable_events: await unreadableEvents(context, scope, row.events),
+    workers: await countWorkers(db, systemId),
+    replays: await listLatestReplays(db, systemId, row.id, SHOWN_REPLAYS),
+  };
+}
+
+/** Without the tag, which is only a part of ids. */
+function shownColumns({
+  tag: _tag,
+  url,
+  ...row
+}: EndpointRow): Omit<EndpointRow, "tag" | "url"> & { url: string | null } {
+  return { ...row, url: isRemoved(row) ? null : url };
+}
+
+/** A partner's endpoint and how it does, in a list of all. */
+interface EndpointSummary extends Omit<SummaryRow, "url"> {
+  /** Null: it was removed. */
+  readonly url: string | null;
+  /** The status in words. */
+  readonly status_text: string;
+}
+
+export interface EndpointOverview {
+  /** By the partner's name. Removed ones as long as their log is kept. */
+  readonly endpoints: readonly EndpointSummary[];
+  /** Processes that are sending the system's webhooks. */
+  readonly workers: number;
+}
+
+const LOG_RETENTION_MS = EVENT_RETENTION_DAYS * 86_400_000;
+
+/** Every partner's endpoint, with what waits there. */
+export async function listEndpointsWithStatus(
+  { db, clock }: { readonly db: Queryable; readonly clock: () => number },
+  systemId: string,
+): Promise<EndpointOverview> {
+  const rows = await listEndpointSummaries(db, systemId, new Date(clock() - LOG_RETENTION_MS));
+  const endpoints = rows.map((row) => ({
+    ...row,
+    url: isRemoved(row) ? null : row.url,
+    status_text: describeStatus(row),
+  }));
+  return { endpoints, workers: await countWorkers(db, systemId) };
+}
+
+/**
+ * Those of some events whose resource no key of the partner may read. They are sent all the same: the operator permits
+ * them by choosing the endpoint's events, and a key that expires must not cost a delivery.
+ */
+export async function unreadableEvents(
+  { db, clock }: { readonly db: Queryable; readonly clock: () => number },
+  { systemId, partnerId }: PartnerScope,
+  events: readonly string[],
+): Promise<string[]> {
+  const now = clock();
+  const keys = await keysOf({ db }, systemId, partnerId);
+  const scopes = new Set(keys.filter((key) => keyStatus(key, now) === "active").flatMap((key) => key.scopes));
+  return deliveryNames.filter((name) => events.includes(name) && !scopes.has(scopeOfEvent(name)));
+}

@@ -1,0 +1,233 @@
+import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
+import { addDays, dayOf } from "../../partitions/partition.ts";
+import type { EndpointRow } from "../endpoints/endpoint-queries.ts";
+import { describeStatus, isRemoved } from "../endpoints/endpoint.ts";
+import { isTestDelivery } from "../queue/sql-fragments.ts";
+import { describeOutcome, MAX_TRIES } from "../rules/retry-policy.ts";
+import type { AttemptRow, DeliveryRow, LatestAttempt } from "./delivery-queries.ts";
+
+type ExplainedDelivery = Pick<
+  DeliveryRow,
+  | "id"
+  | "status"
+  | "attempts"
+  | "created_on"
+  | "created_at"
+  | "finished_at"
+  | "due_at"
+  | "tries"
+  | "replay"
+  | "claimed_at"
+>;
+type AttemptEnd = Pick<LatestAttempt, "outcome" | "failure" | "status">;
+type DetailedEnd = AttemptEnd & Pick<LatestAttempt, "detail">;
+
+/** What a delivery's state depends on beside itself. */
+export interface Circumstances {
+  readonly endpoint: Pick<EndpointRow, "status" | "pause_reason" | "paused_at">;
+  /** Whether any process is sending. */
+  readonly isSending: boolean;
+  /** Milliseconds since 1970. */
+  readonly now: number;
+}
+
+/**
+ * What a delivery's state means, in words for whoever asks why it has not arrived.
+ * @param last its latest attempt; undefined: none was made, or it is not known
+ */
+export function explainDelivery(
+  delivery: ExplainedDelivery,
+  circumstances: Circumstances,
+  last: DetailedEnd | undefined,
+): string {
+  const result = last === undefined ? "" : `; the latest attempt: ${describeFully(last)}`;
+  switch (delivery.status) {
+    case "succeeded":
+      return `arrived ${at(delivery.finished_at)} at attempt ${delivery.attempts}${last?.status ? `, answered ${last.status}` : ""}`;
+    case "failed":
+      return `given up ${at(delivery.finished_at)} after ${count(delivery.attempts)}${result}; ${waysOn(delivery, circumstances)}`;
+    case "held":
+      return explainHeld(delivery, circumstances);
+    case "pending":
+      return `${explainPending(delivery, circumstances)}${result}${circumstances.isSending ? "" : STALLED}`;
+  }
+}
+
+const STALLED = "; no process that sends webhooks is running: start `serve`";
+
+/** How an attempt ended, in a few words. */
+export function describeEnd(end: AttemptEnd): string {
+  const words = describeOutcome(end);
+  if (end.outcome === "unknown") return `${words}: its process ended before it could say`;
+  return end.outcome === "rejected" && isRedirect(end.status) ? `${words}, a redirect, which is not followed` : words;
+}
+
+/** The same, with the words that the log has for a failure. */
+function describeFully(last: DetailedEnd): string {
+  const words = last.outcome === "failed" && last.detail !== null ? `: ${last.detail.replace(/\.$/, "")}` : "";
+  return `${describeEnd(last)}${words}`;
+}
+
+function isRedirect(status: number | null): boolean {
+  return status !== null && status >= 300 && status < 400;
+}
+
+function waysOn(delivery: ExplainedDelivery, { now }: Circumstances): string {
+  if (isTestDelivery(delivery.id)) return "a test is tried once";
+  return isPast(delivery, now) ? PAST : "`redeliver` sends it again";
+}
+
+function explainHeld(delivery: ExplainedDelivery, { endpoint, now }: Circumstances): string {
+  const held = `held since ${at(delivery.finished_at ?? delivery.created_at)}`;
+  const kept = isPast(delivery, now) ? PAST : `kept through ${lastDayOf(delivery)}`;
+  if (isRemoved(endpoint)) {
+    return `${held} because the endpoint is ${describeStatus(endpoint)}; once \`set\` has made it anew, \`redeliver\` or \`replay\` sends it; ${kept}`;
+  }
+  if (endpoint.status === "paused") return `${held} because the endpoint is ${describeStatus(endpoint)}; ${kept}`;
+  return `${held}, when the endpoint was paused; it no longer is: \`redeliver\` or \`replay\` sends it; ${kept}`;
+}
+
+function explainPending(delivery: ExplainedDelivery, { endpoint, now }: Circumstances): string {
+  const { id, due_at: dueAt, tries, claimed_at: claimedAt, replay } = delivery;
+  if ((dueAt === null || tries === null) && isPast(delivery, now)) return `never sent; ${PAST}`;
+  if (dueAt === null || tries === null) return "pending, but not queued, which must not be: `redeliver` queues it";
+  const attempt = isTestDelivery(id) ? "the one attempt of a test" : `attempt ${tries + 1} of ${MAX_TRIES}`;
+  if (claimedAt !== null) return `being sent since ${at(claimedAt)}: ${attempt}`;
+  if (endpoint.status === "paused") return `queued, about to be held: the endpoint is ${describeStatus(endpoint)}`;
+  if (dueAt.getTime() > now) return `queued: ${attempt} due at ${at(dueAt)}`;
+  const behind = replay === true ? ", sent again on request, after what happens now" : "";
+  const probing = endpoint.status === "probing" ? ", one delivery at a time until one succeeds" : "";
+  return `queued: ${attempt} due since ${at(dueAt)}${behind}${probing}`;
+}
+
+/** For the time between the end of a day's retention and its dropping, which deletes its bodies. */
+const PAST = `its ${EVENT_RETENTION_DAYS} days are over, and what it said is no longer kept`;
+
+function isPast(delivery: ExplainedDelivery, now: number): boolean {
+  return lastDayOf(delivery) < dayOf(now);
+}
+
+/** Its day is dropped whole once it is older than deliveries are kept. */
+function lastDayOf({ created_on: day }: ExplainedDelivery): string {
+  return addDays(day, EVENT_RETENTION_DAYS);
+}
+
+function at(instant: Date | null): string {
+  return instant === null ? "" : instant.toISOString();
+}
+
+function count(attempts: number): string {
+  return attempts === 1 ? "1 attempt" : `${attempts} attempts`;
+}
+
+/** A body as text where it is text. */
+interface ShownBody {
+  readonly encoding: "utf-8" | "base64";
+  readonly text: string;
+  /** More was received than is kept. */
+  readonly truncated: boolean;
+}
+
+/** Why less of a response is kept than was received. */
+type TruncationReason = NonNullable<AttemptRow["truncation_reason"]>;
+
+/** One attempt: what was sent and received, how long it took, and what followed. */
+export interface Exchange extends Pick<
+  AttemptRow,
+  | "number"
+  | "started_at"
+  | "outcome"
+  | "failure"
+  | "detail"
+  | "url"
+  | "remote_address"
+  | "next_attempt_at"
+  | "next_attempt_reason"
+> {
+  readonly summary: string;
+  /** Null where it is not known what exactly was sent. */
+  readonly request: { readonly headers: readonly HeaderPair[]; readonly body: string } | null;
+  /** Null where none was received. */
+  readonly answer: {
+    readonly status: number;
+    readonly headers: readonly HeaderPair[];
+    readonly body: ShownBody;
+    /** Why no more of its headers and body is kept; null: nothing but the limits for every response cut it. */
+    readonly truncation_reason: TruncationReason | null;
+  } | null;
+  /** Milliseconds; null: the attempt did not get that far, or its connection was reused. */
+  readonly timings: {
+    readonly dns: number | null;
+    readonly connect: number | null;
+    readonly tls: number | null;
+    readonly first_byte: number | null;
+    readonly total: number | null;
+  };
+}
+
+export type HeaderPair = readonly [name: string, value: string];
+
+/** Makes a row of the log readable. */
+export function readExchange(row: AttemptRow): Exchange {
+  const {
+    number,
+    started_at,
+    outcome,
+    failure,
+    detail,
+    url,
+    remote_address,
+    next_attempt_at,
+    next_attempt_reason,
+    status,
+  } = row;
+  return {
+    number,
+    started_at,
+    outcome,
+    failure,
+    detail,
+    url,
+    remote_address,
+    summary: describeEnd(row),
+    request:
+      row.request_headers === null ? null : { headers: readHeaders(row.request_headers), body: row.request_body ?? "" },
+    answer:
+      status === null
+        ? null
+        : {
+            status,
+            headers: readHeaders(row.response_headers ?? "[]"),
+            body: showBody(row.response_body ?? new Uint8Array(), row.response_truncated),
+            truncation_reason: row.truncation_reason,
+          },
+    timings: {
+      dns: row.dns_ms,
+      connect: row.connect_ms,
+      tls: row.tls_ms,
+      first_byte: row.first_byte_ms,
+      total: row.total_ms,
+    },
+    next_attempt_at,
+    next_attempt_reason,
+  };
+}
+
+function readHeaders(json: string): HeaderPair[] {
+  const pairs: unknown = JSON.parse(json);
+  if (!Array.isArray(pairs)) return [];
+  return pairs.flatMap((pair: unknown) => (Array.isArray(pair) ? [[String(pair[0]), String(pair[1])] as const] : []));
+}
+
+/** The bytes as text; as base64 where they are not UTF-8. A character that was cut in two at the end is left out. */
+function showBody(bytes: Uint8Array, truncated: boolean): ShownBody {
+  try {
+    // With `stream` an incomplete character at the end is not an error.
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: truncated });
+    // Text has no NUL.
+    if (!text.includes("\0")) return { encoding: "utf-8", text, truncated };
+  } catch {
+    // Not UTF-8.
+  }
+  return { encoding: "base64", text: Buffer.from(bytes).toString("base64"), truncated };
+}

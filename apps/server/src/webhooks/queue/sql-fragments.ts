@@ -1,0 +1,103 @@
+/**
+ * SQL that is true for the row of `table` that `rows` names: `column`s of the one that equal those of the other.
+ *
+ * PostgreSQL keeps the plan that a connection made first, most often while the queue was empty, and to an empty table
+ * any way seems as good as another: such as beginning with the table, from end to end, instead of with the few rows. With
+ * `=` it could. `any(array[…])` means the same, finds its row through an index and in its partition alone, and leaves no
+ * other way, as long as nothing else is asked of the table's indexed columns. All columns of all indexes that come into
+ * question are to be named, so that it does not matter which of them is taken.
+ */
+export function indexedMatch(table: string, rows: string, columns: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(columns);
+  return pairs.map(([column, of]) => `${table}.${column} = any(array[${rows}.${of}])`).join(" and ");
+}
+
+/** SQL that is true for the `delivery` that `rows` names by `system_id`, `created_on`, `endpoint_id` and `delivery_id`. */
+export function matchesDelivery(rows: string): string {
+  return indexedMatch("delivery", rows, {
+    system_id: "system_id",
+    created_on: "created_on",
+    endpoint_id: "endpoint_id",
+    id: "delivery_id",
+  });
+}
+
+/** The order of the index that gives an endpoint's queue without the others'. */
+export const QUEUE_ORDER = "order by queued.replay, queued.due_at, queued.delivery_id";
+
+/** SQL that makes a finished delivery pending again, for `insertIntoQueue` to follow. */
+export const PENDING_AGAIN = "status = 'pending', stuck = false, finished_at = null";
+
+/** SQL for the columns of a queued delivery that `insertIntoQueue` does not read from its rows. */
+interface QueuedColumns {
+  readonly dueAt: string;
+  /** Attempts so far; 0 when left out. */
+  readonly attempts?: string;
+  /** Attempts of the present schedule; 0 when left out. */
+  readonly tries?: string;
+  readonly replay?: boolean;
+}
+
+/**
+ * SQL that queues deliveries of the system `$1`.
+ * @param from rows with `delivery_id`, `endpoint_id`, `created_on` and `event_id`, and a condition
+ */
+export function insertIntoQueue(from: string, columns: QueuedColumns): string {
+  const { dueAt, attempts = "0", tries = "0", replay = false } = columns;
+  return `insert into webhook_queue
+       (system_id, delivery_id, endpoint_id, created_on, event_id, replay, due_at, attempts, tries)
+     select $1, delivery_id, endpoint_id, created_on, event_id, ${replay}, ${dueAt}, ${attempts}, ${tries} from ${from}`;
+}
+
+/** Goes behind `insertIntoQueue` where a delivery may be queued already. */
+export const UNLESS_QUEUED = "on conflict (system_id, delivery_id) do nothing";
+
+/**
+ * SQL, the last steps of a `with` statement, that makes a delivery of each event to each endpoint of the system `$1` that
+ * subscribes to it: queued and due at `$2`, or held while the endpoint is paused. A delivery's id is made of its event's
+ * and its endpoint's, because only the statement knows the endpoints.
+ * @param events rows with `id`, `name`, `occurred_at`, `partner_id` (null: every partner's) and `data`
+ */
+export function insertDeliveries(events: string): string {
+  return `subscribed as materialized (
+       select 'delivery_' || substr(event.id, strpos(event.id, '_') + 1) || endpoint.tag as delivery_id,
+         endpoint.id as endpoint_id, endpoint.status = 'paused' as paused, $2::timestamptz::date as created_on,
+         event.id as event_id, event.name
+       from ${events} event join webhook_endpoints endpoint
+         on endpoint.system_id = $1 and event.name = any(endpoint.events)
+         and (event.partner_id is null or event.partner_id = endpoint.partner_id)),
+     bodies as (
+       insert into webhook_bodies (system_id, created_on, event_id, event, occurred_at, data)
+       select $1, $2::timestamptz::date, id, name, occurred_at, data from ${events}
+       where id in (select event_id from subscribed)),
+     deliveries as (
+       insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status, stuck)
+       select $1, created_on, delivery_id, endpoint_id, event_id, name, $2,
+         case when paused then 'held' else 'pending' end, paused
+       from subscribed)
+     ${insertIntoQueue("subscribed where not paused", { dueAt: "$2" })}`;
+}
+
+/**
+ * SQL that is true where an endpoint of the system `$1` subscribes to an event: for statements that change what the event
+ * tells of, so that they return nothing more as long as nobody does.
+ */
+export function isSubscribed(event: string): string {
+  return `exists (select from webhook_endpoints where system_id = $1 and '${event}' = any(events))`;
+}
+
+/**
+ * Ends the id of every test delivery, by which receivers, too, recognise it. At the end, because ids sort by the time in
+ * their beginning.
+ */
+export const TEST_SUFFIX = "_test";
+
+/** Whether a delivery is a test: somebody asked for it, and it tells of no event. */
+export function isTestDelivery(id: string): boolean {
+  return id.endsWith(TEST_SUFFIX);
+}
+
+/** SQL that is true of a test delivery. @param id the column with its id */
+export function isTest(id: string): string {
+  return `right(${id}, ${TEST_SUFFIX.length}) = '${TEST_SUFFIX}'`;
+}

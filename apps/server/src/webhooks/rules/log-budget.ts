@@ -1,0 +1,179 @@
+import { dayOf } from "../../partitions/partition.ts";
+
+/** How much of an answer is kept. */
+export interface AnswerLimits {
+  /** Names and values of headers. */
+  readonly headBytes: number;
+  readonly bodyBytes: number;
+}
+
+/** Why less of an answer is kept than came. */
+export type TruncationReason = "success" | "repeated_failure" | "daily_budget";
+
+/** Bytes kept of an endpoint's attempts on one day. */
+export interface LogSize {
+  /** Requests and answers. */
+  bytes: number;
+  /** Of answers, what counts towards the day's budget. */
+  answerBytes: number;
+}
+
+/** What decides how much of the next answer is kept: the endpoint's day so far, and its failures of this hour. */
+export interface KeptSoFar extends Readonly<LogSize> {
+  /** Failures of this hour whose answers were kept whole. */
+  readonly wholeFailures: number;
+}
+
+/** What an answer may fill in the log: as much as the sender reads of it. */
+const WHOLE_ANSWER: AnswerLimits = { headBytes: Number.POSITIVE_INFINITY, bodyBytes: Number.POSITIVE_INFINITY };
+
+/**
+ * What is kept of a success, and of failures after the first of an hour. Less cuts the short texts that receivers answer
+ * with; more lets a receiver decide how much disk we use.
+ */
+export const SHORT_ANSWER: AnswerLimits = { headBytes: 2_048, bodyBytes: 2_048 };
+
+/** What is kept of every answer, and does not count towards the budget: the usual short headers. */
+export const ANSWER_SUMMARY: AnswerLimits = { headBytes: 256, bodyBytes: 0 };
+
+/** Failures of an endpoint in an hour whose answers are kept whole. The first tell what is wrong; more repeat it. */
+export const WHOLE_FAILURES_PER_HOUR = 5;
+
+/**
+ * Bytes of an endpoint's answers that are kept a day, beside a summary of each: 480 MiB in the 30 days of the log. Short
+ * answers never come near it, however many they are.
+ */
+export const DAILY_ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** How much of an answer is kept, and why no more. */
+export function limitsOfAnswer(
+  { answerBytes, wholeFailures }: KeptSoFar,
+  isSuccess: boolean,
+): { readonly limits: AnswerLimits; readonly reason: TruncationReason | null } {
+  if (answerBytes >= DAILY_ANSWER_BYTES) return { limits: ANSWER_SUMMARY, reason: "daily_budget" };
+  if (isSuccess) return { limits: SHORT_ANSWER, reason: "success" };
+  if (wholeFailures >= WHOLE_FAILURES_PER_HOUR) return { limits: SHORT_ANSWER, reason: "repeated_failure" };
+  return { limits: WHOLE_ANSWER, reason: null };
+}
+
+type HeaderPair = readonly [name: string, value: string];
+
+/** An answer as it came, or as it is kept. */
+export interface AnswerBytes {
+  readonly headers: readonly HeaderPair[];
+  readonly body: Uint8Array;
+}
+
+/** As much of an answer as the limits allow: the headers that fit, in their order, and the beginning of the body. */
+export function truncateAnswer(answer: AnswerBytes, { headBytes, bodyBytes }: AnswerLimits): AnswerBytes {
+  let room = headBytes;
+  const headers = answer.headers.filter((header) => {
+    const size = sizeOfHeader(header);
+    if (size > room) return false;
+    room -= size;
+    return true;
+  });
+  // A copy: a view would hold the whole of it in memory until it is written.
+  const body = answer.body.length <= bodyBytes ? answer.body : answer.body.slice(0, bodyBytes);
+  return { headers, body };
+}
+
+/** Bytes of an answer in the log. */
+export function sizeOfAnswer({ headers, body }: AnswerBytes): number {
+  return headers.reduce((sum, header) => sum + sizeOfHeader(header), body.length);
+}
+
+/** Of an answer that is kept, what counts towards the day's budget. */
+export function countedBytes(kept: number): number {
+  return Math.max(0, kept - ANSWER_SUMMARY.headBytes);
+}
+
+/** With the colon, the blank and the line's end. A character of a header is a byte. */
+function sizeOfHeader([name, value]: HeaderPair): number {
+  return name.length + value.length + 4;
+}
+
+/** An answer as the log keeps it. */
+export interface KeptAnswer extends AnswerBytes {
+  /** Why it is less than came; null: it is not. */
+  readonly truncationReason: TruncationReason | null;
+}
+
+/** A day's size that has changed since it was last written. */
+export interface ChangedSize extends Readonly<LogSize> {
+  readonly day: string;
+}
+
+/** An attempt's share of the log. */
+export interface MeasuredAttempt {
+  readonly isSuccess: boolean;
+  /** Milliseconds since 1970. */
+  readonly endedAt: number;
+  /** Bytes of what was sent. */
+  readonly requestBytes: number;
+  readonly answer: AnswerBytes;
+}
+
+const HOUR_MS = 3_600_000;
+
+/**
+ * How much of the log one endpoint's attempts take, counted in the memory of its lane's holder. Only one worker holds a
+ * lane, so the count is exact; one that dies forgets what it has not written, and another begins the hour's failures anew.
+ */
+export class LogMeter {
+  readonly #days = new Map<string, LogSize & { isWritten: boolean }>();
+  #hour = Number.NaN;
+  #wholeFailures = 0;
+
+  /** Takes over what an earlier holder has written of a day. */
+  resume(day: string, { bytes, answerBytes }: LogSize): void {
+    this.#days.set(day, { bytes, answerBytes, isWritten: true });
+  }
+
+  /** Decides how much of an answer is kept, and counts it. */
+  keep({ isSuccess, endedAt, requestBytes, answer }: MeasuredAttempt): KeptAnswer {
+    const size = this.#sizeAt(endedAt);
+    const wholeFailures = this.#failuresAt(endedAt);
+    const { limits, reason } = limitsOfAnswer({ ...size, wholeFailures }, isSuccess);
+    if (!isSuccess && reason === null) this.#wholeFailures++;
+    const kept = truncateAnswer(answer, limits);
+    const keptBytes = sizeOfAnswer(kept);
+    size.bytes += requestBytes + keptBytes;
+    size.answerBytes += countedBytes(keptBytes);
+    size.isWritten = false;
+    return { ...kept, truncationReason: keptBytes < sizeOfAnswer(answer) ? reason : null };
+  }
+
+  /** What has to be written. */
+  changed(): ChangedSize[] {
+    return [...this.#days].flatMap(([day, { bytes, answerBytes, isWritten }]) =>
+      isWritten ? [] : [{ day, bytes, answerBytes }],
+    );
+  }
+
+  /** Notes that sizes are written, and forgets the days that are over. @param today the day that is not */
+  noteWritten(written: readonly ChangedSize[], today: string): void {
+    for (const { day, bytes } of written) {
+      const size = this.#days.get(day);
+      // It may have grown since.
+      if (size !== undefined && size.bytes === bytes) size.isWritten = true;
+    }
+    for (const [day, { isWritten }] of this.#days) if (isWritten && day < today) this.#days.delete(day);
+  }
+
+  #sizeAt(endedAt: number): LogSize & { isWritten: boolean } {
+    const day = dayOf(endedAt);
+    const known = this.#days.get(day);
+    if (known !== undefined) return known;
+    const made = { bytes: 0, answerBytes: 0, isWritten: false };
+    this.#days.set(day, made);
+    return made;
+  }
+
+  #failuresAt(endedAt: number): number {
+    const hour = Math.floor(endedAt / HOUR_MS);
+    if (hour !== this.#hour) this.#wholeFailures = 0;
+    this.#hour = hour;
+    return this.#wholeFailures;
+  }
+}
