@@ -114,13 +114,13 @@ describe("attempts", () => {
     expect(counted.get('bikeshare_webhook_attempt_duration_seconds_sum{outcome="succeeded"}')).toBeCloseTo(15.008);
   });
 
-  test("wait for their turn in two lines, live and replay, and never less than no time", async () => {
+  test("wait in two queues, regular and replay, and never less than no time", async () => {
     const metrics = createMetrics({ version: "1" });
     metrics.webhooks.attemptStarted(150, "regular");
     metrics.webhooks.attemptStarted(-3, "regular");
     metrics.webhooks.attemptStarted(90_000, "replay");
     const counted = await samples(metrics);
-    expect(counted.get('bikeshare_webhook_attempt_wait_seconds_sum{line="regular"}')).toBeCloseTo(0.15);
+    expect(counted.get('bikeshare_webhook_attempt_wait_seconds_sum{queue="regular"}')).toBeCloseTo(0.15);
     expect(counted.get('bikeshare_webhook_attempt_wait_seconds_sum{queue="replay"}')).toBe(90);
   });
 });

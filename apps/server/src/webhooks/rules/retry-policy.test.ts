@@ -51,7 +51,7 @@ describe("the schedule", () => {
 
   test("an attempt whose result is unknown counts, and the next is due at once", () => {
     const unknown = ended({ outcome: "unknown", status: null, tries: 9, chance: 1, retryAfterMs: HOUR });
-    expect(unknown).toEqual({ state: "pending", nextAt: AT, why: "result unknown; attempt 9 of 14" });
+    expect(unknown).toEqual({ state: "pending", nextAt: AT, reason: "result unknown; attempt 9 of 14" });
   });
 
   test("the wait is never shorter than the schedule's and at most a tenth longer, in whole milliseconds", () => {
