@@ -2,7 +2,7 @@ import type { Transaction } from "../db/database.ts";
 import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
-import { isWanted } from "../events/outbox.ts";
+import { isSubscribed } from "../webhooks/queue/sql-fragments.ts";
 import type { MirroredBike } from "./bike.ts";
 
 /** A bike as the database has it: what a snapshot is compared with. Instants in milliseconds since 1970. */
@@ -50,7 +50,7 @@ const insertBikes = statement(
    from json_to_recordset($4::json) as written(${writtenColumns})
    order by id
    on conflict (system_id, id) do nothing
-   returning id, case when ${isWanted("bike.state_changed")} then json end as json`,
+   returning id, case when ${isSubscribed("bike.state_changed")} then json end as json`,
 );
 
 // What was reported by the side is kept only of bikes that commands have touched (reported_state is not null); for
@@ -73,7 +73,7 @@ const updateBikes = statement(
      reported_range_at = case when b.reported_state is not null then $3::timestamptz end
    from json_to_recordset($4::json) as w(${writtenColumns})
    where b.system_id = $1 and b.id = w.id
-   returning b.id, case when ${isWanted("bike.state_changed")} and b.vehicle_state <> (
+   returning b.id, case when ${isSubscribed("bike.state_changed")} and b.vehicle_state <> (
      select before.vehicle_state from bikes before where before.system_id = $1 and before.id = b.id) then b.json end as json)
    select json from changed where json is not null order by id`,
 );

@@ -2,7 +2,7 @@ import type { BikeFacts, BikeView } from "@bikeshare/rules";
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
-import { isWanted } from "../events/outbox.ts";
+import { isSubscribed } from "../webhooks/queue/sql-fragments.ts";
 import type { ReportedState } from "./bike.ts";
 
 type Row = Tables["bikes"];
@@ -74,7 +74,7 @@ const update = statement(
      updated_at = $2::timestamptz
    from ${written}
    where b.system_id = $1 and b.id = w.id
-   returning b.id, case when ${isWanted("bike.state_changed")} and b.vehicle_state <> (
+   returning b.id, case when ${isSubscribed("bike.state_changed")} and b.vehicle_state <> (
      select before.vehicle_state from bikes before where before.system_id = $1 and before.id = b.id) then b.json end as json)
    select json from changed where json is not null order by id`,
 );
@@ -90,7 +90,7 @@ const insert = statement(
    from ${written}
    order by id
    on conflict (system_id, id) do nothing
-   returning id, case when ${isWanted("bike.state_changed")} then json end as json`,
+   returning id, case when ${isSubscribed("bike.state_changed")} then json end as json`,
 );
 
 const tell = statement("liveBikes.tell", "select pg_notify('bikes', $1)");

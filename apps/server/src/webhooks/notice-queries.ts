@@ -2,12 +2,12 @@ import type { Queryable, Transaction } from "../db/database.ts";
 import { onlyRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
-import { isWanted } from "../events/outbox.ts";
+import { isSubscribed } from "./queue/sql-fragments.ts";
 
 /** A station that is to be told of. */
 export type ChangedStation = Pick<Tables["stations"], "json" | "updated_at">;
 
-const wanted = statement("stationNotices.wanted", `select ${isWanted("station.updated")} as wanted`);
+const wanted = statement("stationNotices.wanted", `select ${isSubscribed("station.updated")} as wanted`);
 
 /*
  * The stations that are not as they were last told, and were not told of lately. They are found without a lock; the row

@@ -11,8 +11,6 @@ import {
 import { listSecrets, type SecretRow } from "./secret-queries.ts";
 import { DamagedSecret, describeMismatch, SecretsFileMismatch, type SecretCipher } from "./secret.ts";
 
-
-
 /** A secret that signs until it expires. */
 export interface SigningSecret {
   readonly text: string;

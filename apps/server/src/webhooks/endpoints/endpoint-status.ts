@@ -75,7 +75,7 @@ export async function resumeEndpoint(context: EndpointContext, scope: PartnerSco
 }
 
 /** Resumes an endpoint that is locked. */
-export async function resumeLocked(
+async function resumeLocked(
   context: EndpointContext,
   tx: Transaction,
   systemId: string,

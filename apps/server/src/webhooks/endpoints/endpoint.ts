@@ -1,4 +1,5 @@
 import { type DeliveryName, deliveryNames } from "@bikeshare/contract";
+import { FAILING_LIMIT_MS } from "../rules/endpoint-health.ts";
 import type { EndpointRow } from "./endpoint-queries.ts";
 
 /** Most days for which an old secret goes on signing beside a new one. */
@@ -39,7 +40,7 @@ export function isMailAddress(text: string): boolean {
 export const pauseDescriptions = {
   partner: "paused by the partner",
   operator: "paused by the operator",
-  failing: "paused because it failed for 72 hours",
+  failing: `paused because it failed for ${FAILING_LIMIT_MS / 3_600_000} hours`,
   gone: "paused because it answered 410 Gone three times or more, over a minute or longer",
   probe_failed: "paused again because the probe after its resuming failed",
   suspended: "paused because its partner is suspended",

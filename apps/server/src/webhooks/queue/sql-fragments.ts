@@ -1,3 +1,5 @@
+import type { DeliveryName } from "@bikeshare/contract";
+
 /**
  * SQL that is true for the row of `table` that `rows` names: `column`s of the one that equal those of the other.
  *
@@ -82,7 +84,7 @@ export function insertDeliveries(events: string): string {
  * SQL that is true where an endpoint of the system `$1` subscribes to an event: for statements that change what the event
  * tells of, so that they return nothing more as long as nobody does.
  */
-export function isSubscribed(event: string): string {
+export function isSubscribed(event: DeliveryName): string {
   return `exists (select from webhook_endpoints where system_id = $1 and '${event}' = any(events))`;
 }
 

@@ -19,7 +19,7 @@ export interface LogSize {
 }
 
 /** What decides how much of the next answer is kept: the endpoint's day so far, and its failures of this hour. */
-export interface KeptSoFar extends Readonly<LogSize> {
+interface KeptSoFar extends Readonly<LogSize> {
   /** Failures of this hour whose answers were kept whole. */
   readonly wholeFailures: number;
 }
@@ -46,7 +46,7 @@ export const WHOLE_FAILURES_PER_HOUR = 5;
 export const DAILY_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /** How much of an answer is kept, and why no more. */
-export function limitsOfAnswer(
+function limitsOfAnswer(
   { answerBytes, wholeFailures }: KeptSoFar,
   isSuccess: boolean,
 ): { readonly limits: AnswerLimits; readonly reason: TruncationReason | null } {
@@ -65,7 +65,7 @@ export interface AnswerBytes {
 }
 
 /** As much of an answer as the limits allow: the headers that fit, in their order, and the beginning of the body. */
-export function truncateAnswer(answer: AnswerBytes, { headBytes, bodyBytes }: AnswerLimits): AnswerBytes {
+function truncateAnswer(answer: AnswerBytes, { headBytes, bodyBytes }: AnswerLimits): AnswerBytes {
   let room = headBytes;
   const headers = answer.headers.filter((header) => {
     const size = sizeOfHeader(header);
@@ -84,7 +84,7 @@ export function sizeOfAnswer({ headers, body }: AnswerBytes): number {
 }
 
 /** Of an answer that is kept, what counts towards the day's budget. */
-export function countedBytes(kept: number): number {
+function countedBytes(kept: number): number {
   return Math.max(0, kept - ANSWER_SUMMARY.headBytes);
 }
 

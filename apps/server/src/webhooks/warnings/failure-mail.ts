@@ -1,4 +1,7 @@
+import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { FAILING_LIMIT_MS, LEAST_DELIVERIES, LEAST_FAILURES, type PauseCause } from "../rules/endpoint-health.ts";
+import { MAX_TRIES, SCHEDULE_HOURS } from "../rules/retry-policy.ts";
+import { senderLimits } from "../sender/sender-limits.ts";
 
 /** What a partner is told about an endpoint that fails. Instants in milliseconds since 1970. */
 export interface FailureNotice {
@@ -24,11 +27,8 @@ export interface FailureMail {
   readonly text: string;
 }
 
-/** Days for which deliveries are kept. */
-const HELD_DAYS = 30;
-
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** The mail that tells a partner that an endpoint fails, or that it is paused and what to do. */
 export function failureMail(notice: FailureNotice): FailureMail {
@@ -60,16 +60,16 @@ const paused: Readonly<Record<PauseCause, (notice: FailureNotice, host: string) 
     `The endpoint at ${host} was resumed, and the webhook that was sent to see whether it is well failed at ${instant(at)}: ${oneLine(lastError)}.\nThe endpoint is paused again: it is sent nothing any more.`,
 };
 
-const HELD = `Nothing is lost: its events are kept for ${HELD_DAYS} days and can be sent when it is well.`;
+const HELD = `Nothing is lost: its events are kept for ${EVENT_RETENTION_DAYS} days and can be sent when it is well.`;
 
 function nextSteps({ failingSince, at }: FailureNotice): string {
-  return `each webhook is tried 14 times in about 73 hours. When nothing has succeeded for ${hours(FAILING_LIMIT_MS)}, which is at ${instant((failingSince ?? at) + FAILING_LIMIT_MS)}, the endpoint is paused, if at least ${LEAST_FAILURES} attempts for ${LEAST_DELIVERIES} different events have failed by then. A single success ends all this, and so does a day without attempts.`;
+  return `each webhook is tried ${MAX_TRIES} times in about ${SCHEDULE_HOURS} hours. When nothing has succeeded for ${hours(FAILING_LIMIT_MS)}, which is at ${instant((failingSince ?? at) + FAILING_LIMIT_MS)}, the endpoint is paused, if at least ${LEAST_FAILURES} attempts for ${LEAST_DELIVERIES} different events have failed by then. A single success ends all this, and so does a day without attempts.`;
 }
 
 function whatToDo({ about }: FailureNotice): string {
   return about === "gone"
     ? "What to do: if the address has moved, have the new one set. If that was a mistake, such as a wrong deployment, resume it as below. If you want no webhooks any more, there is nothing to do."
-    : "What to do: see to it that the endpoint answers every webhook with a status from 200 to 299 within 15 seconds. The log of attempts shows what was sent and what came back.";
+    : `What to do: see to it that the endpoint answers every webhook with a status from 200 to 299 within ${senderLimits.totalMs / 1_000} seconds. The log of attempts shows what was sent and what came back.`;
 }
 
 function howToGoOn(notice: FailureNotice): string {
@@ -89,7 +89,7 @@ function howToGoOn(notice: FailureNotice): string {
  * the day. What a failed probe found held may be as old as anything that is kept.
  */
 function replayFrom({ about, failingSince, at }: FailureNotice): number {
-  return about === "probe_failed" ? at - HELD_DAYS * DAY : (failingSince ?? at) - DAY;
+  return about === "probe_failed" ? at - EVENT_RETENTION_DAYS * DAY_MS : (failingSince ?? at) - DAY_MS;
 }
 
 function whereToLook({ dashboardUrl, url }: FailureNotice): string {
@@ -104,7 +104,7 @@ function instant(milliseconds: number): string {
 }
 
 function hours(milliseconds: number): string {
-  return `${Math.max(1, Math.round(milliseconds / HOUR))} h`;
+  return `${Math.max(1, Math.round(milliseconds / HOUR_MS))} h`;
 }
 
 /** What a receiver said may be long and hold anything. */
