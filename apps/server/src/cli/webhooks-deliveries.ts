@@ -133,7 +133,7 @@ async function retryNow(cli: CliContext, { partner }: PartnerOption, command: Co
     const systemId = await cli.resolveSystem(db, systemOption(command));
     const retried = await retryEndpointNow(contextOf(cli, db), { systemId, partnerId: partner });
     const text = retried === 0 ? "Nothing waits for a later attempt." : `${retried} deliveries are due now.`;
-    cli.output.result({ retried }, text);
+    cli.output.result({ deliveries: retried }, text);
   });
 }
 
@@ -159,7 +159,7 @@ async function stop(cli: CliContext, id: string, command: Command): Promise<void
     const replayed = await stopReplay(contextOf(cli, db), systemId, id);
     const { changed, queued, total, finished_at: finished } = replayed;
     const text = changed
-      ? `Stopped ${id}: ${queued} of ${total} were handed over; those still in line are sent.`
+      ? `Stopped ${id}: ${queued} of ${total} were queued; those that wait in the queue are sent.`
       : `${id} was finished already, ${finished?.toISOString() ?? ""}: ${queued} of ${total} were handed over.`;
     cli.output.result({ ...replayed }, text);
   });

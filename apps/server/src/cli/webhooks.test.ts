@@ -185,7 +185,7 @@ describe("webhooks deliveries, attempts, redeliver, replay", () => {
       "--since",
       "1h",
     );
-    expect(pending.match(/in line: attempt 1 of 14/g)).toHaveLength(2);
+    expect(pending.match(/queued: attempt 1 of 14/g)).toHaveLength(2);
     expect(await text("deliveries", "--partner", partner, "--limit", "1")).toMatch(/\nMore: --after delivery_\S+\n$/);
     await expect(text("deliveries", "--partner", partner, "--event", "ride.begun")).rejects.toThrow(
       /none of ride.started/,
@@ -203,7 +203,7 @@ describe("webhooks deliveries, attempts, redeliver, replay", () => {
     expect(await text("attempts", delivery)).toBe(
       [
         `${delivery}: ride.started for ${partner}, 2026-06-01T12:00:00.000Z`,
-        "pending: waits in line: attempt 2 of 14 due at 2026-06-01T12:00:05.001Z; the latest attempt: answered 500",
+        "pending: queued: attempt 2 of 14 due at 2026-06-01T12:00:05.001Z; the latest attempt: answered 500",
         "",
         "--- attempt 1, 2026-06-01T12:00:00.001Z: answered 500",
         "to 192.0.2.7; dns 1.0 ms, connect 2.0 ms, tls 3.0 ms, first byte 4.0 ms, total 20.0 ms",
@@ -226,13 +226,13 @@ describe("webhooks deliveries, attempts, redeliver, replay", () => {
     await expect(text("attempts", "delivery_none")).rejects.toThrow(/There is no delivery delivery_none/);
   });
 
-  it("hurry what waits for its next attempt", async () => {
+  it("retry now what waits for its next attempt", async () => {
     const { id } = await make();
     await happen(2);
     await send(id, 500);
-    expect(await text("hurry", "--partner", partner)).toBe("2 deliveries are due now.\n");
-    expect(await text("hurry", "--partner", partner)).toBe("Nothing waits for a later attempt.\n");
-    expect(await json("hurry", "--partner", partner)).toEqual({ hurried: 0 });
+    expect(await text("retry-now", "--partner", partner)).toBe("2 deliveries are due now.\n");
+    expect(await text("retry-now", "--partner", partner)).toBe("Nothing waits for a later attempt.\n");
+    expect(await json("retry-now", "--partner", partner)).toEqual({ deliveries: 0 });
   });
 
   it("redeliver one, and replay a range that is counted before", async () => {
@@ -250,7 +250,7 @@ describe("webhooks deliveries, attempts, redeliver, replay", () => {
     expect(await text("show", "--partner", partner)).toMatch(/^replay {4}replay_\S+ .+, 0 of 1 handed over$/m);
     const [, started = ""] = /^replay {4}(replay_\w+):/m.exec(await text("show", "--partner", partner)) ?? [];
     expect(await text("stop-replay", started)).toBe(
-      `Stopped ${started}: 0 of 1 were handed over; those still in line are sent.\n`,
+      `Stopped ${started}: 0 of 1 were queued; those that wait in the queue are sent.\n`,
     );
     expect(await json("stop-replay", started)).toMatchObject({ changed: false, total: 1 });
     expect(await text("show", "--partner", partner)).toMatch(

@@ -125,7 +125,7 @@ describe("rotating a secret", () => {
       ({ expiresAt }) => expiresAt === null || expiresAt > room.clock(),
     );
 
-  it("makes a new one first in line, the old one beside it until the overlap ends", async () => {
+  it("puts a new one first, the old one beside it until the overlap ends", async () => {
     const { secret: old } = await room.endpoint();
     const { secret, old_secrets_end_at: end } = await rotate(3_600_000);
     expect(end.getTime()).toBe(room.clock() + 3_600_000);
@@ -197,7 +197,7 @@ describe("a process with another secrets file", () => {
   it("signs nothing: it is told so, with what to do", async () => {
     const { endpoint } = await room.endpoint();
     await expect(loadEndpoints({ db: room.db, cipher: otherCipher() }, room.systemId)).rejects.toThrow(
-      `The secret of ${endpoint.id} was sealed with a key that this SECRETS_FILE does not have.`,
+      `The secret of ${endpoint.id} was encrypted with a key that this SECRETS_FILE does not have.`,
     );
   });
 

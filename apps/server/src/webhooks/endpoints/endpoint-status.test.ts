@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => room.close());
 
-it("a paused endpoint's events are held, those in line too; nothing is lost", async () => {
+it("a paused endpoint's events are held, those queued too; nothing is lost", async () => {
   await room.happen(2);
   expect(await pause()).toMatchObject({ changed: true, endpoint: { status: "paused", pause_reason: "partner" } });
   await room.happen(3);

@@ -65,7 +65,7 @@ it("a key of the same id from another file is told apart, and the message says w
   expect(other.canDecrypt(sealed)).toBe(false);
   expect(() => other.decrypt(place, sealed)).toThrow(SecretsFileMismatch);
   expect(() => other.decrypt(place, sealed)).toThrow(
-    /secret of endpoint_1 was sealed with a key that this SECRETS_FILE does not have\. Set SECRETS_FILE/,
+    /secret of endpoint_1 was encrypted with a key that this SECRETS_FILE does not have\. Set SECRETS_FILE/,
   );
 });
 

@@ -98,7 +98,7 @@ describe("each delivery is explained", () => {
   it("while it waits, is sent, waits again, and when it has arrived", async () => {
     const due = at();
     await room.happen(1);
-    expect(await explanation()).toBe(`in line: attempt 1 of 14 due since ${due}`);
+    expect(await explanation()).toBe(`queued: attempt 1 of 14 due since ${due}`);
     const request = { endpointId, token: 0, limit: 1, dueFrom: new Date(0) };
     await claimDeliveries(room.db, room.systemId, [request], false, new Date(room.clock()));
     expect(await explanation()).toBe(`being sent since ${at()}: attempt 1 of 14`);
@@ -107,7 +107,7 @@ describe("each delivery is explained", () => {
     const row = await newest();
     expect(row.next_attempt_at?.toISOString()).toBe(at(5_020));
     expect(row.explanation).toBe(
-      `waits in line: attempt 2 of 14 due at ${at(5_020)}; the latest attempt: answered 503`,
+      `queued: attempt 2 of 14 due at ${at(5_020)}; the latest attempt: answered 503`,
     );
     room.clock.advance(6_000);
     await room.send(endpointId);
@@ -218,7 +218,7 @@ describe("a delivery with its attempts", () => {
       answer: {
         status: 500,
         headers: [["Server", "test"]],
-        body: { encoding: "utf-8", text: "Störung", cut: false },
+        body: { encoding: "utf-8", text: "Störung", truncated: false },
         truncation_reason: null,
       },
       timings: { dns: 1, connect: 2, tls: 3, first_byte: 4, total: 20 },
@@ -237,9 +237,9 @@ describe("a delivery with its attempts", () => {
     await room.send(endpointId, answered(500, half));
     const { exchanges } = await showDelivery(room, scope(), (await newest()).id);
     expect(exchanges.map(({ answer }) => answer?.body)).toEqual([
-      { encoding: "base64", text: "/wAB", cut: false },
-      { encoding: "utf-8", text: "a", cut: true },
-      { encoding: "base64", text: half.toString("base64"), cut: false },
+      { encoding: "base64", text: "/wAB", truncated: false },
+      { encoding: "utf-8", text: "a", truncated: true },
+      { encoding: "base64", text: half.toString("base64"), truncated: false },
     ]);
   });
 
@@ -282,7 +282,7 @@ describe("redelivering", () => {
     await room.send(endpointId, answered(500));
     const { id } = await newest();
     expect(await room.send(endpointId)).toEqual([]);
-    expect(await again(id)).toEqual({ id, outcome: "hurried" });
+    expect(await again(id)).toEqual({ id, outcome: "retried_now" });
     expect((await room.send(endpointId)).map(({ tries }) => tries)).toEqual([1]);
   });
 
@@ -295,7 +295,7 @@ describe("redelivering", () => {
     expect((await again(id)).outcome).toBe("already_due");
   });
 
-  it("many times at once puts it in line once", async () => {
+  it("many times at once queues it once", async () => {
     await room.happen(1);
     await room.send(endpointId);
     const { id } = await newest();
@@ -305,11 +305,11 @@ describe("redelivering", () => {
     expect(await room.send(endpointId)).toHaveLength(1);
   });
 
-  it("puts what is pending and got lost from the line back there", async () => {
+  it("queues what is pending and got lost from the queue", async () => {
     await room.happen(1);
     await room.rows("delete from webhook_queue where system_id = $1");
     const { id, explanation } = await newest();
-    expect(explanation).toBe("pending, but not in line, which must not be: `redeliver` puts it there");
+    expect(explanation).toBe("pending, but not queued, which must not be: `redeliver` queues it");
     expect((await again(id)).outcome).toBe("redelivered");
     expect((await again(id)).outcome).toBe("already_due");
     expect(await room.send(endpointId)).toHaveLength(1);

@@ -2,14 +2,14 @@ import type { Queryable } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
 
-/** A delivery as it stands: what it is, and where in line. */
+/** A delivery as it stands: what it is, and its position in the queue. */
 export interface DeliveryRow extends Pick<
   Tables["webhook_deliveries"],
   "id" | "created_on" | "endpoint_id" | "event_id" | "event" | "created_at" | "status" | "attempts" | "finished_at"
 > {
-  /** Null: not in line. */
+  /** Null: not queued. */
   readonly due_at: Date | null;
-  /** Attempts of this schedule so far; null: not in line. */
+  /** Attempts of this schedule so far; null: not queued. */
   readonly tries: number | null;
   readonly replay: boolean | null;
   /** Being sent since then. */

@@ -166,7 +166,7 @@ describe("a replay", () => {
     expect(await feed()).toBe(3);
   });
 
-  it("takes what is in line already for handed over, and sends it once", async () => {
+  it("counts what is queued already as queued, and sends it once", async () => {
     await room.happen(2);
     await room.send(endpointId);
     const { deliveries } = await listDeliveries(room, scope());
@@ -226,7 +226,7 @@ describe("a replay", () => {
 describe("stopping a replay", () => {
   const stop = (id: string | null) => stopReplay(room, room.systemId, id ?? "");
 
-  it("hands over no more of it; what is in line is sent, the rest stays as it is", async () => {
+  it("queues no more of it; what is queued is sent, the rest stays as it is", async () => {
     await arrived(1_005);
     const { id } = await replay();
     await feed();

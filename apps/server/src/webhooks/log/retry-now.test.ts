@@ -8,7 +8,7 @@ import { retryEndpointNow } from "./resend.ts";
 let room: EndpointRoom;
 let endpointId: string;
 const scope = () => ({ systemId: room.systemId, partnerId: room.partnerId });
-const hurry = () => retryEndpointNow(room, scope());
+const retryNow = () => retryEndpointNow(room, scope());
 
 beforeEach(async () => {
   room = await openEndpointRoom();
@@ -22,7 +22,7 @@ it("what waits for its next attempt is due now, in its own schedule; another par
   await room.send(endpointId, answered(500));
   await room.send(other.endpoint.id, answered(500));
   expect(await room.send(endpointId)).toEqual([]);
-  expect(await hurry()).toBe(3);
+  expect(await retryNow()).toBe(3);
   expect((await room.send(endpointId)).map(({ tries }) => tries)).toEqual([1, 1, 1]);
   expect(await room.send(other.endpoint.id)).toEqual([]);
 });
@@ -31,27 +31,27 @@ it("what is due or being sent stays as it is", async () => {
   await room.happen(2);
   const request = { endpointId, token: 0, limit: 1, dueFrom: new Date(0) };
   await claimDeliveries(room.db, room.systemId, [request], false, new Date(room.clock()));
-  expect(await hurry()).toBe(0);
-  const acts = await room.rows("select from audit_log where system_id = $1 and action = 'webhook.hurried'");
+  expect(await retryNow()).toBe(0);
+  const acts = await room.rows("select from audit_log where system_id = $1 and action = 'webhook.retried_now'");
   expect(acts).toEqual([]);
 });
 
-it("thousands are hurried, each once, and it is written into the audit log", async () => {
+it("thousands are retried, each once, and it is written into the audit log", async () => {
   await room.rows(
     `insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, attempts, tries)
      select $1, 'delivery_' || i, $2, '2026-06-01', 'event_' || i, $3, 1, 1 from generate_series(1, 2500) as i`,
     endpointId,
     new Date(room.clock() + 3_600_000),
   );
-  expect(await hurry()).toBe(2_500);
-  expect(await hurry()).toBe(0);
-  const acts = await room.rows("select detail from audit_log where system_id = $1 and action = 'webhook.hurried'");
-  expect(acts).toEqual([{ detail: { hurried: 2_500 } }]);
+  expect(await retryNow()).toBe(2_500);
+  expect(await retryNow()).toBe(0);
+  const acts = await room.rows("select detail from audit_log where system_id = $1 and action = 'webhook.retried_now'");
+  expect(acts).toEqual([{ detail: { deliveries: 2_500 } }]);
 });
 
 it("at a paused endpoint it is refused, with what to do instead", async () => {
   await room.happen(1);
   await pauseEndpoint(room, { ...scope(), reason: "operator" });
-  await expect(hurry()).rejects.toThrow(/`webhooks resume`, then `webhooks replay`/);
+  await expect(retryNow()).rejects.toThrow(/`webhooks resume`, then `webhooks replay`/);
   expect((await listDeliveries(room, scope())).deliveries).toHaveLength(1);
 });

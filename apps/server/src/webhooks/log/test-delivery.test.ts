@@ -21,11 +21,11 @@ beforeEach(async () => {
 afterEach(() => room.close());
 
 describe("a test delivery", () => {
-  it("is in line as any other, of the endpoint's first event where none is named", async () => {
+  it("is queued as any other, of the endpoint's first event where none is named", async () => {
     const id = await send();
     expect(id).toMatch(/^delivery_[0-9A-Za-z]+_test$/);
     expect(await show(id)).toMatchObject({ event: "ride.started", status: "pending", attempts: 0 });
-    expect((await show(id)).explanation).toMatch(/^in line: the one attempt of a test due since /);
+    expect((await show(id)).explanation).toMatch(/^queued: the one attempt of a test due since /);
     const [sent] = await room.send(endpointId);
     expect(sent).toMatchObject({ delivery_id: id, event: "ride.started", replay: false });
     expect(await show(id)).toMatchObject({ status: "succeeded", attempts: 1, exchanges: [{ number: 1 }] });
@@ -72,7 +72,7 @@ describe("a test delivery", () => {
   });
 });
 
-describe("a test delivery is refused, and nothing is put in line,", () => {
+describe("a test delivery is refused, and nothing is queued,", () => {
   const refused = async (words: RegExp, event?: string) => {
     await expect(send(event)).rejects.toThrow(words);
     expect((await listDeliveries(room, scope())).deliveries).toEqual([]);
