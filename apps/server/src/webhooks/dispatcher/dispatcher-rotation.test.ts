@@ -36,7 +36,7 @@ test("during a rotation every delivery is accepted by whoever knows the old secr
       await accepted(request, secret);
     }
     await accepted(after, secret);
-    await expect(accepted(after, endpoint.secret)).rejects.toThrow("No signature in the header fits the body");
+    await expect(accepted(after, endpoint.secret)).rejects.toThrow("No signature in the header matches the body");
   } finally {
     await stop();
     await room.close();

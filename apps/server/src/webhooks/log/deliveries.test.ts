@@ -106,9 +106,7 @@ describe("each delivery is explained", () => {
     await room.send(endpointId, answered(503));
     const row = await newest();
     expect(row.next_attempt_at?.toISOString()).toBe(at(5_020));
-    expect(row.explanation).toBe(
-      `queued: attempt 2 of 14 due at ${at(5_020)}; the latest attempt: answered 503`,
-    );
+    expect(row.explanation).toBe(`queued: attempt 2 of 14 due at ${at(5_020)}; the latest attempt: answered 503`);
     room.clock.advance(6_000);
     await room.send(endpointId);
     expect(await explanation()).toBe(`arrived ${at()} at attempt 2, answered 204`);
