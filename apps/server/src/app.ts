@@ -15,29 +15,23 @@ import { gbfsRoutes, type KeptPage } from "./feeds/gbfs-out/routes.ts";
 import { createSystemList } from "./feeds/gbfs-out/system-list.ts";
 import { admitRequests } from "./http/admit.ts";
 import { bindContract } from "./http/bind.ts";
-import { compressAnswers } from "./http/compression.ts";
-import { answerConditionally } from "./http/conditional.ts";
-import { DEFAULT_MAX_CONNECTIONS } from "./http/connection-limits.ts";
-import { sendExactJsonType } from "./http/content-type.ts";
+import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { allowOrigins } from "./http/cors.ts";
 import { createCursorCipher } from "./http/cursor.ts";
 import { serveDocuments } from "./http/documents.ts";
+import { answerUnknownRoutes } from "./http/errors.ts";
 import { healthRoutes } from "./http/health.ts";
-import { withProxyWarnings } from "./http/proxy-warnings.ts";
 import { createPublicLimit, DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
-import type { ReadyBody } from "./http/ready-body.ts";
 import { createRefusedRequests } from "./http/refused-requests.ts";
 import { refuseMalformedRequests } from "./http/request-form.ts";
-import { createHttpServer } from "./http/server.ts";
-import { sendStrictTransport } from "./http/strict-transport.ts";
-import { createTransport } from "./http/transport.ts";
-import { answerUnknownRoutes } from "./http/unknown-routes.ts";
+import { compressAnswers, answerConditionally, sendExactJsonType, type ReadyBody } from "./http/response-body.ts";
+import { createHttpServer, sendStrictTransport } from "./http/server.ts";
+import { withProxyWarnings, createTransport } from "./http/transport.ts";
 import type { Ids } from "./ids.ts";
-import { createKeyCache, type KeyCache } from "./keys/key-cache.ts";
-import { lookUpTogether } from "./keys/key-look-up.ts";
+import { createKeyCache, type KeyCache, lookUpTogether } from "./keys/key-cache.ts";
 import { createLastUses } from "./keys/last-use.ts";
 import { meRoutes } from "./keys/routes.ts";
-import { exposeKey, keysFor, recordUses } from "./keys/service.ts";
+import { markKeyAsCompromised, keysFor, recordUses } from "./keys/service.ts";
 import { createPageCache, type PageCache } from "./lists/page-cache.ts";
 import { createFilteredReads, FILTERED_STATEMENT_TIMEOUT_MS } from "./lists/read-context.ts";
 import type { HttpMetrics } from "./metrics/http-metrics.ts";
@@ -88,7 +82,7 @@ export interface App {
 }
 
 /** Where nobody looks at metrics. */
-const NOT_COUNTED = { refused: () => undefined, exposed: () => undefined };
+const NOT_COUNTED = { refused: () => undefined, compromised: () => undefined };
 
 /** Milliseconds between two writings of the keys' last use, and between two sweeps of idle rate windows. */
 const CHORES = 15_000;
@@ -214,11 +208,11 @@ function openDoor(http: FastifyInstance, options: AppOptions, keys: KeyCache): v
   const lastUses = createLastUses((uses) => recordUses(db, uses));
   const limiter = createMemoryRateLimiter(clock);
   const wrongCredentials = createMemoryRateLimiter(clock);
-  const exposures = createMemoryRateLimiter(clock);
+  const compromises = createMemoryRateLimiter(clock);
   const publicRequests = createMemoryRateLimiter(clock);
   const refusals = createRefusedRequests({ metrics: options.metrics ?? NOT_COUNTED, log: logger, clock });
   const chores = setInterval(() => {
-    for (const windows of [limiter, wrongCredentials, exposures, publicRequests]) windows.sweep();
+    for (const windows of [limiter, wrongCredentials, compromises, publicRequests]) windows.sweep();
     refusals.flush();
     lastUses.flush().catch((error: unknown) => logger.warn({ err: error }, "last use of keys not recorded"));
   }, CHORES);
@@ -236,14 +230,14 @@ function openDoor(http: FastifyInstance, options: AppOptions, keys: KeyCache): v
     publicLimit: createPublicLimit(publicRequests, options.publicRateLimit ?? DEFAULT_PUBLIC_RATE_LIMIT, refusals),
     rateLimit: options.rateLimit,
     lastUses,
-    exposed: {
+    compromisedKeys: {
       keys,
-      limiter: exposures,
+      limiter: compromises,
       refusals,
-      expose: (key, where) => exposeKey({ db, clock, ids, actor: "server" }, key, where),
+      markCompromised: (key, where) => markKeyAsCompromised({ db, clock, ids, actor: "server" }, key, where),
       onFailed: (error) => {
         if (isUnavailable(error)) options.onUnavailable?.(error);
-        else logger.error({ err: error }, "a key was exposed, but could not be marked");
+        else logger.error({ err: error }, "a key is compromised, but could not be marked");
       },
     },
   });

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
 import { parseNetworks, type NetworkList } from "./addresses/network-list.ts";
-import { DEFAULT_MAX_CONNECTIONS } from "./http/connection-limits.ts";
+import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { parseOrigins } from "./http/cors.ts";
 import { DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
 import {

@@ -37,7 +37,8 @@ afterAll(async () => {
 const ask = (path: string, key?: string) =>
   fetch(service.url + path, key === undefined ? {} : { headers: { authorization: `Bearer ${key}` } });
 const madeUp = () => makeKey("live", randomBytes);
-const exposedAt = async (id: string) => (await keysOf(app, app.systemId)).find((row) => row.id === id)?.compromised_at;
+const compromisedAt = async (id: string) =>
+  (await keysOf(app, app.systemId)).find((row) => row.id === id)?.compromised_at;
 const counted = async (name: string) =>
   Number(new RegExp(`^${name.replaceAll(/[{}]/g, "\\$&")} (\\d+)$`, "m").exec(await metrics.text())?.[1]);
 
@@ -84,20 +85,20 @@ describe("keys in URLs", () => {
   it("are found however they are encoded; three are looked at, and marked in the log with the key's id", async () => {
     const [hidden, third, fourth] = [await app.issue(), await app.issue(), await app.issue()];
     expect((await ask(`/v1/rides?key=${hidden.key.replaceAll("_", "%5F")}`)).status).toBe(400);
-    expect(await exposedAt(hidden.id)).toEqual(new Date(app.clock()));
+    expect(await compromisedAt(hidden.id)).toEqual(new Date(app.clock()));
     const many = [madeUp(), madeUp(), third.key, fourth.key].join("&");
     expect((await ask(`/nothing?${many}`)).status).toBe(400);
-    expect(await exposedAt(third.id)).not.toBeNull();
-    expect(await exposedAt(fourth.id)).toBeNull();
+    expect(await compromisedAt(third.id)).not.toBeNull();
+    expect(await compromisedAt(fourth.id)).toBeNull();
     const warned = service.logged.filter(({ keyId, level }) => level === 40 && keyId === hidden.id);
     expect(warned).toMatchObject([{ where: "url" }]);
-    expect(await counted(`bikeshare_exposed_keys_total{where="url"}`)).toBe(2);
+    expect(await counted(`bikeshare_compromised_keys_total{where="url"}`)).toBe(2);
   });
 
   it("cost no transaction unless they are ours and not marked yet, and nothing beyond thirty requests a minute", async () => {
     const { id, key } = await app.issue();
     expect((await ask(`/v1/rides?key=${key}`)).status).toBe(400);
-    const at = await exposedAt(id);
+    const at = await compromisedAt(id);
     expect(at).not.toBeNull();
     // Marked, and every process has heard of it: repeating it writes nothing.
     app.clock.advance(61_000);
@@ -108,10 +109,10 @@ describe("keys in URLs", () => {
     for (let sent = 0; sent < 30; sent++) await ask(`/nothing?${madeUp()}`);
     const late = await app.issue();
     expect((await ask(`/v1/rides?key=${late.key}`)).status).toBe(400);
-    expect(await exposedAt(late.id)).toBeNull();
+    expect(await compromisedAt(late.id)).toBeNull();
     app.clock.advance(61_000);
     expect((await ask(`/v1/rides?key=${late.key}`)).status).toBe(400);
-    expect(await exposedAt(late.id)).not.toBeNull();
+    expect(await compromisedAt(late.id)).not.toBeNull();
   });
 });
 

@@ -32,11 +32,12 @@ async function expectRefusal(response: Response, status: number, error: string):
   expect(errorBody.parse(await response.json()).error).toBe(error);
 }
 
-const exposedAt = async (id: string) => (await keysOf(app, app.systemId)).find((row) => row.id === id)?.compromised_at;
+const compromisedAt = async (id: string) =>
+  (await keysOf(app, app.systemId)).find((row) => row.id === id)?.compromised_at;
 
-async function exposures(id: string) {
+async function compromises(id: string) {
   return app.db.query<{ actor: string; detail: unknown }>(
-    statement("", "select actor, detail from audit_log where subject = $1 and action = 'key.exposed'"),
+    statement("", "select actor, detail from audit_log where subject = $1 and action = 'key.compromised'"),
     [id],
   );
 }
@@ -63,18 +64,18 @@ describe("plain HTTP from another machine", () => {
       expect([path, response.status, await response.json()]).toEqual([path, 200, { status: "ok" }]);
       const { id, key } = await app.issue();
       await expectRefusal(await plainly(path, { authorization: `Bearer ${key}` }), 403, "https_required");
-      expect(await exposedAt(id)).not.toBeNull();
+      expect(await compromisedAt(id)).not.toBeNull();
     }
   });
 
-  it("marks a known key as exposed, once, in the key and in the audit log, and leaves it working", async () => {
+  it("marks a known key as compromised, once, in the key and in the audit log, and leaves it working", async () => {
     const { id, key } = await app.issue();
     const at = new Date(app.clock());
     await plainly("/v1/rides", { authorization: `Bearer ${key}` });
     app.clock.advance(5_000);
     await plainly("/v1/rides", { authorization: `bearer   ${key}` });
-    expect(await exposedAt(id)).toEqual(at);
-    expect(await exposures(id)).toEqual([{ actor: "server", detail: { where: "plain HTTP" } }]);
+    expect(await compromisedAt(id)).toEqual(at);
+    expect(await compromises(id)).toEqual([{ actor: "server", detail: { where: "plain HTTP" } }]);
     expect((await app.get("/v1/me", { key })).status).toBe(200);
   });
 
@@ -121,7 +122,7 @@ describe("a proxy's word", () => {
     expect((await fetch(`${proxied.url}/v1/me`, { headers })).status).toBe(200);
   });
 
-  it("makes a request from this machine insecure, though nobody named the proxy, and marks the key as exposed", async () => {
+  it("makes a request from this machine insecure, though nobody named the proxy, and marks the key as compromised", async () => {
     const other = await buildAnother(app);
     const { id, key } = await app.issue();
     const read = (headers: Record<string, string>) =>
@@ -131,7 +132,7 @@ describe("a proxy's word", () => {
       const response = await read({ "x-forwarded-proto": "http", "x-forwarded-for": "203.0.113.9" });
       await expectRefusal(response, 403, "https_required");
     }
-    expect(await exposures(id)).toEqual([{ actor: "server", detail: { where: "plain HTTP" } }]);
+    expect(await compromises(id)).toEqual([{ actor: "server", detail: { where: "plain HTTP" } }]);
     const warnings = other.logged.filter((line) => String(line["msg"]).includes("TRUSTED_PROXIES"));
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatchObject({ level: 50, msg: expect.stringContaining("does not name it") as string });
@@ -145,7 +146,7 @@ describe("a proxy's word", () => {
       const response = await fetch(`${other.url}/v1/me`, { headers: { authorization: `Bearer ${key}`, ...headers } });
       await expectRefusal(response, 403, "https_required");
     }
-    expect(await exposedAt(id)).not.toBeNull();
+    expect(await compromisedAt(id)).not.toBeNull();
     const warnings = other.logged.filter((line) => String(line["msg"]).includes("X-Forwarded-Proto"));
     expect(warnings).toHaveLength(1);
     expect(warnings[0]).toMatchObject({ level: 50 });
@@ -172,15 +173,15 @@ describe("a proxy's word", () => {
 
 describe("a key in the URL", () => {
   it.each(["/v1/rides?api_key=", "/v1/rides?access_token=Bearer%20", "/v1/stations/", "/nothing?", "/healthz?x="])(
-    "is refused with 400 and counts as exposed: %s",
+    "is refused with 400 and is marked as compromised: %s",
     async (path) => {
       const { id, key } = await app.issue();
       const response = await app.get(path + key, { key: null });
       const text = await response.clone().text();
       expect(text).not.toContain(key);
       await expectRefusal(response, 400, "invalid_parameter");
-      expect(await exposedAt(id)).toEqual(new Date(app.clock()));
-      expect(await exposures(id)).toEqual([{ actor: "server", detail: { where: "query string" } }]);
+      expect(await compromisedAt(id)).toEqual(new Date(app.clock()));
+      expect(await compromises(id)).toEqual([{ actor: "server", detail: { where: "query string" } }]);
     },
   );
 

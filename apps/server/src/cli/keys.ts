@@ -150,8 +150,8 @@ function lastUse({ last_used_at: at, last_used_path: path, last_used_address: ad
 }
 
 function statusWord(key: KeyRow, now: number): string {
-  const exposed = key.compromised_at === null ? "" : ", exposed";
+  const compromised = key.compromised_at === null ? "" : ", compromised";
   const status = keyStatus(key, now);
   const isEnding = status === "active" && key.revoked_at !== null;
-  return `${isEnding ? `ends ${key.revoked_at.toISOString()}` : status}${exposed}`;
+  return `${isEnding ? `ends ${key.revoked_at.toISOString()}` : status}${compromised}`;
 }

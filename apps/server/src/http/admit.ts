@@ -5,13 +5,11 @@ import { type ServiceError, serviceError } from "../errors/service-error.ts";
 import { effectiveRateLimit } from "../keys/key.ts";
 import type { LastUses } from "../keys/last-use.ts";
 import type { KeyRow } from "../keys/service.ts";
-import { authenticate, type AuthenticateOptions } from "./authenticate.ts";
-import { answersPlainHttp, scopeOf } from "./caller.ts";
-import { countedAddress } from "./client-address.ts";
-import { type ExposedKeysOptions, keysIn, keysInUrl, markExposedKeys } from "./exposed-keys.ts";
+import { authenticate, type AuthenticateOptions, answersPlainHttp, scopeOf } from "./authenticate.ts";
+import { type CompromisedKeysOptions, keysIn, keysInUrl, markCompromisedKeys } from "./compromised-keys.ts";
 import type { PublicLimit } from "./public-limit.ts";
 import { checkAddressing } from "./request-form.ts";
-import type { Transport } from "./transport.ts";
+import { countedAddress, type Transport } from "./transport.ts";
 
 export interface AdmitOptions extends AuthenticateOptions {
   readonly transport: (request: FastifyRequest["raw"]) => Transport;
@@ -21,12 +19,12 @@ export interface AdmitOptions extends AuthenticateOptions {
   readonly rateLimit: number;
   readonly lastUses: LastUses;
   /** What is done with keys that others may have read. */
-  readonly exposed: ExposedKeysOptions;
+  readonly compromisedKeys: CompromisedKeysOptions;
 }
 
 /**
- * The door that every request passes, in this order: transport, key, scope, rate. A request that a step refuses
- * never reaches the next; a refused key or scope does not use up the budget.
+ * Decides whether a request is handled: transport, key, scope and rate limit are checked, in this order. A request that
+ * fails a check never reaches the next, so a refused key or scope does not use up the rate limit.
  */
 export function admitRequests(app: FastifyInstance, options: AdmitOptions): void {
   app.decorateRequest("transport");
@@ -37,7 +35,7 @@ export function admitRequests(app: FastifyInstance, options: AdmitOptions): void
     try {
       const admitted = admit(request, reply, options);
       if (admitted === undefined) done();
-      // A hook that may be done at once speaks by callback; the promise of the slow way ends there too.
+      // By callback, because most requests are admitted without waiting; the promise of the others ends here too.
       // oxlint-disable-next-line promise/no-callback-in-promise
       else admitted.then(() => done(), done);
     } catch (error) {
@@ -46,7 +44,7 @@ export function admitRequests(app: FastifyInstance, options: AdmitOptions): void
   });
 }
 
-/** Counts what goes to callers without a key, by its size: it is nobody's budget else. */
+/** Counts large responses to callers without a key: no rate limit of a key covers them. */
 function countLargeAnswers(app: FastifyInstance, publicLimit: PublicLimit): void {
   app.addHook("onSend", (request, reply, payload, done) => {
     const { caller, transport, method } = request;
@@ -58,18 +56,18 @@ function countLargeAnswers(app: FastifyInstance, publicLimit: PublicLimit): void
   });
 }
 
-/** Admits a request at once where all that must be known is at hand: no promise is made on the hot path. */
+/** Admits a request without a promise where the key and its rate are in memory: this is the hot path. */
 function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptions): Promise<void> | undefined {
   checkAddressing(request.raw);
   const transport = options.transport(request.raw);
   request.transport = transport;
   const inUrl = keysInUrl(request.originalUrl);
   const inPlain = transport.secure ? [] : keysIn(request.headers.authorization ?? "");
-  if (inUrl.length > 0 || inPlain.length > 0) return refuseExposedKeys(inUrl, inPlain, transport, options);
+  if (inUrl.length > 0 || inPlain.length > 0) return refuseCompromisedKeys(inUrl, inPlain, transport, options);
   if (!transport.secure && !answersPlainHttp(request)) throw httpsRequired(transport, options);
   const scope = scopeOf(request);
   if (scope === "none") {
-    // Probes must not be kept out by what others ask for; what they ask costs next to nothing.
+    // Health checks are not limited: they cost next to nothing, and others must not be able to block them.
     return answersPlainHttp(request) ? undefined : options.publicLimit.count(transport.address);
   }
   const key = authenticate(request, options);
@@ -98,7 +96,7 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
         systemId: found.system_id,
         id: found.id,
         at: new Date(options.clock()),
-        // Of a path that is none, nothing is kept that a caller may have put there: it might be a secret, and it has no bound.
+        // An unknown path is not stored: it may contain a secret, and its length has no bound.
         path: request.routeOptions.url ?? "(no such path)",
         address: transport.address,
       });
@@ -106,17 +104,17 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
   }
 }
 
-async function refuseExposedKeys(
+async function refuseCompromisedKeys(
   inUrl: readonly string[],
   inPlain: readonly string[],
   transport: Transport,
   options: AdmitOptions,
 ): Promise<never> {
   if (inPlain.length > 0) {
-    await markExposedKeys(inPlain, "plain_http", transport.address, options.exposed);
+    await markCompromisedKeys(inPlain, "plain_http", transport.address, options.compromisedKeys);
     throw httpsRequired(transport, options);
   }
-  await markExposedKeys(inUrl, "url", transport.address, options.exposed);
+  await markCompromisedKeys(inUrl, "url", transport.address, options.compromisedKeys);
   options.refusals.refused("key_in_url", { address: countedAddress(transport.address) });
   throw serviceError("invalid_parameter", "keyInUrl");
 }

@@ -1,13 +1,14 @@
-import { keyStatus } from "@bikeshare/rules";
-import type { RateLimiter } from "@bikeshare/rules";
+import type { EndpointMetadata } from "@bikeshare/contract";
+import { keyStatus, type RateLimiter, type RateDecision } from "@bikeshare/rules";
+import type { AppRoute } from "@ts-rest/core";
 import type { FastifyRequest } from "fastify";
 import { type ServiceError, serviceError } from "../errors/service-error.ts";
 import type { KeyCache } from "../keys/key-cache.ts";
 import { isWellFormedKey } from "../keys/key.ts";
 import type { KeyRow } from "../keys/service.ts";
 import type { RefusalReason } from "../metrics/http-metrics.ts";
-import { countedAddress } from "./client-address.ts";
 import type { RefusedRequests } from "./refused-requests.ts";
+import { countedAddress, type Transport } from "./transport.ts";
 
 /** What finding out who sends a request needs. */
 export interface AuthenticateOptions {
@@ -15,12 +16,12 @@ export interface AuthenticateOptions {
   readonly clock: () => number;
   /** Counts wrong credentials by address. */
   readonly wrongCredentials: RateLimiter;
-  readonly refusals: Pick<RefusedRequests, "refused" | "exposed">;
+  readonly refusals: Pick<RefusedRequests, "refused" | "compromised">;
 }
 
 /**
- * Wrong credentials of an address in any 60 s that are told what is wrong with them; more are told to wait. A good key is
- * never among them: it is looked up first, whatever its neighbours behind the same address send.
+ * Wrong credentials that an address may send in any 60 s before it is told to wait. A valid key is never affected: it is
+ * looked up first, whatever others behind the same address send.
  */
 const WRONG_CREDENTIALS_PER_MINUTE = 120;
 
@@ -29,7 +30,7 @@ const INVALID_TOKEN = { headers: { "www-authenticate": `Bearer error="invalid_to
 const BEARER = /^bearer ([\x21-\x7e]+)$/i;
 
 /**
- * The key that a request brings: at once when it is at hand, else after a look-up.
+ * The key that a request carries: without a promise when it is cached, else after a look-up.
  * @throws ServiceError `unauthorized`; `rate_limited` for wrong credentials, when the address has sent too many
  */
 export function authenticate(request: FastifyRequest, options: AuthenticateOptions): KeyRow | Promise<KeyRow> {
@@ -87,7 +88,7 @@ function isUsable(key: KeyRow, now: number): boolean {
   return keyStatus(key, now) === "active" && !key.partner_suspended;
 }
 
-/** Counts wrong credentials. @returns what they are answered: `error`, or to wait */
+/** Counts wrong credentials. @returns `error`, or an error that says to wait */
 async function refuse(
   reason: RefusalReason,
   error: ServiceError,
@@ -109,8 +110,70 @@ function addressOf(request: FastifyRequest): string {
   return request.transport?.address ?? "";
 }
 
-/** What is wrong with an `Authorization` header that has no key in its place. */
+/** Why an `Authorization` header does not contain a key. */
 function headerIssue(header: string): "missingSpace" | "notOneKey" | "notBearer" {
   if (/^bearer\S/i.test(header)) return "missingSpace";
   return /^bearer( |$)/i.test(header) ? "notOneKey" : "notBearer";
+}
+
+/** Who sends a request, as determined before the handler runs. */
+export interface Caller {
+  readonly key: KeyRow;
+  readonly rate: RateDecision;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set before any other hook runs. */
+    transport: Transport | undefined;
+    /** Set on endpoints that ask for a key. */
+    caller: Caller | undefined;
+  }
+  interface FastifyContextConfig {
+    /** Set by ts-rest on every route of a contract. */
+    tsRestRoute?: AppRoute;
+  }
+}
+
+/** The caller of an endpoint that requires a key. */
+export function callerOf(request: FastifyRequest): Caller {
+  if (request.caller === undefined) throw new Error(`${request.method} ${request.url} was reached without a key`);
+  return request.caller;
+}
+
+/** The partner who calls an endpoint that does not accept operator keys. */
+export function partnerOf(request: FastifyRequest): { readonly systemId: string; readonly partnerId: string } {
+  const { key } = callerOf(request);
+  if (key.partner_id === null) throw new Error(`${request.url} was reached with a key that has no partner`);
+  return { systemId: key.system_id, partnerId: key.partner_id };
+}
+
+/** The scope that a request's endpoint requires, by the contract. Unknown paths under /v1 require any key. */
+export function scopeOf(request: FastifyRequest): EndpointMetadata["scope"] {
+  const route = request.routeOptions.config.tsRestRoute;
+  return route === undefined ? scopeOfPath(request.url) : scopeOfRoute(route);
+}
+
+/** The scope that an endpoint of a contract requires. */
+export function scopeOfRoute(route: AppRoute): EndpointMetadata["scope"] {
+  return readMetadata(route).scope;
+}
+
+/** Whether a request's endpoint may be called over plain HTTP from anywhere. */
+export function answersPlainHttp(request: FastifyRequest): boolean {
+  const route = request.routeOptions.config.tsRestRoute;
+  return route !== undefined && readMetadata(route).plainHttp === true;
+}
+
+function readMetadata({ metadata }: AppRoute): EndpointMetadata {
+  if (typeof metadata !== "object" || metadata === null || !("scope" in metadata)) {
+    throw new Error("an endpoint of the contract names no scope");
+  }
+  return metadata as EndpointMetadata; // the contract's own type says so
+}
+
+/** The scope of an unknown path. Under /operator and /v1 nobody learns without a key that it is unknown. */
+function scopeOfPath(url: string): EndpointMetadata["scope"] {
+  if (/^\/operator(\/|\?|$)/.test(url)) return "operator";
+  return /^\/v\d+(\/|\?|$)/.test(url) ? "any" : "none";
 }

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countedAddress, parseAddress } from "./client-address.ts";
+import { countedAddress, parseAddress } from "./transport.ts";
 
 fc.configureGlobal({ seed: 1 });
 

@@ -1,7 +1,7 @@
 import { text } from "node:stream/consumers";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { acceptsCoding, codedBody, inParts } from "./coded-body.ts";
+import { acceptsCoding, codedBody, inParts } from "./response-body.ts";
 
 test("a body is compressed once, into the same content; the caller's best coding of those kept is taken", async () => {
   const content = "x".repeat(100_000);

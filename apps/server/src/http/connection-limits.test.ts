@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { Socket } from "node:net";
 import { expect, test } from "vitest";
 import { NetworkList } from "../addresses/network-list.ts";
-import { limitConnections } from "./connection-limits.ts";
+import { limitConnections } from "./connections.ts";
 
 /** What a server does with connections from addresses: whether each is left open. */
 function connections(trustedProxies: readonly string[] = []) {

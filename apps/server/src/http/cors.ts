@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { vary } from "./vary.ts";
+import { vary } from "./response-body.ts";
 
 /** Headers of an answer that a page's program may read, beside those that any may. */
 const EXPOSED = [

@@ -1,8 +1,7 @@
-import { errorCatalogue, type ErrorCode, MAX_BODY_BYTES } from "@bikeshare/contract";
+import { errorCatalogue, type ErrorCode, MAX_BODY_BYTES, type ErrorBody } from "@bikeshare/contract";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { codeOf, isDiskFull, isUnavailable } from "../db/errors.ts";
 import { ServiceError, serviceError } from "../errors/service-error.ts";
-import { errorJson } from "./error-body.ts";
 
 /** Seconds after which a caller should try again when the service is unavailable: about what a restart takes. */
 const RETRY_SECONDS = 5;
@@ -73,4 +72,40 @@ function isErrorCode(code: string): code is ErrorCode {
 function isClientError(error: unknown): boolean {
   if (!(error instanceof Error) || !("statusCode" in error)) return false;
   return typeof error.statusCode === "number" && error.statusCode >= 400 && error.statusCode < 500;
+}
+
+/** The bytes of an error's body: exactly `error` and `message`. */
+export function errorJson(error: ErrorCode, message: string): string {
+  const body: ErrorBody = { error, message };
+  return JSON.stringify(body);
+}
+
+/** Answers paths that do not exist (404) and methods that a path does not take (405, with `Allow`). */
+export function answerUnknownRoutes(app: FastifyInstance): void {
+  const methodsByPattern = new Map<string, { readonly pattern: RegExp; readonly methods: Set<string> }>();
+  app.addHook("onRoute", ({ url, method }) => {
+    const entry = methodsByPattern.get(url) ?? { pattern: toPattern(url), methods: new Set<string>() };
+    for (const name of Array.isArray(method) ? method : [method]) entry.methods.add(name);
+    methodsByPattern.set(url, entry);
+  });
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split("?", 1)[0] ?? "";
+    const entry = [...methodsByPattern.values()].find(({ pattern }) => pattern.test(path));
+    if (entry === undefined) {
+      return sendError(reply, request, serviceError("not_found", "path"));
+    }
+    const allow = [...entry.methods].sort().join(", ");
+    const values = { method: request.method, allowed: allow };
+    return sendError(reply, request, serviceError("method_not_allowed", "allowed", values, { headers: { allow } }));
+  });
+}
+
+function toPattern(url: string): RegExp {
+  const path = url.split("/").map(partPattern).join("/");
+  return new RegExp(`^${path}$`);
+}
+
+function partPattern(part: string): string {
+  if (part.startsWith(":")) return "[^/]+";
+  return part === "*" ? ".*" : part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

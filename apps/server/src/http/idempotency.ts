@@ -2,7 +2,7 @@ import { idempotencyKey } from "@bikeshare/contract";
 import type { FastifyRequest } from "fastify";
 import { serviceError } from "../errors/service-error.ts";
 import { type Answer, doOnce, type IdempotencyContext, type Work } from "../idempotency/service.ts";
-import { callerOf } from "./caller.ts";
+import { callerOf } from "./authenticate.ts";
 
 /** A request that its sender may repeat. */
 export interface RepeatableRequest {

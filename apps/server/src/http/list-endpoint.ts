@@ -3,8 +3,8 @@ import { countPages } from "@bikeshare/rules";
 import type { FastifyRequest } from "fastify";
 import { serviceError } from "../errors/service-error.ts";
 import type { Page, PageRequest, PositionCodec } from "../lists/page.ts";
+import { callerOf } from "./authenticate.ts";
 import { jsonBody } from "./bind.ts";
-import { callerOf } from "./caller.ts";
 import type { CursorCipher } from "./cursor.ts";
 
 /** The paging parameters as the contract has read them. */

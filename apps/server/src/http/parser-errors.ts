@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { errorMessage } from "@bikeshare/contract";
 import { codeOf } from "../db/errors.ts";
 import type { Connections } from "./connections.ts";
-import { errorJson } from "./error-body.ts";
+import { errorJson } from "./errors.ts";
 
 /** Answers what Node's HTTP parser refuses, before there is a request: oversized headers, broken syntax, time-outs. */
 export function createParserErrorHandler(

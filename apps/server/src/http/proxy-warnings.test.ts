@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { NetworkList } from "../addresses/network-list.ts";
-import { warnOfPlainListener } from "./proxy-warnings.ts";
+import { warnOfPlainListener } from "./transport.ts";
 
 function warningsFor(host: string, hasTls = false, trustedProxies: readonly string[] = []): string[] {
   const warnings: string[] = [];

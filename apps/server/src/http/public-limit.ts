@@ -1,8 +1,8 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import type { RateDecision, RateLimiter } from "@bikeshare/rules";
 import { type ServiceError, serviceError } from "../errors/service-error.ts";
-import { countedAddress } from "./client-address.ts";
 import type { RefusedRequests } from "./refused-requests.ts";
+import { countedAddress } from "./transport.ts";
 
 /**
  * Requests without a key that an address may make in any 60 s where nobody says another number: eight feeds every 10 s

@@ -7,7 +7,7 @@ function makeRefusedRequests() {
   const lines: object[] = [];
   const counted: string[] = [];
   const refused = createRefusedRequests({
-    metrics: { refused: (reason) => counted.push(reason), exposed: (where) => counted.push(where) },
+    metrics: { refused: (reason) => counted.push(reason), compromised: (where) => counted.push(where) },
     log: {
       info: (detail, message) => lines.push({ level: "info", ...detail, message }),
       warn: (detail, message) => lines.push({ level: "warn", ...detail, message }),
@@ -58,9 +58,9 @@ it("however many addresses there are, a minute has about fifty lines: the rest a
   expect(lines).toContainEqual({ level: "info", others: true, refused: { unknown_key: 4950 }, message });
 });
 
-it("an exposed key is a warning that names it", () => {
-  const { exposed, lines, counted } = makeRefusedRequests();
-  exposed("key_1", "url", "192.0.2.1");
+it("a compromised key is a warning that names it", () => {
+  const { compromised, lines, counted } = makeRefusedRequests();
+  compromised("key_1", "url", "192.0.2.1");
   expect(lines).toMatchObject([{ level: "warn", keyId: "key_1", where: "url", address: "192.0.2.1" }]);
   expect(counted).toEqual(["url"]);
 });

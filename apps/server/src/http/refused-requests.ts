@@ -1,14 +1,14 @@
 import type { HttpMetrics, RefusalReason } from "../metrics/http-metrics.ts";
 
 /** Where a key was seen that others may have read. */
-export type ExposedIn = "url" | "plain_http";
+export type CompromisedIn = "url" | "plain_http";
 
 /** Counts the requests that are refused before an endpoint sees them, and tells the log of them. */
 export interface RefusedRequests {
   /** @param who the caller's key where it is known, else its address */
   refused(reason: RefusalReason, who: Requester): void;
   /** A key was seen, for the first time, where others may have read it. */
-  exposed(keyId: string, where: ExposedIn, address: string): void;
+  compromised(keyId: string, where: CompromisedIn, address: string): void;
   /** Writes what is due. Called every few seconds. */
   flush(): void;
 }
@@ -19,7 +19,7 @@ interface Requester {
 }
 
 export interface RefusedRequestsOptions {
-  readonly metrics: Pick<HttpMetrics, "refused" | "exposed">;
+  readonly metrics: Pick<HttpMetrics, "refused" | "compromised">;
   readonly log: {
     info(detail: object, message: string): void;
     warn(detail: object, message: string): void;
@@ -70,9 +70,9 @@ export function createRefusedRequests({ metrics, log, clock }: RefusedRequestsOp
       const now = clock();
       if (isDue(tally, now)) write(tally, now);
     },
-    exposed(keyId, where, address) {
-      metrics.exposed(where);
-      log.warn({ keyId, where, address }, "a key was sent where others may have read it: it counts as exposed");
+    compromised(keyId, where, address) {
+      metrics.compromised(where);
+      log.warn({ keyId, where, address }, "a key was sent where others may have read it: it is marked as compromised");
     },
     flush() {
       const now = clock();

@@ -3,8 +3,7 @@ import { MAX_BODY_BYTES } from "@bikeshare/contract";
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from "fastify";
 import type { NetworkList } from "../addresses/network-list.ts";
 import { readJsonBodies } from "./body.ts";
-import { limitConnections } from "./connection-limits.ts";
-import { followConnections } from "./connections.ts";
+import { limitConnections, followConnections } from "./connections.ts";
 import { handleErrors, sendError } from "./errors.ts";
 import { answerConnect, createParserErrorHandler } from "./parser-errors.ts";
 import { routableUrl } from "./request-form.ts";
@@ -72,4 +71,15 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
   readJsonBodies(app);
   handleErrors(app, options.onUnavailable);
   return app;
+}
+
+/** A year: browsers that have seen the service once ask for it by https alone, whatever a link says. */
+const POLICY = "max-age=31536000";
+
+/** Sends `Strict-Transport-Security` with every answer of a listener that speaks TLS itself. */
+export function sendStrictTransport(app: FastifyInstance): void {
+  app.addHook("onRequest", (_request, reply, done) => {
+    reply.header("strict-transport-security", POLICY);
+    done();
+  });
 }

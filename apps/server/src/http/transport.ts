@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { isIP, SocketAddress } from "node:net";
 import { TLSSocket } from "node:tls";
+import type { FastifyBaseLogger } from "fastify";
 import { isLoopback, type NetworkList } from "../addresses/network-list.ts";
-import { parseAddress } from "./client-address.ts";
 
 /** How a request reached us, as far as we can trust what we are told. */
 export interface Transport {
@@ -96,4 +97,82 @@ function last(header: string | string[] | undefined): string | undefined {
 /** A socket's far end, which Node writes canonically, but for IPv4 inside IPv6 (::ffff:192.0.2.1). */
 function peerAddress(address: string): string {
   return address.startsWith("::ffff:") && address.includes(".") ? address.slice(7) : address;
+}
+
+/**
+ * Reads an address as proxies write it: with or without a port, IPv6 in brackets or not, IPv4 inside IPv6.
+ * @returns the address in its one canonical form, without the port; undefined for what is no IP address
+ */
+export function parseAddress(text: string): string | undefined {
+  const written = text.trim();
+  const [, bracketed] = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(written) ?? [];
+  const [, beforePort] = /^([^:]*):\d{1,5}$/.exec(written) ?? [];
+  if (bracketed !== undefined) return isIP(bracketed) === 6 ? canonical(bracketed) : undefined;
+  if (beforePort !== undefined) return isIP(beforePort) === 4 ? beforePort : undefined;
+  return isIP(written) === 0 ? undefined : canonical(written);
+}
+
+/**
+ * What requests without a key are counted under: an IPv4 address itself, of IPv6 the /64 network, because that is
+ * what a single customer commonly has to itself. A text that is no address stands for itself.
+ */
+export function countedAddress(address: string): string {
+  if (isIP(address) !== 6) return address;
+  const groups = ipv6Groups(address).slice(0, 4);
+  return `${canonical(`${groups.join(":")}::`)}/64`;
+}
+
+/** Whether an address, in its canonical form, is IPv6's way of writing an IPv4 address. */
+const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/;
+
+function canonical(address: string): string {
+  if (isIP(address) === 4) return address;
+  // Node writes IPv6 as RFC 5952 does. A zone (`%eth0`) means something on its own machine only.
+  const [withoutZone = ""] = address.split("%", 1);
+  const written = new SocketAddress({ address: withoutZone, family: "ipv6" }).address;
+  return MAPPED_IPV4.exec(written)?.[1] ?? written;
+}
+
+/** The eight groups of an IPv6 address in its canonical form; one that ends in IPv4 has zeros in front either way. */
+function ipv6Groups(address: string): string[] {
+  const [head = "", tail] = canonical(address).split("::");
+  const before = head === "" ? [] : head.split(":");
+  if (tail === undefined) return before;
+  const after = tail === "" ? [] : tail.split(":");
+  return [...before, ...Array<string>(Math.max(0, 8 - before.length - after.length)).fill("0"), ...after];
+}
+
+const MESSAGES: Readonly<Record<ProxyMisconfiguration, string>> = {
+  untrusted:
+    "A proxy on this machine forwards requests, but TRUSTED_PROXIES does not name it: every caller counts as this machine, and a request that the proxy does not say came by https is refused. Set TRUSTED_PROXIES to the proxy's address.",
+  scheme_missing:
+    "A proxy of TRUSTED_PROXIES does not send X-Forwarded-Proto, so its requests are refused: they may have come over plain HTTP. Let it set the header to the scheme its caller used.",
+};
+
+/** Logs each misconfiguration that requests show, once: it lasts, and every request would show it again. */
+export function withProxyWarnings(
+  transport: (request: IncomingMessage) => Transport,
+  log: Pick<FastifyBaseLogger, "error">,
+): (request: IncomingMessage) => Transport {
+  const reported = new Set<ProxyMisconfiguration>();
+  return (request) => {
+    const found = transport(request);
+    const { misconfiguration } = found;
+    if (misconfiguration !== undefined && !reported.has(misconfiguration)) {
+      reported.add(misconfiguration);
+      log.error({ peer: request.socket.remoteAddress }, MESSAGES[misconfiguration]);
+    }
+    return found;
+  };
+}
+
+/** Warns of a listener that others can reach but whose answers they will never get: plain HTTP, and no proxy is named. */
+export function warnOfPlainListener(
+  { host, hasTls, trustedProxies }: { host: string; hasTls: boolean; trustedProxies: NetworkList },
+  log: Pick<FastifyBaseLogger, "warn">,
+): void {
+  if (hasTls || trustedProxies.networks.length > 0 || host === "localhost" || isLoopback(host)) return;
+  log.warn(
+    `HOST=${host} is not loopback, and there is neither TLS nor a proxy: every request from another machine will be refused, but /healthz and /readyz. Set TLS_CERT_FILE and TLS_KEY_FILE, or TRUSTED_PROXIES.`,
+  );
 }

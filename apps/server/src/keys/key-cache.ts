@@ -1,31 +1,31 @@
 import { hash } from "node:crypto";
 import type { KeyRow } from "./service.ts";
 
-/** The keys that requests bring, kept in memory for as long as their revocation would be heard of. */
+/** The keys that requests carry, cached for as long as notifications of revoked keys arrive. */
 export interface KeyCache {
-  /** The key when it is at hand, `unknown` when it is known that there is none; undefined when it must be looked up. */
+  /** The key when it is cached, `unknown` when there is known to be none; undefined when it must be looked up. */
   get(presented: string): KeyRow | "unknown" | undefined;
-  /** Looks a key up and keeps the answer; undefined when there is no such key. */
+  /** Looks a key up and caches the result; undefined when there is no such key. */
   load(presented: string): Promise<KeyRow | undefined>;
-  /** To be called when any key changed, or when that may have gone unheard. */
+  /** To be called when a key has changed, or when a notification may have been missed. */
   clear(): void;
 }
 
 export interface KeyCacheOptions {
   readonly find: (presented: string) => Promise<KeyRow | undefined>;
-  /** Whether changes are being heard of at present; while not, every request looks its key up. */
+  /** Whether notifications arrive at present; while they do not, every request looks its key up. */
   readonly listening: () => boolean;
   /** Milliseconds since 1970. */
   readonly clock: () => number;
-  /** Keys at most, about 1 kB each, and as many that are unknown; past that, those kept longest are looked up again. */
+  /** The most keys to cache, about 1 kB each, and the same number of unknown ones. Above it the oldest are dropped. */
   readonly capacity?: number;
 }
 
 /**
- * Milliseconds after which a key is looked up again though no change was told: the floor under everything that tells
- * of changes. Longer, and where that fails a revoked key works on for longer; shorter costs look-ups for nothing.
+ * After this time a key is looked up again even without a notification. A higher value lets a revoked key work longer when
+ * notifications fail; a lower one costs look-ups for nothing.
  */
-const MAX_AGE = 60_000;
+const MAX_AGE_MS = 60_000;
 
 interface Kept {
   readonly key: KeyRow | "unknown";
@@ -33,14 +33,14 @@ interface Kept {
 }
 
 export function createKeyCache({ find, listening, clock, capacity = 10_000 }: KeyCacheOptions): KeyCache {
-  // By digest: a dump of the memory shows no key. Apart, so that made-up keys push out no good one.
+  // By digest, so that a memory dump shows no key. Unknown keys apart, so that invented ones cannot evict real ones.
   const known = new Map<string, Kept>();
   const unknown = new Map<string, Kept>();
   let generation = 0;
   const digest = (presented: string) => hash("sha256", presented, "base64url");
   const keep = (digested: string, key: KeyRow | "unknown") => {
     const kept = key === "unknown" ? unknown : known;
-    // Behind the others again, however long an older answer has been kept.
+    // Deleted first, so that the entry becomes the newest.
     kept.delete(digested);
     const oldest = kept.keys().next().value;
     if (kept.size >= capacity && oldest !== undefined) kept.delete(oldest);
@@ -53,13 +53,13 @@ export function createKeyCache({ find, listening, clock, capacity = 10_000 }: Ke
       const kept = known.get(digested) ?? unknown.get(digested);
       if (kept === undefined) return undefined;
       const age = clock() - kept.at;
-      // A clock that was set back must not make anything younger.
-      return age >= 0 && age < MAX_AGE ? kept.key : undefined;
+      // A clock that was set back must not make an entry younger.
+      return age >= 0 && age < MAX_AGE_MS ? kept.key : undefined;
     },
     async load(presented) {
       const before = generation;
       const key = await find(presented);
-      // What was read before a change was heard of must not be kept after it.
+      // A result from before a change must not be cached after it.
       if (before === generation && listening()) keep(digest(presented), key ?? "unknown");
       return key;
     },
@@ -69,4 +69,45 @@ export function createKeyCache({ find, listening, clock, capacity = 10_000 }: Ke
       unknown.clear();
     },
   };
+}
+
+/** A look-up that waits for the next statement. */
+interface Waiting<Key, Found> {
+  readonly key: Key;
+  readonly resolve: (found: Found | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The most keys in one statement: what one round trip carries without delaying others. */
+const MAX_BATCH = 500;
+
+/**
+ * Combines look-ups into batches: while a statement runs, new look-ups wait for the next one, which covers all of them.
+ * However many unknown keys are tried, only one statement runs at a time, and a valid key waits for at most two.
+ * @param findAll gives for each key what was found, in the order of the keys
+ */
+export function lookUpTogether<Key, Found>(
+  findAll: (keys: readonly Key[]) => Promise<readonly (Found | undefined)[]>,
+): (key: Key) => Promise<Found | undefined> {
+  let waiting: Waiting<Key, Found>[] = [];
+  let running: Promise<void> | undefined;
+
+  async function run(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, MAX_BATCH);
+      waiting = waiting.slice(MAX_BATCH);
+      try {
+        const found = await findAll(batch.map(({ key }) => key));
+        for (const [index, { resolve }] of batch.entries()) resolve(found[index]);
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+    running = undefined;
+  }
+  return (key) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ key, resolve, reject });
+      running ??= run();
+    });
 }

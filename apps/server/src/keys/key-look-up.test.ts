@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { lookUpTogether } from "./key-look-up.ts";
+import { lookUpTogether } from "./key-cache.ts";
 
 /** Look-ups whose statements end when the test says so. */
 function makeLookUp() {

@@ -60,8 +60,8 @@ const revoke = statement(
 const remove = statement("keys.remove", "delete from keys where system_id = $1 and id = $2");
 
 // Once: a client that sends its key this way sends it so each time, and the audit log must not grow with it.
-const markExposed = statement(
-  "keys.markExposed",
+const markCompromised = statement(
+  "keys.markCompromised",
   `update keys set compromised_at = $2 where hash = $1 and compromised_at is null returning system_id, id`,
 );
 
@@ -136,12 +136,12 @@ export async function setRevoked(
 }
 
 /** Notes that a key was seen where others may have read it; gives its id the first time, undefined when there is none. */
-export async function markKeyExposed(
+export async function markKeyCompromised(
   db: Queryable,
   hash: Uint8Array,
   at: Date,
 ): Promise<Pick<KeyRow, "system_id" | "id"> | undefined> {
-  return (await db.query<Pick<KeyRow, "system_id" | "id">>(markExposed, [hash, at]))[0];
+  return (await db.query<Pick<KeyRow, "system_id" | "id">>(markCompromised, [hash, at]))[0];
 }
 
 export interface KeyUse {
@@ -164,6 +164,6 @@ export async function recordKeyUses(db: Queryable, uses: readonly KeyUse[]): Pro
 }
 
 /** Tells every process, when the transaction commits, that a key changed. */
-export async function tellKeyChanged(db: Queryable, systemId: string): Promise<void> {
+export async function notifyKeyChanged(db: Queryable, systemId: string): Promise<void> {
   await db.query(tellChanged, [systemId]);
 }

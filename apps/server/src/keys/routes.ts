@@ -1,7 +1,7 @@
 import { type Me, me, type partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { Queryable } from "../db/database.ts";
-import { callerOf } from "../http/caller.ts";
+import { callerOf } from "../http/authenticate.ts";
 import { reservationUse } from "../reservations/service.ts";
 
 /** The endpoint that tells a caller what the service knows of its key. */

@@ -13,10 +13,10 @@ import {
   insertKey,
   type KeyRow,
   listKeys,
-  markKeyExposed,
+  markKeyCompromised,
   recordKeyUses,
   setRevoked,
-  tellKeyChanged,
+  notifyKeyChanged,
 } from "./queries.ts";
 
 export type { KeyRow, KeyUse } from "./queries.ts";
@@ -66,7 +66,7 @@ async function revoke(context: KeyContext, tx: Transaction, systemId: string, id
   if (keyStatus(key, now) === "revoked") return key;
   await setRevoked(tx, systemId, id, new Date(now), null);
   await recordActOf(context, tx, { systemId, action: "key.revoked", subject: id, detail: {} });
-  await tellKeyChanged(tx, systemId);
+  await notifyKeyChanged(tx, systemId);
   return mustFind(tx, systemId, id);
 }
 
@@ -94,12 +94,12 @@ export async function revokeKeysOf(
     await setRevoked(tx, systemId, id, new Date(now), null);
     await recordActOf(context, tx, { systemId, action: "key.revoked", subject: id, detail: { partner_removed: true } });
   }
-  await tellKeyChanged(tx, systemId);
+  await notifyKeyChanged(tx, systemId);
   return live.length;
 }
 
 /** Tells every process, when the transaction commits, that keys must be looked up anew. */
-export const notifyKeysChanged = tellKeyChanged;
+export const notifyKeysChanged = notifyKeyChanged;
 
 /** Most days for which both keys of a rotation work. */
 const MAX_OVERLAP_DAYS = 30;
@@ -142,7 +142,7 @@ export async function rotateKey(
     );
     const endsAt = new Date(now + overlap);
     await setRevoked(tx, systemId, id, endsAt, issued.id);
-    await tellKeyChanged(tx, systemId);
+    await notifyKeyChanged(tx, systemId);
     return { ...issued, replaces: id, replaced_key_ends_at: endsAt };
   });
 }
@@ -172,18 +172,18 @@ export async function keyFor(context: Pick<KeyContext, "db">, presented: string)
  * Notes, the first time, that others may have read a key. It works on; the operator decides whether to revoke it.
  * @returns whether this was the first time
  */
-export async function exposeKey(context: KeyContext, presented: string, where: string): Promise<boolean> {
+export async function markKeyAsCompromised(context: KeyContext, presented: string, where: string): Promise<boolean> {
   return context.db.transaction(async (tx) => {
-    const key = await markKeyExposed(tx, hashKey(presented), new Date(context.clock()));
+    const key = await markKeyCompromised(tx, hashKey(presented), new Date(context.clock()));
     if (key === undefined) return false;
     await recordActOf(context, tx, {
       systemId: key.system_id,
-      action: "key.exposed",
+      action: "key.compromised",
       subject: key.id,
       detail: { where },
     });
     // Every process learns of it, so that none tries to note it again.
-    await tellKeyChanged(tx, key.system_id);
+    await notifyKeyChanged(tx, key.system_id);
     return true;
   });
 }

@@ -18,7 +18,7 @@ const REFUSAL_REASONS = [
   "key_in_url",
 ] as const;
 
-const EXPOSURES = ["url", "plain_http"] as const;
+const COMPROMISED_IN = ["url", "plain_http"] as const;
 const READ_REFUSALS = ["full", "slow"] as const;
 
 /** What filtered lists use at present. */
@@ -30,7 +30,7 @@ interface FilteredReadsUsage {
 /** Counts what a process that answers requests does with them. */
 export interface HttpMetrics {
   readonly refused: (reason: RefusalReason) => void;
-  readonly exposed: (where: (typeof EXPOSURES)[number]) => void;
+  readonly compromised: (where: (typeof COMPROMISED_IN)[number]) => void;
   /** A filtered list was refused: no place was free in time, or it took too long. */
   readonly filteredReadRefused: (reason: (typeof READ_REFUSALS)[number]) => void;
   /** Says where the figures come from that are read at each look. */
@@ -54,8 +54,8 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
     labelNames: ["reason"],
     registers,
   });
-  const exposed = new Counter({
-    name: "bikeshare_exposed_keys_total",
+  const compromised = new Counter({
+    name: "bikeshare_compromised_keys_total",
     help: "Keys first seen where others may have read them.",
     labelNames: ["where"],
     registers,
@@ -68,11 +68,11 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
   });
   // Without a zero to begin at, an alert on growth would miss the first.
   for (const reason of REFUSAL_REASONS) refused.inc({ reason }, 0);
-  for (const where of EXPOSURES) exposed.inc({ where }, 0);
+  for (const where of COMPROMISED_IN) compromised.inc({ where }, 0);
   for (const reason of READ_REFUSALS) filteredReads.inc({ reason }, 0);
   return {
     refused: (reason) => refused.inc({ reason }),
-    exposed: (where) => exposed.inc({ where }),
+    compromised: (where) => compromised.inc({ where }),
     filteredReadRefused: (reason) => filteredReads.inc({ reason }),
     watch: (sources) => registerSources(registers, sources),
   };

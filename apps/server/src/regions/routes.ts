@@ -1,6 +1,6 @@
 import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import { partnerOf } from "../http/caller.ts";
+import { partnerOf } from "../http/authenticate.ts";
 import type { CursorCipher } from "../http/cursor.ts";
 import { listEndpoint } from "../http/list-endpoint.ts";
 import { idPosition } from "../lists/page.ts";

@@ -2,8 +2,8 @@ import { errorBody, partnerContract, reservation, reservationList } from "@bikes
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openReservationsRoom, partner, type ReservationsRoom } from "../../test/reservations/reservations.harness.ts";
+import type { Caller } from "../http/authenticate.ts";
 import { bindContract } from "../http/bind.ts";
-import type { Caller } from "../http/caller.ts";
 import { createCursorCipher } from "../http/cursor.ts";
 import { handleErrors } from "../http/errors.ts";
 import { reservationRoutes } from "./routes.ts";

@@ -1,8 +1,8 @@
 import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { serviceError } from "../errors/service-error.ts";
+import { callerOf, partnerOf } from "../http/authenticate.ts";
 import { jsonBody } from "../http/bind.ts";
-import { callerOf, partnerOf } from "../http/caller.ts";
 import type { CursorCipher } from "../http/cursor.ts";
 import { listEndpoint } from "../http/list-endpoint.ts";
 import { timePosition } from "../lists/page.ts";

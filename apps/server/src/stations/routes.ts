@@ -1,11 +1,11 @@
 import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { serviceError } from "../errors/service-error.ts";
+import { callerOf, partnerOf } from "../http/authenticate.ts";
 import { jsonBody } from "../http/bind.ts";
-import { callerOf, partnerOf } from "../http/caller.ts";
 import type { CursorCipher } from "../http/cursor.ts";
 import { pageReader } from "../http/list-endpoint.ts";
-import { type ReadyBody, readyBody, useReadyBody } from "../http/ready-body.ts";
+import { type ReadyBody, readyBody, useReadyBody } from "../http/response-body.ts";
 import type { PageCache } from "../lists/page-cache.ts";
 import { idPosition } from "../lists/page.ts";
 import type { ReadContext } from "../lists/read-context.ts";

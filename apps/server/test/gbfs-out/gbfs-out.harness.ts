@@ -8,12 +8,9 @@ import { createFeedCache, type FeedCache } from "../../src/feeds/gbfs-out/feed-c
 import { gbfsRoutes, type KeptPage } from "../../src/feeds/gbfs-out/routes.ts";
 import { createSystemList } from "../../src/feeds/gbfs-out/system-list.ts";
 import { bindContract } from "../../src/http/bind.ts";
-import { compressAnswers } from "../../src/http/compression.ts";
-import { answerConditionally } from "../../src/http/conditional.ts";
-import { sendExactJsonType } from "../../src/http/content-type.ts";
 import { allowOrigins } from "../../src/http/cors.ts";
-import { handleErrors } from "../../src/http/errors.ts";
-import { answerUnknownRoutes } from "../../src/http/unknown-routes.ts";
+import { handleErrors, answerUnknownRoutes } from "../../src/http/errors.ts";
+import { compressAnswers, answerConditionally, sendExactJsonType } from "../../src/http/response-body.ts";
 import { systemsOf } from "../../src/systems/service.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 

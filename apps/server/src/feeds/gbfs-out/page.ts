@@ -1,4 +1,4 @@
-import { type CodedBody, codedBody } from "../../http/coded-body.ts";
+import { type CodedBody, codedBody } from "../../http/response-body.ts";
 import type { GbfsDocument } from "./service.ts";
 
 /** A document as it is kept: ready to be sent, plain or in gzip, with the headers that tell how long it holds. */

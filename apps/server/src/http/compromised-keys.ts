@@ -1,51 +1,50 @@
 import type { RateLimiter } from "@bikeshare/rules";
 import type { KeyCache } from "../keys/key-cache.ts";
 import { isWellFormedKey } from "../keys/key.ts";
-import { countedAddress } from "./client-address.ts";
-import type { ExposedIn, RefusedRequests } from "./refused-requests.ts";
+import type { CompromisedIn, RefusedRequests } from "./refused-requests.ts";
+import { countedAddress } from "./transport.ts";
 
-export interface ExposedKeysOptions {
+export interface CompromisedKeysOptions {
   readonly keys: KeyCache;
   /** Counts by address what was sent where no key belongs. */
   readonly limiter: RateLimiter;
-  readonly refusals: Pick<RefusedRequests, "exposed">;
-  /** Notes that others may have read a key. @returns whether this was the first time */
-  readonly expose: (key: string, where: string) => Promise<boolean>;
+  readonly refusals: Pick<RefusedRequests, "compromised">;
+  /** Records that others may have read a key. @returns whether this was the first time */
+  readonly markCompromised: (key: string, where: string) => Promise<boolean>;
   readonly onFailed: (error: unknown) => void;
 }
 
-/** Keys of a text that are looked at. An honest request brings one. */
+/** Keys in a request that are looked up. An honest request carries one. */
 const MAX_KEYS = 3;
-/** Requests with such keys of an address in any 60 s whose keys are looked up: the rest are refused all the same. */
+/** Requests of an address in any 60 s whose keys are looked up; the others are refused without a look-up. */
 const MAX_REQUESTS_PER_MINUTE = 30;
 
-/** How the audit log has where a key was seen. */
-const PLACES: Readonly<Record<ExposedIn, string>> = { url: "query string", plain_http: "plain HTTP" };
+/** How the audit log names where a key was seen. */
+const PLACES: Readonly<Record<CompromisedIn, string>> = { url: "query string", plain_http: "plain HTTP" };
 
 /**
- * Marks keys as exposed that a request brought where others may have read them. The request is refused in any case,
- * so that a database that is away changes nothing. Only a key that we made, and that is not marked yet, costs more
- * than a look-up.
+ * Marks keys as compromised that a request carried where others may have read them. The request is refused in any case,
+ * so an unavailable database changes nothing. Only an existing key that is not yet marked costs more than a look-up.
  */
-export async function markExposedKeys(
+export async function markCompromisedKeys(
   found: readonly string[],
-  where: ExposedIn,
+  where: CompromisedIn,
   address: string,
-  { keys, limiter, refusals, expose, onFailed }: ExposedKeysOptions,
+  { keys, limiter, refusals, markCompromised, onFailed }: CompromisedKeysOptions,
 ): Promise<void> {
   if (!(await limiter.take(countedAddress(address), MAX_REQUESTS_PER_MINUTE)).allowed) return;
   for (const presented of found) {
     try {
       const key = keys.get(presented) ?? (await keys.load(presented));
       if (key === undefined || key === "unknown" || key.compromised_at !== null) continue;
-      if (await expose(presented, PLACES[where])) refusals.exposed(key.id, where, address);
+      if (await markCompromised(presented, PLACES[where])) refusals.compromised(key.id, where, address);
     } catch (error) {
       onFailed(error);
     }
   }
 }
 
-/** The first of the keys that stand in a text, each once. None of them belongs into a URL or onto a plain connection. */
+/** The keys in a text, each once, up to a limit. */
 export function keysIn(text: string): string[] {
   const found = new Set<string>();
   for (const [candidate] of text.matchAll(/bss_(?:live|test|operator)_[0-9A-Za-z]{40}/g)) {

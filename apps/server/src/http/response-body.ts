@@ -1,0 +1,188 @@
+import { hash } from "node:crypto";
+import { Readable } from "node:stream";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import fastifyCompress from "@fastify/compress";
+import type { FastifyInstance, RouteOptions } from "fastify";
+import fresh from "fresh";
+import { scopeOf, scopeOfRoute } from "./authenticate.ts";
+
+/** What of a reply is needed here; Fastify's own type differs between its versions, and ts-rest hands over the older. */
+interface HeaderEditor {
+  getHeader(name: string): unknown;
+  header(name: string, value: string): unknown;
+}
+
+/** Says that an answer depends on headers of its request, beside those that were said before. */
+export function vary(reply: HeaderEditor, ...names: readonly string[]): void {
+  const said = reply.getHeader("vary");
+  const before = typeof said === "string" ? said.split(", ") : [];
+  // In lower case, as @fastify/compress looks for them: it would add a second one.
+  reply.header("vary", [...before, ...names.filter((name) => !before.includes(name))].join(", "));
+}
+
+/** A body that is kept to be sent many times: its bytes and their tag, made once. */
+export interface ReadyBody {
+  readonly bytes: Buffer;
+  readonly etag: string;
+}
+
+/** Makes a body ready. */
+export function readyBody(body: string | Buffer): ReadyBody {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
+  return { bytes, etag: etagOf(bytes) };
+}
+
+/** What of a reply is needed here; Fastify's own type differs between its versions, and ts-rest hands over the older. */
+interface HeaderWriter {
+  header(name: string, value: string): unknown;
+}
+
+/** Sets what an answer with a ready body needs; gives the body to send. */
+export function useReadyBody<Body>(reply: HeaderWriter, { bytes, etag }: ReadyBody): Body {
+  reply.header("etag", etag);
+  reply.header("content-type", "application/json");
+  // ts-rest passes bytes through untouched; the tests hold them against the contract's schema.
+  return bytes as unknown as Body;
+}
+
+/** A body that is kept to be sent many times, compressed once for all who ask for that. */
+export interface CodedBody extends ReadyBody {
+  /** The bytes in a coding, and the coding's name; undefined where it stands as it is. */
+  inCoding(accepted: string | undefined): Promise<{ readonly bytes: Buffer; readonly coding: Coding | undefined }>;
+}
+
+export type Coding = "br" | "gzip";
+
+/** Bytes from which a body is compressed: below, headers and latency cost more than the bytes saved. */
+const WORTH_COMPRESSING = 1024;
+
+const compressors: Readonly<Record<Coding, (bytes: Buffer) => Promise<Buffer>>> = {
+  gzip: promisify(gzip),
+  // 9 of 11: the last tenth less would take ten times as long.
+  br: (bytes) => promisify(brotliCompress)(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
+};
+
+/** Keeps a body in the codings that are named, the best first; each is made when it is first asked for. */
+export function codedBody(body: string | Buffer, codings: readonly Coding[]): CodedBody {
+  const plain = readyBody(body);
+  const made = new Map<Coding, Promise<Buffer>>();
+  return {
+    ...plain,
+    async inCoding(accepted) {
+      const coding = codings.find((name) => acceptsCoding(accepted, name));
+      if (coding === undefined || plain.bytes.length < WORTH_COMPRESSING) {
+        return { bytes: plain.bytes, coding: undefined };
+      }
+      let compressed = made.get(coding);
+      if (compressed === undefined) {
+        compressed = compressors[coding](plain.bytes);
+        made.set(coding, compressed);
+      }
+      return { bytes: await compressed, coding };
+    },
+  };
+}
+
+/** Whether a caller takes a coding by name, by its `Accept-Encoding`. */
+export function acceptsCoding(accepted: string | undefined, coding: Coding): boolean {
+  const pattern = coding === "gzip" ? GZIP : BROTLI;
+  return (accepted ?? "")
+    .toLowerCase()
+    .split(",")
+    .some((part) => pattern.test(part));
+}
+
+const GZIP = /^\s*(x-)?gzip\s*(;\s*q\s*=\s*(?!0(\.0*)?\s*$).*)?$/;
+const BROTLI = /^\s*br\s*(;\s*q\s*=\s*(?!0(\.0*)?\s*$).*)?$/;
+
+/** Bytes of a body that are handed to a connection at a time, and so wait there for a caller that does not read. */
+const PART_BYTES = 64 * 1024;
+
+/**
+ * A kept body to send. A large one goes in parts, each when the one before was taken: TLS keeps a copy of whatever it
+ * was handed and its caller has not read. Between two parts everybody else has a turn, because a connection often takes
+ * megabytes at once, and hundreds of callers may ask at the same time.
+ */
+export function inParts(bytes: Buffer): Buffer | Readable {
+  if (bytes.length <= PART_BYTES) return bytes;
+  let sent = 0;
+  const next = () => (sent < bytes.length ? bytes.subarray(sent, (sent += PART_BYTES)) : null);
+  return new Readable({
+    highWaterMark: PART_BYTES,
+    read() {
+      if (sent === 0) this.push(next());
+      else setImmediate(() => this.push(next()));
+    },
+  });
+}
+
+/**
+ * Gives every successful read of data an `ETag` and answers 304 where the caller has it already. The tag is weak:
+ * the same tag stands for the plain and the compressed bytes.
+ */
+export function answerConditionally(app: FastifyInstance): void {
+  app.addHook("onSend", (request, reply, payload, done) => {
+    const isBody = typeof payload === "string" || Buffer.isBuffer(payload);
+    // A condition on anything but a read was to be judged before the work was done (RFC 9110, 13.1.2): too late here.
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (!isRead || reply.statusCode !== 200 || !isBody || scopeOf(request) === "none") {
+      done(null, payload);
+      return;
+    }
+    if (!reply.hasHeader("etag")) reply.header("etag", etagOf(payload));
+    // What one key may see another may not: no shared cache may keep it, and a private one asks again each time.
+    reply.header("cache-control", "private, no-cache");
+    vary(reply, "authorization", "accept-encoding");
+    const headers = { etag: String(reply.getHeader("etag")) };
+    // Nothing else of the request: a cache that asks again (`Cache-Control: no-cache`) may well hear that nothing changed.
+    if (fresh({ "if-none-match": request.headers["if-none-match"] }, headers)) {
+      reply.code(304);
+      reply.removeHeader("content-type");
+      // Fastify takes the body away from a HEAD itself, and fails where there is none.
+      done(null, request.method === "HEAD" ? payload : null);
+      return;
+    }
+    done(null, payload);
+  });
+}
+
+/** A weak tag of a body. */
+export function etagOf(body: string | Buffer): string {
+  return `W/"${hash("sha1", body, "base64url")}"`;
+}
+
+/**
+ * `application/json`, without a charset: JSON is UTF-8 and the interface says so exactly. Whatever an endpoint of a
+ * contract answers is JSON, also where it hands over a text that is in its JSON already.
+ */
+export function sendExactJsonType(app: FastifyInstance): void {
+  app.addHook("onSend", (request, reply, payload, done) => {
+    const type = reply.getHeader("content-type");
+    const isJson = typeof type === "string" && type.startsWith("application/json");
+    const isContract = request.routeOptions.config.tsRestRoute !== undefined && type !== undefined;
+    if (isJson || isContract) reply.header("content-type", "application/json");
+    done(null, payload);
+  });
+}
+
+/**
+ * Compresses answers for callers that ask for it and have a key, and so a rate. What anybody may ask for is kept
+ * compressed or is sent as it is: compressing it for each request would cost us more than it costs to ask.
+ */
+export async function compressAnswers(app: FastifyInstance): Promise<void> {
+  app.addHook("onRoute", (route: RouteOptions) => {
+    const tsRestRoute = route.config?.tsRestRoute;
+    if (tsRestRoute === undefined || scopeOfRoute(tsRestRoute) === "none") route.compress = false;
+  });
+  await app.register(fastifyCompress, {
+    // Compressed bodies are refused: unpacking goes on after the limit of a body's size is reached.
+    globalDecompression: false,
+    encodings: ["zstd", "br", "gzip"],
+    // Below this, headers and latency cost more than the bytes saved.
+    threshold: 1024,
+    // Node's default of 11 takes 50 times as long for a tenth less: made for files that are compressed once.
+    brotliOptions: { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } },
+    zlibOptions: { level: 6 },
+  });
+}
