@@ -1,6 +1,14 @@
 import { inspect } from "node:util";
 import { describe, expect, it } from "vitest";
-import { answer, KEY, refusal, script, type Scripted, simulate, simulatedClient } from "../test/simulation.ts";
+import {
+  jsonResponse,
+  KEY,
+  errorResponse,
+  script,
+  type Scripted,
+  simulate,
+  simulatedClient,
+} from "../test/simulation.ts";
 import { BikeShare } from "./client.ts";
 import type * as errors from "./errors/errors.ts";
 import { ApiError, BikeShareError, isApiError, isBikeShareError } from "./errors/errors.ts";
@@ -61,21 +69,21 @@ describe("the service's address", () => {
     "bikes.example",
     "//bikes.example",
     KEY,
-  ])("may not be %s, and is not repeated", (url) => {
+  ])("rejects %s, and does not repeat it", (url) => {
     const make = () => new BikeShare({ apiKey: KEY, baseUrl: url });
     expect(make).toThrow(BikeShareError);
     expect(make).toThrow(/^baseUrl must be https/);
     expect(make).not.toThrow(KEY);
   });
 
-  it("keeps its path, and ids are one segment of a path", async () => {
-    const { client, fetch, simulation } = setUp([answer({ id: "x" })], { baseUrl: "https://bikes.example/api/" });
+  it("keeps the base URL's path, and encodes an id as one path segment", async () => {
+    const { client, fetch, simulation } = setUp([jsonResponse({ id: "x" })], { baseUrl: "https://bikes.example/api/" });
     await simulation.run(client.stations.get("a/b ?#%ü"));
     expect(fetch.sent[0]!.url.href).toBe("https://bikes.example/api/v1/stations/a%2Fb%20%3F%23%25%C3%BC");
   });
 
-  it.each(["", ".", "..", undefined, 7])("has no segment for the id %j", async (id) => {
-    const { client, fetch } = setUp([answer({ id: "x" })]);
+  it.each(["", ".", "..", undefined, 7])("rejects the id %j", async (id) => {
+    const { client, fetch } = setUp([jsonResponse({ id: "x" })]);
     expect(await caught(client.rides.get(id as string))).toMatchObject({ name: "UsageError", attempts: 0 });
     expect(fetch.sent).toEqual([]);
   });
@@ -96,7 +104,7 @@ describe("options", () => {
     ["unknown option idempotencyKey", { idempotencyKey: "secret" }],
     ["baseUrl must not end with /v1", { baseUrl: "https://bikes.example/v1" }],
     ["baseUrl must not end with /v1", { baseUrl: "https://bikes.example/v1/" }],
-  ])("%s is refused by name, and without its text, when it is %j", (name, options) => {
+  ])("rejects with `%s`, and without the value, when they are %j", (name, options) => {
     const make = () => new BikeShare({ apiKey: KEY, baseUrl, ...options });
     expect(make).toThrow(BikeShareError);
     expect(make).toThrow(name);
@@ -109,21 +117,21 @@ describe("options", () => {
     ["apiKey must be ASCII without spaces around it", { apiKey: "secret\n" }],
     ["baseUrl is not set", { baseUrl: undefined }],
     ["baseUrl is not set", { baseUrl: "" }],
-  ])("are refused as `%s`, which names the likely mistake, when they are %j", (message, options) => {
+  ])("rejects with `%s`, which names the likely mistake, when they are %j", (message, options) => {
     expect(() => new BikeShare({ apiKey: KEY, baseUrl, ...(options as object) })).toThrow(message);
   });
 
-  it("that are undefined are the defaults, of the client and of a call", async () => {
-    const { client, simulation } = setUp([refusal(500, "internal")], { maxRetries: undefined, fetch: undefined });
+  it("uses the defaults for undefined options, of the client and of a call", async () => {
+    const { client, simulation } = setUp([errorResponse(500, "internal")], { maxRetries: undefined, fetch: undefined });
     const error = await simulation.run(
       caught(client.rides.get("x", { maxRetries: undefined, totalTimeoutMs: undefined })),
     );
     expect(error.attempts).toBe(5);
   });
 
-  it("may give the key by a function, which is asked before each request", async () => {
+  it("calls an apiKey function before each request", async () => {
     const keys = ["first", "second"];
-    const { client, fetch, simulation } = setUp([refusal(500, "internal"), answer({ id: "x" })], {
+    const { client, fetch, simulation } = setUp([errorResponse(500, "internal"), jsonResponse({ id: "x" })], {
       apiKey: () => Promise.resolve(keys.shift() ?? ""),
     });
     await simulation.run(client.rides.get("x"));
@@ -131,30 +139,30 @@ describe("options", () => {
     expect(await simulation.run(caught(client.rides.get("x")))).toMatchObject({ name: "UsageError" });
   });
 
-  it("may name the program, before the package's own name; a browser names itself", async () => {
-    const { client, fetch, simulation } = setUp([answer({ id: "x" })], { userAgent: "acme-planner/2.1" });
+  it("sends userAgent before the package's own name, except in a browser", async () => {
+    const { client, fetch, simulation } = setUp([jsonResponse({ id: "x" })], { userAgent: "acme-planner/2.1" });
     await simulation.run(client.rides.get("x"));
     expect(fetch.sent[0]!.headers.get("user-agent")).toMatch(/^acme-planner\/2\.1 bikeshare-sdk\/\d/);
-    const browser = script(answer({ id: "x" }));
+    const browser = script(jsonResponse({ id: "x" }));
     const page = simulate(browser);
     await page.run(simulatedClient({ ...page, platform: { ...page.platform, document: {} } }).rides.get("x"));
     expect(browser.sent[0]!.headers.has("user-agent")).toBe(false);
   });
 
-  it("`fetch` is what sends, and what it is given does as an argument of the platform's own", async () => {
-    const fetch = script(answer({ id: "x" }));
+  it("sends with the given `fetch`, whose arguments the platform's own accepts", async () => {
+    const fetch = script(jsonResponse({ id: "x" }));
     const { client, simulation } = setUp([new Error("not this one")], { fetch });
     await simulation.run(client.rides.get("x"));
     expect(new Request(fetch.sent[0]!.url, fetch.sent[0]!.init).headers.get("authorization")).toBe(`Bearer ${KEY}`);
   });
 
-  it("`validate` is asked about every success, and what it says is an error", async () => {
+  it("calls `validate` for every success, and throws what it returns", async () => {
     const asked: string[] = [];
     const validate = (operation: string) => {
       asked.push(operation);
       return operation.endsWith("/:id") ? "a ride without wheels" : undefined;
     };
-    const { client, simulation } = setUp([answer({ data: [], page: 1, total_pages: 1 })], { validate });
+    const { client, simulation } = setUp([jsonResponse({ data: [], page: 1, total_pages: 1 })], { validate });
     await simulation.run(client.rides.list());
     expect(await simulation.run(caught(client.rides.get("x")))).toMatchObject({
       name: "UnexpectedResponseError",
@@ -164,9 +172,9 @@ describe("options", () => {
   });
 });
 
-describe("what is sent", () => {
+describe("a request", () => {
   it("has the key in its header and nowhere else", async () => {
-    const { client, fetch, simulation } = setUp([answer({ id: "x" }, 201)]);
+    const { client, fetch, simulation } = setUp([jsonResponse({ id: "x" }, 201)]);
     await simulation.run(client.reservations.create({ bike_id: "b" }));
     const [{ url, init, headers }] = fetch.sent as [(typeof fetch.sent)[0]];
     expect(headers.get("authorization")).toBe(`Bearer ${KEY}`);
@@ -177,13 +185,13 @@ describe("what is sent", () => {
   });
 
   it("has no key where none is needed", async () => {
-    const { client, fetch, simulation } = setUp([answer({ status: "ok" })]);
+    const { client, fetch, simulation } = setUp([jsonResponse({ status: "ok" })]);
     await simulation.run(client.health.ready());
     expect(fetch.sent[0]!.headers.has("authorization")).toBe(false);
   });
 
-  it("has the filters that are given, and none that are undefined", async () => {
-    const { client, fetch, simulation } = setUp([answer({ data: [], page: 1, total_pages: 1 })]);
+  it("has the given filters, and none that are undefined", async () => {
+    const { client, fetch, simulation } = setUp([jsonResponse({ data: [], page: 1, total_pages: 1 })]);
     await simulation.run(
       client.rides.list({ status: "completed", bike_id: undefined, started_after: "2026-01-01T00:00:00+01:00" }),
     );
@@ -191,18 +199,18 @@ describe("what is sent", () => {
   });
 });
 
-describe("an answer that is not the service's", () => {
+describe("a response that is not the service's", () => {
   it.each<[string, Response, RegExp]>([
     ["a redirect", new Response(null, { status: 302, headers: { location: "https://evil.example" } }), /a redirect$/],
     ["a permanent redirect", new Response(null, { status: 308 }), /a redirect/],
     ["what is not changed", new Response(null, { status: 304 }), /a redirect/],
-    ["another success", answer({ id: "x" }, 202), /status 202$/],
+    ["another success", jsonResponse({ id: "x" }, 202), /status 202$/],
     ["nothing", new Response(null, { status: 204 }), /status 204$/],
     ["a page", new Response("<html></html>"), /not JSON \(a proxy\?\)$/],
     ["half of it", new Response('{"id":'), /not JSON \(a proxy\?\)$/],
-    ["a text", answer("ride"), /not JSON \(a proxy\?\)$/],
-    ["null", answer(null), /not JSON \(a proxy\?\)$/],
-  ])("%s is an error that is not tried again", async (_, response, message) => {
+    ["a text", jsonResponse("ride"), /not JSON \(a proxy\?\)$/],
+    ["null", jsonResponse(null), /not JSON \(a proxy\?\)$/],
+  ])("%s is an error that is not retried", async (_, response, message) => {
     const { client, fetch, simulation } = setUp([response]);
     const error = await simulation.run(caught(client.rides.get("x")));
     expect(error).toMatchObject({ name: "UnexpectedResponseError", status: response.status, attempts: 1 });
@@ -210,12 +218,12 @@ describe("an answer that is not the service's", () => {
     expect(fetch.sent).toHaveLength(1);
   });
 
-  it("is refused too where a browser hides the redirect or an own fetch has followed it", async () => {
+  it("is rejected too where a browser hides the redirect or a custom fetch has followed it", async () => {
     for (const hidden of [
       { type: "opaqueredirect", status: 0 },
       { redirected: true, status: 200 },
     ]) {
-      const line = () => Promise.resolve(Object.defineProperties(answer({ id: "x" }), values(hidden)));
+      const line = () => Promise.resolve(Object.defineProperties(jsonResponse({ id: "x" }), values(hidden)));
       const { client, simulation } = setUp([line]);
       // A copy would not carry what is laid over it.
       const own = simulatedClient(simulation, { fetch: line });
@@ -225,7 +233,7 @@ describe("an answer that is not the service's", () => {
   });
 
   it("never lets fetch follow a redirect itself", async () => {
-    const { client, fetch, simulation } = setUp([answer({ id: "x" })]);
+    const { client, fetch, simulation } = setUp([jsonResponse({ id: "x" })]);
     await simulation.run(client.rides.get("x"));
     expect(fetch.sent[0]!.init.redirect).toBe("manual");
   });
@@ -253,7 +261,7 @@ describe("an error of the service", () => {
     [503, "ServerError"],
     [599, "ServerError"],
   ])("of status %i is a %s, whatever its code", async (status, name) => {
-    const { client, simulation } = setUp([refusal(status, "a_code_of_tomorrow", { "retry-after": "7" })], {
+    const { client, simulation } = setUp([errorResponse(status, "a_code_of_tomorrow", { "retry-after": "7" })], {
       maxRetries: 0,
     });
     const error = await simulation.run(caught(client.rides.get("x")));
@@ -269,8 +277,8 @@ describe("an error of the service", () => {
     expect(error.message).toBe(`${status} a_code_of_tomorrow: Why a_code_of_tomorrow.`);
   });
 
-  it.each(["constructor", "__proto__"])("has its class by the status where its code is %s", async (code) => {
-    const { client, simulation } = setUp([refusal(502, code)], { maxRetries: 0 });
+  it.each(["constructor", "__proto__"])("has its class by the status when its code is %s", async (code) => {
+    const { client, simulation } = setUp([errorResponse(502, code)], { maxRetries: 0 });
     const error = await simulation.run(caught(client.rides.get("x")));
     expect(error).toMatchObject({ name: "ServerError", status: 502, code });
   });
@@ -289,7 +297,7 @@ describe("an error of the service", () => {
     },
   );
 
-  it("is known by guards over copies of the package, and by its code", async () => {
+  it("is recognized by the guards across copies of the package, and by its code", async () => {
     const copy = (await import(`./errors/errors.ts?${"copy"}`)) as typeof errors;
     const other: unknown = new copy.ConflictError("409", { code: "no_bike_available" });
     expect(other).not.toBeInstanceOf(BikeShareError);
@@ -316,12 +324,12 @@ describe("the key", () => {
       (value as Error).stack,
     ].join("\n");
 
-  it("is in nothing that a client shows", () => {
+  it("is not visible in a client", () => {
     expect(shown(new BikeShare({ apiKey: KEY, baseUrl }))).not.toContain(KEY);
   });
 
   it.each<[string, Scripted]>([
-    ["of the service, which repeats it", answer({ error: `no ${KEY}`, message: `Who is ${KEY}?` }, 401)],
+    ["of the service, which repeats it", jsonResponse({ error: `no ${KEY}`, message: `Who is ${KEY}?` }, 401)],
     [
       "of fetch, which repeats it",
       Object.assign(new TypeError(`bad header Bearer ${KEY}`), {
@@ -334,7 +342,7 @@ describe("the key", () => {
     ],
     ["of fetch, which throws no error", () => rejected(KEY)],
     ["of a page that repeats it", new Response(KEY, { status: 500 })],
-    ["of an answer that is none", answer([KEY], 203)],
+    ["of an answer that is none", jsonResponse([KEY], 203)],
   ])("is in no error %s", async (_, line) => {
     const { client, simulation } = setUp([line], { maxRetries: 0 });
     const error = await simulation.run(caught(client.rides.get("x")));
@@ -346,7 +354,7 @@ describe("the key", () => {
     "leaves what the service answers as it is, though it holds %j, the key",
     async (apiKey) => {
       const ride = { id: "station-test-1", name: "Contest Square", me: "key_1", n: 11 };
-      const simulation = simulate(script(answer(ride), refusal(409, "ride_conflict")));
+      const simulation = simulate(script(jsonResponse(ride), errorResponse(409, "ride_conflict")));
       const client = simulatedClient(simulation, { apiKey });
       expect(await simulation.run(client.rides.get("x"))).toEqual(ride);
       const error = await simulation.run(caught(client.rides.get("x")));
@@ -354,11 +362,11 @@ describe("the key", () => {
     },
   );
 
-  it("is in nothing that hooks are told", async () => {
+  it("is not passed to hooks", async () => {
     const notes: unknown[] = [];
     const note = (told: unknown) => void notes.push(told);
     const hooks: Hooks = { onRequest: note, onResponse: note, onRetry: note, onRateLimit: note };
-    const { client, simulation } = setUp([refusal(429, "rate_limited"), answer({ id: "x" })], hooks);
+    const { client, simulation } = setUp([errorResponse(429, "rate_limited"), jsonResponse({ id: "x" })], hooks);
     await simulation.run(client.rides.get("x"));
     expect(notes).toHaveLength(6);
     expect(shown(notes)).not.toContain(KEY);
@@ -367,7 +375,7 @@ describe("the key", () => {
 });
 
 describe("the reason of a broken connection", () => {
-  it("is told in the message and kept as the cause, with its code", async () => {
+  it("is in the message and kept as the cause, with its code", async () => {
     const down = new TypeError("fetch failed", {
       cause: Object.assign(new Error("connect refused"), { code: "ECONNREFUSED" }),
     });
@@ -381,10 +389,10 @@ describe("the reason of a broken connection", () => {
 });
 
 describe("hooks", () => {
-  it("are told of each request, answer and retry, in their order", async () => {
+  it("are called for each request, response and retry, in order", async () => {
     const told: string[] = [];
     const { client, simulation } = setUp(
-      [refusal(503, "unavailable"), answer({ id: "x" }, 200, { "request-id": "req-1" })],
+      [errorResponse(503, "unavailable"), jsonResponse({ id: "x" }, 200, { "request-id": "req-1" })],
       {
         onRequest: ({ operation, method, attempt }: RequestDetails) =>
           void told.push(`${attempt} ${method} ${operation}`),
@@ -399,20 +407,20 @@ describe("hooks", () => {
     expect(told).toEqual([`1 ${operation}`, "503 req-503 0", "ServerError 250 1", `2 ${operation}`, "200 req-1 0"]);
   });
 
-  it("that throw end the call with what they throw", async () => {
-    const { client, fetch, simulation } = setUp([answer({ id: "x" })], {
+  it("end the call with the error that they throw", async () => {
+    const { client, fetch, simulation } = setUp([jsonResponse({ id: "x" })], {
       onResponse: () => {
-        throw new Error("a hook's own fault");
+        throw new Error("a hook's own error");
       },
     });
-    await expect(simulation.run(client.rides.get("x"))).rejects.toThrow("a hook's own fault");
+    await expect(simulation.run(client.rides.get("x"))).rejects.toThrow("a hook's own error");
     expect(fetch.sent).toHaveLength(1);
   });
 });
 
 describe("a call", () => {
-  it("gives its answer beside what it holds", async () => {
-    const { client, simulation } = setUp([answer({ id: "x" }, 200, { "request-id": "req-1", "x-more": "1" })]);
+  it("returns its response with its data", async () => {
+    const { client, simulation } = setUp([jsonResponse({ id: "x" }, 200, { "request-id": "req-1", "x-more": "1" })]);
     const { data, response, requestId, attempts } = await simulation.run(client.rides.get("x").withResponse());
     expect([data, response.status, response.headers.get("x-more"), requestId, attempts]).toEqual([
       { id: "x" },
@@ -422,15 +430,15 @@ describe("a call", () => {
       1,
     ]);
     const page = await simulation.run(
-      setUp([answer({ data: [], page: 1, total_pages: 1 })])
+      setUp([jsonResponse({ data: [], page: 1, total_pages: 1 })])
         .client.rides.list()
         .withResponse(),
     );
     expect([page.data.data, page.attempts]).toEqual([[], 1]);
   });
 
-  it("begins without being awaited, and is a promise", async () => {
-    const { client, fetch, simulation } = setUp([answer({ id: "x" }, 201)]);
+  it("starts without being awaited, and is a promise", async () => {
+    const { client, fetch, simulation } = setUp([jsonResponse({ id: "x" }, 201)]);
     const call = client.reservations.create({ bike_id: "b" });
     await simulation.run(simulation.sleep(0));
     expect(fetch.sent).toHaveLength(1);
@@ -439,17 +447,17 @@ describe("a call", () => {
       { id: "x" },
       "x",
     ]);
-    const failing = setUp([refusal(404, "not_found")]);
+    const failing = setUp([errorResponse(404, "not_found")]);
     expect(await failing.simulation.run(failing.client.rides.get("x").catch(() => "none"))).toBe("none");
   });
 });
 
 describe("the events since a checkpoint", () => {
   const event = (id: string) => ({ id, event: "ride.started", occurred_at: "2026-06-01T12:00:00.000Z", data: {} });
-  const page = (...ids: readonly string[]) => answer({ data: ids.map(event), page: 1, total_pages: 1 });
+  const page = (...ids: readonly string[]) => jsonResponse({ data: ids.map(event), page: 1, total_pages: 1 });
   const search = ({ url }: { readonly url: URL }) => url.search;
 
-  it("are asked for behind it, and the last one given out is the next checkpoint", async () => {
+  it("are requested after it, and the last one returned is the next checkpoint", async () => {
     const { client, fetch, simulation } = setUp([page("e2", "e3"), page()]);
     const events = client.events.since("e1");
     expect(events.checkpoint()).toBe("e1");
@@ -461,7 +469,7 @@ describe("the events since a checkpoint", () => {
     expect(fetch.sent.map(search)).toEqual(["?after=e1&limit=200", "?after=e2&limit=200"]);
   });
 
-  it("begin with the oldest where there is none yet", async () => {
+  it("begin with the oldest when there is no checkpoint yet", async () => {
     const { client, fetch, simulation } = setUp([page()]);
     const events = client.events.since(null, { event: "ride.started" }); // As a database gives nothing.
     await simulation.run(events.toArray({ limit: 9 }));
@@ -469,7 +477,7 @@ describe("the events since a checkpoint", () => {
     expect(fetch.sent.map(search)).toEqual(["?event=ride.started&limit=200"]);
   });
 
-  it("go on from a checkpoint that is handed to the list", async () => {
+  it("continue from a checkpoint passed to the list", async () => {
     const { client, fetch, simulation } = setUp([page("e9")]);
     const events = client.events.list({ event: "ride.started" }).resumeFrom("e8");
     await simulation.run(events.pages().next());
@@ -477,14 +485,14 @@ describe("the events since a checkpoint", () => {
     expect(fetch.sent.map(search)).toEqual(["?event=ride.started&after=e8&limit=200"]);
   });
 
-  it("say so when the checkpoint is no longer kept, and only then", async () => {
-    const lost = setUp([refusal(410, "checkpoint_lost")]);
+  it("throw CheckpointLostError when the checkpoint is no longer kept, and only then", async () => {
+    const lost = setUp([errorResponse(410, "checkpoint_lost")]);
     expect(await lost.simulation.run(caught(lost.client.events.since("e1").toArray({ limit: 1 })))).toMatchObject({
       name: "CheckpointLostError",
       status: 410,
       code: "checkpoint_lost",
     });
-    const mistyped = setUp([refusal(400, "invalid_parameter")]);
+    const mistyped = setUp([errorResponse(400, "invalid_parameter")]);
     expect(await mistyped.simulation.run(caught(mistyped.client.events.since("e1")))).toMatchObject({
       name: "InvalidRequestError",
       code: "invalid_parameter",

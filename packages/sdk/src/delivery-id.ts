@@ -1,6 +1,6 @@
 /**
- * The `delivery_id` under which an endpoint is told of an event of the list. As at the service: whoever leaves out the last
- * 6 characters finds the event's id in it, and so knows when catching up what has been delivered.
+ * The `delivery_id` of an event's delivery to an endpoint, in the service's format: without its last 6 characters it
+ * contains the event's id, so that a receiver which catches up knows what was delivered.
  *
  * @param endpoint 6 characters that stand for the endpoint
  */

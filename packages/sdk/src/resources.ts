@@ -84,16 +84,18 @@ export interface HealthChecks {
 export function createListResource<Item extends { readonly id: string }, Query extends object>(
   api: Api,
   { list }: { readonly list: Route },
+  isResumedById?: boolean,
 ): ListResource<Item, Query> {
-  return { list: (query, options) => api.list(list, query, options) };
+  return { list: (query, options) => api.list(list, query, options, isResumedById) };
 }
 
 export function createResource<Item extends { readonly id: string }, Query extends object>(
   api: Api,
   route: { readonly list: Route; readonly get: Route },
+  isResumedById?: boolean,
 ): Resource<Item, Query> {
   return {
-    ...createListResource<Item, Query>(api, route),
+    ...createListResource<Item, Query>(api, route, isResumedById),
     get: (id, options) => api.call({ route: route.get, id }, options),
   };
 }
@@ -109,11 +111,10 @@ export function createReservations(api: Api): Reservations {
 }
 
 export function createEvents(api: Api): Events {
-  const list: Events["list"] = (query, options) => api.list(routes.events.list, query, options, true);
+  const events = createResource<EventRecord, EventListQuery>(api, routes.events, true);
   return {
-    ...createResource<EventRecord, EventListQuery>(api, routes.events),
-    list,
-    since: (checkpoint, query, options) => list({ ...query, after: checkpoint ?? undefined }, options),
+    ...events,
+    since: (checkpoint, query, options) => events.list({ ...query, after: checkpoint ?? undefined }, options),
   };
 }
 

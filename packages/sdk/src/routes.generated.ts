@@ -1,7 +1,7 @@
-// Every endpoint of the partners' interface, and what the client must know of its limits.
+// Every endpoint of the partner API, and its limits.
 // Made from packages/contract by `pnpm --filter @bikeshare/sdk run generate`. Do not edit here.
 
-/** By noun and verb: method and path, the status of a success, and what is special about it. */
+/** By noun and verb: method and path, the status of a success, and its kind if it is special. */
 export const routes = {
   stations: {
     list: ["GET /v1/stations",200],
@@ -41,7 +41,7 @@ export const routes = {
   },
 } as const;
 
-/** Requests that a key may make in any window unless it has a number of its own. */
+/** Requests that a key may make in any window by default. */
 export const RATE_LIMIT = 60;
 /** Milliseconds of a window. */
 export const RATE_WINDOW_MS = 60000;

@@ -27,7 +27,7 @@ function examples(): [operation: string, name: string, body: Body][] {
   });
 }
 
-/** The places of an answer's fields, with that field changed. */
+/** The paths of a body's fields, with that field changed. */
 function changed(body: Body, change: (field: string, of: Body) => Body): [place: string, body: Body][] {
   return Object.keys(body).flatMap((field): [string, Body][] => {
     const value = body[field];
@@ -48,23 +48,23 @@ function changed(body: Body, change: (field: string, of: Body) => Body): [place:
 const without = (field: string, { [field]: _, ...rest }: Body): Body => rest;
 const marks = ["page", "total_pages", "next_cursor"];
 
-it("has an example of every operation to be tried on", () => {
+it("has an example of every operation", () => {
   const operations = new Set(examples().map(([operation]) => operation));
   expect(operations.size).toBe(Object.values(partnerContract).flatMap((verbs) => Object.keys(verbs)).length);
 });
 
-describe.each(examples())("the answer to %s (%s)", (operation, _, body) => {
-  it("is without fault as the documents show it", () => {
+describe.each(examples())("the response to %s (%s)", (operation, _, body) => {
+  it("is valid as documented", () => {
     expect(validateResponse(operation, body)).toBeUndefined();
   });
 
-  it("may have fields that are new", () => {
+  it("may have new fields", () => {
     for (const [, more] of changed(body, (field, of) => ({ ...of, [`${field}_of_tomorrow`]: {} }))) {
       expect(validateResponse(operation, more)).toBeUndefined();
     }
   });
 
-  it("may not lack a field, and the fault names its place", () => {
+  it("must have every field, and the issue names its path", () => {
     for (const [place, less] of changed(body, without)) {
       // Of an event without a name nothing is known.
       const isOpen = marks.includes(place) || /(^|\.)event$/.test(place);
@@ -72,7 +72,7 @@ describe.each(examples())("the answer to %s (%s)", (operation, _, body) => {
     }
   });
 
-  it("may not have another kind of value, and the fault does not repeat it", () => {
+  it("must have values of the right type, and the issue does not repeat the value", () => {
     for (const wrong of [{ a: "secret" }, ["secret"], Symbol("secret")]) {
       for (const [place, other] of changed(body, (field, of) => ({ ...of, [field]: wrong }))) {
         if (/(^|\.)event$/.test(place)) continue;
@@ -83,13 +83,13 @@ describe.each(examples())("the answer to %s (%s)", (operation, _, body) => {
     }
   });
 
-  it("may not be anything but an object", () => {
+  it("must be an object", () => {
     for (const wrong of [null, undefined, [], "text", 7])
       expect(validateResponse(operation, wrong)).toBe("the body is not a valid object");
   });
 });
 
-it("takes values of open sets that are new, events too", () => {
+it("accepts new enum values, and new events", () => {
   const [, , ride] = examples().find(([operation]) => operation === "GET /v1/rides/:id")!;
   expect(validateResponse("GET /v1/rides/:id", { ...ride, status: "a state of tomorrow" })).toBeUndefined();
   const event = { id: "e", event: "ride.of_tomorrow", occurred_at: "2026-06-01T12:00:00.000Z", data: 7 };
@@ -98,7 +98,7 @@ it("takes values of open sets that are new, events too", () => {
   expect(validateResponse("GET /v1/of-tomorrow", {})).toBeUndefined();
 });
 
-it("takes an instant for one only in the form of the interface", () => {
+it("accepts timestamps in the API's format only", () => {
   const [, , ride] = examples().find(([operation]) => operation === "GET /v1/rides/:id")!;
   for (const started of ["yesterday", "2026-06-01T12:00:00+02:00", "2026-99-01T12:00:00.000Z", 1_780_000_000_000]) {
     expect(validateResponse("GET /v1/rides/:id", { ...ride, started_at: started })).toBe(

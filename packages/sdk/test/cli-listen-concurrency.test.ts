@@ -39,7 +39,7 @@ const received = () =>
     .numbers()
     .toSorted((a, b) => a - b);
 
-it("a receiver that is slow with one delivery delays neither the others nor what happens later", async () => {
+it("a slow response to one delivery delays neither the others nor later events", async () => {
   const { release } = hold(({ body }) => body.includes("_00000listen"));
   for (let n = 0; n < 5; n++) harness().happen(1, about(n));
   const begun = listen();
@@ -55,7 +55,7 @@ it.each([
   [[], 10],
   [["--concurrency", "1"], 1],
   [["--concurrency", "3"], 3],
-])("with %j at most %i deliveries are on their way", async (args, most) => {
+])("with %j at most %i deliveries are in flight", async (args, most) => {
   const { release } = hold();
   for (let n = 0; n < 25; n++) harness().happen(1, about(n));
   const begun = listen(args);
@@ -69,7 +69,7 @@ it.each([
   expect(received()).toEqual(Array.from({ length: 25 }, (_, n) => n));
 });
 
-it("events about one ride go in their order, one after the other, while others pass them", async () => {
+it("events about one ride are delivered in order, one after the other, and others concurrently", async () => {
   const { release } = hold(({ body }) => body.includes(`"ride-1"`));
   harness().happen(2, about(1));
   harness().happen(2, about(2));
@@ -83,7 +83,7 @@ it("events about one ride go in their order, one after the other, while others p
   await until(() => begun.lines().length === 1 + 4);
 });
 
-it("takes no more events while a hundred are not done", async () => {
+it("takes no more events while a hundred are unfinished", async () => {
   const { release } = hold();
   const { clock } = listen();
   const options = { target: new URL(harness().receiver.url), secret: "whsec_x", start: undefined, concurrency: 100 };
@@ -103,7 +103,7 @@ it("takes no more events while a hundred are not done", async () => {
   await hundredth;
 });
 
-it("told to stop, it sends no more, waits for what is on its way, and counts that", async () => {
+it("when stopped, it sends no more, waits for requests in flight, and counts them", async () => {
   const { release } = hold();
   for (let n = 0; n < 15; n++) harness().happen(1, about(n));
   const begun = listen([], { blockedWaitMs: 2_000 });
@@ -115,7 +115,7 @@ it("told to stop, it sends no more, waits for what is on its way, and counts tha
   expect(begun.lines().at(-1)).toEqual({ ended: true, delivered: 10, failed: 0, since: "event_00009" });
 });
 
-it("what is still on its way two seconds after the stop is cut off, and comes again where it goes on", async () => {
+it("requests in flight two seconds after the stop are cut off, and sent again when it continues", async () => {
   hold(({ body }) => body.includes("_00001listen"));
   for (let n = 0; n < 4; n++) harness().happen(1, about(n));
   const begun = listen();
@@ -131,7 +131,7 @@ it("what is still on its way two seconds after the stop is cut off, and comes ag
   expect(received()).toEqual([0, 1, 1, 2, 2, 3, 3]);
 });
 
-it("a receiver that fails every second request, and is away for a while, gets every event", async () => {
+it("a receiver that fails every second request, and is down for a while, gets every event", async () => {
   let requests = 0;
   harness().answer = () => ({ status: requests++ % 2 === 0 ? 503 : 200 });
   const begun = listen();
@@ -146,7 +146,7 @@ it("a receiver that fails every second request, and is away for a while, gets ev
   expect(new Set(received())).toEqual(new Set(Array.from({ length: 40 }, (_, n) => n)));
 });
 
-it("one request alone looks whether somebody listens again, then all go", async () => {
+it("a single request probes whether something listens again, then all are sent", async () => {
   await harness().receiver.close();
   for (let n = 0; n < 8; n++) harness().happen(1, about(n));
   const begun = listen();
@@ -163,7 +163,7 @@ it("one request alone looks whether somebody listens again, then all go", async 
   expect(begun.stderr().match(/Nothing listens/g)).toHaveLength(1);
 });
 
-it("a program that fails ends at once, though deliveries wait to be tried again", async () => {
+it("a program that fails ends at once, though deliveries wait for a retry", async () => {
   harness().answer = () => ({ status: 500 });
   harness().happen(1);
   const begun = listen([], { blockedWaitMs: 1_000 });
@@ -173,7 +173,7 @@ it("a program that fails ends at once, though deliveries wait to be tried again"
   expect(begun.lines().at(-1)).toEqual({ ended: true, delivered: 0, failed: 0, since: null });
 });
 
-it("--print gives each event as a line of JSON on stdout, and says all else on stderr", async () => {
+it("--print prints each event as a line of JSON on stdout, and all else on stderr", async () => {
   harness().happen(2, about(1));
   const begun = harness().listen(["--print", "--since", "oldest"]);
   await until(() => begun.lines().length === 2);
@@ -187,7 +187,7 @@ it("--print gives each event as a line of JSON on stdout, and says all else on s
   expect(harness().receiver.received).toEqual([]);
 });
 
-it("--print beside --forward-to does both", async () => {
+it("--print with --forward-to does both", async () => {
   harness().happen(1, about(1));
   const begun = listen(["--print"]);
   await until(() => begun.stderr().includes("  200  ride.completed  event_00000  "));

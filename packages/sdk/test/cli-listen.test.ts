@@ -15,7 +15,7 @@ function listen(...args: string[]): Run {
 }
 
 describe("listen", () => {
-  it("delivers what happens from now on, signed with the secret that it shows, in the service's own form", async () => {
+  it("delivers new events, signed with the secret that it shows, in the service's own format", async () => {
     harness().happen(3);
     const begun = listen("--concurrency", "1");
     const { secret, since, forward_to } = await ready(begun);
@@ -48,7 +48,7 @@ describe("listen", () => {
     expect(begun.stdout() + begun.stderr()).not.toContain(KEY);
   });
 
-  it("looks for new events every three seconds, so that two thirds of the key's requests are left", async () => {
+  it("polls every three seconds, so that two thirds of the key's requests are left", async () => {
     const begun = listen();
     await until(() => begun.waits.length > 3);
     expect(new Set(begun.waits)).toEqual(new Set([3_000]));
@@ -73,7 +73,7 @@ describe("listen", () => {
   it.each([
     ["one name", "station.offline", "station.offline"],
     ["several names", "station.offline,station.online", null],
-  ])("passes over what is not in --events: %s", async (_what, names, asked) => {
+  ])("skips events that are not in --events: %s", async (_what, names, asked) => {
     const begun = listen("--events", names, "--since", "oldest");
     await ready(begun);
     harness().happen(2);
@@ -84,7 +84,7 @@ describe("listen", () => {
     expect(harness().service.received.at(-1)?.url.searchParams.get("event")).toBe(asked);
   });
 
-  it("tries again what was not taken, under the same delivery_id, while others go on, and gives up in the end", async () => {
+  it("retries a failed delivery under the same delivery_id, while others continue, and gives up in the end", async () => {
     harness().answer = ({ body }) => (body.includes("_00001") ? { status: 500, body: "no \u001b[31mroom" } : {});
     harness().happen(3);
     const begun = listen("--since", "oldest");
@@ -102,7 +102,7 @@ describe("listen", () => {
     expect(begun.lines().at(-1)).toEqual({ ended: true, delivered: 2, failed: 1, since: "event_00002" });
   });
 
-  it("a redirect is no success, and is not followed", async () => {
+  it("a redirect is not a success, and is not followed", async () => {
     harness().answer = () => ({ status: 307, headers: { location: `${harness().receiver.url}/elsewhere` } });
     harness().happen(1);
     const begun = listen("--since", "oldest");
@@ -111,7 +111,7 @@ describe("listen", () => {
     expect(harness().receiver.received.every(({ url }) => url.pathname === "/hooks")).toBe(true);
   });
 
-  it("waits for a receiver that is not there yet, and loses nothing", async () => {
+  it("waits for a receiver that does not listen yet, and loses nothing", async () => {
     await harness().receiver.close();
     harness().happen(3);
     const begun = listen("--since", "oldest", "--concurrency", "1");
@@ -123,7 +123,7 @@ describe("listen", () => {
     expect(Math.max(...begun.waits)).toBe(10_000);
   });
 
-  it("waits for a service that is away, and goes on where it stood: nothing twice, nothing left out", async () => {
+  it("waits for a service that is down, and continues where it stopped: nothing twice, nothing left out", async () => {
     harness().happen(2);
     const begun = listen("--since", "oldest", "--concurrency", "1");
     await until(() => harness().receiver.received.length === 2);
@@ -139,7 +139,7 @@ describe("listen", () => {
   it.each([
     ["a key without the scope", reply({ error: "forbidden", message: "Not yours." }, 403), "403 forbidden: Not yours."],
     ["a key that is unknown", reply({ error: "unauthorized", message: "Unknown." }, 401), "401 unauthorized: Unknown."],
-  ])("ends with 1 for %s: time does not mend it", async (_what, refusal, words) => {
+  ])("ends with 1 for %s: a retry does not help", async (_what, refusal, words) => {
     const begun = listen();
     await ready(begun);
     harness().outage = refusal;
@@ -147,7 +147,7 @@ describe("listen", () => {
     expect(begun.stderr()).toContain(words);
   });
 
-  it("ends with 1 where the event to begin behind is no longer kept", async () => {
+  it("ends with 1 when the event to begin after is no longer kept", async () => {
     harness().happen(1);
     harness().outage = undefined;
     const begun = listen("--since", "event_gone");
@@ -155,7 +155,7 @@ describe("listen", () => {
     expect(begun.stderr()).toContain("is no longer kept");
   });
 
-  it("signs with a secret that a file or the environment gives, and shows it nowhere", async () => {
+  it("signs with a secret from a file or the environment, and shows it nowhere", async () => {
     harness().happen(1);
     const files = { "/run/secret": "whsec_mine\n" };
     const ways: [string[], Record<string, string>][] = [
@@ -177,7 +177,7 @@ describe("listen", () => {
   });
 });
 
-describe("where deliveries go", () => {
+describe("the target of deliveries", () => {
   const refusedWith = async (...args: string[]) => {
     const env = { BIKESHARE_BASE_URL: harness().service.url, BIKESHARE_API_KEY: KEY };
     const { ended, stderr } = run(["listen", ...args], env);
@@ -192,12 +192,12 @@ describe("where deliveries go", () => {
     "http://127.0.0.1.example/",
     "http://[::2]/",
     "http://2130706434.example",
-  ])("not to another machine unless that is said: %s", async (url) => {
+  ])("is not another machine without --allow-remote: %s", async (url) => {
     expect(await refusedWith("--forward-to", url)).toContain("is not this machine: give --allow-remote");
   });
 
   it.each(["", "localhost:4000", "ftp://localhost/", "http://me:secret@localhost/", "nonsense"])(
-    "not to what is no plain http URL: %s",
+    "is not anything but an http URL: %s",
     async (url) => {
       expect(await refusedWith("--forward-to", url)).toContain("--forward-to");
     },
@@ -209,11 +209,11 @@ describe("where deliveries go", () => {
     "http://127.8.8.8",
     "http://[::1]:1",
     "http://0x7f.1",
-  ])("to this machine: %s", async (url) => {
+  ])("may be this machine: %s", async (url) => {
     expect(await refusedWith("--forward-to", url, "--interval", "0")).toContain("--interval must be");
   });
 
-  it("refuses events that are only delivered and never listed, and those that there are not", async () => {
+  it("rejects events that are delivered but not listed, and unknown ones", async () => {
     const target = ["--forward-to", "http://localhost:1"];
     expect(await refusedWith(...target, "--events", "station.updated")).toContain("is not in the list of events");
     expect(await refusedWith(...target, "--events", "ride.ended")).toContain('"ride.ended" is not an event');
@@ -221,13 +221,13 @@ describe("where deliveries go", () => {
     expect(await refusedWith(...target, "--secret-file", "/none")).toContain("--secret-file: ");
   });
 
-  it.each(["0", "100", "1.5", "all"])("refuses to have %s deliveries on their way", async (n) => {
+  it.each(["0", "100", "1.5", "all"])("rejects a concurrency of %s", async (n) => {
     const target = ["--forward-to", "http://localhost:1"];
     expect(await refusedWith(...target, "--concurrency", n)).toContain("--concurrency must be");
   });
 });
 
-it("as a process, SIGTERM ends it with 0 and the place to go on", async () => {
+it("as a process, SIGTERM ends it with 0 and prints how to continue", async () => {
   harness().happen(1);
   const main = join(import.meta.dirname, "../src/cli/main.ts");
   const args = [

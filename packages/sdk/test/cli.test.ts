@@ -28,14 +28,14 @@ async function call(...args: string[]) {
 
 const lastUrl = () => service.received.at(-1)?.url;
 
-it("what it offers is what the contract makes", () => {
+it("its commands are the contract's", () => {
   expect(readFileSync(endpointsFile, "utf8"), "run `pnpm --filter @bikeshare/sdk run generate`").toBe(endpointsText());
 });
 
 /** A command of two words of the contract: `vehicle-types list`. */
 const commandOf = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-it("has a command for every endpoint that needs a key, and each explains itself", async () => {
+it("has a command for every endpoint that needs a key, each with its help", async () => {
   const { stdout } = await call("--help");
   const names = Object.entries(routes)
     .filter(([noun]) => noun !== "health")
@@ -54,7 +54,7 @@ it("has a command for every endpoint that needs a key, and each explains itself"
 describe("a list", () => {
   const rides = Array.from({ length: 5 }, (_, n) => ({ id: `ride-${n}`, status: "completed", bike_id: "b", data: 1 }));
 
-  it("is asked for with the given filters and the key, and printed as a table", async () => {
+  it("is requested with the given filters and the key, and printed as a table", async () => {
     answer = () => reply({ data: rides.slice(0, 2), page: 1, total_pages: 1 });
     const { status, stdout, stderr } = await call("rides", "list", "--station", "market", "--started-after", "x+y");
     expect([status, stderr]).toEqual([0, ""]);
@@ -72,7 +72,7 @@ describe("a list", () => {
     ]);
   });
 
-  it("is one JSON object with --json, with a checkpoint where it may go on, from which another call goes on", async () => {
+  it("is one JSON object with --json, with a checkpoint from which another call continues", async () => {
     answer = ({ url }) => {
       const cursor = url.searchParams.get("cursor");
       return cursor === null
@@ -87,7 +87,7 @@ describe("a list", () => {
     expect(JSON.parse(rest.stdout)).toEqual({ data: rides.slice(2) });
   });
 
-  it("shows nothing that steers a terminal", async () => {
+  it("prints no control characters", async () => {
     answer = () => reply({ data: [{ id: "s", name: "Ring\u001b[2J\u0007\u009b1m\u202e" }], page: 1, total_pages: 1 });
     const { stdout } = await call("stations", "list");
     // oxlint-disable-next-line no-control-regex -- these are what must not be there
@@ -95,7 +95,7 @@ describe("a list", () => {
   });
 });
 
-it("creates with what was given, numbers as numbers, and an idempotency key", async () => {
+it("sends the given fields, numbers as numbers, and an idempotency key", async () => {
   answer = () => reply({ id: "reservation-1", status: "active" }, 201);
   const args = ["reservations", "create", "--station", "market", "--hold-minutes", "5", "--rider-ref", "r-1"];
   expect(await call(...args)).toMatchObject({ status: 0, stdout: "id      reservation-1\nstatus  active\n" });
@@ -114,13 +114,13 @@ it.each([
   ["reservations extend r --hold-minutes 5", "PATCH /v1/reservations/r"],
   ["reservations cancel r", "DELETE /v1/reservations/r"],
   ["me", "GET /v1/me"],
-])("%s asks for %s", async (words, operation) => {
+])("%s requests %s", async (words, operation) => {
   answer = () => reply({ id: "x" });
   expect(await call(...words.split(" "), "--json")).toEqual({ status: 0, stdout: '{"id":"x"}\n', stderr: "" });
   expect(service.received.map(({ method, url }) => `${method} ${url.pathname}`)).toEqual([operation]);
 });
 
-it("exits with 1 and the service's words when the service refuses", async () => {
+it("exits with 1 and the service's message when the service answers with an error", async () => {
   answer = () => reply({ error: "not_found", message: "There is no such ride." }, 404);
   expect(await call("rides", "get", "x")).toEqual({
     status: 1,
@@ -129,7 +129,7 @@ it("exits with 1 and the service's words when the service refuses", async () => 
   });
 });
 
-describe("wrong usage exits with 2 and asks the service nothing:", () => {
+describe("wrong usage exits with 2 and sends nothing:", () => {
   it.each([
     ["an unknown command", ["bike", "list"], "unknown command"],
     ["an unknown option", ["rides", "list", "--stations", "x"], "Unknown option '--stations'"],
@@ -160,7 +160,7 @@ describe("wrong usage exits with 2 and asks the service nothing:", () => {
   });
 });
 
-it("takes the key from a file, and the address from an option", async () => {
+it("reads the key from a file, and the URL from an option", async () => {
   answer = () => reply({ key_id: "k" });
   const files = { "/run/key": `${KEY}\n` };
   const { ended } = run(["me", "--base-url", service.url, "--api-key-file", "/run/key"], {}, { files });

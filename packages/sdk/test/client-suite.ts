@@ -80,7 +80,7 @@ interface Place {
 }
 
 function describeReading(on: () => BikeShare): void {
-  it("reads a page as the service gives it, in either way of paging", async () => {
+  it("reads a page as the service answers it, by cursor and by number", async () => {
     const page = await on().stations.list();
     expect(page.data.map(({ id }) => id)).toEqual(stations.slice(0, 50));
     expect([page.page, page.total_pages, typeof page.next_cursor]).toEqual([1, 5, "string"]);
@@ -89,7 +89,7 @@ function describeReading(on: () => BikeShare): void {
     expect([third.page, third.total_pages, third.next_cursor]).toEqual([3, 12, undefined]);
   });
 
-  it("reads one resource, its answer beside it", async () => {
+  it("reads one resource with its response", async () => {
     const { data, response, requestId, attempts } = await on().stations.get(stations[0]!).withResponse();
     expect([data.id, data.status, response.status, attempts]).toEqual([stations[0], "online", 200, 1]);
     expect(requestId).toBe(response.headers.get("request-id"));
@@ -97,13 +97,13 @@ function describeReading(on: () => BikeShare): void {
     expect((await on().rides.get(rides[0]!)).status).toBe("completed");
   });
 
-  it("filters, and gives nothing where there is nothing", async () => {
+  it("filters, and returns nothing where there is nothing", async () => {
     expect((await on().rides.list({ status: "completed", limit: 3 })).data).toHaveLength(3);
     expect((await on().rides.list({ status: "cancelled" })).data).toEqual([]);
     expect(await on().rides.list({ status: "cancelled" }).toArray({ limit: 10 })).toEqual([]);
   });
 
-  it("knows what its key may do, and whether the service is well", async () => {
+  it("reads its key's scopes and the service's health", async () => {
     const { scopes, rate_limit: rate } = await on().me.get();
     expect(scopes).toContain("rides:read");
     expect(rate.remaining).toBeLessThan(rate.limit);
@@ -113,7 +113,7 @@ function describeReading(on: () => BikeShare): void {
 }
 
 function describeWalking(on: () => Place): void {
-  it("walks all rides once, newest first, by items, by pages and by numbers", async () => {
+  it("iterates over all rides once, newest first, by item, by page and by number", async () => {
     const { client } = on();
     const idsOf = async (list: AsyncIterable<{ readonly id: string }>) => {
       const ids: string[] = [];
@@ -128,7 +128,7 @@ function describeWalking(on: () => Place): void {
     expect(sizes).toEqual([200, 200, 50]);
   });
 
-  it("goes on from a checkpoint with another client, while rides come in", async () => {
+  it("continues from a checkpoint with another client, while rides are added", async () => {
     const { client, clientOf, harness } = on();
     const list = client.rides.list({ limit: 100 });
     const first = await list.toArray({ limit: 130 });
@@ -142,7 +142,7 @@ function describeWalking(on: () => Place): void {
 }
 
 function describeReserving(on: () => Place): void {
-  it("reserves a bike and gives it back; to give it back twice changes nothing", async () => {
+  it("reserves a bike and cancels; cancelling twice changes nothing", async () => {
     const { client, harness } = on();
     const [station] = stations as [string];
     await harness.addBikes(station, ["bike-1"]);
@@ -163,7 +163,7 @@ function describeReserving(on: () => Place): void {
     expect((await client.reservations.list({ rider_ref: "r-1" })).data).toEqual([cancelled]);
   });
 
-  it("makes one reservation of a creation that is asked for again, and refuses its key for another", async () => {
+  it("makes one reservation for two calls with one idempotency key, and rejects the key for another request", async () => {
     const { client, harness } = on();
     await harness.addBikes(stations[1]!, ["bike-2", "bike-3"]);
     const request = { station_id: stations[1]!, rider_ref: "r-2" };
@@ -180,7 +180,7 @@ function describeReserving(on: () => Place): void {
     await client.reservations.cancel(first.id);
   });
 
-  it("makes one reservation though the first answer is lost on its way", async () => {
+  it("makes one reservation though the first response is lost", async () => {
     const { clientOf, harness } = on();
     await harness.addBikes(stations[2]!, ["bike-4", "bike-5"]);
     const send = harness.fetch ?? fetch;
@@ -202,7 +202,7 @@ function describeReserving(on: () => Place): void {
 }
 
 function describeFollowing(on: () => Place): void {
-  it("gives the events since a checkpoint, each once, and another checkpoint", async () => {
+  it("returns the events since a checkpoint, each once, and the next checkpoint", async () => {
     const { client, harness } = on();
     await harness.addBikes(stations[3]!, ["bike-6"]);
     await harness.flushEvents();
@@ -227,7 +227,7 @@ function describeFollowing(on: () => Place): void {
     expect(cancelled).toEqual(events[1]);
   });
 
-  it("says that a checkpoint is lost, rather than to begin anew or to give nothing", async () => {
+  it("throws when a checkpoint is lost, rather than start over or return nothing", async () => {
     const { client } = on();
     await expect(client.events.since("event_of_long_ago").toArray({ limit: 1 })).rejects.toMatchObject({
       name: "CheckpointLostError",
@@ -243,7 +243,7 @@ function describeFollowing(on: () => Place): void {
 }
 
 function describeRefusals(on: () => Place): void {
-  it("throws an error of the kind of each refusal, with the service's words", async () => {
+  it("throws the class of each error, with the service's code", async () => {
     const { client } = on();
     const refused = async (call: PromiseLike<unknown>) => {
       const error: unknown = await Promise.resolve(call).catch((reason: unknown) => reason);
@@ -259,7 +259,7 @@ function describeRefusals(on: () => Place): void {
     expect(await refused(client.reservations.create({}))).toEqual([invalid, "invalid_parameter", 400, 1]);
   });
 
-  it("throws for a key that is unknown or may not, and does not try again", async () => {
+  it("throws for a key that is unknown or lacks the scope, and does not retry", async () => {
     const { clientOf } = on();
     const stranger = await clientOf({ apiKey: "bss_live_nobody" });
     await expect(stranger.rides.list()).rejects.toMatchObject({
@@ -294,7 +294,7 @@ function platformOf(harness: ClientHarness): Platform {
 function describePace(on: () => Place): void {
   const endless = { totalTimeoutMs: Infinity, timeoutMs: Infinity };
 
-  it("waits before a key's limit, shared by two walks, so that nothing is refused", async () => {
+  it("waits before a key's limit, shared by two lists, so that nothing is rejected", async () => {
     const { clientOf, harness } = on();
     const notes: RateLimitDetails[] = [];
     const onRateLimit = (note: RateLimitDetails) => void notes.push(note);
@@ -307,7 +307,7 @@ function describePace(on: () => Place): void {
     expect(new Set(notes.map(({ reason }) => reason))).toEqual(new Set(["throttled"]));
   });
 
-  it("gets through where others have used up the key, and waits what the service asks", async () => {
+  it("waits as long as the service asks when others have used up the key", async () => {
     const { clientOf, harness } = on();
     const notes: RateLimitDetails[] = [];
     const onRateLimit = (note: RateLimitDetails) => void notes.push(note);
@@ -329,7 +329,7 @@ function describePace(on: () => Place): void {
 }
 
 function describeDay(on: () => Place): void {
-  it("brings a partner through its day: list, hold, cancel, catch up, a restart and a storm of refusals", async () => {
+  it("works through a day: list, reserve, cancel, catch up, a restart and a series of 429s", async () => {
     const { clientOf, harness } = on();
     await harness.addBikes(stations[4]!, ["bike-7"]);
     let storm = 0;

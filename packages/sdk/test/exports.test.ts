@@ -2,6 +2,6 @@ import { expect, test } from "vitest";
 import * as sdk from "../src/index.ts";
 import { EXPORTS } from "./exports.ts";
 
-test("the main entry exports what is promised, no more and no less", () => {
+test("the main entry exports exactly the documented names", () => {
   expect(Object.keys(sdk).sort()).toEqual(EXPORTS["@bikeshare/sdk"]);
 });

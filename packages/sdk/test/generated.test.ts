@@ -11,12 +11,12 @@ import { routesFile, routesText } from "../tools/routes.ts";
 
 const advice = "run `pnpm --filter @bikeshare/sdk run generate`";
 
-test("the types on the wire are those that the contract makes", () => {
+test("the generated types are up to date", () => {
   const file = wireTypeFiles().find(({ url }) => url.pathname.endsWith("/sdk/src/wire.generated.ts"));
   expect(readFileSync(file!.url, "utf8"), advice).toBe(file!.text);
 });
 
-test("the route table is the one that the contract makes", () => {
+test("the route table is up to date", () => {
   expect(readFileSync(routesFile, "utf8"), advice).toBe(routesText());
 });
 
@@ -35,7 +35,7 @@ test("the route table has every endpoint of the partners, with its method, path,
   expect(routes).toEqual(Object.fromEntries(inContract));
 });
 
-test("the descriptions of answers are those that the contract makes", () => {
+test("the response shapes are up to date", () => {
   expect(readFileSync(responseShapesFile, "utf8"), advice).toBe(responseShapesText());
 });
 
@@ -53,7 +53,7 @@ type Literals<Type> = Type extends string ? (string extends Type ? never : Type)
 /** What a schema takes. */
 type Input<Schema extends { readonly _input: unknown }> = Schema["_input"];
 
-test("the contract's resources are resources here, and the other way but for values not known yet", () => {
+test("the contract's resources fit the types here, and vice versa except for unknown values", () => {
   expectTypeOf<contract.Station>().toExtend<wire.Station>();
   expectTypeOf<contract.Ride>().toExtend<wire.Ride>();
   expectTypeOf<contract.Bike>().toExtend<wire.Bike>();
@@ -67,7 +67,7 @@ test("the contract's resources are resources here, and the other way but for val
   expectTypeOf<Closed<wire.Reservation>>().toExtend<contract.Reservation>();
 });
 
-test("requests are what the contract takes, and nothing that it refuses", () => {
+test("requests are what the contract accepts, and nothing else", () => {
   expectTypeOf<wire.StationListQuery>().toExtend<Input<typeof contract.stationListQuery>>();
   expectTypeOf<wire.RideListQuery>().toExtend<Input<typeof contract.rideListQuery>>();
   expectTypeOf<wire.BikeListQuery>().toExtend<Input<typeof contract.bikeListQuery>>();
@@ -87,13 +87,13 @@ test("names are the contract's", () => {
   for (const name of [...eventNames, ...scopeNames, ...errorCodes]) expect(text).toContain(`"${name}"`);
 });
 
-test("a value of an open set may be new, and known ones are still suggested", () => {
+test("an enum value may be new, and known ones are still suggested", () => {
   expectTypeOf<"a state of tomorrow">().toExtend<wire.Ride["status"]>();
   expectTypeOf<"completed">().toExtend<wire.Ride["status"]>();
   expectTypeOf<"a state of tomorrow">().not.toExtend<NonNullable<wire.RideListQuery["status"]>>();
 });
 
-test("comparing `event` with a name tells what `data` holds, and leaves unknown events unknown", () => {
+test("comparing `event` with a name narrows `data`, and leaves unknown events unknown", () => {
   const told = (event: wire.EventRecord) => {
     switch (event.event) {
       case "ride.completed":

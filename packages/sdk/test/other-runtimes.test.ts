@@ -36,7 +36,7 @@ describe("the packed package", () => {
     const note = isHere ? "" : ` (skipped: no ${name} on this machine, or not built)`;
     const env = { ...process.env, DENO_NO_UPDATE_CHECK: "1" };
 
-    it.skipIf(!isHere)(`lists, holds, cancels, reads events and verifies a webhook${note}`, async () => {
+    it.skipIf(!isHere)(`lists, reserves, cancels, reads events and verifies a webhook${note}`, async () => {
       const { stdout } = await run(command, [...program, "using.mjs"], { cwd: directory, env });
       expect(JSON.parse(stdout)).toMatchObject({
         stations: 250,

@@ -46,7 +46,7 @@ describe.skipIf(!isBuilt)(`a project with all published packages${isBuilt ? "" :
     });
   });
 
-  it("has types that fit each other in a strict project", async () => {
+  it("have types that fit each other in a strict project", async () => {
     const compilerOptions = {
       strict: true,
       exactOptionalPropertyTypes: true,

@@ -34,19 +34,19 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
   });
   afterAll(() => rm(directory, { recursive: true, force: true }));
 
-  it("has nothing that publint finds fault with", async () => {
+  it("has no issues that publint finds", async () => {
     const { messages } = await publint({ pack: { tarball: new Uint8Array(tarball).buffer }, strict: true });
     expect(messages).toEqual([]);
   });
 
-  it("has types that every resolution finds, the oldest too, for all of its entries", async () => {
+  it("has types that every module resolution finds, the oldest too, for all of its entries", async () => {
     const analysis = await checkPackage(createPackageFromTarballData(tarball));
     if (analysis.types === false) throw new Error("the package has no types");
     // It is an ES module: `require` reaches it from Node 20.19 on.
     expect(analysis.problems.filter(({ kind }) => kind !== "CJSResolvesToESM")).toEqual([]);
   });
 
-  it("needs no other package; only its command line asks for what is Node's", async () => {
+  it("needs no other package; only its command line imports Node's modules", async () => {
     const manifest = JSON.parse(await readFile(join(installed, "package.json"), "utf8")) as Record<string, unknown>;
     const needs = ["dependencies", "peerDependencies", "optionalDependencies"].filter((field) => field in manifest);
     expect(needs).toEqual([]);
@@ -72,14 +72,14 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
     expect(declarations.filter((_, index) => texts[index]?.includes("Uint8Array<"))).toEqual([]);
   });
 
-  it("holds what is published and no tests", async () => {
+  it("contains what is published and no tests", async () => {
     const files = await readdir(installed, { recursive: true });
     expect(files).toEqual(expect.arrayContaining(["README.md", "dist/index.js", "dist/webhooks/verify.js"]));
     expect(files.filter((file) => file.includes(".test."))).toEqual([]);
     expect(await readFile(join(installed, "dist/cli/main.js"), "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
   });
 
-  it("names a source for every map that it holds", async () => {
+  it("has the source of every source map", async () => {
     const dist = join(installed, "dist");
     const files = await readdir(dist, { recursive: true });
     const missing = await Promise.all(
@@ -98,7 +98,7 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
   describe.each(nodes)("on Node $version", ({ version, path, isInstalled }) => {
     const note = isInstalled ? "" : ` (skipped: Node ${version} is not installed)`;
 
-    it.skipIf(!isInstalled)(`lists, holds, cancels, reads events and verifies a webhook${note}`, async () => {
+    it.skipIf(!isInstalled)(`lists, reserves, cancels, reads events and verifies a webhook${note}`, async () => {
       const { stdout } = await run(path, ["using.mjs"], { cwd: directory });
       expect(JSON.parse(stdout)).toEqual({
         stations: 250,
@@ -110,24 +110,21 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
       });
     });
 
-    it.skipIf(!isInstalled)(
-      `exports what it promises, no more and no less, by import and by require${note}`,
-      async () => {
-        const names = JSON.stringify(Object.keys(EXPORTS));
-        const list = "(found) => Object.keys(found).filter((name) => name !== 'module.exports').sort()";
-        const required = `const list = ${list};
+    it.skipIf(!isInstalled)(`exports exactly the documented names, by import and by require${note}`, async () => {
+      const names = JSON.stringify(Object.keys(EXPORTS));
+      const list = "(found) => Object.keys(found).filter((name) => name !== 'module.exports').sort()";
+      const required = `const list = ${list};
         console.log(JSON.stringify(Object.fromEntries(${names}.map((name) => [name, list(require(name))]))));`;
-        const imported = `const list = ${list};
+      const imported = `const list = ${list};
         const found = ${names}.map(async (name) => [name, list(await import(name))]);
         console.log(JSON.stringify(Object.fromEntries(await Promise.all(found))));`;
-        await writeFile(join(directory, "required.cjs"), required);
-        await writeFile(join(directory, "imported.mjs"), imported);
-        for (const file of ["required.cjs", "imported.mjs"]) {
-          const { stdout } = await run(path, [file], { cwd: directory });
-          expect(JSON.parse(stdout)).toEqual(EXPORTS);
-        }
-      },
-    );
+      await writeFile(join(directory, "required.cjs"), required);
+      await writeFile(join(directory, "imported.mjs"), imported);
+      for (const file of ["required.cjs", "imported.mjs"]) {
+        const { stdout } = await run(path, [file], { cwd: directory });
+        expect(JSON.parse(stdout)).toEqual(EXPORTS);
+      }
+    });
 
     it.skipIf(!isInstalled)(`has a command line that runs${note}`, async () => {
       const fake = createFakeBikeShare({ stations: [{ id: "market", name: "Market" }] });
@@ -144,7 +141,7 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
     ["the browser's types", { lib: ["es2022", "dom", "dom.iterable"], types: [] }],
     ["Node's types", { lib: ["es2022"], types: ["node"] }],
     ["a bundler's resolution", { lib: ["es2022", "dom"], types: [], module: "esnext", moduleResolution: "bundler" }],
-  ])("has types that hold in a strict project with %s, its libraries checked", async (_what, options) => {
+  ])("has types that compile in a strict project with %s, library checks included", async (_what, options) => {
     const types = join(directory, "node_modules/@types");
     await mkdir(types, { recursive: true });
     if (!existsSync(join(types, "node"))) {

@@ -76,13 +76,13 @@ export function simulatedClient(simulation: Simulation, options: Partial<ClientO
 }
 
 /** A response in JSON. */
-export function answer(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
+export function jsonResponse(body: unknown, status = 200, headers: Record<string, string> = {}): Response {
   return new Response(JSON.stringify(body), { status, headers: { "content-type": "application/json", ...headers } });
 }
 
 /** An error response of the service. */
-export function refusal(status: number, error: string, headers: Record<string, string> = {}): Response {
-  return answer({ error, message: `Why ${error}.` }, status, { "request-id": `req-${status}`, ...headers });
+export function errorResponse(status: number, error: string, headers: Record<string, string> = {}): Response {
+  return jsonResponse({ error, message: `Why ${error}.` }, status, { "request-id": `req-${status}`, ...headers });
 }
 
 /** A request that a scripted fetch was sent. */

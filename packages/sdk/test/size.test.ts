@@ -8,7 +8,7 @@ const BUDGET = 5_500;
 
 const root = new URL("..", import.meta.url);
 
-test(`the main entry is at most ${BUDGET} bytes, minified and compressed, and loads nothing of a platform`, async () => {
+test(`the main entry is at most ${BUDGET} bytes, minified and compressed, and imports nothing`, async () => {
   const { outputFiles } = await build({
     entryPoints: [new URL("src/index.ts", root).pathname],
     bundle: true,
@@ -24,7 +24,7 @@ test(`the main entry is at most ${BUDGET} bytes, minified and compressed, and lo
   expect(file!.text).not.toMatch(/\bimport\b|require\(/);
 });
 
-test("the package depends on nothing", () => {
+test("the package has no dependencies", () => {
   const manifest = JSON.parse(readFileSync(new URL("package.json", root), "utf8")) as Record<string, unknown>;
   expect(manifest["dependencies"]).toBeUndefined();
 });

@@ -12,7 +12,7 @@ interface Schema {
   };
 }
 
-/** What of an endpoint the command line must know. */
+/** The parts of an endpoint that the command line needs. */
 interface Endpoint {
   readonly path: string;
   readonly summary: string;
@@ -23,7 +23,7 @@ interface Endpoint {
 
 type Contract = Readonly<Record<string, Readonly<Record<string, Endpoint>>>>;
 
-/** Where the command line's endpoints stand. */
+/** The file of the command line's endpoints. */
 export const endpointsFile = new URL("../src/cli/endpoints.generated.ts", import.meta.url);
 
 /** Parameters that the client sets by itself. */
@@ -37,7 +37,7 @@ export function endpointsText(): string {
       .filter(([, { metadata }]) => metadata.scope !== "none")
       .map(([verb, endpoint]) => [`${noun} ${verb}`, describe(endpoint)]),
   );
-  return `// What the command line offers: every endpoint that needs a key, and what it takes.
+  return `// The commands of the command line: every endpoint that needs a key, and its parameters.
 // Made from packages/contract by \`pnpm --filter @bikeshare/sdk run generate\`. Do not edit here.
 
 export const endpoints = ${JSON.stringify(Object.fromEntries(endpoints), undefined, 2)} as const;

@@ -1,6 +1,6 @@
 import { partnerContract } from "@bikeshare/contract";
 
-/** Where the shapes of responses stand. */
+/** The file of the response shapes. */
 export const responseShapesFile = new URL("../src/response-shapes.generated.ts", import.meta.url);
 
 const HEAD = `// What the service answers, for the optional validation.

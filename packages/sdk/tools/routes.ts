@@ -6,7 +6,7 @@ import {
   RATE_WINDOW_SECONDS,
 } from "@bikeshare/contract";
 
-/** What of an endpoint goes into the table. */
+/** The parts of an endpoint that go into the table. */
 interface Endpoint {
   readonly method: string;
   readonly path: string;
@@ -16,10 +16,10 @@ interface Endpoint {
 
 type Contract = Readonly<Record<string, Readonly<Record<string, Endpoint>>>>;
 
-/** Where the route table stands. */
+/** The file of the route table. */
 export const routesFile = new URL("../src/routes.generated.ts", import.meta.url);
 
-const HEAD = `// Every endpoint of the partners' interface, and what the client must know of its limits.
+const HEAD = `// Every endpoint of the partner API, and its limits.
 // Made from packages/contract by \`pnpm --filter @bikeshare/sdk run generate\`. Do not edit here.
 `;
 
@@ -30,12 +30,12 @@ export function routesText(): string {
     return `  ${noun}: {\n${routes.join("\n")}\n  },`;
   });
   return `${HEAD}
-/** By noun and verb: method and path, the status of a success, and what is special about it. */
+/** By noun and verb: method and path, the status of a success, and its kind if it is special. */
 export const routes = {
 ${nouns.join("\n")}
 } as const;
 
-/** Requests that a key may make in any window unless it has a number of its own. */
+/** Requests that a key may make in any window by default. */
 export const RATE_LIMIT = ${DEFAULT_RATE_LIMIT};
 /** Milliseconds of a window. */
 export const RATE_WINDOW_MS = ${RATE_WINDOW_SECONDS * 1000};

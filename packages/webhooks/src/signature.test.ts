@@ -17,12 +17,12 @@ const anySecret = fc.string({ minLength: 1, unit: "grapheme" });
 const anyTimestamp = fc.integer({ min: 0, max: 99_999_999_999 });
 
 describe("sign", () => {
-  it.each(ours)("makes the published header: $name", async ({ body, secrets, now, header }) => {
+  it.each(ours)("creates the published header: $name", async ({ body, secrets, now, header }) => {
     expect(await sign({ body, secrets, timestamp: now })).toBe(header);
     expect(signSync({ body, secrets, timestamp: now })).toBe(header);
   });
 
-  it("is held against several published headers", () => {
+  it("is tested with several published headers", () => {
     expect(ours.map(({ name }) => name)).toContain("a body beyond ASCII");
     expect(ours.length).toBeGreaterThanOrEqual(3);
   });
@@ -36,7 +36,7 @@ describe("sign", () => {
     expect(await sign({ body: "{}", secrets: ["a", "b"], timestamp })).toBe(`${one},${two.split(",")[1]}`);
   });
 
-  it("makes the same header at once and with Web Crypto, for any body, secrets and time", async () => {
+  it("creates the same header synchronously and with Web Crypto, for any body, secrets and time", async () => {
     const input = fc.record({
       body: anyBody,
       secrets: fc.array(anySecret, { minLength: 1, maxLength: 3 }),
@@ -49,7 +49,7 @@ describe("sign", () => {
     );
   });
 
-  it("takes a body as text, bytes, a part of a larger buffer or a whole one, and means the same", async () => {
+  it("accepts a body as a string, bytes, a view of a larger buffer or a whole one, with the same result", async () => {
     const secrets = "whsec_x";
     const bytes = new TextEncoder().encode('{"a":"ü"}');
     const padded = new Uint8Array(bytes.length + 7);
@@ -83,7 +83,7 @@ describe("sign", () => {
     ["a time before 1970", { timestamp: -1 }, RangeError, /whole seconds/],
     ["no time", { timestamp: Number.NaN }, RangeError, /whole seconds/],
     ["an object as body", { body: {} }, Error, /parsed already/],
-  ])("refuses %s, at once and with Web Crypto", async (_what, wrong, kind, message) => {
+  ])("rejects %s, synchronously and with Web Crypto", async (_what, wrong, kind, message) => {
     const input = { body: "{}", secrets: "whsec_a", timestamp: 1, ...wrong } as Parameters<typeof sign>[0];
     const failure = await sign(input).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(kind);

@@ -9,13 +9,13 @@ fc.configureGlobal({ seed: 1 });
 
 const names = Object.keys(exampleDeliveries) as KnownDelivery["event"][];
 
-it.each(names)("makes a request with %s that verifies", async (event) => {
+it.each(names)("creates a request with %s that verifies", async (event) => {
   const { body, headers, delivery } = await signedRequest({ event });
   expect(await verify(body, headers["Service-Signature"], TEST_SECRET)).toEqual(delivery);
   expect(delivery.data).toEqual(exampleDeliveries[event].data);
 });
 
-it("makes a request of any event with any secrets", async () => {
+it("creates a request of any event with any secrets", async () => {
   const secrets = fc.array(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 3 });
   const event = fc.oneof(fc.constantFrom(...names), fc.string({ minLength: 1 }));
   await fc.assert(
@@ -26,7 +26,7 @@ it("makes a request of any event with any secrets", async () => {
   );
 });
 
-it("says the same in all the forms that it gives", async () => {
+it("has the same content in all its forms", async () => {
   const { request, url, method, headers, body, delivery } = await signedRequest({ event: "ride.completed" });
   expect(request).toMatchObject({ url, method });
   for (const [name, value] of Object.entries(headers)) expect(request.headers.get(name)).toBe(value);
@@ -41,7 +41,7 @@ it("writes the body as the service does: compact, and in this order", async () =
   );
 });
 
-it("is as of the given time", async () => {
+it("has the given time", async () => {
   const now = () => Date.parse("2026-03-14T08:21:44.750Z");
   const { delivery, headers } = await signedRequest({
     event: "ride.started",
@@ -52,17 +52,17 @@ it("is as of the given time", async () => {
   expect(headers["Service-Signature"]).toMatch(/^t=1773476504,v1=/);
 });
 
-it("makes a new delivery each time, and a repeat on request", () => {
+it("creates a new delivery each time, and a repeat on request", () => {
   const ids = Array.from({ length: 100 }, () => createTestDelivery({ event: "ride.started" }).delivery_id);
   expect(new Set(ids).size).toBe(100);
   expect(createTestDelivery({ event: "ride.started", deliveryId: ids[0] }).delivery_id).toBe(ids[0]);
 });
 
-it("has a secret of the form that real ones have", () => {
+it("has a secret in the form of real ones", () => {
   expect(TEST_SECRET).toMatch(/^whsec_[A-Za-z0-9_-]{43}$/);
 });
 
-it("types what it makes by its event", () => {
+it("types its delivery by the event", () => {
   const ride = createTestDelivery({ event: "ride.completed", data: { duration_seconds: 60 } });
   expectTypeOf(ride.data).toEqualTypeOf<Ride>();
   const other = createTestDelivery({ event: "bike.repainted", data: { colour: "green" } });

@@ -4,7 +4,7 @@ import { vectors } from "../test/vectors.ts";
 import { isWebhookVerificationError, WebhookVerificationError } from "./verification-error.ts";
 import { verify } from "./verify.ts";
 
-it("is told from other errors, whichever copy of the package threw it", async () => {
+it("is recognized, whichever copy of the package threw it", async () => {
   // Another URL is another module, as another copy of the package is.
   const url = `${new URL("verification-error.ts", import.meta.url).href}?another`;
   const copy = (await import(url)) as { WebhookVerificationError: typeof WebhookVerificationError };
@@ -32,7 +32,7 @@ it("is an Error with a name, a reason and a stack", () => {
   expect(error.stack).toContain("verification-error.test.ts");
 });
 
-it("never tells a secret, a signature or the body", async () => {
+it("never contains a secret, a signature or the body", async () => {
   for (const { body, header, secrets, now } of vectors.invalid) {
     const error = await verify(body, header, secrets, { now: () => now * 1000 }).catch((thrown: unknown) => thrown);
     const told = inspect(error, { depth: 9, showHidden: true }) + JSON.stringify(error);

@@ -43,7 +43,7 @@ function joinedAsText(bytes: Buffer): string {
   return bytes.subarray(0, end).toString() + bytes.subarray(end).toString();
 }
 
-describe("verify, held against the published vectors", () => {
+describe("verify, tested with the published vectors", () => {
   it.each(vectors.valid)("accepts: $name", async (vector) => {
     const clock = () => vector.now * 1000;
     const expected: unknown = JSON.parse(vector.body);
@@ -51,7 +51,7 @@ describe("verify, held against the published vectors", () => {
     expect(await verify(Buffer.from(vector.body), vector.header, vector.secrets, { now: clock })).toEqual(expected);
   });
 
-  it.each(vectors.invalid)("refuses as $reason: $name", async (vector) => {
+  it.each(vectors.invalid)("rejects as $reason: $name", async (vector) => {
     const clock = () => vector.now * 1000;
     expect(await failureOf(verify(vector.body, vector.header, vector.secrets, { now: clock }))).toMatchObject({
       reason: vector.reason,
@@ -63,7 +63,7 @@ describe("verify, held against the published vectors", () => {
     });
   });
 
-  it("meets every reason there, but the one that no text can have", () => {
+  it("meets every reason there, except the one that no string can have", () => {
     const reasons: Record<VerificationFailure, boolean> = {
       missing_header: true,
       malformed_header: true,
@@ -95,7 +95,7 @@ describe("verify, for anything", () => {
   });
   const secrets = fc.uniqueArray(fc.string({ minLength: 1, unit: "grapheme" }), { minLength: 1, maxLength: 3 });
 
-  it("accepts what was signed with any of its secrets, and gives what the body says", async () => {
+  it("accepts what was signed with any of its secrets, and returns the body", async () => {
     await fc.assert(
       fc.asyncProperty(delivery, secrets, secrets, fc.nat(), async (said, signing, others, pick) => {
         const text = JSON.stringify(said);
@@ -107,7 +107,7 @@ describe("verify, for anything", () => {
     );
   });
 
-  it("refuses a body with any bit flipped", async () => {
+  it("rejects a body with any bit flipped", async () => {
     const bytes = Buffer.from(body);
     await fc.assert(
       fc.asyncProperty(fc.nat(bytes.length * 8 - 1), async (bit) => {
@@ -118,7 +118,7 @@ describe("verify, for anything", () => {
     );
   });
 
-  it("refuses the header with any bit flipped", async () => {
+  it("rejects the header with any bit flipped", async () => {
     const bytes = Buffer.from(header);
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       await failureOf(verify(body, flipped(bytes, bit).toString("latin1"), secret, { now }));
@@ -158,7 +158,7 @@ describe("verify, for anything", () => {
     );
   });
 
-  it("refuses any other value of any type with an error of its own and no other", async () => {
+  it("rejects any other value of any type with its own error and no other", async () => {
     await fc.assert(
       fc.asyncProperty(fc.anything(), fc.anything(), async (anyBody, anyHeader) => {
         await failureOf(verify(anyBody as string, anyHeader as string, secret, { now }));
@@ -190,7 +190,7 @@ describe("verify, in time", () => {
   });
 
   it.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, null, "300"])(
-    "cannot be told to tolerate %s",
+    "rejects a tolerance of %s",
     async (toleranceSeconds) => {
       const old = verify(body, header, secret, {
         toleranceSeconds: toleranceSeconds as number,
@@ -200,13 +200,13 @@ describe("verify, in time", () => {
     },
   );
 
-  it("refuses a clock that shows no time, rather than to find every delivery fresh", async () => {
+  it("rejects a clock that returns no time, rather than accept every delivery", async () => {
     await expect(verify(body, header, secret, { now: () => Number.NaN })).rejects.toThrow(
       "now must return the milliseconds",
     );
   });
 
-  it("goes by the machine's clock if no other is given", async () => {
+  it("uses the machine's clock by default", async () => {
     const fresh = await sign({ body, secrets: secret, timestamp: Math.floor(Date.now() / 1000) });
     expect(await verify(body, fresh, secret)).toMatchObject({ event: "ride.completed" });
     expect((await failureOf(verify(body, await sign({ body, secrets: secret, timestamp: 1 }), secret))).reason).toBe(
@@ -229,13 +229,13 @@ describe("verify, naming the likely mistake", () => {
     ["a body that was not awaited", () => withBody(Promise.resolve(body)), "body_not_raw", "await it first"],
     ["a number as body", () => withBody(7), "body_not_raw", "The body is a number"],
     [
-      "a body written again",
+      "a body serialized again",
       () => withBody(JSON.stringify(JSON.parse(body), null, 2)),
       "no_matching_signature",
       "parsed and serialized again",
     ],
     [
-      "a line's end after the body",
+      "a line break after the body",
       () => withBody(`${body}\n`),
       "no_matching_signature",
       "parsed and serialized again",
@@ -287,18 +287,18 @@ describe("verify, naming the likely mistake", () => {
     expect(failure.message).toContain(words);
   });
 
-  it("takes a header that a framework gives as a list of one", async () => {
+  it("accepts a header that a framework provides as an array of one", async () => {
     expect(await verify(body, [header], secret, { now })).toMatchObject({ event: "ride.completed" });
   });
 
-  it("reads what was verified, not what the buffer holds afterwards", async () => {
+  it("parses what was verified, not what the buffer holds afterwards", async () => {
     const bytes = Buffer.from(body);
     const verification = verify(bytes, header, secret, { now });
     bytes.fill(0);
     expect(await verification).toEqual(JSON.parse(body));
   });
 
-  it("refuses signed bytes that are not UTF-8", async () => {
+  it("rejects signed bytes that are not UTF-8", async () => {
     const bytes = Buffer.concat([Buffer.from('{"event":"'), Buffer.from([0xff]), Buffer.from('"}')]);
     const signed = await sign({ body: bytes, secrets: secret, timestamp: time });
     expect(await failureOf(verify(bytes, signed, secret, { now }))).toMatchObject({ reason: "body_not_json" });

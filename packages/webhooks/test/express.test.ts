@@ -46,7 +46,7 @@ describe("a receiver in Express", () => {
 
   const options = { secrets: TEST_SECRET, onDelivery: () => undefined };
 
-  it("fails loudly with what to do about it below a body parser", async () => {
+  it("fails with advice after a body parser", async () => {
     const stand = await start((app) => app.use(express.json()).post("/webhooks", createReceiver(options)));
     expect(await stand.send(await signedRequest({ event: "ride.completed" }))).toMatchObject({ status: 500 });
     expect(stand.reported).toMatchObject([{ reason: "body_not_raw" }]);
@@ -55,7 +55,7 @@ describe("a receiver in Express", () => {
     );
   });
 
-  it("leaves the body parser to the rest of the application when it stands above it", async () => {
+  it("leaves the body parser to the rest of the application when registered before it", async () => {
     const stand = await start((app) => {
       app.post("/webhooks", createReceiver(options));
       app.use(express.json());
@@ -74,21 +74,21 @@ describe("a receiver in Express", () => {
       express.json({ verify: (request, _response, bytes) => void Object.assign(request, { rawBody: bytes }) }),
     ],
     ["a parser of something else", express.urlencoded({ extended: false })],
-  ])("takes the bytes that %s has left", async (_what, parser) => {
+  ])("accepts the bytes that %s has left", async (_what, parser) => {
     const stand = await start((app) => app.use(parser).post("/webhooks", createReceiver(options)));
     expect(await stand.send(await signedRequest({ event: "ride.completed", data: { id: "ü" } }))).toMatchObject({
       status: 200,
     });
   });
 
-  it("works in a bare server of Node", async () => {
+  it("works in Node's own server", async () => {
     const receive = createReceiver(options);
     const port = await listen((request, response) => receive(request, response, () => response.destroy()));
     const { headers, body } = await signedRequest({ event: "ride.completed" });
     expect(await sendTo(`http://127.0.0.1:${port}/`, { headers, body })).toMatchObject({ status: 200 });
   });
 
-  it("hears of a request that breaks off, and does not wait for the rest", async () => {
+  it("notices a request that breaks off, and does not wait for the rest", async () => {
     const stand = await start((app) => app.post("/webhooks", createReceiver(options)));
     const socket = connect(stand.port, "127.0.0.1");
     socket.write("POST /webhooks HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{");

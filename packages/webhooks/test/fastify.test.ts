@@ -34,7 +34,7 @@ describe("a receiver in Fastify", () => {
 
   const options = { path: "/webhooks", secrets: TEST_SECRET, onDelivery: () => undefined };
 
-  it("stands below the prefix of its registration", async () => {
+  it("has its path below the prefix of its registration", async () => {
     const stand = await start((app) =>
       app.register(createReceiver({ ...options, path: undefined }), { prefix: "/webhooks" }),
     );
@@ -55,7 +55,7 @@ describe("a receiver in Fastify", () => {
     });
   });
 
-  it("fails loudly with what to do about it when a hook has read the body", async () => {
+  it("fails with advice when a hook has read the body", async () => {
     const stand = await start((app) => {
       app.addHook("onRequest", async (request) => {
         request.raw.resume();
@@ -68,7 +68,7 @@ describe("a receiver in Fastify", () => {
     expect(String(stand.reported[0])).toContain("no hook or middleware may read the request of this path");
   });
 
-  it("fails loudly when a hook has put something else in the body's place", async () => {
+  it("fails when a hook has replaced the body", async () => {
     const stand = await start((app) => {
       app.addHook("preValidation", async (request) => void (request.body = { event: "ride.completed" }));
       app.register(createReceiver(options));
@@ -77,7 +77,7 @@ describe("a receiver in Fastify", () => {
     expect(stand.reported).toMatchObject([{ reason: "body_not_raw" }]);
   });
 
-  it("is reached by inject, as tests of Fastify do", async () => {
+  it("works with Fastify's inject", async () => {
     const app = fastify();
     app.register(createReceiver(options));
     const { headers, body, method } = await signedRequest({ event: "ride.completed" });

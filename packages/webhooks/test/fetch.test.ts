@@ -26,7 +26,7 @@ describe("a receiver of Requests", () => {
     };
   });
 
-  it("fails loudly with what to do about it when the body was read before", async () => {
+  it("fails with advice when the body was read before", async () => {
     const receive = createReceiver({ secrets: TEST_SECRET, onDelivery: () => undefined });
     const { request } = await signedRequest({ event: "ride.completed" });
     await request.json();

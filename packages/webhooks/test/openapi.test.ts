@@ -4,7 +4,7 @@ import { DEFAULT_TOLERANCE_SECONDS, SIGNATURE_HEADER, sign } from "../src/index.
 
 const document = createOpenApiDocument({ baseUrl: "https://bikes.example", version: "1.0.0" });
 
-it("signs in the header, and in the form, that the OpenAPI document tells of for every webhook", async () => {
+it("signs in the header, and in the form, that the OpenAPI document describes for every webhook", async () => {
   const form = /^t=\d{10},v1=[0-9a-f]{64}$/;
   expect(await sign({ body: "{}", secrets: "whsec_secret", timestamp: 1_773_476_504 })).toMatch(form);
   for (const [name, { post }] of Object.entries(document.webhooks)) {

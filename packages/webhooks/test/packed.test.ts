@@ -39,19 +39,19 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
   });
   afterAll(() => rm(directory, { recursive: true, force: true }));
 
-  it("has nothing that publint finds fault with", async () => {
+  it("has no issues that publint finds", async () => {
     const { messages } = await publint({ pack: { tarball: new Uint8Array(tarball).buffer }, strict: true });
     expect(messages).toEqual([]);
   });
 
-  it("has types that every resolution finds, the oldest too, for all of its entries", async () => {
+  it("has types that every module resolution finds, the oldest too, for all of its entries", async () => {
     const analysis = await checkPackage(createPackageFromTarballData(tarball));
     if (analysis.types === false) throw new Error("the package has no types");
     // It is an ES module: `require` reaches it from Node 20.19 on.
     expect(analysis.problems.filter(({ kind }) => kind !== "CJSResolvesToESM")).toEqual([]);
   });
 
-  it("needs no other package, and imports of Node only where its name says so", async () => {
+  it("needs no other package, and imports Node's modules in its /node entry only", async () => {
     const manifest = JSON.parse(await readFile(join(installed, "package.json"), "utf8")) as Record<string, unknown>;
     expect(Object.keys(manifest)).not.toEqual(
       expect.arrayContaining([expect.stringMatching(/^(peer|optional)?d?D?ependencies$/)]),
@@ -66,7 +66,7 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
     expect(Object.fromEntries(imports)).toEqual({ "node.js": ["node:crypto"] });
   });
 
-  it("holds what is published and no tests", async () => {
+  it("contains what is published and no tests", async () => {
     const files = await readdir(installed, { recursive: true });
     expect(files).toEqual(expect.arrayContaining(["README.md", "vectors.json", "dist/index.js", "src/index.ts"]));
     expect(files.filter((file) => file.includes(".test."))).toEqual([]);
@@ -108,7 +108,7 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
       "fetching.mts",
       { lib: ["es2022", "dom"], types: [], module: "esnext", moduleResolution: "bundler" },
     ],
-  ])("has types that hold in a strict project with %s", async (_what, file, options) => {
+  ])("has types that compile in a strict project with %s", async (_what, file, options) => {
     expect(await compile(file, options)).toBe("");
   });
 

@@ -9,7 +9,7 @@ test("the README's example is the one that is compiled and run here", () => {
   expect(readme).toContain(`\`\`\`ts\n${example}\`\`\``);
 });
 
-test("the README's example takes what is signed with its secret and refuses the rest", async () => {
+test("the README's example accepts what is signed with its secret and rejects the rest", async () => {
   const { body, headers } = await signedRequest({ event: "ride.completed", secret: "whsec_x" });
   const bytes = new TextEncoder().encode(body);
   expect(await receive(bytes, headers["Service-Signature"], "whsec_x")).toBe(200);

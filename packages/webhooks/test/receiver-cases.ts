@@ -29,14 +29,14 @@ export function describeReceiver(start: (options: ReceiverOptions) => Promise<St
     return { delivered, stand: await start({ secrets: TEST_SECRET, onDelivery, ...options }) };
   };
 
-  it("hands over a delivery and answers 200", async () => {
+  it("passes a delivery to onDelivery and answers 200", async () => {
     const { delivered, stand } = await setUp();
     const { headers, body, delivery } = await signedRequest({ event: "ride.completed", data: { id: "Zürich 🚲" } });
     expect(await stand.send({ headers, body })).toMatchObject({ status: 200, text: "received\n" });
     expect(delivered).toEqual([delivery]);
   });
 
-  it("answers only once the delivery is dealt with", async () => {
+  it("answers only after onDelivery is done", async () => {
     const { promise: work, resolve: finish } = Promise.withResolvers<void>();
     const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
     const onDelivery = () => (begin(), work);
@@ -50,7 +50,7 @@ export function describeReceiver(start: (options: ReceiverOptions) => Promise<St
     expect(answered).toHaveBeenCalledWith(expect.objectContaining({ status: 200 }));
   });
 
-  it("takes events and fields that it does not know", async () => {
+  it("accepts unknown events and fields", async () => {
     const { delivered, stand } = await setUp();
     expect(await stand.send(await signedRequest({ event: "bike.repainted", data: { colour: "green" } }))).toMatchObject(
       { status: 200 },
@@ -58,7 +58,7 @@ export function describeReceiver(start: (options: ReceiverOptions) => Promise<St
     expect(delivered).toMatchObject([{ event: "bike.repainted", data: { colour: "green" } }]);
   });
 
-  it("takes a delivery whose envelope has more than today's", async () => {
+  it("accepts a delivery whose envelope has new fields", async () => {
     const { delivered, stand } = await setUp();
     const { delivery } = await signedRequest({ event: "ride.completed" });
     const newer = { ...delivery, status: 500, error: "x", delivery: null };
@@ -68,7 +68,7 @@ export function describeReceiver(start: (options: ReceiverOptions) => Promise<St
     expect(delivered).toEqual([newer]);
   });
 
-  it("answers a repeat with 200 and hands it over once", async () => {
+  it("answers a repeat with 200 and passes it on once", async () => {
     const handled = new Set<string>();
     const handle = vi.fn<(delivery: Delivery) => void>(({ delivery_id }) => void handled.add(delivery_id));
     const { stand } = await setUp({ onDelivery: handle, seen: async (id) => handled.has(id) });
@@ -78,7 +78,7 @@ export function describeReceiver(start: (options: ReceiverOptions) => Promise<St
     expect(handle).toHaveBeenCalledTimes(1);
   });
 
-  it("hands a delivery over again after a failure, because looking does not record", async () => {
+  it("passes a delivery on again after a failure, because seen() does not record", async () => {
     const handled = new Set<string>();
     let failures = 1;
     const onDelivery = ({ delivery_id }: Delivery) => {
@@ -104,7 +104,7 @@ export function describeReceiver(start: (options: ReceiverOptions) => Promise<St
     expect([delivered, stand.reported]).toEqual([[], []]);
   });
 
-  it("answers 400 without a word to anybody, where nobody asked to be told", async () => {
+  it("answers 400 silently without onError", async () => {
     const { stand } = await setUp();
     expect(await stand.send({ body: "{}" })).toMatchObject({ status: 400, text: "not verified: missing_header\n" });
     expect(await stand.send({})).toMatchObject({ status: 400, text: "not verified: missing_header\n" });
@@ -121,7 +121,7 @@ export function describeReceiver(start: (options: ReceiverOptions) => Promise<St
     expect(delivered).toEqual([]);
   });
 
-  it("goes by the bytes and not by their declared type", async () => {
+  it("uses the bytes and ignores their declared type", async () => {
     const { delivered, stand } = await setUp();
     for (const type of [
       "text/plain; charset=utf-16",
@@ -142,14 +142,14 @@ export function describeReceiver(start: (options: ReceiverOptions) => Promise<St
     expect(delivered).toEqual([]);
   });
 
-  it("takes a body of the largest size, and answers 413 to one that is larger by a byte", async () => {
+  it("accepts a body of the largest size, and answers 413 to one that is larger by a byte", async () => {
     const { headers, body } = await signedRequest({ event: "ride.completed" });
     const { stand } = await setUp({ maxBodyBytes: Buffer.byteLength(body) });
     expect(await stand.send({ headers, body })).toMatchObject({ status: 200 });
     expect(await stand.send({ headers, body: `${body}x` })).toMatchObject({ status: 413 });
   });
 
-  it("answers 413 to a body that is larger than it said, having kept no more than is allowed", async () => {
+  it("answers 413 to a body that is larger than its Content-Length, having kept no more than is allowed", async () => {
     const { delivered, stand } = await setUp({ maxBodyBytes: 1000 });
     const chunks = async function* () {
       for (let sent = 0; sent < 64; sent++) yield new Uint8Array(1000);
@@ -169,7 +169,7 @@ export function describeReceiver(start: (options: ReceiverOptions) => Promise<St
     ],
     ["onDelivery rejects", { onDelivery: () => Promise.reject(new Error("the database is away")) }],
     ["seen rejects", { seen: () => Promise.reject(new Error("the database is away")) }],
-  ])("answers 500 when %s, so that the delivery comes again, and says so to onError", async (_when, failing) => {
+  ])("answers 500 when %s, so that the delivery is sent again, and calls onError", async (_when, failing) => {
     const errors: unknown[] = [];
     const { stand } = await setUp({ ...failing, onError: (error) => errors.push(error) });
     const answer = await stand.send(await signedRequest({ event: "ride.completed" }));
@@ -178,13 +178,13 @@ export function describeReceiver(start: (options: ReceiverOptions) => Promise<St
     expect(stand.reported).toEqual([]);
   });
 
-  it("leaves failures to the framework where there is no onError: none goes unseen", async () => {
+  it("leaves failures to the framework without onError: none is hidden", async () => {
     const { stand } = await setUp({ onDelivery: () => Promise.reject(new Error("the database is away")) });
     expect(await stand.send(await signedRequest({ event: "ride.completed" }))).toMatchObject({ status: 500 });
     expect(stand.reported).toMatchObject([{ message: "the database is away" }]);
   });
 
-  it("does not take an error of onDelivery for one of the request, though it be of the same kind", async () => {
+  it("does not mistake an error of onDelivery for one of the request, even of the same class", async () => {
     const inner = new WebhookVerificationError("missing_header", "of another request");
     const { stand } = await setUp({ onDelivery: () => Promise.reject(inner), onError: () => undefined });
     expect(await stand.send(await signedRequest({ event: "ride.completed" }))).toMatchObject({ status: 500 });
@@ -199,7 +199,7 @@ export function describeReceiver(start: (options: ReceiverOptions) => Promise<St
     ["a secret that is not set", { secrets: undefined }],
     ["no tolerance", { toleranceSeconds: 0 }],
     ["no bounds", { maxBodyBytes: Number.POSITIVE_INFINITY }],
-  ])("refuses to be made with %s", async (_what, wrong) => {
+  ])("cannot be created with %s", async (_what, wrong) => {
     await expect(setUp(wrong as Partial<ReceiverOptions>)).rejects.toThrow(/secret|toleranceSeconds|maxBodyBytes/);
   });
 }

@@ -69,7 +69,7 @@ describe("the guide for receivers", () => {
     expect(Object.keys(exampleDeliveries).filter((event) => !docs.includes(`\`${event}\``))).toEqual([]);
   });
 
-  it("shows applications that take a delivery", async () => {
+  it("shows applications that accept a delivery", async () => {
     const kept: string[] = [];
     const inbox = { add: async (delivery: Delivery) => void kept.push(delivery.event) };
     const { headers, body } = await signedRequest({ event: "ride.completed" });
@@ -87,7 +87,7 @@ describe("the guide for receivers", () => {
     await app.close();
   });
 
-  it("shows how a library for Standard Webhooks reads a delivery, and it refuses what was changed", async () => {
+  it("shows how a library for Standard Webhooks verifies a delivery, and rejects a changed one", async () => {
     const secret = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
     const { headers, body } = await signedRequest({ event: "ride.completed", secret });
     const { delivery_id: id } = JSON.parse(String(body)) as Delivery;
@@ -104,7 +104,7 @@ describe("the guide for receivers", () => {
     expect(standardHeadersSync({ id, timestamp, body, secrets: [TEST_SECRET.replace(/.$/, "_")] })).toEqual([]);
   });
 
-  it("shows work that tells events apart and passes over those that it does not know", async () => {
+  it("shows work that distinguishes events and ignores unknown ones", async () => {
     const done: unknown[] = [];
     const actions = {
       bill: async (...what: unknown[]) => void done.push(what),
@@ -116,7 +116,7 @@ describe("the guide for receivers", () => {
     expect(done).toEqual([["r", 60], "b"]);
   });
 
-  it("shows no other code than what is tested", () => {
+  it("shows only tested code", () => {
     const counts = Object.fromEntries(
       Object.entries(Object.groupBy(blocks, ({ language }) => language)).map(([name, all]) => [name, all!.length]),
     );
@@ -134,7 +134,7 @@ describe("the recipe in Python", () => {
     },
   );
 
-  it.skipIf(!has.python)(`accepts and refuses as the vectors say${unless("python")}`, async () => {
+  it.skipIf(!has.python)(`accepts and rejects as the vectors say${unless("python")}`, async () => {
     await writeFile(join(directory, "recipe.py"), recipe("python", "def verify"));
     const program = `
 import json, sys
@@ -154,7 +154,7 @@ print(json.dumps(accepted))`;
 });
 
 describe("the recipe in Go", () => {
-  it.skipIf(!has.go)(`accepts and refuses as the vectors say${unless("go")}`, async () => {
+  it.skipIf(!has.go)(`accepts and rejects as the vectors say${unless("go")}`, async () => {
     const main = `package main
 
 import (
@@ -212,7 +212,7 @@ function withoutUnread(accepted: readonly string[], ...unread: string[]): string
 describe("the recipes for the shell", () => {
   const looked = [...vectors.valid, ...refusable("not_a_delivery", "body_not_json")];
 
-  it.skipIf(!has.openssl)(`accepts and refuses as the vectors say${unless("openssl")}`, async () => {
+  it.skipIf(!has.openssl)(`accepts and rejects as the vectors say${unless("openssl")}`, async () => {
     await writeFile(join(directory, "verify.sh"), recipe("sh", "# verify.sh"));
     const accepted: string[] = [];
     for (const { name, body, header, secrets, now } of looked) {

@@ -6,26 +6,26 @@ import type { Delivery, DeliveryOf, KnownDelivery, UnknownDelivery } from "../sr
 import { createTestDelivery } from "../src/testing.ts";
 import { examplesFile, examplesText } from "../tools/examples.ts";
 
-test("the types of deliveries are those that the contract makes", () => {
+test("the generated types are up to date", () => {
   const file = wireTypeFiles().find(({ url }) => url.pathname.endsWith("/webhooks/src/wire.generated.ts"));
   expect(file).toBeDefined();
   expect(readFileSync(file!.url, "utf8"), "run `pnpm --filter @bikeshare/sdk run generate`").toBe(file!.text);
 });
 
-test("the examples of deliveries are those that the contract documents", () => {
+test("the example deliveries are up to date", () => {
   expect(readFileSync(examplesFile, "utf8"), "run `pnpm --filter @bikeshare/webhooks run generate`").toBe(
     examplesText(),
   );
 });
 
-test("the contract's deliveries are deliveries here, name by name", () => {
+test("the contract's deliveries fit the types here, name by name", () => {
   expectTypeOf<KnownDelivery["event"]>().toEqualTypeOf<contract.Delivery["event"]>();
   expectTypeOf<contract.Delivery>().toExtend<KnownDelivery>();
   expectTypeOf<contract.Delivery<"ride.completed">>().toExtend<DeliveryOf<"ride.completed">>();
   expectTypeOf<contract.Delivery<"station.offline">>().toExtend<DeliveryOf<"station.offline">>();
 });
 
-test("no field is missing here and none is more than the contract has", () => {
+test("no field is missing here and none is added", () => {
   expectTypeOf<keyof DeliveryOf<"ride.completed">>().toEqualTypeOf<keyof contract.Delivery>();
   expectTypeOf<keyof DeliveryOf<"ride.completed">["data"]>().toEqualTypeOf<keyof contract.Ride>();
   expectTypeOf<keyof DeliveryOf<"station.online">["data"]>().toEqualTypeOf<keyof contract.Station>();
@@ -33,7 +33,7 @@ test("no field is missing here and none is more than the contract has", () => {
   expectTypeOf<keyof DeliveryOf<"bike.state_changed">["data"]>().toEqualTypeOf<keyof contract.Bike>();
 });
 
-test("comparing `event` with a name tells what `data` holds, and leaves unknown events unknown", () => {
+test("comparing `event` with a name narrows `data`, and leaves unknown events unknown", () => {
   const delivery: Delivery = createTestDelivery({ event: "station.offline" });
   if (delivery.event === "station.offline") expectTypeOf(delivery.data.num_bikes_available).toEqualTypeOf<number>();
   const told = (given: Delivery) => {

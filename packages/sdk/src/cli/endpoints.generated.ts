@@ -1,4 +1,4 @@
-// What the command line offers: every endpoint that needs a key, and what it takes.
+// The commands of the command line: every endpoint that needs a key, and its parameters.
 // Made from packages/contract by `pnpm --filter @bikeshare/sdk run generate`. Do not edit here.
 
 export const endpoints = {

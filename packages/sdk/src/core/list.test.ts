@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { answer, refusal, script, type Scripted, simulate, simulatedClient } from "../../test/simulation.ts";
+import {
+  jsonResponse,
+  errorResponse,
+  script,
+  type Scripted,
+  simulate,
+  simulatedClient,
+} from "../../test/simulation.ts";
 
 fc.configureGlobal({ seed: 1 });
 
@@ -24,7 +31,7 @@ function serve(items: () => readonly Item[], fault: (request: number) => Respons
     const start = cursor === null ? (page - 1) * limit : all.findIndex(({ id }) => id === cursor) + 1;
     const data = all.slice(start, start + limit);
     const rest = start + limit < all.length && !query.has("page") ? { next_cursor: data.at(-1)!.id } : {};
-    return answer({ data, ...(cursor === null ? { page, total_pages: pages } : {}), ...rest });
+    return jsonResponse({ data, ...(cursor === null ? { page, total_pages: pages } : {}), ...rest });
   });
   const simulation = simulate(fetch);
   return { fetch, simulation, client: simulatedClient(simulation, { maxRetries: 0 }) };
@@ -39,13 +46,13 @@ async function read<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
 }
 
 describe("a list", () => {
-  it("sends nothing before it is awaited or walked", () => {
+  it("sends nothing before it is awaited or iterated", () => {
     const { client, fetch } = serve(() => some(3));
     client.rides.list();
     expect(fetch.sent).toEqual([]);
   });
 
-  it("awaited is its first page, as the service gave it, and is fetched once", async () => {
+  it("awaited, is its first page as the service answered it, fetched once", async () => {
     const { client, fetch, simulation } = serve(() => some(60));
     const list = client.rides.list({ status: "completed" });
     const page = await simulation.run(list);
@@ -73,7 +80,7 @@ describe("a list", () => {
     expect(() => only.getNextPage()).toThrow("there is no next page");
   });
 
-  it("gives every item once, in its order, whatever the sizes", async () => {
+  it("returns every item once, in order, whatever the page sizes", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.nat(450),
@@ -90,7 +97,7 @@ describe("a list", () => {
     );
   });
 
-  it("is walked in pages as large as may be, and in the size that was asked for", async () => {
+  it("is iterated in pages as large as allowed, or of the given size", async () => {
     const { client, fetch, simulation } = serve(() => some(450));
     await simulation.run(read(client.rides.list()));
     expect(fetch.sent.splice(0).map(({ url }) => url.search)).toEqual([
@@ -102,20 +109,20 @@ describe("a list", () => {
     expect(fetch.sent.splice(0).map(({ url }) => url.searchParams.get("limit"))).toEqual(["300", "300", "300"]);
   });
 
-  it("by number is walked by number, in the size that its numbers mean", async () => {
+  it("with a page number is iterated by number, without changing the page size", async () => {
     const { client, fetch, simulation } = serve(() => some(120));
     expect(await simulation.run(read(client.rides.list({ page: 2 })))).toEqual(some(120).slice(50));
     expect(fetch.sent.map(({ url }) => url.search)).toEqual(["?page=2", "?page=3"]);
   });
 
-  it("begins a new walk with each loop", async () => {
+  it("starts from the beginning with each loop", async () => {
     const { client, simulation } = serve(() => some(3));
     const list = client.rides.list();
     expect(await simulation.run(read(list))).toEqual(some(3));
     expect(await simulation.run(read(list))).toEqual(some(3));
   });
 
-  it("as an array has at most as many items as asked for, and tells where the rest begins", async () => {
+  it("as an array has at most `limit` items, and a checkpoint for the rest", async () => {
     const { client, simulation } = serve(() => some(250));
     const list = client.rides.list();
     expect(await simulation.run(list.toArray({ limit: 210 }))).toEqual(some(210));
@@ -126,8 +133,8 @@ describe("a list", () => {
   });
 });
 
-describe("a walk", () => {
-  it("that met a failure goes on where it stood when it is asked again, and loses and repeats nothing", async () => {
+describe("an iterator", () => {
+  it("continues where it failed, and loses and repeats nothing", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 0, max: 60 }),
@@ -135,7 +142,7 @@ describe("a walk", () => {
         async (n, faults) => {
           const { client, simulation } = serve(
             () => some(n),
-            (request) => (faults[request - 1] ? refusal(500, "internal") : undefined),
+            (request) => (faults[request - 1] ? errorResponse(500, "internal") : undefined),
           );
           const walk = client.rides.list({ limit: 7 })[Symbol.asyncIterator]();
           const seen: Item[] = [];
@@ -157,7 +164,7 @@ describe("a walk", () => {
     );
   });
 
-  it("that a loop left is gone on with by the next loop over it", async () => {
+  it("continues in the next loop after a loop was left", async () => {
     const { client, simulation } = serve(() => some(10));
     const walk = client.rides.list({ limit: 3 })[Symbol.asyncIterator]();
     const firstFive = async () => {
@@ -169,7 +176,7 @@ describe("a walk", () => {
     expect(await simulation.run(read(walk))).toEqual(some(10).slice(5));
   });
 
-  it("can be asked for several steps at once", async () => {
+  it("accepts concurrent calls of next()", async () => {
     const { client, fetch, simulation } = serve(() => some(4));
     const walk = client.rides.list({ limit: 2 })[Symbol.asyncIterator]();
     const steps = await simulation.run(Promise.all(Array.from({ length: 5 }, () => walk.next())));
@@ -192,15 +199,15 @@ describe("a walk", () => {
   });
 });
 
-describe("a walk whose cursors go round", () => {
-  it("ends with an error before it has gone round three times, wherever the circle begins and however long it is", async () => {
+describe("an iterator whose cursors repeat", () => {
+  it("ends with an error within three times the length of the loop, wherever it begins", async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: 40 }), fc.integer({ min: 1, max: 40 }), async (lead, length) => {
         const fetch = script(({ url }) => {
           const at = Number(url.searchParams.get("cursor") ?? 0);
           const next = at + 1 < lead + length ? at + 1 : Math.max(lead, 1);
           const first = at === 0 ? { page: 1, total_pages: 9 } : {};
-          return answer({ data: [{ id: `i${at}` }], ...first, next_cursor: String(next) });
+          return jsonResponse({ data: [{ id: `i${at}` }], ...first, next_cursor: String(next) });
         });
         const simulation = simulate(fetch);
         const walk = read(simulatedClient(simulation).rides.list({ limit: 1 }));
@@ -215,7 +222,7 @@ describe("a walk whose cursors go round", () => {
 });
 
 describe("a checkpoint", () => {
-  it("goes on behind the last item given out, at any place and by any way, in pages of any size", async () => {
+  it("continues after the last item returned, at any position, by cursor or number, in pages of any size", async () => {
     const sizes = fc.integer({ min: 1, max: 20 });
     await fc.assert(
       fc.asyncProperty(
@@ -238,7 +245,7 @@ describe("a checkpoint", () => {
     );
   });
 
-  it("loses nothing when items come in above it and its own item is gone", async () => {
+  it("loses nothing when items are inserted before it and its own item is gone", async () => {
     let all: readonly Item[] = some(30);
     const { client, simulation } = serve(() => all);
     const list = client.rides.list({ limit: 10 });
@@ -249,7 +256,7 @@ describe("a checkpoint", () => {
     for (const { id } of some(30)) expect(seen).toContain(id);
   });
 
-  it("of a walk by pages begins with the next page", async () => {
+  it("of an iteration by pages begins with the next page", async () => {
     const { client, simulation } = serve(() => some(30));
     const pages = client.rides.list({ limit: 10 }).pages();
     await simulation.run(pages.next());
@@ -262,7 +269,7 @@ describe("a checkpoint", () => {
     expect(await simulation.run(read(client.rides.list().resumeFrom(page.next_cursor!)))).toEqual(some(60).slice(50));
   });
 
-  it("is there before the first item and gone after the last", async () => {
+  it("exists before the first item and is undefined after the last", async () => {
     const { client, simulation } = serve(() => some(3));
     const list = client.rides.list();
     expect(await simulation.run(read(client.rides.list().resumeFrom(list.checkpoint()!)))).toEqual(some(3));
@@ -270,7 +277,7 @@ describe("a checkpoint", () => {
     expect(list.checkpoint()).toBeUndefined();
   });
 
-  it("that is nothing is refused, lest a program begins anew for ever", () => {
+  it("is rejected when it is empty, so that a program does not start over for ever", () => {
     const { client } = serve(() => some(3));
     for (const nothing of ["", undefined, null]) {
       expect(() => client.rides.list().resumeFrom(nothing as string)).toThrow("is the list finished?");
@@ -278,23 +285,23 @@ describe("a checkpoint", () => {
   });
 });
 
-it("the stack of a failure in a walk tells whose loop it was", async () => {
+it("the stack of an error in an iteration contains the caller's loop", async () => {
   async function loopOfThePartner(list: AsyncIterable<unknown>) {
     for await (const item of list) throw new Error(`got ${String(item)}`);
   }
-  const simulation = simulate(script(refusal(403, "forbidden")));
+  const simulation = simulate(script(errorResponse(403, "forbidden")));
   const list = simulatedClient(simulation).rides.list();
   const error = await simulation.run(loopOfThePartner(list).catch((thrown: unknown) => thrown));
   expect((error as Error).stack).toContain("loopOfThePartner");
 });
 
-describe("what is asked for wrongly", () => {
-  it.each(['{"cursor":', "{", 7, {}])("a checkpoint that is %j is refused as damaged", (checkpoint) => {
+describe("wrong usage", () => {
+  it.each(['{"cursor":', "{", 7, {}])("rejects %j as a checkpoint", (checkpoint) => {
     const list = serve(() => some(3)).client.rides.list();
     expect(() => list.resumeFrom(checkpoint as string)).toThrow("the checkpoint is not valid");
   });
 
-  it("an array without a limit is refused with what it needs", async () => {
+  it("rejects an array without a limit", async () => {
     const list = serve(() => some(3)).client.rides.list();
     await expect((list.toArray as () => Promise<unknown>)()).rejects.toMatchObject({
       name: "UsageError",
@@ -302,7 +309,7 @@ describe("what is asked for wrongly", () => {
     });
   });
 
-  it.each([0, -1, Number.NaN])("an array of at most %j items is refused, and nothing is sent", async (limit) => {
+  it.each([0, -1, Number.NaN])("rejects an array of at most %j items, and sends nothing", async (limit) => {
     const array = serve(() => some(3))
       .client.rides.list()
       .toArray({ limit });
@@ -310,7 +317,7 @@ describe("what is asked for wrongly", () => {
   });
 });
 
-describe("an answer that is not the page asked for is an error, not an end", () => {
+describe("a response that is not the requested page is an error, not the end of the list", () => {
   const item = { id: "i0" };
   const whole = { data: [item], page: 1, total_pages: 1 };
   const walkOf = (query: object, ...lines: readonly Scripted[]) => {
@@ -318,30 +325,36 @@ describe("an answer that is not the page asked for is an error, not an end", () 
     return simulation.run(read(simulatedClient(simulation).rides.list(query)));
   };
 
-  it("and a whole one is none", async () => {
-    expect(await walkOf({}, answer(whole))).toEqual([item]);
-    expect(await walkOf({}, answer({ ...whole, next_cursor: "" }))).toEqual([item]);
-    expect(await walkOf({ cursor: "c" }, answer({ data: [] }))).toEqual([]);
+  it("unlike a complete one", async () => {
+    expect(await walkOf({}, jsonResponse(whole))).toEqual([item]);
+    expect(await walkOf({}, jsonResponse({ ...whole, next_cursor: "" }))).toEqual([item]);
+    expect(await walkOf({ cursor: "c" }, jsonResponse({ data: [] }))).toEqual([]);
   });
 
   it.each<[string, object, unknown]>([
     ["without data", {}, { page: 1, total_pages: 1 }],
-    ["with data that is no list", {}, { ...whole, data: {} }],
+    ["with data that is not an array", {}, { ...whole, data: {} }],
     ["without page", {}, { data: [item], total_pages: 1 }],
     ["without total_pages", {}, { data: [item], page: 1 }],
     ["with more pages and no cursor", {}, { ...whole, total_pages: 2 }],
-    ["with another page than asked for", { page: 2 }, { ...whole, total_pages: 3 }],
+    ["with another page than requested", { page: 2 }, { ...whole, total_pages: 3 }],
     ["with fewer pages than its own number", { page: 2 }, { ...whole, page: 2, total_pages: 1 }],
-    ["with a cursor that is no text", { cursor: "c" }, { data: [item], next_cursor: null }],
+    ["with a cursor that is not a string", { cursor: "c" }, { data: [item], next_cursor: null }],
     ["with the cursor that led to it", { cursor: "c" }, { data: [item], next_cursor: "c" }],
-    ["that is a bare list", {}, [item]],
+    ["that is a bare array", {}, [item]],
     ["that is null", {}, null],
   ])("%s", async (_, query, body) => {
-    await expect(walkOf(query, answer(body))).rejects.toMatchObject({ name: "UnexpectedResponseError", attempts: 1 });
+    await expect(walkOf(query, jsonResponse(body))).rejects.toMatchObject({
+      name: "UnexpectedResponseError",
+      attempts: 1,
+    });
   });
 
-  it("with an empty page in the middle goes on", async () => {
-    const pages = [answer({ data: [], page: 1, total_pages: 2, next_cursor: "c" }), answer({ data: [item] })];
+  it("continues after an empty page in the middle", async () => {
+    const pages = [
+      jsonResponse({ data: [], page: 1, total_pages: 2, next_cursor: "c" }),
+      jsonResponse({ data: [item] }),
+    ];
     expect(await walkOf({}, ...pages)).toEqual([item]);
   });
 });

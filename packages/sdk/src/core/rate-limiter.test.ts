@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { answer, script, simulate, simulatedClient, type Simulation } from "../../test/simulation.ts";
+import { jsonResponse, script, simulate, simulatedClient, type Simulation } from "../../test/simulation.ts";
 import type { RateLimitDetails } from "../hooks.ts";
 
 fc.configureGlobal({ seed: 1 });
@@ -28,15 +28,15 @@ function service(pages: number, limit = 60, latency: () => number = () => 20) {
   const simulation: Simulation = simulate(
     script(async ({ url }) => {
       await simulation.sleep(latency());
-      if (url.pathname === "/healthz") return answer({ status: "ok" });
+      if (url.pathname === "/healthz") return jsonResponse({ status: "ok" });
       const { allowed, headers } = limits.take();
       if (!allowed) refused.push(simulation.now());
       await simulation.sleep(latency());
-      if (!allowed) return answer({ error: "rate_limited", message: "Wait." }, 429, headers);
+      if (!allowed) return jsonResponse({ error: "rate_limited", message: "Wait." }, 429, headers);
       const number = Number(url.searchParams.get("cursor") ?? 1);
       const next = number < pages ? { next_cursor: String(number + 1) } : {};
       const counted = number === 1 ? { page: 1, total_pages: pages } : {};
-      return answer({ data: [{ id: `item-${number}` }], ...counted, ...next }, 200, headers);
+      return jsonResponse({ data: [{ id: `item-${number}` }], ...counted, ...next }, 200, headers);
     }),
   );
   const limits = limiter(simulation.now, limit);
@@ -51,8 +51,8 @@ async function count(list: AsyncIterable<unknown>): Promise<number> {
   return items.length;
 }
 
-describe("the pace of a client", () => {
-  it("walks 1,000 pages at 60 a minute without meeting a 429, in the time that the limit asks for", async () => {
+describe("the rate limiter of a client", () => {
+  it("reads 1,000 pages at 60 a minute without a 429, in the time that the limit requires", async () => {
     const { simulation, refused } = service(1000);
     const client = simulatedClient(simulation);
     expect(await simulation.run(count(client.rides.list()))).toBe(1000);
@@ -62,7 +62,7 @@ describe("the pace of a client", () => {
     expect(simulation.now()).toBeLessThan(17.2 * 60_000);
   });
 
-  it("is shared by all walks of a client, whatever the network's delays", async () => {
+  it("is shared by all iterations of a client, whatever the network's delays", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 80 }),
@@ -83,14 +83,14 @@ describe("the pace of a client", () => {
     );
   });
 
-  it("learns a key's own limit from the first answer, and hurries where it is higher", async () => {
+  it("learns a key's own limit from the first response, and is faster when it is higher", async () => {
     const { simulation, refused } = service(500, 600);
     await simulation.run(count(simulatedClient(simulation).rides.list()));
     expect(refused).toEqual([]);
     expect(simulation.now()).toBe(500 * 40);
   });
 
-  it("leaves room for others who use the same key", async () => {
+  it("respects others' requests with the same key", async () => {
     const { simulation, limits, refused } = service(200);
     const others = (async () => {
       for (let n = 0; n < 40; n++) {
@@ -104,7 +104,7 @@ describe("the pace of a client", () => {
     expect(refused).toEqual([]);
   });
 
-  it("sends a single one to find out what others have left when one must have been given back", async () => {
+  it("sends a single request to learn what others have left, once one must have been given back", async () => {
     const { simulation, limits, refused } = service(1, 4);
     const client = simulatedClient(simulation);
     limits.take();
@@ -119,7 +119,7 @@ describe("the pace of a client", () => {
     expect(answered.map((at) => Math.floor(at / 30_000) * 30)).toEqual([60, 90, 90]);
   });
 
-  it("tells of each wait before the limit, and of none that is not", async () => {
+  it("calls onRateLimit for each wait, and only then", async () => {
     const { simulation } = service(61);
     const notes: RateLimitDetails[] = [];
     const client = simulatedClient(simulation, { onRateLimit: (note) => void notes.push(note) });
@@ -140,7 +140,7 @@ describe("the pace of a client", () => {
     expect(simulation.now()).toBe(60 * 40);
   });
 
-  it("lets those behind go when one that waits for its turn is given up", async () => {
+  it("continues with the next call when a waiting one is aborted", async () => {
     const { simulation } = service(1000, 1);
     const client = simulatedClient(simulation);
     const controller = new AbortController();
@@ -166,7 +166,7 @@ describe("the pace of a client", () => {
     expect(simulation.timers()).toBe(0);
   });
 
-  it("does not hold back what needs no key", async () => {
+  it("does not delay calls that need no key", async () => {
     const { simulation } = service(1000, 1);
     const client = simulatedClient(simulation);
     await simulation.run(client.me.get().then(() => undefined));

@@ -4,7 +4,7 @@ import { type BikeShareError, ConnectionError, TimeoutError } from "../errors/er
 const FIRST_DELAY_MS = 500;
 /** No delay is longer, unless the service asks for it. */
 const MAX_DELAY_MS = 8_000;
-/** Spreads callers who were told the same second, so that they do not all return in the same instant. */
+/** Spreads callers that got the same `Retry-After`, so that they do not all return in the same instant. */
 const RETRY_AFTER_JITTER_MS = 250;
 
 /** Retries that a client may spend in a row. Lower and a short outage fails calls; higher prolongs a long one. */

@@ -1,5 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { answer, hang, refusal, script, type Scripted, simulate, simulatedClient } from "../../test/simulation.ts";
+import {
+  jsonResponse,
+  hang,
+  errorResponse,
+  script,
+  type Scripted,
+  simulate,
+  simulatedClient,
+} from "../../test/simulation.ts";
 import type { BikeShareError } from "../errors/errors.ts";
 import type { RetryDetails } from "../hooks.ts";
 import type { ClientOptions } from "../options.ts";
@@ -19,25 +27,25 @@ function setUp(lines: readonly Scripted[], options: Partial<ClientOptions> = {},
 describe("a request that fails", () => {
   it.each<[string, Scripted]>([
     ["a broken connection", down],
-    ["408", refusal(408, "whatever")],
-    ["429", refusal(429, "rate_limited")],
-    ["500", refusal(500, "internal")],
+    ["408", errorResponse(408, "whatever")],
+    ["429", errorResponse(429, "rate_limited")],
+    ["500", errorResponse(500, "internal")],
     ["502 of a proxy", new Response("<html>", { status: 502 })],
-    ["503", refusal(503, "unavailable")],
+    ["503", errorResponse(503, "unavailable")],
   ])("with %s is sent again", async (_, line) => {
-    const { client, fetch, simulation } = setUp([line, answer(ride)]);
+    const { client, fetch, simulation } = setUp([line, jsonResponse(ride)]);
     expect(await simulation.run(client.rides.get("r1"))).toEqual(ride);
     expect(fetch.sent).toHaveLength(2);
     expect(simulation.timers()).toBe(0);
   });
 
   it.each([400, 401, 403, 404, 405, 409, 410, 413, 415, 418, 422])("with %i is not sent again", async (status) => {
-    const { client, fetch, simulation } = setUp([refusal(status, "some_code")]);
+    const { client, fetch, simulation } = setUp([errorResponse(status, "some_code")]);
     await expect(simulation.run(client.rides.get("r1"))).rejects.toMatchObject({ status, attempts: 1 });
     expect(fetch.sent).toHaveLength(1);
   });
 
-  it("whose answer breaks off in the middle is sent again", async () => {
+  it("whose response breaks off in the middle is sent again", async () => {
     const broken = () => {
       const body = new ReadableStream({
         start: (stream) => stream.enqueue(new TextEncoder().encode('{"id":"r')),
@@ -45,12 +53,12 @@ describe("a request that fails", () => {
       });
       return Promise.resolve(Object.assign(new Response(body), { clone: () => new Response(body) }));
     };
-    const { client, simulation } = setUp([broken, answer(ride)]);
+    const { client, simulation } = setUp([broken, jsonResponse(ride)]);
     expect(await simulation.run(client.rides.get("r1"))).toEqual(ride);
   });
 
-  it("is sent as often as `maxRetries` says and then fails with the number of attempts", async () => {
-    const { client, fetch, simulation } = setUp([refusal(503, "unavailable")]);
+  it("is sent again `maxRetries` times and then fails with the number of attempts", async () => {
+    const { client, fetch, simulation } = setUp([errorResponse(503, "unavailable")]);
     await expect(simulation.run(client.rides.get("r1", { maxRetries: 2 }))).rejects.toMatchObject({
       name: "ServerError",
       code: "unavailable",
@@ -61,17 +69,17 @@ describe("a request that fails", () => {
   });
 
   it.each<[string, Scripted]>([
-    ["503", refusal(503, "unavailable")],
-    ["429", refusal(429, "rate_limited", { "retry-after": "1" })],
+    ["503", errorResponse(503, "unavailable")],
+    ["429", errorResponse(429, "rate_limited", { "retry-after": "1" })],
     ["a broken connection", down],
-  ])("with %s is sent once where `maxRetries` is 0", async (_, line) => {
+  ])("with %s is sent once when `maxRetries` is 0", async (_, line) => {
     const { client, fetch, simulation } = setUp([line], { maxRetries: 0 });
     await expect(simulation.run(client.rides.get("r1"))).rejects.toMatchObject({ attempts: 1 });
     expect(fetch.sent).toHaveLength(1);
     expect(simulation.now()).toBe(0);
   });
 
-  it("waits anything up to 0.5, 1, 2, 4 s and at most 8 s before it is sent again", async () => {
+  it("is sent again after up to 0.5, 1, 2, 4 and at most 8 s", async () => {
     const pauses: number[] = [];
     const onRetry = ({ delayMs }: RetryDetails) => void pauses.push(delayMs);
     const options = { onRetry, maxRetries: 6 };
@@ -82,8 +90,8 @@ describe("a request that fails", () => {
     }
   });
 
-  it("is not sent again without end by a client that meets nothing but failures", async () => {
-    const { client, fetch, simulation } = setUp([refusal(500, "internal")]);
+  it("is not retried any more once the retry budget is spent", async () => {
+    const { client, fetch, simulation } = setUp([errorResponse(500, "internal")]);
     for (let call = 0; call < 100; call++) {
       await expect(simulation.run(client.health.live())).rejects.toMatchObject({ name: "ServerError" });
     }
@@ -91,9 +99,11 @@ describe("a request that fails", () => {
     expect(fetch.sent).toHaveLength(120);
   });
 
-  it("earns its client a retry for every ten that succeed", async () => {
+  it("adds a retry to the budget for every ten successes", async () => {
     let isUp = false;
-    const { client, fetch, simulation } = setUp([() => (isUp ? answer({ status: "ok" }) : refusal(500, "internal"))]);
+    const { client, fetch, simulation } = setUp([
+      () => (isUp ? jsonResponse({ status: "ok" }) : errorResponse(500, "internal")),
+    ]);
     const call = () => simulation.run(client.health.live().catch(() => undefined));
     for (let calls = 0; calls < 10; calls++) await call();
     isUp = true;
@@ -106,10 +116,10 @@ describe("a request that fails", () => {
   });
 });
 
-describe("what the service asks to wait", () => {
-  it.each([1, 59, 3600, 86_400])("%i s are waited, and never less", async (seconds) => {
+describe("Retry-After", () => {
+  it.each([1, 59, 3600, 86_400])("of %i s is waited for, and never less", async (seconds) => {
     const { client, simulation } = setUp(
-      [refusal(429, "rate_limited", { "retry-after": String(seconds) }), answer(ride)],
+      [errorResponse(429, "rate_limited", { "retry-after": String(seconds) }), jsonResponse(ride)],
       {
         totalTimeoutMs: Infinity,
       },
@@ -122,7 +132,7 @@ describe("what the service asks to wait", () => {
   it("may be longer than any timer", async () => {
     const month = 31 * 86_400;
     const { client, simulation } = setUp(
-      [refusal(503, "unavailable", { "retry-after": String(month) }), answer(ride)],
+      [errorResponse(503, "unavailable", { "retry-after": String(month) }), jsonResponse(ride)],
       {
         totalTimeoutMs: Infinity,
       },
@@ -135,34 +145,38 @@ describe("what the service asks to wait", () => {
     ["0", 0],
     ["0.5", 500],
     ["2", 2000],
-  ])("is read as it is said: %s s", async (seconds, retryAfterMs) => {
-    const { client, simulation } = setUp([refusal(503, "unavailable", { "retry-after": seconds })], { maxRetries: 0 });
+  ])("of %s s is read exactly", async (seconds, retryAfterMs) => {
+    const { client, simulation } = setUp([errorResponse(503, "unavailable", { "retry-after": seconds })], {
+      maxRetries: 0,
+    });
     await expect(simulation.run(client.rides.get("r1"))).rejects.toMatchObject({ retryAfterMs });
   });
 
-  it("is zero where it is zero: the next attempt comes at once, not after the usual delay", async () => {
-    const unavailable = refusal(503, "unavailable", { "retry-after": "0" });
-    const { client, simulation } = setUp([unavailable, answer(ride)], {}, () => 0.999);
+  it("of zero means at once, not after the usual delay", async () => {
+    const unavailable = errorResponse(503, "unavailable", { "retry-after": "0" });
+    const { client, simulation } = setUp([unavailable, jsonResponse(ride)], {}, () => 0.999);
     await simulation.run(client.rides.get("r1"));
     expect(simulation.now()).toBeLessThanOrEqual(250);
   });
 
-  it.each(["", "soon", "-1", "1e3"])("is absent where it is %j", async (text) => {
-    const { client, simulation } = setUp([refusal(503, "unavailable", { "retry-after": text })], { maxRetries: 0 });
+  it.each(["", "soon", "-1", "1e3"])("is ignored when it is %j", async (text) => {
+    const { client, simulation } = setUp([errorResponse(503, "unavailable", { "retry-after": text })], {
+      maxRetries: 0,
+    });
     const error: unknown = await simulation.run(client.rides.get("r1").catch((reason: unknown) => reason));
     expect((error as BikeShareError).retryAfterMs).toBeUndefined();
   });
 
-  it("may be a date, which is compared with the answer's own", async () => {
+  it("may be a date, which is compared with the response's own", async () => {
     const headers = { date: "Mon, 01 Jun 2026 12:00:00 GMT", "retry-after": "Mon, 01 Jun 2026 12:00:30 GMT" };
-    const { client, simulation } = setUp([refusal(503, "unavailable", headers), answer(ride)]);
+    const { client, simulation } = setUp([errorResponse(503, "unavailable", headers), jsonResponse(ride)]);
     await simulation.run(client.rides.get("r1"));
     expect(simulation.now()).toBeGreaterThanOrEqual(30_000);
     expect(simulation.now()).toBeLessThanOrEqual(30_250);
   });
 
-  it("is said at once where it is beyond the deadline", async () => {
-    const { client, fetch, simulation } = setUp([refusal(429, "rate_limited", { "retry-after": "60" })], {
+  it("fails the call at once when it is beyond the deadline", async () => {
+    const { client, fetch, simulation } = setUp([errorResponse(429, "rate_limited", { "retry-after": "60" })], {
       totalTimeoutMs: 59_000,
     });
     await expect(simulation.run(client.rides.get("r1"))).rejects.toMatchObject({
@@ -174,8 +188,11 @@ describe("what the service asks to wait", () => {
     expect(fetch.sent).toHaveLength(1);
   });
 
-  it("holds all calls of the client back after a 429, not only the one that was refused", async () => {
-    const { client, fetch, simulation } = setUp([refusal(429, "rate_limited", { "retry-after": "30" }), answer(ride)]);
+  it("delays all calls of the client after a 429, not only the rejected one", async () => {
+    const { client, fetch, simulation } = setUp([
+      errorResponse(429, "rate_limited", { "retry-after": "30" }),
+      jsonResponse(ride),
+    ]);
     const first = client.rides.get("r1");
     await simulation.run(simulation.sleep(1));
     const second = client.rides.get("r2");
@@ -185,24 +202,24 @@ describe("what the service asks to wait", () => {
     expect(simulation.now()).toBeGreaterThanOrEqual(30_000);
   });
 
-  it("is survived when it comes in a storm", async () => {
+  it("is honoured four times in a row", async () => {
     const { client, simulation } = setUp([
-      ...Array<Scripted>(4).fill(refusal(429, "rate_limited", { "retry-after": "60" })),
-      answer(ride),
+      ...Array<Scripted>(4).fill(errorResponse(429, "rate_limited", { "retry-after": "60" })),
+      jsonResponse(ride),
     ]);
     expect(await simulation.run(client.rides.get("r1").withResponse())).toMatchObject({ data: ride, attempts: 5 });
   });
 });
 
-describe("time", () => {
-  it("for one attempt ends it, and another is made", async () => {
-    const { client, fetch, simulation } = setUp([hang, answer(ride)], { timeoutMs: 1000 }, () => 0);
+describe("a timeout", () => {
+  it("of one attempt ends it, and another is made", async () => {
+    const { client, fetch, simulation } = setUp([hang, jsonResponse(ride)], { timeoutMs: 1000 }, () => 0);
     expect(await simulation.run(client.rides.get("r1"))).toEqual(ride);
     expect(fetch.sent[0]!.init.signal!.aborted).toBe(true);
     expect(simulation.now()).toBe(1000);
   });
 
-  it("for one attempt includes the answer's body", async () => {
+  it("of one attempt includes the response's body", async () => {
     const endless = () => {
       const body = new ReadableStream({ pull: () => new Promise(() => {}) });
       return Promise.resolve(Object.assign(new Response(body), { clone: () => new Response(body) }));
@@ -215,8 +232,8 @@ describe("time", () => {
     });
   });
 
-  it("for a call ends its attempts and pauses, and its error tells what went wrong last", async () => {
-    const { client, simulation } = setUp([refusal(503, "unavailable"), hang], {
+  it("of a call ends its attempts and delays, and its error has the last failure as its cause", async () => {
+    const { client, simulation } = setUp([errorResponse(503, "unavailable"), hang], {
       timeoutMs: 60_000,
       totalTimeoutMs: 5000,
     });
@@ -226,7 +243,7 @@ describe("time", () => {
     expect(simulation.timers()).toBe(0);
   });
 
-  it("ends the call even where an own fetch does not heed its signal", async () => {
+  it("ends the call even when a custom fetch ignores its signal", async () => {
     const { client, simulation } = setUp([() => new Promise(() => {})], { totalTimeoutMs: 5000, timeoutMs: 9000 });
     await expect(simulation.run(client.rides.get("r1"))).rejects.toMatchObject({ name: "TimeoutError" });
     expect(simulation.timers()).toBe(0);
@@ -238,7 +255,7 @@ describe("an AbortSignal", () => {
 
   it.each<[string, Scripted]>([
     ["a request", hang],
-    ["a pause between requests", refusal(503, "unavailable", { "retry-after": "100" })],
+    ["a pause between requests", errorResponse(503, "unavailable", { "retry-after": "100" })],
   ])("ends %s at once with its reason", async (_, line) => {
     const retried: unknown[] = [];
     const { client, fetch, simulation } = setUp([line], { onRetry: (note) => void retried.push(note) });
@@ -256,13 +273,13 @@ describe("an AbortSignal", () => {
   });
 
   it("that is aborted already sends nothing", async () => {
-    const { client, fetch } = setUp([answer(ride)]);
+    const { client, fetch } = setUp([jsonResponse(ride)]);
     await expect(client.rides.get("r1", { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(fetch.sent).toEqual([]);
   });
 
-  it("keeps no listener of a call that is over", async () => {
-    const { client, simulation } = setUp([answer(ride)]);
+  it("has no listener left after a call", async () => {
+    const { client, simulation } = setUp([jsonResponse(ride)]);
     let listeners = 0;
     const { signal } = new AbortController();
     const { addEventListener: add, removeEventListener: remove } = signal;
@@ -273,13 +290,13 @@ describe("an AbortSignal", () => {
   });
 });
 
-describe("a creation", () => {
+describe("a call with an idempotency key", () => {
   const request = { station_id: "s1" };
-  const made = answer({ id: "x" }, 201);
+  const made = jsonResponse({ id: "x" }, 201);
   const keys = (fetch: ReturnType<typeof script>) => fetch.sent.map(({ headers }) => headers.get("idempotency-key"));
 
-  it("is sent again under the one key that was made for it", async () => {
-    const { client, fetch, simulation } = setUp([down, refusal(500, "internal"), made]);
+  it("is retried with the same key", async () => {
+    const { client, fetch, simulation } = setUp([down, errorResponse(500, "internal"), made]);
     await simulation.run(client.reservations.create(request));
     const [key] = keys(fetch);
     expect(key).toMatch(/^[!-~]{1,255}$/);
@@ -287,32 +304,32 @@ describe("a creation", () => {
     expect(fetch.sent.map(({ init }) => init.body)).toEqual(Array(3).fill(JSON.stringify(request)));
   });
 
-  it("gets another key than the creation before", async () => {
+  it("gets a new key each time", async () => {
     const { client, fetch, simulation } = setUp([made]);
     await simulation.run(client.reservations.create(request));
     await simulation.run(client.reservations.create(request));
     expect(new Set(keys(fetch)).size).toBe(2);
   });
 
-  it("uses the key that the caller gives", async () => {
+  it("uses the key of the caller", async () => {
     const { client, fetch, simulation } = setUp([made]);
     await simulation.run(client.reservations.create(request, { idempotencyKey: "order-7" }));
     expect(keys(fetch)).toEqual(["order-7"]);
   });
 
-  it("that fails tells its key, so that it can be finished later", async () => {
+  it("has its key in its error, so that it can be finished later", async () => {
     const { client, fetch, simulation } = setUp([down], { maxRetries: 1 });
     const error: unknown = await simulation.run(client.reservations.create(request).catch((reason: unknown) => reason));
     expect(error).toMatchObject({ name: "ConnectionError", idempotencyKey: keys(fetch)[0] });
   });
 
-  it("that is still running somewhere is asked for again", async () => {
-    const { client, simulation } = setUp([refusal(409, "idempotency_in_progress"), made]);
+  it("is retried while the first attempt is in progress", async () => {
+    const { client, simulation } = setUp([errorResponse(409, "idempotency_in_progress"), made]);
     expect(await simulation.run(client.reservations.create(request))).toEqual({ id: "x" });
   });
 
-  it("that must not be is not asked for again", async () => {
-    const { client, fetch, simulation } = setUp([refusal(409, "no_bike_available")]);
+  it("is not retried after a conflict", async () => {
+    const { client, fetch, simulation } = setUp([errorResponse(409, "no_bike_available")]);
     await expect(simulation.run(client.reservations.create(request))).rejects.toMatchObject({ name: "ConflictError" });
     expect(fetch.sent).toHaveLength(1);
   });
@@ -330,8 +347,8 @@ describe("a creation", () => {
   );
 });
 
-it("a cancellation is sent again: by the contract to cancel twice is to cancel once", async () => {
-  const { client, fetch, simulation } = setUp([down, answer({ id: "x", status: "cancelled" })]);
+it("a cancellation is retried: cancelling twice is cancelling once", async () => {
+  const { client, fetch, simulation } = setUp([down, jsonResponse({ id: "x", status: "cancelled" })]);
   await simulation.run(client.reservations.cancel("x"));
   expect(fetch.sent.map(({ init }) => init.method)).toEqual(["DELETE", "DELETE"]);
 });

@@ -12,8 +12,8 @@ export interface ErrorDetails {
 }
 
 /**
- * Under this symbol, which all copies of this package share, an error tells the guards that it is one of ours: true where
- * the service answered with it.
+ * Under this symbol, which all copies of this package share, an error is marked as one of this package: true where the service
+ * answered with it.
  */
 const BRAND: unique symbol = Symbol.for("@bikeshare/sdk/error");
 
