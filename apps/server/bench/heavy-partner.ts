@@ -55,7 +55,7 @@ try {
 }
 
 async function prepare(): Promise<{ readonly heavyKey: string; readonly lightKey: string }> {
-  const db = openDatabase({ connectionString, statementTimeout: 0 });
+  const db = openDatabase({ connectionString, statementTimeoutMs: 0 });
   await migrate(db);
   const clock = () => Date.now();
   const context = { db, clock, ids: createIds(clock), actor: "bench" };

@@ -44,7 +44,7 @@ const directory = await mkdtemp(join(tmpdir(), "bikeshare-bench-"));
 // As root PostgreSQL runs under another account, which must be able to enter.
 await chmod(directory, 0o711);
 const postgres = await openEmbeddedPostgres({ dataDir: join(directory, "data"), log: () => undefined });
-const db = openDatabase({ connectionString: postgres.connectionString, statementTimeout: 0 });
+const db = openDatabase({ connectionString: postgres.connectionString, statementTimeoutMs: 0 });
 try {
   await prepare();
   const key = await makeKey();

@@ -66,7 +66,7 @@ async function prepare(): Promise<Keys> {
   const store = await openStore({
     databaseUrl: undefined,
     dataDir: env.DATA_DIR,
-    statementTimeout: 0,
+    statementTimeoutMs: 0,
     onEmbeddedEvent: () => undefined,
     onConnectionLost: () => undefined,
   });

@@ -119,8 +119,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
     filteredReads: filtered.usage,
     listening: caches.listening,
   });
-  const { reader } = connections;
-  const read = { reader, filtered };
+  const { readPool } = connections;
+  const read = { readPool, filtered };
   const depths = createDepthIndex({ read: (systemId) => rideHours(db, systemId), clock });
   const sealer = createCursorCipher(options.secrets.cursorKeys);
   bindContract(http, partnerContract, {

@@ -48,7 +48,7 @@ function createContext({ json }: { readonly json: boolean }): CliContext {
         databaseUrl: config.databaseUrl,
         dataDir: config.dataDir,
         // Imports may run for hours.
-        statementTimeout: 0,
+        statementTimeoutMs: 0,
         onEmbeddedEvent: () => undefined,
         onConnectionLost: () => undefined,
       }).catch((error: unknown) => {

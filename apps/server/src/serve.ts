@@ -3,7 +3,7 @@ import { type App, buildApp } from "./app.ts";
 import { type Concerns, createConcerns } from "./conditions/concerns.ts";
 import { checkConditions, type Conditions, createConditions } from "./conditions/conditions.ts";
 import { type Config, ConfigError } from "./config.ts";
-import { type Database, STATEMENT_TIMEOUT } from "./db/database.ts";
+import { type Database, STATEMENT_TIMEOUT_MS } from "./db/database.ts";
 import { requireNotifications } from "./db/listener.ts";
 import { openStore, type Store } from "./db/open.ts";
 import { ping } from "./db/ping.ts";
@@ -230,7 +230,7 @@ async function openDatabaseFor(config: Config, logger: Logger): Promise<Store> {
     return await openStore({
       databaseUrl: config.databaseUrl,
       dataDir: config.dataDir,
-      statementTimeout: STATEMENT_TIMEOUT,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       onEmbeddedEvent: (event) => logger.info(event, "embedded PostgreSQL"),
       // Whoever uses the database reports its failures; this line alone calls for no action.
       onConnectionLost: (error) => logger.debug({ reason: error.message }, "idle database connection lost"),

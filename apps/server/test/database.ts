@@ -25,8 +25,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   await copyDatabase(serverUrl, inject("templateDatabase"), name);
   const db = openDatabase({
     connectionString: withDatabaseName(serverUrl, name),
-    connectTimeout: PATIENCE,
-    statementTimeout: PATIENCE,
+    connectTimeoutMs: PATIENCE,
+    statementTimeoutMs: PATIENCE,
   });
   const systemId = "main";
   await createSystem(db, systemId, "Test city", 0);

@@ -276,7 +276,7 @@ describe("without its database", () => {
   });
 
   it("answers 503 when a statement takes too long", async () => {
-    const db = openDatabase({ connectionString: app.db.connectionString, statementTimeout: 100 });
+    const db = openDatabase({ connectionString: app.db.connectionString, statementTimeoutMs: 100 });
     const hurried = await buildAnother({ ...app, db });
     await app.db.transaction(async (tx) => {
       await tx.run("lock table bikes in access exclusive mode");

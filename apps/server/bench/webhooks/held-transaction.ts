@@ -57,7 +57,7 @@ async function feed(world: World, wake: (systemId: string) => void, signal: Abor
 
 /** Holds a transaction open that sees the database as it is now: nothing that dies from now on can be cleared away. */
 async function holdTransaction(connectionString: string): Promise<() => Promise<void>> {
-  const db = openDatabase({ connectionString, maxConnections: 1, statementTimeout: 0 });
+  const db = openDatabase({ connectionString, maxConnections: 1, statementTimeoutMs: 0 });
   const { promise: over, resolve: release } = Promise.withResolvers<void>();
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   const holding = db.transaction(async (tx) => {

@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import type { Database } from "../../src/db/database.ts";
-import { onlyRow } from "../../src/db/rows.ts";
+import { oneRow } from "../../src/db/rows.ts";
 import { statement } from "../../src/db/statement.ts";
 
 /** Microseconds of processor time, the user's and the system's, that each side has used so far (Linux; elsewhere NaN). */
@@ -15,7 +15,7 @@ const backend = statement("bench.backend", "select pg_backend_pid() as pid");
 /** @param db in the PostgreSQL whose processes are counted, which must run on this machine */
 export async function processorTime(db: Database, receiverPid: number): Promise<ProcessorTime> {
   const { user, system } = process.cpuUsage();
-  const { pid } = onlyRow(await db.query<{ pid: number }>(backend));
+  const { pid } = oneRow(await db.query<{ pid: number }>(backend));
   const postgres = await postgresTime((await usageOf(pid)).parent);
   return { sender: user + system, postgres, receiver: (await usageOf(receiverPid)).own };
 }

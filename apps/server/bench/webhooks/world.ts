@@ -28,7 +28,7 @@ export async function makeWorld(
   cipher: SecretCipher,
   urls: readonly string[],
 ): Promise<World> {
-  const db = openDatabase({ connectionString, statementTimeout: 0 });
+  const db = openDatabase({ connectionString, statementTimeoutMs: 0 });
   await migrate(db);
   const clock = () => Date.now();
   // As a worker does first of all: plans differ with the number of partitions.

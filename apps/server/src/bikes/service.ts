@@ -29,6 +29,6 @@ export function listBikes(
 }
 
 /** One bike's JSON; undefined when there is none. */
-export function getBike({ reader }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
-  return bikes.find(reader, systemId, id);
+export function getBike({ readPool }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
+  return bikes.find(readPool, systemId, id);
 }

@@ -1,5 +1,5 @@
 import type { Queryable } from "../db/database.ts";
-import { onlyRow } from "../db/rows.ts";
+import { oneRow } from "../db/rows.ts";
 import { type Statement, statement } from "../db/statement.ts";
 import { generatedColumns } from "../db/tables.generated.ts";
 import { countStatements } from "./count-queries.ts";
@@ -32,7 +32,7 @@ function invariant(name: string, meaning: string, broken: string): Invariant {
 
 /** Counts what an invariant does not hold for, in one snapshot of the data. */
 export async function findBreach(db: Queryable, systemId: string, { statement: broken }: Invariant): Promise<Breach> {
-  return onlyRow(await db.query<Breach>(broken, [systemId]));
+  return oneRow(await db.query<Breach>(broken, [systemId]));
 }
 
 const bikesAndRides = [

@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from "../db/database.ts";
-import { onlyRow } from "../db/rows.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 
@@ -31,7 +31,7 @@ const length = statement(
 
 /** A list's length. */
 export async function readListLength(db: Queryable, systemId: string, list: CountedList): Promise<number> {
-  return onlyRow(await db.query<{ n: number }>(length, [systemId, list])).n;
+  return oneRow(await db.query<{ n: number }>(length, [systemId, list])).n;
 }
 
 /** Adds `n` (negative: takes away) to a list's length. */

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
-import { endWithin } from "./ending.ts";
-import { DatabaseUnavailable, isRepeatable, nameConnectionError } from "./errors.ts";
+import { closeWithin } from "./ending.ts";
+import { DatabaseUnavailable, isRetryable, nameConnectionError } from "./errors.ts";
 import type { Statement } from "./statement.ts";
 
 /** Something that runs statements: the database itself, or a transaction that is open in it. */
@@ -42,9 +42,9 @@ export interface DatabaseOptions {
    */
   readonly maxConnections?: number;
   /** Milliseconds to get a connection, a free one of the pool or a new one, before `DatabaseUnavailable` is thrown. */
-  readonly connectTimeout?: number;
+  readonly connectTimeoutMs?: number;
   /** Milliseconds after which PostgreSQL gives a statement up; 0 for never. Importers run long, requests do not. */
-  readonly statementTimeout?: number;
+  readonly statementTimeoutMs?: number;
   /** Settings of every connection beyond the usual ones, as in `-c enable_seqscan=off`. */
   readonly sessionOptions?: string;
   /** Called when an idle connection breaks: worth a log line, nothing to do, the pool makes a new one. */
@@ -52,17 +52,17 @@ export interface DatabaseOptions {
 }
 
 /** How often a transaction that lost a deadlock or a serialization race is begun again. */
-const ATTEMPTS = 4;
+const MAX_ATTEMPTS = 4;
 /** Milliseconds to get a connection before the request is answered `unavailable`. */
-const CONNECT_TIMEOUT = 5_000;
+const CONNECT_TIMEOUT_MS = 5_000;
 
 /** Opens a pool. No connection is made before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     ...connectionSettings(options.connectionString, options.sessionOptions),
     max: options.maxConnections ?? 10,
-    connectionTimeoutMillis: options.connectTimeout ?? CONNECT_TIMEOUT,
-    ...timeouts(options.statementTimeout ?? STATEMENT_TIMEOUT),
+    connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
+    ...timeouts(options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS),
   });
   // pg's own error has no code, and carries the whole connection with it.
   pool.on("error", ({ message }) => options.onConnectionLost?.(new DatabaseUnavailable(message)));
@@ -75,7 +75,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     }),
     query: (statement, values) => run(pool, statement, values),
     transaction: (work) => inTransaction(pool, work),
-    close: () => endWithin(pool.end()),
+    close: () => closeWithin(pool.end()),
   };
 }
 
@@ -83,21 +83,21 @@ export function openDatabase(options: DatabaseOptions): Database {
 export const SESSION_OPTIONS = "-c TimeZone=UTC";
 
 /** Milliseconds after which PostgreSQL gives a statement up, unless told otherwise. */
-export const STATEMENT_TIMEOUT = 10_000;
+export const STATEMENT_TIMEOUT_MS = 10_000;
 /** Milliseconds that PostgreSQL has to say that it gave a statement up, before its connection counts as dead. */
-const GRACE = 2_000;
+const CANCEL_TIMEOUT_MS = 2_000;
 
 /** Time limits of a connection's statements, on both sides: a dead connection says nothing. 0 for none. */
 export function timeouts(statementTimeout: number): pg.ClientConfig {
   if (statementTimeout === 0) return { statement_timeout: 0 };
-  return { statement_timeout: statementTimeout, query_timeout: statementTimeout + GRACE };
+  return { statement_timeout: statementTimeout, query_timeout: statementTimeout + CANCEL_TIMEOUT_MS };
 }
 
 /** What every connection of ours has in common. */
 export function connectionSettings(connectionString: string, sessionOptions?: string): pg.ClientConfig {
   return {
     connectionString: withStandardTls(connectionString),
-    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
     types: { getTypeParser },
     application_name: "bikeshare",
@@ -157,7 +157,7 @@ async function inTransaction<Result>(pool: pg.Pool, work: (tx: Transaction) => P
       if (named instanceof DatabaseUnavailable) broken = named;
       // A rollback that fails means the connection is gone; the server has rolled back by itself.
       else await client.query("rollback").catch((failure: unknown) => (broken = new Error(String(failure))));
-      if (attempt >= ATTEMPTS || !isRepeatable(error)) throw named;
+      if (attempt >= MAX_ATTEMPTS || !isRetryable(error)) throw named;
     } finally {
       client.off("error", onError);
       client.release(broken);

@@ -21,7 +21,7 @@ export const sqlState = {
   lockNotAvailable: "55P03",
 } as const;
 
-const AWAY: ReadonlySet<string> = new Set([
+const UNAVAILABLE: ReadonlySet<string> = new Set([
   sqlState.readOnlySqlTransaction,
   sqlState.diskFull,
   sqlState.outOfMemory,
@@ -45,7 +45,7 @@ const AWAY: ReadonlySet<string> = new Set([
   "EDQUOT",
 ]);
 
-const REPEATABLE: ReadonlySet<string> = new Set([sqlState.serializationFailure, sqlState.deadlockDetected]);
+const RETRYABLE: ReadonlySet<string> = new Set([sqlState.serializationFailure, sqlState.deadlockDetected]);
 
 /** The connection to the database broke, or none could be had in time. */
 export class DatabaseUnavailable extends Error {
@@ -72,7 +72,7 @@ export function isUnavailable(error: unknown): boolean {
   // Nothing but a connection attempt to several addresses makes an aggregate.
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
   const code = codeOf(error);
-  return code !== undefined && (AWAY.has(code) || code.startsWith("08"));
+  return code !== undefined && (UNAVAILABLE.has(code) || code.startsWith("08"));
 }
 
 /** Whether an error says that the database's disk, or ours, has no room left. */
@@ -89,8 +89,8 @@ export function nameConnectionError(error: unknown): unknown {
 }
 
 /** Whether a transaction that failed this way did nothing and may succeed when it is run again. */
-export function isRepeatable(error: unknown): boolean {
+export function isRetryable(error: unknown): boolean {
   if (error instanceof TransactionConflict) return true;
   const code = codeOf(error);
-  return code !== undefined && REPEATABLE.has(code);
+  return code !== undefined && RETRYABLE.has(code);
 }

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { connectionSettings, type Queryable } from "./database.ts";
-import { endWithin } from "./ending.ts";
+import { closeWithin } from "./ending.ts";
 import { statement } from "./statement.ts";
 
 /** Hears what other processes tell through `pg_notify`. */
@@ -28,10 +28,10 @@ export interface ListenerOptions {
  * trust a connection over which nothing arrives, to stay below the second within which a revoked key must fail
  * everywhere. Shorter costs a transaction more often for nothing.
  */
-const HEARTBEAT = 300;
-const HEARTBEAT_TIMEOUT = 500;
+const HEARTBEAT_INTERVAL_MS = 300;
+const HEARTBEAT_TIMEOUT_MS = 500;
 /** Milliseconds before a lost connection is tried again. */
-const RECONNECT = 250;
+const RECONNECT_DELAY_MS = 250;
 
 const notify = statement("listener.notify", "select pg_notify($1, $2)");
 
@@ -53,8 +53,8 @@ export function openListener(options: ListenerOptions): Listener {
   };
   const beat = async (client: pg.Client, arrives: Heartbeat): Promise<void> => {
     if (!(await arrives())) lose(client);
-    if (live === client) again(HEARTBEAT, () => beat(client, arrives));
-    else again(RECONNECT, connect);
+    if (live === client) again(HEARTBEAT_INTERVAL_MS, () => beat(client, arrives));
+    else again(RECONNECT_DELAY_MS, connect);
   };
   const connect = async (): Promise<void> => {
     const client = createClient(options, lose);
@@ -62,7 +62,7 @@ export function openListener(options: ListenerOptions): Listener {
     // A connection over which the first heartbeat does not arrive never counts as listening.
     if (arrives === undefined || !(await arrives())) {
       lose(client);
-      again(RECONNECT, connect);
+      again(RECONNECT_DELAY_MS, connect);
       return;
     }
     if (closed) {
@@ -72,7 +72,7 @@ export function openListener(options: ListenerOptions): Listener {
     // What was told before this moment went unheard.
     options.onGap();
     live = client;
-    again(HEARTBEAT, () => beat(client, arrives));
+    again(HEARTBEAT_INTERVAL_MS, () => beat(client, arrives));
   };
 
   again(0, connect);
@@ -83,7 +83,7 @@ export function openListener(options: ListenerOptions): Listener {
       clearTimeout(timer);
       const client = live;
       live = undefined;
-      if (client !== undefined) await endWithin(client.end());
+      if (client !== undefined) await closeWithin(client.end());
     },
   };
 }
@@ -92,7 +92,7 @@ export function openListener(options: ListenerOptions): Listener {
 type Heartbeat = () => Promise<boolean>;
 
 function createClient({ connectionString, on }: ListenerOptions, lose: (client: pg.Client) => void): pg.Client {
-  const client = new pg.Client({ ...connectionSettings(connectionString), query_timeout: HEARTBEAT_TIMEOUT });
+  const client = new pg.Client({ ...connectionSettings(connectionString), query_timeout: HEARTBEAT_TIMEOUT_MS });
   client.on("error", () => lose(client));
   client.on("end", () => lose(client));
   client.on("notification", ({ channel, payload }) => on[channel]?.(payload ?? ""));
@@ -127,7 +127,7 @@ async function listenToHeartbeat(client: pg.Client, notifier: Queryable): Promis
       () => arrived,
       () => false,
     );
-    return within(HEARTBEAT_TIMEOUT, failed);
+    return within(HEARTBEAT_TIMEOUT_MS, failed);
   };
 }
 
@@ -148,7 +148,7 @@ export async function requireNotifications(
     const until = performance.now() + patience;
     while (performance.now() < until) if (await arrives()) return;
   } finally {
-    await endWithin(client.end());
+    await closeWithin(client.end());
   }
   throw new Error(
     "DATABASE_URL leads to a server that does not pass notifications on (LISTEN, NOTIFY), so that a revoked key would " +

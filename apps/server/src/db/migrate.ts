@@ -28,7 +28,7 @@ export async function migrate(db: Database): Promise<string[]> {
   return db.transaction(async (tx) => {
     await tx.run(lockTable);
     const applied = new Set((await tx.query<{ number: number }>(appliedNumbers)).map((row) => row.number));
-    refuseNewerSchema(applied, pending);
+    assertNoNewerSchema(applied, pending);
     const names: string[] = [];
     for (const migration of pending) {
       if (applied.has(migration.number)) continue;
@@ -65,7 +65,7 @@ async function readMigrations(): Promise<Migration[]> {
   );
 }
 
-function refuseNewerSchema(applied: ReadonlySet<number>, known: readonly Migration[]): void {
+function assertNoNewerSchema(applied: ReadonlySet<number>, known: readonly Migration[]): void {
   const newest = Math.max(0, ...applied);
   const newestKnown = known.at(-1)?.number ?? 0;
   if (newest > newestKnown) {

@@ -10,7 +10,7 @@ export interface OpenStoreOptions {
   readonly onEmbeddedEvent: (event: EmbeddedPostgresEvent) => void;
   readonly onConnectionLost: (error: Error) => void;
   /** Milliseconds after which a statement is given up; 0 for never. */
-  readonly statementTimeout: number;
+  readonly statementTimeoutMs: number;
 }
 
 /** The database, its schema up to date. `close` also leaves (and where nobody else uses it, stops) our own PostgreSQL. */
@@ -29,7 +29,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
       : undefined;
   const db = openDatabase({
     connectionString: own?.connectionString ?? options.databaseUrl ?? "",
-    statementTimeout: options.statementTimeout,
+    statementTimeoutMs: options.statementTimeoutMs,
     onConnectionLost: options.onConnectionLost,
   });
   const close = async () => {
@@ -48,7 +48,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
 async function migrateWithoutTimeout(db: Database, options: OpenStoreOptions): Promise<string[]> {
   const patient = openDatabase({
     connectionString: db.connectionString,
-    statementTimeout: 0,
+    statementTimeoutMs: 0,
     maxConnections: 1,
     onConnectionLost: options.onConnectionLost,
   });

@@ -1,5 +1,5 @@
 /** The row of a statement that always gives exactly one. */
-export function onlyRow<Row>(rows: readonly Row[]): Row {
+export function oneRow<Row>(rows: readonly Row[]): Row {
   const [row] = rows;
   if (row === undefined || rows.length > 1) throw new Error(`expected one row, got ${rows.length}`);
   return row;

@@ -1,6 +1,6 @@
 import type { Queryable } from "../db/database.ts";
-import type { Reader } from "../db/pipeline.ts";
-import { onlyRow } from "../db/rows.ts";
+import type { ReadPool } from "../db/read-pool.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import { type FetchSize, fetchSize, joinRows } from "../lists/page.ts";
 import type { DayCount, EventPosition, EventViewer } from "./event.ts";
@@ -76,14 +76,14 @@ const byId = statement(
 
 /** The first events after a position. @param limit how many of them the page shows */
 export async function readEvents(
-  reader: Reader,
+  readPool: ReadPool,
   systemId: string,
   viewer: EventViewer,
   after: EventPosition,
   limit: number,
 ): Promise<EventRows> {
   const values = [systemId, viewer.names, viewer.partnerId, after.day, after.position, limit];
-  return onlyRow(await reader.read<EventRows>(list(fetchSize(limit)), values));
+  return oneRow(await readPool.read<EventRows>(list(fetchSize(limit)), values));
 }
 
 /**
@@ -102,8 +102,13 @@ export async function findPositionAfter(
 }
 
 /** How many events each day after `day` has, in their order: from the kept numbers. */
-export function readDayCounts(reader: Reader, systemId: string, viewer: EventViewer, day: string): Promise<DayCount[]> {
-  return reader.read<DayCount>(dayCounts, [systemId, viewer.names, viewer.partnerId, day]);
+export function readDayCounts(
+  readPool: ReadPool,
+  systemId: string,
+  viewer: EventViewer,
+  day: string,
+): Promise<DayCount[]> {
+  return readPool.read<DayCount>(dayCounts, [systemId, viewer.names, viewer.partnerId, day]);
 }
 
 /** How many events follow a position on its day: counted one by one. */
@@ -114,25 +119,25 @@ export async function countRestOfDay(
   after: EventPosition,
 ): Promise<number> {
   const values = [systemId, viewer.names, viewer.partnerId, after.day, after.position];
-  return onlyRow(await db.query<{ n: number }>(restOfDay, values)).n;
+  return oneRow(await db.query<{ n: number }>(restOfDay, values)).n;
 }
 
 /** Where an event stands; undefined when there is none, or none that the viewer may see. */
 export async function findPosition(
-  reader: Reader,
+  readPool: ReadPool,
   systemId: string,
   viewer: EventViewer,
   id: string,
 ): Promise<EventPosition | undefined> {
-  return (await reader.read<EventPosition>(positionById, [systemId, viewer.names, viewer.partnerId, id]))[0];
+  return (await readPool.read<EventPosition>(positionById, [systemId, viewer.names, viewer.partnerId, id]))[0];
 }
 
 /** One event's JSON. */
 export async function readEvent(
-  reader: Reader,
+  readPool: ReadPool,
   systemId: string,
   viewer: EventViewer,
   id: string,
 ): Promise<string | undefined> {
-  return (await reader.read<{ json: string }>(byId, [systemId, viewer.names, viewer.partnerId, id]))[0]?.json;
+  return (await readPool.read<{ json: string }>(byId, [systemId, viewer.names, viewer.partnerId, id]))[0]?.json;
 }

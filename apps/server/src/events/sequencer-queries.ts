@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from "../db/database.ts";
-import { onlyRow } from "../db/rows.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 
 const isWaiting = statement(
@@ -43,7 +43,7 @@ const move = statement(
 
 /** Whether committed events of a system wait for their place. */
 export async function hasNewEvents(db: Queryable, systemId: string): Promise<boolean> {
-  return onlyRow(await db.query<{ waiting: boolean }>(isWaiting, [systemId])).waiting;
+  return oneRow(await db.query<{ waiting: boolean }>(isWaiting, [systemId])).waiting;
 }
 
 /** Locks a system's sequence; gives the last place taken. */
@@ -51,7 +51,7 @@ export async function lockSequence(tx: Transaction, systemId: string): Promise<n
   const [found] = await tx.query<{ last_position: number }>(lock, [systemId]);
   if (found !== undefined) return found.last_position;
   await tx.query(begin, [systemId]);
-  return onlyRow(await tx.query<{ last_position: number }>(lock, [systemId])).last_position;
+  return oneRow(await tx.query<{ last_position: number }>(lock, [systemId])).last_position;
 }
 
 /**

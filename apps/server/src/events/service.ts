@@ -65,40 +65,40 @@ async function skipEvents(
 }
 
 async function positionOfEvent(
-  { reader }: ReadContext,
+  { readPool }: ReadContext,
   systemId: string,
   viewer: EventViewer,
   id: string,
 ): Promise<EventPosition> {
-  const found = await findPosition(reader, systemId, viewer, id);
+  const found = await findPosition(readPool, systemId, viewer, id);
   if (found !== undefined) return found;
   throw serviceError("checkpoint_lost", "after", { id });
 }
 
 /** How many events each day has: all days, or those after a position, with the rest of its own day. */
 async function countDays(
-  { filtered, reader }: ReadContext,
+  { filtered, readPool }: ReadContext,
   systemId: string,
   viewer: EventViewer,
   after: EventPosition | undefined,
 ): Promise<readonly DayCount[]> {
-  if (after === undefined) return readDayCounts(reader, systemId, viewer, BEFORE_ALL.day);
+  if (after === undefined) return readDayCounts(readPool, systemId, viewer, BEFORE_ALL.day);
   const whose = { systemId, partnerId: viewer.partnerId };
   const rest = {
     day: after.day,
     n: await filtered.read(whose, (db) => countRestOfDay(db, systemId, viewer, after)),
   };
-  return [rest, ...(await readDayCounts(reader, systemId, viewer, after.day))];
+  return [rest, ...(await readDayCounts(readPool, systemId, viewer, after.day))];
 }
 
 async function readPage(
-  { reader }: ReadContext,
+  { readPool }: ReadContext,
   systemId: string,
   viewer: EventViewer,
   request: PageRequest<EventPosition>,
   after: EventPosition,
 ): Promise<Page<EventPosition>> {
-  const found = await readEvents(reader, systemId, viewer, after, request.limit);
+  const found = await readEvents(readPool, systemId, viewer, after, request.limit);
   return cutPage(request, { rows: found.rows, total: null }, () => {
     if (found.last_day === null || found.last_position === null)
       throw new Error("a page that goes on has no last event");
@@ -108,10 +108,10 @@ async function readPage(
 
 /** One event's JSON; undefined when there is none, when it has no position yet, or when the viewer may not see it. */
 export function getEvent(
-  { reader }: ReadContext,
+  { readPool }: ReadContext,
   systemId: string,
   viewer: EventViewer,
   id: string,
 ): Promise<string | undefined> {
-  return readEvent(reader, systemId, viewer, id);
+  return readEvent(readPool, systemId, viewer, id);
 }

@@ -1,5 +1,5 @@
 import type { Transaction } from "../db/database.ts";
-import { onlyRow } from "../db/rows.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 import { isSubscribed } from "../webhooks/queue/sql-fragments.ts";
@@ -94,7 +94,7 @@ export async function countHeldBikes(
   source: string,
   ids: readonly string[],
 ): Promise<number> {
-  return onlyRow(await tx.query<{ n: number }>(countHeld, [systemId, source, ids])).n;
+  return oneRow(await tx.query<{ n: number }>(countHeld, [systemId, source, ids])).n;
 }
 
 /** Those bikes of other sources that have one of `ids`. Not locked. */

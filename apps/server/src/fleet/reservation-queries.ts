@@ -1,6 +1,6 @@
 import type { WantedBike } from "@bikeshare/rules";
 import type { Transaction } from "../db/database.ts";
-import { onlyRow } from "../db/rows.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 
@@ -240,7 +240,7 @@ export async function extendRow(
   id: string,
   { expiresAt, now }: { readonly expiresAt: Date; readonly now: Date },
 ): Promise<string> {
-  return onlyRow(await tx.query<{ json: string }>(extend, [systemId, id, expiresAt, now])).json;
+  return oneRow(await tx.query<{ json: string }>(extend, [systemId, id, expiresAt, now])).json;
 }
 
 /** Lapsed reservations that nobody has written as expired, the oldest first, their bikes locked. */
@@ -304,5 +304,5 @@ export async function countActiveReservations(
   partnerId: string,
   at: Date,
 ): Promise<number> {
-  return onlyRow(await tx.query<{ n: number }>(countActive, [systemId, partnerId, at])).n;
+  return oneRow(await tx.query<{ n: number }>(countActive, [systemId, partnerId, at])).n;
 }

@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from "../db/database.ts";
-import { onlyRow } from "../db/rows.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { HourOfRides } from "./ride-import-queries.ts";
 
@@ -55,7 +55,7 @@ export async function countUntouchedRides(
   db: Queryable,
   { systemId, importId, writtenAt }: ImportedRides,
 ): Promise<number> {
-  return onlyRow(await db.query<{ n: number }>(countUntouched, [systemId, writtenAt, importId])).n;
+  return oneRow(await db.query<{ n: number }>(countUntouched, [systemId, writtenAt, importId])).n;
 }
 
 /** The ids of some of an import's rides that were changed since. */

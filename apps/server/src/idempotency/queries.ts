@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from "../db/database.ts";
-import { onlyRow } from "../db/rows.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 
 /** Names a call that may come again: a key means something only to its caller, at one path. */
@@ -75,7 +75,7 @@ export async function claimCall(
 
 /** What a call was answered. */
 export async function findAnswer(tx: Transaction, call: CallName): Promise<AnsweredCall> {
-  return onlyRow(await tx.query<AnsweredCall>(find, nameOf(call)));
+  return oneRow(await tx.query<AnsweredCall>(find, nameOf(call)));
 }
 
 /** Keeps what a call is answered. */
@@ -85,7 +85,7 @@ export async function keepAnswer(tx: Transaction, call: CallName, status: number
 
 /** Forgets calls of a system that were answered before an instant, `limit` at most. @returns how many */
 export async function forgetCalls(db: Queryable, systemId: string, before: Date, limit: number): Promise<number> {
-  return onlyRow(await db.query<{ n: number }>(forget, [systemId, before, limit])).n;
+  return oneRow(await db.query<{ n: number }>(forget, [systemId, before, limit])).n;
 }
 
 function nameOf({ systemId, caller, path, key }: CallName): readonly string[] {

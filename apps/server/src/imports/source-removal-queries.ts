@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from "../db/database.ts";
-import { onlyRow } from "../db/rows.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 
 /** What there is of a feed's source, in numbers. */
@@ -75,7 +75,7 @@ export async function readSourceState(
   source: string,
   writtenAt: Date,
 ): Promise<SourceState> {
-  return onlyRow(await db.query<SourceState>(state, [systemId, source, writtenAt]));
+  return oneRow(await db.query<SourceState>(state, [systemId, source, writtenAt]));
 }
 
 /** Deletes a source, its stations and its bikes; gives how many. */

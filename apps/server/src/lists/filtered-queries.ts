@@ -1,5 +1,5 @@
 import type { Queryable } from "../db/database.ts";
-import { onlyRow } from "../db/rows.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import { fetchSize, joinRows, type PageRequest, type PageRows, startOf } from "./page.ts";
 
@@ -47,20 +47,20 @@ export async function listFiltered<Position>(
     const position = list.placeholders(start.after, (value) => `$${values.push(value)}`).join(", ");
     const behind = `(${list.order.join(", ")}) ${list.direction === "asc" ? ">" : "<"} (${position})`;
     const rows = rowsOf(list, { branches: branches.map((branch) => `${branch} and ${behind}`), skip: 0, limit: size });
-    return onlyRow(await db.query<PageRows>(statement("", rows), values));
+    return oneRow(await db.query<PageRows>(statement("", rows), values));
   }
   const total = branches.map((branch) => `(select count(*) from ${list.table} where ${branch})`).join(" + ");
   const { skip } = start;
   if (skip === 0) {
     const text = `select (${rowsOf(list, { branches, skip, limit: size })}) as rows, ${total} as total`;
-    return onlyRow(await db.query<PageRows>(statement("", text), filter.values));
+    return oneRow(await db.query<PageRows>(statement("", text), filter.values));
   }
-  const counted = onlyRow(await db.query<{ total: number }>(statement("", `select ${total} as total`), filter.values));
+  const counted = oneRow(await db.query<{ total: number }>(statement("", `select ${total} as total`), filter.values));
   if (skip >= counted.total) return { rows: null, total: counted.total };
   const limit = Math.min(size, counted.total - skip);
   const behind = counted.total - skip - limit;
   const page = behind < skip ? { branches, skip: behind, limit, fromEnd: true } : { branches, skip, limit };
-  const read = onlyRow(await db.query<Pick<PageRows, "rows">>(statement("", rowsOf(list, page)), filter.values));
+  const read = oneRow(await db.query<Pick<PageRows, "rows">>(statement("", rowsOf(list, page)), filter.values));
   return { ...read, ...counted };
 }
 

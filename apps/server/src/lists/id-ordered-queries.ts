@@ -1,7 +1,7 @@
 import type { BoundingBox } from "@bikeshare/contract";
 import type { CountedList } from "../counts/queries.ts";
-import type { Reader } from "../db/pipeline.ts";
-import { onlyRow } from "../db/rows.ts";
+import type { ReadPool } from "../db/read-pool.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import { type Filter, type FilterableList, listFiltered } from "./filtered-queries.ts";
 import {
@@ -30,7 +30,7 @@ export interface IdOrderedList {
     request: PageRequest<string>,
   ): Promise<Page<string>>;
   /** One row's JSON. */
-  find(reader: Reader, systemId: string, id: string): Promise<string | undefined>;
+  find(readPool: ReadPool, systemId: string, id: string): Promise<string | undefined>;
 }
 
 /** Stations and bikes: some thousands of rows, so that a page by number is reached by skipping those before it. */
@@ -44,24 +44,24 @@ export function idOrderedList(table: Extract<CountedList, "stations" | "bikes">)
     placeholders: (id, bind) => [bind(id)],
   };
 
-  async function listAll(reader: Reader, systemId: string, request: PageRequest<string>): Promise<PageRows> {
+  async function listAll(readPool: ReadPool, systemId: string, request: PageRequest<string>): Promise<PageRows> {
     const start = startOf(request);
     const size = fetchSize(request.limit);
-    if ("after" in start) return onlyRow(await reader.read<PageRows>(after(size), [systemId, start.after]));
-    return onlyRow(await reader.read<PageRows>(skipping(size), [systemId, start.skip]));
+    if ("after" in start) return oneRow(await readPool.read<PageRows>(after(size), [systemId, start.after]));
+    return oneRow(await readPool.read<PageRows>(skipping(size), [systemId, start.skip]));
   }
   return {
-    async list({ reader, filtered }, whose, conditions, request) {
+    async list({ readPool, filtered }, whose, conditions, request) {
       const { systemId } = whose;
       const given = conditions.filter((condition) => condition !== undefined);
       const rows =
         given.length === 0
-          ? await listAll(reader, systemId, request)
+          ? await listAll(readPool, systemId, request)
           : await filtered.read(whose, (db) => listFiltered(db, filterable, filterOf(systemId, given), request));
       return cutPage(request, rows, (json) => jsonField(json, "id"));
     },
-    async find(reader, systemId, id) {
-      return (await reader.read<{ json: string }>(byId, [systemId, id]))[0]?.json;
+    async find(readPool, systemId, id) {
+      return (await readPool.read<{ json: string }>(byId, [systemId, id]))[0]?.json;
     },
   };
 }

@@ -1,18 +1,18 @@
 import type { Queryable } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
-import type { Reader } from "../db/pipeline.ts";
+import type { ReadPool } from "../db/read-pool.ts";
 import { type ServiceError, serviceError } from "../errors/service-error.ts";
 
 /** What reading lists needs: the pipelined reader for what is quick, places of their own for what may take long. */
 export interface ReadContext {
-  readonly reader: Reader;
+  readonly readPool: ReadPool;
   readonly filtered: FilteredReads;
 }
 
 /** The same over one pool, for a program of its own that reads a list now and then. */
 export function readContextOn(db: Queryable): ReadContext {
   return {
-    reader: { read: (statement, values) => db.query(statement, values), close: () => Promise.resolve() },
+    readPool: { read: (statement, values) => db.query(statement, values), close: () => Promise.resolve() },
     filtered: { read: (_, work) => work(db), usage: () => ({ running: 0, waiting: 0 }) },
   };
 }

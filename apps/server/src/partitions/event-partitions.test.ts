@@ -43,7 +43,7 @@ describe("partitions of events", { shuffle: false }, () => {
       connectionString: room.db.connectionString,
       maxConnections: 1,
       // Ends what waits for the transaction below, which waits for it.
-      statementTimeout: 30_000,
+      statementTimeoutMs: 30_000,
     });
     await room.write([{}]);
     await room.db.transaction(async (tx) => {

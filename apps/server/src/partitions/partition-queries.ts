@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from "../db/database.ts";
-import { onlyRow } from "../db/rows.ts";
+import { oneRow } from "../db/rows.ts";
 import { type Statement, statement } from "../db/statement.ts";
 import { addDays, type DailyTable, defaultOf, type Dependent, partitionOf } from "./partition.ts";
 
@@ -89,7 +89,7 @@ export async function deletePartition(tx: Transaction, table: DailyTable, day: s
 
 /** Whether a system has rows of a day in the table's default partition. */
 export async function findInDefault(db: Queryable, table: DailyTable, systemId: string, day: string): Promise<boolean> {
-  return onlyRow(await db.query<{ found: boolean }>(hasDay(table), [systemId, day])).found;
+  return oneRow(await db.query<{ found: boolean }>(hasDay(table), [systemId, day])).found;
 }
 
 /** The first day before `day` of which a system has rows in the table's default partition; null: none. */
@@ -99,7 +99,7 @@ export async function findFirstDayInDefault(
   systemId: string,
   day: string,
 ): Promise<string | null> {
-  return onlyRow(await db.query<{ day: string | null }>(firstBefore(table), [systemId, day])).day;
+  return oneRow(await db.query<{ day: string | null }>(firstBefore(table), [systemId, day])).day;
 }
 
 /** Deletes a system's rows of a day from the table's default partition, `limit` at most. @returns how many */
@@ -110,7 +110,7 @@ export async function deleteFromDefault(
   day: string,
   limit: number,
 ): Promise<number> {
-  return onlyRow(await db.query<{ n: number }>(deleteOfDay(table), [systemId, day, limit])).n;
+  return oneRow(await db.query<{ n: number }>(deleteOfDay(table), [systemId, day, limit])).n;
 }
 
 /** Deletes what a system has in another table that tells of a day. @returns how many rows */
@@ -120,7 +120,7 @@ export async function deleteDependents(
   systemId: string,
   day: string,
 ): Promise<number> {
-  return onlyRow(await db.query<{ n: number }>(forget(dependent), [systemId, day])).n;
+  return oneRow(await db.query<{ n: number }>(forget(dependent), [systemId, day])).n;
 }
 
 /** The same for `limit` rows at most, and none that others hold locked. @returns how many */
@@ -131,5 +131,5 @@ export async function deleteSomeDependents(
   day: string,
   limit: number,
 ): Promise<number> {
-  return onlyRow(await db.query<{ n: number }>(forgetSome(dependent), [systemId, day, limit])).n;
+  return oneRow(await db.query<{ n: number }>(forgetSome(dependent), [systemId, day, limit])).n;
 }

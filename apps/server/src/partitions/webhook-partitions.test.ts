@@ -135,7 +135,7 @@ describe("partitions of webhooks' tables", () => {
     const patient = openDatabase({
       connectionString: room.db.connectionString,
       maxConnections: 1,
-      statementTimeout: 2_000,
+      statementTimeoutMs: 2_000,
     });
     await makeSurely();
     clock.advance(DAY);

@@ -1,6 +1,6 @@
 import { recordActOf } from "../audit/audit-log.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
-import { onlyRow } from "../db/rows.ts";
+import { oneRow } from "../db/rows.ts";
 import { commandError } from "../errors/command-errors.ts";
 import type { Ids } from "../ids.ts";
 import { partnerStatus } from "./partner.ts";
@@ -47,7 +47,7 @@ export async function createPartner(
   return db.transaction(async (tx) => {
     await mustBeFree(tx, systemId, name);
     const made = { id: ids.next("partner"), name, created_at: at, max_reservations: maxReservations ?? null };
-    const partner = onlyRow([await insertPartner(tx, systemId, made)].filter((row) => row !== undefined));
+    const partner = oneRow([await insertPartner(tx, systemId, made)].filter((row) => row !== undefined));
     const detail = { name, max_reservations: partner.max_reservations };
     await recordActOf(context, tx, { systemId, at, action: "partner.created", subject: partner.id, detail });
     return partner;
@@ -121,7 +121,7 @@ export async function mustLock(tx: Transaction, systemId: string, id: string): P
 
 /** Writes what may change of a partner that is locked. */
 export async function writePartner(tx: Transaction, systemId: string, partner: PartnerRow): Promise<PartnerRow> {
-  return onlyRow([await updatePartner(tx, systemId, partner)].filter((row) => row !== undefined));
+  return oneRow([await updatePartner(tx, systemId, partner)].filter((row) => row !== undefined));
 }
 
 /** A name is one partner's: whoever suspends or removes one by its name must not meet another. */

@@ -1,6 +1,6 @@
 import type { Region } from "@bikeshare/contract";
 import type { Queryable, Transaction } from "../db/database.ts";
-import { onlyRow } from "../db/rows.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 
 const own = statement("regions.own", "select id, name from regions where system_id = $1");
@@ -49,5 +49,5 @@ export async function findUsedRegions(db: Queryable, systemId: string): Promise<
 }
 
 export async function isRegionUsed(db: Queryable, systemId: string, id: string): Promise<boolean> {
-  return onlyRow(await db.query<{ is_used: boolean }>(isUsed, [systemId, id])).is_used;
+  return oneRow(await db.query<{ is_used: boolean }>(isUsed, [systemId, id])).is_used;
 }

@@ -1,7 +1,7 @@
 import type { Reservation } from "@bikeshare/contract";
 import type { Queryable } from "../db/database.ts";
-import type { Reader } from "../db/pipeline.ts";
-import { onlyRow } from "../db/rows.ts";
+import type { ReadPool } from "../db/read-pool.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 import { type FilterableList, listFiltered } from "../lists/filtered-queries.ts";
@@ -49,11 +49,11 @@ function updatedSince(since: string): string {
 
 /** One of a partner's reservations in its JSON. */
 export async function findReservation(
-  reader: Reader,
+  readPool: ReadPool,
   scope: ReservationScope,
   id: string,
 ): Promise<string | undefined> {
-  return (await reader.read<{ json: string }>(byId, [scope.systemId, scope.partnerId, scope.now, id]))[0]?.json;
+  return (await readPool.read<{ json: string }>(byId, [scope.systemId, scope.partnerId, scope.now, id]))[0]?.json;
 }
 
 const list: FilterableList<TimePosition> = {
@@ -127,7 +127,7 @@ export async function countActiveReservations(
   partnerId: string,
   at: Date,
 ): Promise<number> {
-  return onlyRow(await db.query<{ n: number }>(countActive, [systemId, partnerId, at])).n;
+  return oneRow(await db.query<{ n: number }>(countActive, [systemId, partnerId, at])).n;
 }
 
 /** A partner, how many bikes it holds, and how many it may hold; null for the default. */

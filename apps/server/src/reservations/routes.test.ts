@@ -29,7 +29,7 @@ beforeEach(async () => {
     http,
     { reservations: partnerContract.reservations },
     {
-      reservations: reservationRoutes({ ...room.live, filtered: room.filtered, reader: room.reader }, sealer),
+      reservations: reservationRoutes({ ...room.live, filtered: room.filtered, readPool: room.readPool }, sealer),
     },
   );
 });

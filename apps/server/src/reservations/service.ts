@@ -35,11 +35,11 @@ export async function listReservations(
 
 /** One of a partner's reservations as it is now, in its JSON; undefined when the partner has none with this id. */
 export function getReservation(
-  { reader, clock }: ReservationReadContext,
+  { readPool, clock }: ReservationReadContext,
   owner: ReservationOwner,
   id: string,
 ): Promise<string | undefined> {
-  return findReservation(reader, { ...owner, now: new Date(clock()) }, id);
+  return findReservation(readPool, { ...owner, now: new Date(clock()) }, id);
 }
 
 /** How many active reservations a partner may have at once, and has now. */

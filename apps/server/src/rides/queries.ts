@@ -1,6 +1,6 @@
 import type { Queryable } from "../db/database.ts";
-import type { Reader } from "../db/pipeline.ts";
-import { onlyRow } from "../db/rows.ts";
+import type { ReadPool } from "../db/read-pool.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 import { type Bind, type FilterableList, listFiltered } from "../lists/filtered-queries.ts";
@@ -101,29 +101,29 @@ const byId = statement("rides.byId", "select json from rides where system_id = $
 
 /** A page of all rides. */
 export async function listRideRows(
-  reader: Reader,
+  readPool: ReadPool,
   systemId: string,
   request: PageRequest<TimePosition>,
 ): Promise<PageRows> {
   const start = startOf(request);
   const size = fetchSize(request.limit);
   if ("after" in start) {
-    return onlyRow(await reader.read<PageRows>(after(size), [systemId, start.after.at, start.after.id]));
+    return oneRow(await readPool.read<PageRows>(after(size), [systemId, start.after.at, start.after.id]));
   }
-  if (start.skip === 0) return onlyRow(await reader.read<PageRows>(first(size), [systemId]));
-  return onlyRow(await reader.read<PageRows>(from(size), [systemId, start.skip]));
+  if (start.skip === 0) return oneRow(await readPool.read<PageRows>(first(size), [systemId]));
+  return oneRow(await readPool.read<PageRows>(from(size), [systemId, start.skip]));
 }
 
 /** What follows `skip` rides of those that started before an instant (seconds since 1970), and how often the list had changed. */
 export async function listRideRowsFromHour(
-  reader: Reader,
+  readPool: ReadPool,
   systemId: string,
   before: number,
   skip: number,
   limit: number,
 ): Promise<PageRows & { readonly changes: number }> {
-  return onlyRow(
-    await reader.read<PageRows & { readonly changes: number }>(fromHour(fetchSize(limit)), [systemId, before, skip]),
+  return oneRow(
+    await readPool.read<PageRows & { readonly changes: number }>(fromHour(fetchSize(limit)), [systemId, before, skip]),
   );
 }
 
@@ -133,7 +133,7 @@ export async function countRidesByHour(db: Queryable, systemId: string): Promise
     changes: version,
     starts_at,
     n,
-  } = onlyRow(await db.query<{ changes: number; starts_at: number[] | null; n: number[] | null }>(hours, [systemId]));
+  } = oneRow(await db.query<{ changes: number; starts_at: number[] | null; n: number[] | null }>(hours, [systemId]));
   return { version, startsAt: starts_at ?? [], n: n ?? [] };
 }
 
@@ -145,8 +145,8 @@ export interface RideHours {
 }
 
 /** One ride's JSON. */
-export async function findRide(reader: Reader, systemId: string, id: string): Promise<string | undefined> {
-  return (await reader.read<Pick<Tables["rides"], "json">>(byId, [systemId, id]))[0]?.json;
+export async function findRide(readPool: ReadPool, systemId: string, id: string): Promise<string | undefined> {
+  return (await readPool.read<Pick<Tables["rides"], "json">>(byId, [systemId, id]))[0]?.json;
 }
 
 const list: FilterableList<TimePosition> = {

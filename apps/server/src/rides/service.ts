@@ -42,24 +42,24 @@ export async function listRides(
 
 /** Uses the depth index where the page lies deep and the index is up to date. */
 async function listAllRides(
-  { reader, depths }: RideContext,
+  { readPool, depths }: RideContext,
   systemId: string,
   request: PageRequest<TimePosition>,
 ): Promise<PageRows> {
   const start = startOf(request);
-  if ("after" in start || start.skip === 0) return listRideRows(reader, systemId, request);
+  if ("after" in start || start.skip === 0) return listRideRows(readPool, systemId, request);
   const depth = depths.locate(systemId, start.skip);
   if (depth !== undefined) {
-    const rows = await listRideRowsFromHour(reader, systemId, depth.before, depth.skip, request.limit);
+    const rows = await listRideRowsFromHour(readPool, systemId, depth.before, depth.skip, request.limit);
     if (rows.changes === depth.version) return rows;
   }
   depths.refresh(systemId);
-  return listRideRows(reader, systemId, request);
+  return listRideRows(readPool, systemId, request);
 }
 
 /** One ride's JSON; undefined when there is none. */
-export function getRide({ reader }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
-  return findRide(reader, systemId, id);
+export function getRide({ readPool }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
+  return findRide(readPool, systemId, id);
 }
 
 /** How many rides started in each hour: what a depth index is made of. */

@@ -162,7 +162,7 @@ describe("a start with a wrong value names its variable, what is wrong, and what
     await run("create schema public");
     await run("revoke create on schema public from current_user");
     const url = bare.db.connectionString;
-    const options = { databaseUrl: url, dataDir: directory, statementTimeout: 0 };
+    const options = { databaseUrl: url, dataDir: directory, statementTimeoutMs: 0 };
     const failure: unknown = await openStore({
       ...options,
       onEmbeddedEvent: () => undefined,

@@ -29,6 +29,6 @@ export function listStations(
 }
 
 /** One station's JSON; undefined when there is none. */
-export function getStation({ reader }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
-  return stations.find(reader, systemId, id);
+export function getStation({ readPool }: ReadContext, systemId: string, id: string): Promise<string | undefined> {
+  return stations.find(readPool, systemId, id);
 }

@@ -1,6 +1,6 @@
 import type { VehicleType } from "@bikeshare/contract";
 import type { Queryable, Transaction } from "../db/database.ts";
-import { onlyRow } from "../db/rows.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 
 const own = statement(
@@ -99,5 +99,5 @@ export interface TypeUses {
 }
 
 export async function findTypeUses(db: Queryable, systemId: string, id: string): Promise<TypeUses> {
-  return onlyRow(await db.query<TypeUses>(uses, [systemId, id]));
+  return oneRow(await db.query<TypeUses>(uses, [systemId, id]));
 }

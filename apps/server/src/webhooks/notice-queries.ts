@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from "../db/database.ts";
-import { onlyRow } from "../db/rows.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 import { isSubscribed } from "./queue/sql-fragments.ts";
@@ -33,7 +33,7 @@ const tell = statement(
 
 /** Whether an endpoint of the system wants to be told of stations. */
 export async function findStationSubscription(db: Queryable, systemId: string): Promise<boolean> {
-  return onlyRow(await db.query<{ wanted: boolean }>(wanted, [systemId])).wanted;
+  return oneRow(await db.query<{ wanted: boolean }>(wanted, [systemId])).wanted;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { EventName } from "@bikeshare/contract";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
-import { openReader } from "../../src/db/pipeline.ts";
+import { openReadPool } from "../../src/db/read-pool.ts";
 import { statement } from "../../src/db/statement.ts";
 import { type EventPosition, type EventViewer, viewerWith } from "../../src/events/event.ts";
 import { type NewEvent, recordEvents } from "../../src/events/outbox.ts";
@@ -31,7 +31,7 @@ export async function openEventsHarness(): Promise<EventsHarness> {
   const clock = createTestClock();
   let ticks = 0;
   const ids = createIds(() => clock() + ticks++);
-  const reader = openReader({ connectionString: db.connectionString });
+  const readPool = openReadPool({ connectionString: db.connectionString });
   const sequencer = createSequencer({ db, clock, onError: rethrow, poll: 0 });
   const write = (events: readonly Partial<NewEvent>[]) =>
     db.transaction((tx) =>
@@ -45,7 +45,7 @@ export async function openEventsHarness(): Promise<EventsHarness> {
     ...database,
     clock,
     ids,
-    read: { filtered: filteredReadsOn(db), reader },
+    read: { filtered: filteredReadsOn(db), readPool },
     sequencer,
     write,
     fill: async (name, n, first = 0) => {
@@ -54,7 +54,7 @@ export async function openEventsHarness(): Promise<EventsHarness> {
     },
     close: async () => {
       await sequencer.close();
-      await reader.close();
+      await readPool.close();
       await database.close();
     },
   };

@@ -2,8 +2,8 @@ import type { Bike, Reservation, ReservationRequest, Station } from "@bikeshare/
 import { reservation } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import type { Database } from "../../src/db/database.ts";
-import { openReader, type Reader } from "../../src/db/pipeline.ts";
-import { onlyRow } from "../../src/db/rows.ts";
+import { openReadPool, type ReadPool } from "../../src/db/read-pool.ts";
+import { oneRow } from "../../src/db/rows.ts";
 import { statement } from "../../src/db/statement.ts";
 import { ServiceError } from "../../src/errors/service-error.ts";
 import { createReservation } from "../../src/fleet/create-reservation.ts";
@@ -27,7 +27,7 @@ export const partners: readonly string[] = Array.from({ length: 8 }, (_, n) => `
 export interface ReservationsRoom extends TestDatabase {
   readonly clock: TestClock;
   readonly ids: Ids;
-  readonly reader: Reader;
+  readonly readPool: ReadPool;
   readonly filtered: FilteredReads;
   /** What verbs that change the live system are given. */
   readonly live: { readonly db: Database; readonly clock: TestClock; readonly ids: Ids };
@@ -88,17 +88,17 @@ export async function openReservationsRoom(): Promise<ReservationsRoom> {
   const { db, systemId } = database;
   const clock = createTestClock();
   const ids = createTestIds();
-  const reader = openReader({ connectionString: db.connectionString });
+  const readPool = openReadPool({ connectionString: db.connectionString });
   const live = { db, clock, ids };
   const filtered = filteredReadsOn(db);
-  const read = { ...live, filtered, reader };
+  const read = { ...live, filtered, readPool };
   await addPartners(db, systemId, partners);
   const ownerOf = (partnerId: string) => ({ systemId, partnerId });
   return {
     ...database,
     clock,
     ids,
-    reader,
+    readPool,
     filtered,
     live,
     fill: (stationId, bikes, station = {}) => fillStation(database, stationId, bikes, station),
@@ -115,11 +115,11 @@ export async function openReservationsRoom(): Promise<ReservationsRoom> {
       const { items, next, total } = await listReservations(read, ownerOf(partnerId), filters, request);
       return { data: reservation.array().parse(JSON.parse(`[${items}]`)), next, total };
     },
-    bike: async (id) => onlyRow(await db.query<BikeState>(bikeState, [systemId, id])),
-    counters: async (stationId) => onlyRow(await db.query<Counters>(counters, [systemId, stationId])),
+    bike: async (id) => oneRow(await db.query<BikeState>(bikeState, [systemId, id])),
+    counters: async (stationId) => oneRow(await db.query<Counters>(counters, [systemId, stationId])),
     events: () => db.query<OutboxEvent>(outbox, [systemId]),
     close: async () => {
-      await reader.close();
+      await readPool.close();
       await database.close();
     },
   };

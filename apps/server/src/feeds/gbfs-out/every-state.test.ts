@@ -10,7 +10,7 @@ import { forms, type GbfsForm } from "./form.ts";
 import { gbfsDocument } from "./service.ts";
 
 let systems = 0;
-const subject = { systemId: "" } as StepSubject; // its room opens below, before any step
+const subject = { systemId: "" } as StepSubject; // its harness opens below, before any step
 beforeAll(async () => void (subject.harness = await openGbfsOutHarness()));
 afterAll(() => subject.harness.close());
 

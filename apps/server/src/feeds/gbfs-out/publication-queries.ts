@@ -1,5 +1,5 @@
 import type { Transaction } from "../../db/database.ts";
-import { onlyRow } from "../../db/rows.ts";
+import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
 
 /** What was last published of a feed. */
@@ -36,9 +36,9 @@ export type FeedKey = readonly [systemId: string, version: string, feed: string]
 /** Locks a feed's publication until the transaction ends; one that was never published has an empty digest. */
 export async function lockPublication(tx: Transaction, key: FeedKey): Promise<Publication> {
   const held = await tx.query<Publication>(lock, key);
-  if (held.length === 1) return onlyRow(held);
+  if (held.length === 1) return oneRow(held);
   await tx.query(add, key);
-  return onlyRow(await tx.query<Publication>(lock, key));
+  return oneRow(await tx.query<Publication>(lock, key));
 }
 
 export async function savePublication(tx: Transaction, key: FeedKey, publication: Publication): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from "../../db/database.ts";
-import { onlyRow } from "../../db/rows.ts";
+import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
 import type { Description } from "./descriptions.ts";
 
@@ -43,7 +43,7 @@ export async function saveDescriptions(
 ): Promise<void> {
   if (descriptions.length === 0) return;
   const said = descriptions.map(({ feed, at, content }) => ({ feed, as_of: new Date(at).toISOString(), content }));
-  const { n } = onlyRow(await tx.query<{ n: number }>(save, [systemId, source, JSON.stringify(said)]));
+  const { n } = oneRow(await tx.query<{ n: number }>(save, [systemId, source, JSON.stringify(said)]));
   if (n > 0) await tx.query(tell, [systemId]);
 }
 

@@ -1,5 +1,5 @@
 import type { Queryable } from "../../db/database.ts";
-import { onlyRow } from "../../db/rows.ts";
+import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
 import type { EndpointRow } from "./endpoint-queries.ts";
 
@@ -33,7 +33,7 @@ const counts = statement(
 
 /** How an endpoint does: counted now. */
 export async function countEndpoint(db: Queryable, systemId: string, id: string): Promise<EndpointCounts> {
-  return onlyRow(await db.query<EndpointCounts>(counts, [systemId, id]));
+  return oneRow(await db.query<EndpointCounts>(counts, [systemId, id]));
 }
 
 /** An endpoint in the list of all, with its counts. */

@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from "../../db/database.ts";
-import { onlyRow } from "../../db/rows.ts";
+import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
 
@@ -106,7 +106,7 @@ export async function updateEndpoint(
   now: Date,
 ): Promise<EndpointRow> {
   const { url, events, email, signature } = settings;
-  return onlyRow(await tx.query<EndpointRow>(update, [systemId, id, url, events, email, now, signature]));
+  return oneRow(await tx.query<EndpointRow>(update, [systemId, id, url, events, email, now, signature]));
 }
 
 const remove = statement(
@@ -131,7 +131,7 @@ export async function updateRemoved(
   url: string,
   now: Date,
 ): Promise<EndpointRow> {
-  return onlyRow(await tx.query<EndpointRow>(remove, [systemId, id, url, now]));
+  return oneRow(await tx.query<EndpointRow>(remove, [systemId, id, url, now]));
 }
 
 /** Makes an endpoint that was removed active again, with other settings and nothing of how it once answered. */
@@ -144,7 +144,7 @@ export async function updateRestored(
 ): Promise<EndpointRow> {
   const { url, events, email, signature } = settings;
   await updateHealthReset(tx, systemId, id);
-  return onlyRow(await tx.query<EndpointRow>(restore, [systemId, id, url, events, email, now, signature]));
+  return oneRow(await tx.query<EndpointRow>(restore, [systemId, id, url, events, email, now, signature]));
 }
 
 const pause = statement(

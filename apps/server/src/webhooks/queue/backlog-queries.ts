@@ -1,5 +1,5 @@
 import type { Queryable } from "../../db/database.ts";
-import { onlyRow } from "../../db/rows.ts";
+import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
 
 /** What waits in a system. */
@@ -35,7 +35,7 @@ const backlog = statement(
 
 /** Counts what waits in a system. */
 export async function countBacklog(db: Queryable, systemId: string, now: Date): Promise<BacklogRow> {
-  return onlyRow(await db.query<BacklogRow>(backlog, [systemId, now]));
+  return oneRow(await db.query<BacklogRow>(backlog, [systemId, now]));
 }
 
 /** An endpoint in a stretch of failing. */

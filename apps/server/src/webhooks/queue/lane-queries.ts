@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from "../../db/database.ts";
-import { onlyRow } from "../../db/rows.ts";
+import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
 
 /** A lane as it was claimed. */
@@ -49,7 +49,7 @@ export async function updateHeartbeat(
   aliveMs: number,
 ): Promise<Membership> {
   await db.query(heartbeat, [systemId, worker, aliveMs]);
-  return onlyRow(await db.query<Membership>(membership, [systemId, worker]));
+  return oneRow(await db.query<Membership>(membership, [systemId, worker]));
 }
 
 const countAlive = statement(
@@ -59,7 +59,7 @@ const countAlive = statement(
 
 /** How many processes send a system's webhooks now. */
 export async function countWorkers(db: Queryable, systemId: string): Promise<number> {
-  return onlyRow(await db.query<{ n: number }>(countAlive, [systemId])).n;
+  return oneRow(await db.query<{ n: number }>(countAlive, [systemId])).n;
 }
 
 /** Deletes a worker that has ended, and those that ended long ago without deleting themselves. */

@@ -1,5 +1,5 @@
 import type { Queryable, Transaction } from "../../db/database.ts";
-import { onlyRow } from "../../db/rows.ts";
+import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
 import {
@@ -37,7 +37,7 @@ const count = statement("replays.count", `select count(*) as total ${chosen}`);
 
 /** How many deliveries a replay of a range would send. */
 export async function countReplayable(db: Queryable, range: ReplayRange): Promise<number> {
-  return onlyRow(await db.query<{ total: number }>(count, rangeValues(range))).total;
+  return oneRow(await db.query<{ total: number }>(count, rangeValues(range))).total;
 }
 
 /* Counted and written by one statement, and so from one snapshot: the count is what will be sent. */
@@ -57,7 +57,7 @@ const insert = statement(
 
 /** Makes a replay of a range. */
 export async function insertReplay(tx: Transaction, range: ReplayRange, id: string, now: Date): Promise<ReplayRow> {
-  return onlyRow(await tx.query<ReplayRow>(insert, [...rangeValues(range), id, now]));
+  return oneRow(await tx.query<ReplayRow>(insert, [...rangeValues(range), id, now]));
 }
 
 function rangeValues({ systemId, endpointId, since, until, statuses }: ReplayRange): unknown[] {
@@ -121,7 +121,7 @@ export async function countQueuedReplays(
   endpointId: string,
   most: number,
 ): Promise<number> {
-  return onlyRow(await db.query<{ n: number }>(waiting, [systemId, endpointId, most])).n;
+  return oneRow(await db.query<{ n: number }>(waiting, [systemId, endpointId, most])).n;
 }
 
 /*
@@ -177,7 +177,7 @@ export async function insertReplayBatch(
   now: Date,
   limit: number,
 ): Promise<{ readonly queued: number; readonly removed: number }> {
-  return onlyRow(await tx.query<{ queued: number; removed: number }>(queueBatch, [systemId, id, now, limit]));
+  return oneRow(await tx.query<{ queued: number; removed: number }>(queueBatch, [systemId, id, now, limit]));
 }
 
 const finish = statement(

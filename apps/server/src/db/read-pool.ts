@@ -1,18 +1,18 @@
 import { availableParallelism } from "node:os";
 import pg from "pg";
-import { connectionSettings, SESSION_OPTIONS, STATEMENT_TIMEOUT, timeouts } from "./database.ts";
-import { endWithin } from "./ending.ts";
+import { connectionSettings, SESSION_OPTIONS, STATEMENT_TIMEOUT_MS, timeouts } from "./database.ts";
+import { closeWithin } from "./ending.ts";
 import { DatabaseUnavailable, nameConnectionError } from "./errors.ts";
 import type { Statement } from "./statement.ts";
 
 /** Runs short reads over a few connections, each sent without waiting for the answer to the one before. */
-export interface Reader {
+export interface ReadPool {
   /** Runs one prepared statement that reads and is quick: a slow one holds up those sent behind it. */
   read<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
-export interface ReaderOptions {
+export interface ReadPoolOptions {
   readonly connectionString: string;
   /**
    * One for every two cores, unless told otherwise: each keeps a PostgreSQL process busy. With more, those processes
@@ -21,36 +21,36 @@ export interface ReaderOptions {
    */
   readonly connections?: number;
   /** Milliseconds after which PostgreSQL gives a statement up. */
-  readonly statementTimeout?: number;
+  readonly statementTimeoutMs?: number;
 }
 
 /** Opens the connections when they are first needed, and again whenever one breaks. */
-export function openReader(options: ReaderOptions): Reader {
-  const slots = Array.from({ length: options.connections ?? Math.ceil(availableParallelism() / 2) }, () =>
-    createSlot(options),
+export function openReadPool(options: ReadPoolOptions): ReadPool {
+  const connections = Array.from({ length: options.connections ?? Math.ceil(availableParallelism() / 2) }, () =>
+    createConnection(options),
   );
-  let turn = 0;
+  let next = 0;
   return {
     async read<Row>({ name, text }: Statement, values: readonly unknown[]) {
-      turn = (turn + 1) % slots.length;
-      const slot = slots[turn] ?? slots[0];
-      if (slot === undefined) throw new Error("a reader needs at least one connection");
-      const client = slot.current() ?? (await slot.connect());
+      next = (next + 1) % connections.length;
+      const connection = connections[next] ?? connections[0];
+      if (connection === undefined) throw new Error("a reader needs at least one connection");
+      const client = connection.current() ?? (await connection.connect());
       try {
         // The row's shape is what the statement says; each queries.ts writes it beside its SQL.
         return (await client.query({ name, text, values: [...values] })).rows as Row[];
       } catch (error) {
-        throw slot.current() === client ? error : new DatabaseUnavailable("connection lost", { cause: error });
+        throw connection.current() === client ? error : new DatabaseUnavailable("connection lost", { cause: error });
       }
     },
     close: async () => {
-      await Promise.all(slots.map((slot) => slot.close()));
+      await Promise.all(connections.map((slot) => slot.close()));
     },
   };
 }
 
-function createSlot(options: ReaderOptions) {
-  let live: pg.Client | undefined;
+function createConnection(options: ReadPoolOptions) {
+  let current: pg.Client | undefined;
   let connecting: Promise<pg.Client> | undefined;
   let closed = false;
 
@@ -60,31 +60,31 @@ function createSlot(options: ReaderOptions) {
       ...connectionSettings(options.connectionString),
       // These statements have one good plan, whatever their values: planning them again costs more than running them.
       options: `${SESSION_OPTIONS} -c plan_cache_mode=force_generic_plan`,
-      ...timeouts(options.statementTimeout ?? STATEMENT_TIMEOUT),
+      ...timeouts(options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS),
       pipeline: true,
     });
     const forget = () => {
-      if (live === client) live = undefined;
+      if (current === client) current = undefined;
     };
     client.on("error", forget);
     client.on("end", forget);
     await client.connect().catch((error: unknown) => {
       throw nameConnectionError(error);
     });
-    if (closed) await endWithin(client.end());
-    else live = client;
+    if (closed) await closeWithin(client.end());
+    else current = client;
     return client;
   }
 
   return {
-    current: () => live,
+    current: () => current,
     connect: () => {
       connecting ??= connect().finally(() => (connecting = undefined));
       return connecting;
     },
     close: async () => {
       closed = true;
-      if (live !== undefined) await endWithin(live.end());
+      if (current !== undefined) await closeWithin(current.end());
     },
   };
 }
