@@ -8,6 +8,7 @@ import { type IssuedKey, issueKey, type IssueInput } from "../src/keys/service.t
 import { createPartner } from "../src/partners/service.ts";
 import { closeApp } from "./close-app.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
+import { findUndeclaredAnswers } from "./declared-answers.ts";
 
 /** A running service on a database of its own, with one partner. */
 export interface TestApp extends TestDatabase {
@@ -50,6 +51,7 @@ export async function startTestApp(): Promise<TestApp> {
     // No test reaches it, unless it is about that.
     publicRateLimit: 1_000_000,
   });
+  const undeclared = findUndeclaredAnswers(app);
   const url = await app.http.listen({ host: "127.0.0.1", port: 0 });
   const context = { db, clock, ids, actor: "test" };
   const partner = await createPartner(context, systemId, "Journey Planner");
@@ -76,6 +78,7 @@ export async function startTestApp(): Promise<TestApp> {
     close: async () => {
       await closeApp(app);
       await database.close();
+      if (undeclared.length > 0) throw new Error(`The contract declares no such answers: ${undeclared.join("; ")}`);
     },
   };
 }

@@ -1,0 +1,29 @@
+import { batchResults, type EndpointMetadata, errorBody } from "@bikeshare/contract";
+import type { App } from "../src/app.ts";
+
+/**
+ * Holds every answer that an app gives while tests run against what the contract declares of its endpoint: the status, of
+ * a 409 the code, and the codes of a batch's items.
+ * @returns what was answered and is not declared
+ */
+export function findUndeclaredAnswers({ http }: App): readonly string[] {
+  const undeclared: string[] = [];
+  http.addHook("onSend", (request, reply, payload, next) => {
+    const route = request.routeOptions.config.tsRestRoute;
+    if (route !== undefined && (typeof payload === "string" || Buffer.isBuffer(payload))) {
+      const { statusCode: status } = reply;
+      const note = (what: string) => undeclared.push(`${route.method} ${route.path} answered ${status} ${what}`);
+      const { conflicts = [], itemErrors } = route.metadata as EndpointMetadata;
+      if (!(status in route.responses) && status !== 304) note(String(payload));
+      else if (status === 409) {
+        const { error } = errorBody.parse(JSON.parse(String(payload)));
+        if (!conflicts.includes(error)) note(error);
+      } else if (status === 200 && itemErrors !== undefined) {
+        const { results } = batchResults.parse(JSON.parse(String(payload)));
+        for (const { error } of results) if (error !== null && !itemErrors.includes(error.error)) note(error.error);
+      }
+    }
+    next(null, payload);
+  });
+  return undeclared;
+}
