@@ -17,7 +17,7 @@ import {
   senderAt,
   systemId,
   warningsOfTypos,
-  wholeNumber,
+  integer,
 } from "./startup/values.ts";
 import { type AddressRules, parsePorts, type PortRange } from "./webhooks/rules/receiver-url.ts";
 
@@ -116,7 +116,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
     systemId: read("SYSTEM_ID", "main", systemId),
     isSystemIdSet: (env["SYSTEM_ID"] ?? "") !== "",
     mode: read("MODE", "live", oneOf(["live", "test"])),
-    rateLimit: read("RATE_LIMIT_PER_MINUTE", DEFAULT_RATE_LIMIT, wholeNumber(1, 1_000_000)),
+    rateLimit: read("RATE_LIMIT_PER_MINUTE", DEFAULT_RATE_LIMIT, integer(1, 1_000_000)),
     ...readPublicAccess(read),
     secretsFile: read("SECRETS_FILE", undefined, optional(path)),
     webhooks: {
@@ -124,7 +124,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
       allowPorts: read("WEBHOOK_ALLOW_PORTS", [HTTPS_PORT], parsePorts),
     },
     mail: readMail(read, publicUrl, (env["MAIL_FROM"] ?? "") !== "", issues),
-    drainDelayMs: read("DRAIN_DELAY", undefined, optional(duration(0, 300_000, "0s to 5m"))),
+    drainDelayMs: read("DRAIN_DELAY", undefined, optional(duration("0s", "5m"))),
     operatorKey: read("OPERATOR_KEY", undefined, optional(String)),
     logLevel: read("LOG_LEVEL", "info", oneOf(LOG_LEVELS)),
     logFormat: read<LogFormat | undefined>("LOG_FORMAT", undefined, oneOf(LOG_FORMATS)),
@@ -137,8 +137,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
 type Read = <Value>(name: string, fallback: Value, parse: (text: string) => Value) => Value;
 
 function readPorts(read: Read, issues: string[]): Pick<Config, "host" | "port" | "metricsHost" | "metricsPort"> {
-  const port = read("PORT", 3000, wholeNumber(0, 65_535));
-  const metricsPort = read("METRICS_PORT", undefined, optional(wholeNumber(0, 65_535)));
+  const port = read("PORT", 3000, integer(0, 65_535));
+  const metricsPort = read("METRICS_PORT", undefined, optional(integer(0, 65_535)));
   if (metricsPort === port && port !== 0) issues.push(`METRICS_PORT=${port}: is PORT's too; it must be another port`);
   const host = read("HOST", "127.0.0.1", hostName);
   return { host, port, metricsHost: read("METRICS_HOST", "127.0.0.1", hostName), metricsPort };
@@ -146,7 +146,7 @@ function readPorts(read: Read, issues: string[]): Pick<Config, "host" | "port" |
 
 function readFeed(read: Read): Pick<Config, "gbfsSync"> {
   const url = read("GBFS_SYNC_URL", undefined, optional(feedUrl));
-  const intervalMs = read("GBFS_SYNC_EVERY", 30_000, duration(1_000, 86_400_000, "1s to 1d"));
+  const intervalMs = read("GBFS_SYNC_EVERY", 30_000, duration("1s", "1d"));
   return { gbfsSync: url === undefined ? undefined : { url, intervalMs } };
 }
 
@@ -171,8 +171,8 @@ function readMail(read: Read, publicUrl: string | undefined, isFromSet: boolean,
 /** Limits and permissions for callers without a key, and for browsers. */
 function readPublicAccess(read: Read): Pick<Config, "publicRateLimit" | "maxConnections" | "corsOrigins" | "docs"> {
   return {
-    publicRateLimit: read("PUBLIC_RATE_LIMIT_PER_MINUTE", DEFAULT_PUBLIC_RATE_LIMIT, wholeNumber(1, 1_000_000)),
-    maxConnections: read("MAX_CONNECTIONS", DEFAULT_MAX_CONNECTIONS, wholeNumber(10, 1_000_000)),
+    publicRateLimit: read("PUBLIC_RATE_LIMIT_PER_MINUTE", DEFAULT_PUBLIC_RATE_LIMIT, integer(1, 1_000_000)),
+    maxConnections: read("MAX_CONNECTIONS", DEFAULT_MAX_CONNECTIONS, integer(10, 1_000_000)),
     corsOrigins: read("CORS_ORIGINS", [], parseOrigins),
     docs: read("DOCS", "on", oneOf(["on", "off"])) === "on",
   };

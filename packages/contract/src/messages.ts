@@ -43,6 +43,7 @@ export const issueTexts = {
   enum: "must be one of {values}",
   integer: "must be an integer",
   positiveInteger: "must be an integer, 1 or more",
+  integerRange: "must be an integer from {minimum} to {maximum}",
   range: "must be between {minimum} and {maximum}",
   atLeast: "must be at least {bound}",
   moreThan: "must be more than {bound}",

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { listActs } from "../audit/audit-log.ts";
 import type { CliContext } from "./context.ts";
-import { readWholeNumber, systemOption } from "./options.ts";
+import { readInteger, systemOption } from "./options.ts";
 import { table } from "./table.ts";
 import { readPast } from "./webhooks-options.ts";
 
@@ -28,7 +28,7 @@ export function registerAudit(program: Command, context: () => CliContext): void
 
 async function list(cli: CliContext, options: ListOptions, command: Command): Promise<void> {
   const since = options.since === undefined ? undefined : readPast("--since", options.since, cli.clock());
-  const limit = readWholeNumber("--limit", options.limit, 1, 100_000);
+  const limit = readInteger("--limit", options.limit, 1, 100_000);
   await cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, systemOption(command));
     const entries = await listActs(db, systemId, { since, actor: options.actor, subject: options.subject, limit });

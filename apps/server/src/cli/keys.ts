@@ -1,11 +1,20 @@
 import { keyStatus } from "@bikeshare/rules";
 import { type Command, Option } from "commander";
+import { commandError } from "../errors/command-errors.ts";
 import type { KeyKind } from "../keys/key.ts";
 import { effectiveRateLimit } from "../keys/key.ts";
-import { type IssuedKey, issueKey, type KeyRow, keysOf, revokeKey, rotateKey } from "../keys/service.ts";
+import {
+  type IssuedKey,
+  issueKey,
+  type KeyRow,
+  keysOf,
+  MAX_OVERLAP_DAYS,
+  revokeKey,
+  rotateKey,
+} from "../keys/service.ts";
 import { partnerWithId } from "../partners/service.ts";
 import type { CliContext } from "./context.ts";
-import { readDuration, readFutureInstant, readScopes, readWholeNumber, systemOption } from "./options.ts";
+import { readDuration, readFutureInstant, readInteger, readScopes, systemOption } from "./options.ts";
 import { table } from "./table.ts";
 import { UsageError } from "./usage-error.ts";
 
@@ -63,13 +72,13 @@ async function issue(cli: CliContext, options: IssueOptions, command: Command): 
   const expiresAt =
     options.expiresAt === undefined ? null : readFutureInstant("--expires-at", options.expiresAt, clock());
   const rateLimit =
-    options.rateLimit === undefined ? null : readWholeNumber("--rate-limit", options.rateLimit, 1, 1_000_000);
+    options.rateLimit === undefined ? null : readInteger("--rate-limit", options.rateLimit, 1, 1_000_000);
   const kind: KeyKind = options.operator === true ? "operator" : config.mode;
   await cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, systemOption(command));
     const partnerId = options.partner ?? null;
     if (partnerId !== null && (await partnerWithId({ db }, systemId, partnerId)) === undefined) {
-      throw new Error(`There is no partner ${partnerId}. \`partners list\` shows those there are.`);
+      throw commandError("not_found", "partner", { id: partnerId });
     }
     const issued = await issueKey(
       { db, clock, ids, actor },
@@ -120,7 +129,7 @@ async function revoke(cli: CliContext, id: string, command: Command): Promise<vo
 
 async function rotate(cli: CliContext, id: string, options: { overlap: string }, command: Command): Promise<void> {
   const { actor, clock, config, ids } = cli;
-  const overlap = readDuration("--overlap", options.overlap, { least: "0h", most: "30d" });
+  const overlap = readDuration("--overlap", options.overlap, "0h", `${MAX_OVERLAP_DAYS}d`);
   await cli.withDatabase(async (db) => {
     const systemId = await cli.resolveSystem(db, systemOption(command));
     const rotated = await rotateKey({ db, clock, ids, actor }, systemId, id, config.mode, overlap);

@@ -1,6 +1,6 @@
 import { MAX_PAGE_SIZE } from "@bikeshare/contract";
 import type { Page, PageRequest } from "../lists/page.ts";
-import { readWholeNumber } from "./options.ts";
+import { readInteger } from "./options.ts";
 import { table } from "./table.ts";
 
 /** Items that are shown when nobody says how many. */
@@ -10,7 +10,7 @@ const MAX_LIMIT = 10_000;
 
 /** What `--limit` says. */
 export function readLimit(text: string): number {
-  return readWholeNumber("--limit", text, 1, MAX_LIMIT);
+  return readInteger("--limit", text, 1, MAX_LIMIT);
 }
 
 export const limitOption = [`--limit <n>`, `how many at most, 1 to ${MAX_LIMIT}`, DEFAULT_LIMIT] as const;

@@ -1,5 +1,6 @@
 import { givenIdentifier, scopeNames, type Scope, isScope } from "@bikeshare/contract";
 import type { Command } from "commander";
+import { duration, integer, oneOf } from "../startup/values.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** What `--system` names. */
@@ -16,7 +17,7 @@ export function readScopes(text: string): Scope[] {
   const unknown = names.filter((name) => !isScope(name));
   if (unknown.length > 0 || names.length === 0) {
     throw new UsageError(
-      `--scopes: ${unknown.length > 0 ? `${unknown.join(", ")} is no scope` : "name at least one"}. There are: ${scopeNames.join(", ")}.`,
+      `--scopes: ${unknown.length > 0 ? `unknown scope ${unknown.join(", ")}` : "name at least one"}. There are: ${scopeNames.join(", ")}.`,
     );
   }
   return [...new Set(names.filter(isScope))];
@@ -35,38 +36,28 @@ export function readFutureInstant(option: string, text: string, now: number): Da
   return instant;
 }
 
-/** Reads a whole number between bounds. */
-export function readWholeNumber(option: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value < least || value > most) {
-    throw new UsageError(`${option} must be a whole number from ${least} to ${most}.`);
+/** Reads an option as values of the configuration are read. */
+function readOption<Value>(option: string, text: string, parse: (text: string) => Value): Value {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new UsageError(`${option} ${error instanceof Error ? error.message : String(error)}.`);
   }
-  return value;
 }
 
-const UNITS = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+/** Reads an integer between bounds. */
+export function readInteger(option: string, text: string, minimum: number, maximum: number): number {
+  return readOption(option, text, integer(minimum, maximum));
+}
 
 /** Reads a duration such as `30s`, `15m`, `24h` or `7d` into milliseconds. @param bounds written in the same way */
-export function readDuration(
-  option: string,
-  text: string,
-  bounds?: { readonly least: string; readonly most: string },
-): number {
-  const [, amount, unit] = /^(\d+)([smhd])$/.exec(text) ?? [];
-  if (amount === undefined || unit === undefined)
-    throw new UsageError(`${option} must be a duration such as 30s, 15m, 24h or 7d.`);
-  const value = Number(amount) * UNITS[unit as keyof typeof UNITS]; // the pattern allows no other unit
-  if (bounds === undefined) return value;
-  const { least, most } = bounds;
-  if (value >= readDuration(option, least) && value <= readDuration(option, most)) return value;
-  throw new UsageError(`${option} must be from ${least} to ${most}.`);
+export function readDuration(option: string, text: string, ...bounds: [minimum: string, maximum: string] | []): number {
+  return readOption(option, text, duration(...bounds));
 }
 
 /** Reads one of some words. */
 export function readWord<const Word extends string>(option: string, text: string, words: readonly Word[]): Word {
-  const word = words.find((each) => each === text);
-  if (word === undefined) throw new UsageError(`${option}: ${JSON.stringify(text)} is none of ${words.join(", ")}.`);
-  return word;
+  return readOption(option, text, oneOf(words));
 }
 
 /** Most characters of a name. */

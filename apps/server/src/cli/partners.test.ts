@@ -113,7 +113,7 @@ it("create takes how many bikes the partner may hold at once, and refuses what i
   expect(await json("partners", "create", "Usual")).toMatchObject({ max_reservations: 50 });
   for (const wrong of ["0", "-1", "1.5", "many", "1000001", "default"]) {
     await expect(text("partners", "create", "Wrong", "--max-reservations", wrong)).rejects.toThrow(
-      "--max-reservations must be a whole number from 1 to 1000000.",
+      "--max-reservations must be an integer from 1 to 1000000.",
     );
   }
   expect(await text("partners", "list")).toMatch(/Bounded .* 7\n.*Usual .* 50\n/);

@@ -1,6 +1,7 @@
 import { DEFAULT_MAX_RESERVATIONS } from "@bikeshare/contract";
 import type { Command } from "commander";
 import type { Queryable } from "../db/database.ts";
+import { commandError } from "../errors/command-errors.ts";
 import { partnerStatus } from "../partners/partner.ts";
 import { removePartner } from "../partners/removal.ts";
 import {
@@ -13,7 +14,7 @@ import {
 } from "../partners/service.ts";
 import { resumePartner, suspendPartner } from "../partners/suspension.ts";
 import type { CliContext } from "./context.ts";
-import { readWholeNumber, systemOption } from "./options.ts";
+import { readInteger, systemOption } from "./options.ts";
 import { table } from "./table.ts";
 import { UsageError } from "./usage-error.ts";
 import { describeReplayNeed } from "./webhooks-text.ts";
@@ -164,7 +165,7 @@ async function remove(cli: CliContext, id: string, { yes }: { yes?: boolean }, c
 
 async function describeRemoval(partners: PartnerContext, systemId: string, id: string): Promise<string> {
   const partner = await partnerWithId(partners, systemId, id);
-  if (partner === undefined) return `There is no partner ${id}. \`partners list\` shows those there are.`;
+  if (partner === undefined) return commandError("not_found", "partner", { id }).message;
   return [
     `This ends ${id} (${partner.name}) for good: every key is revoked, its endpoint and the secrets are removed, its active`,
     "reservations are cancelled. Nothing was done. Say --yes to do it; `partners suspend` can be undone.",
@@ -199,7 +200,7 @@ function readName(text: string): string {
 const MOST_RESERVATIONS = 1_000_000;
 
 function readMaxReservations(text: string): number {
-  return readWholeNumber("--max-reservations", text, 1, MOST_RESERVATIONS);
+  return readInteger("--max-reservations", text, 1, MOST_RESERVATIONS);
 }
 
 /** Null: the default; undefined: as it is. */

@@ -16,7 +16,7 @@ import { DEMO_SEED, describeDemoVehicleTypes } from "../demo/demo-city.ts";
 import { createSimulatorKeys } from "../demo/simulator-keys.ts";
 import type { CliContext } from "./context.ts";
 import { localAddress } from "./local-address.ts";
-import { readWholeNumber, systemOption } from "./options.ts";
+import { readInteger, systemOption } from "./options.ts";
 import { UsageError } from "./usage-error.ts";
 
 interface SimulateOptions {
@@ -49,11 +49,11 @@ export function registerSimulate(program: Command, context: () => CliContext): v
 
 async function simulate(cli: CliContext, options: SimulateOptions, command: Command): Promise<void> {
   const size = {
-    stations: readWholeNumber("--stations", options.stations, 1, 10_000),
-    bikes: readWholeNumber("--bikes", options.bikes, 1, 100_000),
+    stations: readInteger("--stations", options.stations, 1, 10_000),
+    bikes: readInteger("--bikes", options.bikes, 1, 100_000),
   };
-  const speed = readWholeNumber("--speed", options.speed, 1, 1000);
-  const seed = readWholeNumber("--seed", options.seed, 0, 2 ** 32 - 1);
+  const speed = readInteger("--speed", options.speed, 1, 1000);
+  const seed = readInteger("--seed", options.seed, 0, 2 ** 32 - 1);
   const { url } = options;
   const key = await readOperatorKey(cli, options);
   const city = makeCity(createRandom(seed), size);

@@ -17,7 +17,7 @@ import { isLogForPeople } from "../logger.ts";
 import { systemsOf } from "../systems/service.ts";
 import type { CliContext } from "./context.ts";
 import { localAddress } from "./local-address.ts";
-import { readWholeNumber } from "./options.ts";
+import { readInteger } from "./options.ts";
 import type { Output } from "./output.ts";
 import { lockStart } from "./start-lock.ts";
 import { startSampleWebhooks } from "./start-webhooks.ts";
@@ -29,7 +29,7 @@ export function registerStart(program: Command, context: () => CliContext): void
     .command("start")
     .description("try it: make a city where the database is empty, serve it, let it ride, print how to call it")
     .option("--speed <n>", "how much faster than life the city rides; 0: it stands still", "10")
-    .action((options: { speed: string }) => start(context(), readWholeNumber("--speed", options.speed, 0, 1000)));
+    .action((options: { speed: string }) => start(context(), readInteger("--speed", options.speed, 0, 1000)));
 }
 
 async function start(given: CliContext, speed: number): Promise<void> {

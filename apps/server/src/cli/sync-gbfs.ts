@@ -27,7 +27,7 @@ export function registerSyncGbfs(parent: Command, context: () => CliContext): vo
 async function run(cli: CliContext, url: string, options: Options, system: string | undefined): Promise<void> {
   const { clock, config, ids, output, signals } = cli;
   // More often than each second is no courtesy to any feed; a round a day is the least that follows.
-  const every = readDuration("--every", options.every, { least: "1s", most: "1d" });
+  const every = readDuration("--every", options.every, "1s", "1d");
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
     throw new UsageError("<url> must be the http or https address of a gbfs.json.");
   const stopped = signals.untilStopped();

@@ -144,7 +144,9 @@ test("vehicle types are said, field by field before what a feed says, listed wit
     { id: "ebike", name: "E", form_factor: "bicycle", propulsion_type: "electric", max_range_meters: 50_000.5 },
   ]);
   await expect(harness.run("vehicle-types", "set", "classic")).rejects.toThrow("Say something of it");
-  await expect(harness.run("vehicle-types", "set", "x", "--propulsion", "magic")).rejects.toThrow("is none of human");
+  await expect(harness.run("vehicle-types", "set", "x", "--propulsion", "magic")).rejects.toThrow(
+    "--propulsion must be one of human",
+  );
 });
 
 test("regions are named, listed with those that stations are in, and forgotten when no station is in them", async () => {

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { Database } from "../db/database.ts";
+import { commandError } from "../errors/command-errors.ts";
 import { describeSystem, detailsOf, detailsOfAll, type FactChanges, type SystemDetails } from "../systems/describe.ts";
 import { type FactName, factNames, factRules } from "../systems/facts.ts";
 import { systemsOf } from "../systems/service.ts";
@@ -41,7 +42,7 @@ async function setFacts(cli: CliContext, given: Readonly<Record<string, string>>
     const systemId = await cli.resolveSystem(db, systemOption(command));
     await describeSystem({ ...cli, db }, systemId, changes);
     const details = await detailsOf(db, systemId);
-    if (details === undefined) throw new Error(`There is no system "${systemId}".`);
+    if (details === undefined) throw commandError("not_found", "system", { id: systemId });
     cli.output.result(factsOf(details), textOf(details));
   });
 }

@@ -8,7 +8,7 @@ import {
 } from "../vehicle-types/service.ts";
 import type { CliContext } from "./context.ts";
 import { beginningTable } from "./list-walk.ts";
-import { readGivenId, readLine, readWholeNumber, readWord, systemOption } from "./options.ts";
+import { readGivenId, readLine, readInteger, readWord, systemOption } from "./options.ts";
 import { UsageError } from "./usage-error.ts";
 
 interface SetOptions {
@@ -70,7 +70,7 @@ function readChanges({ name, formFactor: form, propulsion, range }: SetOptions):
         }),
     ...(range === undefined
       ? {}
-      : { max_range_meters: range === "" ? null : readWholeNumber("--range", range, 0, MAX_RANGE_METERS) }),
+      : { max_range_meters: range === "" ? null : readInteger("--range", range, 0, MAX_RANGE_METERS) }),
   };
 }
 

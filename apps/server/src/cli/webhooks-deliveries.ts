@@ -4,7 +4,7 @@ import { listDeliveries, MAX_DELIVERIES, showDelivery } from "../webhooks/log/de
 import { createReplay, type Replay, replayableStates, stopReplay } from "../webhooks/log/replays.ts";
 import { redeliver, retryEndpointNow } from "../webhooks/log/resend.ts";
 import type { CliContext } from "./context.ts";
-import { readWholeNumber, readWord, systemOption } from "./options.ts";
+import { readInteger, readWord, systemOption } from "./options.ts";
 import { table } from "./table.ts";
 import { contextOf, type PartnerOption, readList, readPast, withPartner } from "./webhooks-options.ts";
 import { describeDelivery } from "./webhooks-text.ts";
@@ -68,7 +68,7 @@ export function registerDeliveries(webhooks: Command, context: () => CliContext)
 async function deliveries(cli: CliContext, options: DeliveriesOptions, command: Command): Promise<void> {
   const { clock } = cli;
   const { partner, since, until } = options;
-  const limit = readWholeNumber("--limit", options.limit, 1, MAX_DELIVERIES);
+  const limit = readInteger("--limit", options.limit, 1, MAX_DELIVERIES);
   const event = options.event === undefined ? undefined : readWord("--event", options.event, offeredEvents);
   const filters = {
     status: options.status,

@@ -7,7 +7,7 @@ import type { SecretContext } from "../webhooks/endpoints/endpoint-context.ts";
 import { rotateSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
 import { type SetEndpoint, setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 import { unreadableEvents } from "../webhooks/endpoints/endpoint-view.ts";
-import { offeredEvents } from "../webhooks/endpoints/endpoint.ts";
+import { MAX_OVERLAP_DAYS, offeredEvents } from "../webhooks/endpoints/endpoint.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 import type { CliContext } from "./context.ts";
 import { readDuration, readWord, systemOption } from "./options.ts";
@@ -107,7 +107,7 @@ function describeSet(
 }
 
 async function rotate(cli: CliContext, options: RotateOptions, command: Command): Promise<void> {
-  const overlap = readDuration("--overlap", options.overlap, { least: "0h", most: "7d" });
+  const overlap = readDuration("--overlap", options.overlap, "0h", `${MAX_OVERLAP_DAYS}d`);
   const lost = options.lostSecrets === true;
   await withSecrets(
     cli,

@@ -14,6 +14,7 @@ const commandErrors = {
       "The endpoint of partner {partnerId} was removed{when}. `webhooks set` with --url and --events makes it anew.",
     replay: "There is no replay {id}. `webhooks show` names an endpoint's latest.",
     system: "There is no system {id}.",
+    systemOption: 'There is no system "{id}". There are: {ids}.',
     vehicleType: "Vehicle type {id} has no description that could be removed.",
   },
   invalid_parameter: {
@@ -60,6 +61,7 @@ const commandErrors = {
     notSending: "No process is running that sends webhooks, so nothing was sent: start `serve`, then try again.",
     partnerNameTaken: "Partner {id} has the name {name}. Choose another.",
     partnerRemoved: "Partner {id} was removed {at}, for good.",
+    severalSystems: "There are several systems: say which with --system. There are: {ids}.",
     partnerSuspended: "Partner {partnerId} is suspended: `partners resume {partnerId}` ends that. Nothing was changed.",
   },
   secrets_file_mismatch: {

@@ -102,7 +102,7 @@ export async function revokeKeysOf(
 export const notifyKeysChanged = notifyKeyChanged;
 
 /** Most days for which both keys of a rotation work. */
-const MAX_OVERLAP_DAYS = 30;
+export const MAX_OVERLAP_DAYS = 30;
 /** The same in milliseconds. */
 export const MAX_OVERLAP_MS = MAX_OVERLAP_DAYS * 24 * 3_600_000;
 

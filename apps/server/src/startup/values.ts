@@ -1,22 +1,22 @@
+import { issueText } from "@bikeshare/contract";
+
 /** Widens the type of a parser for variables that may be unset. */
 export function optional<Value>(parse: (text: string) => Value): (text: string) => Value | undefined {
   return parse;
 }
 
-export function wholeNumber(least: number, most: number) {
+export function integer(minimum: number, maximum: number) {
   return (text: string): number => {
     const value = Number(text);
-    if (!/^\d+$/.test(text) || value < least || value > most) {
-      throw new Error(`must be a whole number from ${least} to ${most}`);
-    }
-    return value;
+    if (/^\d+$/.test(text) && value >= minimum && value <= maximum) return value;
+    throw new Error(issueText("integerRange", { minimum, maximum }));
   };
 }
 
 export function oneOf<const Value extends string>(values: readonly Value[]) {
   return (text: string): Value => {
     const found = values.find((value) => value === text);
-    if (found === undefined) throw new Error(`must be one of ${values.join(", ")}`);
+    if (found === undefined) throw new Error(issueText("enum", { values: values.join(", ") }));
     return found;
   };
 }
@@ -73,16 +73,23 @@ export function feedUrl(text: string): string {
   return text;
 }
 
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Reads a duration such as `30s` or `5m`, in milliseconds. */
-export function duration(least: number, most: number, range: string) {
+/** Reads a duration such as `30s` or `5m` into milliseconds. @param bounds the shortest and the longest, written alike */
+export function duration(...bounds: [minimum: string, maximum: string] | []) {
+  const range = bounds.length === 0 ? "" : ` from ${bounds.join(" to ")}`;
+  const [minimum = 0, maximum = Infinity] = bounds.map(milliseconds);
   return (text: string): number => {
-    const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-    const value = Number(amount) * (UNITS[unit ?? ""] ?? Number.NaN);
-    if (!(value >= least && value <= most)) throw new Error(`must be a duration from ${range}, such as 30s or 5m`);
-    return value;
+    const value = milliseconds(text);
+    if (value >= minimum && value <= maximum) return value;
+    throw new Error(`must be a duration${range}, such as 30s, 15m, 24h or 7d`);
   };
+}
+
+/** The milliseconds of a duration; NaN of what is none. */
+function milliseconds(text: string): number {
+  const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  return Number(amount) * (UNITS_MS[unit ?? ""] ?? Number.NaN);
 }
 
 /** `sslmode` means what it means to PostgreSQL's own programs; the modes that silently protect nothing are rejected. */

@@ -1,5 +1,6 @@
 import { type Acting, recordActOf } from "../audit/audit-log.ts";
 import type { Queryable } from "../db/database.ts";
+import { commandError } from "../errors/command-errors.ts";
 import { insertSystem, listSystems, type SystemRow } from "./queries.ts";
 
 export type { SystemRow } from "./queries.ts";
@@ -42,14 +43,13 @@ export async function resolveSystem(
   const ids = systems.map((system) => system.system_id);
   if (named !== undefined) {
     if (ids.includes(named)) return named;
-    throw new Error(`There is no system "${named}". There are: ${ids.join(", ") || "none"}.`);
+    throw commandError("not_found", "systemOption", { id: named, ids: ids.join(", ") || "none" });
   }
   const [only, ...others] = ids;
   if (only === undefined) {
     await addSystem(context, firstId, firstId);
     return firstId;
   }
-  if (others.length > 0)
-    throw new Error(`There are several systems: say which with --system. There are: ${ids.join(", ")}.`);
+  if (others.length > 0) throw commandError("conflict", "severalSystems", { ids: ids.join(", ") });
   return only;
 }

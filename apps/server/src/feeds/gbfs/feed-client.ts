@@ -141,7 +141,7 @@ async function readAnswer(
   const { status, headers } = response;
   const location = headers.get("location");
   if (status >= 300 && status < 400 && location !== null) {
-    if (!URL.canParse(location, url.href)) throw new Error("a redirect to what is no URL");
+    if (!URL.canParse(location, url.href)) throw new Error("a redirect to an invalid URL");
     return new URL(location, url);
   }
   const isConditional = held.etag !== null || held.lastModified !== null;

@@ -175,7 +175,7 @@ function canonicalName(name: string): string | undefined {
 }
 
 function unknown(name: string, options?: ErrorOptions): UnknownTimeZone {
-  return new UnknownTimeZone(`"${name}" is no time zone; give an IANA name, ${EXAMPLES}`, options);
+  return new UnknownTimeZone(`"${name}" is not a time zone; give an IANA name, ${EXAMPLES}`, options);
 }
 
 function offsetFormat(timeZone: string): Intl.DateTimeFormat {

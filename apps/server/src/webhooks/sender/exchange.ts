@@ -182,7 +182,7 @@ const headViolations = {
     "too_many_informational",
     "Too many informational answers (1xx) came before the one that counts.",
   ),
-  not_http: describeFailure("protocol", "What came is no answer of HTTP/1.1."),
+  not_http: describeFailure("protocol", "The answer is not valid HTTP/1.1."),
   padded_chunks: describeFailure("protocol", "The answer's chunks carry more extensions than are read."),
 } as const;
 

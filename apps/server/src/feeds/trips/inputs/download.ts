@@ -102,7 +102,7 @@ function redirection({ status, headers }: Response, url: URL): URL | undefined {
   const location = headers.get("location");
   if (status < 300 || status >= 400 || location === null) return undefined;
   const next = URL.parse(location, url.href);
-  if (next === null) throw new Error("it redirects to what is no URL");
+  if (next === null) throw new Error("it redirects to an invalid URL");
   if (!isAddress(next.href)) throw new Error("it redirects to what is not http or https");
   if (url.protocol === "https:" && next.protocol === "http:") throw new Error("it redirects from https to http");
   return next;
