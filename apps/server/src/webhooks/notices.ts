@@ -4,9 +4,9 @@ import { recordNotices } from "../events/outbox.ts";
 import { claimChangedStations, findStationSubscription } from "./notice-queries.ts";
 
 /**
- * Tells the endpoints that want it of each station that is not as it was last told, once a minute at most. Any number
- * of processes may: each change is told by one of them, in the transaction that notes it. When nobody has wanted it
- * before, every station is told of, so that nothing is missed between a partner's choice and the first sweep.
+ * Publishes a notice of each station that differs from its last one, once a minute at most, to the endpoints that subscribe
+ * to it. Any number of processes may: each change is published by one of them. When nobody subscribed before, every station
+ * is published, so that nothing is missed between a partner's choice and the first sweep.
  * @returns how many stations
  */
 export async function publishChangedStations(
@@ -29,11 +29,11 @@ export async function publishChangedStations(
   });
 }
 
-/** Tells of changed stations, every few seconds. */
+/** Publishes changed stations every few seconds. */
 export interface StationNotices {
-  /** Sweeps every system now (or joins the sweep that is under way); gives how many stations were told of. */
+  /** Sweeps every system now (or joins the current sweep). @returns how many stations were published */
   runOnce(): Promise<number>;
-  /** Stops; comes back when the sweep that is under way has ended. */
+  /** Stops; resolves when the current sweep has ended. */
   close(): Promise<void>;
 }
 
@@ -44,11 +44,11 @@ export interface StationNoticesOptions extends CommandContext {
 }
 
 /**
- * Milliseconds between two sweeps: what the first change after a quiet minute waits at most. Shorter reads every station
- * that much more often; longer and a partner's map lags.
+ * Milliseconds between two sweeps: the longest delay of the first change after a quiet minute. Shorter reads every station
+ * more often; longer and a partner's map lags.
  */
 const SWEEP_INTERVAL_MS = 3_000;
-/** Stations in one transaction. More hold their notes locked for longer; fewer make more transactions. */
+/** Stations in one transaction. More keep their notices locked for longer; fewer make more transactions. */
 const BATCH = 500;
 
 /** Starts sweeping. */
@@ -56,21 +56,21 @@ export function startStationNotices(options: StationNoticesOptions): StationNoti
   let running: Promise<number> | undefined;
   let closed = false;
 
-  /** One system's fault does not keep the others from being swept. */
+  /** A failure in one system does not keep the others from being swept. */
   async function sweepSystem(systemId: string): Promise<number> {
-    let told = 0;
+    let published = 0;
     try {
-      for (let last = BATCH; last === BATCH && !closed; told += last)
+      for (let last = BATCH; last === BATCH && !closed; published += last)
         last = await publishChangedStations(options, systemId, BATCH);
     } catch (error) {
       options.onError(error);
     }
-    return told;
+    return published;
   }
   async function sweep(): Promise<number> {
-    let told = 0;
-    for (const systemId of await options.systems()) told += await sweepSystem(systemId);
-    return told;
+    let published = 0;
+    for (const systemId of await options.systems()) published += await sweepSystem(systemId);
+    return published;
   }
   const runOnce = () => {
     running ??= sweep().finally(() => (running = undefined));

@@ -56,7 +56,7 @@ export function explainDelivery(
 const STALLED = "; no process that sends webhooks is running: start `serve`";
 
 /** How an attempt ended, in a few words. */
-export function describeEnd(end: AttemptEnd): string {
+function describeEnd(end: AttemptEnd): string {
   const words = describeOutcome(end);
   if (end.outcome === "unknown") return `${words}: its process ended before it could say`;
   return end.outcome === "rejected" && isRedirect(end.status) ? `${words}, a redirect, which is not followed` : words;

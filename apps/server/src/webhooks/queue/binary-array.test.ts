@@ -1,19 +1,9 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
+import type { ColumnType } from "../../db/columns.ts";
 import { statement } from "../../db/statement.ts";
-import {
-  type ArrayOf,
-  bigints,
-  booleans,
-  byteas,
-  dates,
-  integers,
-  reals,
-  smallints,
-  texts,
-  timestamps,
-} from "./binary-array.ts";
+import { bigints, booleans, byteas, dates, integers, reals, smallints, texts, timestamps } from "./binary-array.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -29,7 +19,7 @@ const time = {
 const text = fc.string({ unit: "binary" }).filter((value) => !value.includes("\u0000"));
 
 /** Gives an array to PostgreSQL and takes its elements back. */
-async function send<Value>({ type, encode }: ArrayOf<Value>, values: readonly Value[]): Promise<unknown[]> {
+async function send<Value>({ type, encode }: ColumnType<Value>, values: readonly Value[]): Promise<unknown[]> {
   const echo = statement(
     "",
     `select element from unnest($1::${type}[]) with ordinality as sent (element, n) order by n`,
@@ -38,7 +28,7 @@ async function send<Value>({ type, encode }: ArrayOf<Value>, values: readonly Va
   return rows.map(({ element }) => element);
 }
 
-function arrivesAsSent<Value>(of: ArrayOf<Value | null>, values: fc.Arbitrary<Value>): Promise<void> {
+function arrivesAsSent<Value>(of: ColumnType<Value | null>, values: fc.Arbitrary<Value>): Promise<void> {
   return fc.assert(
     fc.asyncProperty(fc.array(fc.option(values)), async (array) => {
       expect(await send(of, array)).toEqual(array);

@@ -1,16 +1,14 @@
-/** How an array of one of PostgreSQL's types is given to a statement. */
-export interface ArrayOf<Value> {
-  /** PostgreSQL's name of the elements' type. */
-  readonly type: string;
-  /** The array in PostgreSQL's binary format: a parameter that neither side has to quote, escape and parse. */
-  encode(values: readonly Value[]): Buffer;
-}
+import type { ColumnType } from "../../db/columns.ts";
 
 /** Elements of one type in binary form. */
 interface Element<Value> {
   readonly oid: number;
   readonly size: (value: Value) => number;
   readonly write: (into: Buffer, value: Value, at: number) => void;
+}
+
+interface BinaryArray<Value> extends ColumnType<Value> {
+  encode(values: readonly Value[]): Buffer;
 }
 
 const INT32 = 4;
@@ -21,7 +19,8 @@ const NULL_SIZE = -1;
 const EPOCH_MS = 946_684_800_000;
 const DAY_MS = 86_400_000;
 
-function arrayOf<Value>(type: string, { oid, size, write }: Element<Value>): ArrayOf<Value | null> {
+/** An array in PostgreSQL's binary format: a parameter that neither side has to quote, escape and parse. */
+function arrayOf<Value>(type: string, { oid, size, write }: Element<Value>): BinaryArray<Value | null> {
   return {
     type,
     encode(values) {

@@ -1,7 +1,8 @@
+import { columnsOf } from "../../db/columns.ts";
 import type { Transaction } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
 import type { TruncationReason } from "../rules/log-budget.ts";
-import { type ArrayOf, bigints, booleans, byteas, dates, reals, smallints, texts, timestamps } from "./binary-array.ts";
+import { bigints, booleans, byteas, dates, reals, smallints, texts, timestamps } from "./binary-array.ts";
 import { indexedMatch, matchesDelivery } from "./sql-fragments.ts";
 
 /** The result of an attempt, with everything that the log keeps of it. */
@@ -42,8 +43,7 @@ export interface ResultRow {
   readonly total_ms: number | null;
 }
 
-/** The columns as arrays, each with one element for each result. */
-const columns: { readonly [Name in keyof ResultRow]: ArrayOf<ResultRow[Name]> } = {
+const results = columnsOf<ResultRow>({
   delivery_id: texts,
   claim: bigints,
   created_on: dates,
@@ -73,25 +73,10 @@ const columns: { readonly [Name in keyof ResultRow]: ArrayOf<ResultRow[Name]> } 
   tls_ms: reals,
   first_byte_ms: reals,
   total_ms: reals,
-};
+});
 
-type ColumnName = keyof ResultRow;
-
-/** SQL that gives results as rows, the system being `$1`. @param first the number of the first column's parameter */
-function rowsOf(names: readonly ColumnName[], first: number): string {
-  const arrays = names.map((name, index) => `$${index + first}::${columns[name].type}[]`);
-  return `unnest(${arrays.join(", ")}) as result (${names.join(", ")})`;
-}
-
-function arraysOf(names: readonly ColumnName[], results: readonly ResultRow[]): Buffer[] {
-  return names.map((name) => arrayOf(name, results));
-}
-
-function arrayOf<Name extends ColumnName>(name: Name, results: readonly ResultRow[]): Buffer {
-  return columns[name].encode(results.map((result) => result[name]));
-}
-
-const queueColumns = [
+/** What a result changes in the queue and in its delivery. */
+const queueColumns = results.only(
   "delivery_id",
   "claim",
   "created_on",
@@ -102,7 +87,10 @@ const queueColumns = [
   "tries",
   "state",
   "next_attempt_at",
-] as const;
+);
+
+/** What the log keeps of an attempt. */
+const logColumns = results.without("claim", "created_on", "replay", "due_at", "tries", "state");
 
 /** The result's row in the queue, if it is still claimed under the same token for the same attempt. */
 const isStillOurs = `${indexedMatch("queued", "result", {
@@ -120,7 +108,7 @@ const isStillOurs = `${indexedMatch("queued", "result", {
 const finish = statement(
   "results.finish",
   `with result as materialized (
-     select $1::text collate "C" as system_id, result.* from ${rowsOf(queueColumns, 3)}),
+     select $1::text collate "C" as system_id, result.* from ${queueColumns.unnest(3, "result")}),
    finished as (
      delete from webhook_queue queued using result where ${isStillOurs} and result.next_attempt_at is null
      returning result.*),
@@ -138,36 +126,10 @@ const finish = statement(
    returning delivery.id`,
 );
 
-const logColumns = [
-  "delivery_id",
-  "number",
-  "endpoint_id",
-  "started_at",
-  "outcome",
-  "failure",
-  "detail",
-  "url",
-  "request_headers",
-  "request_body",
-  "remote_address",
-  "status",
-  "response_headers",
-  "response_body",
-  "response_truncated",
-  "truncation_reason",
-  "dns_ms",
-  "connect_ms",
-  "tls_ms",
-  "first_byte_ms",
-  "total_ms",
-  "next_attempt_at",
-  "next_attempt_reason",
-] as const;
-
 const log = statement(
   "results.log",
-  `insert into webhook_attempts (system_id, started_on, ${logColumns.join(", ")})
-   select $1, started_at::date, ${logColumns.join(", ")} from ${rowsOf(logColumns, 2)}`,
+  `insert into webhook_attempts (system_id, started_on, ${logColumns.list()})
+   select $1, started_at::date, ${logColumns.list()} from ${logColumns.unnest(2, "result")}`,
 );
 
 /** Writes results. @returns the ids of the deliveries that were still the writer's */
@@ -175,11 +137,11 @@ export async function insertResults(
   tx: Transaction,
   systemId: string,
   now: Date,
-  results: readonly ResultRow[],
+  attempts: readonly ResultRow[],
 ): Promise<string[]> {
-  const rows = await tx.query<{ id: string }>(finish, [systemId, now, ...arraysOf(queueColumns, results)]);
+  const rows = await tx.query<{ id: string }>(finish, [systemId, now, ...queueColumns.arrays(attempts)]);
   const ids = new Set(rows.map(({ id }) => id));
-  const ours = results.filter(({ delivery_id: id }) => ids.has(id));
-  if (ours.length > 0) await tx.query(log, [systemId, ...arraysOf(logColumns, ours)]);
+  const ours = attempts.filter(({ delivery_id: id }) => ids.has(id));
+  if (ours.length > 0) await tx.query(log, [systemId, ...logColumns.arrays(ours)]);
   return [...ids];
 }

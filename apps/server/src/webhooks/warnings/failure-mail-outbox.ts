@@ -9,11 +9,11 @@ import {
 } from "./failure-mail-queries.ts";
 import { MAIL_TIMEOUT_MS, type Mailer, PermanentMailError } from "./mailer.ts";
 
-/** Sends the mails that were noted. Any number of processes may have one: each mail is one process's at a time. */
+/** Sends the recorded mails. Any number of processes may have one: each mail is sent by one process at a time. */
 export interface MailOutbox {
-  /** Sends what is due now, after the round that is under way. Never rejects. */
+  /** Sends what is due now, after the current pass. Never rejects. */
   runOnce(): Promise<void>;
-  /** Begins no more; what is under way has a few seconds to end, and is tried again later if it does not. */
+  /** Begins no more; the current try has a few seconds to end, and is made again later if it does not. */
   close(): Promise<void>;
 }
 
@@ -22,16 +22,16 @@ export interface MailOutboxOptions {
   readonly clock: () => number;
   /** The systems there are. */
   readonly systems: () => Promise<readonly string[]>;
-  /** Undefined: what an earlier configuration has left waits for its day to end. */
+  /** Undefined: mails of an earlier configuration wait until they are given up. */
   readonly mailer: Mailer | undefined;
   readonly logger: { warn(detail: object, message: string): void };
-  /** A round, or a part of one, failed; the next one tries again. */
+  /** A pass, or a part of one, failed; the next one tries again. */
   readonly onError: (error: unknown) => void;
-  /** Hears what became of each try and each mail. */
+  /** Called with what became of each try and each mail. */
   readonly observe: (outcome: MailOutcome) => void;
 }
 
-/** Milliseconds between two rounds: the delay of a mail. Shorter asks for nothing most of the time. */
+/** Milliseconds between two passes: the delay of a mail. Shorter finds nothing most of the time. */
 const POLL_INTERVAL_MS = 5_000;
 /**
  * Milliseconds between tries. The first wait is longer than a try may take: with less, two processes would send the same
@@ -48,29 +48,29 @@ export function startMailOutbox(options: MailOutboxOptions): MailOutbox {
   const { systems, onError } = options;
   const stop = new AbortController();
   let running = Promise.resolve();
-  let rounds = 0;
+  let waiting = 0;
   let closed = false;
 
-  /** One system's fault does not keep the others' mails back. */
-  async function round(): Promise<void> {
+  /** A failure in one system does not delay the others' mails. */
+  async function sendAll(): Promise<void> {
     for (const systemId of await systems()) {
-      await giveUpOld(options, systemId).catch(onError);
+      await giveUpExpired(options, systemId).catch(onError);
       while (!closed && (await sendNext(options, systemId, stop.signal).catch(onError)) === true);
     }
   }
   const runOnce = () => {
-    rounds++;
+    waiting++;
     running = running
-      .then(round)
+      .then(sendAll)
       .catch(onError)
-      .finally(() => rounds--);
+      .finally(() => waiting--);
     return running;
   };
-  const look = () => {
-    if (rounds === 0) runOnce().catch(onError);
+  const poll = () => {
+    if (waiting === 0) runOnce().catch(onError);
   };
-  const timer = setInterval(look, POLL_INTERVAL_MS);
-  look();
+  const timer = setInterval(poll, POLL_INTERVAL_MS);
+  poll();
   return {
     runOnce,
     async close() {
@@ -83,11 +83,14 @@ export function startMailOutbox(options: MailOutboxOptions): MailOutbox {
   };
 }
 
-async function giveUpOld({ db, clock, mailer, logger, observe }: MailOutboxOptions, systemId: string): Promise<void> {
+async function giveUpExpired(
+  { db, clock, mailer, logger, observe }: MailOutboxOptions,
+  systemId: string,
+): Promise<void> {
   const now = clock();
   const expired = await deleteExpiredMails(db, systemId, {
-    notedBefore: new Date(now - MAIL_LIFETIME_MS),
-    // Where all processes were away for a day, each mail still has its try.
+    recordedBefore: new Date(now - MAIL_LIFETIME_MS),
+    // Where no process ran for a day, each mail still has its try.
     leastAttempts: mailer === undefined ? 0 : 1,
     now: new Date(now),
   });
@@ -106,7 +109,7 @@ async function sendNext(options: MailOutboxOptions, systemId: string, signal: Ab
   if (mailer === undefined) return false;
   const mail = await claimMail(db, systemId, new Date(clock()), RETRY_DELAYS_MS);
   if (mail === undefined) return false;
-  const settle = async (outcome: MailOutcome): Promise<true> => {
+  const finish = async (outcome: MailOutcome): Promise<true> => {
     // Counted first: whether the row can be removed or not, this is what became of the try.
     observe(outcome);
     await deleteMail(db, systemId, mail.id);
@@ -115,20 +118,20 @@ async function sendNext(options: MailOutboxOptions, systemId: string, signal: Ab
   const detail = { mailId: mail.id, partner: mail.partner_id, attempts: mail.attempts };
   if (mail.email === null) {
     logger.warn({ ...detail, mail: mail.body }, "a mail to a partner has no address any more; given up");
-    return settle("unaddressed");
+    return finish("unaddressed");
   }
   try {
     await mailer.send(messageOf(mail, mail.email), signal);
   } catch (error) {
     if (error instanceof PermanentMailError) {
       logger.warn({ err: error, ...detail, mail: mail.body }, "a mail to a partner was refused; given up");
-      return settle("refused");
+      return finish("refused");
     }
     observe("postponed");
     logger.warn({ err: error, ...detail }, "a mail to a partner could not be sent; tried again later");
     return true;
   }
-  return settle("sent");
+  return finish("sent");
 }
 
 function messageOf({ id, subject, body }: ClaimedMail, to: string) {

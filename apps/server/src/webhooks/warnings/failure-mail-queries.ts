@@ -1,47 +1,42 @@
+import { columnsOfTable } from "../../db/columns.ts";
 import type { Queryable, Transaction } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
 
-/** A mail as it is noted. */
-export type NotedMail = Pick<Tables["webhook_mails"], "id" | "endpoint_id" | "subject" | "body">;
+/** A mail as it is recorded. */
+export type RecordedMail = Pick<Tables["webhook_mails"], "id" | "endpoint_id" | "subject" | "body">;
+
+const recorded = columnsOfTable("webhook_mails").only("id", "endpoint_id", "subject", "body");
 
 const insert = statement(
   "mails.insert",
-  `insert into webhook_mails (system_id, id, endpoint_id, subject, body, created_at, due_at)
-   select $1, mail.id, mail.endpoint_id, mail.subject, mail.body, $2, $2
-   from unnest($3::text[], $4::text[], $5::text[], $6::text[]) as mail (id, endpoint_id, subject, body)`,
+  `insert into webhook_mails (system_id, ${recorded.list()}, created_at, due_at)
+   select $1, ${recorded.list("mail")}, $2, $2 from ${recorded.unnest(3, "mail")}`,
 );
 
-/** Notes mails, to be sent once the transaction has committed. */
+/** Records mails, to be sent once the transaction has committed. */
 export async function insertMails(
   tx: Transaction,
   systemId: string,
   now: Date,
-  mails: readonly NotedMail[],
+  mails: readonly RecordedMail[],
 ): Promise<void> {
   if (mails.length === 0) return;
-  await tx.query(insert, [
-    systemId,
-    now,
-    mails.map(({ id }) => id),
-    mails.map(({ endpoint_id: endpointId }) => endpointId),
-    mails.map(({ subject }) => subject),
-    mails.map(({ body }) => body),
-  ]);
+  await tx.query(insert, [systemId, now, ...recorded.arrays(mails)]);
 }
 
-/** A mail whose turn it is. */
-export interface ClaimedMail extends NotedMail {
+/** A mail that is due. */
+export interface ClaimedMail extends RecordedMail {
   readonly partner_id: string;
   /** Tries, this one included. */
   readonly attempts: number;
-  /** Null: nobody wants to hear any more. */
+  /** Null: the partner no longer has an address. */
   readonly email: string | null;
 }
 
 /*
- * The claim puts the next try off before this one begins. So it needs no other lease: whoever dies has nothing to give
- * back, and a try that failed nothing to write down.
+ * The claim postpones the next try before this one begins. So it needs no other lease: a process that dies has nothing to
+ * release, and a try that failed has nothing to write.
  */
 const claim = statement(
   "mails.claim",
@@ -65,7 +60,7 @@ export interface RetryDelays {
   readonly most: number;
 }
 
-/** Takes the mail that has been due for longest; undefined: none is due. */
+/** Claims the mail that has been due for longest; undefined: none is due. */
 export async function claimMail(
   db: Queryable,
   systemId: string,
@@ -77,13 +72,13 @@ export async function claimMail(
 
 const remove = statement("mails.remove", "delete from webhook_mails where system_id = $1 and id = $2");
 
-/** Forgets a mail that was sent, or that nobody can send. */
+/** Deletes a mail that was sent, or that nobody can send. */
 export async function deleteMail(db: Queryable, systemId: string, id: string): Promise<void> {
   await db.query(remove, [systemId, id]);
 }
 
 /** A mail that was given up. */
-export interface ExpiredMail extends NotedMail {
+export interface ExpiredMail extends RecordedMail {
   readonly attempts: number;
 }
 
@@ -93,18 +88,18 @@ const expire = statement(
    returning id, endpoint_id, subject, body, attempts`,
 );
 
-/** Which mails are given up: noted so long ago, tried so often, and not being sent now. */
+/** Which mails are given up: recorded so long ago, tried so often, and not being sent now. */
 export interface Expiry {
-  readonly notedBefore: Date;
+  readonly recordedBefore: Date;
   readonly leastAttempts: number;
   readonly now: Date;
 }
 
-/** Forgets mails that nobody will try again. */
+/** Deletes mails that nobody will try again. */
 export function deleteExpiredMails(
   db: Queryable,
   systemId: string,
-  { notedBefore, leastAttempts, now }: Expiry,
+  { recordedBefore, leastAttempts, now }: Expiry,
 ): Promise<ExpiredMail[]> {
-  return db.query<ExpiredMail>(expire, [systemId, notedBefore, now, leastAttempts]);
+  return db.query<ExpiredMail>(expire, [systemId, recordedBefore, now, leastAttempts]);
 }

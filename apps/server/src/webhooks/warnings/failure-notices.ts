@@ -2,7 +2,7 @@ import type { Transaction } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
 import type { CompletedAttempt } from "../dispatcher/result-writer.ts";
 import { pauseDescriptions } from "../endpoints/endpoint.ts";
-import { describeEnd } from "../log/delivery-view.ts";
+import { describeOutcome } from "../rules/retry-policy.ts";
 import { insertMails } from "./failure-mail-queries.ts";
 import { failureMail, type FailureNotice } from "./failure-mail.ts";
 
@@ -15,49 +15,49 @@ export interface NoticeContext {
   readonly dashboardUrl: string | null;
 }
 
-/** Notes the mails to partners whose endpoints fail, in the transaction that writes the failures down. */
+/** Records the mails to partners whose endpoints fail, in the transaction that writes the results. */
 export async function recordFailureMails(
   { ids, canMail, dashboardUrl }: NoticeContext,
   tx: Transaction,
   systemId: string,
-  endings: readonly CompletedAttempt[],
+  attempts: readonly CompletedAttempt[],
   now: Date,
 ): Promise<void> {
-  const mails = endings.flatMap((ending) => {
-    const notice = noticeOf(ending, now, dashboardUrl);
-    if (notice === undefined || !canMail || ending.lane.endpoint.email === null) return [];
+  const mails = attempts.flatMap((attempt) => {
+    const notice = noticeOf(attempt, now, dashboardUrl);
+    if (notice === undefined || !canMail || attempt.lane.endpoint.email === null) return [];
     const { subject, text } = failureMail(notice);
-    return [{ id: ids.next("mail"), endpoint_id: ending.lane.endpointId, subject, body: text }];
+    return [{ id: ids.next("mail"), endpoint_id: attempt.lane.endpointId, subject, body: text }];
   });
   await insertMails(tx, systemId, now, mails);
 }
 
-/** Tells the operator of endpoints that fail, by the log: with the whole text where no partner hears it by mail. */
+/** Logs endpoints that fail, for the operator: with the whole text where no partner is mailed. */
 export function logFailures(
   { canMail, dashboardUrl, logger }: NoticeContext,
-  endings: readonly CompletedAttempt[],
+  attempts: readonly CompletedAttempt[],
   now: Date,
 ): void {
-  for (const ending of endings) {
-    const notice = noticeOf(ending, now, dashboardUrl);
+  for (const attempt of attempts) {
+    const notice = noticeOf(attempt, now, dashboardUrl);
     if (notice === undefined) continue;
     const { subject, text } = failureMail(notice);
-    const isMailed = canMail && ending.lane.endpoint.email !== null;
+    const isMailed = canMail && attempt.lane.endpoint.email !== null;
     const detail = { partner: notice.partnerId, about: notice.about, failures: notice.failures, ...wayBack(notice) };
     logger.warn(isMailed ? detail : { ...detail, mail: text }, subject);
   }
 }
 
-/** Why an endpoint is paused and what ends that, where the mail with it may be another person's. */
+/** Why an endpoint is paused and what ends that: the mail may go to somebody other than the operator. */
 function wayBack({ about, partnerId }: FailureNotice): { readonly reason?: string; readonly resume?: string } {
   if (about === 25 || about === 50) return {};
   return { reason: pauseDescriptions[about], resume: `bikeshare webhooks resume --partner ${partnerId}` };
 }
 
-function noticeOf(ending: CompletedAttempt, now: Date, dashboardUrl: string | null): FailureNotice | undefined {
-  const { lane, result, health, statusChange, warning } = ending;
+function noticeOf(attempt: CompletedAttempt, now: Date, dashboardUrl: string | null): FailureNotice | undefined {
+  const { lane, result, health, statusChange, warning } = attempt;
   const about = statusChange === "active" || statusChange === null ? warning : statusChange;
-  // 100 % is the pause itself, which comes with its reason.
+  // 100 % is the pause itself, which has its reason as `statusChange`.
   if (about === null || about === 100) return undefined;
   const { url, partnerId } = lane.endpoint;
   const { failingSince, failures } = health;
@@ -67,7 +67,7 @@ function noticeOf(ending: CompletedAttempt, now: Date, dashboardUrl: string | nu
     partnerId,
     failingSince,
     failures,
-    lastError: describeEnd(result),
+    lastError: describeOutcome(result),
     at: now.getTime(),
     dashboardUrl,
   };
