@@ -1,14 +1,14 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { answered, type EndpointRoom, openEndpointRoom } from "../../test/webhooks/endpoints.harness.ts";
+import { answered, type EndpointsHarness, openEndpointsHarness } from "../../test/webhooks/endpoints.harness.ts";
 import { checkInvariants } from "./service.ts";
 import { webhookStatements } from "./webhook-queries.ts";
 
 const ours = new Set(webhookStatements.map(([name]) => name));
 
-let harness: EndpointRoom;
+let harness: EndpointsHarness;
 let endpointId: string;
 beforeEach(async () => {
-  harness = await openEndpointRoom();
+  harness = await openEndpointsHarness();
   endpointId = (await harness.endpoint()).endpoint.id;
   // One each that succeeded, waits for its second attempt, and waits for its first.
   await harness.happen(1);

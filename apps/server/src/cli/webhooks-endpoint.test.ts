@@ -7,20 +7,21 @@ import { createIds } from "../ids.ts";
 import { createPartner } from "../partners/service.ts";
 import { registerWebhooks } from "./webhooks.ts";
 
-let room: CliHarness;
+let harness: CliHarness;
 let partner: string;
 const clock = createTestClock();
 
 beforeEach(async () => {
-  room = await openCliHarness({ register: registerWebhooks, clock });
+  harness = await openCliHarness({ register: registerWebhooks, clock });
   partner = await partnerNamed("Partner 1");
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
 const partnerNamed = async (name: string) =>
-  (await createPartner({ db: room.db, clock, ids: createIds(clock), actor: "test" }, room.systemId, name)).id;
-const text = async (...args: string[]) => (await room.run("webhooks", ...args)).stdout;
-const json = async (...args: string[]) => JSON.parse((await room.run("--json", "webhooks", ...args)).stdout) as unknown;
+  (await createPartner({ db: harness.db, clock, ids: createIds(clock), actor: "test" }, harness.systemId, name)).id;
+const text = async (...args: string[]) => (await harness.run("webhooks", ...args)).stdout;
+const json = async (...args: string[]) =>
+  JSON.parse((await harness.run("--json", "webhooks", ...args)).stdout) as unknown;
 const set = ["set", "--url", "https://partner.example/hooks", "--events", "ride.started,station.offline", "--partner"];
 
 it("set says how to try the endpoint, and of which events no key of the partner may read what they tell", async () => {
@@ -88,7 +89,7 @@ it("deliveries without any says so, and what to do", async () => {
 it("a secrets file that the service does not use is refused by its name, the first time too", async () => {
   await text(...set, partner);
   await text("remove", "--partner", partner);
-  const file = join(room.directory, "data", "secrets.json");
+  const file = join(harness.directory, "data", "secrets.json");
   await rm(file);
   await expect(text(...set, partner)).rejects.toThrow(
     `${file} (in DATA_DIR; SECRETS_FILE is not set): there is no such file`,

@@ -17,7 +17,7 @@ import { insertResults } from "../webhooks/queue/result-queries.ts";
 import { UsageError } from "./usage-error.ts";
 import { registerWebhooks } from "./webhooks.ts";
 
-let room: CliHarness;
+let harness: CliHarness;
 let clock: TestClock;
 let ids: Ids;
 let partner: string;
@@ -26,19 +26,19 @@ beforeEach(async () => {
   clock = createTestClock();
   let ticks = 0;
   ids = createIds(() => clock() + ticks++);
-  room = await openCliHarness({ register: registerWebhooks, clock });
-  partner = (await createPartner({ db: room.db, clock, ids, actor: "test" }, room.systemId, "Partner 1")).id;
-  await updateHeartbeat(room.db, room.systemId, "worker", 3_600_000);
+  harness = await openCliHarness({ register: registerWebhooks, clock });
+  partner = (await createPartner({ db: harness.db, clock, ids, actor: "test" }, harness.systemId, "Partner 1")).id;
+  await updateHeartbeat(harness.db, harness.systemId, "worker", 3_600_000);
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
 /** Runs a command with `--json`; gives what it printed. */
 async function json<Shape>(...args: string[]): Promise<Shape> {
-  const { stdout } = await room.run("--json", "webhooks", ...args);
+  const { stdout } = await harness.run("--json", "webhooks", ...args);
   expect(stdout.trimEnd().split("\n")).toHaveLength(1);
   return JSON.parse(stdout) as Shape;
 }
-const text = async (...args: string[]) => (await room.run("webhooks", ...args)).stdout;
+const text = async (...args: string[]) => (await harness.run("webhooks", ...args)).stdout;
 const set = (...more: string[]) =>
   json<{
     id: string;
@@ -55,14 +55,14 @@ async function happen(n: number): Promise<void> {
   for (let i = 0; i < n; i++) {
     const now = new Date(clock());
     const event = { name: "ride.started" as const, occurredAt: now, partnerId: null, data: "{}" };
-    await room.db.transaction((tx) => recordEvents(tx, { ids, systemId: room.systemId, now }, [event]));
+    await harness.db.transaction((tx) => recordEvents(tx, { ids, systemId: harness.systemId, now }, [event]));
     clock.advance(1);
   }
 }
 
 /** Sends everything that is due. */
 async function send(endpointId: string, status: number, body = ""): Promise<void> {
-  const { db, systemId } = room;
+  const { db, systemId } = harness;
   const now = new Date(clock());
   const claimed = await claimDeliveries(
     db,
@@ -271,7 +271,7 @@ describe("webhooks deliveries, attempts, redeliver, replay", () => {
     await json("redeliver", deliveries[0]?.id ?? "");
     await json("pause", "--partner", partner);
     await json("resume", "--partner", partner);
-    const acts = await room.db.query<{ action: string; actor: string }>(
+    const acts = await harness.db.query<{ action: string; actor: string }>(
       statement("", "select action, actor from audit_log where action like 'webhook.%' order by id"),
     );
     expect(acts).toEqual(
@@ -298,7 +298,7 @@ describe("as a process", () => {
   const start = (dataDir: string, ...args: string[]): Promise<Ended> =>
     new Promise((resolve) => {
       const main = join(import.meta.dirname, "../main.ts");
-      const env = { ...process.env, DATABASE_URL: room.db.connectionString, DATA_DIR: join(directory, dataDir) };
+      const env = { ...process.env, DATABASE_URL: harness.db.connectionString, DATA_DIR: join(directory, dataDir) };
       execFile(
         process.execPath,
         ["--conditions=@bikeshare/source", main, "webhooks", ...args],

@@ -4,7 +4,7 @@ import { type LiveRoom, openLiveRoom, stationItem } from "../../test/fleet/fleet
 import { checkInvariants } from "../check/service.ts";
 import { statement } from "../db/statement.ts";
 
-let room: LiveRoom;
+let harness: LiveRoom;
 const mirror = statement(
   "test.mirror",
   "update stations set counters = 'mirrored', num_bikes_available = 5 where system_id = $1",
@@ -17,30 +17,30 @@ const mirrorTypes = statement(
 );
 
 beforeAll(async () => {
-  room = await openLiveRoom();
-  await room.stations(stationItem("A"), stationItem("B"));
-  await room.bikes(...["1", "2", "3"].map((id) => ({ id, station_id: "A" })));
-  await room.db.query(mirror, [room.systemId]);
+  harness = await openLiveRoom();
+  await harness.stations(stationItem("A"), stationItem("B"));
+  await harness.bikes(...["1", "2", "3"].map((id) => ({ id, station_id: "A" })));
+  await harness.db.query(mirror, [harness.systemId]);
 });
-afterAll(() => room.close());
+afterAll(() => harness.close());
 
 const counters = async () =>
   Promise.all(
     ["A", "B"].map(async (id) => {
-      const { num_bikes_available: available, num_bikes_reserved: reserved } = await room.station(id);
+      const { num_bikes_available: available, num_bikes_reserved: reserved } = await harness.station(id);
       return [available, reserved];
     }),
   );
 
 test("rides and reservations move bikes between what mirrored stations count, until the feed speaks again", async () => {
-  await room.start({ id: "r1", bike_id: "1" });
-  await room.reserve({ bike_id: "2" });
+  await harness.start({ id: "r1", bike_id: "1" });
+  await harness.reserve({ bike_id: "2" });
   expect(await counters()).toEqual([
     [3, 1],
     [5, 0],
   ]);
-  await room.start({ id: "r2", bike_id: "2" });
-  await room.end({ id: "r1", end_station_id: "B" }, { id: "r2", end_station_id: "B" });
+  await harness.start({ id: "r2", bike_id: "2" });
+  await harness.end({ id: "r1", end_station_id: "B" }, { id: "r2", end_station_id: "B" });
   expect(await counters()).toEqual([
     [3, 0],
     [7, 0],
@@ -49,41 +49,42 @@ test("rides and reservations move bikes between what mirrored stations count, un
 
 test("a bike that comes back broken is not counted as available at a mirrored station", async () => {
   const before = await counters();
-  await room.start({ id: "r3", bike_id: "1" });
-  room.clock.advance(60_000);
-  await room.report({ id: "1", at: new Date(room.clock()).toISOString(), vehicle_state: "non_operational" });
-  await room.end({ id: "r3", end_station_id: "A", ended_at: new Date(room.clock() - 30_000).toISOString() });
+  await harness.start({ id: "r3", bike_id: "1" });
+  harness.clock.advance(60_000);
+  await harness.report({ id: "1", at: new Date(harness.clock()).toISOString(), vehicle_state: "non_operational" });
+  await harness.end({ id: "r3", end_station_id: "A", ended_at: new Date(harness.clock() - 30_000).toISOString() });
   expect(await counters()).toEqual([before[0], [Number(before[1]?.[0]) - 1, 0]]);
 });
 
 test("a mirrored station's types follow the bikes that come and go, and never add up to more than its bikes", async () => {
-  await room.stations(stationItem("C"));
-  await room.bikes(
+  await harness.stations(stationItem("C"));
+  await harness.bikes(
     { id: "e1", station_id: "C", vehicle_type_id: "electric" },
     { id: "u1", station_id: "C" },
     { id: "x1", station_id: "C", vehicle_type_id: "unlisted" },
   );
-  await room.db.query(mirrorTypes, [room.systemId]);
+  await harness.db.query(mirrorTypes, [harness.systemId]);
   const types = async () => {
     const { num_bikes_available, vehicle_types_available } = station.parse(
-      JSON.parse(String((await room.station("C"))["json"])),
+      JSON.parse(String((await harness.station("C"))["json"])),
     );
     return [num_bikes_available, ...vehicle_types_available.map((type) => `${type.vehicle_type_id} ${type.count}`)];
   };
-  const { id } = await room.reserve({ bike_id: "e1" });
+  const { id } = await harness.reserve({ bike_id: "e1" });
   expect(await types()).toEqual([3, "classic 3", "electric 0"]);
   // The feed said that all four were of these types, so one of them must have been the bike that left.
-  await room.reserve({ bike_id: "u1" });
+  await harness.reserve({ bike_id: "u1" });
   expect(await types()).toEqual([2, "classic 2", "electric 0"]);
-  await room.reserve({ bike_id: "x1" });
+  await harness.reserve({ bike_id: "x1" });
   expect(await types()).toEqual([1, "classic 1", "electric 0"]);
-  await room.giveBack(id);
+  await harness.giveBack(id);
   expect(await types()).toEqual([2, "classic 1", "electric 1"]);
-  const broken = await checkInvariants(room.db, room.systemId);
+  const broken = await checkInvariants(harness.db, harness.systemId);
   expect(broken.filter(({ name, broken: n }) => name === "station_types" && n > 0)).toEqual([]);
-  await room.db.query(statement("", "update stations set num_bikes_available = 1 where system_id = $1 and id = 'C'"), [
-    room.systemId,
-  ]);
-  const after = await checkInvariants(room.db, room.systemId);
+  await harness.db.query(
+    statement("", "update stations set num_bikes_available = 1 where system_id = $1 and id = 'C'"),
+    [harness.systemId],
+  );
+  const after = await checkInvariants(harness.db, harness.systemId);
   expect(after.find(({ name }) => name === "station_types")).toMatchObject({ broken: 1, examples: ["C"] });
 });

@@ -10,59 +10,59 @@ const waiting = statement(
   "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
 );
 
-let room: LiveRoom;
+let harness: LiveRoom;
 /** A new bike at station A, and the id of a ride for it, for each test. */
 let bike: string;
 let ride: string;
 let made = 0;
 
 beforeAll(async () => {
-  room = await openLiveRoom();
-  await room.stations(stationItem("A"), stationItem("B", { lat: 47.5, lon: 8.6 }));
+  harness = await openLiveRoom();
+  await harness.stations(stationItem("A"), stationItem("B", { lat: 47.5, lon: 8.6 }));
 });
-afterAll(() => room.close());
+afterAll(() => harness.close());
 
 beforeEach(async () => {
   made++;
   bike = `bike-${made}`;
   ride = `ride-${made}`;
-  await room.bikes({ id: bike, station_id: "A", vehicle_type_id: "classic", current_range_meters: 9000 });
-  room.clock.advance(60_000);
+  await harness.bikes({ id: bike, station_id: "A", vehicle_type_id: "classic", current_range_meters: 9000 });
+  harness.clock.advance(60_000);
 });
 
-const inMinutes = (minutes: number) => new Date(room.clock() + minutes * 60_000).toISOString();
+const inMinutes = (minutes: number) => new Date(harness.clock() + minutes * 60_000).toISOString();
 
 /** Runs what must be refused, and holds it against having changed anything. */
 async function refused(
   work: () => Promise<Awaited<ReturnType<LiveRoom["start"]>>>,
   ...codes: string[]
 ): Promise<string> {
-  const before = await room.picture();
+  const before = await harness.picture();
   const results = await work();
   expect(outcomes(results)).toEqual(codes);
   expect(results.failed).toBe(codes.filter((code) => !["created", "updated", "unchanged"].includes(code)).length);
-  expect(await room.picture()).toEqual(before);
+  expect(await harness.picture()).toEqual(before);
   return results.results.map(({ error }) => error?.message).join("\n");
 }
 
 describe("every step of a ride's life", () => {
   const into = {
     none: () => Promise.resolve(),
-    started: () => room.start({ id: ride, bike_id: bike }),
+    started: () => harness.start({ id: ride, bike_id: bike }),
     completed: async () => {
-      await room.start({ id: ride, bike_id: bike });
-      await room.end({ id: ride, end_station_id: "B" });
+      await harness.start({ id: ride, bike_id: bike });
+      await harness.end({ id: ride, end_station_id: "B" });
     },
     cancelled: async () => {
-      await room.start({ id: ride, bike_id: bike });
-      await room.cancel({ id: ride });
+      await harness.start({ id: ride, bike_id: bike });
+      await harness.cancel({ id: ride });
     },
   };
   const run: Record<RideCommand, () => ReturnType<LiveRoom["start"]>> = {
-    start: () => room.start({ id: ride, bike_id: bike }),
-    end: () => room.end({ id: ride, end_station_id: "B" }),
-    cancel: () => room.cancel({ id: ride }),
-    correct: () => room.correct({ id: ride, end_station_id: "A" }),
+    start: () => harness.start({ id: ride, bike_id: bike }),
+    end: () => harness.end({ id: ride, end_station_id: "B" }),
+    cancel: () => harness.cancel({ id: ride }),
+    correct: () => harness.correct({ id: ride, end_station_id: "A" }),
   };
   const words: Record<string, string> = { same: "unchanged", conflict: "ride_conflict", missing: "not_found" };
   const steps = Object.entries(rideTransitions).flatMap(([from, row]) =>
@@ -74,9 +74,9 @@ describe("every step of a ride's life", () => {
     if (next in words) await refused(run[command], words[next] ?? "");
     else {
       expect(outcomes(await run[command]())).toEqual([next === "started" ? "created" : "updated"]);
-      expect((await room.ride(ride))["status"]).toBe(next);
+      expect((await harness.ride(ride))["status"]).toBe(next);
     }
-    const ends = (await room.events()).filter((event) => event.endsWith(` ${ride}`));
+    const ends = (await harness.events()).filter((event) => event.endsWith(` ${ride}`));
     const status = next in words ? from : next;
     const lives: Record<string, string[]> = {
       none: [],
@@ -89,86 +89,91 @@ describe("every step of a ride's life", () => {
         ?.concat(command === "correct" && next === "completed" ? ["corrected"] : [])
         .map((name) => `ride.${name} ${ride}`),
     );
-    await room.expectSound();
+    await harness.expectSound();
   });
 });
 
 describe("a ride that starts", () => {
   test("takes its bike off the map and out of its station's counters, and says where it began", async () => {
-    const before = Number((await room.station("A"))["num_bikes_available"]);
-    await room.start({ id: ride, bike_id: bike, rider_category: "member" });
-    expect(await room.bike(bike)).toMatchObject({
+    const before = Number((await harness.station("A"))["num_bikes_available"]);
+    await harness.start({ id: ride, bike_id: bike, rider_category: "member" });
+    expect(await harness.bike(bike)).toMatchObject({
       vehicle_state: "on_trip",
       station_id: null,
       lat: null,
       lon: null,
       ride_id: ride,
     });
-    expect((await room.station("A"))["num_bikes_available"]).toBe(before - 1);
-    expect(await room.ride(ride)).toMatchObject({
+    expect((await harness.station("A"))["num_bikes_available"]).toBe(before - 1);
+    expect(await harness.ride(ride)).toMatchObject({
       status: "started",
       start_station_id: "A",
       vehicle_type_id: "classic",
       rider_category: "member",
-      started_at: new Date(room.clock()),
+      started_at: new Date(harness.clock()),
       ended_at: null,
     });
   });
 
   test("begins outside a station where null says so", async () => {
-    await room.start({ id: ride, bike_id: bike, start_station_id: null });
-    expect((await room.ride(ride))["start_station_id"]).toBeNull();
+    await harness.start({ id: ride, bike_id: bike, start_station_id: null });
+    expect((await harness.ride(ride))["start_station_id"]).toBeNull();
   });
 
   test("fulfils the reservation that holds its bike, named or not", async () => {
     for (const named of [true, false]) {
       const id = `${ride}-${named}`;
-      const reservation = await room.reserve({ bike_id: bike });
-      await room.start({ id, bike_id: bike, ...(named ? { reservation_id: reservation.id } : {}) });
-      expect((await room.ride(id))["reservation_id"]).toBe(reservation.id);
-      expect(await room.events()).toContain(`reservation.fulfilled ${reservation.id}`);
+      const reservation = await harness.reserve({ bike_id: bike });
+      await harness.start({ id, bike_id: bike, ...(named ? { reservation_id: reservation.id } : {}) });
+      expect((await harness.ride(id))["reservation_id"]).toBe(reservation.id);
+      expect(await harness.events()).toContain(`reservation.fulfilled ${reservation.id}`);
       // Every partner reads rides; a reservation is its owner's alone, who finds the ride in it.
-      expect(String((await room.ride(id))["json"])).not.toContain(reservation.id);
-      expect(await room.reservation(reservation.id)).toMatchObject({ ride_id: id });
-      await room.expectSound();
-      await room.end({ id, end_station_id: "A" });
+      expect(String((await harness.ride(id))["json"])).not.toContain(reservation.id);
+      expect(await harness.reservation(reservation.id)).toMatchObject({ ride_id: id });
+      await harness.expectSound();
+      await harness.end({ id, end_station_id: "A" });
     }
   });
 
   test("does not fulfil a reservation that has lapsed, swept or not: that expires", async () => {
-    const lapsed = await room.reserve({ bike_id: bike, hold_minutes: 1 });
-    room.clock.advance(60_000);
-    await refused(() => room.start({ id: ride, bike_id: bike, reservation_id: lapsed.id }), "reservation_not_active");
-    expect(outcomes(await room.start({ id: ride, bike_id: bike, started_at: inMinutes(-0.5) }))).toEqual(["created"]);
-    expect((await room.ride(ride))["reservation_id"]).toBeNull();
-    expect(await room.events()).toContain(`reservation.expired ${lapsed.id}`);
-    await room.expectSound();
+    const lapsed = await harness.reserve({ bike_id: bike, hold_minutes: 1 });
+    harness.clock.advance(60_000);
+    await refused(
+      () => harness.start({ id: ride, bike_id: bike, reservation_id: lapsed.id }),
+      "reservation_not_active",
+    );
+    expect(outcomes(await harness.start({ id: ride, bike_id: bike, started_at: inMinutes(-0.5) }))).toEqual([
+      "created",
+    ]);
+    expect((await harness.ride(ride))["reservation_id"]).toBeNull();
+    expect(await harness.events()).toContain(`reservation.expired ${lapsed.id}`);
+    await harness.expectSound();
   });
 
   test("is refused for a reservation that does not hold its bike", async () => {
-    await refused(() => room.start({ id: ride, bike_id: bike, reservation_id: "other" }), "reservation_not_active");
-    await room.reserve({ bike_id: bike });
-    await refused(() => room.start({ id: ride, bike_id: bike, reservation_id: "other" }), "reservation_not_active");
+    await refused(() => harness.start({ id: ride, bike_id: bike, reservation_id: "other" }), "reservation_not_active");
+    await harness.reserve({ bike_id: bike });
+    await refused(() => harness.start({ id: ride, bike_id: bike, reservation_id: "other" }), "reservation_not_active");
   });
 });
 
 describe("a ride that ends", () => {
   test("puts its bike where it ended, and counts it there, under a new public id", async () => {
-    const publicId = (await room.bike(bike))["public_id"];
-    await room.start({ id: ride, bike_id: bike });
-    room.clock.advance(59_000);
-    const before = Number((await room.station("B"))["num_bikes_available"]);
-    await room.end({ id: ride, end_station_id: "B", distance_meters: 1200 });
-    expect(await room.bike(bike)).toMatchObject({
+    const publicId = (await harness.bike(bike))["public_id"];
+    await harness.start({ id: ride, bike_id: bike });
+    harness.clock.advance(59_000);
+    const before = Number((await harness.station("B"))["num_bikes_available"]);
+    await harness.end({ id: ride, end_station_id: "B", distance_meters: 1200 });
+    expect(await harness.bike(bike)).toMatchObject({
       vehicle_state: "available",
       station_id: "B",
       lat: 47.5,
       lon: 8.6,
       ride_id: null,
     });
-    expect((await room.bike(bike))["public_id"]).not.toBe(publicId);
-    expect((await room.station("B"))["num_bikes_available"]).toBe(before + 1);
-    expect(await room.ride(ride)).toMatchObject({
+    expect((await harness.bike(bike))["public_id"]).not.toBe(publicId);
+    expect((await harness.station("B"))["num_bikes_available"]).toBe(before + 1);
+    expect(await harness.ride(ride)).toMatchObject({
       status: "completed",
       end_station_id: "B",
       duration_seconds: 59,
@@ -179,107 +184,116 @@ describe("a ride that ends", () => {
   });
 
   test("outside a station is where its position says", async () => {
-    await room.start({ id: ride, bike_id: bike });
-    await room.end({ id: ride, lat: 47.1, lon: 8.1 });
-    expect(await room.bike(bike)).toMatchObject({ station_id: null, lat: 47.1, lon: 8.1 });
-    expect((await room.ride(ride))["end_reason"]).toBe("free_floating");
+    await harness.start({ id: ride, bike_id: bike });
+    await harness.end({ id: ride, lat: 47.1, lon: 8.1 });
+    expect(await harness.bike(bike)).toMatchObject({ station_id: null, lat: 47.1, lon: 8.1 });
+    expect((await harness.ride(ride))["end_reason"]).toBe("free_floating");
   });
 
   test("when it is cancelled leaves its bike where it stood", async () => {
-    await room.start({ id: ride, bike_id: bike });
-    await room.cancel({ id: ride });
-    expect(await room.bike(bike)).toMatchObject({ vehicle_state: "available", station_id: "A", lat: 47.37, lon: 8.54 });
-    expect(await room.ride(ride)).toMatchObject({ status: "cancelled", end_station_id: null, end_reason: "cancelled" });
-    await room.expectSound();
+    await harness.start({ id: ride, bike_id: bike });
+    await harness.cancel({ id: ride });
+    expect(await harness.bike(bike)).toMatchObject({
+      vehicle_state: "available",
+      station_id: "A",
+      lat: 47.37,
+      lon: 8.54,
+    });
+    expect(await harness.ride(ride)).toMatchObject({
+      status: "cancelled",
+      end_station_id: null,
+      end_reason: "cancelled",
+    });
+    await harness.expectSound();
   });
 
   test("leaves its bike out of order where that was reported of it later", async () => {
-    await room.start({ id: ride, bike_id: bike, started_at: inMinutes(-1) });
-    await room.report({ id: bike, at: inMinutes(0.5), vehicle_state: "non_operational" });
-    await room.end({ id: ride, end_station_id: "B", ended_at: inMinutes(0) });
-    expect(await room.bike(bike)).toMatchObject({ vehicle_state: "non_operational", station_id: "B" });
-    await room.expectSound();
+    await harness.start({ id: ride, bike_id: bike, started_at: inMinutes(-1) });
+    await harness.report({ id: bike, at: inMinutes(0.5), vehicle_state: "non_operational" });
+    await harness.end({ id: ride, end_station_id: "B", ended_at: inMinutes(0) });
+    expect(await harness.bike(bike)).toMatchObject({ vehicle_state: "non_operational", station_id: "B" });
+    await harness.expectSound();
   });
 });
 
 describe("bad input changes nothing and says what is wrong", () => {
   test("a ride that never started cannot end or be cancelled", async () => {
-    await refused(() => room.end({ id: ride }), "not_found");
-    await refused(() => room.cancel({ id: ride }), "not_found");
+    await refused(() => harness.end({ id: ride }), "not_found");
+    await refused(() => harness.cancel({ id: ride }), "not_found");
   });
 
   test("a bike that is on a trip starts no other", async () => {
-    await room.start({ id: ride, bike_id: bike });
-    expect(await refused(() => room.start({ id: `${ride}-2`, bike_id: bike }), "ride_conflict")).toContain(ride);
+    await harness.start({ id: ride, bike_id: bike });
+    expect(await refused(() => harness.start({ id: `${ride}-2`, bike_id: bike }), "ride_conflict")).toContain(ride);
   });
 
   test("a bike that is out of order starts none", async () => {
     for (const state of ["non_operational", "missing", "non_contactable", "removed"]) {
-      await room.bikes({ id: bike, vehicle_state: state });
-      await refused(() => room.start({ id: ride, bike_id: bike }), "bike_not_available");
+      await harness.bikes({ id: bike, vehicle_state: state });
+      await refused(() => harness.start({ id: ride, bike_id: bike }), "bike_not_available");
     }
   });
 
   test("an unknown station, and one that was removed, is no start and no end", async () => {
-    await room.stations(stationItem(`gone-${made}`));
-    await room.remove({ id: `gone-${made}` });
+    await harness.stations(stationItem(`gone-${made}`));
+    await harness.remove({ id: `gone-${made}` });
     for (const station of ["nowhere", `gone-${made}`]) {
       expect(
-        await refused(() => room.start({ id: ride, bike_id: bike, start_station_id: station }), "not_found"),
+        await refused(() => harness.start({ id: ride, bike_id: bike, start_station_id: station }), "not_found"),
       ).toContain(station);
     }
-    await room.start({ id: ride, bike_id: bike });
+    await harness.start({ id: ride, bike_id: bike });
     for (const station of ["nowhere", `gone-${made}`]) {
-      expect(await refused(() => room.end({ id: ride, end_station_id: station }), "not_found")).toContain(station);
+      expect(await refused(() => harness.end({ id: ride, end_station_id: station }), "not_found")).toContain(station);
     }
   });
 
   test("an unknown bike starts no ride", async () => {
-    expect(await refused(() => room.start({ id: ride, bike_id: "nobody's" }), "not_found")).toContain("nobody's");
+    expect(await refused(() => harness.start({ id: ride, bike_id: "nobody's" }), "not_found")).toContain("nobody's");
   });
 
   test("an instant in the future, beyond what clocks differ by", async () => {
-    await refused(() => room.start({ id: ride, bike_id: bike, started_at: inMinutes(1.1) }), "invalid_parameter");
+    await refused(() => harness.start({ id: ride, bike_id: bike, started_at: inMinutes(1.1) }), "invalid_parameter");
     await refused(
-      () => room.past({ id: ride, bike_id: bike, started_at: inMinutes(0), ended_at: inMinutes(1.1) }),
+      () => harness.past({ id: ride, bike_id: bike, started_at: inMinutes(0), ended_at: inMinutes(1.1) }),
       "invalid_parameter",
     );
-    expect(outcomes(await room.start({ id: ride, bike_id: bike, started_at: inMinutes(0.9) }))).toEqual(["created"]);
-    await refused(() => room.end({ id: ride, ended_at: inMinutes(1.1) }), "invalid_parameter");
-    await refused(() => room.cancel({ id: ride, cancelled_at: inMinutes(1.1) }), "invalid_parameter");
+    expect(outcomes(await harness.start({ id: ride, bike_id: bike, started_at: inMinutes(0.9) }))).toEqual(["created"]);
+    await refused(() => harness.end({ id: ride, ended_at: inMinutes(1.1) }), "invalid_parameter");
+    await refused(() => harness.cancel({ id: ride, cancelled_at: inMinutes(1.1) }), "invalid_parameter");
   });
 
   test("an end before the start", async () => {
-    await room.start({ id: ride, bike_id: bike });
-    expect(await refused(() => room.end({ id: ride, ended_at: inMinutes(-1) }), "invalid_parameter")).toContain(
+    await harness.start({ id: ride, bike_id: bike });
+    expect(await refused(() => harness.end({ id: ride, ended_at: inMinutes(-1) }), "invalid_parameter")).toContain(
       "ended_at",
     );
-    expect(await refused(() => room.cancel({ id: ride, cancelled_at: inMinutes(-1) }), "invalid_parameter")).toContain(
-      "cancelled_at",
-    );
+    expect(
+      await refused(() => harness.cancel({ id: ride, cancelled_at: inMinutes(-1) }), "invalid_parameter"),
+    ).toContain("cancelled_at");
     await refused(
-      () => room.past({ id: "x", bike_id: bike, started_at: inMinutes(0), ended_at: inMinutes(-1) }),
+      () => harness.past({ id: "x", bike_id: bike, started_at: inMinutes(0), ended_at: inMinutes(-1) }),
       "invalid_parameter",
     );
   });
 
   test("an instant that no ride can have: before 1970, or a ride longer than the database can count", async () => {
     for (const instant of ["1969-12-31T23:59:59Z", "0001-01-01T00:00:00+14:00"]) {
-      await refused(() => room.start({ id: ride, bike_id: bike, started_at: instant }), "invalid_parameter");
+      await refused(() => harness.start({ id: ride, bike_id: bike, started_at: instant }), "invalid_parameter");
       await refused(
-        () => room.past({ id: ride, bike_id: bike, started_at: instant, ended_at: instant }),
+        () => harness.past({ id: ride, bike_id: bike, started_at: instant, ended_at: instant }),
         "invalid_parameter",
       );
     }
   });
 
   test("another ride with an id that is taken", async () => {
-    await room.bikes({ id: `${bike}-2`, station_id: "A" });
-    await room.start({ id: ride, bike_id: bike });
-    await refused(() => room.start({ id: ride, bike_id: `${bike}-2` }), "ride_conflict");
-    await refused(() => room.start({ id: ride, bike_id: bike, started_at: inMinutes(-5) }), "ride_conflict");
+    await harness.bikes({ id: `${bike}-2`, station_id: "A" });
+    await harness.start({ id: ride, bike_id: bike });
+    await refused(() => harness.start({ id: ride, bike_id: `${bike}-2` }), "ride_conflict");
+    await refused(() => harness.start({ id: ride, bike_id: bike, started_at: inMinutes(-5) }), "ride_conflict");
     await refused(
-      () => room.past({ id: ride, bike_id: bike, started_at: inMinutes(-5), ended_at: inMinutes(-1) }),
+      () => harness.past({ id: ride, bike_id: bike, started_at: inMinutes(-5), ended_at: inMinutes(-1) }),
       "ride_conflict",
     );
   });
@@ -295,12 +309,17 @@ describe("batches", () => {
     };
     const batches = [
       () =>
-        room.past(past, { ...past, id: `${ride}-past-2`, end_station_id: "unknown to us", rider_category: "casual" }),
-      () => room.start({ id: ride, bike_id: bike, started_at: inMinutes(0) }),
-      () => room.end({ id: ride, ended_at: inMinutes(0), end_station_id: "B" }),
-      () => room.stations(stationItem("A"), stationItem("B", { lat: 47.5, lon: 8.6, capacity: null })),
-      () => room.bikes({ id: bike, vehicle_type_id: "classic", station_id: "B" }),
-      () => room.report({ id: bike, at: inMinutes(0.2), current_range_meters: 5, lat: 1, lon: 2 }),
+        harness.past(past, {
+          ...past,
+          id: `${ride}-past-2`,
+          end_station_id: "unknown to us",
+          rider_category: "casual",
+        }),
+      () => harness.start({ id: ride, bike_id: bike, started_at: inMinutes(0) }),
+      () => harness.end({ id: ride, ended_at: inMinutes(0), end_station_id: "B" }),
+      () => harness.stations(stationItem("A"), stationItem("B", { lat: 47.5, lon: 8.6, capacity: null })),
+      () => harness.bikes({ id: bike, vehicle_type_id: "classic", station_id: "B" }),
+      () => harness.report({ id: bike, at: inMinutes(0.2), current_range_meters: 5, lat: 1, lon: 2 }),
     ];
     for (const batch of batches) {
       const done = await batch();
@@ -310,8 +329,8 @@ describe("batches", () => {
   });
 
   test("half a batch that is broken loses nothing of the other half", async () => {
-    await room.bikes(...[1, 2, 3].map((n) => ({ id: `${bike}-${n}`, station_id: "A" })));
-    const results = await room.start(
+    await harness.bikes(...[1, 2, 3].map((n) => ({ id: `${bike}-${n}`, station_id: "A" })));
+    const results = await harness.start(
       { id: `${ride}-1`, bike_id: `${bike}-1` },
       { id: `${ride}-x`, bike_id: "nobody's" },
       { id: 5, bike_id: `${bike}-2` },
@@ -344,75 +363,79 @@ describe("batches", () => {
       null,
       "id must be given; bike_id must be given.",
     ]);
-    await room.expectSound();
+    await harness.expectSound();
   });
 
   test("the same bike twice: the first gets it", async () => {
-    const results = await room.start({ id: `${ride}-1`, bike_id: bike }, { id: `${ride}-2`, bike_id: bike });
+    const results = await harness.start({ id: `${ride}-1`, bike_id: bike }, { id: `${ride}-2`, bike_id: bike });
     expect(outcomes(results)).toEqual(["created", "ride_conflict"]);
-    await room.expectSound();
+    await harness.expectSound();
   });
 
   test("the same ride id twice: done once", async () => {
     const start = { id: ride, bike_id: bike };
-    expect(outcomes(await room.start(start, start, { id: ride, bike_id: "another" }))).toEqual([
+    expect(outcomes(await harness.start(start, start, { id: ride, bike_id: "another" }))).toEqual([
       "created",
       "unchanged",
       "ride_conflict",
     ]);
-    expect(outcomes(await room.end({ id: ride }, { id: ride }))).toEqual(["updated", "unchanged"]);
+    expect(outcomes(await harness.end({ id: ride }, { id: ride }))).toEqual(["updated", "unchanged"]);
     const past = { id: `${ride}-p`, bike_id: "any", started_at: inMinutes(-9), ended_at: inMinutes(-1) };
-    expect(outcomes(await room.past(past, past))).toEqual(["created", "invalid_parameter"]);
-    await room.expectSound();
+    expect(outcomes(await harness.past(past, past))).toEqual(["created", "invalid_parameter"]);
+    await harness.expectSound();
   });
 });
 
 describe("two commands at once", () => {
   test("on one bike: one starts its ride, the others are refused", async () => {
     const results = await Promise.all(
-      Array.from({ length: 8 }, (_, n) => room.start({ id: `${ride}-${n}`, bike_id: bike })),
+      Array.from({ length: 8 }, (_, n) => harness.start({ id: `${ride}-${n}`, bike_id: bike })),
     );
     expect(results.flatMap(outcomes).sort()).toEqual(["created", ...Array<string>(7).fill("ride_conflict")]);
-    await room.expectSound();
+    await harness.expectSound();
   });
 
   test("with one ride id on two bikes: one ride starts", async () => {
-    await room.bikes({ id: `${bike}-2`, station_id: "A" });
+    await harness.bikes({ id: `${bike}-2`, station_id: "A" });
     const results = await Promise.all([
-      room.start({ id: ride, bike_id: bike }),
-      room.start({ id: ride, bike_id: `${bike}-2` }),
+      harness.start({ id: ride, bike_id: bike }),
+      harness.start({ id: ride, bike_id: `${bike}-2` }),
     ]);
     expect(results.flatMap(outcomes).sort()).toEqual(["created", "ride_conflict"]);
-    await room.expectSound();
+    await harness.expectSound();
   });
 
   test("that end and cancel one ride: one of them does", async () => {
-    await room.start({ id: ride, bike_id: bike });
-    const results = await Promise.all([room.end({ id: ride }), room.cancel({ id: ride }), room.end({ id: ride })]);
+    await harness.start({ id: ride, bike_id: bike });
+    const results = await Promise.all([
+      harness.end({ id: ride }),
+      harness.cancel({ id: ride }),
+      harness.end({ id: ride }),
+    ]);
     const seen = results.flatMap(outcomes);
     expect(seen.filter((outcome) => outcome === "updated")).toHaveLength(1);
-    expect((await room.events()).filter((event) => event.endsWith(` ${ride}`))).toHaveLength(2);
-    await room.expectSound();
+    expect((await harness.events()).filter((event) => event.endsWith(` ${ride}`))).toHaveLength(2);
+    await harness.expectSound();
   });
 
   test("that start and end one ride never end it without giving back its bike", async () => {
-    await room.bikes({ id: `${bike}-2`, station_id: "A" });
-    await room.start({ id: `${ride}-2`, bike_id: `${bike}-2` });
+    await harness.bikes({ id: `${bike}-2`, station_id: "A" });
+    await harness.start({ id: `${ride}-2`, bike_id: `${bike}-2` });
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const { promise: locked, resolve: isLocked } = Promise.withResolvers<void>();
-    const holder = room.db.transaction(async (tx) => {
-      await tx.query(lockBike, [room.systemId, `${bike}-2`]);
+    const holder = harness.db.transaction(async (tx) => {
+      await tx.query(lockBike, [harness.systemId, `${bike}-2`]);
       isLocked();
       await released;
     });
     await locked;
     // Looks for the bikes of both rides, finds one, and waits for its lock; meanwhile the other ride starts.
-    const ends = room.end({ id: ride, end_station_id: "A" }, { id: `${ride}-2`, end_station_id: "A" });
-    await until(async () => (await room.db.query(waiting)).length > 0);
-    await room.start({ id: ride, bike_id: bike });
+    const ends = harness.end({ id: ride, end_station_id: "A" }, { id: `${ride}-2`, end_station_id: "A" });
+    await until(async () => (await harness.db.query(waiting)).length > 0);
+    await harness.start({ id: ride, bike_id: bike });
     release();
     await holder;
     expect(outcomes(await ends)).toEqual(["updated", "updated"]);
-    await room.expectSound();
+    await harness.expectSound();
   });
 });

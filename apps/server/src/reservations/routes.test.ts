@@ -8,19 +8,19 @@ import { createCursorCipher } from "../http/cursor.ts";
 import { handleErrors } from "../http/errors.ts";
 import { reservationRoutes } from "./routes.ts";
 
-let room: ReservationsRoom;
+let harness: ReservationsRoom;
 let http: FastifyInstance;
 
 beforeEach(async () => {
-  room = await openReservationsRoom();
-  await room.fill("s", [{ id: "a" }, { id: "b" }, { id: "c" }]);
+  harness = await openReservationsRoom();
+  await harness.fill("s", [{ id: "a" }, { id: "b" }, { id: "c" }]);
   http = Fastify();
   handleErrors(http);
   // The door is not under test: the caller is whom the request says it is.
   http.decorateRequest("caller");
   http.addHook("onRequest", (request, _reply, done) => {
     request.caller = {
-      key: { system_id: room.systemId, partner_id: request.headers.from ?? partner },
+      key: { system_id: harness.systemId, partner_id: request.headers.from ?? partner },
     } as unknown as Caller;
     done();
   });
@@ -29,13 +29,16 @@ beforeEach(async () => {
     http,
     { reservations: partnerContract.reservations },
     {
-      reservations: reservationRoutes({ ...room.live, filtered: room.filtered, readPool: room.readPool }, sealer),
+      reservations: reservationRoutes(
+        { ...harness.live, filtered: harness.filtered, readPool: harness.readPool },
+        sealer,
+      ),
     },
   );
 });
 afterEach(async () => {
   await http.close();
-  await room.close();
+  await harness.close();
 });
 
 interface Sent {
@@ -71,18 +74,18 @@ describe("POST /v1/reservations", () => {
     for (const other of answers.filter(({ statusCode }) => statusCode !== 201)) {
       expect(other.json()).toMatchObject({ error: "idempotency_in_progress" });
     }
-    expect((await room.list()).total).toBe(2);
+    expect((await harness.list()).total).toBe(2);
   });
 
   test("that was refused may be tried again with the same Idempotency-Key", async () => {
-    const { id } = await room.create({ bike_id: "a" }, "partner-2");
+    const { id } = await harness.create({ bike_id: "a" }, "partner-2");
     expect((await send("POST", "", { bike_id: "a" }, { key: "k" })).statusCode).toBe(409);
-    await room.cancel(id, "partner-2");
+    await harness.cancel(id, "partner-2");
     expect((await send("POST", "", { bike_id: "a" }, { key: "k" })).statusCode).toBe(201);
   });
 
   test("answers refusals as the catalogue says", async () => {
-    await room.create({ bike_id: "a", rider_ref: "rider" });
+    await harness.create({ bike_id: "a", rider_ref: "rider" });
     const refusals = [
       [404, "not_found", { station_id: "unknown" }],
       [404, "not_found", { bike_id: "unknown" }],
@@ -103,12 +106,12 @@ describe("POST /v1/reservations", () => {
 
 describe("DELETE /v1/reservations/{id}", () => {
   test("answers 200 with the reservation, again the same bytes, and 409 once it has expired", async () => {
-    const { id } = await room.create({ bike_id: "a" });
+    const { id } = await harness.create({ bike_id: "a" });
     const cancelled = await send("DELETE", `/${id}`);
     expect([cancelled.statusCode, reservation.parse(cancelled.json()).status]).toEqual([200, "cancelled"]);
     expect((await send("DELETE", `/${id}`)).body).toBe(cancelled.body);
-    const lapsed = await room.create({ bike_id: "a" });
-    room.clock.advance(15 * 60_000);
+    const lapsed = await harness.create({ bike_id: "a" });
+    harness.clock.advance(15 * 60_000);
     const refused = await send("DELETE", `/${lapsed.id}`);
     expect([refused.statusCode, errorBody.parse(refused.json()).error]).toEqual([409, "reservation_not_active"]);
   });
@@ -116,7 +119,7 @@ describe("DELETE /v1/reservations/{id}", () => {
 
 describe("a partner", () => {
   test("gets 404 for another's reservation, to GET and DELETE alike, as for one that is not there", async () => {
-    const { id } = await room.create({ bike_id: "a" });
+    const { id } = await harness.create({ bike_id: "a" });
     for (const method of ["GET", "DELETE"] as const) {
       const foreign = await send(method, `/${id}`, undefined, { from: "partner-2" });
       const missing = await send(method, "/unknown", undefined, { from: "partner-2" });
@@ -128,8 +131,8 @@ describe("a partner", () => {
 
   test("walks its own list by cursor; another's cursor, or one of other filters, is refused", async () => {
     for (const bike_id of ["a", "b", "c"]) {
-      await room.create({ bike_id });
-      room.clock.advance(1);
+      await harness.create({ bike_id });
+      harness.clock.advance(1);
     }
     const first = reservationList.parse((await send("GET", "?limit=2")).json());
     expect([first.data.map(({ bike_id }) => bike_id), first.page, first.total_pages]).toEqual([["c", "b"], 1, 2]);

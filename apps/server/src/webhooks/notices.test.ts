@@ -10,48 +10,48 @@ import { startStationNotices, publishChangedStations } from "./notices.ts";
 const SECOND = 1_000;
 const MINUTE = STATION_NOTICE_SECONDS * SECOND;
 
-let room: LiveRoom;
+let harness: LiveRoom;
 beforeEach(async () => {
-  room = await openLiveRoom();
-  await room.stations(stationItem("A"), stationItem("B"));
+  harness = await openLiveRoom();
+  await harness.stations(stationItem("A"), stationItem("B"));
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
-const sweep = () => publishChangedStations(room.live, room.systemId, 500);
-const rename = (id: string, name: string) => room.stations({ id, name });
+const sweep = () => publishChangedStations(harness.live, harness.systemId, 500);
+const rename = (id: string, name: string) => harness.stations({ id, name });
 const countIn = async (table: string) =>
-  (await room.db.query<{ n: number }>(statement("", `select count(*) as n from ${table}`)))[0]?.n;
+  (await harness.db.query<{ n: number }>(statement("", `select count(*) as n from ${table}`)))[0]?.n;
 
 /** The room after each station was told of, a minute ago. */
 async function told(): Promise<void> {
-  await subscribe(room, "p", ["station.updated"]);
+  await subscribe(harness, "p", ["station.updated"]);
   expect(await sweep()).toBe(2);
-  room.clock.advance(MINUTE);
+  harness.clock.advance(MINUTE);
 }
 
 describe("station.updated", () => {
   it("leaves no row where nobody wants it", async () => {
-    await subscribe(room, "p", ["station.offline", "bike.state_changed"]);
+    await subscribe(harness, "p", ["station.offline", "bike.state_changed"]);
     expect(await sweep()).toBe(0);
     for (const table of ["webhook_deliveries", "webhook_bodies", "webhook_queue", "webhook_station_notices"])
       expect(await countIn(table)).toBe(0);
   });
 
   it("is told of every station once when it is first wanted, so that no change before the first sweep is missed", async () => {
-    await subscribe(room, "p", ["station.updated"]);
+    await subscribe(harness, "p", ["station.updated"]);
     await rename("A", "changed before the first sweep");
     expect(await sweep()).toBe(2);
-    expect(await tellingsOf(room, "name")).toContain("changed before the first sweep");
-    room.clock.advance(10 * MINUTE);
+    expect(await tellingsOf(harness, "name")).toContain("changed before the first sweep");
+    harness.clock.advance(10 * MINUTE);
     expect(await sweep()).toBe(0);
   });
 
   it("carries the station as GET shows it, and says when it last changed", async () => {
     await told();
-    await room.bikes({ id: "1", station_id: "A" });
+    await harness.bikes({ id: "1", station_id: "A" });
     await sweep();
-    const notice = (await noticesIn(room)).at(-1);
-    const { json } = await room.station("A");
+    const notice = (await noticesIn(harness)).at(-1);
+    const { json } = await harness.station("A");
     expect(notice).toMatchObject({ partner: "p", status: "pending", due: true });
     expect(notice?.data).toEqual(JSON.parse(String(json)));
     expect(notice?.occurred_at.toISOString()).toBe(notice?.data["updated_at"]);
@@ -62,14 +62,14 @@ describe("station.updated", () => {
     const names: unknown[] = [];
     for (let second = 0; second <= 130; second++) {
       await rename("A", `at ${second}`);
-      if (second % 3 === 0 && (await sweep()) > 0) names.push((await tellingsOf(room, "name")).at(-1));
-      room.clock.advance(SECOND);
+      if (second % 3 === 0 && (await sweep()) > 0) names.push((await tellingsOf(harness, "name")).at(-1));
+      harness.clock.advance(SECOND);
     }
     expect(names).toEqual(["at 0", "at 60", "at 120"]);
-    room.clock.advance(MINUTE);
+    harness.clock.advance(MINUTE);
     expect(await sweep()).toBe(1);
-    expect((await tellingsOf(room, "name")).at(-1)).toBe("at 130");
-    room.clock.advance(MINUTE);
+    expect((await tellingsOf(harness, "name")).at(-1)).toBe("at 130");
+    harness.clock.advance(MINUTE);
     expect(await sweep()).toBe(0);
   });
 
@@ -78,21 +78,21 @@ describe("station.updated", () => {
     await rename("A", "first");
     await sweep();
     await rename("A", "second");
-    room.clock.advance(MINUTE);
+    harness.clock.advance(MINUTE);
     expect(await sweep()).toBe(1);
-    expect((await tellingsOf(room, "name")).slice(-2)).toEqual(["first", "second"]);
+    expect((await tellingsOf(harness, "name")).slice(-2)).toEqual(["first", "second"]);
   });
 
   it("is told once by however many sweepers at the same moment", async () => {
-    await subscribe(room, "p", ["station.updated"]);
-    await room.stations(...Array.from({ length: 60 }, (_, n) => stationItem(`S${n}`)));
+    await subscribe(harness, "p", ["station.updated"]);
+    await harness.stations(...Array.from({ length: 60 }, (_, n) => stationItem(`S${n}`)));
     for (let round = 0; round < 5; round++) {
       const before = (await countIn("webhook_deliveries")) ?? 0;
       const swept = await Promise.all(Array.from({ length: 6 }, sweep));
       expect(swept.reduce((sum, n) => sum + n, 0)).toBe(62);
       expect(await countIn("webhook_deliveries")).toBe(before + 62);
-      room.clock.advance(MINUTE);
-      await room.stations(
+      harness.clock.advance(MINUTE);
+      await harness.stations(
         ...["A", "B", ...Array.from({ length: 60 }, (_, n) => `S${n}`)].map((id) => ({ id, name: `round ${round}` })),
       );
     }
@@ -102,59 +102,59 @@ describe("station.updated", () => {
     await told();
     await rename("A", "changed");
     let second: Promise<number> | undefined;
-    await room.db.transaction(async (tx) => {
-      expect(await publishChangedStations({ ...room.live, db: tx }, room.systemId, 500)).toBe(1);
+    await harness.db.transaction(async (tx) => {
+      expect(await publishChangedStations({ ...harness.live, db: tx }, harness.systemId, 500)).toBe(1);
       second = sweep();
       await untilSomebodyWaits();
     });
     expect(await second).toBe(0);
-    expect(await tellingsOf(room, "name")).toHaveLength(3);
+    expect(await tellingsOf(harness, "name")).toHaveLength(3);
   });
 
   it("is told by the next when a sweeper dies before its commit", async () => {
     await told();
     await rename("A", "changed");
     const died = new Error("died");
-    const first = room.db.transaction(async (tx) => {
-      expect(await publishChangedStations({ ...room.live, db: tx }, room.systemId, 500)).toBe(1);
+    const first = harness.db.transaction(async (tx) => {
+      expect(await publishChangedStations({ ...harness.live, db: tx }, harness.systemId, 500)).toBe(1);
       throw died;
     });
     await expect(first).rejects.toBe(died);
     expect(await sweep()).toBe(1);
-    expect((await tellingsOf(room, "name")).at(-1)).toBe("changed");
+    expect((await tellingsOf(harness, "name")).at(-1)).toBe("changed");
   });
 
   it("does not hold up who changes the station while it is being told of", async () => {
     await told();
     await rename("A", "changed");
-    await room.db.transaction(async (tx) => {
-      await publishChangedStations({ ...room.live, db: tx }, room.systemId, 500);
+    await harness.db.transaction(async (tx) => {
+      await publishChangedStations({ ...harness.live, db: tx }, harness.systemId, 500);
       await rename("A", "changed again");
     });
-    room.clock.advance(MINUTE);
+    harness.clock.advance(MINUTE);
     await sweep();
-    expect((await tellingsOf(room, "name")).slice(-2)).toEqual(["changed", "changed again"]);
+    expect((await tellingsOf(harness, "name")).slice(-2)).toEqual(["changed", "changed again"]);
   });
 });
 
 describe("the sweeper", () => {
   const start = (onError: (error: unknown) => void, systems: readonly string[]) =>
-    startStationNotices({ ...room.live, systems: () => Promise.resolve(systems), onError });
+    startStationNotices({ ...harness.live, systems: () => Promise.resolve(systems), onError });
 
   it("tells each system's endpoints of that system's stations, all of them however many", async () => {
-    await createSystem(room.db, "other", "Other", 0);
-    await subscribe(room, "p", ["station.updated"]);
-    await subscribe({ db: room.db, systemId: "other" }, "q", ["station.updated"]);
-    await room.stations(...Array.from({ length: 998 }, (_, n) => stationItem(`S${n}`)));
+    await createSystem(harness.db, "other", "Other", 0);
+    await subscribe(harness, "p", ["station.updated"]);
+    await subscribe({ db: harness.db, systemId: "other" }, "q", ["station.updated"]);
+    await harness.stations(...Array.from({ length: 998 }, (_, n) => stationItem(`S${n}`)));
     const sweeper = start(fail, ["other", "main"]);
     expect(await sweeper.runOnce()).toBe(1000);
     await sweeper.close();
-    expect(await noticesIn({ db: room.db, systemId: "other" })).toEqual([]);
-    expect(await noticesIn(room)).toHaveLength(1000);
+    expect(await noticesIn({ db: harness.db, systemId: "other" })).toEqual([]);
+    expect(await noticesIn(harness)).toHaveLength(1000);
   });
 
   it("says that one system's sweep failed, and sweeps the others", async () => {
-    await subscribe(room, "p", ["station.updated"]);
+    await subscribe(harness, "p", ["station.updated"]);
     const errors: unknown[] = [];
     // PostgreSQL takes no such text.
     const sweeper = start((error) => void errors.push(error), ["\u0000", "main"]);
@@ -169,7 +169,7 @@ async function untilSomebodyWaits(): Promise<void> {
     "",
     "select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
   );
-  await until(async () => ((await room.db.query<{ n: number }>(waiting))[0]?.n ?? 0) > 0);
+  await until(async () => ((await harness.db.query<{ n: number }>(waiting))[0]?.n ?? 0) > 0);
 }
 
 function fail(error: unknown): never {

@@ -27,11 +27,11 @@ export interface DispatchRoom extends TestDatabase {
     readonly url?: string;
     readonly systemId?: string;
     readonly event?: EventName;
-  }): Promise<RoomEndpoint>;
+  }): Promise<HarnessEndpoint>;
   /** Commits events, `ride.started` where not said, a millisecond apart, and wakes the workers. */
   happen(n?: number, options?: { readonly systemId?: string; readonly event?: EventName }): Promise<void>;
   /** Starts a dispatcher. */
-  worker(changes?: Partial<DispatcherOptions>): RoomWorker;
+  worker(changes?: Partial<DispatcherOptions>): HarnessWorker;
   /** Tells all workers that something may be due. */
   wake(): void;
   /** Tells all workers that an endpoint has changed. */
@@ -46,14 +46,14 @@ export interface DispatchRoom extends TestDatabase {
   rows<Row>(sql: string, ...values: unknown[]): Promise<Row[]>;
 }
 
-export interface RoomEndpoint {
+export interface HarnessEndpoint {
   readonly id: string;
   readonly partnerId: string;
   readonly url: string;
   readonly secret: string;
 }
 
-interface RoomWorker extends Dispatcher {
+interface HarnessWorker extends Dispatcher {
   readonly errors: readonly unknown[];
   /** Results that were written off by another worker before they came. */
   stale(): number;
@@ -102,7 +102,7 @@ export async function openDispatchRoom(): Promise<DispatchRoom> {
   const ids = { ...createIds(clock), random: () => 0.5 };
   const context = { db, clock, ids, actor: "test", rules: loopback, cipher: createSecretCipher([sealingKey]) };
   const far = createFar();
-  const workers: RoomWorker[] = [];
+  const workers: HarnessWorker[] = [];
   let happened = 0;
   let partners = 0;
   const wake = () => {
@@ -170,7 +170,7 @@ const sealingKey = { id: 1, key: Buffer.alloc(32, 7) };
 function startWorker(
   { db, clock, ids, cipher, far }: Pick<DispatchRoom, "db" | "clock" | "ids" | "cipher" | "far">,
   changes: Partial<DispatcherOptions> = {},
-): RoomWorker {
+): HarnessWorker {
   const errors: unknown[] = [];
   let stale = 0;
   let orphans = 0;

@@ -21,7 +21,7 @@ import type {
 import { createTestDatabase, type TestDatabase } from "../database.ts";
 
 /** A database with partners, a secrets file's key, and a dispatcher's hands. */
-export interface EndpointRoom extends TestDatabase {
+export interface EndpointsHarness extends TestDatabase {
   readonly clock: TestClock;
   readonly ids: Ids;
   readonly actor: string;
@@ -45,7 +45,7 @@ export function otherCipher(): SecretCipher {
   return createSecretCipher([{ id: 1, key: randomBytes(32) }]);
 }
 
-export async function openEndpointRoom(): Promise<EndpointRoom> {
+export async function openEndpointsHarness(): Promise<EndpointsHarness> {
   const database = await createTestDatabase();
   const { db, systemId } = database;
   const clock = createTestClock();

@@ -23,7 +23,7 @@ export interface Process {
 export const CHANCE = 0.5;
 
 /** @param shared connections, closed by their owner */
-export function startProcess(room: DispatchRoom, shared: Database, systemId: string): Process {
+export function startProcess(harness: DispatchRoom, shared: Database, systemId: string): Process {
   const db = createFragileDatabase(shared);
   const gate = createGate();
   const looks = { begun: 0, through: 0 };
@@ -31,9 +31,9 @@ export function startProcess(room: DispatchRoom, shared: Database, systemId: str
   const dispatcher = new SystemDispatcher({
     db,
     systemId,
-    worker: room.ids.next("worker"),
+    worker: harness.ids.next("worker"),
     sender: { send: (request) => gate.wait(readRequest(request)), close: () => Promise.resolve() },
-    clock: room.clock,
+    clock: harness.clock,
     monotonic: () => performance.now(),
     random: () => CHANCE,
     userAgent: "test",
@@ -42,11 +42,11 @@ export function startProcess(room: DispatchRoom, shared: Database, systemId: str
     recordFailures: () => Promise.resolve(),
     loadEndpoints() {
       looks.begun++;
-      return loadEndpoints({ db, cipher: room.cipher }, systemId);
+      return loadEndpoints({ db, cipher: harness.cipher }, systemId);
     },
     queueReplays() {
       looks.through = looks.begun;
-      return queueReplays({ db, clock: room.clock }, systemId);
+      return queueReplays({ db, clock: harness.clock }, systemId);
     },
     observe: {
       ...silent,

@@ -4,32 +4,32 @@ import { until } from "../../../test/until.ts";
 import { type DispatchRoom, openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, createGate } from "../../../test/webhooks/far.ts";
 
-let room: DispatchRoom;
+let harness: DispatchRoom;
 beforeEach(async () => {
-  room = await openDispatchRoom();
+  harness = await openDispatchRoom();
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
 test("while the database is away nothing is lost, and only answers that came meanwhile wait to be written", async () => {
-  const { url } = await room.endpoint();
-  const proxy = await startDatabaseProxy(room.db.connectionString);
+  const { url } = await harness.endpoint();
+  const proxy = await startDatabaseProxy(harness.db.connectionString);
   const gate = createGate();
-  room.far.respond = gate.wait;
-  const worker = room.worker({ connectionString: proxy.connectionString });
-  await room.happen(40);
+  harness.far.respond = gate.wait;
+  const worker = harness.worker({ connectionString: proxy.connectionString });
+  await harness.happen(40);
   await until(() => gate.waiting.length === 10);
   await proxy.cut();
-  room.far.respond = () => answered(204);
+  harness.far.respond = () => answered(204);
   gate.open();
   await until(() => worker.inFlight() === 0);
-  await room.happen(40);
+  await harness.happen(40);
   await until(() => worker.errors.length > 3);
-  expect(await room.attempts()).toEqual([]);
+  expect(await harness.attempts()).toEqual([]);
   await proxy.mend();
-  await room.drained();
-  expect(room.far.received(url)).toHaveLength(80);
-  expect(new Set(room.far.received(url)).size).toBe(80);
-  const log = await room.attempts();
+  await harness.drained();
+  expect(harness.far.received(url)).toHaveLength(80);
+  expect(new Set(harness.far.received(url)).size).toBe(80);
+  const log = await harness.attempts();
   expect(log).toHaveLength(80);
   expect(log.every(({ outcome }) => outcome === "succeeded")).toBe(true);
   expect([worker.stale(), worker.orphans()]).toEqual([0, 0]);
@@ -38,21 +38,23 @@ test("while the database is away nothing is lost, and only answers that came mea
 });
 
 test("a database that goes away again and again under load loses nothing and has nothing sent twice", async () => {
-  const { url } = await room.endpoint();
-  const proxy = await startDatabaseProxy(room.db.connectionString);
-  const worker = room.worker({ connectionString: proxy.connectionString });
+  const { url } = await harness.endpoint();
+  const proxy = await startDatabaseProxy(harness.db.connectionString);
+  const worker = harness.worker({ connectionString: proxy.connectionString });
   for (let round = 0; round < 5; round++) {
-    const before = room.far.requests.length;
-    await room.happen(60);
+    const before = harness.far.requests.length;
+    await harness.happen(60);
     // A connection that was cut while it was being made is given up after 5 s, one that says nothing after 12 s.
-    await until(() => room.far.requests.length > before + 20);
+    await until(() => harness.far.requests.length > before + 20);
     await proxy.cut();
     await proxy.mend();
   }
-  await room.drained();
-  expect(new Set(room.far.received(url)).size).toBe(300);
-  expect(room.far.received(url)).toHaveLength(300);
-  expect((await room.attempts()).map(({ outcome }) => outcome)).toEqual(Array.from({ length: 300 }, () => "succeeded"));
+  await harness.drained();
+  expect(new Set(harness.far.received(url)).size).toBe(300);
+  expect(harness.far.received(url)).toHaveLength(300);
+  expect((await harness.attempts()).map(({ outcome }) => outcome)).toEqual(
+    Array.from({ length: 300 }, () => "succeeded"),
+  );
   await worker.close();
   await proxy.close();
 });

@@ -54,14 +54,14 @@ test(
 
 /** Lives as many lives as fit. @returns how many */
 async function live(seed: number): Promise<number> {
-  const room = await openDispatchRoom();
-  const db = openDatabase({ connectionString: room.db.connectionString, maxConnections: 4 });
+  const harness = await openDispatchRoom();
+  const db = openDatabase({ connectionString: harness.db.connectionString, maxConnections: 4 });
   const end = performance.now() + TIME;
   let lives = 0;
   const life = fc.asyncProperty(fc.array(commands, { minLength: 5, maxLength: 40, size: "max" }), async (taken) => {
     // Not by a time limit of the library's, which calls it a failure that not even one has ended.
     if (lives > 0 && performance.now() > end) return;
-    const pair = await model.openModelPair(room, db, `life-${lives++}`);
+    const pair = await model.openModelPair(harness, db, `life-${lives++}`);
     try {
       for (const [name, run] of taken) await during(name, run(pair));
       await during("recover", recover(pair));
@@ -76,7 +76,7 @@ async function live(seed: number): Promise<number> {
     return lives;
   } finally {
     await db.close();
-    await room.close();
+    await harness.close();
   }
 }
 

@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
-import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "../../../test/webhooks/dispatcher.harness.ts";
+import {
+  type DispatchRoom,
+  openDispatchRoom,
+  type HarnessEndpoint,
+} from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, broken } from "../../../test/webhooks/far.ts";
 
 const HOUR = 3_600_000;
@@ -10,34 +14,34 @@ const SCHEDULE = "5s 30s 2m 10m 30m 1h 2h 4h 8h 12h 12h 16h 17h"
 /** The room draws 0.5 for every attempt: half of the 10 % that chance may add. */
 const LENGTHENED = 1.05;
 
-let room: DispatchRoom;
-let failing: RoomEndpoint;
-let canary: RoomEndpoint;
+let harness: DispatchRoom;
+let failing: HarnessEndpoint;
+let canary: HarnessEndpoint;
 beforeEach(async () => {
-  room = await openDispatchRoom();
-  failing = await room.endpoint();
-  canary = await room.endpoint({ event: "ride.completed" });
-  room.worker();
+  harness = await openDispatchRoom();
+  failing = await harness.endpoint();
+  canary = await harness.endpoint({ event: "ride.completed" });
+  harness.worker();
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
 /** Waits until the dispatcher has sent what is due now: an event of now, to another endpoint, has arrived. */
 async function lookedThrough(): Promise<void> {
-  const before = room.far.received(canary.url).length;
-  await room.happen(1, { event: "ride.completed" });
-  await until(() => room.far.received(canary.url).length > before);
-  await room.drained(canary.id);
+  const before = harness.far.received(canary.url).length;
+  await harness.happen(1, { event: "ride.completed" });
+  await until(() => harness.far.received(canary.url).length > before);
+  await harness.drained(canary.id);
 }
 
 /** The failing endpoint's attempts, once there are so many and the last one is written. */
 async function logged(n: number) {
-  await until(async () => (await room.attempts(failing.id)).length === n);
-  return room.attempts(failing.id);
+  await until(async () => (await harness.attempts(failing.id)).length === n);
+  return harness.attempts(failing.id);
 }
 
 test("a delivery that always fails is sent 14 times, never before its time, and then given up", async () => {
-  room.far.respond = ({ url }) => (url === failing.url ? answered(500) : answered(204));
-  await room.happen();
+  harness.far.respond = ({ url }) => (url === failing.url ? answered(500) : answered(204));
+  await harness.happen();
   for (const [index, wait] of SCHEDULE.entries()) {
     const last = (await logged(index + 1)).at(-1);
     const next = last?.next_attempt_at?.getTime() ?? Number.NaN;
@@ -45,11 +49,11 @@ test("a delivery that always fails is sent 14 times, never before its time, and 
     // The clock may have gone on by a millisecond while it was sent.
     expect(waited - wait * LENGTHENED).toBeOneOf([0, 1, 2]);
     expect(last?.next_attempt_reason).toBe(`answered 500; attempt ${index + 1} of 14`);
-    room.clock.advance(next - 2 - room.clock());
+    harness.clock.advance(next - 2 - harness.clock());
     await lookedThrough();
-    expect(room.far.received(failing.url)).toHaveLength(index + 1);
-    room.clock.advance(next - room.clock());
-    room.wake();
+    expect(harness.far.received(failing.url)).toHaveLength(index + 1);
+    harness.clock.advance(next - harness.clock());
+    harness.wake();
   }
   const all = await logged(14);
   expect(all.at(-1)).toMatchObject({
@@ -58,39 +62,39 @@ test("a delivery that always fails is sent 14 times, never before its time, and 
     next_attempt_at: null,
     next_attempt_reason: null,
   });
-  expect(await room.deliveries(failing.id)).toMatchObject([{ status: "failed", attempts: 14, due_at: null }]);
-  room.clock.advance(100 * HOUR);
+  expect(await harness.deliveries(failing.id)).toMatchObject([{ status: "failed", attempts: 14, due_at: null }]);
+  harness.clock.advance(100 * HOUR);
   await lookedThrough();
-  expect(room.far.received(failing.url)).toHaveLength(14);
+  expect(harness.far.received(failing.url)).toHaveLength(14);
 });
 
 test("Retry-After lengthens the wait, to 6 hours at most, and never shortens it", async () => {
   const asked = [1_000, HOUR, 24 * HOUR];
-  room.far.respond = ({ url }) => {
+  harness.far.respond = ({ url }) => {
     if (url !== failing.url) return answered(204);
-    return answered(503, asked[room.far.received(failing.url).length - 1] ?? null);
+    return answered(503, asked[harness.far.received(failing.url).length - 1] ?? null);
   };
-  await room.happen();
+  await harness.happen();
   const waits: number[] = [];
   for (const n of [1, 2, 3]) {
     const last = (await logged(n)).at(-1);
     const next = last?.next_attempt_at?.getTime() ?? Number.NaN;
     waits.push(Math.floor((next - (last?.started_at.getTime() ?? Number.NaN)) / LENGTHENED / 100) * 100);
-    room.clock.advance(next - room.clock());
-    room.wake();
+    harness.clock.advance(next - harness.clock());
+    harness.wake();
   }
   expect(waits).toEqual([5_000, HOUR, 6 * HOUR]);
 });
 
 test("a delivery that succeeds at its third attempt is sent no more, and each attempt is in the log", async () => {
   const answers = [broken("connect_refused"), answered(302), answered(204)];
-  room.far.respond = ({ url }) =>
-    (url === failing.url ? answers[room.far.received(failing.url).length - 1] : undefined) ?? answered(204);
-  await room.happen();
+  harness.far.respond = ({ url }) =>
+    (url === failing.url ? answers[harness.far.received(failing.url).length - 1] : undefined) ?? answered(204);
+  await harness.happen();
   for (const n of [1, 2]) {
     await logged(n);
-    room.clock.advance(HOUR);
-    room.wake();
+    harness.clock.advance(HOUR);
+    harness.wake();
   }
   expect(await logged(3)).toMatchObject([
     {
@@ -102,8 +106,8 @@ test("a delivery that succeeds at its third attempt is sent no more, and each at
     { number: 2, outcome: "rejected", status: 302 },
     { number: 3, outcome: "succeeded", status: 204, next_attempt_at: null },
   ]);
-  room.clock.advance(100 * HOUR);
+  harness.clock.advance(100 * HOUR);
   await lookedThrough();
-  expect(room.far.received(failing.url)).toHaveLength(3);
-  expect(await room.deliveries(failing.id)).toMatchObject([{ status: "succeeded", attempts: 3, due_at: null }]);
+  expect(harness.far.received(failing.url)).toHaveLength(3);
+  expect(await harness.deliveries(failing.id)).toMatchObject([{ status: "succeeded", attempts: 3, due_at: null }]);
 });

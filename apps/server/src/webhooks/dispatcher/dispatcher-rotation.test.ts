@@ -9,27 +9,27 @@ import { rotateSecret } from "../endpoints/endpoint-secrets.ts";
 const HOUR = 3_600_000;
 
 test("during a rotation every delivery is accepted by whoever knows the old secret alone, or the new one alone", async () => {
-  const room = await openDispatchRoom();
-  const endpoint = await room.endpoint();
-  const stop = await sendAllTheTime(room);
+  const harness = await openDispatchRoom();
+  const endpoint = await harness.endpoint();
+  const stop = await sendAllTheTime(harness);
   try {
-    const { systemId } = room;
+    const { systemId } = harness;
     const { partnerId } = endpoint;
-    await until(() => room.far.requests.length > 50);
-    const { secret } = await rotateSecret(room, { systemId, partnerId, overlap: 24 * HOUR });
-    await until(() => signatures(room.far.requests.at(-1)) === 2);
-    const overlap = room.far.requests.length;
-    await until(() => room.far.requests.length > overlap + 50);
-    room.clock.advance(23 * HOUR);
-    const late = room.far.requests.length;
-    await until(() => room.far.requests.length > late + 50);
-    const during = room.far.requests.slice(overlap);
-    room.clock.advance(HOUR);
-    await until(() => signatures(room.far.requests.at(-1)) === 1);
-    const after = room.far.requests.at(-1);
+    await until(() => harness.far.requests.length > 50);
+    const { secret } = await rotateSecret(harness, { systemId, partnerId, overlap: 24 * HOUR });
+    await until(() => signatures(harness.far.requests.at(-1)) === 2);
+    const overlap = harness.far.requests.length;
+    await until(() => harness.far.requests.length > overlap + 50);
+    harness.clock.advance(23 * HOUR);
+    const late = harness.far.requests.length;
+    await until(() => harness.far.requests.length > late + 50);
+    const during = harness.far.requests.slice(overlap);
+    harness.clock.advance(HOUR);
+    await until(() => signatures(harness.far.requests.at(-1)) === 1);
+    const after = harness.far.requests.at(-1);
 
-    expect(room.far.requests.slice(0, 50).every((request) => signatures(request) === 1)).toBe(true);
-    for (const request of room.far.requests.slice(0, overlap)) await accepted(request, endpoint.secret);
+    expect(harness.far.requests.slice(0, 50).every((request) => signatures(request) === 1)).toBe(true);
+    for (const request of harness.far.requests.slice(0, overlap)) await accepted(request, endpoint.secret);
     expect(during.length).toBeGreaterThan(100);
     for (const request of during) {
       await accepted(request, endpoint.secret);
@@ -39,46 +39,46 @@ test("during a rotation every delivery is accepted by whoever knows the old secr
     await expect(accepted(after, endpoint.secret)).rejects.toThrow("No signature in the header matches the body");
   } finally {
     await stop();
-    await room.close();
+    await harness.close();
   }
 });
 
 test("a rotation without overlap ends the old secret with the next delivery", async () => {
-  const room = await openDispatchRoom();
-  const endpoint = await room.endpoint();
-  const stop = await sendAllTheTime(room);
+  const harness = await openDispatchRoom();
+  const endpoint = await harness.endpoint();
+  const stop = await sendAllTheTime(harness);
   try {
-    const { systemId } = room;
+    const { systemId } = harness;
     const { partnerId } = endpoint;
-    await until(() => room.far.requests.length > 10);
-    const { secret } = await rotateSecret(room, { systemId, partnerId, overlap: 0 });
+    await until(() => harness.far.requests.length > 10);
+    const { secret } = await rotateSecret(harness, { systemId, partnerId, overlap: 0 });
     const accepts = (request: FarRequest | undefined) =>
       accepted(request, secret).then(
         () => true,
         () => false,
       );
-    await until(() => accepts(room.far.requests.at(-1)));
-    await expect(accepted(room.far.requests.at(-1), endpoint.secret)).rejects.toThrow("No signature");
+    await until(() => accepts(harness.far.requests.at(-1)));
+    await expect(accepted(harness.far.requests.at(-1), endpoint.secret)).rejects.toThrow("No signature");
   } finally {
     await stop();
-    await room.close();
+    await harness.close();
   }
 });
 
 /** A worker that hears of changes, and events without end. */
-async function sendAllTheTime(room: DispatchRoom): Promise<() => Promise<void>> {
-  room.far.respond = () => answered(204);
-  const worker = room.worker();
+async function sendAllTheTime(harness: DispatchRoom): Promise<() => Promise<void>> {
+  harness.far.respond = () => answered(204);
+  const worker = harness.worker();
   const listener = openListener({
-    connectionString: room.db.connectionString,
-    notifier: room.db,
+    connectionString: harness.db.connectionString,
+    notifier: harness.db,
     on: { webhook_endpoints: (systemId) => worker.reload(systemId) },
     onGap: () => undefined,
   });
   await until(() => listener.listening());
   let stopped = false;
   const happening = (async () => {
-    while (!stopped) await room.happen();
+    while (!stopped) await harness.happen();
   })();
   return async () => {
     stopped = true;

@@ -4,21 +4,21 @@ import { until } from "../../../test/until.ts";
 import { type DispatchRoom, openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, createGate, type Gate } from "../../../test/webhooks/far.ts";
 
-let room: DispatchRoom;
+let harness: DispatchRoom;
 let gate: Gate;
 beforeEach(async () => {
-  room = await openDispatchRoom();
+  harness = await openDispatchRoom();
   gate = createGate();
 });
 afterEach(async () => {
-  room.far.respond = () => answered(204);
+  harness.far.respond = () => answered(204);
   gate.open();
-  await room.close();
+  await harness.close();
 });
 
 /** How many lanes each worker holds, fewest first. */
 async function shares(): Promise<number[]> {
-  const held = await room.rows<{ n: number }>(
+  const held = await harness.rows<{ n: number }>(
     "select count(*) as n from webhook_lanes where system_id = $1 and worker is not null group by worker",
   );
   return held.map(({ n }) => n).toSorted((a, b) => a - b);
@@ -29,98 +29,98 @@ async function sharedAs(...expected: number[]): Promise<void> {
 }
 
 test("workers share the endpoints evenly, whoever comes and goes", async () => {
-  for (let made = 0; made < 7; made++) await room.endpoint();
-  room.worker();
+  for (let made = 0; made < 7; made++) await harness.endpoint();
+  harness.worker();
   await sharedAs(7);
-  const second = room.worker();
+  const second = harness.worker();
   await sharedAs(3, 4);
-  room.worker();
+  harness.worker();
   await sharedAs(2, 2, 3);
   await second.close();
   await sharedAs(3, 4);
-  await room.happen(20);
-  await room.drained();
-  expect(room.far.requests).toHaveLength(140);
+  await harness.happen(20);
+  await harness.drained();
+  expect(harness.far.requests).toHaveLength(140);
 });
 
 test("the endpoints of a worker that dies are taken over; its attempts are logged as unknown and made anew", async () => {
-  const { url } = await room.endpoint();
-  const proxy = await startDatabaseProxy(room.db.connectionString);
-  room.far.respond = gate.wait;
-  room.worker({ connectionString: proxy.connectionString });
-  await room.happen(6);
+  const { url } = await harness.endpoint();
+  const proxy = await startDatabaseProxy(harness.db.connectionString);
+  harness.far.respond = gate.wait;
+  harness.worker({ connectionString: proxy.connectionString });
+  await harness.happen(6);
   await until(() => gate.waiting.length === 6);
   // To the others, a worker that the database never hears of again is dead.
   await proxy.cut();
-  room.far.respond = () => answered(204);
-  await room.lapse();
-  const heir = room.worker();
-  await room.drained();
+  harness.far.respond = () => answered(204);
+  await harness.lapse();
+  const heir = harness.worker();
+  await harness.drained();
   expect(heir.orphans()).toBe(6);
-  const log = await room.attempts();
+  const log = await harness.attempts();
   expect(log.map(({ number, outcome }) => `${number} ${outcome}`)).toEqual(
     Array.from({ length: 6 }, () => ["1 unknown", "2 succeeded"]).flat(),
   );
   expect(log.filter(({ outcome }) => outcome === "unknown").every(({ next_attempt_reason: why }) => why !== null)).toBe(
     true,
   );
-  expect(room.far.received(url)).toHaveLength(12);
-  expect(new Set(room.far.received(url)).size).toBe(6);
+  expect(harness.far.received(url)).toHaveLength(12);
+  expect(new Set(harness.far.received(url)).size).toBe(6);
 });
 
 test("a worker that comes back after its endpoints were taken over changes nothing any more", async () => {
-  const { url } = await room.endpoint();
-  const proxy = await startDatabaseProxy(room.db.connectionString);
-  room.far.respond = gate.wait;
-  const old = room.worker({ connectionString: proxy.connectionString });
-  await room.happen(10);
+  const { url } = await harness.endpoint();
+  const proxy = await startDatabaseProxy(harness.db.connectionString);
+  harness.far.respond = gate.wait;
+  const old = harness.worker({ connectionString: proxy.connectionString });
+  await harness.happen(10);
   await until(() => gate.waiting.length === 10);
   await proxy.cut();
-  await room.lapse();
-  room.far.respond = () => answered(204);
-  room.worker();
-  await room.drained();
-  const before = [await room.attempts(), await room.deliveries(), await lanesAndEndpoints()];
+  await harness.lapse();
+  harness.far.respond = () => answered(204);
+  harness.worker();
+  await harness.drained();
+  const before = [await harness.attempts(), await harness.deliveries(), await lanesAndEndpoints()];
   // Its answers come at last: three of them would have paused the endpoint.
   gate.open(answered(410), 2);
   await until(() => old.inFlight() === 8);
-  room.clock.advance(60_000);
+  harness.clock.advance(60_000);
   gate.open(answered(410), 2);
   gate.open(answered(500));
   await proxy.mend();
   await until(() => old.stale() === 10);
-  expect([await room.attempts(), await room.deliveries(), await lanesAndEndpoints()]).toEqual(before);
-  expect(room.far.received(url)).toHaveLength(20);
+  expect([await harness.attempts(), await harness.deliveries(), await lanesAndEndpoints()]).toEqual(before);
+  expect(harness.far.received(url)).toHaveLength(20);
   await proxy.close();
 });
 
 async function lanesAndEndpoints() {
   return [
-    await room.rows("select token, failures, gone_answers from webhook_lanes where system_id = $1"),
-    await room.rows("select id, status from webhook_endpoints where system_id = $1"),
+    await harness.rows("select token, failures, gone_answers from webhook_lanes where system_id = $1"),
+    await harness.rows("select id, status from webhook_endpoints where system_id = $1"),
   ];
 }
 
 test("a worker that stops ends what is in flight and gives the rest to another at once, with nothing sent twice", async () => {
-  const { url } = await room.endpoint();
-  room.far.respond = gate.wait;
-  const first = room.worker();
-  await room.happen(50);
+  const { url } = await harness.endpoint();
+  harness.far.respond = gate.wait;
+  const first = harness.worker();
+  await harness.happen(50);
   await until(() => gate.waiting.length === 10);
   // More is claimed ahead as soon as some have ended.
   gate.open(answered(204), 8);
   await until(() => gate.waiting.length === 10);
-  const second = room.worker();
+  const second = harness.worker();
   let closed = false;
   const closing = first.close().then(() => void (closed = true));
-  room.far.respond = () => answered(204);
+  harness.far.respond = () => answered(204);
   expect(closed).toBe(false);
   gate.open();
   await closing;
-  await room.drained();
-  expect(room.far.received(url)).toHaveLength(50);
-  expect(new Set(room.far.received(url)).size).toBe(50);
-  const log = await room.attempts();
+  await harness.drained();
+  expect(harness.far.received(url)).toHaveLength(50);
+  expect(new Set(harness.far.received(url)).size).toBe(50);
+  const log = await harness.attempts();
   expect(log.every(({ number, outcome }) => number === 1 && outcome === "succeeded")).toBe(true);
   expect([second.orphans(), first.inFlight()]).toEqual([0, 0]);
 });

@@ -9,11 +9,11 @@ import { recordEvents } from "../../events/outbox.ts";
 import { createSystem } from "../../systems/service.ts";
 import { createSender } from "../sender/sender.ts";
 
-let room: DispatchRoom;
+let harness: DispatchRoom;
 beforeEach(async () => {
-  room = await openDispatchRoom();
+  harness = await openDispatchRoom();
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
 interface Arrived {
   readonly path: string;
@@ -51,15 +51,15 @@ test("every delivery is sent once, and logged with the headers and bytes that ar
   const arrived: Arrived[] = [];
   const receiver = await listen((request) => arrived.push(request));
   try {
-    for (const name of ["a", "b", "c"]) await room.endpoint({ url: `${receiver.url}/${name}` });
-    await room.happen(100);
-    room.worker({ sender: createSender({ rules: loopback }) });
-    await room.happen(100);
-    await room.drained();
+    for (const name of ["a", "b", "c"]) await harness.endpoint({ url: `${receiver.url}/${name}` });
+    await harness.happen(100);
+    harness.worker({ sender: createSender({ rules: loopback }) });
+    await harness.happen(100);
+    await harness.drained();
   } finally {
     await receiver.close();
   }
-  const logged = await room.attempts();
+  const logged = await harness.attempts();
   expect(logged).toHaveLength(600);
   expect(new Set(logged.map(({ delivery_id: id }) => id)).size).toBe(600);
   expect(logged.every(({ number, outcome, status }) => number === 1 && outcome === "succeeded" && status === 204)).toBe(
@@ -72,34 +72,34 @@ test("every delivery is sent once, and logged with the headers and bytes that ar
   const asArrived = arrived.map(({ headers, body }) => ({ headers, body }));
   const byBody = (a: { body: string }, b: { body: string }) => (a.body < b.body ? -1 : 1);
   expect(asLogged.toSorted(byBody)).toEqual(asArrived.toSorted(byBody));
-  expect((await room.deliveries()).every(({ status, attempts }) => status === "succeeded" && attempts === 1)).toBe(
+  expect((await harness.deliveries()).every(({ status, attempts }) => status === "succeeded" && attempts === 1)).toBe(
     true,
   );
 });
 
 test("one endpoint never has more than 10 attempts in flight, whoever of two workers sends to it", async () => {
-  const endpoints = await Promise.all(Array.from({ length: 4 }, () => room.endpoint()));
-  room.far.respond = async () => {
+  const endpoints = await Promise.all(Array.from({ length: 4 }, () => harness.endpoint()));
+  harness.far.respond = async () => {
     for (let ticks = 0; ticks < 20; ticks++) await setImmediate();
     return answered(204);
   };
-  await room.happen(150);
-  room.worker();
-  room.worker();
-  await room.happen(150);
-  await room.drained();
+  await harness.happen(150);
+  harness.worker();
+  harness.worker();
+  await harness.happen(150);
+  await harness.drained();
   for (const { url } of endpoints) {
-    expect(room.far.most(url)).toBe(10);
-    expect(new Set(room.far.received(url)).size).toBe(300);
-    expect(room.far.received(url)).toHaveLength(300);
+    expect(harness.far.most(url)).toBe(10);
+    expect(new Set(harness.far.received(url)).size).toBe(300);
+    expect(harness.far.received(url)).toHaveLength(300);
   }
 });
 
 test("an endpoint that is new is sent to without a restart", async () => {
-  const worker = room.worker();
+  const worker = harness.worker();
   const listener = openListener({
-    connectionString: room.db.connectionString,
-    notifier: room.db,
+    connectionString: harness.db.connectionString,
+    notifier: harness.db,
     on: {
       event_outbox: (systemId) => worker.wake(systemId),
       webhook_endpoints: (systemId) => worker.reload(systemId),
@@ -108,51 +108,51 @@ test("an endpoint that is new is sent to without a restart", async () => {
   });
   try {
     await until(() => listener.listening());
-    const { url } = await room.endpoint();
-    await room.happen(3);
-    await until(() => room.far.received(url).length === 3);
+    const { url } = await harness.endpoint();
+    await harness.happen(3);
+    await until(() => harness.far.received(url).length === 3);
   } finally {
     await listener.close();
   }
 });
 
 test("two systems do not touch each other: the one hangs, the other goes on, and nothing crosses over", async () => {
-  await createSystem(room.db, "second", "Second city", 0);
-  const here = await room.endpoint();
-  const there = await room.endpoint({ systemId: "second" });
+  await createSystem(harness.db, "second", "Second city", 0);
+  const here = await harness.endpoint();
+  const there = await harness.endpoint({ systemId: "second" });
   const hanging = createGate();
-  room.far.respond = (request) => (request.url === here.url ? hanging.wait(request) : answered(204));
-  const worker = room.worker();
-  await room.happen(20);
-  await room.happen(20, { systemId: "second" });
-  await until(() => room.far.received(there.url).length === 20);
-  await until(() => room.far.received(here.url).length === 10);
+  harness.far.respond = (request) => (request.url === here.url ? hanging.wait(request) : answered(204));
+  const worker = harness.worker();
+  await harness.happen(20);
+  await harness.happen(20, { systemId: "second" });
+  await until(() => harness.far.received(there.url).length === 20);
+  await until(() => harness.far.received(here.url).length === 10);
   expect(worker.inFlight()).toBe(10);
-  const numbers = (url: string) => room.far.requests.filter((request) => request.url === url).map(({ n }) => n);
+  const numbers = (url: string) => harness.far.requests.filter((request) => request.url === url).map(({ n }) => n);
   expect(Math.max(...numbers(here.url))).toBeLessThan(20);
   expect(Math.min(...numbers(there.url))).toBe(20);
-  room.far.respond = () => answered(204);
+  harness.far.respond = () => answered(204);
   hanging.open();
-  await room.drained();
+  await harness.drained();
 });
 
 test("an event that is committed long after it became due is sent all the same", async () => {
-  const { url } = await room.endpoint();
-  room.worker();
-  await room.happen(5);
-  await room.drained();
-  const now = new Date(room.clock());
+  const { url } = await harness.endpoint();
+  harness.worker();
+  await harness.happen(5);
+  await harness.drained();
+  const now = new Date(harness.clock());
   const event = { name: "ride.started" as const, occurredAt: now, partnerId: null, data: '{"n":1000}' };
-  await room.db.transaction(async (tx) => {
-    await recordEvents(tx, { ids: room.ids, systemId: room.systemId, now }, [event]);
+  await harness.db.transaction(async (tx) => {
+    await recordEvents(tx, { ids: harness.ids, systemId: harness.systemId, now }, [event]);
     // The line moves on past it, by more than any claim looks back.
     for (let round = 0; round < 3; round++) {
-      room.clock.advance(20_000);
-      await room.happen(1);
-      await until(() => room.far.received(url).length === 6 + round);
+      harness.clock.advance(20_000);
+      await harness.happen(1);
+      await until(() => harness.far.received(url).length === 6 + round);
     }
   });
-  await until(() => room.far.requests.at(-1)?.n === 1000);
-  await room.drained();
-  expect(room.far.received(url)).toHaveLength(9);
+  await until(() => harness.far.requests.at(-1)?.n === 1000);
+  await harness.drained();
+  expect(harness.far.received(url)).toHaveLength(9);
 });

@@ -8,30 +8,30 @@ const outcomes = (log: readonly { number: number; outcome: string }[]) =>
   log.map(({ number, outcome }) => `${number} ${outcome}`);
 
 test("a result whose commit was not acknowledged is written once, also where the next attempt has begun by then", async () => {
-  const room = await openDispatchRoom();
-  const { dispatcher, db, gate, count } = startProcess(room, room.db, room.systemId);
+  const harness = await openDispatchRoom();
+  const { dispatcher, db, gate, count } = startProcess(harness, harness.db, harness.systemId);
   try {
-    await room.endpoint();
-    await room.happen();
+    await harness.endpoint();
+    await harness.happen();
     dispatcher.reload();
     await until(() => gate.waiting.length === 1);
     db.loseNextAnswer();
     gate.open(answered(500));
-    await until(async () => (await room.attempts()).length === 1);
+    await until(async () => (await harness.attempts()).length === 1);
     // It is due again before the result is written for the second time.
-    room.clock.advance(10_000);
+    harness.clock.advance(10_000);
     dispatcher.wake();
-    await until(async () => (await room.deliveries())[0]?.claim !== null);
+    await until(async () => (await harness.deliveries())[0]?.claim !== null);
     await until(() => gate.waiting.length === 1);
     gate.open(answered(204));
-    await room.drained();
-    expect(outcomes(await room.attempts())).toEqual(["1 rejected", "2 succeeded"]);
-    expect(await room.deliveries()).toMatchObject([{ status: "succeeded", attempts: 2 }]);
+    await harness.drained();
+    expect(outcomes(await harness.attempts())).toEqual(["1 rejected", "2 succeeded"]);
+    expect(await harness.deliveries()).toMatchObject([{ status: "succeeded", attempts: 2 }]);
     await until(() => count.settled === 2);
     expect(count.stale).toBe(1);
   } finally {
     gate.open();
     await dispatcher.close();
-    await room.close();
+    await harness.close();
   }
 });

@@ -6,32 +6,32 @@ import {
   type DispatchRoom,
   loopback,
   openDispatchRoom,
-  type RoomEndpoint,
+  type HarnessEndpoint,
 } from "../../../test/webhooks/dispatcher.harness.ts";
 import type { FarRequest } from "../../../test/webhooks/far.ts";
 import { loadEndpoints } from "../endpoints/dispatch-endpoints.ts";
 import { rotateSecret } from "../endpoints/endpoint-secrets.ts";
 import { setEndpoint } from "../endpoints/endpoint-settings.ts";
 
-let room: DispatchRoom;
-let endpoint: RoomEndpoint;
+let harness: DispatchRoom;
+let endpoint: HarnessEndpoint;
 beforeEach(async () => {
-  room = await openDispatchRoom();
-  endpoint = await room.endpoint();
+  harness = await openDispatchRoom();
+  endpoint = await harness.endpoint();
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
-const scope = () => ({ systemId: room.systemId, partnerId: endpoint.partnerId });
-const set = (signature: "service" | "both") => setEndpoint({ ...room, rules: loopback }, { ...scope(), signature });
+const scope = () => ({ systemId: harness.systemId, partnerId: endpoint.partnerId });
+const set = (signature: "service" | "both") => setEndpoint({ ...harness, rules: loopback }, { ...scope(), signature });
 
 /** The next delivery as it arrives. */
 async function next(): Promise<FarRequest> {
-  const before = room.far.requests.length;
-  room.reload();
-  await room.happen();
-  await until(() => room.far.requests.length > before);
-  await room.drained();
-  const request = room.far.requests.at(-1);
+  const before = harness.far.requests.length;
+  harness.reload();
+  await harness.happen();
+  await until(() => harness.far.requests.length > before);
+  await harness.drained();
+  const request = harness.far.requests.at(-1);
   if (request === undefined) throw new Error("nothing came");
   return request;
 }
@@ -42,7 +42,7 @@ const ours = ({ headers }: FarRequest) => headers.find(([name]) => name === "Ser
 
 /** What the library of the specification says, at the time of the test's clock. */
 function verifiedByLibrary(request: FarRequest, secret: string): unknown {
-  vi.useFakeTimers({ toFake: ["Date"], now: room.clock() });
+  vi.useFakeTimers({ toFake: ["Date"], now: harness.clock() });
   try {
     return new Webhook(secret).verify(request.body, standardHeaders(request));
   } finally {
@@ -50,25 +50,25 @@ function verifiedByLibrary(request: FarRequest, secret: string): unknown {
   }
 }
 const verifiedByUs = (request: FarRequest, secret: string) =>
-  verify(request.body, ours(request), secret, { now: room.clock });
+  verify(request.body, ours(request), secret, { now: harness.clock });
 
 test("an endpoint that asks for both is signed so that the specification's library and ours verify it, in a rotation too", async () => {
   const made = await set("both");
   const secret = made.secret ?? "";
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
-  expect(made.old_secrets_end_at?.getTime()).toBe(room.clock() + 24 * 3_600_000);
-  room.worker();
+  expect(made.old_secrets_end_at?.getTime()).toBe(harness.clock() + 24 * 3_600_000);
+  harness.worker();
   const first = await next();
   expect(standardHeaders(first)).toEqual({
     "webhook-id": first.deliveryId,
-    "webhook-timestamp": String(Math.floor(room.clock() / 1000)),
+    "webhook-timestamp": String(Math.floor(harness.clock() / 1000)),
     "webhook-signature": expect.stringMatching(/^v1,[A-Za-z0-9+/]{43}=$/) as string,
   });
   expect(verifiedByLibrary(first, secret)).toEqual(JSON.parse(first.body));
   // The old secret, of the other form, signs Service-Signature beside it for its day.
   for (const text of [secret, endpoint.secret]) await verifiedByUs(first, text);
 
-  const rotated = await rotateSecret(room, { ...scope(), overlap: 3_600_000 });
+  const rotated = await rotateSecret(harness, { ...scope(), overlap: 3_600_000 });
   const second = await next();
   expect(standardHeaders(second)["webhook-signature"]).toMatch(/^v1,\S+ v1,\S+$/);
   for (const text of [secret, rotated.secret]) {
@@ -79,7 +79,7 @@ test("an endpoint that asks for both is signed so that the specification's libra
 });
 
 test("any other endpoint gets Service-Signature alone, and so does one that asks for it again", async () => {
-  room.worker();
+  harness.worker();
   expect(standardHeaders(await next())).toEqual({});
   await set("both");
   expect(Object.keys(standardHeaders(await next()))).toHaveLength(3);
@@ -97,23 +97,23 @@ test("any other endpoint gets Service-Signature alone, and so does one that asks
 });
 
 test("one damaged secret stops its own endpoint, with what to do, and no other; a new secret ends that", async () => {
-  const other = await room.endpoint();
-  await room.rows(
+  const other = await harness.endpoint();
+  await harness.rows(
     "update webhook_secrets set encrypted = substr(encrypted, 1, length(encrypted) - 4) || 'AAAA' where system_id = $1 and endpoint_id = $2",
     endpoint.id,
   );
   const damaged: string[] = [];
-  const worker = room.worker({
+  const worker = harness.worker({
     loadEndpoints: (db, systemId) =>
-      loadEndpoints({ db, cipher: room.cipher }, systemId, ({ message }) => void damaged.push(message)),
+      loadEndpoints({ db, cipher: harness.cipher }, systemId, ({ message }) => void damaged.push(message)),
   });
-  await room.happen(3);
-  await room.drained(other.id);
-  expect(room.far.received(endpoint.url)).toEqual([]);
+  await harness.happen(3);
+  await harness.drained(other.id);
+  expect(harness.far.received(endpoint.url)).toEqual([]);
   expect(damaged[0]).toContain(`of ${endpoint.id} is damaged`);
   expect(worker.errors).toEqual([]);
-  await rotateSecret(room, { ...scope(), overlap: 0 });
-  room.reload();
-  await room.drained(endpoint.id);
-  expect(room.far.received(endpoint.url)).toHaveLength(3);
+  await rotateSecret(harness, { ...scope(), overlap: 0 });
+  harness.reload();
+  await harness.drained(endpoint.id);
+  expect(harness.far.received(endpoint.url)).toHaveLength(3);
 });

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type EndpointRoom, openEndpointRoom, otherCipher } from "../../../test/webhooks/endpoints.harness.ts";
+import { type EndpointsHarness, openEndpointsHarness, otherCipher } from "../../../test/webhooks/endpoints.harness.ts";
 import { createPartner } from "../../partners/service.ts";
 import { createSystem } from "../../systems/service.ts";
 import { loadEndpoints, activateByAnswers, pauseByAnswers } from "./dispatch-endpoints.ts";
@@ -8,43 +8,43 @@ import { rotateSecret } from "./endpoint-secrets.ts";
 import { setEndpoint } from "./endpoint-settings.ts";
 import { pauseEndpoint, resumeEndpoint } from "./endpoint-status.ts";
 
-let room: EndpointRoom;
+let harness: EndpointsHarness;
 beforeEach(async () => {
-  room = await openEndpointRoom();
+  harness = await openEndpointsHarness();
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
 const input = (more: object = {}) => ({
-  systemId: room.systemId,
-  partnerId: room.partnerId,
+  systemId: harness.systemId,
+  partnerId: harness.partnerId,
   url: "https://partner.example/hooks",
   events: ["ride.completed", "ride.started"],
   ...more,
 });
 const actions = async () =>
   (
-    await room.rows<{ action: string }>(
+    await harness.rows<{ action: string }>(
       "select action from audit_log where system_id = $1 and action like 'webhook%' order by at, id",
     )
   ).map(({ action }) => action);
 
 describe("setting an endpoint", () => {
   it("the first time makes it, its lane and its secret, which is shown once and kept sealed", async () => {
-    const { endpoint, outcome, secret } = await setEndpoint(room, input({ email: "ops@partner.example" }));
+    const { endpoint, outcome, secret } = await setEndpoint(harness, input({ email: "ops@partner.example" }));
     expect(outcome).toBe("created");
     expect(secret).toMatch(/^whsec_[A-Za-z0-9_-]{43}$/);
     expect(endpoint).toMatchObject({ status: "active", events: ["ride.started", "ride.completed"] });
-    expect(await room.rows("select endpoint_id from webhook_lanes where system_id = $1")).toEqual([
+    expect(await harness.rows("select endpoint_id from webhook_lanes where system_id = $1")).toEqual([
       { endpoint_id: endpoint.id },
     ]);
-    const everything = await room.rows(
+    const everything = await harness.rows(
       "select s::text, e::text, a::text from webhook_secrets s, webhook_endpoints e, audit_log a where s.system_id = $1",
     );
     expect(JSON.stringify(everything)).not.toContain(secret);
-    expect(await loadEndpoints(room, room.systemId)).toEqual([
+    expect(await loadEndpoints(harness, harness.systemId)).toEqual([
       {
         id: endpoint.id,
-        partnerId: room.partnerId,
+        partnerId: harness.partnerId,
         url: "https://partner.example/hooks",
         status: "active",
         email: "ops@partner.example",
@@ -55,9 +55,9 @@ describe("setting an endpoint", () => {
   });
 
   it("again keeps id, tag and secret, and changes only what is given", async () => {
-    const first = await setEndpoint(room, input({ email: "ops@partner.example" }));
-    const { systemId, partnerId } = room;
-    const again = await setEndpoint(room, { systemId, partnerId, url: "https://new.example/" });
+    const first = await setEndpoint(harness, input({ email: "ops@partner.example" }));
+    const { systemId, partnerId } = harness;
+    const again = await setEndpoint(harness, { systemId, partnerId, url: "https://new.example/" });
     expect(again).toMatchObject({ outcome: "changed", secret: null });
     expect(again.endpoint).toMatchObject({
       id: first.endpoint.id,
@@ -66,34 +66,36 @@ describe("setting an endpoint", () => {
       events: ["ride.started", "ride.completed"],
       email: "ops@partner.example",
     });
-    expect((await loadEndpoints(room, systemId))[0]?.secrets).toEqual([{ text: first.secret, expiresAt: null }]);
-    expect((await setEndpoint(room, { systemId, partnerId, email: null })).endpoint.email).toBeNull();
-    expect((await setEndpoint(room, { systemId, partnerId, email: null })).outcome).toBe("unchanged");
+    expect((await loadEndpoints(harness, systemId))[0]?.secrets).toEqual([{ text: first.secret, expiresAt: null }]);
+    expect((await setEndpoint(harness, { systemId, partnerId, email: null })).endpoint.email).toBeNull();
+    expect((await setEndpoint(harness, { systemId, partnerId, email: null })).outcome).toBe("unchanged");
     expect(await actions()).toEqual(["webhook.created", "webhook.changed", "webhook.changed"]);
   });
 
   it("twice at once makes one endpoint with one secret, and one of the two is told it", async () => {
     for (let round = 0; round < 10; round++) {
-      const partnerId = await room.partner(`Partner of round ${round}`);
+      const partnerId = await harness.partner(`Partner of round ${round}`);
       const both = await Promise.all(
-        [1, 2, 3].map((n) => setEndpoint(room, input({ partnerId, url: `https://h${n}.example/` }))),
+        [1, 2, 3].map((n) => setEndpoint(harness, input({ partnerId, url: `https://h${n}.example/` }))),
       );
       expect(new Set(both.map(({ endpoint }) => endpoint.id)).size).toBe(1);
       const told = both.flatMap(({ secret }) => secret ?? []);
-      const live = (await loadEndpoints(room, room.systemId)).filter((endpoint) => endpoint.partnerId === partnerId);
+      const live = (await loadEndpoints(harness, harness.systemId)).filter(
+        (endpoint) => endpoint.partnerId === partnerId,
+      );
       expect(live.map(({ secrets }) => secrets.map(({ text }) => text))).toEqual([told]);
       expect(told).toHaveLength(1);
     }
   });
 
   it("to another URL leaves a paused endpoint paused, and forgets how the old address answered", async () => {
-    const { endpoint } = await setEndpoint(room, input());
-    await room.rows("update webhook_lanes set failures = 7, failing_since = now() where system_id = $1");
-    const finding = { systemId: room.systemId, endpointId: endpoint.id, now: new Date(room.clock()) };
-    await room.db.transaction((tx) => pauseByAnswers(tx, { ...finding, reason: "failing" }));
-    const changed = await setEndpoint(room, input({ url: "https://new.example/" }));
+    const { endpoint } = await setEndpoint(harness, input());
+    await harness.rows("update webhook_lanes set failures = 7, failing_since = now() where system_id = $1");
+    const finding = { systemId: harness.systemId, endpointId: endpoint.id, now: new Date(harness.clock()) };
+    await harness.db.transaction((tx) => pauseByAnswers(tx, { ...finding, reason: "failing" }));
+    const changed = await setEndpoint(harness, input({ url: "https://new.example/" }));
     expect(changed.endpoint).toMatchObject({ status: "paused", pause_reason: "failing" });
-    expect(await room.rows("select failures, failing_since from webhook_lanes where system_id = $1")).toEqual([
+    expect(await harness.rows("select failures, failing_since from webhook_lanes where system_id = $1")).toEqual([
       { failures: 0, failing_since: null },
     ]);
   });
@@ -111,37 +113,37 @@ describe("setting an endpoint", () => {
       [{ events: undefined }, /needs a URL and at least one event/],
       [{ url: undefined }, /needs a URL and at least one event/],
     ];
-    for (const [wrong, message] of refused) await expect(setEndpoint(room, input(wrong))).rejects.toThrow(message);
-    expect(await loadEndpoints(room, room.systemId)).toEqual([]);
+    for (const [wrong, message] of refused) await expect(setEndpoint(harness, input(wrong))).rejects.toThrow(message);
+    expect(await loadEndpoints(harness, harness.systemId)).toEqual([]);
     expect(await actions()).toEqual([]);
   });
 });
 
 describe("rotating a secret", () => {
   const rotate = (overlap: number, more: object = {}) =>
-    rotateSecret(room, { systemId: room.systemId, partnerId: room.partnerId, overlap, ...more });
+    rotateSecret(harness, { systemId: harness.systemId, partnerId: harness.partnerId, overlap, ...more });
   const live = async () =>
-    ((await loadEndpoints(room, room.systemId))[0]?.secrets ?? []).filter(
-      ({ expiresAt }) => expiresAt === null || expiresAt > room.clock(),
+    ((await loadEndpoints(harness, harness.systemId))[0]?.secrets ?? []).filter(
+      ({ expiresAt }) => expiresAt === null || expiresAt > harness.clock(),
     );
 
   it("puts a new one first, the old one beside it until the overlap ends", async () => {
-    const { secret: old } = await room.endpoint();
+    const { secret: old } = await harness.endpoint();
     const { secret, old_secrets_end_at: end } = await rotate(3_600_000);
-    expect(end.getTime()).toBe(room.clock() + 3_600_000);
+    expect(end.getTime()).toBe(harness.clock() + 3_600_000);
     expect(await live()).toEqual([
       { text: secret, expiresAt: null },
       { text: old, expiresAt: end.getTime() },
     ]);
-    room.clock.advance(3_600_000);
+    harness.clock.advance(3_600_000);
     expect((await live()).map(({ text }) => text)).toEqual([secret]);
   });
 
   it("with an overlap of 0 ends the old ones now, and a later rotation never lengthens an earlier end", async () => {
-    const { secret: first } = await room.endpoint();
+    const { secret: first } = await harness.endpoint();
     const { secret: second } = await rotate(60_000);
     const { secret: third } = await rotate(3_600_000);
-    const at = room.clock();
+    const at = harness.clock();
     expect(await live()).toEqual([
       { text: third, expiresAt: null },
       { text: second, expiresAt: at + 3_600_000 },
@@ -152,7 +154,7 @@ describe("rotating a secret", () => {
   });
 
   it("several times at once gives each asker a secret of its own, all of which sign; one is the current", async () => {
-    const { secret } = await room.endpoint();
+    const { secret } = await harness.endpoint();
     const rotated = await Promise.all([1, 2, 3, 4].map(() => rotate(3_600_000)));
     const secrets = await live();
     expect(new Set(secrets.map(({ text }) => text))).toEqual(new Set([secret, ...rotated.map((each) => each.secret)]));
@@ -160,7 +162,7 @@ describe("rotating a secret", () => {
   });
 
   it("is refused while five sign already, and outside of 0 h to 7 d", async () => {
-    await room.endpoint();
+    await harness.endpoint();
     for (let n = 0; n < 4; n++) await rotate(3_600_000);
     await expect(rotate(3_600_000)).rejects.toThrow("5 secrets sign already");
     expect(await live()).toHaveLength(5);
@@ -172,19 +174,19 @@ describe("rotating a secret", () => {
 
 it("every change is told to the dispatchers", async () => {
   const heard: (string | undefined)[] = [];
-  const listener = new pg.Client(room.db.connectionString);
+  const listener = new pg.Client(harness.db.connectionString);
   listener.on("notification", ({ payload }) => heard.push(payload));
   await listener.connect();
   await listener.query("listen webhook_endpoints");
   try {
-    const { endpoint } = await room.endpoint();
-    const { systemId, partnerId } = room;
-    await rotateSecret(room, { systemId, partnerId, overlap: 0 });
-    const finding = { systemId, endpointId: endpoint.id, now: new Date(room.clock()) };
-    await room.db.transaction((tx) => pauseByAnswers(tx, { ...finding, reason: "gone" }));
-    await resumeEndpoint(room, { systemId, partnerId });
-    await room.db.transaction((tx) => activateByAnswers(tx, finding));
-    await pauseEndpoint(room, { systemId, partnerId, reason: "partner" });
+    const { endpoint } = await harness.endpoint();
+    const { systemId, partnerId } = harness;
+    await rotateSecret(harness, { systemId, partnerId, overlap: 0 });
+    const finding = { systemId, endpointId: endpoint.id, now: new Date(harness.clock()) };
+    await harness.db.transaction((tx) => pauseByAnswers(tx, { ...finding, reason: "gone" }));
+    await resumeEndpoint(harness, { systemId, partnerId });
+    await harness.db.transaction((tx) => activateByAnswers(tx, finding));
+    await pauseEndpoint(harness, { systemId, partnerId, reason: "partner" });
     // PostgreSQL delivers notifications before the answer to a statement sent after them.
     await listener.query("select 1");
     expect(heard).toEqual(Array.from({ length: 6 }, () => systemId));
@@ -195,59 +197,62 @@ it("every change is told to the dispatchers", async () => {
 
 describe("a process with another secrets file", () => {
   it("signs nothing: it is told so, with what to do", async () => {
-    const { endpoint } = await room.endpoint();
-    await expect(loadEndpoints({ db: room.db, cipher: otherCipher() }, room.systemId)).rejects.toThrow(
+    const { endpoint } = await harness.endpoint();
+    await expect(loadEndpoints({ db: harness.db, cipher: otherCipher() }, harness.systemId)).rejects.toThrow(
       `The secret of ${endpoint.id} was encrypted with a key that this SECRETS_FILE does not have.`,
     );
   });
 
   it("seals nothing, neither for another partner nor in another system", async () => {
-    await room.endpoint();
-    const stranger = { ...room, cipher: otherCipher() };
-    const partnerId = await room.partner("Partner 2");
-    const before = await room.rows("select * from webhook_secrets where system_id = $1");
+    await harness.endpoint();
+    const stranger = { ...harness, cipher: otherCipher() };
+    const partnerId = await harness.partner("Partner 2");
+    const before = await harness.rows("select * from webhook_secrets where system_id = $1");
     await expect(setEndpoint(stranger, input({ partnerId }))).rejects.toThrow(/SECRETS_FILE.*Nothing was changed/);
-    const { systemId } = room;
-    await expect(rotateSecret(stranger, { systemId, partnerId: room.partnerId, overlap: 0 })).rejects.toThrow(
+    const { systemId } = harness;
+    await expect(rotateSecret(stranger, { systemId, partnerId: harness.partnerId, overlap: 0 })).rejects.toThrow(
       /SECRETS_FILE/,
     );
-    expect(await room.rows("select * from webhook_secrets where system_id = $1")).toEqual(before);
-    expect(await loadEndpoints(room, systemId)).toHaveLength(1);
-    await createSystem(room.db, "other", "Other city", 0);
-    const elsewhere = await createPartner(room, "other", "Partner 3");
+    expect(await harness.rows("select * from webhook_secrets where system_id = $1")).toEqual(before);
+    expect(await loadEndpoints(harness, systemId)).toHaveLength(1);
+    await createSystem(harness.db, "other", "Other city", 0);
+    const elsewhere = await createPartner(harness, "other", "Partner 3");
     const foreign = input({ systemId: "other", partnerId: elsewhere.id });
     await expect(setEndpoint(stranger, foreign)).rejects.toThrow(/SECRETS_FILE/);
-    expect((await setEndpoint(room, foreign)).outcome).toBe("created");
+    expect((await setEndpoint(harness, foreign)).outcome).toBe("created");
   });
 
   it("may change what is no secret", async () => {
-    await room.endpoint();
-    const { outcome } = await setEndpoint({ ...room, cipher: otherCipher() }, input({ url: "https://new.example/" }));
+    await harness.endpoint();
+    const { outcome } = await setEndpoint(
+      { ...harness, cipher: otherCipher() },
+      input({ url: "https://new.example/" }),
+    );
     expect(outcome).toBe("changed");
   });
 
   it("can take over when the old file is lost: each endpoint gets a new secret, its old ones end", async () => {
-    await room.endpoint();
-    const stranger = { ...room, cipher: otherCipher() };
-    const { systemId, partnerId } = room;
+    await harness.endpoint();
+    const stranger = { ...harness, cipher: otherCipher() };
+    const { systemId, partnerId } = harness;
     const { secret } = await rotateSecret(stranger, { systemId, partnerId, overlap: 3_600_000, lost: true });
     expect((await loadEndpoints(stranger, systemId))[0]?.secrets).toEqual([{ text: secret, expiresAt: null }]);
   });
 });
 
 describe("what the dispatcher finds out", () => {
-  const finding = (endpointId: string) => ({ systemId: room.systemId, endpointId, now: new Date(room.clock()) });
-  const status = async () => (await loadEndpoints(room, room.systemId))[0]?.status;
+  const finding = (endpointId: string) => ({ systemId: harness.systemId, endpointId, now: new Date(harness.clock()) });
+  const status = async () => (await loadEndpoints(harness, harness.systemId))[0]?.status;
 
   it("pauses an active endpoint that fails or is gone and a probed one whose probe failed, and no other", async () => {
-    const { endpoint } = await room.endpoint();
+    const { endpoint } = await harness.endpoint();
     const reasons = ["failing", "gone", "probe_failed"] as const;
     const paused: string[] = [];
     for (const from of ["active", "probing", "paused"] as const) {
       for (const reason of reasons) {
         await forceStatus(from);
-        room.clock.advance(1);
-        const done = await room.db.transaction((tx) => pauseByAnswers(tx, { ...finding(endpoint.id), reason }));
+        harness.clock.advance(1);
+        const done = await harness.db.transaction((tx) => pauseByAnswers(tx, { ...finding(endpoint.id), reason }));
         expect(await status()).toBe(done ? "paused" : from);
         if (done) paused.push(`${from}: ${reason}`);
       }
@@ -257,19 +262,21 @@ describe("what the dispatcher finds out", () => {
   });
 
   it("a success ends probing, and nothing else", async () => {
-    const { endpoint } = await room.endpoint();
+    const { endpoint } = await harness.endpoint();
     for (const from of ["active", "probing", "paused"] as const) {
       await forceStatus(from);
-      expect(await room.db.transaction((tx) => activateByAnswers(tx, finding(endpoint.id)))).toBe(from === "probing");
+      expect(await harness.db.transaction((tx) => activateByAnswers(tx, finding(endpoint.id)))).toBe(
+        from === "probing",
+      );
       expect(await status()).toBe(from === "paused" ? "paused" : "active");
     }
   });
 
   it("of many workers that pause an endpoint at once, one does", async () => {
-    const { endpoint } = await room.endpoint();
+    const { endpoint } = await harness.endpoint();
     const all = await Promise.all(
       [1, 2, 3, 4].map(() =>
-        room.db.transaction((tx) => pauseByAnswers(tx, { ...finding(endpoint.id), reason: "failing" })),
+        harness.db.transaction((tx) => pauseByAnswers(tx, { ...finding(endpoint.id), reason: "failing" })),
       ),
     );
     expect(all.filter(Boolean)).toHaveLength(1);
@@ -277,7 +284,7 @@ describe("what the dispatcher finds out", () => {
   });
 
   const forceStatus = (to: string) =>
-    room.rows(
+    harness.rows(
       `update webhook_endpoints set status = $2, pause_reason = case when $2 = 'paused' then 'operator' end,
          paused_at = case when $2 = 'paused' then now() end where system_id = $1`,
       to,

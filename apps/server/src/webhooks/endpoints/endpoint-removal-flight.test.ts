@@ -1,32 +1,36 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { until } from "../../../test/until.ts";
-import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "../../../test/webhooks/dispatcher.harness.ts";
+import {
+  type DispatchRoom,
+  openDispatchRoom,
+  type HarnessEndpoint,
+} from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, createGate, type Gate } from "../../../test/webhooks/far.ts";
 import { removeEndpoint } from "./endpoint-status.ts";
 
-let room: DispatchRoom;
-let endpoint: RoomEndpoint;
+let harness: DispatchRoom;
+let endpoint: HarnessEndpoint;
 let gate: Gate;
 beforeEach(async () => {
-  room = await openDispatchRoom();
-  endpoint = await room.endpoint();
+  harness = await openDispatchRoom();
+  endpoint = await harness.endpoint();
   gate = createGate();
-  room.far.respond = (request) => gate.wait(request);
+  harness.far.respond = (request) => gate.wait(request);
 });
 afterEach(async () => {
-  room.far.respond = () => answered(204);
+  harness.far.respond = () => answered(204);
   gate.open();
-  await room.close();
+  await harness.close();
 });
 
-const states = async () => (await room.deliveries(endpoint.id)).map(({ status }) => status).toSorted();
+const states = async () => (await harness.deliveries(endpoint.id)).map(({ status }) => status).toSorted();
 
 it("what is in flight when an endpoint is removed ends and is logged; the rest is held, and nothing more is sent", async () => {
-  await room.happen(30);
-  const worker = room.worker();
+  await harness.happen(30);
+  const worker = harness.worker();
   await until(() => gate.waiting.length === 10);
-  await removeEndpoint(room, { systemId: room.systemId, partnerId: endpoint.partnerId });
-  room.reload();
+  await removeEndpoint(harness, { systemId: harness.systemId, partnerId: endpoint.partnerId });
+  harness.reload();
   // The worker has seen the removal once it holds what was not in flight.
   await until(async () => (await states()).filter((status) => status === "held").length === 20);
   const [first, second, ...others] = gate.waiting;
@@ -34,12 +38,12 @@ it("what is in flight when an endpoint is removed ends and is logged; the rest i
   gate.answer(first, answered(500));
   gate.answer(second, answered(410));
   for (const request of others) gate.answer(request, answered(204));
-  await room.drained(endpoint.id);
+  await harness.drained(endpoint.id);
   expect(await states()).toEqual([
     ...Array.from({ length: 22 }, () => "held"),
     ...Array.from({ length: 8 }, () => "succeeded"),
   ]);
-  const logged = (await room.attempts(endpoint.id)).map(({ status, request_headers: headers }) => [
+  const logged = (await harness.attempts(endpoint.id)).map(({ status, request_headers: headers }) => [
     status,
     headers?.includes("Service-Signature"),
   ]);
@@ -51,6 +55,6 @@ it("what is in flight when an endpoint is removed ends and is logged; the rest i
       [204, true],
     ]),
   );
-  expect(room.far.received(endpoint.url)).toHaveLength(10);
+  expect(harness.far.received(endpoint.url)).toHaveLength(10);
   expect(worker.errors).toEqual([]);
 });

@@ -4,19 +4,19 @@ import { readBacklog } from "./backlog.ts";
 
 const HOUR = 3_600_000;
 
-let room: DispatchRoom;
+let harness: DispatchRoom;
 beforeEach(async () => {
-  room = await openDispatchRoom();
+  harness = await openDispatchRoom();
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
-const backlog = () => readBacklog(room, room.systemId);
+const backlog = () => readBacklog(harness, harness.systemId);
 
 /** Makes an endpoint that began to fail and failed last so many hours ago. */
 async function failing(since: number, last: number): Promise<string> {
-  const { id, partnerId } = await room.endpoint();
-  const ago = (hours: number) => new Date(room.clock() - hours * HOUR);
-  await room.rows(
+  const { id, partnerId } = await harness.endpoint();
+  const ago = (hours: number) => new Date(harness.clock() - hours * HOUR);
+  await harness.rows(
     "update webhook_lanes set failing_since = $3, last_failed_at = $4 where system_id = $1 and endpoint_id = $2",
     id,
     ago(since),
@@ -27,7 +27,7 @@ async function failing(since: number, last: number): Promise<string> {
 
 test("a system without endpoints has nothing to show, and no worker", async () => {
   expect(await backlog()).toEqual({
-    systemId: room.systemId,
+    systemId: harness.systemId,
     pending: 0,
     oldestDueMs: null,
     held: 0,
@@ -40,21 +40,21 @@ test("a system without endpoints has nothing to show, and no worker", async () =
 });
 
 test("what waits is counted, and for how long", async () => {
-  const { id } = await room.endpoint();
-  await room.happen(3);
-  await room.rows(
+  const { id } = await harness.endpoint();
+  await harness.happen(3);
+  await harness.rows(
     `insert into webhook_mails (system_id, id, endpoint_id, subject, body, created_at, due_at)
      values ($1, 'mail_1', $2, 's', 'b', now(), now())`,
     id,
   );
-  room.clock.advance(5_000);
+  harness.clock.advance(5_000);
   expect(await backlog()).toMatchObject({ pending: 3, oldestDueMs: 5_003, waitingMails: 1, endpoints: { active: 1 } });
 });
 
 test("a worker is counted while it says that it lives", async () => {
   const alive = "insert into webhook_workers (system_id, worker, alive_until) values ($1, $2, now() + $3::interval)";
-  await room.rows(alive, "worker_1", "1 hour");
-  await room.rows(alive, "worker_2", "-1 s");
+  await harness.rows(alive, "worker_1", "1 hour");
+  await harness.rows(alive, "worker_2", "-1 s");
   expect((await backlog()).workers).toBe(1);
 });
 
@@ -66,8 +66,8 @@ test("endpoints that fail now are shown, the longest first: none that fell silen
   const removed = await failing(80, 1);
   const pause =
     "update webhook_endpoints set status = 'paused', pause_reason = $3, events = $4, paused_at = now() where system_id = $1 and partner_id = $2";
-  await room.rows(pause, paused, "failing", ["ride.started"]);
-  await room.rows(pause, removed, "removed", []);
+  await harness.rows(pause, paused, "failing", ["ride.started"]);
+  await harness.rows(pause, removed, "removed", []);
   const shown = await backlog();
   expect(shown.failing).toEqual([
     { partnerId: first, failingMs: 60 * HOUR },

@@ -1,5 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { answered, type EndpointRoom, openEndpointRoom, unanswered } from "../../../test/webhooks/endpoints.harness.ts";
+import {
+  answered,
+  type EndpointsHarness,
+  openEndpointsHarness,
+  unanswered,
+} from "../../../test/webhooks/endpoints.harness.ts";
 import { setEndpoint } from "../endpoints/endpoint-settings.ts";
 import { pauseEndpoint, resumeEndpoint } from "../endpoints/endpoint-status.ts";
 import { claimDeliveries, updateDueToHeld } from "../queue/claim-queries.ts";
@@ -7,29 +12,29 @@ import { updateHeartbeat, deleteWorker } from "../queue/lane-queries.ts";
 import { type DeliveryFilters, listDeliveries, showDelivery } from "./deliveries.ts";
 import { redeliver } from "./resend.ts";
 
-let room: EndpointRoom;
+let harness: EndpointsHarness;
 let endpointId: string;
-const scope = () => ({ systemId: room.systemId, partnerId: room.partnerId });
-const list = async (filters: Partial<DeliveryFilters> = {}) => listDeliveries(room, { ...scope(), ...filters });
+const scope = () => ({ systemId: harness.systemId, partnerId: harness.partnerId });
+const list = async (filters: Partial<DeliveryFilters> = {}) => listDeliveries(harness, { ...scope(), ...filters });
 const newest = async () => {
   const [row] = (await list()).deliveries;
   if (row === undefined) throw new Error("there is no delivery");
   return row;
 };
-const at = (offset = 0) => new Date(room.clock() + offset).toISOString();
+const at = (offset = 0) => new Date(harness.clock() + offset).toISOString();
 
 beforeEach(async () => {
-  room = await openEndpointRoom();
-  endpointId = (await room.endpoint()).endpoint.id;
-  await updateHeartbeat(room.db, room.systemId, "worker", 3_600_000);
+  harness = await openEndpointsHarness();
+  endpointId = (await harness.endpoint()).endpoint.id;
+  await updateHeartbeat(harness.db, harness.systemId, "worker", 3_600_000);
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
 describe("the list of deliveries", () => {
   it("pages through every delivery once, newest first, over days and whatever comes meanwhile", async () => {
     for (let day = 0; day < 3; day++) {
-      await room.happen(7);
-      room.clock.advance(86_400_000);
+      await harness.happen(7);
+      harness.clock.advance(86_400_000);
     }
     const all = (await list()).deliveries.map(({ id }) => id);
     expect(all).toHaveLength(21);
@@ -37,30 +42,30 @@ describe("the list of deliveries", () => {
     for (let after: string | undefined; ;) {
       const page = await list({ limit: 4, after });
       paged.push(...page.deliveries.map(({ id }) => id));
-      await room.happen(1);
+      await harness.happen(1);
       if (page.next === null) break;
       after = page.next;
     }
     expect(paged).toEqual(all);
     expect(
-      await room.rows(
+      await harness.rows(
         "select id from webhook_deliveries where system_id = $1 order by created_on desc, id desc offset 6",
       ),
     ).toEqual(all.map((id) => ({ id })));
   });
 
   it("filters by status, event and time", async () => {
-    const { systemId, partnerId } = room;
-    await setEndpoint(room, { systemId, partnerId, events: ["ride.started", "ride.completed"] });
-    await room.happen(1);
-    await room.send(endpointId);
-    const from = new Date(room.clock());
-    await room.happen(1, "ride.completed");
-    await room.send(endpointId, answered(500));
-    const to = new Date(room.clock());
-    await room.happen(1);
-    await pauseEndpoint(room, { ...scope(), reason: "partner" });
-    await room.happen(2);
+    const { systemId, partnerId } = harness;
+    await setEndpoint(harness, { systemId, partnerId, events: ["ride.started", "ride.completed"] });
+    await harness.happen(1);
+    await harness.send(endpointId);
+    const from = new Date(harness.clock());
+    await harness.happen(1, "ride.completed");
+    await harness.send(endpointId, answered(500));
+    const to = new Date(harness.clock());
+    await harness.happen(1);
+    await pauseEndpoint(harness, { ...scope(), reason: "partner" });
+    await harness.happen(2);
     const states = async (filters: Partial<DeliveryFilters>) =>
       (await list(filters)).deliveries.map(({ status, event }) => `${status} ${event}`);
     expect(await states({ status: "succeeded" })).toEqual(["succeeded ride.started"]);
@@ -73,18 +78,18 @@ describe("the list of deliveries", () => {
   });
 
   it("is of one partner: another's deliveries are not found, by no verb", async () => {
-    const other = await room.partner("Partner 2");
-    await room.endpoint(other);
-    await room.happen(1);
+    const other = await harness.partner("Partner 2");
+    await harness.endpoint(other);
+    await harness.happen(1);
     const mine = await newest();
     const theirs = { ...scope(), partnerId: other };
     expect((await list({ partnerId: other })).deliveries.map(({ id }) => id)).not.toContain(mine.id);
     const notFound = new RegExp(`There is no delivery ${mine.id}`);
-    await expect(showDelivery(room, theirs, mine.id)).rejects.toThrow(notFound);
-    await expect(redeliver(room, theirs, mine.id)).rejects.toThrow(notFound);
+    await expect(showDelivery(harness, theirs, mine.id)).rejects.toThrow(notFound);
+    await expect(redeliver(harness, theirs, mine.id)).rejects.toThrow(notFound);
     await expect(list({ partnerId: other, after: mine.id })).rejects.toThrow(notFound);
-    await expect(showDelivery(room, { ...scope(), systemId: "other" }, mine.id)).rejects.toThrow(notFound);
-    expect((await showDelivery(room, { systemId: room.systemId, partnerId: null }, mine.id)).id).toBe(mine.id);
+    await expect(showDelivery(harness, { ...scope(), systemId: "other" }, mine.id)).rejects.toThrow(notFound);
+    expect((await showDelivery(harness, { systemId: harness.systemId, partnerId: null }, mine.id)).id).toBe(mine.id);
   });
 
   it.each([0, -1, 201, Number.NaN])("refuses a limit of %s", async (limit) => {
@@ -97,44 +102,44 @@ describe("each delivery is explained", () => {
 
   it("while it waits, is sent, waits again, and when it has arrived", async () => {
     const due = at();
-    await room.happen(1);
+    await harness.happen(1);
     expect(await explanation()).toBe(`queued: attempt 1 of 14 due since ${due}`);
     const request = { endpointId, token: 0, limit: 1, dueFrom: new Date(0) };
-    await claimDeliveries(room.db, room.systemId, [request], false, new Date(room.clock()));
+    await claimDeliveries(harness.db, harness.systemId, [request], false, new Date(harness.clock()));
     expect(await explanation()).toBe(`being sent since ${at()}: attempt 1 of 14`);
-    await room.rows("update webhook_queue set claim = null, claimed_at = null where system_id = $1");
-    await room.send(endpointId, answered(503));
+    await harness.rows("update webhook_queue set claim = null, claimed_at = null where system_id = $1");
+    await harness.send(endpointId, answered(503));
     const row = await newest();
     expect(row.next_attempt_at?.toISOString()).toBe(at(5_020));
     expect(row.explanation).toBe(`queued: attempt 2 of 14 due at ${at(5_020)}; the latest attempt: answered 503`);
-    room.clock.advance(6_000);
-    await room.send(endpointId);
+    harness.clock.advance(6_000);
+    await harness.send(endpointId);
     expect(await explanation()).toBe(`arrived ${at()} at attempt 2, answered 204`);
   });
 
   it("when nobody is there to send it, whether it is due or waits", async () => {
-    await deleteWorker(room.db, room.systemId, "worker");
-    await room.happen(1);
+    await deleteWorker(harness.db, harness.systemId, "worker");
+    await harness.happen(1);
     const nobody = /; no process that sends webhooks is running: start `serve`$/;
     expect(await explanation()).toMatch(nobody);
-    await room.send(endpointId, answered(503));
+    await harness.send(endpointId, answered(503));
     expect(await explanation()).toMatch(nobody);
-    room.clock.advance(6_000);
-    await room.send(endpointId);
+    harness.clock.advance(6_000);
+    await harness.send(endpointId);
     expect(await explanation()).not.toMatch(nobody);
   });
 
   it("when its latest answer was a redirect: with the rule", async () => {
-    await room.happen(1);
-    await room.send(endpointId, answered(302));
+    await harness.happen(1);
+    await harness.send(endpointId, answered(302));
     expect(await explanation()).toMatch(/the latest attempt: answered 302, a redirect, which is not followed$/);
   });
 
   it("when it is given up, with how its last attempt ended, days later too", async () => {
-    await room.happen(1);
+    await harness.happen(1);
     for (let n = 0; n < 14; n++) {
-      room.clock.advance(18 * 3_600_000);
-      await room.send(endpointId, unanswered("reset", "The far side closed the connection."));
+      harness.clock.advance(18 * 3_600_000);
+      await harness.send(endpointId, unanswered("reset", "The far side closed the connection."));
     }
     expect(await explanation()).toBe(
       `given up ${at()} after 14 attempts; the latest attempt: no whole answer (reset): The far side closed the connection; \`redeliver\` sends it again`,
@@ -142,32 +147,32 @@ describe("each delivery is explained", () => {
   });
 
   it("when its 30 days are over and it is about to be dropped: no longer with what cannot be done", async () => {
-    await room.happen(2);
-    await room.send(endpointId, answered(400), 1);
-    await room.rows(
+    await harness.happen(2);
+    await harness.send(endpointId, answered(400), 1);
+    await harness.rows(
       "update webhook_deliveries set status = 'failed', stuck = true where system_id = $1 and attempts = 1",
     );
-    await room.rows("delete from webhook_queue where system_id = $1 and attempts = 1");
-    await pauseEndpoint(room, { ...scope(), reason: "partner" });
-    await updateDueToHeld(room.db, room.systemId, endpointId, new Date(room.clock()), 10);
+    await harness.rows("delete from webhook_queue where system_id = $1 and attempts = 1");
+    await pauseEndpoint(harness, { ...scope(), reason: "partner" });
+    await updateDueToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 10);
     const past = /; its 30 days are over, and what it said is no longer kept$/;
-    room.clock.advance(30 * 86_400_000);
+    harness.clock.advance(30 * 86_400_000);
     for (const row of (await list()).deliveries) expect(row.explanation).not.toMatch(past);
-    room.clock.advance(86_400_000);
+    harness.clock.advance(86_400_000);
     const late = (await list()).deliveries;
     expect(late.map(({ status }) => status).toSorted()).toEqual(["failed", "held"]);
     for (const row of late) expect(row.explanation).toMatch(past);
   });
 
   it("while a pause holds it, and after the pause", async () => {
-    await pauseEndpoint(room, { ...scope(), reason: "partner" });
+    await pauseEndpoint(harness, { ...scope(), reason: "partner" });
     const paused = at();
-    await room.happen(2);
+    await harness.happen(2);
     const [held] = (await list({ status: "held" })).deliveries;
     expect(held?.explanation).toBe(
       `held since ${held?.created_at.toISOString()} because the endpoint is paused by the partner, ${paused}; kept through 2026-07-01`,
     );
-    await resumeEndpoint(room, scope());
+    await resumeEndpoint(harness, scope());
     expect((await list({ status: "held" })).deliveries[0]?.explanation).toMatch(
       /it no longer is: `redeliver` or `replay`/,
     );
@@ -177,16 +182,16 @@ describe("each delivery is explained", () => {
 
 describe("a delivery with its attempts", () => {
   it("shows everything the log keeps, oldest first", async () => {
-    await room.happen(1);
-    const started = room.clock();
-    await room.send(endpointId, answered(500, "Störung"));
-    room.clock.advance(3_600_000 * 30);
-    await room.send(endpointId, unanswered("reset", "The far side closed the connection."));
-    room.clock.advance(3_600_000 * 30);
-    await room.send(endpointId);
+    await harness.happen(1);
+    const started = harness.clock();
+    await harness.send(endpointId, answered(500, "Störung"));
+    harness.clock.advance(3_600_000 * 30);
+    await harness.send(endpointId, unanswered("reset", "The far side closed the connection."));
+    harness.clock.advance(3_600_000 * 30);
+    await harness.send(endpointId);
     const { id } = await newest();
-    const { exchanges, partner_id: partner } = await showDelivery(room, scope(), id);
-    expect(partner).toBe(room.partnerId);
+    const { exchanges, partner_id: partner } = await showDelivery(harness, scope(), id);
+    expect(partner).toBe(harness.partnerId);
     expect(exchanges.map(({ number, summary }) => [number, summary])).toEqual([
       [1, "answered 500"],
       [2, "no whole answer (reset)"],
@@ -226,14 +231,14 @@ describe("a delivery with its attempts", () => {
   });
 
   it("shows an answer that is no text as base64, and marks one that was cut", async () => {
-    await room.happen(1);
+    await harness.happen(1);
     const half = Buffer.from("aé").subarray(0, 2);
-    await room.send(endpointId, answered(500, Uint8Array.of(0xff, 0, 1)));
-    room.clock.advance(10_000);
-    await room.send(endpointId, { ...answered(500, half), answerCut: true });
-    room.clock.advance(60_000);
-    await room.send(endpointId, answered(500, half));
-    const { exchanges } = await showDelivery(room, scope(), (await newest()).id);
+    await harness.send(endpointId, answered(500, Uint8Array.of(0xff, 0, 1)));
+    harness.clock.advance(10_000);
+    await harness.send(endpointId, { ...answered(500, half), answerCut: true });
+    harness.clock.advance(60_000);
+    await harness.send(endpointId, answered(500, half));
+    const { exchanges } = await showDelivery(harness, scope(), (await newest()).id);
     expect(exchanges.map(({ answer }) => answer?.body)).toEqual([
       { encoding: "base64", text: "/wAB", truncated: false },
       { encoding: "utf-8", text: "a", truncated: true },
@@ -242,91 +247,91 @@ describe("a delivery with its attempts", () => {
   });
 
   it("is found whatever day it was made on, and whatever its id says of that", async () => {
-    await room.happen(1);
+    await harness.happen(1);
     const { id } = await newest();
-    await room.rows("update webhook_deliveries set created_on = created_on - 20 where system_id = $1");
-    expect((await showDelivery(room, scope(), id)).id).toBe(id);
-    await room.rows("update webhook_deliveries set id = 'delivery_1' where system_id = $1");
-    expect((await showDelivery(room, scope(), "delivery_1")).id).toBe("delivery_1");
+    await harness.rows("update webhook_deliveries set created_on = created_on - 20 where system_id = $1");
+    expect((await showDelivery(harness, scope(), id)).id).toBe(id);
+    await harness.rows("update webhook_deliveries set id = 'delivery_1' where system_id = $1");
+    expect((await showDelivery(harness, scope(), "delivery_1")).id).toBe("delivery_1");
   });
 
   it.each(["", "delivery_", "delivery_zzzzzzzzzzzzzzzzzzzzzzzzzzzz", "delivery_00000000", "x'; drop", "délivery_é"])(
     "is not found under %j",
     async (id) => {
-      await expect(showDelivery(room, scope(), id)).rejects.toThrow(/There is no delivery/);
+      await expect(showDelivery(harness, scope(), id)).rejects.toThrow(/There is no delivery/);
     },
   );
 });
 
 describe("redelivering", () => {
-  const again = (id: string) => redeliver(room, scope(), id);
+  const again = (id: string) => redeliver(harness, scope(), id);
 
   it("begins a fresh schedule now; the numbers of the attempts go on, the delivery's id stays", async () => {
-    await room.happen(1);
-    await room.send(endpointId);
+    await harness.happen(1);
+    await harness.send(endpointId);
     const { id } = await newest();
     expect(await again(id)).toEqual({ id, outcome: "redelivered" });
-    const [sent] = await room.send(endpointId, answered(500));
+    const [sent] = await harness.send(endpointId, answered(500));
     expect(sent).toMatchObject({ delivery_id: id, attempts: 1, tries: 0, replay: false });
     expect(await newest()).toMatchObject({ id, status: "pending", attempts: 2, finished_at: null });
-    const acts = await room.rows(
+    const acts = await harness.rows(
       "select action, subject from audit_log where system_id = $1 and action like 'webhook.re%'",
     );
     expect(acts).toEqual([{ action: "webhook.redelivered", subject: id }]);
   });
 
   it("makes what waits for its next attempt due now, in its own schedule", async () => {
-    await room.happen(1);
-    await room.send(endpointId, answered(500));
+    await harness.happen(1);
+    await harness.send(endpointId, answered(500));
     const { id } = await newest();
-    expect(await room.send(endpointId)).toEqual([]);
+    expect(await harness.send(endpointId)).toEqual([]);
     expect(await again(id)).toEqual({ id, outcome: "retried_now" });
-    expect((await room.send(endpointId)).map(({ tries }) => tries)).toEqual([1]);
+    expect((await harness.send(endpointId)).map(({ tries }) => tries)).toEqual([1]);
   });
 
   it("changes nothing at what is due or being sent", async () => {
-    await room.happen(1);
+    await harness.happen(1);
     const { id } = await newest();
     expect((await again(id)).outcome).toBe("already_due");
     const request = { endpointId, token: 0, limit: 1, dueFrom: new Date(0) };
-    await claimDeliveries(room.db, room.systemId, [request], false, new Date(room.clock()));
+    await claimDeliveries(harness.db, harness.systemId, [request], false, new Date(harness.clock()));
     expect((await again(id)).outcome).toBe("already_due");
   });
 
   it("many times at once queues it once", async () => {
-    await room.happen(1);
-    await room.send(endpointId);
+    await harness.happen(1);
+    await harness.send(endpointId);
     const { id } = await newest();
     const all = await Promise.all([1, 2, 3, 4, 5].map(() => again(id)));
     expect(all.filter(({ outcome }) => outcome === "redelivered")).toHaveLength(1);
     expect(all.filter(({ outcome }) => outcome === "already_due")).toHaveLength(4);
-    expect(await room.send(endpointId)).toHaveLength(1);
+    expect(await harness.send(endpointId)).toHaveLength(1);
   });
 
   it("queues what is pending and got lost from the queue", async () => {
-    await room.happen(1);
-    await room.rows("delete from webhook_queue where system_id = $1");
+    await harness.happen(1);
+    await harness.rows("delete from webhook_queue where system_id = $1");
     const { id, explanation } = await newest();
     expect(explanation).toBe("pending, but not queued, which must not be: `redeliver` queues it");
     expect((await again(id)).outcome).toBe("redelivered");
     expect((await again(id)).outcome).toBe("already_due");
-    expect(await room.send(endpointId)).toHaveLength(1);
+    expect(await harness.send(endpointId)).toHaveLength(1);
   });
 
   it("takes one out of those held, after the pause; while it lasts it is refused", async () => {
-    await room.happen(2);
-    await pauseEndpoint(room, { ...scope(), reason: "partner" });
-    await updateDueToHeld(room.db, room.systemId, endpointId, new Date(room.clock()), 10);
+    await harness.happen(2);
+    await pauseEndpoint(harness, { ...scope(), reason: "partner" });
+    await updateDueToHeld(harness.db, harness.systemId, endpointId, new Date(harness.clock()), 10);
     const { id } = await newest();
     await expect(again(id)).rejects.toThrow(/is paused: `webhooks resume` it first/);
-    await resumeEndpoint(room, scope());
+    await resumeEndpoint(harness, scope());
     expect((await again(id)).outcome).toBe("redelivered");
   });
 
   it("is refused when what it said is no longer kept", async () => {
-    await room.happen(1);
-    await room.send(endpointId);
-    await room.rows("delete from webhook_bodies where system_id = $1");
+    await harness.happen(1);
+    await harness.send(endpointId);
+    await harness.rows("delete from webhook_bodies where system_id = $1");
     await expect(again((await newest()).id)).rejects.toThrow(/older than 30 days/);
     expect((await newest()).status).toBe("succeeded");
   });

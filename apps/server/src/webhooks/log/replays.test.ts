@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { answered, type EndpointRoom, openEndpointRoom } from "../../../test/webhooks/endpoints.harness.ts";
+import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
 import type { Database } from "../../db/database.ts";
 import { pauseEndpoint, resumeEndpoint } from "../endpoints/endpoint-status.ts";
 import { showEndpoint } from "../endpoints/endpoint-view.ts";
@@ -7,28 +7,28 @@ import { listDeliveries } from "./deliveries.ts";
 import { createReplay, queueReplays, type ReplayInput, stopReplay } from "./replays.ts";
 import { redeliver } from "./resend.ts";
 
-let room: EndpointRoom;
+let harness: EndpointsHarness;
 let endpointId: string;
 let start: Date;
-const scope = () => ({ systemId: room.systemId, partnerId: room.partnerId });
-const replay = (more: Partial<ReplayInput> = {}) => createReplay(room, { ...scope(), since: start, ...more });
-const feed = () => queueReplays(room, room.systemId);
-const replays = async () => (await showEndpoint(room, scope())).replays;
+const scope = () => ({ systemId: harness.systemId, partnerId: harness.partnerId });
+const replay = (more: Partial<ReplayInput> = {}) => createReplay(harness, { ...scope(), since: start, ...more });
+const feed = () => queueReplays(harness, harness.systemId);
+const replays = async () => (await showEndpoint(harness, scope())).replays;
 const inLine = () =>
-  room.rows<{ delivery_id: string; attempts: number; tries: number }>(
+  harness.rows<{ delivery_id: string; attempts: number; tries: number }>(
     "select delivery_id, attempts, tries from webhook_queue where system_id = $1 and replay order by delivery_id",
   );
 
 beforeEach(async () => {
-  room = await openEndpointRoom();
-  endpointId = (await room.endpoint()).endpoint.id;
-  start = new Date(room.clock());
+  harness = await openEndpointsHarness();
+  endpointId = (await harness.endpoint()).endpoint.id;
+  start = new Date(harness.clock());
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
 /** Deliveries that have arrived, many at once. */
 async function arrived(n: number): Promise<void> {
-  await room.rows(
+  await harness.rows(
     `with bodies as (
        insert into webhook_bodies (system_id, created_on, event_id, event, occurred_at, data)
        select $1, ($3::timestamptz)::date, 'event_' || i, 'ride.started', $3, '{}' from generate_series(1, $4::int) as i)
@@ -37,22 +37,22 @@ async function arrived(n: number): Promise<void> {
      select $1, ($3::timestamptz)::date, 'delivery_' || i, $2, 'event_' || i, 'ride.started', $3, 'succeeded', 1, $3, false
      from generate_series(1, $4::int) as i`,
     endpointId,
-    new Date(room.clock()),
+    new Date(harness.clock()),
     n,
   );
 }
 
 describe("asking for a replay", () => {
   it("counts what is at rest in the range, and no more: neither what is pending nor what lies outside", async () => {
-    await room.happen(2);
-    await room.send(endpointId);
-    const since = new Date(room.clock());
-    await room.happen(3);
-    await room.send(endpointId);
-    const until = new Date(room.clock());
-    await room.happen(4);
-    await room.send(endpointId);
-    await room.happen(1);
+    await harness.happen(2);
+    await harness.send(endpointId);
+    const since = new Date(harness.clock());
+    await harness.happen(3);
+    await harness.send(endpointId);
+    const until = new Date(harness.clock());
+    await harness.happen(4);
+    await harness.send(endpointId);
+    await harness.happen(1);
     expect(await replay({ since, until, dryRun: true })).toMatchObject({ id: null, total: 3 });
     expect(await replay({ since, dryRun: true })).toMatchObject({ total: 7 });
     expect(await replay({ dryRun: true })).toMatchObject({ total: 9 });
@@ -61,28 +61,28 @@ describe("asking for a replay", () => {
   });
 
   it("chooses by status", async () => {
-    await room.happen(2);
-    await room.send(endpointId);
-    await pauseEndpoint(room, { ...scope(), reason: "partner" });
-    await room.happen(3);
+    await harness.happen(2);
+    await harness.send(endpointId);
+    await pauseEndpoint(harness, { ...scope(), reason: "partner" });
+    await harness.happen(3);
     const count = async (statuses: ReplayInput["statuses"]) => (await replay({ statuses, dryRun: true })).total;
     expect([await count(["held"]), await count(["succeeded"]), await count(["failed"])]).toEqual([3, 2, 0]);
     expect(await count(["held", "succeeded", "failed"])).toBe(5);
   });
 
   it("of an empty range is refused; of a range with nothing in it is finished at once", async () => {
-    const later = new Date(room.clock() + 1_000);
+    const later = new Date(harness.clock() + 1_000);
     await expect(replay({ since: later })).rejects.toThrow("The range is empty");
     await expect(replay({ since: start, until: start })).rejects.toThrow("The range is empty");
     expect(await replay()).toMatchObject({ total: 0 });
-    expect(await replays()).toMatchObject([{ total: 0, queued: 0, finished_at: new Date(room.clock()) }]);
+    expect(await replays()).toMatchObject([{ total: 0, queued: 0, finished_at: new Date(harness.clock()) }]);
   });
 
   it("while deliveries come and go counts as many as it notes down", async () => {
-    await room.happen(20);
-    await room.send(endpointId, answered(204), 10);
-    const [made] = await Promise.all([replay(), room.send(endpointId), room.happen(5), replay({ dryRun: true })]);
-    const items = await room.rows(
+    await harness.happen(20);
+    await harness.send(endpointId, answered(204), 10);
+    const [made] = await Promise.all([replay(), harness.send(endpointId), harness.happen(5), replay({ dryRun: true })]);
+    const items = await harness.rows(
       "select delivery_id from webhook_replay_items where system_id = $1 and replay_id = $2",
       made.id,
     );
@@ -92,15 +92,15 @@ describe("asking for a replay", () => {
 
 describe("a replay", () => {
   it("sends exactly what was counted, each once, with fresh schedules, behind what happens now", async () => {
-    await room.happen(5);
-    await room.send(endpointId);
-    const ids = (await listDeliveries(room, scope())).deliveries.map(({ id }) => id).toSorted();
+    await harness.happen(5);
+    await harness.send(endpointId);
+    const ids = (await listDeliveries(harness, scope())).deliveries.map(({ id }) => id).toSorted();
     const { total } = await replay();
     expect(await feed()).toBe(5);
     expect(await inLine()).toEqual(ids.map((id) => ({ delivery_id: id, attempts: 1, tries: 0 })));
-    expect(await replays()).toMatchObject([{ total, queued: total, finished_at: new Date(room.clock()) }]);
-    await room.happen(1);
-    const sent = await room.send(endpointId);
+    expect(await replays()).toMatchObject([{ total, queued: total, finished_at: new Date(harness.clock()) }]);
+    await harness.happen(1);
+    const sent = await harness.send(endpointId);
     expect(sent.map((row) => row.replay)).toEqual([false, true, true, true, true, true]);
     expect(await feed()).toBe(0);
     expect(await inLine()).toEqual([]);
@@ -116,11 +116,11 @@ describe("a replay", () => {
       const [state] = await replays();
       expect(state?.queued).toBe(batches.reduce((sum, n) => sum + n, 0));
       if (state?.finished_at !== null) break;
-      await room.send(endpointId, answered(204), 700);
+      await harness.send(endpointId, answered(204), 700);
     }
     expect(batches.filter((n) => n > 0)).toEqual([1_000, 700, 700, 100]);
-    while ((await room.send(endpointId)).length > 0);
-    const attempts = await room.rows("select 1 from webhook_attempts where system_id = $1");
+    while ((await harness.send(endpointId)).length > 0);
+    const attempts = await harness.rows("select 1 from webhook_attempts where system_id = $1");
     expect(attempts).toHaveLength(2_500);
   });
 
@@ -128,10 +128,10 @@ describe("a replay", () => {
     await arrived(1_500);
     await replay();
     while ((await replays())[0]?.finished_at === null) {
-      await Promise.all([feed(), feed(), feed(), feed(), room.send(endpointId, answered(204), 400)]);
+      await Promise.all([feed(), feed(), feed(), feed(), harness.send(endpointId, answered(204), 400)]);
     }
-    while ((await room.send(endpointId)).length > 0);
-    const [sums] = await room.rows(
+    while ((await harness.send(endpointId)).length > 0);
+    const [sums] = await harness.rows(
       "select count(*) as all, count(distinct delivery_id) as different from webhook_attempts where system_id = $1",
     );
     expect(sums).toEqual({ all: 1_500, different: 1_500 });
@@ -142,14 +142,14 @@ describe("a replay", () => {
     await arrived(10);
     await replay();
     const dying: Database = {
-      ...room.db,
+      ...harness.db,
       transaction: (work) =>
-        room.db.transaction(async (tx) => {
+        harness.db.transaction(async (tx) => {
           await work(tx);
           throw new Error("killed");
         }),
     };
-    await expect(queueReplays({ ...room, db: dying }, room.systemId)).rejects.toThrow("killed");
+    await expect(queueReplays({ ...harness, db: dying }, harness.systemId)).rejects.toThrow("killed");
     expect(await inLine()).toEqual([]);
     expect(await replays()).toMatchObject([{ queued: 0, finished_at: null }]);
     expect(await feed()).toBe(10);
@@ -157,65 +157,65 @@ describe("a replay", () => {
 
   it("waits while its endpoint is paused or probed, and goes on when it is active", async () => {
     await arrived(3);
-    await pauseEndpoint(room, { ...scope(), reason: "partner" });
+    await pauseEndpoint(harness, { ...scope(), reason: "partner" });
     expect(await replay()).toMatchObject({ total: 3, endpoint_status: "paused" });
     expect(await feed()).toBe(0);
-    await resumeEndpoint(room, scope());
+    await resumeEndpoint(harness, scope());
     expect(await feed()).toBe(0);
-    await room.rows("update webhook_endpoints set status = 'active' where system_id = $1");
+    await harness.rows("update webhook_endpoints set status = 'active' where system_id = $1");
     expect(await feed()).toBe(3);
   });
 
   it("counts what is queued already as queued, and sends it once", async () => {
-    await room.happen(2);
-    await room.send(endpointId);
-    const { deliveries } = await listDeliveries(room, scope());
+    await harness.happen(2);
+    await harness.send(endpointId);
+    const { deliveries } = await listDeliveries(harness, scope());
     await replay();
     await replay();
-    await redeliver(room, scope(), deliveries[0]?.id ?? "");
+    await redeliver(harness, scope(), deliveries[0]?.id ?? "");
     expect(await feed()).toBe(2);
     expect(await feed()).toBe(2);
     expect(await replays()).toMatchObject([
       { total: 2, queued: 2 },
       { total: 2, queued: 2 },
     ]);
-    expect(await room.send(endpointId)).toHaveLength(2);
+    expect(await harness.send(endpointId)).toHaveLength(2);
   });
 
   it("leaves out what is no longer kept, ends all the same, and says how many were handed over", async () => {
-    await room.happen(4);
-    await room.send(endpointId);
+    await harness.happen(4);
+    await harness.send(endpointId);
     await replay();
-    const [one, other] = (await listDeliveries(room, scope())).deliveries;
-    await room.rows("delete from webhook_deliveries where system_id = $1 and id = $2", one?.id);
-    await room.rows("delete from webhook_bodies where system_id = $1 and event_id = $2", other?.event_id);
+    const [one, other] = (await listDeliveries(harness, scope())).deliveries;
+    await harness.rows("delete from webhook_deliveries where system_id = $1 and id = $2", one?.id);
+    await harness.rows("delete from webhook_bodies where system_id = $1 and event_id = $2", other?.event_id);
     expect(await feed()).toBe(2);
-    expect(await replays()).toMatchObject([{ total: 4, queued: 2, finished_at: new Date(room.clock()) }]);
-    expect(await room.send(endpointId)).toHaveLength(2);
+    expect(await replays()).toMatchObject([{ total: 4, queued: 2, finished_at: new Date(harness.clock()) }]);
+    expect(await harness.send(endpointId)).toHaveLength(2);
   });
 
   it("leaves a delivery that is being written just now for the next batch", async () => {
-    await room.happen(2);
-    await room.send(endpointId);
-    const [one] = (await listDeliveries(room, scope())).deliveries;
+    await harness.happen(2);
+    await harness.send(endpointId);
+    const [one] = (await listDeliveries(harness, scope())).deliveries;
     await replay();
-    await room.db.transaction(async (tx) => {
+    await harness.db.transaction(async (tx) => {
       await tx.query(
         { name: "", text: "select 1 from webhook_deliveries where system_id = $1 and id = $2 for update" },
-        [room.systemId, one?.id],
+        [harness.systemId, one?.id],
       );
       expect(await feed()).toBe(1);
     });
     expect(await replays()).toMatchObject([{ total: 2, queued: 1, finished_at: null }]);
     expect(await feed()).toBe(1);
-    expect(await replays()).toMatchObject([{ total: 2, queued: 2, finished_at: new Date(room.clock()) }]);
+    expect(await replays()).toMatchObject([{ total: 2, queued: 2, finished_at: new Date(harness.clock()) }]);
   });
 
   it("of failed deliveries gives each another whole schedule", async () => {
-    await room.happen(1);
+    await harness.happen(1);
     for (let n = 0; n < 14; n++) {
-      room.clock.advance(18 * 3_600_000);
-      await room.send(endpointId, answered(500));
+      harness.clock.advance(18 * 3_600_000);
+      await harness.send(endpointId, answered(500));
     }
     expect(await replay({ statuses: ["failed"] })).toMatchObject({ total: 1 });
     await feed();
@@ -224,7 +224,7 @@ describe("a replay", () => {
 });
 
 describe("stopping a replay", () => {
-  const stop = (id: string | null) => stopReplay(room, room.systemId, id ?? "");
+  const stop = (id: string | null) => stopReplay(harness, harness.systemId, id ?? "");
 
   it("queues no more of it; what is queued is sent, the rest stays as it is", async () => {
     await arrived(1_005);
@@ -233,12 +233,12 @@ describe("stopping a replay", () => {
     expect(await stop(id)).toMatchObject({ id, changed: true, total: 1_005, queued: 1_000 });
     expect(await feed()).toBe(0);
     expect(await inLine()).toHaveLength(1_000);
-    expect(await room.send(endpointId, answered(204), 10)).toHaveLength(10);
+    expect(await harness.send(endpointId, answered(204), 10)).toHaveLength(10);
     expect(await feed()).toBe(0);
-    expect(await room.rows("select replay_id from webhook_replay_items where system_id = $1")).toEqual([]);
-    const left = await listDeliveries(room, { ...scope(), status: "succeeded" });
+    expect(await harness.rows("select replay_id from webhook_replay_items where system_id = $1")).toEqual([]);
+    const left = await listDeliveries(harness, { ...scope(), status: "succeeded" });
     expect(left.deliveries).toHaveLength(5 + 10);
-    const acts = await room.rows(
+    const acts = await harness.rows(
       "select subject, detail from audit_log where action = 'webhook.replay_stopped' and system_id = $1",
     );
     expect(acts).toEqual([{ subject: id, detail: { total: 1_005, queued: 1_000 } }]);

@@ -1,57 +1,59 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { answered, type EndpointRoom, openEndpointRoom } from "../../../test/webhooks/endpoints.harness.ts";
+import { answered, type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
 import { pauseEndpoint } from "../endpoints/endpoint-status.ts";
 import { claimDeliveries } from "../queue/claim-queries.ts";
 import { listDeliveries } from "./deliveries.ts";
 import { retryEndpointNow } from "./resend.ts";
 
-let room: EndpointRoom;
+let harness: EndpointsHarness;
 let endpointId: string;
-const scope = () => ({ systemId: room.systemId, partnerId: room.partnerId });
-const retryNow = () => retryEndpointNow(room, scope());
+const scope = () => ({ systemId: harness.systemId, partnerId: harness.partnerId });
+const retryNow = () => retryEndpointNow(harness, scope());
 
 beforeEach(async () => {
-  room = await openEndpointRoom();
-  endpointId = (await room.endpoint()).endpoint.id;
+  harness = await openEndpointsHarness();
+  endpointId = (await harness.endpoint()).endpoint.id;
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
 it("what waits for its next attempt is due now, in its own schedule; another partner's is not", async () => {
-  const other = await room.endpoint(await room.partner("Partner 2"));
-  await room.happen(3);
-  await room.send(endpointId, answered(500));
-  await room.send(other.endpoint.id, answered(500));
-  expect(await room.send(endpointId)).toEqual([]);
+  const other = await harness.endpoint(await harness.partner("Partner 2"));
+  await harness.happen(3);
+  await harness.send(endpointId, answered(500));
+  await harness.send(other.endpoint.id, answered(500));
+  expect(await harness.send(endpointId)).toEqual([]);
   expect(await retryNow()).toBe(3);
-  expect((await room.send(endpointId)).map(({ tries }) => tries)).toEqual([1, 1, 1]);
-  expect(await room.send(other.endpoint.id)).toEqual([]);
+  expect((await harness.send(endpointId)).map(({ tries }) => tries)).toEqual([1, 1, 1]);
+  expect(await harness.send(other.endpoint.id)).toEqual([]);
 });
 
 it("what is due or being sent stays as it is", async () => {
-  await room.happen(2);
+  await harness.happen(2);
   const request = { endpointId, token: 0, limit: 1, dueFrom: new Date(0) };
-  await claimDeliveries(room.db, room.systemId, [request], false, new Date(room.clock()));
+  await claimDeliveries(harness.db, harness.systemId, [request], false, new Date(harness.clock()));
   expect(await retryNow()).toBe(0);
-  const acts = await room.rows("select from audit_log where system_id = $1 and action = 'webhook.retried_now'");
+  const acts = await harness.rows("select from audit_log where system_id = $1 and action = 'webhook.retried_now'");
   expect(acts).toEqual([]);
 });
 
 it("thousands are retried, each once, and it is written into the audit log", async () => {
-  await room.rows(
+  await harness.rows(
     `insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, attempts, tries)
      select $1, 'delivery_' || i, $2, '2026-06-01', 'event_' || i, $3, 1, 1 from generate_series(1, 2500) as i`,
     endpointId,
-    new Date(room.clock() + 3_600_000),
+    new Date(harness.clock() + 3_600_000),
   );
   expect(await retryNow()).toBe(2_500);
   expect(await retryNow()).toBe(0);
-  const acts = await room.rows("select detail from audit_log where system_id = $1 and action = 'webhook.retried_now'");
+  const acts = await harness.rows(
+    "select detail from audit_log where system_id = $1 and action = 'webhook.retried_now'",
+  );
   expect(acts).toEqual([{ detail: { deliveries: 2_500 } }]);
 });
 
 it("at a paused endpoint it is refused, with what to do instead", async () => {
-  await room.happen(1);
-  await pauseEndpoint(room, { ...scope(), reason: "operator" });
+  await harness.happen(1);
+  await pauseEndpoint(harness, { ...scope(), reason: "operator" });
   await expect(retryNow()).rejects.toThrow(/`webhooks resume`, then `webhooks replay`/);
-  expect((await listDeliveries(room, scope())).deliveries).toHaveLength(1);
+  expect((await listDeliveries(harness, scope())).deliveries).toHaveLength(1);
 });

@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
-import { type DispatchRoom, openDispatchRoom, type RoomEndpoint } from "../../../test/webhooks/dispatcher.harness.ts";
+import {
+  type DispatchRoom,
+  openDispatchRoom,
+  type HarnessEndpoint,
+} from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered } from "../../../test/webhooks/far.ts";
 import type { CompletedAttempt } from "../dispatcher/result-writer.ts";
 import { pauseEndpoint } from "../endpoints/endpoint-status.ts";
@@ -8,20 +12,20 @@ import { logFailures, type NoticeContext, recordFailureMails } from "./failure-n
 
 const HOUR = 3_600_000;
 
-let room: DispatchRoom;
-let endpoint: RoomEndpoint;
+let harness: DispatchRoom;
+let endpoint: HarnessEndpoint;
 const logged: [message: string, detail: object][] = [];
 const told: CompletedAttempt[] = [];
 
 beforeEach(async () => {
-  room = await openDispatchRoom();
-  endpoint = await room.endpoint();
+  harness = await openDispatchRoom();
+  endpoint = await harness.endpoint();
   logged.length = told.length = 0;
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
 const context = (changes: Partial<NoticeContext> = {}): NoticeContext => ({
-  ids: room.ids,
+  ids: harness.ids,
   canMail: true,
   logger: { warn: (detail, message) => void logged.push([message, detail]) },
   dashboardUrl: null,
@@ -31,7 +35,7 @@ const context = (changes: Partial<NoticeContext> = {}): NoticeContext => ({
 /** A worker that tells of failures as the service does. */
 function worker(changes: Partial<NoticeContext> = {}) {
   const notices = context(changes);
-  return room.worker({
+  return harness.worker({
     recordFailures: (tx, systemId, endings, now) => recordFailureMails(notices, tx, systemId, endings, now),
     observe: {
       claimed: () => undefined,
@@ -39,33 +43,33 @@ function worker(changes: Partial<NoticeContext> = {}) {
       orphansWritten: () => undefined,
       resultsWritten: (endings) => {
         told.push(...endings);
-        logFailures(notices, endings, new Date(room.clock()));
+        logFailures(notices, endings, new Date(harness.clock()));
       },
     },
   });
 }
 
 const address = (email: string) =>
-  room.rows("update webhook_endpoints set email = $3 where system_id = $1 and id = $2", endpoint.id, email);
+  harness.rows("update webhook_endpoints set email = $3 where system_id = $1 and id = $2", endpoint.id, email);
 const mails = () =>
-  room.rows<{ endpoint_id: string; subject: string; body: string }>(
+  harness.rows<{ endpoint_id: string; subject: string; body: string }>(
     "select endpoint_id, subject, body from webhook_mails where system_id = $1 order by created_at, id",
   );
 /** Lets one attempt fail, and waits until that is written down. */
 async function fail(attempts: number): Promise<void> {
-  room.wake();
+  harness.wake();
   await until(() => told.length === attempts);
 }
 
 describe("where the partner has an address and there is a mail server", () => {
   test("an endpoint that fails for 18 h has a mail noted, with its own figures, and one for each warning", async () => {
     await address("ops@partner.example");
-    room.far.respond = () => answered(500);
-    await room.happen();
+    harness.far.respond = () => answered(500);
+    await harness.happen();
     worker();
     await fail(1);
     expect(await mails()).toEqual([]);
-    room.clock.advance(18 * HOUR);
+    harness.clock.advance(18 * HOUR);
     await fail(2);
     const [mail, ...more] = await mails();
     expect(more).toEqual([]);
@@ -76,17 +80,17 @@ describe("where the partner has an address and there is a mail server", () => {
     expect(logged).toEqual([
       ["Webhooks to 127.0.0.1 are failing", { partner: endpoint.partnerId, about: 25, failures: 2 }],
     ]);
-    room.clock.advance(18 * HOUR);
+    harness.clock.advance(18 * HOUR);
     await fail(3);
     expect((await mails()).map(({ body }) => /for \d+ h/.exec(body)?.[0])).toEqual(["for 18 h", "for 36 h"]);
   });
 
   test("a mail is noted if and only if the pause is written: a crash cannot come between the two", async () => {
     await address("ops@partner.example");
-    room.far.respond = () => answered(410);
+    harness.far.respond = () => answered(410);
     let refusals = 3;
     const notices = context();
-    const { errors } = room.worker({
+    const { errors } = harness.worker({
       recordFailures: async (tx, systemId, endings, now) => {
         await recordFailureMails(notices, tx, systemId, endings, now);
         const [seen] = await tx.query<{ n: number }>(
@@ -96,13 +100,13 @@ describe("where the partner has an address and there is a mail server", () => {
         if (seen?.n === 1 && refusals-- > 0) throw new Error("the process died before the commit");
       },
     });
-    await room.happen(3);
-    await until(async () => (await room.attempts()).length === 3);
-    room.clock.advance(60_000);
-    room.wake();
+    await harness.happen(3);
+    await until(async () => (await harness.attempts()).length === 3);
+    harness.clock.advance(60_000);
+    harness.wake();
     const paused = "select id from webhook_endpoints where system_id = $1 and status = 'paused'";
     await until(async () => {
-      const [row] = await room.rows<{ paused: number; mails: number }>(
+      const [row] = await harness.rows<{ paused: number; mails: number }>(
         `select (select count(*) from (${paused}) as paused) as paused,
            (select count(*) from webhook_mails where system_id = $1) as mails`,
       );
@@ -115,14 +119,14 @@ describe("where the partner has an address and there is a mail server", () => {
 
   test("nothing is said of a pause that somebody else came before", async () => {
     await address("ops@partner.example");
-    room.far.respond = async (request) => {
+    harness.far.respond = async (request) => {
       // In the middle of the third attempt somebody pauses by hand.
-      if (room.far.received(endpoint.url).length === 3) {
-        await pauseEndpoint(room, { systemId: room.systemId, partnerId: endpoint.partnerId, reason: "operator" });
+      if (harness.far.received(endpoint.url).length === 3) {
+        await pauseEndpoint(harness, { systemId: harness.systemId, partnerId: endpoint.partnerId, reason: "operator" });
       }
       return answered(request.url === endpoint.url ? 410 : 204);
     };
-    await room.happen();
+    await harness.happen();
     worker();
     await goneAgain(1, 6_000);
     await goneAgain(2, 60_000);
@@ -134,8 +138,8 @@ describe("where the partner has an address and there is a mail server", () => {
 /** Waits until so many attempts are written, and lets the next one be due. */
 async function goneAgain(made: number, milliseconds: number): Promise<void> {
   await until(() => told.length === made);
-  room.clock.advance(milliseconds);
-  room.wake();
+  harness.clock.advance(milliseconds);
+  harness.wake();
 }
 
 describe.each([
@@ -144,8 +148,8 @@ describe.each([
 ])("where %s", (_, email, canMail) => {
   test("nothing is noted, and the log has the whole text for the operator", async () => {
     if (email !== null) await address(email);
-    room.far.respond = () => answered(410);
-    await room.happen();
+    harness.far.respond = () => answered(410);
+    await harness.happen();
     worker({ canMail });
     await goneAgain(1, 6_000);
     await goneAgain(2, 60_000);

@@ -11,7 +11,7 @@ export const MOST_DELIVERIES = 10;
 
 /** The database with the dispatcher on the one side, the rules on the other. */
 export interface Sides {
-  readonly room: DispatchRoom;
+  readonly harness: DispatchRoom;
   readonly systemId: string;
   readonly partnerId: string;
   readonly world: World;
@@ -35,15 +35,15 @@ const stored = statement(
 );
 
 /** Every delivery as it is kept. */
-export function storedDeliveries({ room, systemId }: Pick<Sides, "room" | "systemId">): Promise<Stored[]> {
-  return room.db.query<Stored>(stored, [systemId]);
+export function storedDeliveries({ harness, systemId }: Pick<Sides, "harness" | "systemId">): Promise<Stored[]> {
+  return harness.db.query<Stored>(stored, [systemId]);
 }
 
 /** Waits until the dispatcher has done all that the rules would have it do. @throws Error where they come to differ */
 export async function agreed(sides: Sides): Promise<void> {
-  const { room, world, process } = sides;
+  const { harness, world, process } = sides;
   const { count, gate, looks, dispatcher } = process;
-  world.now = room.clock();
+  world.now = harness.clock();
   await until(() => count.settled + gate.waiting.length === count.sent);
   const before = looks.begun;
   dispatcher.reload();
@@ -67,8 +67,8 @@ function noteClaims({ world, process }: Sides): void {
 }
 
 async function differenceOf(sides: Sides): Promise<string> {
-  const { room, world, process, systemId, partnerId } = sides;
-  const { status } = await showEndpoint(room, { systemId, partnerId });
+  const { harness, world, process, systemId, partnerId } = sides;
+  const { status } = await showEndpoint(harness, { systemId, partnerId });
   if (status !== world.status) return `the endpoint is ${status}, not ${world.status}`;
   const all = [...world.deliveries.values()];
   const underWay = all.filter((delivery) => delivery.underWay).length;

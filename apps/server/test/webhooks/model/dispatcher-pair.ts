@@ -12,7 +12,7 @@ import { createWorld, type Step, takeStep, type World } from "./world.ts";
 
 /** A system with one endpoint, sent to by a real dispatcher over a real database, beside the pure rules. */
 export interface ModelPair {
-  readonly room: DispatchRoom;
+  readonly harness: DispatchRoom;
   /** Connections that all pairs share. */
   readonly db: Database;
   readonly systemId: string;
@@ -22,11 +22,11 @@ export interface ModelPair {
   readonly dead: Process[];
 }
 
-export async function openModelPair(room: DispatchRoom, db: Database, systemId: string): Promise<ModelPair> {
-  await createSystem(room.db, systemId, "Model city", 0);
-  const { partnerId } = await room.endpoint({ systemId });
-  const process = startProcess(room, db, systemId);
-  return { room, db, systemId, partnerId, world: createWorld(room.clock()), process, dead: [] };
+export async function openModelPair(harness: DispatchRoom, db: Database, systemId: string): Promise<ModelPair> {
+  await createSystem(harness.db, systemId, "Model city", 0);
+  const { partnerId } = await harness.endpoint({ systemId });
+  const process = startProcess(harness, db, systemId);
+  return { harness, db, systemId, partnerId, world: createWorld(harness.clock()), process, dead: [] };
 }
 
 export async function closePair({ process, dead }: ModelPair): Promise<void> {
@@ -36,17 +36,17 @@ export async function closePair({ process, dead }: ModelPair): Promise<void> {
   await Promise.all(closing);
 }
 
-function step({ world, room }: ModelPair, taken: Step): void {
-  world.now = room.clock();
+function step({ world, harness }: ModelPair, taken: Step): void {
+  world.now = harness.clock();
   if (takeStep(world, taken) === "refused") throw new Error(`refused: ${JSON.stringify(taken)}`);
 }
 
 /** Events happen, as long as there are not too many deliveries. */
 export async function happen(pair: ModelPair, n: number): Promise<void> {
-  const { room, world, systemId } = pair;
+  const { harness, world, systemId } = pair;
   for (let left = Math.min(n, MOST_DELIVERIES - world.deliveries.size); left > 0; left--) {
-    const at = room.clock();
-    await room.happen(1, { systemId });
+    const at = harness.clock();
+    await harness.happen(1, { systemId });
     const made = (await storedDeliveries(pair)).find(({ id }) => !world.deliveries.has(id));
     if (made === undefined) throw new Error("an event made no delivery");
     world.now = at;
@@ -73,31 +73,31 @@ export async function answerUnheard(pair: ModelPair, index: number, status: numb
 }
 
 export async function pass(pair: ModelPair, milliseconds: number): Promise<void> {
-  pair.room.clock.advance(milliseconds);
+  pair.harness.clock.advance(milliseconds);
   await agreed(pair);
 }
 
 export async function pause(pair: ModelPair): Promise<void> {
-  const { changed } = await pauseEndpoint(pair.room, { ...scopeOf(pair), reason: "partner" });
+  const { changed } = await pauseEndpoint(pair.harness, { ...scopeOf(pair), reason: "partner" });
   if (changed) step(pair, { do: "pause" });
   await agreed(pair);
 }
 
 export async function resume(pair: ModelPair): Promise<void> {
   // An endpoint changes its status once in a millisecond at most.
-  pair.room.clock.advance(1);
-  const { changed } = await resumeEndpoint(pair.room, scopeOf(pair));
+  pair.harness.clock.advance(1);
+  const { changed } = await resumeEndpoint(pair.harness, scopeOf(pair));
   if (changed) step(pair, { do: "resume" });
   await agreed(pair);
 }
 
 /** Somebody asks for a delivery that is at rest. */
 export async function redeliverOne(pair: ModelPair, index: number): Promise<void> {
-  const { room, world } = pair;
+  const { harness, world } = pair;
   const atRest = [...world.deliveries].filter(([, { state }]) => state !== "pending").map(([id]) => id);
   const id = atRest[index % Math.max(1, atRest.length)];
   if (id === undefined || world.status === "paused") return;
-  await redeliver(room, scopeOf(pair), id);
+  await redeliver(harness, scopeOf(pair), id);
   step(pair, { do: "redeliver", id });
   await agreed(pair);
 }
@@ -105,7 +105,7 @@ export async function redeliverOne(pair: ModelPair, index: number): Promise<void
 /** Somebody asks for everything, of an active endpoint: elsewhere a replay waits, which the rules know nothing of. */
 export async function replayAll(pair: ModelPair): Promise<void> {
   if (pair.world.status !== "active") return;
-  await createReplay(pair.room, { ...scopeOf(pair), since: new Date(0) });
+  await createReplay(pair.harness, { ...scopeOf(pair), since: new Date(0) });
   step(pair, { do: "replay" });
   await agreed(pair);
 }
@@ -118,28 +118,28 @@ const bury = statement("test.model.bury", "delete from webhook_workers where sys
 
 /** The process dies, its leases run out, another one begins. */
 export async function crash(pair: ModelPair): Promise<void> {
-  const { room, db, systemId, process, dead } = pair;
+  const { harness, db, systemId, process, dead } = pair;
   process.db.die();
   dead.push(process);
   for (const { deliveryId: id } of process.gate.waiting) {
     step(pair, { do: "end", id, outcome: "unknown", status: null, retryAfterMs: null, chance: 0 });
   }
-  await room.db.query(lapse, [systemId]);
-  await room.db.query(bury, [systemId]);
-  pair.process = startProcess(room, db, systemId);
+  await harness.db.query(lapse, [systemId]);
+  await harness.db.query(bury, [systemId]);
+  pair.process = startProcess(harness, db, systemId);
   await agreed(pair);
 }
 
 /** The process stops as it should, while the far side answers; another one begins. */
 export async function restart(pair: ModelPair): Promise<void> {
-  const { room, db, systemId, process } = pair;
+  const { harness, db, systemId, process } = pair;
   const closing = process.dispatcher.close();
   for (const { deliveryId: id } of process.gate.waiting) {
     step(pair, { do: "end", id, outcome: "succeeded", status: 204, retryAfterMs: null, chance: CHANCE });
   }
   process.gate.open();
   await closing;
-  pair.process = startProcess(room, db, systemId);
+  pair.process = startProcess(harness, db, systemId);
   await agreed(pair);
 }
 
@@ -150,8 +150,8 @@ const attempts = statement(
 );
 
 /** Every attempt of the log, by delivery: `<number> <outcome>`. */
-export async function logOf({ room, systemId }: ModelPair): Promise<Map<string, string[]>> {
-  const rows = await room.db.query<{ delivery_id: string; said: string }>(attempts, [systemId]);
+export async function logOf({ harness, systemId }: ModelPair): Promise<Map<string, string[]>> {
+  const rows = await harness.db.query<{ delivery_id: string; said: string }>(attempts, [systemId]);
   const byDelivery = Map.groupBy(rows, (row) => row.delivery_id);
   return new Map([...byDelivery].map(([id, all]) => [id, all.map(({ said }) => said)]));
 }
