@@ -108,7 +108,7 @@ test("a reservation whose bike a feed has deleted expires too", async () => {
   expect(await expiredEvents()).toHaveLength(2);
 });
 
-test("one system's fault is logged and does not keep the others from being swept", async () => {
+test("one system's failure is logged and does not keep the others from being swept", async () => {
   await letLapse(1);
   // No text of PostgreSQL holds a NUL: a system that cannot be swept.
   const sweeper = startSweeper(["\0", room.systemId]);

@@ -37,7 +37,7 @@ export function createReservationSweeper(options: ReservationSweeperOptions): Re
     return expired;
   }
 
-  /** One system's fault does not keep the others from being swept. */
+  /** One system's failure does not keep the others from being swept. */
   async function sweepSystem(systemId: string): Promise<number> {
     let expired = 0;
     try {

@@ -302,7 +302,7 @@ test("without an SMTP server nothing is taken from those that have one, and what
   expect([outcomes, await waiting()]).toEqual([["expired"], []]);
 });
 
-test("one system's fault does not keep the others' mails back, and is logged", async () => {
+test("one system's failure does not keep the others' mails back, and is logged", async () => {
   const server = await serve();
   await note(await endpoint());
   const systems = () => Promise.resolve(["\u0000no system", database.systemId]);

@@ -182,7 +182,7 @@ function budgetOf(packedSize: number): Budget {
 
 function asRefusal(error: unknown): ImportFileError {
   if (error instanceof ImportFileError) return error;
-  // What the operating system says of a path; anything else is a fault of ours.
+  // What the operating system says of a path; anything else is a bug.
   if (!(error instanceof Error) || !("code" in error)) throw error;
   const text = error.code === "ENOENT" ? "there is no such file" : error.message;
   return new ImportFileError("unreadable", null, `it cannot be read: ${text}`, { cause: error });
