@@ -29,7 +29,7 @@ it("the introduction of the reference shows how long an attempt may take, and ho
   const { description } = createOpenApiDocument({ baseUrl: "https://bikes.example", version: "1" }).info;
   const hours = RETRY_DELAYS_MS.reduce((sum, delay) => sum + delay, 0) / 3_600_000;
   const [, first = 0, second = 0, third = 0] = RETRY_DELAYS_MS;
-  expect(description).toContain(`any 2xx within ${senderLimits.totalMs / 1_000} seconds`);
+  expect(description).toContain(`any 2xx within ${senderLimits.totalTimeoutMs / 1_000} seconds`);
   expect(description).toContain(
     `${MAX_TRIES} times in about ${Math.round(hours)} hours, after ${first / 1_000} s, ${second / 1_000} s, ${third / 60_000} min and so on`,
   );

@@ -12,7 +12,7 @@ export type AddressVerdict =
  */
 export function judgeAddress(address: string, allowNetworks?: NetworkList): AddressVerdict {
   if (address.includes("%")) {
-    return { ok: false, reason: "zone", message: "The address names a zone of this machine (%)." };
+    return { ok: false, reason: "zone", message: "The address has a zone of this machine (%)." };
   }
   if (isIP(address) === 0) return { ok: false, reason: "invalid", message: "The address is not a valid IP address." };
   if (allowNetworks?.includes(address) === true) return { ok: true, named: true };

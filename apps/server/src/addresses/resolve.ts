@@ -1,8 +1,8 @@
 import { lookup, Resolver } from "node:dns/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import { isLoopbackName, loopbackAddresses } from "./address-guard.ts";
-import { describeFailure } from "./dial-failure.ts";
-import type { DialFailure } from "./dial-failure.ts";
+import { describeFailure } from "./connect-failure.ts";
+import type { ConnectFailure } from "./connect-failure.ts";
 
 /** Where names are looked up. Without servers: those of the system. */
 export interface ResolveOptions {
@@ -11,11 +11,11 @@ export interface ResolveOptions {
   readonly servers?: readonly string[] | undefined;
 }
 
-export type Resolution = { readonly addresses: readonly string[] } | DialFailure;
+export type Resolution = { readonly addresses: readonly string[] } | ConnectFailure;
 
 /** Twice within the 3 s, so that one lost packet does not fail an attempt. c-ares doubles it for each repeat. */
-const FIRST_TRY_MS = 900;
-const TRIES = 3;
+const FIRST_TRY_TIMEOUT_MS = 900;
+const MAX_TRIES = 3;
 
 /**
  * All addresses of a name, IPv4 first: where a receiver has both, IPv4 is the one that others have tried.
@@ -26,7 +26,7 @@ const TRIES = 3;
 export async function resolveName(name: string, { timeoutMs, servers }: ResolveOptions): Promise<Resolution> {
   if (isLoopbackName(name)) return { addresses: loopbackAddresses };
   // One for each name: it can be cancelled alone, and each asks from ports of its own.
-  const resolver = new Resolver({ timeout: FIRST_TRY_MS, tries: TRIES });
+  const resolver = new Resolver({ timeout: FIRST_TRY_TIMEOUT_MS, tries: MAX_TRIES });
   if (servers !== undefined) resolver.setServers(servers);
   let isLate = false;
   const timer = setTimeout(() => {
@@ -63,11 +63,11 @@ export async function lookUpLikeSystem(name: string, timeoutMs: number): Promise
   return answer;
 }
 
-function explain(name: string, codes: readonly string[], isLate: boolean): DialFailure {
+function explain(name: string, codes: readonly string[], isLate: boolean): ConnectFailure {
   if (isLate || codes.includes("ETIMEOUT")) {
     return describeFailure("dns_timeout", `DNS did not answer in time for ${name}.`);
   }
-  if (codes.every((code) => code === "ENOTFOUND")) return describeFailure("dns", `${name} is not known to DNS.`);
+  if (codes.every((code) => code === "ENOTFOUND")) return describeFailure("dns", `${name} does not exist in DNS.`);
   if (codes.every((code) => code === "ENODATA" || code === "ENOTFOUND")) {
     return describeFailure("dns", `${name} has no address.`);
   }

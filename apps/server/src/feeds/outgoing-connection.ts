@@ -1,12 +1,12 @@
 import type { Socket } from "node:net";
 import { Client } from "undici";
-import { dial, type DialLimits, type DialOptions } from "../addresses/dial.ts";
+import { connectTo, type ConnectLimits, type ConnectOptions } from "../addresses/connect.ts";
 import { lookUpLikeSystem, resolveName } from "../addresses/resolve.ts";
-import { lazySecureContext } from "../addresses/secure.ts";
+import { lazySecureContext } from "../addresses/sockets.ts";
 import type { OutgoingRules } from "./outgoing-rules.ts";
 
 const DNS_TIMEOUT_MS = 5_000;
-const DIAL_LIMITS: DialLimits = { connectMs: 10_000, staggerMs: 250, addresses: 6 };
+const DIAL_LIMITS: ConnectLimits = { connectTimeoutMs: 10_000, attemptDelayMs: 250, maxAddresses: 6 };
 
 /** What stands in for the world in tests. */
 export interface OutgoingWorld {
@@ -24,7 +24,7 @@ export function outgoingDialOptions(
   location: URL,
   rules: OutgoingRules,
   { dnsServers: servers, ca }: OutgoingWorld = {},
-): DialOptions {
+): ConnectOptions {
   return {
     refuse: rules.refuse,
     resolve: (name) =>
@@ -43,7 +43,7 @@ export function outgoingDialOptions(
  */
 export async function openConnection(
   url: URL,
-  options: DialOptions,
+  options: ConnectOptions,
   { signal, reached }: { readonly signal: AbortSignal; readonly reached: (address: string | null) => void },
 ): Promise<Client> {
   const { socket, remoteAddress } = await dialUntil(url, options, signal);
@@ -60,12 +60,12 @@ export async function openConnection(
   });
 }
 
-async function dialUntil(url: URL, options: DialOptions, signal: AbortSignal) {
+async function dialUntil(url: URL, options: ConnectOptions, signal: AbortSignal) {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => aborted.reject(signal.reason);
   signal.addEventListener("abort", onAbort, { once: true });
-  const dialling = dial(url, options);
+  const dialling = connectTo(url, options);
   try {
     const { result, remoteAddress } = await Promise.race([dialling, aborted.promise]);
     if (!("socket" in result)) throw new Error(result.detail);

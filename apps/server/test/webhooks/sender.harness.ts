@@ -12,7 +12,7 @@ export const loopback = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allow
  * For what hangs alone: an answer that comes must have the product's own times, or a busy machine makes it late. Lower
  * ends before a slow machine has brought the part of an answer that a test expects.
  */
-export const shortLimits = { dnsMs: 1_000, connectMs: 1_000, totalMs: 2_000 };
+export const shortLimits = { dnsTimeoutMs: 1_000, connectTimeoutMs: 1_000, totalTimeoutMs: 2_000 };
 
 /** A sender that reaches loopback, closed when the test ends. */
 export function openSender(options: Partial<SenderOptions> = {}): Sender {

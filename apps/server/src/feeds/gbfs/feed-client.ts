@@ -1,5 +1,5 @@
 import { fetch, type Response } from "undici";
-import type { DialOptions } from "../../addresses/dial.ts";
+import type { ConnectOptions } from "../../addresses/connect.ts";
 import { readRetryAfter } from "../../http/retry-after.ts";
 import { shownAddress } from "../address.ts";
 import { openConnection, outgoingDialOptions, type OutgoingWorld } from "../outgoing-connection.ts";
@@ -84,7 +84,7 @@ export function createFeedClient(location: URL, options: FetchOptions = {}): Fee
 /** What all requests to a source have in common. */
 interface World {
   readonly rules: OutgoingRules;
-  readonly dialOptions: DialOptions;
+  readonly dialOptions: ConnectOptions;
   readonly maxBytes: number;
 }
 

@@ -1,5 +1,5 @@
-import type { DescribedFailure, DialFailureKind } from "../../addresses/dial-failure.ts";
-import type { DialTimings } from "../../addresses/dial.ts";
+import type { DescribedFailure, ConnectFailureCode } from "../../addresses/connect-failure.ts";
+import type { ConnectTimings } from "../../addresses/connect.ts";
 
 /** One POST as it goes to a receiver. */
 export interface AttemptRequest {
@@ -15,20 +15,20 @@ export interface AttemptRequest {
 export type Header = readonly [name: string, value: string];
 
 /**
- * Why no whole answer came. The set is closed: logs and pages may explain each.
+ * Why there is no complete response. The set is closed: logs and pages may explain each.
  *
- * - `url_refused`: we did not call, by our own rules.
- * - `tls` of a connection: it broke TLS later on.
- * - `timeout`: connected, but no status and headers in time.
- * - `body_timeout`: status and headers, but the body did not end in time.
- * - `reset`: closed by the far side before the answer was whole.
- * - `stale_connection`: a connection kept from an earlier attempt was closed by the far side as we wrote, before any
- *   byte of answer. Most likely nobody read the request, but that cannot be known, so it is not repeated here.
- * - `protocol`: what came is no HTTP/1.1, or pads it out beyond measure.
- * - `headers_too_large`, `too_many_informational`: an answer that only serves to fill our memory.
+ * - `url_refused`: the URL may not be called, by our own rules.
+ * - `tls`: also where an open connection breaks TLS later.
+ * - `timeout`: connected, but no response headers in time.
+ * - `body_timeout`: response headers, but the body did not end in time.
+ * - `reset`: closed by the receiver before the response was complete.
+ * - `stale_connection`: the receiver closed a connection of an earlier attempt as we wrote, before any byte of a response.
+ *   Most likely nobody read the request, but that cannot be known, so it is not repeated here.
+ * - `protocol`: the response is not valid HTTP/1.1, or is padded with chunk extensions.
+ * - `headers_too_large`, `too_many_informational`: a response that would fill our memory.
  */
 export type AttemptFailure =
-  | DialFailureKind
+  | ConnectFailureCode
   | "url_refused"
   | "timeout"
   | "body_timeout"
@@ -37,31 +37,31 @@ export type AttemptFailure =
   | "headers_too_large"
   | "too_many_informational";
 
-/** Milliseconds that each part took; null where it did not happen, as on a connection kept from an earlier attempt. */
-export interface AttemptTimings extends DialTimings {
-  /** From the request's last byte to the answer's first. */
+/** Milliseconds that each part took; null where it did not happen, as on a reused connection. */
+export interface AttemptTimings extends ConnectTimings {
+  /** From the request's last byte to the response's first. */
   readonly firstByte: number | null;
   readonly total: number;
 }
 
-/** What the log keeps of an attempt, however it ended. */
+/** What the log keeps of an attempt, whatever its outcome. */
 export interface AttemptRecord {
-  /** All headers that went over the wire, in their order and spelling; none where nothing was written. */
+  /** All headers as they were sent, in their order and spelling; empty where nothing was written. */
   readonly sentHeaders: readonly Header[];
   readonly remoteAddress: string | null;
   /** Whether an earlier attempt had opened the connection. */
   readonly reusedConnection: boolean;
   readonly answerHeaders: readonly Header[];
-  /** The first 64 KiB, exactly as they came: nothing is unpacked. */
+  /** The first 64 KiB, exactly as they came: nothing is decompressed. */
   readonly answerBody: Uint8Array;
-  /** Whether there was more than was kept. */
+  /** Whether the body is longer than what is kept. */
   readonly answerCut: boolean;
-  /** Milliseconds for which the answer's `Retry-After` asks; null where it does not. */
+  /** Milliseconds that `Retry-After` asks to wait; null without it. */
   readonly retryAfterMs: number | null;
   readonly timings: AttemptTimings;
 }
 
-/** `succeeded`: a 2xx. `rejected`: any other answer, redirects among them. */
+/** `succeeded`: a 2xx. `rejected`: any other status, redirects among them. */
 export interface AnsweredAttempt extends AttemptRecord {
   readonly outcome: "succeeded" | "rejected";
   readonly status: number;
@@ -69,7 +69,7 @@ export interface AnsweredAttempt extends AttemptRecord {
   readonly detail: null;
 }
 
-/** No whole answer. `status` where the far side had begun to answer; `detail` says in words what happened. */
+/** No complete response. `status` where the response headers had come; `detail` says in words what happened. */
 export interface FailedAttempt extends AttemptRecord {
   readonly outcome: "failed";
   readonly status: number | null;
@@ -77,7 +77,7 @@ export interface FailedAttempt extends AttemptRecord {
   readonly detail: string;
 }
 
-/** How one POST ended. */
+/** The outcome of one POST. */
 export type AttemptResult = AnsweredAttempt | FailedAttempt;
 
 /** A failure before it became part of a result. */

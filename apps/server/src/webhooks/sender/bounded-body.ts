@@ -1,15 +1,15 @@
-/** The first step of growing. Most answers fit; of those that do not, what is thrown away in growing is this little. */
-const SMALL = 4 * 1024;
+/** The first size of the buffer. Most bodies fit; where one does not, only this little is thrown away in growing. */
+const SMALL_BUFFER_BYTES = 4 * 1024;
 
 export interface BodyLimits {
-  readonly bodyBytes: number;
-  /** How many pieces are taken, be they chunks or what came at a time. */
-  readonly pieces: number;
+  readonly maxBodyBytes: number;
+  /** How many pieces are kept: chunks, or what one read of the network brings. */
+  readonly maxBodyPieces: number;
 }
 
 /**
- * The first bytes of an answer's body. Grows with what arrives, so that an empty answer costs nothing, and copies, so
- * that no byte of it keeps a whole network buffer alive.
+ * The first bytes of a response body. It grows with what arrives, so that an empty body costs nothing, and copies, so that
+ * no byte of it keeps a whole network buffer alive.
  */
 export class BoundedBody {
   readonly #limit: number;
@@ -18,15 +18,15 @@ export class BoundedBody {
   #length = 0;
   #isCut = false;
 
-  constructor({ bodyBytes, pieces }: BodyLimits) {
-    this.#limit = bodyBytes;
-    this.#piecesLeft = pieces;
+  constructor({ maxBodyBytes, maxBodyPieces }: BodyLimits) {
+    this.#limit = maxBodyBytes;
+    this.#piecesLeft = maxBodyPieces;
   }
 
   /** Keeps as much of a piece as there is room for. */
   append(chunk: Uint8Array): void {
     const room = this.#piecesLeft-- > 0 ? this.#limit - this.#length : 0;
-    // A view costs about 100 bytes, more than the pieces that some receivers send.
+    // A view costs about 100 bytes, more than the pieces that some receivers send: it is made only where needed.
     const kept = chunk.length <= room ? chunk : chunk.subarray(0, room);
     if (kept.length < chunk.length) this.#isCut = true;
     this.#reserve(this.#length + kept.length);
@@ -34,8 +34,8 @@ export class BoundedBody {
     this.#length += kept.length;
   }
 
-  /** Whether there was more than is kept. */
-  get isCut(): boolean {
+  /** Whether the body is longer than what is kept. */
+  get isTruncated(): boolean {
     return this.#isCut;
   }
 
@@ -44,7 +44,7 @@ export class BoundedBody {
     return this.#length;
   }
 
-  /** What is kept. Most of the memory behind it is in use: the log holds it until it is written. */
+  /** What is kept, in a buffer of at most twice its size, because the log holds it until it is written. */
   bytes(): Uint8Array {
     const isMostlyUsed = this.#length * 2 >= this.#buffer.length;
     return isMostlyUsed ? this.#buffer.subarray(0, this.#length) : this.#buffer.slice(0, this.#length);
@@ -57,10 +57,10 @@ export class BoundedBody {
     this.#buffer = grown;
   }
 
-  /** Two steps at most, whatever the size of the pieces: doubling left twice as much to be collected. */
+  /** Two steps at most, whatever the size of the pieces: doubling leaves twice as much to the garbage collector. */
   #roomFor(length: number): number {
-    if (length > SMALL) return this.#limit;
+    if (length > SMALL_BUFFER_BYTES) return this.#limit;
     // The first piece is most often the whole body.
-    return this.#length === 0 ? length : Math.min(SMALL, this.#limit);
+    return this.#length === 0 ? length : Math.min(SMALL_BUFFER_BYTES, this.#limit);
   }
 }

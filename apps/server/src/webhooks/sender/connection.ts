@@ -1,53 +1,53 @@
 import type { Socket } from "node:net";
 import { Client } from "undici";
 import { BoundedBody } from "./bounded-body.ts";
-import { HeadGuard } from "./head-guard.ts";
-import type { HeadViolation } from "./head-guard.ts";
+import { ResponseGuard } from "./response-guard.ts";
+import type { ResponseViolation } from "./response-guard.ts";
 import type { SenderLimits } from "./sender-limits.ts";
 
 /** The head guard has ended a connection. */
-export class InvalidResponseHeadError extends Error {
-  readonly violation: HeadViolation;
+export class InvalidResponseError extends Error {
+  readonly violation: ResponseViolation;
 
-  constructor(violation: HeadViolation) {
+  constructor(violation: ResponseViolation) {
     super(violation);
     this.violation = violation;
   }
 }
 
 /**
- * Network buffers of this size and more are freed by hand. Lower costs a call for every ordinary answer; higher lets a
+ * Network buffers of this size and more are freed at once. Lower costs a call for every ordinary response; higher lets a
  * receiver that sends in pieces just below it leave 64 KiB of garbage in each attempt beside the 64 KiB that are kept.
  */
-const LARGE_BUFFER = 2_048;
+const LARGE_BUFFER_BYTES = 2_048;
 
-/** Subtracted from the idle time that a far side names, for the way there. */
+/** Subtracted from the idle timeout that a receiver names, for the time that a request takes to reach it. */
 const IDLE_MARGIN_MS = 1_000;
 
-/** Is told of an answer what undici does not tell. */
-export interface AnswerWatcher {
-  /** Something has come, if only the beginning of a head. */
+/** Is notified of what undici does not report about a response. */
+export interface ResponseObserver {
+  /** The first byte of a response has come. */
   onFirstByte(): void;
-  /** A chunked body is whole and its trailers are not. Nothing of these is kept. */
+  /** The last chunk of a body has come, and its trailers have not. These are not kept. */
   onLastChunk(): void;
 }
 
 /**
- * One checked connection to one origin, which carries one attempt at a time. undici speaks HTTP/1.1 over it and is never
- * let open another: a connection that is gone stays gone.
+ * One checked connection to one origin, which carries one attempt at a time. undici speaks HTTP/1.1 over it and may not
+ * open another: its address would not be checked.
  */
 export class Connection {
   readonly origin: string;
   readonly remoteAddress: string | null;
   readonly client: Client;
-  readonly #head: HeadGuard;
+  readonly #guard: ResponseGuard;
   readonly #socket: Socket;
-  readonly #bornAt: number;
-  readonly #headBytes: number;
-  /** What has come of a head that is not over. */
-  #held: BoundedBody | undefined;
-  #watcher: AnswerWatcher | undefined;
-  #uses = 0;
+  readonly #openedAt: number;
+  readonly #maxHeaderBytes: number;
+  /** What has come of a header section that has not ended. */
+  #pendingHead: BoundedBody | undefined;
+  #observer: ResponseObserver | undefined;
+  #requestCount = 0;
 
   constructor(
     socket: Socket,
@@ -58,59 +58,61 @@ export class Connection {
     this.#socket = socket;
     this.origin = origin;
     this.remoteAddress = remoteAddress;
-    this.#bornAt = now;
-    this.#head = new HeadGuard(limits);
-    this.#headBytes = limits.headBytes;
-    this.#watch();
-    let isGiven = false;
+    this.#openedAt = now;
+    this.#guard = new ResponseGuard(limits);
+    this.#maxHeaderBytes = limits.maxHeaderBytes;
+    this.#inspectReads();
+    let isTaken = false;
     this.client = new Client(origin, {
       connect: (_options, callback) => {
-        const isGone = isGiven;
-        isGiven = true;
-        // Not at once: undici goes on with its queue only when it is called back later.
-        queueMicrotask(() => (isGone ? callback(new Error("The connection is gone."), null) : callback(null, socket)));
+        const isGone = isTaken;
+        isTaken = true;
+        // Asynchronously: undici continues with its queue only when the callback comes later.
+        queueMicrotask(() =>
+          isGone ? callback(new Error("The connection has been closed."), null) : callback(null, socket),
+        );
       },
       allowH2: false,
       pipelining: 1,
-      maxHeaderSize: limits.headBytes,
-      // The attempt has one time for everything; a timer of the parser's beside it would only end it under another name.
+      maxHeaderSize: limits.maxHeaderBytes,
+      // The attempt has one timeout for everything; a second one of undici would only report it under another name.
       headersTimeout: 0,
       bodyTimeout: 0,
-      keepAliveTimeout: limits.idleMs,
-      keepAliveMaxTimeout: limits.longestIdleMs,
+      keepAliveTimeout: limits.idleTimeoutMs,
+      keepAliveMaxTimeout: limits.maxIdleTimeoutMs,
       keepAliveTimeoutThreshold: IDLE_MARGIN_MS,
     });
   }
 
-  /** A request goes out. */
-  begin(watcher: AnswerWatcher): void {
-    this.#head.begin();
-    this.#held = undefined;
-    this.#watcher = watcher;
+  /** A request is written next. */
+  beginRequest(observer: ResponseObserver): void {
+    this.#guard.begin();
+    this.#pendingHead = undefined;
+    this.#observer = observer;
   }
 
-  /** The attempt is over. Nothing of it is held on to while the connection waits for another. */
-  end(): void {
-    this.#uses++;
-    this.#watcher = undefined;
+  /** The attempt has ended. Nothing of it is kept while the connection is idle. */
+  endRequest(): void {
+    this.#requestCount++;
+    this.#observer = undefined;
   }
 
-  /** Attempts that it has carried to their end. */
-  get uses(): number {
-    return this.#uses;
+  /** How many attempts have ended on it. */
+  get requestCount(): number {
+    return this.#requestCount;
   }
 
-  /** Whether an attempt may still be given to it. The far side may have closed it all the same. */
-  isUsable(now: number, ageMs: number): boolean {
-    return !this.#socket.destroyed && !this.#socket.readableEnded && now - this.#bornAt < ageMs;
+  /** Whether another attempt may use it. The receiver may still have closed it. */
+  isUsable(now: number, maxAgeMs: number): boolean {
+    return !this.#socket.destroyed && !this.#socket.readableEnded && now - this.#openedAt < maxAgeMs;
   }
 
-  /** Whether the far side may not have read the last request yet: another would wait behind it. */
+  /** Whether part of the last request is still unwritten: another request would wait behind it. */
   get isWriting(): boolean {
     return this.#socket.writableLength > 0;
   }
 
-  /** Whether the far side has said that nothing more will come. */
+  /** Whether the receiver has ended the connection. */
   get hasEnded(): boolean {
     return this.#socket.readableEnded;
   }
@@ -121,50 +123,57 @@ export class Connection {
 
   destroy(): void {
     this.client.destroy(null, () => {});
-    // undici does not know a socket yet that no request has asked it to take.
+    // undici does not know the socket before the first request.
     this.#socket.destroy();
   }
 
-  /** Lets the guard see what arrives before undici does: `push` is where the stream's source hands it over. */
-  #watch(): void {
+  /**
+   * Lets the guard see each chunk before undici parses it. `push` is where a socket hands over what it has read; a `data`
+   * listener would come too late, because undici reads the socket itself.
+   */
+  #inspectReads(): void {
     const socket = this.#socket;
     const push = socket.push.bind(socket);
     socket.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
       if (!(chunk instanceof Uint8Array)) return push(chunk, encoding);
-      this.#watcher?.onFirstByte();
-      const violation = this.#head.take(chunk);
+      this.#observer?.onFirstByte();
+      const violation = this.#guard.take(chunk);
       if (violation !== undefined) {
-        socket.destroy(new InvalidResponseHeadError(violation));
+        socket.destroy(new InvalidResponseError(violation));
         return false;
       }
-      const { informationalEnd, isInHead } = this.#head;
-      if (informationalEnd > 0) this.#held = undefined;
-      if (this.#watcher !== undefined && isInHead) return this.#hold(chunk.subarray(informationalEnd));
+      const { informationalEnd, isInHead } = this.#guard;
+      if (informationalEnd > 0) this.#pendingHead = undefined;
+      if (this.#observer !== undefined && isInHead) return this.#holdBack(chunk.subarray(informationalEnd));
       const whole = this.#release(chunk, informationalEnd);
       const isWanted = push(whole, encoding);
-      if (this.#head.isInTrailers || whole.length >= LARGE_BUFFER) process.nextTick(() => this.#afterRead(whole));
+      if (this.#guard.isInTrailers || whole.length >= LARGE_BUFFER_BYTES)
+        process.nextTick(() => this.#afterRead(whole));
       return isWanted;
     };
   }
 
   /**
-   * Keeps the beginning of a head until the rest has come. undici would put what it has of a header together anew with
-   * each piece: 16 KiB in pieces of 16 bytes were 8 MB of garbage in each attempt.
+   * Keeps the beginning of a header section until the rest has come. undici concatenates the header again with each piece:
+   * 16 KiB in pieces of 16 bytes leave 8 MB of garbage in each attempt.
    */
-  #hold(chunk: Uint8Array): boolean {
-    this.#held ??= new BoundedBody({ bodyBytes: this.#headBytes, pieces: Number.POSITIVE_INFINITY });
-    this.#held.append(chunk);
+  #holdBack(chunk: Uint8Array): boolean {
+    this.#pendingHead ??= new BoundedBody({
+      maxBodyBytes: this.#maxHeaderBytes,
+      maxBodyPieces: Number.POSITIVE_INFINITY,
+    });
+    this.#pendingHead.append(chunk);
     return true;
   }
 
   /**
-   * A chunk behind what is held of its head, and without the informational heads (1xx) before it: undici fails an
-   * answer that comes behind a 100, which servers may send unasked.
+   * The held-back beginning and the chunk, without the informational responses (1xx) before: undici fails a response that
+   * follows a 100, which servers may send without being asked.
    */
   #release(chunk: Uint8Array, informationalEnd: number): Uint8Array {
-    if (this.#held === undefined && informationalEnd === 0) return chunk;
-    const held = this.#held?.bytes() ?? new Uint8Array(0);
-    this.#held = undefined;
+    if (this.#pendingHead === undefined && informationalEnd === 0) return chunk;
+    const held = this.#pendingHead?.bytes() ?? new Uint8Array(0);
+    this.#pendingHead = undefined;
     const rest = chunk.subarray(informationalEnd);
     const whole = new Uint8Array(held.length + rest.length);
     whole.set(held);
@@ -174,22 +183,22 @@ export class Connection {
   }
 
   /**
-   * undici has read a chunk: the stream tells it of one in the tick that `push` asks for. It looks into it again only
-   * for trailers, and these are not waited for.
+   * undici has parsed a chunk: it reads in the tick that `push` schedules, and needs the chunk again only for trailers,
+   * which are not waited for.
    */
   #afterRead(chunk: Uint8Array): void {
     if (this.#socket.readableLength > 0) return;
-    // Destroyed: it was no last chunk to undici.
-    if (this.#head.isInTrailers && !this.#socket.destroyed) this.#watcher?.onLastChunk();
+    // A destroyed socket means that undici did not accept the last chunk.
+    if (this.#guard.isInTrailers && !this.#socket.destroyed) this.#observer?.onLastChunk();
     free(chunk);
   }
 }
 
 /**
- * Frees a chunk's buffer at once, because garbage collection comes much later: among 500 attempts that each kept 64 KiB
- * of an answer, the buffers these had come in lay around as 30 MiB more.
+ * Frees a chunk's buffer at once, because the garbage collector comes much later: with 500 attempts that each keep 64 KiB
+ * of a response, the buffers in which these came are 30 MiB more.
  */
 function free({ buffer, length }: Uint8Array): void {
-  // A whole buffer is the chunk's own; others lie in one that Node shares out.
+  // Only a buffer of the chunk's own may go; smaller chunks share one of Node's pool.
   if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
 }

@@ -116,7 +116,7 @@ describe("a name", () => {
   });
 
   it("works when only one of the two questions is answered", async () => {
-    const { call } = await openRoom(({ type }) => (type === "A" ? [GOOD] : "silence"), { dnsMs: 1_500 });
+    const { call } = await openRoom(({ type }) => (type === "A" ? [GOOD] : "silence"), { dnsTimeoutMs: 1_500 });
     expect(await call()).toMatchObject({ outcome: "succeeded" });
   });
 

@@ -170,7 +170,7 @@ describe("kept connections", () => {
     expect(await post(aged, receiver.url)).toMatchObject({ reusedConnection: false });
 
     let closed = false;
-    const idle = openSender({ limits: { idleMs: 50 } });
+    const idle = openSender({ limits: { idleTimeoutMs: 50 } });
     const other = await openReceiver(
       (socket) => socket.write(answer("200 OK")),
       {},
@@ -256,7 +256,7 @@ describe("kept connections", () => {
         ),
       ),
     );
-    const sender = openSender({ limits: { idlePerOrigin: 2, idleTotal: 5 } });
+    const sender = openSender({ limits: { maxIdlePerOrigin: 2, maxIdle: 5 } });
     await Promise.all(receivers.flatMap(({ url }) => Array.from({ length: 4 }, () => post(sender, url))));
     await until(() => open.size === 5);
   });

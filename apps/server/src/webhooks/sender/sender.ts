@@ -1,13 +1,13 @@
-import { describeFailure } from "../../addresses/dial-failure.ts";
+import { describeFailure } from "../../addresses/connect-failure.ts";
 import { readRetryAfter } from "../../http/retry-after.ts";
 import { judgeUrl } from "../rules/receiver-url.ts";
 import type { AddressRules } from "../rules/receiver-url.ts";
 import type { AttemptRecord, AttemptRequest, AttemptResult, AttemptTimings, Header } from "./attempt.ts";
-import type { WireRequest } from "./exchange.ts";
+import type { PostRequest } from "./round-trip.ts";
 import { senderLimits } from "./sender-limits.ts";
 import type { SenderLimits } from "./sender-limits.ts";
-import { createTransport, unreached } from "./transport.ts";
-import type { Carried } from "./transport.ts";
+import { createTransport, notSent } from "./transport.ts";
+import type { TransportResult } from "./transport.ts";
 
 export type { AttemptResult } from "./attempt.ts";
 
@@ -30,78 +30,78 @@ export interface SenderOptions {
 /** Makes attempts: signed requests in, results out. */
 export interface Sender {
   /**
-   * Makes one POST. Whatever the far side does is a result.
+   * Makes one POST. Whatever the receiver does is a result, not an error.
    * @throws Error when the request itself is malformed, or the sender is closed
    */
   send(request: AttemptRequest): Promise<AttemptResult>;
-  /** Begins nothing more, waits for the attempts under way (15 s at most) and closes the kept connections. */
+  /** Starts no more attempts, waits for those in progress (15 s at most) and closes the idle connections. */
   close(): Promise<void>;
 }
 
 /**
- * A sender over HTTP/1.1 that calls only addresses that the rules allow. Knows no proxies and no cookies, unpacks
- * nothing and follows nothing. Connections are kept for the next attempt to the same origin.
+ * A sender over HTTP/1.1 that calls only addresses that the rules allow. It ignores proxies and cookies, decompresses
+ * nothing and follows no redirects. Connections are reused for the next attempt to the same origin.
  */
 export function createSender({ rules, clock, resolve, tls, ...options }: SenderOptions): Sender {
   const { monotonic = () => performance.now() } = options;
   const limits = { ...senderLimits, ...options.limits };
   const transport = createTransport({ rules, limits, monotonic, servers: resolve?.servers, ca: tls?.ca });
-  const judge = rememberVerdicts(rules);
-  // Counted, not collected: a set that is added to and taken from for ever leaves a chain of its old tables, and each
-  // holds the results of its time until the next full garbage collection.
-  let running = 0;
+  const judge = cacheVerdicts(rules);
+  // A count, not a set of promises: a set that is added to and taken from for ever leaves a chain of its old tables, and
+  // each of them holds the results of its time until the next full garbage collection.
+  let inProgress = 0;
   let isClosed = false;
   const idle = Promise.withResolvers<void>();
 
   async function attempt(request: AttemptRequest): Promise<AttemptResult> {
-    const began = monotonic();
+    const startedAt = monotonic();
     const verdict = judge(request.url);
     if (!verdict.ok) {
       const failure = verdict.reason === "address" ? "address_refused" : "url_refused";
-      const carried = unreached(describeFailure(failure, verdict.message));
-      return report(carried, { sent: [], clock, totalMs: monotonic() - began });
+      const sent = notSent(describeFailure(failure, verdict.message));
+      return report(sent, { sentHeaders: [], clock, totalMs: monotonic() - startedAt });
     }
-    const wire = toWire(verdict.url, request);
-    const carried = await transport.carry(verdict.url, wire, began);
-    return report(carried, { sent: sentHeaders(verdict.url, wire), clock, totalMs: monotonic() - began });
+    const post = toPostRequest(verdict.url, request);
+    const result = await transport.send(verdict.url, post, startedAt);
+    return report(result, { sentHeaders: sentHeaders(verdict.url, post), clock, totalMs: monotonic() - startedAt });
   }
 
   return {
     async send(request) {
       if (isClosed) throw new Error("The sender is closed.");
-      running++;
+      inProgress++;
       try {
         return await attempt(request);
       } finally {
-        running--;
-        if (isClosed && running === 0) idle.resolve();
+        inProgress--;
+        if (isClosed && inProgress === 0) idle.resolve();
       }
     },
     async close() {
       isClosed = true;
-      if (running > 0) await idle.promise;
+      if (inProgress > 0) await idle.promise;
       transport.close();
     },
   };
 }
 
-/** Verdicts remembered at a time; an endpoint's URL is judged again after so many others. */
-const REMEMBERED = 1_000;
+/** How many verdicts are cached; all are dropped when there are more. */
+const MAX_CACHED_VERDICTS = 1_000;
 
-/** Judges URLs. The verdict follows from the text and the rules alone, so that a repeated one costs a look-up. */
-function rememberVerdicts(rules: AddressRules): (url: string) => ReturnType<typeof judgeUrl> {
+/** Judges URLs. The verdict depends on the URL and the rules alone, so it can be cached. */
+function cacheVerdicts(rules: AddressRules): (url: string) => ReturnType<typeof judgeUrl> {
   const verdicts = new Map<string, ReturnType<typeof judgeUrl>>();
   return (url) => {
     const known = verdicts.get(url);
     if (known !== undefined) return known;
     const verdict = judgeUrl(url, rules);
-    if (verdicts.size >= REMEMBERED) verdicts.clear();
+    if (verdicts.size >= MAX_CACHED_VERDICTS) verdicts.clear();
     verdicts.set(url, verdict);
     return verdict;
   };
 }
 
-/** Headers of the connection's own; a second one from outside would make the log a lie. */
+/** Headers that the sender writes; a second one from the caller would make the logged headers wrong. */
 const ownHeaders: ReadonlySet<string> = new Set([
   "host",
   "connection",
@@ -112,7 +112,7 @@ const ownHeaders: ReadonlySet<string> = new Set([
   "expect",
 ]);
 
-function toWire(url: URL, { headers, body }: AttemptRequest): WireRequest {
+function toPostRequest(url: URL, { headers, body }: AttemptRequest): PostRequest {
   const own = headers.find(([name]) => ownHeaders.has(name.toLowerCase()));
   if (own !== undefined) throw new Error(`The header ${own[0]} is written by the sender itself.`);
   const bytes = typeof body === "string" ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.length);
@@ -120,31 +120,31 @@ function toWire(url: URL, { headers, body }: AttemptRequest): WireRequest {
 }
 
 /** What undici writes for a request, in its order; a test compares it with what arrives. */
-function sentHeaders({ host }: URL, { headers, body }: WireRequest): Header[] {
+function sentHeaders({ host }: URL, { headers, body }: PostRequest): Header[] {
   return [["host", host], ["connection", "keep-alive"], ...headers, ["content-length", String(body.length)]];
 }
 
 interface ReportContext {
-  readonly sent: readonly Header[];
+  readonly sentHeaders: readonly Header[];
   readonly clock: (() => number) | undefined;
   readonly totalMs: number;
 }
 
-function report(carried: Carried, { sent, clock, totalMs }: ReportContext): AttemptResult {
-  const { exchanged, dialled } = carried;
-  const { failure, status } = exchanged;
+function report(result: TransportResult, { sentHeaders: headers, clock, totalMs }: ReportContext): AttemptResult {
+  const { roundTrip } = result;
+  const { failure, status } = roundTrip;
   const record: AttemptRecord = {
-    sentHeaders: exchanged.isWritten ? sent : [],
-    remoteAddress: carried.remoteAddress,
-    reusedConnection: carried.isReused,
-    answerHeaders: exchanged.headers,
-    answerBody: exchanged.body,
-    answerCut: exchanged.isCut,
-    retryAfterMs: readRetryAfter(exchanged.headers, clock),
-    timings: rounded({ ...dialled, firstByte: exchanged.firstByteMs, total: totalMs }),
+    sentHeaders: roundTrip.isWritten ? headers : [],
+    remoteAddress: result.remoteAddress,
+    reusedConnection: result.isReused,
+    answerHeaders: roundTrip.headers,
+    answerBody: roundTrip.body,
+    answerCut: roundTrip.isTruncated,
+    retryAfterMs: readRetryAfter(roundTrip.headers, clock),
+    timings: rounded({ ...result.connectTimings, firstByte: roundTrip.firstByteMs, total: totalMs }),
   };
   if (failure !== null || status === null) {
-    const { failure: code, detail } = failure ?? describeFailure("protocol", "The answer has no status.");
+    const { failure: code, detail } = failure ?? describeFailure("protocol", "The response has no status.");
     return { ...record, outcome: "failed", status, failure: code, detail };
   }
   const outcome = status >= 200 && status < 300 ? "succeeded" : "rejected";

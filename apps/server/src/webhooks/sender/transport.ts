@@ -1,15 +1,14 @@
 import { setImmediate } from "node:timers/promises";
-import { dial } from "../../addresses/dial.ts";
-import type { DialOptions, DialTimings } from "../../addresses/dial.ts";
+import { connectTo } from "../../addresses/connect.ts";
+import type { ConnectOptions, ConnectTimings } from "../../addresses/connect.ts";
 import { resolveName } from "../../addresses/resolve.ts";
-import { lazySecureContext } from "../../addresses/secure.ts";
+import { lazySecureContext } from "../../addresses/sockets.ts";
 import { refuseReceiverAddress } from "../rules/receiver-url.ts";
 import type { AddressRules } from "../rules/receiver-url.ts";
 import type { Failure } from "./attempt.ts";
 import { Connection } from "./connection.ts";
-import { exchange } from "./exchange.ts";
-import type { Exchanged, WireRequest } from "./exchange.ts";
-import { KeptConnections } from "./kept-connections.ts";
+import { roundTrip } from "./round-trip.ts";
+import type { RoundTripResult, PostRequest } from "./round-trip.ts";
 import type { SenderLimits } from "./sender-limits.ts";
 
 export interface TransportOptions {
@@ -22,93 +21,177 @@ export interface TransportOptions {
   readonly ca: string | undefined;
 }
 
-/** What a request came to, and on which connection. */
-export interface Carried {
-  readonly exchanged: Exchanged;
+/** The outcome of a request, and of which connection. */
+export interface TransportResult {
+  readonly roundTrip: RoundTripResult;
   readonly remoteAddress: string | null;
   readonly isReused: boolean;
-  readonly dialled: DialTimings;
+  readonly connectTimings: ConnectTimings;
 }
 
-/** Carries requests over connections kept from earlier ones, or over new ones. */
+/** Sends requests over idle connections of earlier ones, or over new ones. */
 export interface Transport {
   /**
    * @param url as `judgeUrl` gave it
-   * @param began on the monotonic clock; the time for everything counts from there
+   * @param startedAt on the monotonic clock; the total timeout counts from there
    */
-  carry(url: URL, request: WireRequest, began: number): Promise<Carried>;
-  /** Closes the kept connections and keeps no more. */
+  send(url: URL, request: PostRequest, startedAt: number): Promise<TransportResult>;
+  /** Closes the idle connections. */
   close(): void;
 }
 
 export function createTransport({ rules, limits, monotonic, servers, ca }: TransportOptions): Transport {
-  const kept = new KeptConnections(limits);
-  const dialOptions: DialOptions = {
+  const idle = new IdleConnections(limits);
+  const connectOptions: ConnectOptions = {
     refuse: (address, url) => refuseReceiverAddress(address, url, rules),
-    resolve: (name) => resolveName(name, { timeoutMs: limits.dnsMs, servers }),
+    resolve: (name) => resolveName(name, { timeoutMs: limits.dnsTimeoutMs, servers }),
     limits,
     monotonic,
     secureContext: lazySecureContext(ca),
   };
 
-  async function carry(url: URL, request: WireRequest, began: number): Promise<Carried> {
+  async function send(url: URL, request: PostRequest, startedAt: number): Promise<TransportResult> {
     for (;;) {
-      const connection = kept.take(url.origin, monotonic());
+      const connection = idle.acquire(url.origin, monotonic());
       if (connection === undefined) break;
-      // undici lets a turn of the event loop pass before it writes, so that an answer nobody asked for is seen and ends
-      // the connection. Begun while sockets are being read, that turn is over before any is read again: one more.
+      // An unrequested response that has already arrived must be seen, so that it ends the connection and is not taken for
+      // the next one. undici lets one turn of the event loop pass before it writes; a turn that begins while sockets are
+      // being read is over before any is read again, so one more passes here.
       await setImmediate();
-      const exchanged = await use(connection, request, began);
-      if (!mayBeRepeated(exchanged)) {
-        return { exchanged, remoteAddress: connection.remoteAddress, isReused: true, dialled: noTimings };
+      const result = await use(connection, request, startedAt);
+      if (!mayBeRepeated(result)) {
+        return {
+          roundTrip: result,
+          remoteAddress: connection.remoteAddress,
+          isReused: true,
+          connectTimings: noTimings,
+        };
       }
     }
-    const { result, remoteAddress, timings } = await dial(url, dialOptions);
-    if (!("socket" in result)) return { ...unreached(result), remoteAddress, dialled: timings };
+    const { result, remoteAddress, timings } = await connectTo(url, connectOptions);
+    if (!("socket" in result)) return { ...notSent(result), remoteAddress, connectTimings: timings };
     const connection = new Connection(result.socket, url, { remoteAddress, now: monotonic() }, limits);
-    return { exchanged: await use(connection, request, began), remoteAddress, isReused: false, dialled: timings };
+    const completed = await use(connection, request, startedAt);
+    return { roundTrip: completed, remoteAddress, isReused: false, connectTimings: timings };
   }
 
-  async function use(connection: Connection, request: WireRequest, began: number): Promise<Exchanged> {
-    const timeoutMs = Math.max(1, Math.ceil(limits.totalMs - (monotonic() - began)));
+  async function use(connection: Connection, request: PostRequest, startedAt: number): Promise<RoundTripResult> {
+    const timeoutMs = Math.max(1, Math.ceil(limits.totalTimeoutMs - (monotonic() - startedAt)));
     let isReusable = false;
     try {
-      const { bodyBytes, pieces } = limits;
-      const exchanged = await exchange(connection, request, { timeoutMs, bodyBytes, pieces, monotonic });
-      connection.end();
-      isReusable = exchanged.isOver;
-      if (exchanged.failure?.failure === "stale_connection") kept.distrust(connection.origin, monotonic());
-      return exchanged;
+      const { maxBodyBytes, maxBodyPieces } = limits;
+      const result = await roundTrip(connection, request, { timeoutMs, maxBodyBytes, maxBodyPieces, monotonic });
+      connection.endRequest();
+      isReusable = result.isReusable;
+      if (result.failure?.failure === "stale_connection") idle.stopReusing(connection.origin, monotonic());
+      return result;
     } finally {
-      if (isReusable) kept.put(connection, monotonic());
+      if (isReusable) idle.release(connection, monotonic());
       else connection.destroy();
     }
   }
 
-  return { carry, close: () => kept.close() };
+  return { send, close: () => idle.close() };
 }
 
 /**
- * A kept connection that the far side closed before the request was written: nobody can have seen it. What was written
- * may have been read and acted on, and every POST that a receiver may have seen gets a line of its own in the log.
+ * An idle connection that the receiver closed before the request was written: the receiver cannot have seen the request.
+ * One that was written may have been read and acted on; every POST that a receiver may have seen is logged as an attempt.
  */
-function mayBeRepeated({ isWritten, failure }: Exchanged): boolean {
+function mayBeRepeated({ isWritten, failure }: RoundTripResult): boolean {
   return !isWritten && failure !== null && failure.failure !== "timeout";
 }
 
-const noTimings: DialTimings = { dns: null, connect: null, tls: null };
+const noTimings: ConnectTimings = { dns: null, connect: null, tls: null };
 
-/** A request that never left. */
-export function unreached(failure: Failure): Carried {
-  const exchanged: Exchanged = {
+/** The result of a request that was not sent. */
+export function notSent(failure: Failure): TransportResult {
+  const result: RoundTripResult = {
     failure,
     isWritten: false,
     status: null,
     headers: [],
     body: new Uint8Array(0),
-    isCut: false,
-    isOver: false,
+    isTruncated: false,
+    isReusable: false,
     firstByteMs: null,
   };
-  return { exchanged, remoteAddress: null, isReused: false, dialled: noTimings };
+  return { roundTrip: result, remoteAddress: null, isReused: false, connectTimings: noTimings };
+}
+
+/** How many origins are remembered whose connections are not reused; the oldest are forgotten first. */
+const MAX_NO_REUSE_ORIGINS = 1_000;
+
+/** Connections between two attempts, by origin. undici closes them at the end of their idle time. */
+class IdleConnections {
+  readonly #limits: SenderLimits;
+  readonly #byOrigin = new Map<string, Connection[]>();
+  readonly #noReuseUntil = new Map<string, number>();
+  #count = 0;
+
+  constructor(limits: SenderLimits) {
+    this.#limits = limits;
+  }
+
+  /** Takes the one used last, so that the others reach their idle timeout. */
+  acquire(origin: string, now: number): Connection | undefined {
+    for (;;) {
+      const connection = this.#byOrigin.get(origin)?.at(-1);
+      if (connection === undefined) return undefined;
+      this.#remove(connection);
+      if (connection.isUsable(now, this.#limits.maxAgeMs)) return connection;
+      connection.destroy();
+    }
+  }
+
+  /** Keeps a connection for the next attempt, or closes it where enough are idle. */
+  release(connection: Connection, now: number): void {
+    const { maxIdlePerOrigin, maxIdle, maxAgeMs } = this.#limits;
+    const kept = this.#byOrigin.get(connection.origin) ?? [];
+    const isNotReused = (this.#noReuseUntil.get(connection.origin) ?? now) > now;
+    if (
+      isNotReused ||
+      kept.length >= maxIdlePerOrigin ||
+      this.#count >= maxIdle ||
+      !connection.isUsable(now, maxAgeMs)
+    ) {
+      connection.destroy();
+      return;
+    }
+    if (connection.requestCount === 1) connection.onClose(() => this.#remove(connection));
+    kept.push(connection);
+    this.#byOrigin.set(connection.origin, kept);
+    this.#count++;
+  }
+
+  /**
+   * Reuses no connection of an origin for a while, because it closed one as a request was written. An origin that does so
+   * after every response would otherwise fail every other attempt.
+   */
+  stopReusing(origin: string, now: number): void {
+    const [oldest] = this.#noReuseUntil.keys();
+    if (oldest !== undefined && this.#noReuseUntil.size >= MAX_NO_REUSE_ORIGINS) this.#noReuseUntil.delete(oldest);
+    this.#noReuseUntil.delete(origin);
+    this.#noReuseUntil.set(origin, now + this.#limits.noReuseMs);
+    for (const connection of [...(this.#byOrigin.get(origin) ?? [])]) {
+      this.#remove(connection);
+      connection.destroy();
+    }
+  }
+
+  close(): void {
+    for (const connection of [...this.#byOrigin.values()].flat()) {
+      this.#remove(connection);
+      connection.destroy();
+    }
+  }
+
+  #remove(connection: Connection): void {
+    const kept = this.#byOrigin.get(connection.origin);
+    const index = kept?.lastIndexOf(connection) ?? -1;
+    if (kept === undefined || index === -1) return;
+    kept.splice(index, 1);
+    this.#count--;
+    if (kept.length === 0) this.#byOrigin.delete(connection.origin);
+  }
 }

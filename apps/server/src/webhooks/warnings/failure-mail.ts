@@ -69,7 +69,7 @@ function nextSteps({ failingSince, at }: FailureNotice): string {
 function whatToDo({ about }: FailureNotice): string {
   return about === "gone"
     ? "What to do: if the address has moved, have the new one set. If that was a mistake, such as a wrong deployment, resume it as below. If you want no webhooks any more, there is nothing to do."
-    : `What to do: see to it that the endpoint answers every webhook with a status from 200 to 299 within ${senderLimits.totalMs / 1_000} seconds. The log of attempts shows what was sent and what came back.`;
+    : `What to do: see to it that the endpoint answers every webhook with a status from 200 to 299 within ${senderLimits.totalTimeoutMs / 1_000} seconds. The log of attempts shows what was sent and what came back.`;
 }
 
 function howToGoOn(notice: FailureNotice): string {

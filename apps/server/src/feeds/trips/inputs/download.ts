@@ -1,5 +1,5 @@
 import { fetch, type Response } from "undici";
-import type { DialOptions } from "../../../addresses/dial.ts";
+import type { ConnectOptions } from "../../../addresses/connect.ts";
 import { isAddress } from "../../address.ts";
 import { openConnection, outgoingDialOptions } from "../../outgoing-connection.ts";
 import { type OutgoingRules, outgoingRules } from "../../outgoing-rules.ts";
@@ -70,7 +70,7 @@ async function follow(address: string, signal: AbortSignal): Promise<Answer> {
 /** What all requests of a download have in common. */
 interface World {
   readonly rules: OutgoingRules;
-  readonly dialOptions: DialOptions;
+  readonly dialOptions: ConnectOptions;
   readonly signal: AbortSignal;
 }
 

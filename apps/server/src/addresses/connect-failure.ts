@@ -1,13 +1,13 @@
 /**
  * Why there is no connection.
  *
- * - `address_refused`: we did not call, by our own rules.
+ * - `address_refused`: the address may not be called, by our own rules.
  * - `dns`, `dns_timeout`: the name has no address, or nobody said so in time.
  * - `connect_refused`, `connect_timeout`, `connect`: no connection; the timeout counts the TLS handshake in.
  * - `tls`: no connection that can be trusted, such as a wrong or expired certificate.
- * - `reset`: closed by the far side as soon as it had accepted.
+ * - `reset`: closed by the server as soon as it had accepted.
  */
-export type DialFailureKind =
+export type ConnectFailureCode =
   | "address_refused"
   | "dns"
   | "dns_timeout"
@@ -23,14 +23,14 @@ export interface DescribedFailure<Kind extends string> {
   readonly detail: string;
 }
 
-export type DialFailure = DescribedFailure<DialFailureKind>;
+export type ConnectFailure = DescribedFailure<ConnectFailureCode>;
 
-/** The longest `detail`: room for OpenSSL's sentences, none for a far side that writes its own. */
-const MAX_DETAIL = 300;
+/** Long enough for OpenSSL's sentences, too short for a server that writes its own. */
+const MAX_DETAIL_LENGTH = 300;
 
 /** A failure in words that may be shown: without control characters and of bounded length, whoever wrote them. */
 export function describeFailure<Kind extends string>(failure: Kind, words: string): DescribedFailure<Kind> {
   // oxlint-disable-next-line no-control-regex -- control characters are the point
   const safe = words.replace(/[\u0000-\u001f\u007f]+/g, " ").trim();
-  return { failure, detail: safe.length > MAX_DETAIL ? `${safe.slice(0, MAX_DETAIL - 1)}…` : safe };
+  return { failure, detail: safe.length > MAX_DETAIL_LENGTH ? `${safe.slice(0, MAX_DETAIL_LENGTH - 1)}…` : safe };
 }

@@ -1,58 +1,59 @@
-/** What the head of an answer may cost, all its informational heads (1xx) and its trailers counted in. */
-export interface HeadLimits {
-  /** The same again for what is around a body's chunks. */
-  readonly headBytes: number;
-  readonly headLines: number;
-  readonly informational: number;
+/** Limits of a response, its informational responses (1xx) and trailers included. */
+export interface ResponseGuardLimits {
+  /** Of header sections, and again of chunk sizes and extensions. */
+  readonly maxHeaderBytes: number;
+  readonly maxHeaderLines: number;
+  readonly maxInformational: number;
 }
 
-/** What makes an answer one that only serves to fill our memory or our time, or none at all. */
-export type HeadViolation = "not_http" | "headers_too_large" | "too_many_informational" | "padded_chunks";
+/** Why a response is not read further. */
+export type ResponseViolation = "not_http" | "headers_too_large" | "too_many_informational" | "padded_chunks";
 
-/** Enough of a line to tell a status line and the one header that matters, with its value. */
-const PREFIX = 40;
-const START = "HTTP/1.";
-/** A chunk's size at its longest, 16 digits and a line end; what is longer is padding or an extension. */
-const SIZE_LINE = 18;
+/** How much of a line is kept: enough for a status line, or for Transfer-Encoding with its value. */
+const LINE_PREFIX_BYTES = 40;
+const STATUS_LINE_START = "HTTP/1.";
+/** A chunk-size line has at most 16 digits and CRLF; more is padding or an extension. */
+const MAX_SIZE_LINE_BYTES = 18;
 const LF = 10;
 const CR = 13;
 
 type Part = "head" | "chunk_size" | "chunk_data" | "trailers" | "rest";
 
 /**
- * Counts the lines of an answer's head and trailers before the HTTP parser sees them. undici bounds the bytes of names
- * and values but not their number, and keeps two objects for each: 16 KiB of `a:` cost 3 MB for as long as the far side
- * likes to hang, in every attempt that is in flight.
+ * Limits what undici does not: the number of header and trailer lines, of informational responses and of bytes around
+ * chunks. undici limits only the bytes of headers, and keeps two objects for each line: 16 KiB of `a:` cost 3 MB in every
+ * attempt for as long as the receiver hangs.
  *
- * A head ends where every parser agrees that it does, with CRLF CRLF; what leaves room for another opinion is refused.
+ * A header section ends with CRLF CRLF, where every parser agrees that it does; anything ambiguous is refused.
  */
-export class HeadGuard {
-  readonly #limits: HeadLimits;
+export class ResponseGuard {
+  readonly #limits: ResponseGuardLimits;
   #part: Part = "rest";
   #line = "";
   #bytes = 0;
   #lines = 0;
   #informational = 0;
   #informationalEnd = 0;
-  /** Bytes of the open chunk's size line so far, and bytes that were too many in all such lines. */
+  /** Bytes of the current chunk-size line so far. */
   #sizeLine = 0;
+  /** Bytes beyond the allowed length in all chunk-size lines. */
   #padding = 0;
   #isFirstLine = true;
   #isInformational = false;
   #isChunked = false;
-  /** Of what came before: a line's CR and its LF may come apart. */
+  /** The last byte of the previous chunk: the CR and the LF of a line may come in two chunks. */
   #lastByte = LF;
-  /** Bytes of the chunk that are still to come, the line end behind it included. */
+  /** Bytes of the chunk that are still to come, its CRLF included. */
   #chunkLeft = 0;
   /** The chunk's size as far as it has been read, and whether that was all of it. */
   #size = 0;
   #isSizeRead = false;
 
-  constructor(limits: HeadLimits) {
+  constructor(limits: ResponseGuardLimits) {
     this.#limits = limits;
   }
 
-  /** A request goes out: what comes next is the head of its answer. */
+  /** A request is written: the next bytes are the header section of its response. */
   begin(): void {
     this.#part = "head";
     this.#bytes = 0;
@@ -62,23 +63,23 @@ export class HeadGuard {
     this.#beginHead();
   }
 
-  /** Whether the head is not over yet. */
+  /** Whether the header section has not ended yet. */
   get isInHead(): boolean {
     return this.#part === "head";
   }
 
-  /** Whether the last chunk has come, but not yet the end of what may follow it. */
+  /** Whether the last chunk has come, and the trailers have not ended yet. */
   get isInTrailers(): boolean {
     return this.#part === "trailers";
   }
 
-  /** Up to where in the chunk taken last there were informational heads only, which say nothing that is kept. */
+  /** Where the informational responses end in the bytes taken last. */
   get informationalEnd(): number {
     return this.#informationalEnd;
   }
 
   /** Takes what has arrived; names the violation once there is one. */
-  take(chunk: Uint8Array): HeadViolation | undefined {
+  take(chunk: Uint8Array): ResponseViolation | undefined {
     let at = 0;
     this.#informationalEnd = 0;
     while (at < chunk.length && this.#part !== "rest") {
@@ -91,15 +92,15 @@ export class HeadGuard {
       }
       if (this.#part === "chunk_size") {
         at = this.#takeSize(chunk, at);
-        if (this.#padding > this.#limits.headBytes) return "padded_chunks";
+        if (this.#padding > this.#limits.maxHeaderBytes) return "padded_chunks";
         continue;
       }
       const lineEnd = chunk.indexOf(LF, at);
       const end = lineEnd === -1 ? chunk.length : lineEnd + 1;
-      this.#line += latin1(chunk, at, Math.min(end, at + PREFIX - this.#line.length));
+      this.#line += latin1(chunk, at, Math.min(end, at + LINE_PREFIX_BYTES - this.#line.length));
       this.#bytes += end - at;
       at = end;
-      if (this.#bytes > this.#limits.headBytes) return "headers_too_large";
+      if (this.#bytes > this.#limits.maxHeaderBytes) return "headers_too_large";
       const lastButOne = chunk[end - 2] ?? this.#lastByte;
       this.#lastByte = chunk[end - 1] ?? LF;
       if (lineEnd === -1) return this.#isFirstLine && !mayBegin(this.#line) ? "not_http" : undefined;
@@ -119,35 +120,35 @@ export class HeadGuard {
     this.#isChunked = false;
   }
 
-  #endLine(): HeadViolation | undefined {
+  #endLine(): ResponseViolation | undefined {
     const line = this.#line;
     this.#line = "";
     this.#lines++;
-    if (this.#lines > this.#limits.headLines) return "headers_too_large";
+    if (this.#lines > this.#limits.maxHeaderLines) return "headers_too_large";
     if (line.trim() === "") {
-      // Parsers skip empty lines before a status line; a line of spaces is for them to judge.
+      // Parsers skip empty lines before a status line; undici judges a line of spaces.
       if (line !== "\r\n" || this.#isFirstLine) return undefined;
-      return this.#part === "head" ? this.#endHead() : this.#endAnswer();
+      return this.#part === "head" ? this.#endHead() : this.#endResponse();
     }
     if (!this.#isFirstLine) {
-      return /^transfer-encoding\b/i.test(line) ? this.#noteCoding(line) : undefined;
+      return /^transfer-encoding\b/i.test(line) ? this.#readTransferEncoding(line) : undefined;
     }
     this.#isFirstLine = false;
     this.#isInformational = line.startsWith("1", "HTTP/1.1 ".length);
-    // The parser also takes HTTP/0.9, HTTP/2.0 and RTSP, and fails an assertion of its own for a status below 100. We
-    // ask for no other protocol, so 101 is no answer.
+    // undici also accepts HTTP/0.9, HTTP/2.0 and RTSP, and fails an assertion for a status below 100. We never ask for
+    // an upgrade, so 101 is not a valid response.
     return /^HTTP\/1\.[01] (?!101)[1-9]/.test(line) ? undefined : "not_http";
   }
 
-  /** We ask for no coding, so there can be none but chunks. Padded ones belong to whoever wants to be read in two ways. */
-  #noteCoding(line: string): HeadViolation | undefined {
+  /** We accept no transfer coding but chunked. A padded value is meant to be read differently by two parsers. */
+  #readTransferEncoding(line: string): ResponseViolation | undefined {
     const [, coding] = /^[^:]+:[ \t]*(chunked|identity)[ \t]*\r\n$/i.exec(line) ?? [];
     if (coding === undefined) return "not_http";
     if (coding.toLowerCase() === "chunked") this.#isChunked = true;
     return undefined;
   }
 
-  #endHead(): HeadViolation | undefined {
+  #endHead(): ResponseViolation | undefined {
     if (!this.#isInformational) {
       if (this.#isChunked) this.#beginSize();
       else this.#part = "rest";
@@ -155,7 +156,7 @@ export class HeadGuard {
     }
     this.#informational++;
     this.#beginHead();
-    return this.#informational > this.#limits.informational ? "too_many_informational" : undefined;
+    return this.#informational > this.#limits.maxInformational ? "too_many_informational" : undefined;
   }
 
   #beginSize(): void {
@@ -165,11 +166,11 @@ export class HeadGuard {
     this.#isSizeRead = false;
   }
 
-  /** Reads on in the line of a chunk's size. A line without end costs no memory, but all of our processor. */
+  /** Reads on in a chunk-size line. An endless one costs no memory, but processor time until the timeout. */
   #takeSize(chunk: Uint8Array, from: number): number {
     for (let at = from; at < chunk.length; at++) {
       const byte = chunk[at] ?? LF;
-      if (++this.#sizeLine > SIZE_LINE) this.#padding++;
+      if (++this.#sizeLine > MAX_SIZE_LINE_BYTES) this.#padding++;
       if (byte === LF) {
         this.#beginChunk();
         return at + 1;
@@ -183,7 +184,7 @@ export class HeadGuard {
 
   #beginChunk(): void {
     if (this.#size === 0) {
-      // Also where there is no size at all, which the parser refuses.
+      // Also where there is no size at all, which undici refuses.
       this.#part = "trailers";
     } else {
       this.#part = "chunk_data";
@@ -191,15 +192,15 @@ export class HeadGuard {
     }
   }
 
-  #endAnswer(): undefined {
+  #endResponse(): undefined {
     this.#part = "rest";
   }
 }
 
 /** Whether a first line that has begun so may become a status line. */
 function mayBegin(line: string): boolean {
-  const start = line.trimStart().slice(0, START.length);
-  return START.startsWith(start);
+  const start = line.trimStart().slice(0, STATUS_LINE_START.length);
+  return STATUS_LINE_START.startsWith(start);
 }
 
 function latin1(chunk: Uint8Array, from: number, to: number): string {

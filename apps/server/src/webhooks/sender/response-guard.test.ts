@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { HeadGuard } from "./head-guard.ts";
+import { ResponseGuard } from "./response-guard.ts";
 
 fc.configureGlobal({ seed: 1 });
 
-const limits = { headBytes: 2_000, headLines: 20, informational: 3 };
+const limits = { maxHeaderBytes: 2_000, maxHeaderLines: 20, maxInformational: 3 };
 
 /** Gives a text to a guard in pieces and returns the first violation. */
 function feed(text: string, pieces: readonly number[] = []): string | undefined {
-  const guard = new HeadGuard(limits);
+  const guard = new ResponseGuard(limits);
   guard.begin();
   const bytes = Buffer.from(text, "latin1");
   let at = 0;
@@ -91,7 +91,7 @@ describe("the head guard", () => {
     ["a chunk", `${ok}${chunked}1\r\nx\r\n`, false],
     ["what looks like a last chunk in a body", `${ok}\r\n0\r\n`, false],
   ])("knows behind %s whether only trailers are missing", (_name, text, isInTrailers) => {
-    const guard = new HeadGuard(limits);
+    const guard = new ResponseGuard(limits);
     guard.begin();
     expect(guard.take(Buffer.from(text))).toBeUndefined();
     expect(guard.isInTrailers).toBe(isInTrailers);
@@ -114,14 +114,14 @@ describe("the head guard", () => {
     ["one alone", early, early.length],
     ["the beginning of one", early.slice(0, -1), 0],
   ])("knows where informational heads end: %s", (_name, text, end) => {
-    const guard = new HeadGuard(limits);
+    const guard = new ResponseGuard(limits);
     guard.begin();
     expect(guard.take(Buffer.from(text))).toBeUndefined();
     expect(guard.informationalEnd).toBe(end);
   });
 
   it("counts anew for each answer of a connection, and nothing between them", () => {
-    const guard = new HeadGuard(limits);
+    const guard = new ResponseGuard(limits);
     for (let answer = 0; answer < 5; answer++) {
       guard.begin();
       expect(guard.take(Buffer.from(`${ok}${header.repeat(15)}\r\nbody`))).toBeUndefined();

@@ -1,57 +1,62 @@
 import { errors } from "undici";
 import type { Dispatcher } from "undici";
-import { describeFailure } from "../../addresses/dial-failure.ts";
-import { describeTlsError } from "../../addresses/secure.ts";
+import { describeFailure } from "../../addresses/connect-failure.ts";
+import { describeTlsError } from "../../addresses/sockets.ts";
 import type { Failure, Header } from "./attempt.ts";
 import { BoundedBody } from "./bounded-body.ts";
 import type { BodyLimits } from "./bounded-body.ts";
-import { InvalidResponseHeadError } from "./connection.ts";
-import type { AnswerWatcher, Connection } from "./connection.ts";
+import { InvalidResponseError } from "./connection.ts";
+import type { ResponseObserver, Connection } from "./connection.ts";
+import { senderLimits } from "./sender-limits.ts";
 
-/** A POST in the form in which it is written. */
-export interface WireRequest {
+/** A POST as it is written to the connection. */
+export interface PostRequest {
   readonly path: string;
   readonly headers: readonly Header[];
   readonly body: Buffer;
 }
 
-export interface ExchangeOptions extends BodyLimits {
-  /** Until the answer's last byte. */
+export interface RoundTripOptions extends BodyLimits {
+  /** Until the last byte of the response. */
   readonly timeoutMs: number;
   readonly monotonic: () => number;
 }
 
-/** What one POST over one connection came to. */
-export interface Exchanged {
+/** The outcome of one POST over one connection. */
+export interface RoundTripResult {
   readonly failure: Failure | null;
-  /** Whether the request was handed to the socket; false proves that the far side has not seen it. */
+  /** Whether the request was handed to the socket; false proves that the receiver has not seen it. */
   readonly isWritten: boolean;
   readonly status: number | null;
   readonly headers: readonly Header[];
   readonly body: Uint8Array;
-  readonly isCut: boolean;
-  /** Whether request and answer are over to their last byte, so that the connection may carry others. */
-  readonly isOver: boolean;
+  readonly isTruncated: boolean;
+  /** Whether request and response have ended with their last byte, so that the connection may be reused. */
+  readonly isReusable: boolean;
   readonly firstByteMs: number | null;
 }
 
 /**
- * Writes one POST and reads its answer, as much of it as is kept.
+ * Writes one POST and reads its response, as much of it as is kept.
  *
  * @throws Error when the request itself is malformed (a line break in a header)
  */
-export function exchange(connection: Connection, request: WireRequest, options: ExchangeOptions): Promise<Exchanged> {
+export function roundTrip(
+  connection: Connection,
+  request: PostRequest,
+  options: RoundTripOptions,
+): Promise<RoundTripResult> {
   return new Promise((resolve, reject) => {
     const { path, headers, body } = request;
-    const handler = new AnswerReader(connection, options, resolve, reject);
+    const handler = new ResponseReader(connection, options, resolve, reject);
     connection.client.dispatch({ method: "POST", path, headers: headers.flat(), body }, handler);
   });
 }
 
-class AnswerReader implements Dispatcher.DispatchHandler, AnswerWatcher {
+class ResponseReader implements Dispatcher.DispatchHandler, ResponseObserver {
   readonly #connection: Connection;
   readonly #monotonic: () => number;
-  readonly #resolve: (exchanged: Exchanged) => void;
+  readonly #resolve: (result: RoundTripResult) => void;
   readonly #reject: (error: Error) => void;
   readonly #timer: NodeJS.Timeout;
   readonly #body: BoundedBody;
@@ -59,12 +64,12 @@ class AnswerReader implements Dispatcher.DispatchHandler, AnswerWatcher {
   #firstByteMs: number | null = null;
   #status: number | null = null;
   #headers: readonly Header[] = [];
-  #isOver = false;
+  #isReusable = false;
 
   constructor(
     connection: Connection,
-    { timeoutMs, monotonic, ...bodyLimits }: ExchangeOptions,
-    resolve: (exchanged: Exchanged) => void,
+    { timeoutMs, monotonic, ...bodyLimits }: RoundTripOptions,
+    resolve: (result: RoundTripResult) => void,
     reject: (error: Error) => void,
   ) {
     this.#connection = connection;
@@ -72,11 +77,11 @@ class AnswerReader implements Dispatcher.DispatchHandler, AnswerWatcher {
     this.#resolve = resolve;
     this.#reject = reject;
     this.#body = new BoundedBody(bodyLimits);
-    this.#timer = setTimeout(() => this.#end(this.#lateness()), timeoutMs);
+    this.#timer = setTimeout(() => this.#end(this.#timeoutFailure()), timeoutMs);
   }
 
   onRequestStart(): void {
-    this.#connection.begin(this);
+    this.#connection.beginRequest(this);
   }
 
   onRequestSent(): void {
@@ -94,19 +99,19 @@ class AnswerReader implements Dispatcher.DispatchHandler, AnswerWatcher {
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
     this.#status = status;
     this.#headers = readPairs(controller.rawHeaders);
-    // They are views of the network buffer they came in: kept, each attempt would hold another 64 KiB until its end.
+    // They are views of a network buffer. If undici kept them, each attempt would hold another 64 KiB until its end.
     controller.rawHeaders = null;
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#body.append(chunk);
-    if (!this.#body.isCut) return;
+    if (!this.#body.isTruncated) return;
     this.#end(null);
-    controller.abort(new Error("Enough of the answer is kept."));
+    controller.abort(new Error("Enough of the response is kept."));
   }
 
   onResponseEnd(): void {
-    this.#isOver = !this.#connection.isWriting;
+    this.#isReusable = !this.#connection.isWriting;
     this.#end(null);
   }
 
@@ -116,17 +121,17 @@ class AnswerReader implements Dispatcher.DispatchHandler, AnswerWatcher {
       this.#reject(error);
       return;
     }
-    this.#end(this.#isWholeAllTheSame(error) ? null : this.#explain(error));
+    this.#end(this.#hasCompleteBody(error) ? null : this.#explain(error));
   }
 
-  /** undici takes a space behind a Content-Length for a digit, and the length for a wrong one once it has come true. */
-  #isWholeAllTheSame(error: Error): boolean {
+  /** undici reads a space behind a Content-Length as a digit, and reports a mismatch for a body of the right length. */
+  #hasCompleteBody(error: Error): boolean {
     if (!(error instanceof errors.ResponseContentLengthMismatchError)) return false;
     const length = this.#headers.find(([name]) => name.toLowerCase() === "content-length")?.[1].trim() ?? "";
     return /^\d+$/.test(length) && Number(length) === this.#body.length;
   }
 
-  /** Only the first end counts: what is destroyed after it has its own errors. */
+  /** Only the first call counts: the connection is destroyed after it, which raises errors of its own. */
   #end(failure: Failure | null): void {
     clearTimeout(this.#timer);
     this.#resolve({
@@ -135,56 +140,66 @@ class AnswerReader implements Dispatcher.DispatchHandler, AnswerWatcher {
       status: this.#status,
       headers: this.#headers,
       body: this.#body.bytes(),
-      isCut: this.#body.isCut,
-      isOver: this.#isOver,
+      isTruncated: this.#body.isTruncated,
+      isReusable: this.#isReusable,
       firstByteMs: this.#firstByteMs,
     });
   }
 
-  #lateness(): Failure {
+  #timeoutFailure(): Failure {
     return this.#status === null
-      ? describeFailure("timeout", "No status and headers came in time.")
-      : describeFailure("body_timeout", "The answer's body did not end in time.");
+      ? describeFailure("timeout", "The response headers did not arrive in time.")
+      : describeFailure("body_timeout", "The response body did not end in time.");
   }
 
   #explain(error: Error): Failure {
-    if (error instanceof InvalidResponseHeadError) return headViolations[error.violation];
-    if (error instanceof errors.HeadersOverflowError) return headViolations.headers_too_large;
+    if (error instanceof InvalidResponseError) return violations[error.violation];
+    if (error instanceof errors.HeadersOverflowError) return violations.headers_too_large;
     if (error instanceof errors.HTTPParserError) return describeFailure("protocol", `${error.message}.`);
     if (error instanceof errors.ResponseContentLengthMismatchError && !this.#connection.hasEnded) {
-      return describeFailure("protocol", "The answer contradicts its own length.");
+      return describeFailure("protocol", "The length of the response body is not its Content-Length.");
     }
     if (error instanceof errors.SocketError && error.message.startsWith("bad ")) {
-      return describeFailure("protocol", "The far side answered more than it was asked.");
+      return describeFailure("protocol", "The receiver sent more than one response to a request.");
     }
     if ("code" in error && String(error.code).startsWith("ERR_SSL_")) {
       return describeFailure("tls", describeTlsError(error));
     }
-    if (this.#sentAt !== null && this.#firstByteMs === null && this.#connection.uses > 0) {
+    if (this.#sentAt !== null && this.#firstByteMs === null && this.#connection.requestCount > 0) {
       return describeFailure(
         "stale_connection",
-        "The far side closed a kept connection as the request was written. Whether it read the request is not known.",
+        "The receiver closed a reused connection as the request was written. Whether it read the request is not known.",
       );
     }
-    return describeFailure("reset", `The far side closed ${this.#place()}.`);
+    return describeFailure("reset", `The receiver closed the connection ${this.#progress()}.`);
   }
 
-  #place(): string {
+  #progress(): string {
     if (this.#sentAt === null) return "before the request was written";
-    if (this.#firstByteMs === null) return "without an answer";
-    return this.#status === null ? "within the answer's headers" : "within the answer's body";
+    if (this.#firstByteMs === null) return "without a response";
+    return this.#status === null ? "within the response headers" : "within the response body";
   }
 }
 
-const headViolations = {
-  headers_too_large: describeFailure("headers_too_large", "The answer has more or longer headers than are read."),
+const violations = {
+  headers_too_large: describeFailure(
+    "headers_too_large",
+    `The response headers exceed ${kib(senderLimits.maxHeaderBytes)} or ${senderLimits.maxHeaderLines} lines.`,
+  ),
   too_many_informational: describeFailure(
     "too_many_informational",
-    "Too many informational answers (1xx) came before the one that counts.",
+    `More than ${senderLimits.maxInformational} informational responses (1xx) came before the final response.`,
   ),
-  not_http: describeFailure("protocol", "The answer is not valid HTTP/1.1."),
-  padded_chunks: describeFailure("protocol", "The answer's chunks carry more extensions than are read."),
+  not_http: describeFailure("protocol", "The response is not valid HTTP/1.1."),
+  padded_chunks: describeFailure(
+    "protocol",
+    `The chunk sizes and extensions of the response body exceed ${kib(senderLimits.maxHeaderBytes)}.`,
+  ),
 } as const;
+
+function kib(bytes: number): string {
+  return `${bytes / 1024} KiB`;
+}
 
 function readPairs(raw: Dispatcher.DispatchController["rawHeaders"]): Header[] {
   if (!Array.isArray(raw)) return [];

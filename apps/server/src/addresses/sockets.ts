@@ -1,0 +1,172 @@
+import { constants } from "node:crypto";
+import { connect as connectTcp, isIP } from "node:net";
+import type { Socket } from "node:net";
+import { connect as connectTls, createSecureContext } from "node:tls";
+import type { SecureContext, TLSSocket } from "node:tls";
+import { describeFailure } from "./connect-failure.ts";
+import type { ConnectFailure } from "./connect-failure.ts";
+
+export interface RaceLimits {
+  /** For all addresses together. */
+  readonly timeoutMs: number;
+  /** Head start of an address over the next. */
+  readonly attemptDelayMs: number;
+}
+
+export type TcpResult = { readonly socket: Socket } | ConnectFailure;
+
+/**
+ * Connects to the first address that accepts: each gets a head start, then the next is tried beside it (RFC 8305). Node's
+ * own `autoSelectFamily` gives an attempt up when it begins the next one (nodejs/node#54359), so that a distant address
+ * is never reached where another follows it. Takes literal addresses only, so nothing is looked up here. Never throws.
+ */
+export function connectFirst(addresses: readonly string[], port: number, limits: RaceLimits): Promise<TcpResult> {
+  return new Promise((resolve) => {
+    new Race(addresses, port, limits, resolve).begin();
+  });
+}
+
+class Race {
+  readonly #waiting: string[];
+  readonly #port: number;
+  readonly #limits: RaceLimits;
+  readonly #resolve: (result: TcpResult) => void;
+  readonly #running = new Set<Socket>();
+  #deadline: NodeJS.Timeout | undefined;
+  #stagger: NodeJS.Timeout | undefined;
+  #lastFailure: ConnectFailure = describeFailure("connect", "There is no address to connect to.");
+
+  constructor(addresses: readonly string[], port: number, limits: RaceLimits, resolve: (result: TcpResult) => void) {
+    this.#waiting = [...addresses];
+    this.#port = port;
+    this.#limits = limits;
+    this.#resolve = resolve;
+  }
+
+  begin(): void {
+    const { timeoutMs } = this.#limits;
+    this.#deadline = setTimeout(() => {
+      this.#end(describeFailure("connect_timeout", `No address accepted the connection within ${timeoutMs} ms.`));
+    }, timeoutMs);
+    this.#next();
+  }
+
+  #next(): void {
+    clearTimeout(this.#stagger);
+    const address = this.#waiting.shift();
+    if (address === undefined) {
+      if (this.#running.size === 0) this.#end(this.#lastFailure);
+      return;
+    }
+    this.#try(address);
+    if (this.#waiting.length > 0) this.#stagger = setTimeout(() => this.#next(), this.#limits.attemptDelayMs);
+  }
+
+  #try(address: string): void {
+    const socket = connectTcp({ host: address, port: this.#port, noDelay: true, autoSelectFamily: false });
+    this.#running.add(socket);
+    const onError = (error: Error): void => {
+      // An attempt that lost the race may still fail afterwards.
+      if (!this.#running.delete(socket)) return;
+      this.#lastFailure = connectFailure(error, address, this.#port);
+      this.#next();
+    };
+    socket.on("error", onError);
+    socket.once("connect", () => {
+      if (!this.#running.delete(socket)) return;
+      // The listener stays: an error between two owners must find one.
+      this.#end({ socket });
+    });
+  }
+
+  #end(result: TcpResult): void {
+    clearTimeout(this.#deadline);
+    clearTimeout(this.#stagger);
+    this.#waiting.length = 0;
+    const losers = [...this.#running];
+    this.#running.clear();
+    for (const socket of losers) socket.destroy();
+    this.#resolve(result);
+  }
+}
+
+function connectFailure(error: Error, address: string, port: number): ConnectFailure {
+  const code = "code" in error ? String(error.code) : error.name;
+  const target = `${address.includes(":") ? `[${address}]` : address}:${port}`;
+  if (code === "ECONNREFUSED") return describeFailure("connect_refused", `${target} refused the connection.`);
+  if (code === "ETIMEDOUT") return describeFailure("connect_timeout", `${target} did not respond.`);
+  return describeFailure("connect", `${target} cannot be reached (${code}).`);
+}
+
+/** Renegotiation costs us ten times what it costs the server to ask, and its new certificate would not be checked. */
+const secureOptions = constants.SSL_OP_NO_RENEGOTIATION;
+
+/**
+ * What TLS to others begins with. Made once, when first needed: it takes a while and memory to read all the authorities.
+ *
+ * @param ca certificate authorities (PEM) instead of those that Node trusts
+ */
+export function lazySecureContext(ca?: string): () => SecureContext {
+  let context: SecureContext | undefined;
+  return () => (context ??= createSecureContext({ ca, secureOptions }));
+}
+
+export type TlsResult = { readonly socket: TLSSocket } | ConnectFailure;
+
+/**
+ * Begins TLS on an open connection and checks that the certificate is the host's: trusted, in force, in its name.
+ * NODE_TLS_REJECT_UNAUTHORIZED does not switch that off. Never throws.
+ *
+ * @param host a name or a literal address without brackets
+ * @param timeoutMs for the whole handshake
+ */
+export function startTls(
+  tcp: Socket,
+  host: string,
+  secureContext: SecureContext,
+  timeoutMs: number,
+): Promise<TlsResult> {
+  return new Promise((resolve) => {
+    const socket = connectTls({
+      socket: tcp,
+      host,
+      // A literal address must not be sent as a name (RFC 6066); the certificate is checked against it all the same.
+      servername: isIP(host) === 0 ? host : "",
+      secureContext,
+      rejectUnauthorized: true,
+      ALPNProtocols: ["http/1.1"],
+    });
+    const end = (result: TlsResult): void => {
+      clearTimeout(timer);
+      socket.off("secureConnect", onSecure).off("close", onClose).off("error", onError);
+      // A later error is reported elsewhere or no longer matters, but must find a listener. Bytes that are not TLS do not
+      // end the socket by themselves: without this, only the timeout would.
+      socket.on("error", () => socket.destroy());
+      if (!("socket" in result)) socket.destroy();
+      resolve(result);
+    };
+    const onSecure = (): void => end({ socket });
+    const onError = (error: Error): void => end(describeFailure("tls", describeTlsError(error)));
+    const onClose = (): void =>
+      end(describeFailure("tls", "The server closed the connection during the TLS handshake."));
+    const timer = setTimeout(
+      () => end(describeFailure("connect_timeout", "The TLS handshake did not end in time.")),
+      timeoutMs,
+    );
+    socket.once("secureConnect", onSecure).once("close", onClose).once("error", onError);
+  });
+}
+
+/** What OpenSSL's codes mean, for whoever runs the server. */
+const knownAlerts: Readonly<Record<string, string>> = {
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: "The server does not speak HTTP/1.1",
+  ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: "The server speaks neither TLS 1.2 nor 1.3",
+};
+
+/** An error of TLS in words, without the place in OpenSSL's source that its own message begins with. */
+export function describeTlsError(error: Error): string {
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  if (code === "ECONNRESET" || code === "EPIPE") return "The server closed the connection during the TLS handshake.";
+  const reason = "reason" in error && typeof error.reason === "string" ? error.reason : error.message;
+  return code === "" ? reason : `${knownAlerts[code] ?? reason} (${code})`;
+}
