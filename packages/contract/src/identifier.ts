@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { issueText } from "./messages.ts";
-import { isVisible } from "./text.ts";
+import { isPathStep, isVisible } from "./text.ts";
 import { givenOnce } from "./time.ts";
 
 /** Most characters in an identifier. Operators' ids seen in the wild have up to 40. */
@@ -18,11 +18,6 @@ export const identifierParam = z
   .max(MAX_IDENTIFIER_LENGTH, tooLong)
   // No text that PostgreSQL keeps holds one, and it refuses to compare with it.
   .refine((text) => !text.includes("\0"), issueText("nul"));
-
-/** Whether an id cannot stand in a path: what every URL library takes for a step in it, escaped or not. */
-export function isPathStep(id: string): boolean {
-  return id === "." || id === "..";
-}
 
 /** An identifier in a request's body: what the operator may call its stations, bikes and rides. */
 export const givenIdentifier = z

@@ -22,5 +22,6 @@ export * from "./reservations.ts";
 export * from "./rides.ts";
 export * from "./scopes.ts";
 export * from "./stations.ts";
+export { isPathStep } from "./text.ts";
 export * from "./time.ts";
 export * from "./vehicle-types.ts";

@@ -7,3 +7,4 @@ export * from "./limits.ts";
 export * from "./messages.ts";
 export * from "./query-values.ts";
 export * from "./scopes.ts";
+export * from "./text.ts";

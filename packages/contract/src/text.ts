@@ -16,3 +16,8 @@ export function isVisible(text: string): boolean {
 export function isOneLine(text: string): boolean {
   return ONE_LINE.test(text);
 }
+
+/** Whether an id cannot stand in a path: what every URL library takes for a step in it, escaped or not. */
+export function isPathStep(id: string): boolean {
+  return id === "." || id === "..";
+}

@@ -1,5 +1,9 @@
+import { crc32 } from "node:zlib";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { keyStatus } from "./key.ts";
+import { BASE_62, bearerIssue, bearerKey, isWellFormedKey, KEY_RANDOM_LENGTH, keyOf, keyStatus, toBase62 } from "./key.ts";
+
+fc.configureGlobal({ seed: 1 });
 
 describe("a key's status", () => {
   const at = (time: number | null) => (time === null ? null : new Date(time));
@@ -16,4 +20,30 @@ describe("a key's status", () => {
   ] as const)("revoked at %s, expiring at %s, looked at at %s: %s", (revokedAt, expiresAt, now, expected) => {
     expect(status(revokedAt, expiresAt, now)).toBe(expected);
   });
+});
+
+describe("a key's form", () => {
+  const anyRandom = fc.string({ unit: fc.constantFrom(...BASE_62), minLength: KEY_RANDOM_LENGTH, maxLength: KEY_RANDOM_LENGTH });
+
+  it("ends in the CRC-32 of the rest, in base 62", () => {
+    fc.assert(
+      fc.property(fc.constantFrom("live" as const, "test" as const, "operator" as const), anyRandom, (kind, random) => {
+        const key = keyOf(kind, random);
+        expect(key).toBe(`bss_${kind}_${random}${toBase62(crc32(`bss_${kind}_${random}`), 6)}`);
+        expect(isWellFormedKey(key)).toBe(true);
+        expect(isWellFormedKey(key.replace(/.$/, (last) => (last === "0" ? "1" : "0")))).toBe(false);
+      }),
+    );
+  });
+});
+
+it.each([
+  ["Bearer abc", "abc"],
+  ["bearer abc", "abc"],
+  ["Bearerabc", "missingSpace"],
+  ["Bearer", "notOneKey"],
+  ["Bearer a b", "notOneKey"],
+  ["Basic abc", "notBearer"],
+])("the header %s brings %s", (header, expected) => {
+  expect(bearerKey(header) ?? bearerIssue(header)).toBe(expected);
 });

@@ -1,3 +1,59 @@
+/** The digits of base 62, in the order of their bytes: numbers of one length sort as their texts do. */
+export const BASE_62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/** A whole number in so many digits of base 62, with zeros in front. */
+export function toBase62(value: number, length: number): string {
+  let digits = "";
+  for (let rest = value; digits.length < length; rest = Math.floor(rest / 62)) {
+    digits = BASE_62.charAt(rest % 62) + digits;
+  }
+  return digits;
+}
+
+/** What a key may do: a partner's scopes, or everything under /operator. */
+export type KeyKind = "live" | "test" | "operator";
+
+/** 34 characters of base 62 are 202 bits: nobody guesses one. */
+export const KEY_RANDOM_LENGTH = 34;
+/** Six characters of base 62 hold any CRC-32. */
+const CHECKSUM_LENGTH = 6;
+const KEY_FORM = new RegExp(`^bss_(live|test|operator)_[0-9A-Za-z]{${KEY_RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
+
+/** A key: `bss_<kind>_`, 34 characters of base 62 and 6 of checksum. */
+export function keyOf(kind: KeyKind, random: string): string {
+  const body = `bss_${kind}_${random}`;
+  return body + toBase62(crc32(body), CHECKSUM_LENGTH);
+}
+
+/**
+ * Whether a text is a key that we may have made: its form and its checksum. Refuses a mistyped or cut key without
+ * a look-up.
+ */
+export function isWellFormedKey(text: string): boolean {
+  return KEY_FORM.test(text) && text.endsWith(toBase62(crc32(text.slice(0, -CHECKSUM_LENGTH)), CHECKSUM_LENGTH));
+}
+
+/** The CRC-32 of ASCII characters, as zlib's: written here, for browsers have none. */
+function crc32(text: string): number {
+  let crc = 0xffffffff;
+  for (let index = 0; index < text.length; index++) {
+    crc ^= text.charCodeAt(index);
+    for (let bit = 0; bit < 8; bit++) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0);
+  }
+  return ~crc >>> 0;
+}
+
+/** The key that an `Authorization` header brings; undefined when it is not `Bearer`, one space and a key. */
+export function bearerKey(header: string): string | undefined {
+  return /^bearer ([\x21-\x7e]+)$/i.exec(header)?.[1];
+}
+
+/** What is wrong with an `Authorization` header that brings no key: a message of `unauthorized`. */
+export function bearerIssue(header: string): "missingSpace" | "notOneKey" | "notBearer" {
+  if (/^bearer\S/i.test(header)) return "missingSpace";
+  return /^bearer( |$)/i.test(header) ? "notOneKey" : "notBearer";
+}
+
 /** Whether a known key works at an instant. */
 export function keyStatus(
   key: { readonly expires_at: Date | null; readonly revoked_at: Date | null },

@@ -12,6 +12,11 @@ import type { Endpoint } from "./parameters.ts";
 /** A JSON schema as the document shows it. */
 type Schema = Readonly<Record<string, unknown>>;
 
+interface BodySchema {
+  readonly properties: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+}
+
 interface Parameter {
   readonly in?: string;
   readonly name: string;
@@ -25,7 +30,7 @@ interface Operation {
 
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, { readonly properties: Record<string, Schema> }>> };
+  readonly components: { readonly schemas: Readonly<Record<string, BodySchema>> };
 }
 
 interface Route {
@@ -55,15 +60,17 @@ function endpointText({ method, path, metadata, body }: Route, { paths, componen
     Object.fromEntries(
       described.filter((each) => each.in === place).map(({ name, schema }) => [name.toLowerCase(), rule(schema)]),
     );
-  const fields = components.schemas[nameOf(operation)]?.properties ?? {};
+  const { properties = {}, required = [] } = components.schemas[nameOf(operation)] ?? {};
+  const fields = Object.entries(properties).map(([name, schema]) => [
+    name,
+    { ...rule(schema), ...(required.includes(name) && { required: true }) },
+  ]);
   const endpoint = {
     scope: metadata.scope,
     path: rules("path"),
     query: rules("query"),
     headers: rules("header"),
-    ...(body === undefined
-      ? {}
-      : { body: Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, rule(schema)])) }),
+    ...(body !== undefined && { body: Object.fromEntries(fields) as unknown }),
   };
   return `  ${JSON.stringify(`${method} ${path}`)}: ${JSON.stringify(endpoint)},`;
 }

@@ -1,7 +1,6 @@
-import { keyStatus } from "@bikeshare/rules";
+import { type KeyKind, keyStatus } from "@bikeshare/rules";
 import { type Command, Option } from "commander";
 import { commandError } from "../errors/command-errors.ts";
-import type { KeyKind } from "../keys/key.ts";
 import { effectiveRateLimit } from "../keys/key.ts";
 import {
   type IssuedKey,

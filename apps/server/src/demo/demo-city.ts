@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import { type BatchResults, scopeNames } from "@bikeshare/contract";
+import type { KeyKind } from "@bikeshare/rules";
 import {
   type City,
   type CityRide,
@@ -16,7 +17,6 @@ import { upsertBikes } from "../fleet/bike-commands.ts";
 import { type PastRide, pastRideLine, writePastRides } from "../fleet/ride-import.ts";
 import { upsertStations } from "../fleet/station-commands.ts";
 import type { Ids } from "../ids.ts";
-import type { KeyKind } from "../keys/key.ts";
 import { issueKey, keyFor } from "../keys/service.ts";
 import { createPartner, partnersOf } from "../partners/service.ts";
 import { nameRegion } from "../regions/service.ts";

@@ -1,6 +1,6 @@
+import type { KeyKind } from "@bikeshare/rules";
 import type { Database } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
-import type { KeyKind } from "../keys/key.ts";
 import { issueKey, removeKey } from "../keys/service.ts";
 import { createPartner, partnersOf } from "../partners/service.ts";
 

@@ -1,10 +1,9 @@
 import type { EndpointMetadata } from "@bikeshare/contract";
-import { keyStatus, type RateLimiter, type RateDecision } from "@bikeshare/rules";
+import { bearerIssue, bearerKey, isWellFormedKey, keyStatus, type RateDecision, type RateLimiter } from "@bikeshare/rules";
 import type { AppRoute } from "@ts-rest/core";
 import type { FastifyRequest } from "fastify";
 import { type ServiceError, serviceError } from "../errors/service-error.ts";
 import type { KeyCache } from "../keys/key-cache.ts";
-import { isWellFormedKey } from "../keys/key.ts";
 import type { KeyRow } from "../keys/service.ts";
 import type { RefusalReason } from "../metrics/http-metrics.ts";
 import type { RefusedRequests } from "./refused-requests.ts";
@@ -27,8 +26,6 @@ const WRONG_CREDENTIALS_PER_MINUTE = 120;
 
 const INVALID_TOKEN = { headers: { "www-authenticate": `Bearer error="invalid_token"` } };
 
-const BEARER = /^bearer ([\x21-\x7e]+)$/i;
-
 /**
  * The key that a request carries: without a promise when it is cached, else after a look-up.
  * @throws ServiceError `unauthorized`; `rate_limited` for wrong credentials, when the address has sent too many
@@ -47,7 +44,7 @@ export function authenticate(request: FastifyRequest, options: AuthenticateOptio
       },
     );
   }
-  const presented = BEARER.exec(header)?.[1];
+  const presented = bearerKey(header);
   const kept = presented === undefined ? undefined : keys.get(presented);
   if (kept !== undefined && kept !== "unknown" && isUsable(kept, clock())) return kept;
   return judge(presented, kept, header, request, options);
@@ -62,7 +59,7 @@ async function judge(
 ): Promise<KeyRow> {
   const { keys, clock } = options;
   if (presented === undefined) {
-    const error = serviceError("unauthorized", headerIssue(header), {}, INVALID_TOKEN);
+    const error = serviceError("unauthorized", bearerIssue(header), {}, INVALID_TOKEN);
     throw await refuse("malformed_credentials", error, request, options);
   }
   if (!isWellFormedKey(presented)) {
@@ -108,12 +105,6 @@ async function refuse(
 
 function addressOf(request: FastifyRequest): string {
   return request.transport?.address ?? "";
-}
-
-/** Why an `Authorization` header does not contain a key. */
-function headerIssue(header: string): "missingSpace" | "notOneKey" | "notBearer" {
-  if (/^bearer\S/i.test(header)) return "missingSpace";
-  return /^bearer( |$)/i.test(header) ? "notOneKey" : "notBearer";
 }
 
 /** Who sends a request, as determined before the handler runs. */

@@ -1,6 +1,5 @@
-import type { RateLimiter } from "@bikeshare/rules";
+import { isWellFormedKey, type RateLimiter } from "@bikeshare/rules";
 import type { KeyCache } from "../keys/key-cache.ts";
-import { isWellFormedKey } from "../keys/key.ts";
 import type { CompromisedIn, RefusedRequests } from "./refused-requests.ts";
 import { countedAddress } from "./transport.ts";
 

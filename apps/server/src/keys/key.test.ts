@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { isWellFormedKey } from "@bikeshare/rules";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isWellFormedKey, makeKey } from "./key.ts";
+import { makeKey } from "./key.ts";
 
 fc.configureGlobal({ seed: 1 });
 

@@ -1,14 +1,4 @@
-import { crc32 } from "node:zlib";
-
-/** What a key may do: a partner's scopes, or everything under /operator. */
-export type KeyKind = "live" | "test" | "operator";
-
-const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/** 34 characters of base 62 are 202 bits: nobody guesses one. */
-const RANDOM_LENGTH = 34;
-/** Six characters of base 62 hold any CRC-32. */
-const CHECKSUM_LENGTH = 6;
-const SHAPE = /^bss_(live|test|operator)_[0-9A-Za-z]{40}$/;
+import { BASE_62, KEY_RANDOM_LENGTH, type KeyKind, keyOf } from "@bikeshare/rules";
 
 /**
  * Makes a key: `bss_<kind>_`, 34 random characters and 6 of checksum.
@@ -16,34 +6,13 @@ const SHAPE = /^bss_(live|test|operator)_[0-9A-Za-z]{40}$/;
  */
 export function makeKey(kind: KeyKind, randomBytes: (bytes: number) => Uint8Array): string {
   let random = "";
-  while (random.length < RANDOM_LENGTH) {
-    for (const byte of randomBytes(RANDOM_LENGTH)) {
+  while (random.length < KEY_RANDOM_LENGTH) {
+    for (const byte of randomBytes(KEY_RANDOM_LENGTH)) {
       // 248 = 4 × 62: bytes above it would make the first characters of the alphabet likelier.
-      if (byte < 248 && random.length < RANDOM_LENGTH) random += ALPHABET.charAt(byte % 62);
+      if (byte < 248 && random.length < KEY_RANDOM_LENGTH) random += BASE_62.charAt(byte % 62);
     }
   }
-  const body = `bss_${kind}_${random}`;
-  return body + checksum(body);
-}
-
-/**
- * Whether a text is a key that we may have made: its form and its checksum. Refuses a mistyped or cut key without
- * a look-up.
- */
-export function isWellFormedKey(text: string): boolean {
-  if (!SHAPE.test(text)) return false;
-  const body = text.slice(0, -CHECKSUM_LENGTH);
-  return text.endsWith(checksum(body));
-}
-
-function checksum(body: string): string {
-  let value = crc32(body);
-  let digits = "";
-  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
-    digits = ALPHABET.charAt(value % 62) + digits;
-    value = Math.floor(value / 62);
-  }
-  return digits;
+  return keyOf(kind, random);
 }
 
 /**

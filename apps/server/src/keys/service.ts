@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
 import type { Scope } from "@bikeshare/contract";
-import { keyStatus } from "@bikeshare/rules";
+import { type KeyKind, keyStatus } from "@bikeshare/rules";
 import { recordActOf } from "../audit/audit-log.ts";
 import type { Database, Queryable, Transaction } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import type { Ids } from "../ids.ts";
-import { makeKey, type KeyKind } from "./key.ts";
+import { makeKey } from "./key.ts";
 import {
   deleteKey,
   findKey,

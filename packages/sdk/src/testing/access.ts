@@ -1,7 +1,18 @@
 import type { Scope } from "../wire.generated.ts";
 import type { Clock, FakePartner } from "./city.ts";
 import { type Answer, ServiceError, serviceError } from "./errors.ts";
-import { errorMessage, IDEMPOTENCY_KEY_HOURS, keyStatus, type MessageArguments, scopeNames } from "./rules.ts";
+import {
+  bearerIssue,
+  bearerKey,
+  errorMessage,
+  IDEMPOTENCY_KEY_HOURS,
+  isWellFormedKey,
+  KEY_RANDOM_LENGTH,
+  keyOf,
+  keyStatus,
+  type MessageArguments,
+  scopeNames,
+} from "./rules.ts";
 
 /** What a key is made of. What is left out: every scope, the fake's own limit, the first partner, no end. */
 export interface FakeKeyInput {
@@ -35,16 +46,13 @@ export interface Keys {
   isIn(text: string): boolean;
 }
 
-/** Characters of a real key behind its prefix. */
-const KEY_LENGTH = 40;
-
 /** @param rateLimit of keys without a number of their own */
 export function createKeys(now: Clock, partner: FakePartner, rateLimit: number): Keys {
   const keys = new Map<string, FakeKey>();
   return {
     issue(input) {
       const number = String(keys.size + 1);
-      const text = `bss_test_Fake${number.padStart(KEY_LENGTH - "Fake".length, "0")}`;
+      const text = keyOf("test", `Fake${number.padStart(KEY_RANDOM_LENGTH - "Fake".length, "0")}`);
       const key: FakeKey = {
         id: `key_${number.padStart(6, "0")}`,
         text,
@@ -64,10 +72,10 @@ export function createKeys(now: Clock, partner: FakePartner, rateLimit: number):
     },
     authenticate(header) {
       if (header === null) throw unauthorized("Bearer", "missing");
-      const presented = /^bearer ([\x21-\x7e]+)$/i.exec(header)?.[1];
-      if (presented === undefined) throw invalidToken("notBearer");
+      const presented = bearerKey(header);
+      if (presented === undefined) throw invalidToken(bearerIssue(header));
       const key = keys.get(presented);
-      if (key === undefined) throw invalidToken("unknownKey");
+      if (key === undefined) throw invalidToken(isWellFormedKey(presented) ? "unknownKey" : "malformedKey");
       const status = keyStatus(key, now());
       if (status !== "active") throw invalidToken("inactiveKey", { id: key.id, last4: key.text.slice(-4), status });
       return key;

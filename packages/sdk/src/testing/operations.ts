@@ -19,7 +19,7 @@ import { endpoints } from "./contract.generated.ts";
 import { type Answer, serviceError } from "./errors.ts";
 import { shownBike } from "./fleet.ts";
 import { pageOf } from "./lists.ts";
-import { invalid, readBody, type Values } from "./parameters.ts";
+import { readBody, type Values } from "./parameters.ts";
 import { activeOf, cancelReservation, createReservation, extendReservation } from "./reservations.ts";
 import { issueText, type RateDecision, readBoundingBox } from "./rules.ts";
 
@@ -76,9 +76,10 @@ export const operations: { readonly [Name in Exclude<Operation, OpenOperation>]:
       ownReservations(city, key).find((each) => each.id === id),
     ),
   "POST /v1/reservations": ({ city, idempotency, key, path, headers, body }) => {
-    const request = readBody(body, endpoints["POST /v1/reservations"]?.body ?? {});
-    const named = ["station_id", "bike_id"].filter((name) => Object.hasOwn(request, name)).length;
-    if (named !== 1) throw invalid([`station_id ${issueText(named === 0 ? "stationOrBike" : "stationAndBike")}`]);
+    const request = readBody(body, endpoints["POST /v1/reservations"]?.body ?? {}, ({ station_id, bike_id }) => {
+      if ((station_id === undefined) !== (bike_id === undefined)) return [];
+      return [`station_id ${issueText(station_id === undefined ? "stationOrBike" : "stationAndBike")}`];
+    });
     return idempotency.once(`${key.partner.id} ${path}`, headers.get("idempotency-key"), body, () => {
       const made = createReservation(city, key.partner.id, request);
       return { ...answer(made, 201), headers: { location: `/v1/reservations/${made.id}` } };
@@ -86,7 +87,6 @@ export const operations: { readonly [Name in Exclude<Operation, OpenOperation>]:
   },
   "PATCH /v1/reservations/:id": ({ city, idempotency, key, id, path, headers, body }) => {
     const { hold_minutes } = readBody(body, endpoints["PATCH /v1/reservations/:id"]?.body ?? {});
-    if (hold_minutes === undefined) throw invalid([`hold_minutes ${issueText("missing")}`]);
     return idempotency.once(`${key.partner.id} ${path}`, headers.get("idempotency-key"), body, () =>
       answer(extendReservation(city, key.partner.id, id, Number(hold_minutes))),
     );

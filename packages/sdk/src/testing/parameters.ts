@@ -1,9 +1,17 @@
 import type { Scope } from "../wire.generated.ts";
-import { type ServiceError, serviceError } from "./errors.ts";
-import { isInstant, issueText, MAX_IDEMPOTENCY_KEY_LENGTH, readBoundingBox, unknownNames } from "./rules.ts";
+import { serviceError } from "./errors.ts";
+import {
+  isInstant,
+  isPathStep,
+  issueText,
+  isVisible,
+  MAX_IDEMPOTENCY_KEY_LENGTH,
+  readBoundingBox,
+  unknownNames,
+} from "./rules.ts";
 
 /** What a single value must be, in the words of JSON Schema. */
-interface Schema {
+export interface Schema {
   readonly type: "string" | "integer";
   readonly enum?: readonly string[];
   readonly format?: "date-time";
@@ -13,6 +21,8 @@ interface Schema {
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
+  /** Whether a body without it is refused. */
+  readonly required?: boolean;
 }
 
 /** What values must be, by name. */
@@ -38,90 +48,117 @@ export function readQuery(search: URLSearchParams, schemas: Schemas): Values {
   const issues = Object.entries(schemas).flatMap(([name, schema]) => {
     const [text, ...more] = search.getAll(name);
     if (text === undefined) return [];
-    const value = schema.type === "integer" && /^\d+$/.test(text) ? Number(text) : text;
-    values[name] = value;
-    if (more.length > 0) return describe(name, issueText("repeated"));
-    return describe(name, issueOf(name, value, schema) ?? boundingBoxIssue(name, text));
+    const isInteger = schema.type === "integer" && /^\d+$/.test(text);
+    values[name] = isInteger ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : text;
+    return named(name, more.length > 0 ? [issueText("repeated")] : parameterIssues(name, values[name], schema));
   });
   const unknown = [...new Set(search.keys())].filter((name) => !Object.hasOwn(schemas, name));
-  throwIssues(issues, unknown, "parameter");
+  throwIssues([...issues, ...(unknown.length === 0 ? [] : [unknownNames(unknown, "parameter")])]);
   return values;
 }
 
 /** Checks headers. @throws ServiceError `invalid_parameter` */
 export function checkHeaders(headers: Headers, schemas: Schemas): void {
+  const given = Object.entries(schemas).filter(([name]) => headers.has(name));
+  throwIssues(given.flatMap(([name, schema]) => named(name, parameterIssues(name, headers.get(name), schema))));
+}
+
+/**
+ * Reads a body.
+ *
+ * @param fieldsTogether what is wrong with fields that each have the right type
+ * @throws ServiceError `invalid_parameter` that names each wrong and each unknown field
+ */
+export function readBody(
+  body: unknown,
+  schemas: Schemas,
+  fieldsTogether: (values: Values) => string[] = () => [],
+): Values {
+  const wrongType = body === undefined ? issueText("missing") : typeIssue("an object", body);
+  if (wrongType !== undefined) throwIssues([`the body ${wrongType}`]);
+  const values = body as Values; // each is checked below
+  const wrongTypes: string[] = [];
   const issues = Object.entries(schemas).flatMap(([name, schema]) => {
-    const value = headers.get(name);
-    return value === null ? [] : describe(name, issueOf(name, value, schema));
+    const value: unknown = values[name];
+    if (value === undefined && schema.required !== true) return [];
+    const type = value === undefined ? issueText("missing") : typeIssue(jsonTypes[schema.type], value);
+    if (type !== undefined) wrongTypes.push(name);
+    return named(name, type === undefined ? [...issuesOf(name, value, schema), ...bodyIssues(value, schema)] : [type]);
   });
-  if (issues.length > 0) throw invalid(issues);
+  const unknown = Object.keys(values).filter((name) => !Object.hasOwn(schemas, name));
+  if (unknown.length > 0) issues.push(unknownNames(unknown, "field", " of the body"));
+  throwIssues(wrongTypes.length === 0 ? [...issues, ...fieldsTogether(values)] : issues);
+  return values;
 }
 
-/** Reads a body. @throws ServiceError `invalid_parameter` that names each wrong and each unknown field */
-export function readBody(body: unknown, schemas: Schemas): Values {
-  if (body === undefined) throw invalid([`the body ${issueText("missing")}`]);
-  if (typeof body !== "object" || body === null || Array.isArray(body)) {
-    throw invalid([`the body ${typeIssue("an object", body)}`]);
-  }
-  const fields = Object.entries(body);
-  const known = fields.filter(([name]) => Object.hasOwn(schemas, name));
-  const issues = known.flatMap(([name, value]) => describe(name, schemas[name] && issueOf(name, value, schemas[name])));
-  const unknown = fields.map(([name]) => name).filter((name) => !Object.hasOwn(schemas, name));
-  throwIssues(issues, unknown, "field");
-  return Object.fromEntries(known) as Values; // each has passed its schema
+function throwIssues(issues: readonly string[]): void {
+  if (issues.length > 0) throw serviceError("invalid_parameter", "issues", { issues: issues.join("; ") });
 }
 
-/** The error that names everything that is wrong with a request's values. */
-export function invalid(issues: readonly string[]): ServiceError {
-  return serviceError("invalid_parameter", "issues", { issues: issues.join("; ") });
+function named(name: string, issues: readonly string[]): string[] {
+  return issues.map((issue) => `${name} ${issue}`);
 }
 
-function throwIssues(issues: readonly string[], unknown: readonly string[], what: "parameter" | "field"): void {
-  const all = unknown.length === 0 ? issues : [...issues, unknownNames(unknown, what)];
-  if (all.length > 0) throw invalid(all);
+/** What is wrong with a value of a query string, a path or a header, as ends of sentences that its name begins. */
+export function parameterIssues(name: string, value: unknown, schema: Schema): string[] {
+  const issues = issuesOf(name, value, schema);
+  if (isIdentifier(schema) && String(value).includes("\0")) issues.push(issueText("nul"));
+  const box = name === "bbox" ? readBoundingBox(String(value)) : undefined;
+  return typeof box === "string" ? [...issues, box] : issues;
 }
 
-function describe(name: string, issue: string | undefined): string[] {
-  return issue === undefined ? [] : [`${name} ${issue}`];
+/** What is wrong with an identifier of a body beside its length. */
+function bodyIssues(value: unknown, schema: Schema): string[] {
+  if (!isIdentifier(schema)) return [];
+  const issues = isVisible(String(value)) ? [] : [issueText("visible")];
+  return isPathStep(String(value)) ? [...issues, issueText("pathStep")] : issues;
 }
 
-/** What is wrong with a value, as the end of a sentence that its name begins; undefined when nothing is. */
-function issueOf(name: string, value: unknown, schema: Schema): string | undefined {
-  if (schema.type === "integer") return integerIssue(value, schema);
-  if (typeof value !== "string") return typeIssue("a string", value);
-  const { enum: values, format, pattern, minLength = 0, maxLength = Infinity } = schema;
-  if (values !== undefined && !values.includes(value)) return issueText("enum", { values: values.join(", ") });
-  if (format !== undefined && !isInstant(value)) return issueText("instantParameter");
-  if (pattern !== undefined && !new RegExp(pattern).test(value)) return patternIssues[name];
-  if (value.length < minLength) return issueText("empty");
-  if (value.length > maxLength) return issueText("tooLong", { limit: maxLength });
-  return value.includes("\0") ? issueText("nul") : undefined;
+/** Whether values are names that the operator gave, rather than texts of a form of their own. */
+function isIdentifier({ maxLength, pattern }: Schema): boolean {
+  return maxLength !== undefined && pattern === undefined;
 }
 
-/** What is wrong with a value that has not the form of its pattern. */
+/** What is wrong with a value by its schema, whose keywords stand in the order in which the service checks them. */
+function issuesOf(name: string, value: unknown, schema: Schema): string[] {
+  if (schema.type === "integer") return integerIssues(value, schema);
+  const text = String(value);
+  return Object.keys(schema).flatMap((keyword) => {
+    const { enum: values = [], pattern = "", minLength = 0, maxLength = Infinity } = schema;
+    if (keyword === "enum" && !values.includes(text)) return issueText("enum", { values: values.join(", ") });
+    if (keyword === "format" && !isInstant(text)) return issueText("instantParameter");
+    if (keyword === "pattern" && !new RegExp(pattern).test(text)) return patternIssues[name] ?? [];
+    if (keyword === "minLength" && text.length < minLength) return issueText("empty");
+    return keyword === "maxLength" && text.length > maxLength ? issueText("tooLong", { limit: maxLength }) : [];
+  });
+}
+
+/** What is wrong with a text that has not the form of its parameter's pattern. */
 const patternIssues: Readonly<Record<string, string>> = {
   after: issueText("eventId"),
   "idempotency-key": issueText("visibleAsciiUpTo", { limit: MAX_IDEMPOTENCY_KEY_LENGTH }),
   rider_ref: issueText("visibleAscii"),
 };
 
-function integerIssue(value: unknown, { minimum = -Infinity, maximum = Infinity }: Schema): string | undefined {
-  // Of a query, digits were made a number; whatever else stands there is none.
-  const isInteger = typeof value === "number" && Number.isInteger(value);
-  if (isInteger && value >= minimum && value <= maximum) return undefined;
-  if (maximum === Infinity) return issueText("positiveInteger");
-  if (isInteger) return issueText("range", { minimum, maximum });
-  return typeof value === "number" ? issueText("integer") : typeIssue("a number", value);
+function integerIssues(value: unknown, { minimum = -Infinity, maximum = Infinity }: Schema): string[] {
+  // Of a query string, digits were made a number; what is still a text is no integer.
+  const number = typeof value === "number" ? value : Number.NaN;
+  const isInteger = Number.isInteger(number);
+  if (maximum === Infinity) return isInteger && number >= minimum ? [] : [issueText("positiveInteger")];
+  const isInRange = number >= minimum && number <= maximum;
+  return [
+    ...(isInteger ? [] : [issueText("integer")]),
+    ...(isInRange ? [] : [issueText("range", { minimum, maximum })]),
+  ];
 }
 
-function typeIssue(expected: string, value: unknown): string {
+/** What JSON calls the types of schemas. */
+const jsonTypes = { integer: "a number", string: "a string" } as const;
+
+/** What is wrong with a JSON value that is not of a type; undefined when it is. */
+function typeIssue(expected: "an object" | "a string" | "a number", value: unknown): string | undefined {
   if (value === null) return issueText("null", { expected });
-  const isArray = Array.isArray(value) || typeof value === "object";
-  const received = isArray ? `an ${Array.isArray(value) ? "array" : "object"}` : `a ${typeof value}`;
-  return issueText("type", { expected, received });
-}
-
-function boundingBoxIssue(name: string, text: string): string | undefined {
-  const box = name === "bbox" ? readBoundingBox(text) : undefined;
-  return typeof box === "string" ? box : undefined;
+  const article = typeof value === "object" ? "an" : "a";
+  const received = Array.isArray(value) ? "an array" : `${article} ${typeof value}`;
+  return received === expected ? undefined : issueText("type", { expected, received });
 }

@@ -4,11 +4,10 @@ import type { City } from "./city.ts";
 import { endpoints } from "./contract.generated.ts";
 import { type Answer, errorAnswer, ServiceError, serviceError } from "./errors.ts";
 import { answer, type Asked, type Operation, operations, type OpenOperation } from "./operations.ts";
-import { checkHeaders, type Endpoint, readQuery, type Schemas } from "./parameters.ts";
+import { checkHeaders, type Endpoint, parameterIssues, readQuery, type Schemas } from "./parameters.ts";
 import { expireReservations } from "./reservations.ts";
 import {
   errorMessage,
-  issueText,
   MAX_BODY_BYTES,
   type MemoryRateLimiter,
   RATE_WINDOW_SECONDS,
@@ -43,7 +42,7 @@ const routeTable = Object.values(routes)
   .flatMap((verbs) => Object.values(verbs) as readonly (readonly [Operation, ...unknown[]])[])
   .map(([operation]) => {
     const [method = "", path = ""] = operation.split(" ");
-    return { operation, method, pattern: new RegExp(`^${path.replace(":id", "([^/]+)")}$`) };
+    return { operation, method, pattern: new RegExp(`^${path.replace(":id", "([^/]*)")}$`) };
   });
 
 /** Finds the operation of a request; undefined for an unknown path or method. HEAD is a GET without a body. */
@@ -154,7 +153,9 @@ function answerOpen(incoming: Incoming, matched: Matched | undefined, endpoint: 
 }
 
 function noRoute({ method, url }: Incoming): ServiceError {
-  const methods = routeTable.filter(({ pattern }) => pattern.test(url.pathname)).map((route) => route.method);
+  const isIdMissing = url.pathname.endsWith("/");
+  const routesHere = routeTable.filter(({ pattern }) => !isIdMissing && pattern.test(url.pathname));
+  const methods = routesHere.map((route) => route.method);
   if (methods.length === 0) return serviceError("not_found", "path");
   const allowed = [...methods, ...(methods.includes("GET") ? ["HEAD"] : [])].sort().join(", ");
   const message = errorMessage("method_not_allowed", "allowed", { method, allowed });
@@ -182,11 +183,9 @@ function isDecodable(text: string): boolean {
 
 function readId(segment: string, { id: schema }: Schemas): string {
   const id = decodeURIComponent(segment);
-  const limit = schema?.maxLength ?? Infinity;
-  const isTooLong = id.length > limit;
-  if (schema === undefined || (!isTooLong && !id.includes("\0"))) return id;
-  const issue = isTooLong ? issueText("tooLong", { limit }) : issueText("nul");
-  throw serviceError("not_found", "pathId", { issue });
+  const issue = schema && parameterIssues("id", id, schema).join("; ");
+  if (issue) throw serviceError("not_found", "pathId", { issue });
+  return id;
 }
 
 /** Refuses a compressed body, where nobody reads it too. */
