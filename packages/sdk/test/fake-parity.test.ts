@@ -1,5 +1,5 @@
 import { describeParity } from "./fake-parity.ts";
-import { openListeningRoom } from "./fake-room.ts";
+import { openListeningHarness } from "./fake.harness.ts";
 
 // The service itself is held against the fake where the service is: apps/server/test/sdk.
-describeParity("the fake that listens", openListeningRoom);
+describeParity("the fake that listens", openListeningHarness);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { endpoints } from "../src/testing/contract.generated.ts";
 import { KEY_RANDOM_LENGTH, keyOf } from "../src/testing/rules.ts";
-import { openFakeRoom, type OperatorItem, type OperatorVerb, type ParityRoom } from "./fake-room.ts";
+import { openFakeHarness, type OperatorItem, type OperatorVerb, type ParityHarness } from "./fake.harness.ts";
 
 /** A request, as it is sent to both. In texts, `{reservation:1}` stands for the second reservation that was met. */
 interface Sent {
@@ -26,13 +26,13 @@ const COMPARED = [
   "www-authenticate",
 ];
 
-/** A room in which what it makes up by itself, ids and cursors, has names by the order in which they were met. */
+/** The fake, or the service: the ids and cursors that it makes have names by the order in which they were met. */
 interface Side {
-  readonly room: ParityRoom;
+  readonly harness: ParityHarness;
   send(sent: Sent, key?: string): Promise<unknown>;
 }
 
-function sideOf(room: ParityRoom): Side {
+function sideOf(harness: ParityHarness): Side {
   const met = new Map<string, string[]>();
   const nameOf = (kind: string, text: string) => {
     const known = met.get(kind) ?? [];
@@ -47,10 +47,10 @@ function sideOf(room: ParityRoom): Side {
   const fill = (text: string) =>
     text.replaceAll(/\{(\w+):(\d+)\}/g, (whole, kind: string, n: string) => met.get(kind)?.[Number(n)] ?? whole);
   return {
-    room,
+    harness,
     async send({ path, method = "GET", headers = {}, body }, key) {
       const authorization: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` };
-      const response = await room.fetch(room.baseUrl + fill(path), {
+      const response = await harness.fetch(harness.baseUrl + fill(path), {
         method,
         headers: { ...authorization, ...headers },
         ...(body !== undefined && { body: fill(body) }),
@@ -82,14 +82,14 @@ const reserve = (body: object, headers: Readonly<Record<string, string>> = {}): 
 const cancel = (id: string): Sent => ({ path: `/v1/reservations/${id}`, method: "DELETE" });
 
 /** Holds the fake against something that answers as the service does: the same requests, and the same answers. */
-export function describeParity(name: string, open: () => Promise<ParityRoom>): void {
+export function describeParity(name: string, open: () => Promise<ParityHarness>): void {
   describe(`the fake and ${name}`, () => {
     let sides: readonly [Side, Side];
     let keys: readonly [string, string];
     const both = <Result>(work: (side: Side, n: 0 | 1) => Promise<Result>): Promise<[Result, Result]> =>
       Promise.all([work(sides[0], 0), work(sides[1], 1)]);
-    const operate = (verb: OperatorVerb, item: OperatorItem) => both(({ room }) => room.operate(verb, item));
-    const advance = (ms: number) => sides.forEach(({ room }) => room.advance(ms));
+    const operate = (verb: OperatorVerb, item: OperatorItem) => both(({ harness }) => harness.operate(verb, item));
+    const advance = (ms: number) => sides.forEach(({ harness }) => harness.advance(ms));
     /** Sends the same to both, and gives the answer that both give. */
     const ask = async (sent: Sent, given: readonly (string | undefined)[] = keys) => {
       const [fake, service] = await both((side, n) => side.send(sent, given[n]));
@@ -100,16 +100,16 @@ export function describeParity(name: string, open: () => Promise<ParityRoom>): v
       for (const path of paths) await ask({ path }, given);
     };
     const look = async () => {
-      await both(({ room }) => room.settle());
+      await both(({ harness }) => harness.settle());
       await askAll(["/v1/stations", "/v1/bikes", "/v1/rides", "/v1/reservations", "/v1/events"]);
     };
 
     beforeAll(async () => {
-      sides = [sideOf(await openFakeRoom()), sideOf(await open())];
-      keys = await both(({ room }) => room.key());
+      sides = [sideOf(await openFakeHarness()), sideOf(await open())];
+      keys = await both(({ harness }) => harness.key());
       await fillCity(operate);
     });
-    afterAll(() => both(({ room }) => room.close()));
+    afterAll(() => both(({ harness }) => harness.close()));
 
     it("show the same city", look);
 
@@ -188,7 +188,7 @@ export function describeParity(name: string, open: () => Promise<ParityRoom>): v
         await ask(sent);
       }
       advance(31 * 60_000);
-      await both(({ room }) => room.settle());
+      await both(({ harness }) => harness.settle());
       await ask({ path: "/v1/me" });
       for (const id of bikes) await operate("bikes.upsert", { id, vehicle_state: "removed" });
       await look();
@@ -284,15 +284,15 @@ export function describeParity(name: string, open: () => Promise<ParityRoom>): v
         "/v1/events/{event:1}",
         "/v1/events/nobody",
       ]);
-      const readers = await both(({ room }) => room.key({ scopes: ["events:read", "rides:read"] }));
+      const readers = await both(({ harness }) => harness.key({ scopes: ["events:read", "rides:read"] }));
       await askAll(["/v1/events", "/v1/events/{event:0}", "/v1/events?after={event:0}"], readers);
-      const others = await both(({ room }) => room.key({ isOtherPartners: true }));
+      const others = await both(({ harness }) => harness.key({ isOtherPartners: true }));
       await askAll(["/v1/events", "/v1/reservations", "/v1/reservations/{reservation:0}"], others);
       await ask(cancel("{reservation:0}"), others);
     });
 
     it("let the same in, and refuse the same", async () => {
-      const few = await both(({ room }) => room.key({ scopes: ["stations:read"], rateLimit: 2 }));
+      const few = await both(({ harness }) => harness.key({ scopes: ["stations:read"], rateLimit: 2 }));
       const paths = ["/v1/rides", "/v1/stations", "/v1/me", "/v1/stations/s1", "/v1/rides", "/v1/nothing", "/nothing"];
       await askAll(paths, few);
       advance(20_000);
@@ -334,9 +334,9 @@ export function describeParity(name: string, open: () => Promise<ParityRoom>): v
 
     it("answer 304 alike", async () => {
       for (const path of ["/v1/stations/s1", "/v1/rides?limit=1"]) {
-        const tags = await both(async ({ room }, n) => {
+        const tags = await both(async ({ harness }, n) => {
           const headers = { authorization: `Bearer ${keys[n]}` };
-          return (await room.fetch(room.baseUrl + path, { headers })).headers.get("etag");
+          return (await harness.fetch(harness.baseUrl + path, { headers })).headers.get("etag");
         });
         const answers = await both((side, n) =>
           side.send({ path, headers: { "if-none-match": String(tags[n]) } }, keys[n]),
@@ -398,7 +398,7 @@ export function describeParity(name: string, open: () => Promise<ParityRoom>): v
         fc.asyncProperty(anyRequest, async (request) => {
           const { status } = await ask(reserve(request));
           if (status === 201) advance(31 * 60_000);
-          await both(({ room }) => room.settle());
+          await both(({ harness }) => harness.settle());
         }),
         { numRuns: 200, seed: 1 },
       );

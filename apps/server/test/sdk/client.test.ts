@@ -5,13 +5,13 @@ import { type BuiltApp, buildAnother } from "../built-app.ts";
 import { bikeRow, rideRow, rowWriter, stationRow } from "../rows.ts";
 import { until } from "../until.ts";
 
-describeClient("the real service", openRoom);
+describeClient("the real service", openHarness);
 
 /** Where nobody listens. */
 const AWAY = "http://127.0.0.1:1";
 
 /** The service as production builds it, on a database of its own. */
-async function openRoom(): Promise<ClientHarness> {
+async function openHarness(): Promise<ClientHarness> {
   const app = await startTestApp();
   const write = rowWriter(app);
   const sequencer = createSequencer({ ...app, poll: 0, onError: rethrow });

@@ -1,11 +1,15 @@
+import { expect } from "vitest";
 import { describeParity } from "../../../../packages/sdk/test/fake-parity.ts";
-import type { ParityRoom } from "../../../../packages/sdk/test/fake-room.ts";
+import type { ParityHarness } from "../../../../packages/sdk/test/fake.harness.ts";
+import { statement } from "../../src/db/statement.ts";
 import { createSequencer } from "../../src/events/sequencer.ts";
 import { expireDue } from "../../src/fleet/reservation-commands.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { startTestApp } from "../app.ts";
 
-describeParity("the real service", openRoom);
+const storedStations = statement("", "select json from stations where system_id = $1 order by id");
+
+describeParity("the real service", openHarness);
 
 const paths = {
   "stations.upsert": "stations",
@@ -21,7 +25,7 @@ const paths = {
 } as const;
 
 /** The service as production builds it, on a database of its own. */
-async function openRoom(): Promise<ParityRoom> {
+async function openHarness(): Promise<ParityHarness> {
   const app = await startTestApp();
   const { systemId } = app;
   const sequencer = createSequencer({ ...app, poll: 0, onError: rethrow });
@@ -46,6 +50,10 @@ async function openRoom(): Promise<ParityRoom> {
     settle: async () => {
       await expireDue(app, systemId, 1000);
       await sequencer.runOnce(systemId);
+      // Stations are answered from memory, which hears of what this process wrote a moment later.
+      const stored = await app.db.query<{ json: string }>(storedStations, [systemId]);
+      const data = stored.map(({ json }): unknown => JSON.parse(json));
+      await expect.poll(async () => (await app.get("/v1/stations?limit=200")).json()).toMatchObject({ data });
     },
     advance: (ms) => app.clock.advance(ms),
     close: async () => {

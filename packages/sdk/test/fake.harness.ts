@@ -2,17 +2,17 @@ import { createFakeBikeShare, type FakeBikeShare } from "../src/testing.ts";
 import type { RideFields, RideStart } from "../src/testing/rides.ts";
 import type { Scope } from "../src/wire.generated.ts";
 
-/** Something that answers as the service does, and whose operator's side can be worked. */
-export interface ParityRoom {
+/** Something that answers as the service does, and of which a test is the operator too. */
+export interface ParityHarness {
   readonly baseUrl: string;
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
   /** A new key; of the first partner, with every scope and a limit that no test reaches, unless told otherwise. */
   key(options?: KeyOptions): Promise<string>;
   /** Does what the operator's endpoint of this name does with one item. */
   operate(verb: OperatorVerb, item: OperatorItem): Promise<void>;
-  /** Comes back when what is due has expired, and when all that happened can be read in the list of events. */
+  /** Returns when what is due has expired, and when everything that happened can be read. */
   settle(): Promise<void>;
-  /** Moves the room's clock, which stands still and begins at the same instant as every other's. */
+  /** Moves its clock, which stands still and begins at the same instant as every other's. */
   advance(ms: number): void;
   close(): Promise<void>;
 }
@@ -43,22 +43,22 @@ const START = Date.parse("2026-06-01T12:00:00.000Z");
 const NO_LIMIT = 1_000_000;
 
 /** The fake, to be held against the service. */
-export async function openFakeRoom(): Promise<ParityRoom> {
-  return roomOf(createRoomFake());
+export async function openFakeHarness(): Promise<ParityHarness> {
+  return harnessOf(createHarnessFake());
 }
 
 /** The same, listening. */
-export async function openListeningRoom(): Promise<ParityRoom> {
-  const fake = createRoomFake();
+export async function openListeningHarness(): Promise<ParityHarness> {
+  const fake = createHarnessFake();
   const { url, close } = await fake.listen();
-  return { ...roomOf(fake), baseUrl: url, fetch: (address, init) => fetch(address, init), close };
+  return { ...harnessOf(fake), baseUrl: url, fetch: (address, init) => fetch(address, init), close };
 }
 
-function createRoomFake(): FakeBikeShare {
+function createHarnessFake(): FakeBikeShare {
   return createFakeBikeShare({ now: () => START, rateLimit: NO_LIMIT });
 }
 
-function roomOf(fake: FakeBikeShare): ParityRoom {
+function harnessOf(fake: FakeBikeShare): ParityHarness {
   return {
     baseUrl: fake.baseUrl,
     fetch: fake.fetch,
