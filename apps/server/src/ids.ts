@@ -59,8 +59,6 @@ export function timeOfId(id: string): number | undefined {
   const time = digits.reduce((value, digit) => value * 62 + BASE_62.indexOf(digit), 0);
   // Up to the year 9999: an id that anybody can type must not become a date that PostgreSQL cannot read.
   const isPlausible =
-    digits.every((digit) => digit !== "" && BASE_62.includes(digit)) &&
-    time > 86_400_000 &&
-    time < 253_000_000_000_000;
+    digits.every((digit) => digit !== "" && BASE_62.includes(digit)) && time > 86_400_000 && time < 253_000_000_000_000;
   return isPlausible ? time : undefined;
 }

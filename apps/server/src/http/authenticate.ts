@@ -1,5 +1,12 @@
 import type { EndpointMetadata } from "@bikeshare/contract";
-import { bearerIssue, bearerKey, isWellFormedKey, keyStatus, type RateDecision, type RateLimiter } from "@bikeshare/rules";
+import {
+  bearerIssue,
+  bearerKey,
+  isWellFormedKey,
+  keyStatus,
+  type RateDecision,
+  type RateLimiter,
+} from "@bikeshare/rules";
 import type { AppRoute } from "@ts-rest/core";
 import type { FastifyRequest } from "fastify";
 import { type ServiceError, serviceError } from "../errors/service-error.ts";
