@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { Command } from "commander";
 import type { ImportCounts, ImportOutcome } from "../feeds/gbfs/import.ts";
+import { waitingRemark } from "../feeds/gbfs/report.ts";
 import { importGbfs } from "../feeds/gbfs/service.ts";
-import { waitingRemark } from "../feeds/gbfs/waiting-remark.ts";
 import type { CliContext } from "./context.ts";
 import { systemOption } from "./options.ts";
 

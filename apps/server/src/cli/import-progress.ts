@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { inBinaryUnits } from "../feeds/trips/inputs/input.ts";
-import type { TripProgress } from "../feeds/trips/order.ts";
+import type { TripProgress } from "../feeds/trips/options.ts";
 import type { CliContext } from "./context.ts";
 import { grouped } from "./import-trips-text.ts";
 

@@ -1,4 +1,4 @@
-import type { RefusedFile, TripImportResult } from "../feeds/trips/order.ts";
+import type { RefusedFile, TripImportResult } from "../feeds/trips/options.ts";
 import type { TimeShift } from "../feeds/trips/time-shift.ts";
 import type { ImportRow } from "../imports/service.ts";
 

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import type { Command } from "commander";
 import { type ReplayOutcome, replaySnapshots } from "../feeds/gbfs/replay.ts";
-import { writeReport } from "../feeds/gbfs/report.ts";
-import { waitingRemark } from "../feeds/gbfs/waiting-remark.ts";
+import { writeReport, waitingRemark } from "../feeds/gbfs/report.ts";
 import type { CliContext } from "./context.ts";
 import { systemOption } from "./options.ts";
 

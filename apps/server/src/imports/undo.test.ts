@@ -7,7 +7,7 @@ import { listActs } from "../audit/audit-log.ts";
 import { checkInvariants } from "../check/service.ts";
 import { statement } from "../db/statement.ts";
 import { ServiceError } from "../errors/service-error.ts";
-import type { TripImport } from "../feeds/trips/order.ts";
+import type { TripImport } from "../feeds/trips/options.ts";
 import { openTimeZone } from "../feeds/trips/time-zone.ts";
 import { pastRideLine, writePastRides } from "../fleet/ride-import.ts";
 import { createSystem } from "../systems/service.ts";

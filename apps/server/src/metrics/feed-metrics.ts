@@ -1,5 +1,5 @@
 import { Gauge, type Registry } from "prom-client";
-import type { FeedAge } from "../feeds/gbfs/feed-ages.ts";
+import type { FeedAge } from "../feeds/gbfs/feed-watch.ts";
 
 /**
  * Adds the ages of followed feeds to a registry, read at each look.

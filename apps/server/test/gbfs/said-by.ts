@@ -1,5 +1,5 @@
 import type { Queryable } from "../../src/db/database.ts";
-import { saveDescriptions, type SourceDescription } from "../../src/feeds/gbfs/description-queries.ts";
+import { saveDescriptions, type SourceDescription } from "../../src/feeds/gbfs/queries.ts";
 
 /** Keeps what a source says of its system, as an import of its feeds does. */
 export function saidBy(db: Queryable, systemId: string, description: SourceDescription): Promise<void> {

@@ -6,7 +6,7 @@ import { createTestIds } from "@bikeshare/test-kit";
 import type { Database } from "../../src/db/database.ts";
 import { statement } from "../../src/db/statement.ts";
 import { importTrips } from "../../src/feeds/trips/import.ts";
-import type { TripImport, TripImportResult } from "../../src/feeds/trips/order.ts";
+import type { TripImport, TripImportResult } from "../../src/feeds/trips/options.ts";
 import type { ReportEntry } from "../../src/feeds/trips/report.ts";
 import { openTimeZone } from "../../src/feeds/trips/time-zone.ts";
 import { createTestDatabase } from "../database.ts";

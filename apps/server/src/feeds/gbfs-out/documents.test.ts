@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { systemDetails } from "../../systems/details.ts";
 import { stationStatus, systemInformation, systemRegions, vehicleStatus, vehicleTypes } from "./documents.ts";
 import { form23, form30, forms } from "./form.ts";
-import { publish } from "./publication.ts";
 import type { PublishedBike, PublishedStation } from "./queries.ts";
+import { publish } from "./service.ts";
 
 const at = new Date("2026-06-01T12:00:00.987Z");
 const silent = {

@@ -1,12 +1,14 @@
 import { hash } from "node:crypto";
 import type { Database, Transaction } from "../../db/database.ts";
 import { serviceError } from "../../errors/service-error.ts";
+import { newPublicId } from "../../fleet/public-id.ts";
 import type { Ids } from "../../ids.ts";
 import { regionsOf } from "../../regions/service.ts";
 import { detailsOf, hasSystem, type SystemDetails } from "../../systems/describe.ts";
 import { vehicleTypesOf } from "../../vehicle-types/service.ts";
-import { discovery, versions } from "./discovery.ts";
 import {
+  discovery,
+  versions,
   stationInformation,
   stationStatus,
   systemInformation,
@@ -14,11 +16,16 @@ import {
   vehicleStatus,
   vehicleTypes,
 } from "./documents.ts";
-import type { GbfsForm } from "./form.ts";
-import { nameNamelessBikes } from "./public-ids.ts";
-import { lockPublication, savePublication } from "./publication-queries.ts";
-import { publish } from "./publication.ts";
-import { findBikes, findStations } from "./queries.ts";
+import { type GbfsForm, EARLIEST } from "./form.ts";
+import {
+  lockPublication,
+  savePublication,
+  findBikes,
+  findStations,
+  lockNamelessBikes,
+  nameBikes,
+  type Publication,
+} from "./queries.ts";
 
 /** What publishing feeds needs. */
 export interface GbfsContext {
@@ -138,4 +145,31 @@ async function dataOf(
       await nameNamelessBikes(tx, context.ids, systemId);
       return vehicleStatus(form, await findBikes(tx, systemId));
   }
+}
+
+/**
+ * Gives a public id to each bike that has none, as imported bikes have before they are first published. Kept in the
+ * bike's own row, so that every process publishes the same.
+ */
+export async function nameNamelessBikes(tx: Transaction, ids: Ids, systemId: string): Promise<void> {
+  const nameless = await lockNamelessBikes(tx, systemId);
+  if (nameless.length > 0)
+    await nameBikes(
+      tx,
+      systemId,
+      nameless,
+      nameless.map(() => newPublicId(ids)),
+    );
+}
+
+/**
+ * What is noted of a feed when a content is published: the very same as before while the content is the same, so
+ * that `last_updated` says when it changed; it never goes back, whatever the clock does.
+ * @param now milliseconds since 1970
+ */
+export function publish(held: Publication, digest: Uint8Array, now: number): Publication {
+  if (Buffer.compare(held.digest, digest) === 0) return held;
+  const before = held.last_updated.getTime();
+  const at = Math.max(Math.floor(now / 1000) * 1000, before, EARLIEST);
+  return { digest, last_updated: new Date(at), shares_second: at === before };
 }

@@ -7,10 +7,9 @@ import type { VehicleReport } from "../../fleet/bike.ts";
 import { plannedPositions, planStations, writeStations } from "../../fleet/station-snapshot.ts";
 import type { StationChanges, StationPlan } from "../../fleet/station-snapshot.ts";
 import type { Ids } from "../../ids.ts";
-import { saveDescriptions } from "./description-queries.ts";
 import type { Feed } from "./feed.ts";
-import { lockSourceTimes, saveSourceTimes, type SourceTimes } from "./queries.ts";
-import type { GbfsSnapshot } from "./read.ts";
+import { saveDescriptions, lockSourceTimes, saveSourceTimes, type SourceTimes } from "./queries.ts";
+import type { GbfsSnapshot } from "./source.ts";
 
 /** Whose snapshot it is, and when it is applied. */
 export interface ApplyContext {

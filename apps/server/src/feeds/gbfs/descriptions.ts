@@ -1,7 +1,6 @@
 import { formFactor, propulsionType, type Region, type VehicleType } from "@bikeshare/contract";
 import { FeedFailure, readFeed, snapshotTime, type Feed, type FeedForm } from "./feed.ts";
-import { ProblemLog } from "./problem-log.ts";
-import { shown, type Problem } from "./problem.ts";
+import { ProblemLog, shown, type Problem } from "./problems.ts";
 import { RecordReader } from "./record-reader.ts";
 import { emailFrom, isObject, languageFrom, numberFrom, timeZoneFrom } from "./values.ts";
 

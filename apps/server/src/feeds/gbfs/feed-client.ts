@@ -4,7 +4,7 @@ import { readRetryAfter } from "../../http/retry-after.ts";
 import { shownAddress } from "../address.ts";
 import { openConnection, outgoingDialOptions, type OutgoingWorld } from "../outgoing-connection.ts";
 import { type OutgoingRules, outgoingRules } from "../outgoing-rules.ts";
-import { MAX_DOCUMENT_BYTES, tooLarge } from "./document-bounds.ts";
+import { MAX_DOCUMENT_BYTES, tooLarge } from "./documents.ts";
 
 /** Until a feed must have come whole. Lower fails slow cities; higher lets one feed delay all others. */
 const FETCH_TIMEOUT_MS = 20_000;

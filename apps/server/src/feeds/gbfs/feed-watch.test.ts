@@ -2,9 +2,9 @@ import { expect, test } from "vitest";
 import { createTestDatabase } from "../../../test/database.ts";
 import { createConcerns } from "../../conditions/concerns.ts";
 import { createConditions } from "../../conditions/conditions.ts";
-import { saveFeedHealth } from "./feed-health-queries.ts";
 import { afterFailure, afterSuccess, UNKNOWN_HEALTH } from "./feed-health.ts";
 import { allFeedAges, watchFeeds } from "./feed-watch.ts";
+import { saveFeedHealth } from "./queries.ts";
 
 const START = Date.UTC(2026, 0, 1);
 const MINUTE = 60_000;

@@ -1,9 +1,9 @@
 import type { Concerns } from "../../conditions/concerns.ts";
 import type { Conditions } from "../../conditions/conditions.ts";
 import { checkPeriodically, type PeriodicCheck } from "../../conditions/periodic-check.ts";
-import type { Database } from "../../db/database.ts";
+import type { Database, Queryable } from "../../db/database.ts";
 import { systemsOf } from "../../systems/service.ts";
-import { type FeedAge, feedAges } from "./feed-ages.ts";
+import { listFeedHealth } from "./queries.ts";
 
 /** Twice the longest rest that a feed is granted: older than that, something is wrong. */
 const TOO_OLD_MS = 20 * 60_000;
@@ -36,4 +36,30 @@ function describe(old: readonly FeedAge[]): string {
   });
   const others = old.length > MAX_NAMED ? `, and ${old.length - MAX_NAMED} more` : "";
   return `followed feeds are too old: ${named.join(", ")}${others}`;
+}
+
+/** How old a followed feed is, and for how long it has failed. */
+export interface FeedAge {
+  readonly systemId: string;
+  readonly source: string;
+  readonly feed: string;
+  /** Milliseconds since it was last got and read whole; undefined: never. */
+  readonly ageMs: number | undefined;
+  /** 0: it does not fail. */
+  readonly failingMs: number;
+}
+
+/** A feed that nobody has looked at for so long is not followed any more. Shorter hides a follower that has died. */
+const FORGOTTEN_MS = 7 * 24 * 3_600_000;
+
+/** The ages of a system's followed feeds. @param now milliseconds since 1970 */
+export async function feedAges(db: Queryable, systemId: string, now: number): Promise<FeedAge[]> {
+  const feeds = await listFeedHealth(db, systemId, now - FORGOTTEN_MS);
+  return feeds.map(({ source, feed, goodAt, failingSince }) => ({
+    systemId,
+    source,
+    feed,
+    ageMs: goodAt === undefined ? undefined : Math.max(0, now - goodAt),
+    failingMs: failingSince === undefined ? 0 : Math.max(0, now - failingSince),
+  }));
 }

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CITY_TIME, city10, city23, city3 } from "../../../test/gbfs/city.ts";
-import { FeedFailure } from "./feed.ts";
-import { readStationInformation, readStationStatus, readVehicles } from "./forms.ts";
+import { FeedFailure, readStationInformation, readStationStatus, readVehicles } from "./feed.ts";
 
 const now = CITY_TIME + 1000;
 const seconds = CITY_TIME / 1000;

@@ -3,13 +3,13 @@ import type { Queryable } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
 import { eventsOf, OtherSystemError, publishedIdOf, type EventCounts } from "./apply.ts";
 import { isHttp, type FetchOptions } from "./feed-client.ts";
-import { saveFeedHealth } from "./feed-health-queries.ts";
 import { isFailing, type FeedHealth } from "./feed-health.ts";
 import { FeedFailure } from "./feed.ts";
 import { followSource, type FollowedSource } from "./follow-source.ts";
 import { importReading, type ImportCounts, type ImportOutcome } from "./import.ts";
-import { createProblemJournal, type ProblemJournal } from "./problem-journal.ts";
-import { readSnapshot, type GbfsSnapshot } from "./read.ts";
+import { saveFeedHealth } from "./queries.ts";
+import { createProblemJournal, type ProblemJournal } from "./report.ts";
+import { readSnapshot, type GbfsSnapshot } from "./source.ts";
 
 export interface FollowOptions {
   readonly db: Queryable;

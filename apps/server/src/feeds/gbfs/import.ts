@@ -1,10 +1,9 @@
 import type { Queryable } from "../../db/database.ts";
 import { applySnapshot, type Applied, type ApplyContext } from "./apply.ts";
 import { FeedFailure } from "./feed.ts";
-import type { Problem } from "./problem.ts";
-import { readSnapshot, type GbfsSnapshot, type SourceReading } from "./read.ts";
+import type { Problem } from "./problems.ts";
 import { problemsOf } from "./report.ts";
-import type { GbfsSource } from "./source.ts";
+import { readSnapshot, type GbfsSnapshot, type SourceReading, type GbfsSource } from "./source.ts";
 
 /** What the import did to one list. */
 export interface ImportCounts {

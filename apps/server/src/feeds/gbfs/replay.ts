@@ -5,10 +5,9 @@ import type { StationsWaiting } from "../../fleet/station-snapshot.ts";
 import type { Ids } from "../../ids.ts";
 import { readTripFile } from "../trips/trip-file.ts";
 import { applySnapshot, type EventCounts, eventsOf } from "./apply.ts";
-import { readDocument } from "./documents.ts";
+import { readDocument, MAX_DOCUMENT_BYTES } from "./documents.ts";
 import { FeedFailure, type Feed } from "./feed.ts";
-import type { Problem } from "./problem.ts";
-import { readLines } from "./replay-lines.ts";
+import type { Problem } from "./problems.ts";
 import { failure } from "./source.ts";
 
 export interface ReplayOptions {
@@ -130,4 +129,49 @@ function keep(kept: Problem[], found: readonly Problem[], where: string): void {
 
 function add(counts: { [Name in EventName]?: number }, name: EventName, n: number): void {
   counts[name] = (counts[name] ?? 0) + n;
+}
+
+const LINE_END = 0x0a;
+
+/** A line that is not empty, counted from 1. Undefined bytes: it is longer than any snapshot. */
+export interface Line {
+  readonly line: number;
+  readonly bytes: Uint8Array | undefined;
+}
+
+/**
+ * Cuts bytes into lines. Only a line feed ends one: JSON may hold the other characters (U+2028 …) that readers of
+ * text take for line ends.
+ */
+export async function* readLines(
+  chunks: AsyncIterable<Buffer>,
+  greatest = MAX_DOCUMENT_BYTES,
+): AsyncGenerator<Line, void, undefined> {
+  let parts: Buffer[] = [];
+  let size = 0;
+  let line = 1;
+  const cut = (): Line[] => {
+    const bytes = size > greatest ? undefined : Buffer.concat(parts, size);
+    const isEmpty = bytes !== undefined && bytes.toString("latin1").trim() === "";
+    const found = isEmpty ? [] : [{ line, bytes }];
+    parts = [];
+    size = 0;
+    line++;
+    return found;
+  };
+  const take = (part: Buffer) => {
+    size += part.length;
+    if (size > greatest) parts = [];
+    else parts.push(part);
+  };
+  for await (const chunk of chunks) {
+    let from = 0;
+    for (let end = chunk.indexOf(LINE_END); end >= 0; end = chunk.indexOf(LINE_END, from)) {
+      take(chunk.subarray(from, end));
+      yield* cut();
+      from = end + 1;
+    }
+    take(chunk.subarray(from));
+  }
+  yield* cut();
 }

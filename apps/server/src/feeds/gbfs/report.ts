@@ -1,10 +1,11 @@
 import { appendFile, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
+import type { StationsWaiting } from "../../fleet/station-snapshot.ts";
 import type { Applied } from "./apply.ts";
 import type { FeedFailure } from "./feed.ts";
-import type { Problem } from "./problem.ts";
-import type { GbfsSnapshot, SourceReading } from "./read.ts";
+import type { Problem } from "./problems.ts";
+import type { GbfsSnapshot, SourceReading } from "./source.ts";
 
 /** Everything that was wrong with a snapshot: in its feeds, in getting them, and in whose stations it names. */
 export function problemsOf({ snapshot, failures }: SourceReading, applied: Applied): Problem[] {
@@ -77,4 +78,50 @@ function foreign(feed: string, field: string, id: string): Problem {
 
 function stationFeed({ readings, information }: GbfsSnapshot): string {
   return (readings ?? information)?.name ?? "station_status";
+}
+
+/** What is wrong with the records of a followed source, written down once. */
+export interface ProblemJournal {
+  /**
+   * Writes down the problems that are new.
+   * @param now milliseconds since 1970
+   * @returns the file's path; null where none is new
+   */
+  add(problems: readonly Problem[], now: number): Promise<string | null>;
+}
+
+/** Problems that are remembered, and so written, by one process. Higher lets a feed of random ids fill the disk. */
+const MAX_PROBLEMS = 10_000;
+
+/**
+ * Keeps a file of problems, made with the first one. A problem is the same again when feed, record, field and reason are:
+ * a feed repeats it in every round, with whatever value.
+ */
+export function createProblemJournal(directory: string, name: () => string): ProblemJournal {
+  const known = new Set<string>();
+  let fileName: string | undefined;
+  return {
+    async add(problems, now) {
+      const fresh: (Problem & { readonly at: string })[] = [];
+      for (const problem of problems) {
+        const { feed, record, field, reason } = problem;
+        const key = JSON.stringify([feed, record, field, reason]);
+        if (known.has(key) || known.size >= MAX_PROBLEMS) continue;
+        known.add(key);
+        fresh.push({ at: new Date(now).toISOString(), ...problem });
+      }
+      if (fresh.length === 0) return null;
+      return appendReport(directory, (fileName ??= name()), fresh);
+    },
+  };
+}
+
+/** Says why stations that a feed names are not listed; undefined where all are. */
+export function waitingRemark({ withoutInformation, withoutReadings }: StationsWaiting): string | undefined {
+  const parts = [
+    ...(withoutInformation > 0 ? [`${withoutInformation} are not in station_information`] : []),
+    ...(withoutReadings > 0 ? [`${withoutReadings} are not in station_status`] : []),
+  ];
+  if (parts.length === 0) return undefined;
+  return `Stations that are not listed until both feeds have named them: ${parts.join(", ")}.`;
 }

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { columnKey, tripFormats } from "./formats.ts";
-import { recogniseHeader } from "./header.ts";
+import { columnKey, tripFormats, recogniseHeader } from "./formats.ts";
 import { ImportFileError } from "./problems.ts";
 
 function refusal(header: readonly string[]): ImportFileError {

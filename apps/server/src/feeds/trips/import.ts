@@ -1,13 +1,11 @@
 import { tryPastRides } from "../../fleet/ride-import-trial.ts";
 import { findInputs, type FoundInputs } from "./inputs/find-inputs.ts";
 import type { TripInput } from "./inputs/input.ts";
-import type { TripImport, TripImportResult } from "./order.ts";
+import { type TripImport, type TripImportResult, createProgressMeter, type ProgressMeter } from "./options.ts";
 import { ImportFileError, type WarningReason } from "./problems.ts";
-import { createProgressMeter, type ProgressMeter } from "./progress.ts";
-import { createReport, type Report } from "./report.ts";
+import { createReport, type Report, createTally, type Tally } from "./report.ts";
 import { type Batch, openSpool, type Spool } from "./spool.ts";
 import { type StagedFile, stageTripFile } from "./stage.ts";
-import { createTally, type Tally } from "./tally.ts";
 import { createTrialWriter, createTripWriter, type TripWriter } from "./writer.ts";
 
 /** Warnings of one file that are remembered. Beyond it, which only a broken file reaches, warnings may repeat. */

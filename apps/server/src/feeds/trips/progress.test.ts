@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { createProgressMeter } from "./progress.ts";
+import { createProgressMeter } from "./options.ts";
 
 const input = (size: number) => ({ name: "a.csv", size, open: () => Promise.resolve(Readable.from([])) });
 

@@ -1,11 +1,16 @@
 import { isPathStep } from "@bikeshare/contract";
 import type { PastRide } from "../../fleet/ride-import.ts";
-import type { TripField } from "./formats.ts";
-import type { Layout } from "./header.ts";
+import type { TripField, Layout } from "./formats.ts";
 import type { RowProblem, WarningReason } from "./problems.ts";
 import type { TimeZone } from "./time-zone.ts";
-import { DURATION_TOLERANCE, resolveTripTimes, type TripTimes } from "./trip-times.ts";
-import { compactLocal, readWallTime, type WallTime } from "./wall-clock.ts";
+import {
+  DURATION_TOLERANCE,
+  resolveTripTimes,
+  type TripTimes,
+  compactLocal,
+  readWallTime,
+  type WallTime,
+} from "./trip-times.ts";
 
 /** Where a trip file says that a station is. */
 interface Place {

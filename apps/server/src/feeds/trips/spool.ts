@@ -1,9 +1,8 @@
-import { open, rm } from "node:fs/promises";
+import { open, rm, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
 import { type PastRide, pastRideLine } from "../../fleet/ride-import.ts";
-import { readRange } from "./file-range.ts";
 
 /** Rides that are written in one transaction, one after the other, in the order of the file. */
 export interface Batch {
@@ -105,4 +104,27 @@ function laneOf(id: string): number {
   for (let at = 0; at < id.length; at++) hash = (hash * 31 + id.charCodeAt(at)) | 0;
   // The low bits of this hash are those of the last character alone.
   return ((hash ^ (hash >>> 15)) & 0x7fffffff) % LANES;
+}
+
+/** Bytes read at a time. Larger pieces pile up until they are collected; smaller ones cost more calls. */
+const PIECE_BYTES = 128 * 1024;
+
+/**
+ * A part of a file as a stream that leaves the file open, also when the stream is destroyed: a stream of Node's own
+ * closes it then.
+ * @param start the first byte
+ * @param end the byte after the last
+ */
+export function readRange(file: FileHandle, start: number, end: number): Readable {
+  return Readable.from(pieces(file, start, end), { objectMode: false });
+}
+
+async function* pieces(file: FileHandle, start: number, end: number): AsyncGenerator<Buffer, void, undefined> {
+  for (let position = start; position < end;) {
+    const piece = Buffer.allocUnsafe(Math.min(PIECE_BYTES, end - position));
+    const { bytesRead } = await file.read(piece, 0, piece.length, position);
+    if (bytesRead === 0) throw new Error("a file of ours ends before its end");
+    position += bytesRead;
+    yield piece.subarray(0, bytesRead);
+  }
 }

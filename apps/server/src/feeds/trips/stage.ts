@@ -1,14 +1,20 @@
+import type { StationSighting } from "../../fleet/placeholder-stations.ts";
 import { readRecords } from "./csv-records.ts";
-import { type Layout, recogniseHeader } from "./header.ts";
+import { type Layout, recogniseHeader } from "./formats.ts";
 import type { TripInput } from "./inputs/input.ts";
-import { ImportFileError, type RejectReason, type RowProblem, type WarningReason } from "./problems.ts";
-import { type Trip, tripReader } from "./read-trip.ts";
-import { countRowIssues, SPREADSHEET } from "./row-issues.ts";
-import { collectSightings, type Sightings } from "./sightings.ts";
+import {
+  ImportFileError,
+  type RejectReason,
+  type RowProblem,
+  type WarningReason,
+  countRowIssues,
+  SPREADSHEET,
+} from "./problems.ts";
+import { type Trip, tripReader, type TripEnd } from "./read-trip.ts";
 import type { Spool } from "./spool.ts";
 import type { TimeZone } from "./time-zone.ts";
 import { readTripText } from "./trip-file.ts";
-import { isSpreadsheetTime } from "./wall-clock.ts";
+import { isSpreadsheetTime } from "./trip-times.ts";
 
 /** What is known of a file once it was read to its end and found sound. */
 export interface StagedFile {
@@ -127,4 +133,38 @@ function createDamageSearch() {
 
 function columnOf(layout: Layout, field: "rideId" | "startStationId" | "endStationId"): string {
   return layout.names[layout.places[field] ?? -1] ?? field;
+}
+
+/** Where in the file a station was first named. */
+interface FirstMention {
+  readonly row: number;
+  readonly column: string;
+}
+
+/** The stations that a file's trips name; each with the name and place of the first row that has a place. */
+export interface Sightings {
+  add(end: TripEnd, row: number, column: string): void;
+  all(): readonly StationSighting[];
+  firstMention(stationId: string): FirstMention | undefined;
+}
+
+export function collectSightings(): Sightings {
+  const stations = new Map<string, StationSighting & FirstMention>();
+  return {
+    add({ stationId, stationName, place }, row, column) {
+      if (stationId === null) return;
+      const before = stations.get(stationId);
+      if (before !== undefined && (before.place !== null || place === null)) return;
+      const first = before ?? { row, column };
+      stations.set(stationId, {
+        id: stationId,
+        name: stationName ?? before?.name ?? null,
+        place,
+        row: first.row,
+        column: first.column,
+      });
+    },
+    all: () => [...stations.values()],
+    firstMention: (stationId) => stations.get(stationId),
+  };
 }

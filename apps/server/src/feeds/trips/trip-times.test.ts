@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openTimeZone } from "./time-zone.ts";
-import { resolveTripTimes } from "./trip-times.ts";
-import { readWallTime } from "./wall-clock.ts";
+import { resolveTripTimes, readWallTime } from "./trip-times.ts";
 
 const zone = openTimeZone("America/New_York");
 

@@ -1,5 +1,4 @@
 import type { TimeZone } from "./time-zone.ts";
-import type { WallTime } from "./wall-clock.ts";
 
 /** When a trip started and ended: milliseconds since 1970, UTC. */
 export interface TripTimes {
@@ -62,4 +61,83 @@ function clockNotMoved(start: WallTime, end: WallTime, duration: number, times: 
   return moved && Math.abs(shown - duration) <= DURATION_TOLERANCE
     ? { ...times, endedAt: times.startedAt + shown }
     : undefined;
+}
+
+/** A time as a trip file writes it. */
+export interface WallTime {
+  /** What the clock showed, as milliseconds since 1970-01-01 00:00 on that clock. */
+  readonly local: number;
+  /** Milliseconds that the clock is ahead of UTC, where the file says so; else the time zone decides. */
+  readonly offset: number | undefined;
+}
+
+// 2019-01-01 03:09:09.7110, 2023-06-05T13:34:12Z, 2019-04-01 04:02:20.493000+00:00
+const YEAR_FIRST =
+  /^(\d{4})-(\d{2})-(\d{2})[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)? ?(Z|UTC|[+-]\d{2}:?\d{2})?$/;
+// 1/31/2015 0:01, 6/30/2013 23:59:07: month first, as the American systems wrote it
+const MONTH_FIRST = /^(\d{1,2})\/(\d{1,2})\/(\d{4}) (\d{1,2}):(\d{2})(?::(\d{2}))?$/;
+
+/**
+ * Reads a time. Digits after the millisecond are cut off.
+ * @returns undefined when the text is no date with a time, or names one that no calendar has (February 30)
+ */
+export function readWallTime(text: string): WallTime | undefined {
+  const match = YEAR_FIRST.exec(text);
+  if (match !== null) {
+    const [, year, month, day, hour, minute, second, fraction, zone] = match;
+    const local = fromParts(year, month, day, hour, minute, second, milliseconds(fraction));
+    return local === undefined ? undefined : { local, offset: zoneOffset(zone) };
+  }
+  const [, month, day, year, hour, minute, second] = MONTH_FIRST.exec(text) ?? [];
+  const local = fromParts(year, month, day, hour, minute, second, 0);
+  return local === undefined ? undefined : { local, offset: undefined };
+}
+
+/** Whether a text is what a spreadsheet leaves of a time: minutes, seconds and tenths ("06:17.5"), or "####". */
+export function isSpreadsheetTime(text: string): boolean {
+  return /^(?:\d{1,2}:\d{2}\.\d|#{3,})$/.test(text);
+}
+
+/** `20190101T030909.711`: a local time as ids hold it. */
+export function compactLocal(local: number): string {
+  const iso = new Date(local).toISOString();
+  return `${iso.slice(0, 4)}${iso.slice(5, 7)}${iso.slice(8, 13)}${iso.slice(14, 16)}${iso.slice(17, 23)}`;
+}
+
+function milliseconds(fraction: string | undefined): number {
+  return fraction === undefined ? 0 : Number(fraction.slice(0, 3).padEnd(3, "0"));
+}
+
+function zoneOffset(zone: string | undefined): number | undefined {
+  if (zone === undefined) return undefined;
+  if (zone === "Z" || zone === "UTC") return 0;
+  const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(-2));
+  return (zone.startsWith("-") ? -minutes : minutes) * 60_000;
+}
+
+type Digits = string | undefined;
+
+function fromParts(
+  year: Digits,
+  month: Digits,
+  day: Digits,
+  hour: Digits,
+  minute: Digits,
+  second: Digits,
+  ms: number,
+): number | undefined {
+  const [y, mo, d, h, mi, s] = [
+    Number(year),
+    Number(month),
+    Number(day),
+    Number(hour),
+    Number(minute),
+    Number(second ?? 0),
+  ];
+  if (!(h < 24 && mi < 60 && s < 60)) return undefined;
+  const midnight = Date.UTC(y, mo - 1, d);
+  const date = new Date(midnight);
+  // Date.UTC turns February 30 into March 1 or 2, and years before 100 into 19xx.
+  const kept = date.getUTCFullYear() === y && date.getUTCMonth() === mo - 1 && date.getUTCDate() === d;
+  return kept ? midnight + ((h * 60 + mi) * 60 + s) * 1000 + ms : undefined;
 }

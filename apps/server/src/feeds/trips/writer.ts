@@ -10,7 +10,7 @@ import type { TryPastRides } from "../../fleet/ride-import-trial.ts";
 import { type PastRidesWritten, writePastRides } from "../../fleet/ride-import.ts";
 import { addToImport, beginImport, finishImport } from "../../imports/service.ts";
 import { shownAddress } from "../address.ts";
-import type { TripImport } from "./order.ts";
+import type { TripImport } from "./options.ts";
 
 /** Where an import's rides and stations go: into the database, or nowhere. */
 export interface TripWriter {

@@ -2,8 +2,8 @@ import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
-import { readRange } from "../file-range.ts";
 import { ImportFileError } from "../problems.ts";
+import { readRange } from "../spool.ts";
 import { inBinaryUnits } from "./input.ts";
 
 /** A file of ours without a name: a crash leaves nothing. */
