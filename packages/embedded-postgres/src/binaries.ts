@@ -141,11 +141,11 @@ async function linkLibraries(native: string, copy: string): Promise<void> {
   const list = join(native, "pg-symlinks.json");
   if (!(await exists(list))) return;
   for (const { source, target } of links.parse(JSON.parse(await readFile(list, "utf8")))) {
-    const place = join(copy, relative("native", target));
-    if (relative(copy, place).startsWith(".."))
+    const linkPath = join(copy, relative("native", target));
+    if (relative(copy, linkPath).startsWith(".."))
       throw new EmbeddedPostgresError(`${list} names a link outside its package: ${target}. Install again.`);
-    await rm(place, { force: true });
-    await symlink(relative(dirname(target), source), place);
+    await rm(linkPath, { force: true });
+    await symlink(relative(dirname(target), source), linkPath);
   }
 }
 

@@ -23,7 +23,7 @@ import {
   EmbeddedPostgresError,
   ensureTrustedDirectory,
   findAccount,
-  findIntruderDoor,
+  findUntrusted,
   isRoot,
   ownUid,
   renameDurably,
@@ -61,7 +61,7 @@ export async function findHome(
   if (owner) return { directory: inside, account: await accountFor(owner, inside), isNew: false, confirm };
   if (!isRoot()) return { directory: inside, account: undefined, isNew: true, confirm };
   const account = await findAccount(options.accounts);
-  const isSuitable = (await findIntruderDoor(dataDir)) === undefined && (await canEnter(account, dataDir));
+  const isSuitable = (await findUntrusted(dataDir)) === undefined && (await canEnter(account, dataDir));
   if (isSuitable) return { directory: inside, account, isNew: true, confirm };
   const fresh = { id: randomBytes(12).toString("hex"), isComplete: false };
   return homeOutside(dataDir, options, fresh);

@@ -54,7 +54,7 @@ it("is free again when its holder is killed", async () => {
   lock.release();
 });
 
-it("stops waiting when told so", async () => {
+it("stops waiting when it is aborted", async () => {
   const holder = tryExclusiveLock(file);
   await expect(waitForLock(() => tryExclusiveLock(file), AbortSignal.abort(new Error("closing")))).rejects.toThrow(
     "closing",

@@ -29,7 +29,7 @@ export async function ensureLockFile(file: string): Promise<void> {
 
 /**
  * Locks of the operating system on a file, taken through an empty SQLite database, because that is
- * Node's only standard door to them. The kernel drops them when the process dies, however it dies,
+ * Node's only standard interface to them. The kernel drops them when the process dies, however it dies,
  * so nothing here can be stale: no pid to be reused, no lease to outlive its owner, and it holds
  * between containers that share a volume. The file stays empty and is never deleted (deleting a lock
  * file would let two processes lock two files of one name). Nothing else may open these files: on

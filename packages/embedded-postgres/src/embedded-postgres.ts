@@ -82,7 +82,7 @@ type Membership = {
   survivorSeconds: number;
 };
 
-/** Longer than a supervisor takes to start us again, so that the next one joins; well below the minute in which somebody looks. */
+/** Longer than a supervisor takes to start us again, so that the next one joins; well below the minute after which an operator checks. */
 const SURVIVOR_SECONDS = 15;
 
 function isUnused(usersFile: string): boolean {
@@ -155,7 +155,7 @@ async function closeOnce(membership: Membership, supervisor: Supervisor): Promis
   }
 }
 
-/** Stops PostgreSQL unless others use it. Called under the lock, so that nobody joins between the look and the stop. */
+/** Stops PostgreSQL unless others use it. Called under the lock, so that nobody joins between the check and the stop. */
 async function leave({ cluster, user, usersFile }: Membership): Promise<void> {
   user.release();
   const alone = tryExclusiveLock(usersFile);

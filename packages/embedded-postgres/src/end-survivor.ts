@@ -11,9 +11,9 @@ export type SurvivorTask = {
   readonly mutexFile: string;
 };
 
-/** Stops it, unless somebody uses it: another process that shared it, or a successor that joined. */
+/** Stops it unless it is in use: by another process that shared it, or by a successor that joined. */
 async function endSurvivor({ home, binaries, account, usersFile, mutexFile }: SurvivorTask): Promise<void> {
-  // Under the lock, so that nobody joins between the look and the stop.
+  // Under the lock, so that nobody joins between the check and the stop.
   const lock = await waitForLock(() => tryExclusiveLock(mutexFile));
   try {
     const alone = tryExclusiveLock(usersFile);

@@ -110,7 +110,7 @@ const STICKY = 0o1000;
  * put something else in its place, or undefined. A sticky directory such as /tmp may be writable:
  * there others cannot rename or remove what is not theirs.
  */
-export async function findIntruderDoor(path: string): Promise<string | undefined> {
+export async function findUntrusted(path: string): Promise<string | undefined> {
   const uid = ownUid();
   if (uid === undefined) return undefined;
   let current = await realpath(path);
@@ -142,10 +142,10 @@ export async function ensureTrustedDirectory(directory: string): Promise<void> {
 /** Throws when `directory` is a link or others could have written it. */
 export async function assertTrusted(directory: string): Promise<void> {
   const isPlain = (await lstat(directory)).isDirectory();
-  const door = isPlain ? await findIntruderDoor(directory) : directory;
-  if (door === undefined) return;
+  const untrusted = isPlain ? await findUntrusted(directory) : directory;
+  if (untrusted === undefined) return;
   throw new EmbeddedPostgresError(
-    `${door} belongs to another account, is writable by others, or is a link, so ${directory} cannot be trusted to hold the database. ` +
+    `${untrusted} belongs to another account, is writable by others, or is a link, so ${directory} cannot be trusted to hold the database. ` +
       "Remove it if you did not make it, correct its owner and mode, or set DATABASE_URL.",
   );
 }

@@ -59,7 +59,7 @@ async function readOrEmpty(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch {
-    // It ended between two looks.
+    // It ended meanwhile.
     return "";
   }
 }

@@ -30,24 +30,24 @@ import {
 export type Cluster = { home: string; binaries: string; account: Account | undefined; log: LogEvent };
 
 /** Lower burns processor while waiting; higher is felt in each start, which takes 20 to 50 ms. */
-const POLL_MS = 5;
+const POLL_INTERVAL_MS = 5;
 
 /**
  * Joins the running PostgreSQL of the cluster, whoever started it, or starts one.
- * `mayMove`: take another port when ours is taken (only before anyone was told the port).
+ * `mayMove`: take another port when ours is taken (only while nobody knows the port).
  */
 export async function ensureRunning(
   cluster: Cluster,
   options: { mayMove: boolean; signal: AbortSignal },
 ): Promise<Postmaster> {
-  let faults = 0;
+  let failures = 0;
   for (let attempt = 1; ; attempt += 1) {
-    const running = await waitUntilSettled(cluster, options.signal);
+    const running = await waitUntilSteady(cluster, options.signal);
     if (running) {
       cluster.log({ event: "joined", pid: running.pid, port: running.port });
       return running;
     }
-    await removeForeignPidFile(cluster);
+    await removeStalePidFile(cluster);
     const { port } = await readConnection(cluster.home);
     const result = await start(cluster, port, options.signal);
     if ("ready" in result) {
@@ -59,8 +59,8 @@ export async function ensureRunning(
       await sleep(100, undefined, { signal: options.signal });
       continue;
     }
-    faults += 1;
-    await prepareRetry(cluster, result.failure, { port, faults, ...options });
+    failures += 1;
+    await prepareRetry(cluster, result.failure, { port, failures, ...options });
   }
 }
 
@@ -70,12 +70,12 @@ export async function stop(cluster: Cluster): Promise<void> {
   if (!running) return;
   // Fast writes a checkpoint: up to 4 GB of dirty pages. Supervisors usually kill after 10 to 90 s, and a kill loses nothing either.
   const steps = [
-    { how: "fast", signal: "INT", boundMs: 30_000 },
-    { how: "immediate", signal: "QUIT", boundMs: 10_000 },
+    { how: "fast", signal: "INT", timeoutMs: 30_000 },
+    { how: "immediate", signal: "QUIT", timeoutMs: 10_000 },
   ] as const;
-  for (const { how, signal, boundMs } of steps) {
+  for (const { how, signal, timeoutMs } of steps) {
     await signalPostmaster(running.pid, signal, cluster.binaries, cluster.account);
-    if (await waitUntilGone(running.pid, cluster, boundMs)) {
+    if (await waitUntilGone(running.pid, cluster, timeoutMs)) {
       cluster.log({ event: "stopped", pid: running.pid, how });
       return;
     }
@@ -85,23 +85,23 @@ export async function stop(cluster: Cluster): Promise<void> {
   );
 }
 
-async function waitUntilGone(pid: number, cluster: Cluster, boundMs: number): Promise<boolean> {
-  for (let waited = 0; waited < boundMs; waited += POLL_MS) {
+async function waitUntilGone(pid: number, cluster: Cluster, timeoutMs: number): Promise<boolean> {
+  for (let waited = 0; waited < timeoutMs; waited += POLL_INTERVAL_MS) {
     if (!(await isPostmasterOf(pid, dataOf(cluster.home)))) return true;
-    await sleep(POLL_MS);
+    await sleep(POLL_INTERVAL_MS);
   }
   return false;
 }
 
 /** Waits out a start, recovery or stop that somebody else began. */
-async function waitUntilSettled(cluster: Cluster, signal: AbortSignal): Promise<Postmaster | undefined> {
-  let told = "";
+async function waitUntilSteady(cluster: Cluster, signal: AbortSignal): Promise<Postmaster | undefined> {
+  let loggedStatus = "";
   for (;;) {
     const running = await findPostmaster(dataOf(cluster.home));
     if (!running || running.status === "ready") return running;
-    if (told !== running.status) cluster.log({ event: "waiting", status: running.status });
-    told = running.status;
-    await sleep(POLL_MS, undefined, { signal });
+    if (loggedStatus !== running.status) cluster.log({ event: "waiting", status: running.status });
+    loggedStatus = running.status;
+    await sleep(POLL_INTERVAL_MS, undefined, { signal });
   }
 }
 
@@ -110,7 +110,7 @@ async function waitUntilSettled(cluster: Cluster, signal: AbortSignal): Promise<
  * number for a server. Removing the file is safe even if orphaned children of the dead one still run:
  * PostgreSQL derives its shared memory's key from the directory and refuses while one is attached.
  */
-async function removeForeignPidFile(cluster: Cluster): Promise<void> {
+async function removeStalePidFile(cluster: Cluster): Promise<void> {
   const data = dataOf(cluster.home);
   const left = await readPidFile(data);
   if (!left || !isAlive(left.pid)) return;
@@ -167,7 +167,7 @@ async function waitUntilReady(child: ChildProcess, data: string, signal: AbortSi
     if (state?.pid === child.pid && state?.status === "ready") return undefined;
     // Not left alone before it has a pid file: a stop that follows would not find it.
     if (signal.aborted && !isAskedToEnd) isAskedToEnd = child.kill("SIGINT");
-    await sleep(POLL_MS);
+    await sleep(POLL_INTERVAL_MS);
   }
   signal.throwIfAborted();
   return failure;
@@ -192,19 +192,19 @@ function isAnotherThere(failure: string): boolean {
 async function prepareRetry(
   cluster: Cluster,
   failure: string,
-  { port, faults, mayMove, signal }: { port: number; faults: number; mayMove: boolean; signal: AbortSignal },
+  { port, failures, mayMove, signal }: { port: number; failures: number; mayMove: boolean; signal: AbortSignal },
 ): Promise<void> {
-  if (mayMove && faults < 10 && !(await isFree(port))) {
+  if (mayMove && failures < 10 && !(await isFree(port))) {
     cluster.log({ event: "port_taken", port });
     await writeConnection(cluster.home, { ...(await readConnection(cluster.home)), port: await findFreePort() });
     return;
   }
-  // It may have been killed on its way up. More tries would only delay the message about a true fault.
-  if (faults < 5) {
+  // It may have been killed while it started. More tries would only delay the message about a real failure.
+  if (failures < 5) {
     await sleep(100, undefined, { signal });
     return;
   }
   throw new EmbeddedPostgresError(
-    `PostgreSQL did not start on ${dataOf(cluster.home)}: ${failure || "it said nothing"}. See also the newest file in its log directory.`,
+    `PostgreSQL did not start on ${dataOf(cluster.home)}: ${failure || "it logged nothing"}. See also the newest file in its log directory.`,
   );
 }

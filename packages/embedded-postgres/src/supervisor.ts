@@ -8,12 +8,12 @@ import type { SurvivorTask } from "./end-survivor.ts";
 import { isPostmasterOf, type Postmaster } from "./postmaster.ts";
 import { type Cluster, ensureRunning } from "./server.ts";
 
-/** How often we look whether PostgreSQL lives. Lower costs processor all day, higher lengthens each outage. */
-const LOOK_EVERY_MS = 100;
-/** A server that lived this long has proved itself: its next death is restarted without delay. */
+/** Between two checks whether PostgreSQL lives. Lower costs processor all day, higher lengthens each outage. */
+const POLL_INTERVAL_MS = 100;
+/** After a server lived this long it is restarted without delay. */
 const PROVEN_AFTER_MS = 10_000;
-/** Lower would fill the log of a machine whose disk is full; higher delays the return once the cause is gone. */
-const LONGEST_DELAY_MS = 10_000;
+/** Lower would fill the log of a machine whose disk is full; higher delays the restart once the cause is gone. */
+const MAX_RESTART_DELAY_MS = 10_000;
 
 export type Supervisor = { restartedCount: () => number; end: () => Promise<void> };
 
@@ -47,13 +47,13 @@ export function supervise(cluster: Cluster, first: Postmaster, mutex: () => Kern
   };
 }
 
-/** Returns how long it was seen alive, in milliseconds. */
+/** @returns how long it was seen alive, in milliseconds */
 async function waitForDeath(pid: number, cluster: Cluster, signal: AbortSignal): Promise<number> {
   let lived = 0;
   while (await isPostmasterOf(pid, dataOf(cluster.home))) {
-    // Not holding the event loop: whoever forgets to close still ends, and the next start joins the orphan.
-    await sleep(LOOK_EVERY_MS, undefined, { signal, ref: false });
-    lived += LOOK_EVERY_MS;
+    // Not holding the event loop: a process that forgets to close still ends, and the next start joins the orphan.
+    await sleep(POLL_INTERVAL_MS, undefined, { signal, ref: false });
+    lived += POLL_INTERVAL_MS;
   }
   signal.throwIfAborted();
   return lived;
@@ -83,20 +83,20 @@ async function restart(
 
 /** Milliseconds to wait after the nth failure in a row: 100, 200, 400, … */
 export function delayAfter(failures: number): number {
-  return Math.min(50 * 2 ** failures, LONGEST_DELAY_MS);
+  return Math.min(50 * 2 ** failures, MAX_RESTART_DELAY_MS);
 }
 
-/** Sees to it that PostgreSQL does not outlive us for long. */
+/** Ensures that PostgreSQL does not outlive us for long. */
 export interface SurvivorWatch {
-  /** We have left in order: nothing is to be done. */
+  /** We have closed in order: nothing is to be done. */
   end(): void;
 }
 
 /**
- * Starts a shell that waits for our end. It reads from a pipe of which we alone hold the other side, so that the kernel
- * tells it, however we end; by a word over the pipe we say that we left in order. Otherwise it waits for a successor
- * to join, and then runs `end-survivor`, which stops PostgreSQL unless somebody uses it. A shell, because it waits for
- * days: it takes a megabyte, where a second Node.js takes fifty.
+ * Starts a shell that waits for our end. It reads from a pipe of which we alone hold the other side: the kernel closes it
+ * however we end, and a line over it says that we closed in order. After any other end the shell gives a successor time to
+ * join, and then runs `end-survivor`, which stops PostgreSQL unless it is in use. A shell, because it waits for days: it
+ * takes a megabyte, where a second Node.js takes fifty.
  * On Windows there is none: PostgreSQL waits for the next start there.
  */
 export function watchForSurvivor(task: SurvivorTask, graceSeconds: number): SurvivorWatch {
@@ -106,10 +106,10 @@ export function watchForSurvivor(task: SurvivorTask, graceSeconds: number): Surv
   const shell = spawn(
     "/bin/sh",
     ["-c", SCRIPT, "sh", String(graceSeconds), process.execPath, ...conditions, program, JSON.stringify(task)],
-    // A session of its own: what ends our terminal or our process group must not end the watch before us.
+    // A session of its own: a signal to our terminal or process group must not end the watch before us.
     { cwd: "/", detached: true, stdio: ["pipe", "ignore", "ignore"], env: { NODE_NO_WARNINGS: "1" } },
   );
-  // Without a shell PostgreSQL waits for the next start, as it did before.
+  // Without a shell PostgreSQL waits for the next start.
   shell.on("error", () => undefined);
   shell.stdin.on("error", () => undefined);
   shell.unref();

@@ -37,7 +37,7 @@ export type Harness = {
 export async function openHarness(options: {
   enterable: boolean;
   dataDir?: string;
-  /** Long, unless told otherwise: a busy machine takes its time to start a successor. */
+  /** Long by default: a busy machine takes its time to start a successor. */
   survivorSeconds?: number;
 }): Promise<Harness> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "embedded-")));
@@ -62,8 +62,8 @@ export async function openHarness(options: {
       await killUsers();
       await killPostmaster(await home().catch(() => undefined));
       // Children of a killed PostgreSQL may still be writing.
-      const patience = { maxRetries: 50, retryDelay: 100 };
-      for (const directory of [root, outside]) await rm(directory, { recursive: true, force: true, ...patience });
+      const retries = { maxRetries: 50, retryDelay: 100 };
+      for (const directory of [root, outside]) await rm(directory, { recursive: true, force: true, ...retries });
     },
   };
 }

@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
 import { createTestDatabase } from "../../test/database.ts";
 import { startDatabaseProxy } from "../../test/servers/database-proxy.ts";
-import { openDatabase } from "./database.ts";
+import { openDatabase, ping } from "./database.ts";
 import { isUnavailable } from "./errors.ts";
-import { ping } from "./ping.ts";
 
-test("a resting connection that breaks is told of as a database that cannot be reached, without the connection", async () => {
+test("an idle connection that breaks is reported as an unavailable database, without the connection itself", async () => {
   const database = await createTestDatabase();
   const proxy = await startDatabaseProxy(database.db.connectionString);
   const lost = Promise.withResolvers<Error>();

@@ -2,11 +2,11 @@ import { type Database, openDatabase } from "./database.ts";
 import { openReadPool, type ReadPool } from "./read-pool.ts";
 
 /**
- * The connections of a process that answers requests, apart by what they are for, so that none of these ever waits for
- * another, nor for what writes.
+ * The connections of a process that answers requests, separated by purpose, so that none of them waits for another, nor
+ * for writes.
  */
 export interface RequestConnections {
-  /** Short reads, sent without waiting for one another. */
+  /** Short reads, pipelined. */
   readonly readPool: ReadPool;
   /** Key look-ups, and whether the database is there. */
   readonly vital: Database;
@@ -15,15 +15,15 @@ export interface RequestConnections {
   close(): Promise<void>;
 }
 
-/** One looks keys up while another says whether the database is there or tells the heartbeat. */
+/** One looks keys up while another checks the database or sends the heartbeat. */
 const VITAL_CONNECTIONS = 2;
-/** Milliseconds: the statements on them take less than one. */
+/** The statements on them take less than a millisecond. */
 const VITAL_STATEMENT_TIMEOUT_MS = 5_000;
-/** More keep more of PostgreSQL's processors busy with what a few ask for. */
+/** More keep more of PostgreSQL's processors busy with what a few callers request. */
 export const FILTERED_CONNECTIONS = 3;
 
 /**
- * @param filteredStatementTimeoutMs milliseconds after which PostgreSQL gives up a statement of a filtered list
+ * @param filteredStatementTimeoutMs after it PostgreSQL cancels a statement of a filtered list
  */
 export function openRequestConnections(
   connectionString: string,
@@ -41,7 +41,7 @@ export function openRequestConnections(
     connectionString,
     maxConnections: FILTERED_CONNECTIONS,
     statementTimeoutMs: filteredStatementTimeoutMs,
-    // One processor each, and no time spent on compiling what runs once.
+    // One processor each, and no compilation of what runs once.
     sessionOptions: "-c max_parallel_workers_per_gather=0 -c jit=off",
     onConnectionLost,
   });

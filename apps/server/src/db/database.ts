@@ -1,14 +1,17 @@
 import pg from "pg";
 import { from as copyFrom } from "pg-copy-streams";
-import { closeWithin } from "./ending.ts";
 import { DatabaseUnavailable, isRetryable, nameConnectionError } from "./errors.ts";
 import type { Statement } from "./statement.ts";
 
 /** Something that runs statements: the database itself, or a transaction that is open in it. */
 export interface Queryable {
-  /** Runs one prepared statement and gives its rows. */
+  /** Runs one prepared statement and returns its rows. */
   query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
-  /** Runs `work` in a transaction; inside one it joins the one that is open. */
+  /**
+   * Runs `work` in a transaction; inside one it joins the one that is open. After a deadlock, a serialization failure or a
+   * `TransactionConflict`, `work` runs again from the start, `MAX_ATTEMPTS` times in all: it must change nothing but the
+   * database.
+   */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
 }
 
@@ -16,11 +19,11 @@ export interface Queryable {
 export interface Transaction extends Queryable {
   /** Runs text that cannot be prepared, such as `create temporary table`. */
   run(text: string): Promise<void>;
-  /** A stream into `copy … from stdin`; the rows are in when it has finished. */
+  /** A stream into `copy … from stdin`; the rows are written when it has finished. */
   copyIn(text: string): NodeJS.WritableStream;
 }
 
-/** How many connections a pool has at present, and how many who ask wait for one. */
+/** How many connections a pool has at present, and how many callers wait for one. */
 export interface PoolUsage {
   readonly inUse: number;
   readonly idle: number;
@@ -37,26 +40,25 @@ export interface Database extends Queryable {
 export interface DatabaseOptions {
   readonly connectionString: string;
   /**
-   * Connections at most. Fewer and requests queue behind one another; many more and PostgreSQL spends its time
-   * switching between them.
+   * With fewer, requests queue behind one another; with many more, PostgreSQL spends its time switching between them.
    */
   readonly maxConnections?: number;
-  /** Milliseconds to get a connection, a free one of the pool or a new one, before `DatabaseUnavailable` is thrown. */
+  /** To get a connection, a free one of the pool or a new one, before `DatabaseUnavailable` is thrown. */
   readonly connectTimeoutMs?: number;
-  /** Milliseconds after which PostgreSQL gives a statement up; 0 for never. Importers run long, requests do not. */
+  /** After it PostgreSQL cancels a statement; 0 for never. Imports run long, requests do not. */
   readonly statementTimeoutMs?: number;
-  /** Settings of every connection beyond the usual ones, as in `-c enable_seqscan=off`. */
+  /** More settings of every connection, as in `-c enable_seqscan=off`. */
   readonly sessionOptions?: string;
-  /** Called when an idle connection breaks: worth a log line, nothing to do, the pool makes a new one. */
+  /** Called when an idle connection breaks: worth a log line; the pool opens a new one by itself. */
   readonly onConnectionLost?: (error: Error) => void;
 }
 
-/** How often a transaction that lost a deadlock or a serialization race is begun again. */
+/** Of a transaction. More repeat work that keeps losing; fewer fail requests that another try would serve. */
 const MAX_ATTEMPTS = 4;
-/** Milliseconds to get a connection before the request is answered `unavailable`. */
+/** To get a connection, before the request is answered `unavailable`. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Opens a pool. No connection is made before the first statement. */
+/** Opens a pool. It connects at the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     ...connectionSettings(options.connectionString, options.sessionOptions),
@@ -64,7 +66,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     ...timeouts(options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS),
   });
-  // pg's own error has no code, and carries the whole connection with it.
+  // pg's own error has no code, and holds the whole connection.
   pool.on("error", ({ message }) => options.onConnectionLost?.(new DatabaseUnavailable(message)));
   return {
     connectionString: options.connectionString,
@@ -82,15 +84,15 @@ export function openDatabase(options: DatabaseOptions): Database {
 /** Dates are cut at midnight UTC in our statements, whatever the server was set to. */
 export const SESSION_OPTIONS = "-c TimeZone=UTC";
 
-/** Milliseconds after which PostgreSQL gives a statement up, unless told otherwise. */
+/** After it PostgreSQL cancels a statement, by default. */
 export const STATEMENT_TIMEOUT_MS = 10_000;
-/** Milliseconds that PostgreSQL has to say that it gave a statement up, before its connection counts as dead. */
+/** For PostgreSQL to report that it cancelled a statement, before its connection counts as dead. */
 const CANCEL_TIMEOUT_MS = 2_000;
 
-/** Time limits of a connection's statements, on both sides: a dead connection says nothing. 0 for none. */
-export function timeouts(statementTimeout: number): pg.ClientConfig {
-  if (statementTimeout === 0) return { statement_timeout: 0 };
-  return { statement_timeout: statementTimeout, query_timeout: statementTimeout + CANCEL_TIMEOUT_MS };
+/** Time limits of a connection's statements, on both sides, since a dead connection reports nothing. 0 for none. */
+export function timeouts(statementTimeoutMs: number): pg.ClientConfig {
+  if (statementTimeoutMs === 0) return { statement_timeout: 0 };
+  return { statement_timeout: statementTimeoutMs, query_timeout: statementTimeoutMs + CANCEL_TIMEOUT_MS };
 }
 
 /** What every connection of ours has in common. */
@@ -105,11 +107,11 @@ export function connectionSettings(connectionString: string, sessionOptions?: st
   };
 }
 
-/** Lets `sslmode` mean what it means to PostgreSQL's own programs; pg by itself takes `require` for `verify-full`, and warns. */
+/** Gives `sslmode` the meaning that PostgreSQL's own programs give it; pg by itself takes `require` for `verify-full`. */
 function withStandardTls(connectionString: string): string {
   const url = URL.parse(connectionString);
   if (url === null || !url.searchParams.has("sslmode")) return connectionString;
-  // The roots that Node brings are the system's, as far as we are concerned.
+  // Node's own certificate authorities stand for the system's.
   if (url.searchParams.get("sslrootcert") === "system") url.searchParams.delete("sslrootcert");
   url.searchParams.set("uselibpqcompat", "true");
   return url.href;
@@ -121,7 +123,7 @@ const DATE = 1082;
 /** A bigint of ours (a count, a number of items) always fits a double; pg would give a string. */
 function getTypeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
   if (oid === INT8 && format !== "binary") return Number;
-  // A day stays the text it is, 2026-01-31; pg would make it midnight of whatever zone the process is in.
+  // A date stays text, 2026-01-31; pg would make it midnight in the process's time zone.
   if (oid === DATE && format !== "binary") return String;
   // pg types its parsers as `any`.
   const parser: unknown =
@@ -175,4 +177,27 @@ function transactionOn(client: pg.PoolClient): Transaction {
     copyIn: (text) => client.query(copyFrom(text)),
   };
   return tx;
+}
+
+/** For a connection to close. A dead one would delay a stop for ever. */
+const CLOSE_TIMEOUT_MS = 1_000;
+
+/** Waits for connections to close, up to a timeout: the system closes what is left when the process ends. */
+export async function closeWithin(closing: Promise<unknown>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, CLOSE_TIMEOUT_MS);
+  });
+  try {
+    await Promise.race([closing.catch(() => undefined), timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const PING: Statement = { name: "ping", text: "select 1" };
+
+/** Fails while the database cannot serve. */
+export async function ping(db: Database): Promise<void> {
+  await db.query(PING);
 }

@@ -1,4 +1,4 @@
-/** The PostgreSQL error codes that decisions are taken on, by the names of its manual. */
+/** The PostgreSQL error codes that our code distinguishes, by the names of its manual. */
 export const sqlState = {
   uniqueViolation: "23505",
   serializationFailure: "40001",
@@ -47,12 +47,12 @@ const UNAVAILABLE: ReadonlySet<string> = new Set([
 
 const RETRYABLE: ReadonlySet<string> = new Set([sqlState.serializationFailure, sqlState.deadlockDetected]);
 
-/** The connection to the database broke, or none could be had in time. */
+/** The connection to the database broke, or none was available in time. */
 export class DatabaseUnavailable extends Error {
   override readonly name = "DatabaseUnavailable";
 }
 
-/** What a transaction had decided on changed while it ran. Thrown inside one, it has it run again from the start. */
+/** What a transaction based its decision on changed while it ran. Thrown inside one, it makes it run again from the start. */
 export class TransactionConflict extends Error {
   override readonly name = "TransactionConflict";
 }
@@ -64,31 +64,31 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 /**
- * Whether an error means that the database cannot serve at present (away, starting, full, read-only, too slow),
+ * Whether an error means that the database cannot serve at present (unreachable, starting, full, read-only, too slow),
  * rather than that our statement is wrong.
  */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof DatabaseUnavailable) return true;
-  // Nothing but a connection attempt to several addresses makes an aggregate.
+  // Only a connection attempt to several addresses throws an aggregate.
   if (error instanceof AggregateError) return error.errors.some(isUnavailable);
   const code = codeOf(error);
   return code !== undefined && (UNAVAILABLE.has(code) || code.startsWith("08"));
 }
 
-/** Whether an error says that the database's disk, or ours, has no room left. */
+/** Whether an error means that the database's disk, or ours, is full. */
 export function isDiskFull(error: unknown): boolean {
   const code = codeOf(error);
   return code === sqlState.diskFull || code === "ENOSPC" || code === "EDQUOT";
 }
 
-/** An error as callers can tell it apart: pg's own about the connection carry no code, only text. */
+/** Makes connection errors recognisable: pg's own carry no code, only text. */
 export function nameConnectionError(error: unknown): unknown {
   if (!(error instanceof Error) || isUnavailable(error) || "code" in error) return error;
   const connectionLost = /connection|timeout|terminated|closed|not queryable/i.test(error.message);
   return connectionLost ? new DatabaseUnavailable(error.message, { cause: error }) : error;
 }
 
-/** Whether a transaction that failed this way did nothing and may succeed when it is run again. */
+/** Whether a transaction that failed this way changed nothing and may succeed when it is run again. */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof TransactionConflict) return true;
   const code = codeOf(error);

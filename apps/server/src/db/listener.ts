@@ -1,11 +1,10 @@
 import pg from "pg";
-import { connectionSettings, type Queryable } from "./database.ts";
-import { closeWithin } from "./ending.ts";
+import { closeWithin, connectionSettings, type Queryable } from "./database.ts";
 import { statement } from "./statement.ts";
 
-/** Hears what other processes tell through `pg_notify`. */
+/** Receives what other processes send with `pg_notify`. */
 export interface Listener {
-  /** True while nothing that was told can have been missed: caches that live by it may be trusted. */
+  /** True while no notification can have been missed: caches that rely on notifications may be trusted. */
   readonly listening: () => boolean;
   close(): Promise<void>;
 }
@@ -13,48 +12,47 @@ export interface Listener {
 export interface ListenerOptions {
   readonly connectionString: string;
   /**
-   * Tells the heartbeat, over a connection that is not the listening one: a pooler in between passes on what a
-   * connection tells itself, and drops what others tell it.
+   * Sends the heartbeat, over another connection than the listening one: a pooler in between delivers what a connection
+   * notifies itself of, and drops what others send it.
    */
   readonly notifier: Queryable;
-  /** By channel: what to do with a message. */
+  /** What to do with a notification, by channel. */
   readonly on: Readonly<Record<string, (payload: string) => void>>;
-  /** Something may have been missed: forget everything that depends on being told. */
+  /** Notifications may have been missed: drop everything that relies on them. */
   readonly onGap: () => void;
 }
 
 /**
- * Milliseconds between two heartbeats, and how long one may take to arrive. Together they bound how long a cache can
- * trust a connection over which nothing arrives, to stay below the second within which a revoked key must fail
- * everywhere. Shorter costs a transaction more often for nothing.
+ * Between two heartbeats, and how long one may take to arrive. Together they bound how long a cache trusts a connection
+ * over which nothing arrives; they must stay below the second within which a revoked key fails everywhere. Shorter only
+ * costs a transaction more often.
  */
 const HEARTBEAT_INTERVAL_MS = 300;
 const HEARTBEAT_TIMEOUT_MS = 500;
-/** Milliseconds before a lost connection is tried again. */
 const RECONNECT_DELAY_MS = 250;
 
 const notify = statement("listener.notify", "select pg_notify($1, $2)");
 
 /** Starts listening; keeps trying while the database is away. */
 export function openListener(options: ListenerOptions): Listener {
-  let live: pg.Client | undefined;
+  let current: pg.Client | undefined;
   let closed = false;
   let timer: NodeJS.Timeout | undefined;
 
-  const again = (delay: number, work: () => Promise<void>) => {
-    if (!closed) timer = setTimeout(() => void work(), delay);
+  const after = (delayMs: number, work: () => Promise<void>) => {
+    if (!closed) timer = setTimeout(() => void work(), delayMs);
   };
   const lose = (client: pg.Client) => {
-    if (live === client) {
-      live = undefined;
+    if (current === client) {
+      current = undefined;
       options.onGap();
     }
     client.connection.stream.destroy();
   };
-  const beat = async (client: pg.Client, arrives: Heartbeat): Promise<void> => {
+  const checkHeartbeat = async (client: pg.Client, arrives: Heartbeat): Promise<void> => {
     if (!(await arrives())) lose(client);
-    if (live === client) again(HEARTBEAT_INTERVAL_MS, () => beat(client, arrives));
-    else again(RECONNECT_DELAY_MS, connect);
+    if (current === client) after(HEARTBEAT_INTERVAL_MS, () => checkHeartbeat(client, arrives));
+    else after(RECONNECT_DELAY_MS, connect);
   };
   const connect = async (): Promise<void> => {
     const client = createClient(options, lose);
@@ -62,33 +60,33 @@ export function openListener(options: ListenerOptions): Listener {
     // A connection over which the first heartbeat does not arrive never counts as listening.
     if (arrives === undefined || !(await arrives())) {
       lose(client);
-      again(RECONNECT_DELAY_MS, connect);
+      after(RECONNECT_DELAY_MS, connect);
       return;
     }
     if (closed) {
       lose(client);
       return;
     }
-    // What was told before this moment went unheard.
+    // What was sent before was not received.
     options.onGap();
-    live = client;
-    again(HEARTBEAT_INTERVAL_MS, () => beat(client, arrives));
+    current = client;
+    after(HEARTBEAT_INTERVAL_MS, () => checkHeartbeat(client, arrives));
   };
 
-  again(0, connect);
+  after(0, connect);
   return {
-    listening: () => live !== undefined,
+    listening: () => current !== undefined,
     close: async () => {
       closed = true;
       clearTimeout(timer);
-      const client = live;
-      live = undefined;
+      const client = current;
+      current = undefined;
       if (client !== undefined) await closeWithin(client.end());
     },
   };
 }
 
-/** Whether what is told now arrives in time. */
+/** Whether a notification sent now arrives in time. */
 type Heartbeat = () => Promise<boolean>;
 
 function createClient({ connectionString, on }: ListenerOptions, lose: (client: pg.Client) => void): pg.Client {
@@ -109,21 +107,21 @@ async function listenOn(client: pg.Client, { on, notifier }: ListenerOptions): P
   }
 }
 
-/** Makes a connection's heartbeat, on a channel of its own: no other process is woken by it. */
+/** A connection's heartbeat, on a channel of its own, which wakes no other process. */
 async function listenToHeartbeat(client: pg.Client, notifier: Queryable): Promise<Heartbeat> {
   const { rows } = await client.query<{ channel: string }>("select 'heartbeat_' || pg_backend_pid() as channel");
   const channel = rows[0]?.channel ?? "";
   await client.query(`listen ${client.escapeIdentifier(channel)}`);
-  let told = 0;
+  let sent = 0;
   let onArrival: () => void = () => undefined;
-  client.on("notification", (heard) => {
-    if (heard.channel === channel && heard.payload === String(told)) onArrival();
+  client.on("notification", (notification) => {
+    if (notification.channel === channel && notification.payload === String(sent)) onArrival();
   });
   return async () => {
     const arrived = new Promise<true>((resolve) => {
       onArrival = () => resolve(true);
     });
-    const failed = notifier.query(notify, [channel, String(++told)]).then(
+    const failed = notifier.query(notify, [channel, String(++sent)]).then(
       () => arrived,
       () => false,
     );
@@ -132,20 +130,20 @@ async function listenToHeartbeat(client: pg.Client, notifier: Queryable): Promis
 }
 
 /**
- * Fails where what one connection tells does not reach another, as through a pooler that gives each transaction a
+ * Fails where notifications of one connection do not reach another, as through a pooler that gives each transaction a
  * connection of its own.
- * @param patience milliseconds that it may take: longer than a database that is just starting is busy
+ * @param timeoutMs longer than a database that is just starting is busy
  */
 export async function requireNotifications(
   options: Pick<ListenerOptions, "connectionString" | "notifier">,
-  patience = 5_000,
+  timeoutMs = 5_000,
 ): Promise<void> {
   const client = new pg.Client(connectionSettings(options.connectionString));
   client.on("error", () => undefined);
   try {
     await client.connect();
     const arrives = await listenToHeartbeat(client, options.notifier);
-    const until = performance.now() + patience;
+    const until = performance.now() + timeoutMs;
     while (performance.now() < until) if (await arrives()) return;
   } finally {
     await closeWithin(client.end());
@@ -157,10 +155,10 @@ export async function requireNotifications(
   );
 }
 
-async function within(milliseconds: number, work: Promise<boolean>): Promise<boolean> {
+async function within(timeoutMs: number, work: Promise<boolean>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {
-    timer = setTimeout(resolve, milliseconds, false);
+    timer = setTimeout(resolve, timeoutMs, false);
   });
   try {
     return await Promise.race([work, late]);

@@ -12,13 +12,13 @@ const createTable = `
     name       text not null,
     applied_at timestamptz(3) not null default now()
   )`;
-// Lets one process migrate at a time; those that start meanwhile wait here and then find nothing to do.
+// One process migrates at a time; those that start meanwhile wait here and then find nothing to do.
 const lockTable = "lock table migrations in access exclusive mode";
 const appliedNumbers = statement("migrations.applied", "select number from migrations order by number");
 const recordMigration = statement("migrations.record", "insert into migrations (number, name) values ($1, $2)");
 
 /**
- * Brings the database's schema up to date, in one transaction: all pending migrations hold, or none.
+ * Brings the database's schema up to date, in one transaction: all pending migrations apply, or none.
  * Safe when several processes start at once.
  * @returns the file names of the migrations that this call applied
  */
@@ -45,7 +45,7 @@ interface Migration {
   readonly sql: string;
 }
 
-/** `create table if not exists` of two at once may still collide in the catalogue; then the table is there. */
+/** Two concurrent `create table if not exists` may collide in the catalogue; then the table exists. */
 async function ensureTable(db: Database): Promise<void> {
   try {
     await db.transaction((tx) => tx.run(createTable));

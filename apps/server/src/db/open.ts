@@ -9,11 +9,11 @@ export interface OpenStoreOptions {
   readonly dataDir: string;
   readonly onEmbeddedEvent: (event: EmbeddedPostgresEvent) => void;
   readonly onConnectionLost: (error: Error) => void;
-  /** Milliseconds after which a statement is given up; 0 for never. */
+  /** After it a statement is cancelled; 0 for never. */
   readonly statementTimeoutMs: number;
 }
 
-/** The database, its schema up to date. `close` also leaves (and where nobody else uses it, stops) our own PostgreSQL. */
+/** The database, its schema up to date. `close` also closes our own PostgreSQL, which stops unless others use it. */
 export interface Store {
   readonly db: Database;
   /** Names of the migrations that opening has applied. */
@@ -46,19 +46,19 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
 
 /** A migration of a large table takes longer than any request may. */
 async function migrateWithoutTimeout(db: Database, options: OpenStoreOptions): Promise<string[]> {
-  const patient = openDatabase({
+  const withoutTimeout = openDatabase({
     connectionString: db.connectionString,
     statementTimeoutMs: 0,
     maxConnections: 1,
     onConnectionLost: options.onConnectionLost,
   });
   try {
-    const applied = await migrate(patient);
-    // Of a table that a migration has rewritten PostgreSQL no longer knows which rows everybody sees, and reads the
-    // rows where the index alone would do, until a sweep that nothing else would call for soon.
-    if (applied.length > 0) await patient.query(statement("", "vacuum (analyze) rides"));
+    const applied = await migrate(withoutTimeout);
+    // Rewriting a table clears its visibility map: until the next vacuum, which autovacuum may not start for long,
+    // PostgreSQL reads the rows where an index-only scan would do.
+    if (applied.length > 0) await withoutTimeout.query(statement("", "vacuum (analyze) rides"));
     return applied;
   } finally {
-    await patient.close();
+    await withoutTimeout.close();
   }
 }

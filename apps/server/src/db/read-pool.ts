@@ -1,13 +1,12 @@
 import { availableParallelism } from "node:os";
 import pg from "pg";
-import { connectionSettings, SESSION_OPTIONS, STATEMENT_TIMEOUT_MS, timeouts } from "./database.ts";
-import { closeWithin } from "./ending.ts";
+import { closeWithin, connectionSettings, SESSION_OPTIONS, STATEMENT_TIMEOUT_MS, timeouts } from "./database.ts";
 import { DatabaseUnavailable, nameConnectionError } from "./errors.ts";
 import type { Statement } from "./statement.ts";
 
-/** Runs short reads over a few connections, each sent without waiting for the answer to the one before. */
+/** Runs short reads over a few pipelined connections: each is sent without waiting for the result of the one before. */
 export interface ReadPool {
-  /** Runs one prepared statement that reads and is quick: a slow one holds up those sent behind it. */
+  /** Runs one prepared statement that only reads and is quick: a slow one delays those sent after it. */
   read<Row>(statement: Statement, values: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
@@ -15,16 +14,16 @@ export interface ReadPool {
 export interface ReadPoolOptions {
   readonly connectionString: string;
   /**
-   * One for every two cores, unless told otherwise: each keeps a PostgreSQL process busy. With more, those processes
+   * Default: one for every two cores. Each keeps a PostgreSQL process busy. With more, those processes
    * take the processor from this one (on 2 cores three answer a fifth fewer requests than one); with fewer, PostgreSQL
    * reads with less than the machine has.
    */
   readonly connections?: number;
-  /** Milliseconds after which PostgreSQL gives a statement up. */
+  /** After it PostgreSQL cancels a statement. */
   readonly statementTimeoutMs?: number;
 }
 
-/** Opens the connections when they are first needed, and again whenever one breaks. */
+/** Connects at the first read, and again whenever a connection breaks. */
 export function openReadPool(options: ReadPoolOptions): ReadPool {
   const connections = Array.from({ length: options.connections ?? Math.ceil(availableParallelism() / 2) }, () =>
     createConnection(options),
@@ -34,7 +33,7 @@ export function openReadPool(options: ReadPoolOptions): ReadPool {
     async read<Row>({ name, text }: Statement, values: readonly unknown[]) {
       next = (next + 1) % connections.length;
       const connection = connections[next] ?? connections[0];
-      if (connection === undefined) throw new Error("a reader needs at least one connection");
+      if (connection === undefined) throw new Error("a read pool needs at least one connection");
       const client = connection.current() ?? (await connection.connect());
       try {
         // The row's shape is what the statement says; each queries.ts writes it beside its SQL.
@@ -55,7 +54,7 @@ function createConnection(options: ReadPoolOptions) {
   let closed = false;
 
   async function connect(): Promise<pg.Client> {
-    if (closed) throw new DatabaseUnavailable("the reader is closed");
+    if (closed) throw new DatabaseUnavailable("the read pool is closed");
     const client = new pg.Client({
       ...connectionSettings(options.connectionString),
       // These statements have one good plan, whatever their values: planning them again costs more than running them.

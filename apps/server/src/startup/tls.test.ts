@@ -6,8 +6,7 @@ import { join } from "node:path";
 import { connect, createServer as createTlsServer, TLSSocket } from "node:tls";
 import { afterEach, beforeEach, describe, expect, inject, it, vi } from "vitest";
 import { makeCertificate } from "../../test/servers/certificates.ts";
-import { openDatabase } from "../db/database.ts";
-import { ping } from "../db/ping.ts";
+import { openDatabase, ping } from "../db/database.ts";
 import { readCertificate, watchCertificate } from "./certificate.ts";
 import { explainDatabaseFailure } from "./database-failure.ts";
 
