@@ -128,8 +128,8 @@ export class Connection {
   }
 
   /**
-   * Lets the guard see each chunk before undici parses it. `push` is where a socket hands over what it has read; a `data`
-   * listener would come too late, because undici reads the socket itself.
+   * Lets the guard see each chunk before undici parses it. `push` is where a socket hands over what it has read. A
+   * listener could see the chunk, but not hold it back or shorten it.
    */
   #inspectReads(): void {
     const socket = this.#socket;

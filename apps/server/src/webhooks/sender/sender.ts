@@ -9,8 +9,6 @@ import type { SenderLimits } from "./sender-limits.ts";
 import { createTransport, notSent } from "./transport.ts";
 import type { TransportResult } from "./transport.ts";
 
-export type { AttemptResult } from "./attempt.ts";
-
 export interface SenderOptions {
   readonly rules: AddressRules;
   /**
