@@ -132,7 +132,7 @@ function withoutUnit(file: string, text: string): Finding[] {
   });
 }
 
-const VERBS = /^(find|list|count|insert|update|delete|lock|claim)(?![a-z])/;
+const VERBS = /^(find|list|count|insert|update|delete|lock|claim|notify)(?![a-z])/;
 
 /** Statements of a noun: functions and prepared statements that a *queries.ts exports. */
 function withoutVerb(file: string, text: string): Finding[] {
@@ -145,7 +145,7 @@ function withoutVerb(file: string, text: string): Finding[] {
             file,
             line: lineAt(text, index),
             found: name,
-            say: "find, list, count, insert, update, delete, lock or claim",
+            say: "find, list, count, insert, update, delete, lock, claim or notify",
           },
         ],
   );

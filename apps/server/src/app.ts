@@ -111,7 +111,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     db: connections.filtered,
     places: FILTERED_CONNECTIONS,
     monotonic: () => performance.now(),
-    onRefused: (reason) => metrics?.filteredReadRefused(reason),
+    onRefused: (reason) => metrics?.filteredReadRejected(reason),
   });
   metrics?.watch({
     pools: { general: db.usage, vital: connections.vital.usage, filtered: connections.filtered.usage },

@@ -25,8 +25,8 @@ export async function measureRates(
   const received = async () => (await (await fetch(countUrl)).json()) as number;
   const release = held ? await holdTransaction(world.db.connectionString) : () => Promise.resolve();
   const dispatcher = dispatcherFor(world, cipher);
-  const ending = new AbortController();
-  const feeding = feed(world, (systemId) => dispatcher.wake(systemId), ending.signal);
+  const stop = new AbortController();
+  const feeding = feed(world, (systemId) => dispatcher.wake(systemId), stop.signal);
   const rates: number[] = [];
   try {
     await wait(2_000);
@@ -38,7 +38,7 @@ export async function measureRates(
     const [row] = await world.db.query<{ n: number }>(dead);
     return { rates, deadRows: row?.n ?? 0 };
   } finally {
-    ending.abort();
+    stop.abort();
     await feeding;
     while ((await waitingDeliveries(world)) > 0) await wait(100);
     await dispatcher.close();

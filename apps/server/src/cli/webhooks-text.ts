@@ -7,7 +7,7 @@ import { table } from "./table.ts";
 
 /** A secret that is shown this once. */
 export function describeSecret(secret: string): string[] {
-  return ["Secret:", "", `  ${secret}`, "", "It is shown this once: we keep it sealed, for signing."];
+  return ["Secret:", "", `  ${secret}`, "", "It is shown this once: it is kept encrypted, for signing."];
 }
 
 /** What deliveries are signed with. */

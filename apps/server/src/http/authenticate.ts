@@ -12,7 +12,7 @@ import type { FastifyRequest } from "fastify";
 import { type ServiceError, serviceError } from "../errors/service-error.ts";
 import type { KeyCache } from "../keys/key-cache.ts";
 import type { KeyRow } from "../keys/service.ts";
-import type { RefusalReason } from "../metrics/http-metrics.ts";
+import type { RejectionReason } from "../metrics/http-metrics.ts";
 import type { RefusedRequests } from "./refused-requests.ts";
 import { countedAddress, type Transport } from "./transport.ts";
 
@@ -94,7 +94,7 @@ function isUsable(key: KeyRow, now: number): boolean {
 
 /** Counts wrong credentials. @returns `error`, or an error that says to wait */
 async function refuse(
-  reason: RefusalReason,
+  reason: RejectionReason,
   error: ServiceError,
   request: FastifyRequest,
   { wrongCredentials, refusals }: AuthenticateOptions,

@@ -1,4 +1,4 @@
-import type { HttpMetrics, RefusalReason } from "../metrics/http-metrics.ts";
+import type { HttpMetrics, RejectionReason } from "../metrics/http-metrics.ts";
 
 /** Where a key was seen that others may have read. */
 export type CompromisedIn = "url" | "plain_http";
@@ -6,7 +6,7 @@ export type CompromisedIn = "url" | "plain_http";
 /** Counts the requests that are refused before an endpoint sees them, and tells the log of them. */
 export interface RefusedRequests {
   /** @param who the caller's key where it is known, else its address */
-  refused(reason: RefusalReason, who: Requester): void;
+  refused(reason: RejectionReason, who: Requester): void;
   /** A key was seen, for the first time, where others may have read it. */
   compromised(keyId: string, where: CompromisedIn, address: string): void;
   /** Writes what is due. Called every few seconds. */
@@ -36,7 +36,7 @@ const MAX_TALLIES = 50;
 interface Tally {
   readonly who: object;
   /** Since the last line, by reason. */
-  counts: Map<RefusalReason, number>;
+  counts: Map<RejectionReason, number>;
   writtenAt: number;
 }
 

@@ -12,21 +12,21 @@ export interface SystemBacklog {
   readonly endpoints: { readonly active: number; readonly probing: number; readonly paused: number };
   /** Mails about failing endpoints that are not sent yet. */
   readonly waitingMails: number;
-  /** Worker processes that live. */
+  /** Worker processes that are alive. */
   readonly workers: number;
-  /** Bytes of the log of attempts by partner, the largest first: few enough to be series of their own. */
+  /** Bytes of the log of attempts by partner, the largest first: few enough for a series each. */
   readonly logs: readonly { readonly partnerId: string; readonly bytes: number }[];
-  /** Endpoints that fail now and for how many milliseconds, the longest first: few enough to be series of their own. */
+  /** Endpoints that fail now and for how many milliseconds, the longest first: few enough for a series each. */
   readonly failing: readonly { readonly partnerId: string; readonly failingMs: number }[];
 }
 
-/** Where the figures come from that are read when somebody looks. */
+/** Where the figures come from that are read at each scrape. */
 export interface MetricSources {
-  /** Attempts under way in this process. */
+  /** Attempts in flight in this process. */
   readonly inFlight: () => number;
   /** One entry a system. */
   readonly backlog: () => Promise<readonly SystemBacklog[]>;
-  /** Hears why the backlog could not be read. */
+  /** Called when the backlog could not be read. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -38,17 +38,17 @@ export interface BacklogMetrics {
 
 /**
  * Adds the figures to a registry.
- * @param patience milliseconds that the backlog may take
+ * @param timeoutMs milliseconds that reading the backlog may take
  */
-export function createBacklogMetrics(registry: Registry, patience: number): BacklogMetrics {
+export function createBacklogMetrics(registry: Registry, timeoutMs: number): BacklogMetrics {
   const { inFlight, failures, ...gauges } = register([registry]);
   return {
     async refresh(sources) {
       inFlight.set(sources.inFlight());
       try {
-        show(await within(patience, sources.backlog()));
+        show(await within(timeoutMs, sources.backlog()));
       } catch (error) {
-        // A figure from an earlier look would be taken for one of now.
+        // A figure of an earlier scrape would be taken for a current one.
         for (const gauge of Object.values(gauges)) gauge.reset();
         failures.inc();
         sources.onError(error);
@@ -77,12 +77,12 @@ function register(registers: Registry[]) {
   const gauge = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Gauge({ name: `bikeshare_webhook_${name}`, help, labelNames, registers });
   return {
-    inFlight: gauge("attempts_in_flight", "Attempts under way in this process."),
-    pending: gauge("pending_deliveries", "Deliveries that are due now or later, or under way.", ["system"]),
+    inFlight: gauge("attempts_in_flight", "Attempts in flight in this process."),
+    pending: gauge("pending_deliveries", "Deliveries that are due now or later, or being sent.", ["system"]),
     oldestDue: gauge("oldest_due_age_seconds", "For how long the oldest due delivery has been due.", ["system"]),
     held: gauge("held_deliveries", "Deliveries held at paused endpoints.", ["system"]),
     waitingMails: gauge("waiting_mails", "Mails about failing endpoints that are not sent yet.", ["system"]),
-    workers: gauge("workers", "Worker processes that live.", ["system"]),
+    workers: gauge("workers", "Worker processes that are alive.", ["system"]),
     endpoints: gauge("endpoints", "Endpoints by status.", ["system", "status"]),
     logBytes: gauge("log_bytes", "Bytes of requests and answers in the log of attempts, of the partners with most.", [
       "system",
@@ -90,12 +90,12 @@ function register(registers: Registry[]) {
     ]),
     failing: gauge(
       "endpoint_failing_seconds",
-      "For how long a partner's active endpoint has answered none with success.",
+      "For how long a partner's active endpoint has answered nothing with success.",
       ["system", "partner"],
     ),
     failures: new Counter({
       name: "bikeshare_metrics_failures_total",
-      help: "Looks at which the backlog could not be read, so that its figures are missing.",
+      help: "Scrapes at which the backlog could not be read, so that its figures are missing.",
       registers,
     }),
   };

@@ -2,9 +2,9 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import type { PoolUsage } from "../db/database.ts";
 
 /** Why a request was refused before an endpoint saw it. */
-export type RefusalReason = (typeof REFUSAL_REASONS)[number];
+export type RejectionReason = (typeof REJECTION_REASONS)[number];
 
-const REFUSAL_REASONS = [
+const REJECTION_REASONS = [
   "no_credentials",
   "malformed_credentials",
   "unknown_key",
@@ -19,7 +19,7 @@ const REFUSAL_REASONS = [
 ] as const;
 
 const COMPROMISED_IN = ["url", "plain_http"] as const;
-const READ_REFUSALS = ["full", "slow"] as const;
+const READ_REJECTIONS = ["full", "slow"] as const;
 
 /** What filtered lists use at present. */
 interface FilteredReadsUsage {
@@ -29,10 +29,10 @@ interface FilteredReadsUsage {
 
 /** Counts what a process that answers requests does with them. */
 export interface HttpMetrics {
-  readonly refused: (reason: RefusalReason) => void;
+  readonly refused: (reason: RejectionReason) => void;
   readonly compromised: (where: (typeof COMPROMISED_IN)[number]) => void;
   /** A filtered list was refused: no place was free in time, or it took too long. */
-  readonly filteredReadRefused: (reason: (typeof READ_REFUSALS)[number]) => void;
+  readonly filteredReadRejected: (reason: (typeof READ_REJECTIONS)[number]) => void;
   /** Says where the figures come from that are read at each look. */
   readonly watch: (sources: HttpSources) => void;
 }
@@ -67,13 +67,13 @@ export function createHttpMetrics(registry: Registry): HttpMetrics {
     registers,
   });
   // Without a zero to begin at, an alert on growth would miss the first.
-  for (const reason of REFUSAL_REASONS) refused.inc({ reason }, 0);
+  for (const reason of REJECTION_REASONS) refused.inc({ reason }, 0);
   for (const where of COMPROMISED_IN) compromised.inc({ where }, 0);
-  for (const reason of READ_REFUSALS) filteredReads.inc({ reason }, 0);
+  for (const reason of READ_REJECTIONS) filteredReads.inc({ reason }, 0);
   return {
     refused: (reason) => refused.inc({ reason }),
     compromised: (where) => compromised.inc({ where }),
-    filteredReadRefused: (reason) => filteredReads.inc({ reason }),
+    filteredReadRejected: (reason) => filteredReads.inc({ reason }),
     watch: (sources) => registerSources(registers, sources),
   };
 }

@@ -2,9 +2,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { SystemBacklog } from "./backlog-metrics.ts";
-import { watchFeedAges } from "./feed-metrics.ts";
 import { createMetrics } from "./registry.ts";
-import { watchReservations } from "./reservation-metrics.ts";
+import { watchFeedAges, watchReservations } from "./sampled-metrics.ts";
 import { startMetricsServer } from "./server.ts";
 
 interface Described {

@@ -1,8 +1,7 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { createBacklogMetrics, type MetricSources } from "./backlog-metrics.ts";
 import { createHttpMetrics, type HttpMetrics } from "./http-metrics.ts";
-import { createMailMetrics, type MailMetrics } from "./mail-metrics.ts";
-import { createWebhookMetrics, type WebhookMetrics } from "./webhook-metrics.ts";
+import { createMailMetrics, createWebhookMetrics, type MailMetrics, type WebhookMetrics } from "./webhook-metrics.ts";
 
 /** What the process counts. */
 export interface Metrics {
@@ -14,9 +13,9 @@ export interface Metrics {
   readonly http: HttpMetrics;
   /** For further metrics. Their labels take few values: never the id of a bike or a request. */
   readonly registry: Registry;
-  /** Says where the figures come from that are read at each look; without it they are left out. */
+  /** Says where the figures come from that are read at each scrape; without it they are left out. */
   watch(sources: MetricSources): void;
-  /** All metrics in Prometheus's text format. Looks at the same time share one reading. */
+  /** All metrics in Prometheus's text format. Scrapes at the same time share one reading. */
   text(): Promise<string>;
   readonly contentType: string;
 }
@@ -27,7 +26,7 @@ export interface MetricsOptions {
   readonly timeoutMs?: number;
 }
 
-/** Milliseconds. Longer, and scrapers (10 s is their usual patience) lose all metrics for the sake of a few. */
+/** Milliseconds. Longer, and scrapers, which usually wait 10 s, lose all metrics for the sake of a few. */
 const READ_TIMEOUT_MS = 5_000;
 
 /** Makes the metrics of this process, with the usual ones of Node: CPU, memory, event loop, garbage collection. */

@@ -7,34 +7,34 @@ import {
   type PartitionContext,
 } from "./service.ts";
 
-/** Milliseconds between two looks. Longer than a day and midnight would find no partition. */
+/** Milliseconds between two passes. Longer than a day, and midnight would find no partition. */
 const INTERVAL_MS = 60_000;
 
 /** Partitions that are kept in order until closed. */
 export interface PartitionKeeper {
-  /** Looks now, after the look that is under way: makes what will be needed, drops what is past. */
+  /** Runs now, after the current pass: creates what will be needed, drops what is past. */
   runOnce(): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface PartitionKeeperOptions extends PartitionContext {
-  /** A table could not be looked after; the others were, and it is tried again with the next look. */
+  /** A table failed; the others were kept, and it is tried again with the next pass. */
   readonly onError: (error: unknown) => void;
 }
 
 /** Keeps the partitions of every table by day in order: at once, and every minute. Any number of processes may. */
 export function startPartitionKeeper(options: PartitionKeeperOptions): PartitionKeeper {
   const { db, clock, warn, onError } = options;
-  // Days in default partitions that were told of: `webhook_bodies 2026-01-31`.
-  const told = new Set<string>();
+  // Days in default partitions that were logged: `webhook_bodies 2026-01-31`.
+  const logged = new Set<string>();
   let isClosed = false;
 
   const make = async (table: DailyTable, today: string) => {
     if (!table.hasDefault) return createPartitions(db, table, today);
     for (const day of await createPartitionsBesideDefault(db, table, today)) {
       const name = `${table.name} ${day}`;
-      if (told.has(name)) continue;
-      told.add(name);
+      if (logged.has(name)) continue;
+      logged.add(name);
       warn({ table: table.name, day }, "the day stays in the default partition, which has rows of it");
     }
   };

@@ -20,26 +20,26 @@ import { type DailyTable, dayOf, daysAhead, daysPast, daysWithout, oldestKept } 
 export interface PartitionContext {
   readonly db: Database;
   readonly clock: () => number;
-  /** Where is told what an operator should know of. */
+  /** Logs what an operator should know of. */
   readonly warn: (detail: object, message: string) => void;
 }
 
-/** Milliseconds that others may wait behind us for a lock. Lower fails on a busy machine, again and again. */
+/** Milliseconds for which others may wait for a lock behind this process. Lower fails on a busy machine again and again. */
 const LOCK_TIMEOUT_MS = 100;
 /** Milliseconds for which a new partition may keep others from the default one. Lower fails on a busy machine. */
 const ATTACH_TIMEOUT_MS = 1_000;
 /** Rows deleted in one statement. More hold their locks for longer; fewer take more statements. */
 const BATCH = 1000;
-/** Such statements one after the other. With more, a table full of old rows holds up the next look for minutes. */
+/** Such statements one after the other. With more, a table full of old rows delays the next pass for minutes. */
 const BATCHES = 100;
 
-/** Makes a table's partitions for a day and the one after it, where they are missing. Any number of processes may. */
+/** Creates a table's partitions for a day and the one after it, where they are missing. Any number of processes may. */
 export async function createPartitions(db: Queryable, table: DailyTable, today: string): Promise<void> {
   const days = daysAhead(today);
   if (daysWithout(table, await listPartitions(db, table), days).length === 0) return;
   await db.transaction(async (tx) => {
     await lockPartitions(tx, table);
-    // Asked again: another process may have made them before the lock was ours.
+    // Listed again: another process may have created them before the lock was ours.
     for (const day of daysWithout(table, await listPartitions(tx, table), days)) await insertPartition(tx, table, day);
   });
 }
@@ -73,7 +73,7 @@ async function attachBesideDefault(tx: Transaction, table: DailyTable, day: stri
   await lockPartitions(tx, table);
   if (daysWithout(table, await listPartitions(tx, table), [day]).length === 0) return true;
   await lockDefault(tx, table);
-  // Asked again, now that nobody can write there.
+  // Checked again, now that nobody can write there.
   if (await hasRowsInDefault(tx, table, day)) return false;
   await insertPartition(tx, table, day);
   return true;
@@ -99,7 +99,7 @@ export async function dropPastDays(context: PartitionContext, table: DailyTable)
 async function dropDay(tx: Transaction, table: DailyTable, systems: readonly string[], day: string): Promise<void> {
   await updateLockTimeout(tx, LOCK_TIMEOUT_MS);
   await deletePartition(tx, table, day);
-  // What goes with the day, and what was made while the lock was waited for.
+  // What goes with the day, and what was inserted while the lock was waited for.
   for (const dependent of table.dependents)
     for (const systemId of systems) await deleteDependents(tx, dependent, systemId, day);
 }
@@ -110,14 +110,14 @@ export async function emptyDefault(context: PartitionContext, table: DailyTable)
   const oldest = oldestKept(dayOf(clock()));
   for (const { system_id: systemId } of await systemsOf(db)) {
     const day = await findFirstDayInDefault(db, table, systemId, oldest);
-    // One day a look: there is one more only every day.
+    // One day a pass: there is one more only every day.
     if (day === null) continue;
     await deleteLost(context, table, [systemId], day);
     await inBatches((limit) => deleteFromDefault(db, table, systemId, day, limit));
   }
 }
 
-/** Deletes, and tells of, what is lost with a day; before the day itself, which it would lead to in vain. */
+/** Deletes and logs what is lost with a day, before the day itself: it would refer to rows that are gone. */
 async function deleteLost(
   { db, warn }: PartitionContext,
   { name, dependents }: DailyTable,
@@ -132,7 +132,7 @@ async function deleteLost(
   }
 }
 
-/** Deletes until nothing is left, or for as long as a look may take. @returns how many rows */
+/** Deletes until nothing is left, or for as long as a pass may take. @returns how many rows */
 async function inBatches(deleteSome: (limit: number) => Promise<number>): Promise<number> {
   let deleted = 0;
   for (let n = BATCH, left = BATCHES; n === BATCH && left > 0; left--) {
@@ -142,7 +142,7 @@ async function inBatches(deleteSome: (limit: number) => Promise<number>): Promis
   return deleted;
 }
 
-/** Does something that others must not wait for long; undefined when it was given up, because others were at it. */
+/** Does something that others must not wait for long; undefined: given up, because it was in use. */
 async function unlessInUse<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
   try {
     return await work();

@@ -66,11 +66,11 @@ export interface AnswerBytes {
 
 /** As much of an answer as the limits allow: the headers that fit, in their order, and the beginning of the body. */
 function truncateAnswer(answer: AnswerBytes, { headBytes, bodyBytes }: AnswerLimits): AnswerBytes {
-  let room = headBytes;
+  let bytesLeft = headBytes;
   const headers = answer.headers.filter((header) => {
     const size = sizeOfHeader(header);
-    if (size > room) return false;
-    room -= size;
+    if (size > bytesLeft) return false;
+    bytesLeft -= size;
     return true;
   });
   // A copy: a view would hold the whole of it in memory until it is written.

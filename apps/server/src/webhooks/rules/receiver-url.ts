@@ -48,11 +48,11 @@ function isPortAllowed(port: number, ports: readonly PortRange[]): boolean {
 }
 
 /** A stable word for why a URL is refused. */
-type UrlRefusal = "too_long" | "invalid" | "scheme" | "userinfo" | "fragment" | "host" | "port" | "address";
+type UrlIssue = "too_long" | "invalid" | "scheme" | "userinfo" | "fragment" | "host" | "port" | "address";
 
 export type UrlVerdict =
   | { readonly ok: true; readonly url: URL }
-  | { readonly ok: false; readonly reason: UrlRefusal; readonly message: string };
+  | { readonly ok: false; readonly reason: UrlIssue; readonly message: string };
 
 /** Longer than any receiver's; higher only lets more into every row of the log. */
 const maxLength = 2048;
@@ -79,7 +79,7 @@ export function refuseReceiverAddress(
 export function judgeUrl(text: string, rules: AddressRules): UrlVerdict {
   const url = parseStrictly(text);
   if (!(url instanceof URL)) return url;
-  return judgeHost(url) ?? judgePlace(url, rules) ?? judgePort(url, rules) ?? { ok: true, url };
+  return judgeHost(url) ?? judgeDestination(url, rules) ?? judgePort(url, rules) ?? { ok: true, url };
 }
 
 function parseStrictly(text: string): URL | UrlVerdict {
@@ -121,7 +121,7 @@ function judgePort(url: URL, { allowPorts }: AddressRules): UrlVerdict | undefin
   );
 }
 
-function judgePlace(url: URL, rules: AddressRules): UrlVerdict | undefined {
+function judgeDestination(url: URL, rules: AddressRules): UrlVerdict | undefined {
   const isPlain = url.protocol === "http:";
   const addresses = isLoopbackName(url.hostname) ? loopbackAddresses : [literalAddress(url)].filter(isText);
   if (addresses.length === 0) return isPlain && rules.allowNetworks.networks.length === 0 ? refusePlain() : undefined;
@@ -145,6 +145,6 @@ function refusePlain(): UrlVerdict {
   );
 }
 
-function refuse(reason: UrlRefusal, message: string): UrlVerdict {
+function refuse(reason: UrlIssue, message: string): UrlVerdict {
   return { ok: false, reason, message };
 }

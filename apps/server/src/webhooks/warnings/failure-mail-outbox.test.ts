@@ -5,7 +5,7 @@ import { type SmtpServer, type SmtpServerOptions, startSmtpServer } from "../../
 import { until } from "../../../test/until.ts";
 import { statement } from "../../db/statement.ts";
 import { createIds } from "../../ids.ts";
-import type { MailOutcome } from "../../metrics/mail-metrics.ts";
+import type { MailOutcome } from "../../metrics/webhook-metrics.ts";
 import { createPartner } from "../../partners/service.ts";
 import { type MailOutbox, type MailOutboxOptions, startMailOutbox } from "./failure-mail-outbox.ts";
 import { claimMail, insertMails } from "./failure-mail-queries.ts";

@@ -1,5 +1,5 @@
 import type { Database } from "../../db/database.ts";
-import type { MailOutcome } from "../../metrics/mail-metrics.ts";
+import type { MailOutcome } from "../../metrics/webhook-metrics.ts";
 import {
   type ClaimedMail,
   claimMail,

@@ -36,8 +36,8 @@ export function failureMail(notice: FailureNotice): FailureMail {
   const host = URL.parse(notice.url)?.host ?? "your address";
   const sections =
     about === 25 || about === 50
-      ? [failing(notice, host), `What happens next: ${nextSteps(notice)}`, whatToDo(notice), whereToLook(notice)]
-      : [paused[about](notice, host), HELD, whatToDo(notice), howToGoOn(notice), whereToLook(notice)];
+      ? [failing(notice, host), `What happens next: ${nextSteps(notice)}`, whatToDo(notice), whereToFindOut(notice)]
+      : [paused[about](notice, host), HELD, whatToDo(notice), howToGoOn(notice), whereToFindOut(notice)];
   return {
     subject: about === 25 || about === 50 ? `Webhooks to ${host} are failing` : `Webhooks to ${host} are paused`,
     text: `${sections.join("\n\n")}\n`,
@@ -92,7 +92,7 @@ function replayFrom({ about, failingSince, at }: FailureNotice): number {
   return about === "probe_failed" ? at - EVENT_RETENTION_DAYS * DAY_MS : (failingSince ?? at) - DAY_MS;
 }
 
-function whereToLook({ dashboardUrl, url }: FailureNotice): string {
+function whereToFindOut({ dashboardUrl, url }: FailureNotice): string {
   const where = dashboardUrl === null ? "Ask whoever runs the service for the log of attempts." : dashboardUrl;
   // The path and the query may be what keeps strangers from calling the endpoint; mail is read by many.
   return `Endpoint: ${URL.parse(url)?.origin ?? "unknown"}/…\n${where}`;
