@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Command } from "commander";
 import type { ImportCounts, ImportOutcome } from "../feeds/gbfs/import.ts";
-import { waitingRemark } from "../feeds/gbfs/report.ts";
+import { describePendingStations } from "../feeds/gbfs/report.ts";
 import { importGbfs } from "../feeds/gbfs/service.ts";
 import type { CliContext } from "./context.ts";
 import { systemOption } from "./options.ts";
@@ -43,7 +43,7 @@ async function run(cli: CliContext, location: string, options: Options, system: 
     const failed = reading.failures.map(({ feed, message }) => ({ feed, message }));
     const waiting = {
       without_information: applied.stations.waiting.withoutInformation,
-      without_status: applied.stations.waiting.withoutReadings,
+      without_status: applied.stations.waiting.withoutStatus,
     };
     output.result({ id, stations, bikes, older: applied.late, failed, waiting, report }, text(outcome, id, report));
     if (outcome.isNothingTaken) throw new Error(nothingTaken(outcome));
@@ -57,7 +57,7 @@ function nothingTaken({ applied, stations, bikes }: ImportOutcome): string {
 }
 
 function remarks({ reading, applied }: ImportOutcome): string[] {
-  const waiting = waitingRemark(applied.stations.waiting);
+  const waiting = describePendingStations(applied.stations.waiting);
   return [
     ...reading.failures.map(({ feed, message }) => `${feed} was left out: ${message}`),
     ...applied.late.map((feed) => `${feed} is older than the one applied before, whose newer records stay.`),

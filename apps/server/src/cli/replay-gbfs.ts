@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Command } from "commander";
 import { type ReplayOutcome, replaySnapshots } from "../feeds/gbfs/replay.ts";
-import { writeReport, waitingRemark } from "../feeds/gbfs/report.ts";
+import { writeReport, describePendingStations } from "../feeds/gbfs/report.ts";
 import type { CliContext } from "./context.ts";
 import { systemOption } from "./options.ts";
 
@@ -53,7 +53,7 @@ async function run(cli: CliContext, file: string, options: Options, system: stri
       snapshots,
       events,
       failed: failed.length,
-      waiting: { without_information: waiting.withoutInformation, without_status: waiting.withoutReadings },
+      waiting: { without_information: waiting.withoutInformation, without_status: waiting.withoutStatus },
       report,
     };
     output.result(result, inWords(outcome, report));
@@ -73,7 +73,7 @@ function progressLine({ clock, output }: CliContext) {
 function remarks({ failed, waiting }: ReplayOutcome): string[] {
   const named = failed.slice(0, LINES_NAMED).map(({ line, reason }) => `Line ${line} was skipped: ${reason}`);
   if (failed.length > LINES_NAMED) named.push(`${failed.length - LINES_NAMED} more lines were skipped.`);
-  const remark = waitingRemark(waiting);
+  const remark = describePendingStations(waiting);
   return remark === undefined ? named : [...named, `${remark} Give --information, or run import gbfs.`];
 }
 

@@ -2,10 +2,10 @@ import type { BikeRow } from "./bike-snapshot-queries.ts";
 import { followsFeed, type MirroredBike } from "./bike.ts";
 
 /**
- * What a snapshot means for a bike. Keep: it is named, and stays. None: it is not named, and stays. Foreign: it is
+ * What a snapshot means for a bike. Keep: it is named, and stays. None: it is not named, and stays. Owned by other: it is
  * named, and belongs to another source.
  */
-export type BikeDecision = "keep" | "update" | "delete" | "foreign" | "none";
+export type BikeDecision = "keep" | "update" | "delete" | "ownedByOther" | "none";
 
 /** What a decision about one bike looks at, beside the bike's own row. */
 export interface BikeSnapshotContext {
@@ -22,7 +22,7 @@ export interface BikeSnapshotContext {
  */
 export function decideBike(context: BikeSnapshotContext, row: BikeRow, wanted: MirroredBike | undefined): BikeDecision {
   const stays = wanted ? "keep" : "none";
-  if (row.source !== context.source) return wanted ? "foreign" : "none";
+  if (row.source !== context.source) return wanted ? "ownedByOther" : "none";
   if (row.ride_id !== null || !followsFeed(row.vehicle_state)) return stays;
   // We heard of the bike after the feed spoke: of a ride that ended, say. The feed's next word may be newer.
   if (row.reported_at !== null && row.reported_at > context.at) return stays;

@@ -30,8 +30,8 @@ const countHeld = statement(
   "select count(*)::integer as n from bikes where system_id = $1 and source = $2 and id = any($3)",
 );
 
-const foreignBikes = statement(
-  "bikeSnapshot.foreign",
+const bikesOfOtherSources = statement(
+  "bikeSnapshot.ofOtherSources",
   `select ${columns} from bikes where system_id = $1 and source <> $2 and id = any($3::text[])`,
 );
 
@@ -98,13 +98,13 @@ export async function countHeldBikes(
 }
 
 /** Those bikes of other sources that have one of `ids`. Not locked. */
-export function findForeignBikes(
+export function listBikesOfOtherSources(
   tx: Transaction,
   systemId: string,
   source: string,
   ids: readonly string[],
 ): Promise<BikeRow[]> {
-  return tx.query<BikeRow>(foreignBikes, [systemId, source, ids]);
+  return tx.query<BikeRow>(bikesOfOtherSources, [systemId, source, ids]);
 }
 
 /** Bikes as they are now, locked until the transaction ends. */

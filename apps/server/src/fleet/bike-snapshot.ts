@@ -5,7 +5,7 @@ import {
   countHeldBikes,
   deleteBikeRows,
   findBikes,
-  findForeignBikes,
+  listBikesOfOtherSources,
   insertBikeRows,
   lockAndFindBikes,
   notifyBikesChanged,
@@ -45,7 +45,7 @@ export interface BikeChanges {
   /** Deleted, because the snapshot does not name them. */
   readonly removed: number;
   /** Ids that the snapshot names and that belong to another source. */
-  readonly foreign: readonly string[];
+  readonly ownedByOthers: readonly string[];
   /** Reservations cancelled, because the snapshot says that their bikes cannot be ridden. */
   readonly cancelled: number;
 }
@@ -66,7 +66,7 @@ export async function applyBikeSnapshot(tx: Transaction, snapshot: BikeSnapshot)
   }
   const unknown = [...snapshot.records.keys()].filter((id) => !held.has(id));
   if (unknown.length > 0) {
-    for (const row of await findForeignBikes(tx, systemId, source, unknown)) {
+    for (const row of await listBikesOfOtherSources(tx, systemId, source, unknown)) {
       held.add(row.id);
       sort(sorted, decide(snapshot, row), row);
     }
@@ -81,7 +81,7 @@ export async function applyBikeSnapshot(tx: Transaction, snapshot: BikeSnapshot)
   // Decided on rows that were not locked; what is to be written is decided again on the rows as they are then.
   const toLock = [...sorted.update, ...sorted.delete].map(({ id }) => id);
   for (const { id } of creations) if (!inserted.has(id)) toLock.push(id);
-  const final: Sorted = { ...sorted, foreign: [...sorted.foreign], update: [], delete: [] };
+  const final: Sorted = { ...sorted, ownedByOthers: [...sorted.ownedByOthers], update: [], delete: [] };
   if (toLock.length) {
     for (const row of await lockAndFindBikes(tx, systemId, toLock)) sort(final, decide(snapshot, row), row);
   }
@@ -93,7 +93,7 @@ export async function applyBikeSnapshot(tx: Transaction, snapshot: BikeSnapshot)
     updated: final.update.length,
     unchanged: final.keep,
     removed: final.delete.length,
-    foreign: final.foreign,
+    ownedByOthers: final.ownedByOthers,
     cancelled,
   };
 }
@@ -104,24 +104,24 @@ export async function ignoreBikeSnapshot(
   { systemId, source, records }: Pick<BikeSnapshot, "systemId" | "source" | "records">,
 ): Promise<BikeChanges> {
   const unchanged = await countHeldBikes(tx, systemId, source, [...records.keys()]);
-  return { created: 0, updated: 0, unchanged, removed: 0, foreign: [], cancelled: 0 };
+  return { created: 0, updated: 0, unchanged, removed: 0, ownedByOthers: [], cancelled: 0 };
 }
 
 /** Rows by what is to be done with them. Those that stay are only counted: they are nearly all. */
 interface Sorted {
   keep: number;
-  readonly foreign: string[];
+  readonly ownedByOthers: string[];
   readonly update: BikeRow[];
   readonly delete: BikeRow[];
 }
 
 function emptySort(): Sorted {
-  return { keep: 0, foreign: [], update: [], delete: [] };
+  return { keep: 0, ownedByOthers: [], update: [], delete: [] };
 }
 
 function sort(sorted: Sorted, decision: BikeDecision, row: BikeRow): void {
   if (decision === "keep") sorted.keep++;
-  else if (decision === "foreign") sorted.foreign.push(row.id);
+  else if (decision === "ownedByOther") sorted.ownedByOthers.push(row.id);
   else if (decision !== "none") sorted[decision].push(row);
 }
 

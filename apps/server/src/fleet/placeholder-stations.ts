@@ -1,24 +1,29 @@
 import { countRows } from "../counts/service.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
-import { findStations, insertStubStations, lockStations, type StubRow } from "./placeholder-station-queries.ts";
+import {
+  findStations,
+  insertPlaceholderStations,
+  lockStations,
+  type PlaceholderRow,
+} from "./placeholder-station-queries.ts";
 
 /** A station as the records of rides know it. */
 export interface StationSighting {
   readonly id: string;
   readonly name: string | null;
   /** Degrees; null where no record said. */
-  readonly place: { readonly lat: number; readonly lon: number } | null;
+  readonly location: { readonly lat: number; readonly lon: number } | null;
 }
 
 /** What became of the stations that there were not. */
-export interface StubStations {
+export interface PlaceholderStations {
   readonly made: readonly string[];
   /** Stations that could not be made, because nothing says where they are. */
-  readonly withoutPlace: readonly string[];
+  readonly withoutLocation: readonly string[];
 }
 
-/** Whose stubs they are. */
-export interface StubOrigin {
+/** Whose placeholders they are. */
+export interface PlaceholderOrigin {
   readonly systemId: string;
   readonly importId: string;
   readonly source: string;
@@ -29,44 +34,44 @@ export interface StubOrigin {
 }
 
 /**
- * Makes a stub of each station that is sighted and that there is not: out of service, as one that its source gave
+ * Makes a placeholder of each station that is sighted and that there is not: out of service, as one that its source gave
  * up, until a feed claims it and fills it in. Stations that there are stay as they are, and are not removed while the
  * transaction lasts. Makes no events.
  */
-export async function makeStubStations(
+export async function makePlaceholderStations(
   tx: Transaction,
-  origin: StubOrigin,
+  origin: PlaceholderOrigin,
   sightings: readonly StationSighting[],
-): Promise<StubStations> {
+): Promise<PlaceholderStations> {
   const { systemId, slot } = origin;
   const ids = sightings.map(({ id }) => id);
-  const { stubs, withoutPlace } = wantedStubs(sightings, await lockStations(tx, systemId, ids));
-  const made = stubs.length === 0 ? [] : await insertStubStations(tx, systemId, origin, stubs);
+  const { placeholders, withoutLocation } = wantedPlaceholders(sightings, await lockStations(tx, systemId, ids));
+  const made = placeholders.length === 0 ? [] : await insertPlaceholderStations(tx, systemId, origin, placeholders);
   await countRows(tx, systemId, "stations", slot, made.length);
-  return { made, withoutPlace };
+  return { made, withoutLocation };
 }
 
-/** Which stub stations `makeStubStations` would make. */
-export async function previewStubStations(
+/** Which placeholder stations `makePlaceholderStations` would make. */
+export async function previewPlaceholderStations(
   db: Queryable,
   systemId: string,
   sightings: readonly StationSighting[],
-): Promise<StubStations> {
+): Promise<PlaceholderStations> {
   const ids = sightings.map(({ id }) => id);
-  const { stubs, withoutPlace } = wantedStubs(sightings, await findStations(db, systemId, ids));
-  return { made: stubs.map(({ id }) => id), withoutPlace };
+  const { placeholders, withoutLocation } = wantedPlaceholders(sightings, await findStations(db, systemId, ids));
+  return { made: placeholders.map(({ id }) => id), withoutLocation };
 }
 
-function wantedStubs(
+function wantedPlaceholders(
   sightings: readonly StationSighting[],
   there: readonly string[],
-): { readonly stubs: readonly StubRow[]; readonly withoutPlace: readonly string[] } {
+): { readonly placeholders: readonly PlaceholderRow[]; readonly withoutLocation: readonly string[] } {
   const known = new Set(there);
   const unknown = sightings.filter(({ id }) => !known.has(id));
   return {
-    withoutPlace: unknown.filter(({ place }) => place === null).map(({ id }) => id),
-    stubs: unknown.flatMap(({ id, name, place }): StubRow[] =>
-      place === null ? [] : [{ id, name: name ?? id, ...place }],
+    withoutLocation: unknown.filter(({ location }) => location === null).map(({ id }) => id),
+    placeholders: unknown.flatMap(({ id, name, location }): PlaceholderRow[] =>
+      location === null ? [] : [{ id, name: name ?? id, ...location }],
     ),
   };
 }

@@ -1,5 +1,5 @@
 import { type StationState, stationState } from "@bikeshare/rules";
-import type { StationInformation, StationReadings } from "./station.ts";
+import type { StationInformation, StationStatusReport } from "./station.ts";
 
 /** One half of a station, and the snapshot that it is from. */
 export interface Part<Content> {
@@ -8,15 +8,15 @@ export interface Part<Content> {
   readonly asOf: number;
 }
 
-/** Readings, and whether any readings so far said `is_installed`. */
-export interface ReadingsSoFar extends StationReadings {
+/** A status, and whether any status so far said `is_installed`. */
+export interface KnownStationStatus extends StationStatusReport {
   readonly was_installed: boolean;
 }
 
 /** What is known of a station: either part may not have come yet. */
 export interface StationParts {
   readonly information?: Part<StationInformation> | undefined;
-  readonly readings?: Part<ReadingsSoFar> | undefined;
+  readonly status?: Part<KnownStationStatus> | undefined;
 }
 
 /** The two newest snapshots of a feed, by their `last_updated` in milliseconds since 1970. */
@@ -26,7 +26,7 @@ export interface SnapshotTimes {
 }
 
 /** A station whose two parts have met. */
-export interface JoinedStation extends StationInformation, ReadingsSoFar, StationState {
+export interface JoinedStation extends StationInformation, KnownStationStatus, StationState {
   readonly absent_snapshots: number;
 }
 
@@ -50,29 +50,29 @@ export function absentSnapshots(asOf: number, { latest, before }: SnapshotTimes)
  * instant the one that came last wins.
  */
 export function mergeParts(held: StationParts, incoming: StationParts): StationParts {
-  const readings = newest(held.readings, incoming.readings);
-  const was_installed = saysInstalled(held.readings) || saysInstalled(incoming.readings);
+  const status = newest(held.status, incoming.status);
+  const was_installed = saysInstalled(held.status) || saysInstalled(incoming.status);
   return {
     information: newest(held.information, incoming.information),
-    readings: readings && { asOf: readings.asOf, content: { ...readings.content, was_installed } },
+    status: status && { asOf: status.asOf, content: { ...status.content, was_installed } },
   };
 }
 
 /**
  * The station that two parts make; undefined while one is missing. It is then not shown at all: without its
- * information it has no place, and without its readings nobody knows whether it stands there, so that listing
+ * information it has no place, and without its status nobody knows whether it stands there, so that listing
  * it as `planned` would be a guess.
  * @param held the state that the station is in
- * @param times the two newest snapshots of its readings; undefined before the first
+ * @param times the two newest snapshots of its status; undefined before the first
  */
 export function joinParts(
-  { information, readings }: StationParts,
+  { information, status }: StationParts,
   times: SnapshotTimes | undefined,
   held: StationState | undefined,
 ): JoinedStation | undefined {
-  if (information === undefined || readings === undefined) return undefined;
-  const absent_snapshots = times === undefined ? 0 : absentSnapshots(readings.asOf, times);
-  const content = { ...information.content, ...readings.content, absent_snapshots };
+  if (information === undefined || status === undefined) return undefined;
+  const absent_snapshots = times === undefined ? 0 : absentSnapshots(status.asOf, times);
+  const content = { ...information.content, ...status.content, absent_snapshots };
   return { ...content, ...stationState(held, content) };
 }
 
@@ -81,6 +81,6 @@ function newest<Content>(held: Part<Content> | undefined, incoming: Part<Content
   return incoming.asOf >= held.asOf ? incoming : held;
 }
 
-function saysInstalled(part: Part<ReadingsSoFar> | undefined): boolean {
+function saysInstalled(part: Part<KnownStationStatus> | undefined): boolean {
   return part !== undefined && (part.content.is_installed || part.content.was_installed);
 }

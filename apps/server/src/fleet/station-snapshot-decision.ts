@@ -1,13 +1,13 @@
 import { joinParts, mergeParts } from "./station-parts.ts";
 import type { JoinedStation, SnapshotTimes, StationParts } from "./station-parts.ts";
 import type { StationRow, StationWrite, WaitingKey, WaitingRow } from "./station-snapshot-queries.ts";
-import { isGivenUp, isStub } from "./station.ts";
+import { isGivenUp, isPlaceholder } from "./station.ts";
 import type { StationEdge } from "./station.ts";
 
 /** How far the two feeds of a source's stations have been applied. */
 export interface FeedTimes {
   readonly information: SnapshotTimes | undefined;
-  readonly readings: SnapshotTimes | undefined;
+  readonly status: SnapshotTimes | undefined;
 }
 
 /** What a decision about one station looks at, beside the station's own row. */
@@ -34,13 +34,13 @@ export type Decision = { readonly id: string; readonly drop: readonly WaitingKey
       readonly kind: "wait";
       readonly parts: readonly WaitingRow["part"][];
       readonly save: readonly WaitingRow[];
-      readonly foreign: boolean;
+      readonly isOwnedByOther: boolean;
     }
 );
 
 /** Decides what a snapshot does to one station. Pure. @param row what the database has under this id */
 export function decideStation(context: SnapshotContext, id: string, row: StationRow | undefined): Decision {
-  const ours = row?.source === context.source && !isStub(row) ? row : undefined;
+  const ours = row?.source === context.source && !isPlaceholder(row) ? row : undefined;
   const waiting = context.waiting.get(id) ?? [];
   const drop = waiting.map(({ part }) => ({ station_id: id, part }));
   // Only the operator removes a station, and for good.
@@ -48,13 +48,13 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
 
   const times = context.timesAfter;
   const parts = mergeParts(heldParts(context, ours, waiting), context.incoming.get(id) ?? {});
-  const joined = joinParts(parts, times.readings, ours);
-  const foreign = row !== undefined && ours === undefined && !isGivenUp(row);
-  if (joined === undefined || foreign) return waitingDecision(id, parts, times, waiting, foreign);
+  const joined = joinParts(parts, times.status, ours);
+  const isOwnedByOther = row !== undefined && ours === undefined && !isGivenUp(row);
+  if (joined === undefined || isOwnedByOther) return waitingDecision(id, parts, times, waiting, isOwnedByOther);
 
   const marks = {
     information_as_of: mark(parts.information?.asOf, times.information),
-    status_as_of: mark(parts.readings?.asOf, times.readings),
+    status_as_of: mark(parts.status?.asOf, times.status),
   };
   const described = row?.counters === "operated" ? { ...joined, ...pick(row, countedFields) } : joined;
   const visible = row === undefined || !sameFields(row, described, wireFields);
@@ -62,7 +62,9 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
   if (row === undefined) return { kind: "create", id, row: write, drop };
   if (ours && !visible && sameFields(ours, write, keptFields)) return { kind: "keep", id, drop };
   const edge =
-    !isStub(row) && row.status !== joined.status ? { stationId: id, from: row.status, to: joined.status } : undefined;
+    !isPlaceholder(row) && row.status !== joined.status
+      ? { stationId: id, from: row.status, to: joined.status }
+      : undefined;
   const removed = ours !== undefined && isGivenUp(joined) && !isGivenUp(ours);
   return { kind: "update", id, row: write, removed, edge, drop };
 }
@@ -74,18 +76,18 @@ function heldParts(
   waiting: readonly WaitingRow[],
 ): StationParts {
   const informationLatest = context.timesBefore.information?.latest ?? 0;
-  const readingsLatest = context.timesBefore.readings?.latest ?? 0;
+  const statusLatest = context.timesBefore.status?.latest ?? 0;
   if (ours) {
     return {
       information: { content: pick(ours, informationFields), asOf: ours.information_as_of ?? informationLatest },
-      readings: { content: pick(ours, readingsSoFarFields), asOf: ours.status_as_of ?? readingsLatest },
+      status: { content: pick(ours, knownStatusFields), asOf: ours.status_as_of ?? statusLatest },
     };
   }
   const parts: { -readonly [Name in keyof StationParts]: StationParts[Name] } = {};
   for (const row of waiting) {
     if (row.part === "information") {
       parts.information = { content: row.content, asOf: row.as_of ?? informationLatest };
-    } else parts.readings = { content: row.content, asOf: row.as_of ?? readingsLatest };
+    } else parts.status = { content: row.content, asOf: row.as_of ?? statusLatest };
   }
   return parts;
 }
@@ -95,25 +97,25 @@ function waitingDecision(
   parts: StationParts,
   times: FeedTimes,
   waiting: readonly WaitingRow[],
-  foreign: boolean,
+  isOwnedByOther: boolean,
 ): Decision {
   const rows: WaitingRow[] = [];
   if (parts.information) {
     const { content, asOf } = parts.information;
     rows.push({ station_id: id, part: "information", as_of: mark(asOf, times.information), content });
   }
-  if (parts.readings) {
-    const { content, asOf } = parts.readings;
-    rows.push({ station_id: id, part: "status", as_of: mark(asOf, times.readings), content });
+  if (parts.status) {
+    const { content, asOf } = parts.status;
+    rows.push({ station_id: id, part: "status", as_of: mark(asOf, times.status), content });
   }
   const save = rows.filter((row) => !waiting.some((held) => sameWaiting(held, row)));
-  return { kind: "wait", id, parts: rows.map(({ part }) => part), save, foreign, drop: [] };
+  return { kind: "wait", id, parts: rows.map(({ part }) => part), save, isOwnedByOther, drop: [] };
 }
 
 function sameWaiting(a: WaitingRow, b: WaitingRow): boolean {
   if (a.as_of !== b.as_of) return false;
   if (a.part === "information") return b.part === a.part && sameFields(a.content, b.content, informationFields);
-  return b.part === a.part && sameFields(a.content, b.content, readingsSoFarFields);
+  return b.part === a.part && sameFields(a.content, b.content, knownStatusFields);
 }
 
 /** Null says "from the newest snapshot", so that the row need not change when the next one says the same. */
@@ -131,7 +133,7 @@ const informationFields = [
   "capacity",
   "is_virtual_station",
 ] as const;
-const readingsFields = [
+const statusFields = [
   "is_installed",
   "is_renting",
   "is_returning",
@@ -144,10 +146,10 @@ const readingsFields = [
 ] as const;
 /** What follows from the bikes at a station whose counters are the operator's. */
 const countedFields = ["num_bikes_available", "num_bikes_disabled", "vehicle_types_available"] as const;
-const readingsSoFarFields = [...readingsFields, "was_installed"] as const;
+const knownStatusFields = [...statusFields, "was_installed"] as const;
 const wireFields = [
   ...informationFields,
-  ...readingsFields,
+  ...statusFields,
   "status",
   "offline_reason",
 ] as const satisfies (keyof JoinedStation)[];

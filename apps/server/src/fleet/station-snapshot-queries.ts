@@ -1,7 +1,7 @@
 import type { Queryable, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
-import type { JoinedStation, ReadingsSoFar } from "./station-parts.ts";
+import type { JoinedStation, KnownStationStatus } from "./station-parts.ts";
 import type { StationInformation } from "./station.ts";
 
 /** A station as the database has it: what a snapshot is compared with. Instants in milliseconds since 1970. */
@@ -16,7 +16,7 @@ export type WaitingKey = Pick<Tables["gbfs_pending_station_parts"], "station_id"
 /** A part that waits for its other part. Its instant is in milliseconds since 1970, or as the database gives it. */
 export type WaitingRow<Instant = number | null> =
   | Waiting<"information", StationInformation, Instant>
-  | Waiting<"status", ReadingsSoFar, Instant>;
+  | Waiting<"status", KnownStationStatus, Instant>;
 
 interface Waiting<Part extends WaitingKey["part"], Content, Instant> extends WaitingKey {
   readonly part: Part;
@@ -48,8 +48,8 @@ const heldStations = statement(
   `select ${columns} from stations where system_id = $1 and source = $2`,
 );
 
-const foreignStations = statement(
-  "stationSnapshot.foreign",
+const stationsOfOtherSources = statement(
+  "stationSnapshot.ofOtherSources",
   `select ${columns} from stations where system_id = $1 and source <> $2 and id = any($3::text[])`,
 );
 
@@ -162,13 +162,13 @@ export async function findStations(tx: Transaction, systemId: string, source: st
 }
 
 /** Those stations of other sources that have one of `ids`. Not locked. */
-export async function findForeignStations(
+export async function listStationsOfOtherSources(
   tx: Transaction,
   systemId: string,
   source: string,
   ids: readonly string[],
 ): Promise<StationRow[]> {
-  return (await tx.query<StoredStation>(foreignStations, [systemId, source, ids])).map(fromStored);
+  return (await tx.query<StoredStation>(stationsOfOtherSources, [systemId, source, ids])).map(fromStored);
 }
 
 /** The same stations as they are now, locked until the transaction ends. */

@@ -6,12 +6,12 @@ import type { Position } from "./bike.ts";
 import { edgeEvent } from "./edges.ts";
 import { refuseTooMany } from "./station-bound.ts";
 import { advance } from "./station-parts.ts";
-import type { Part, ReadingsSoFar, StationParts } from "./station-parts.ts";
+import type { Part, KnownStationStatus, StationParts } from "./station-parts.ts";
 import { stationWires } from "./station-queries.ts";
 import { decideStation, type Decision, type FeedTimes, type SnapshotContext } from "./station-snapshot-decision.ts";
 import {
   dropPendingParts,
-  findForeignStations,
+  listStationsOfOtherSources,
   findPositions,
   findStations,
   findPendingParts,
@@ -23,7 +23,7 @@ import {
   type StationRow,
   type WaitingRow,
 } from "./station-snapshot-queries.ts";
-import type { StationEdge, StationInformation, StationReadings } from "./station.ts";
+import type { StationEdge, StationInformation, StationStatusReport } from "./station.ts";
 
 /** What one feed said at one moment, by station id. */
 interface StationFeed<Content> {
@@ -39,7 +39,7 @@ export interface StationSnapshot {
   /** When we apply it, milliseconds since 1970: becomes `updated_at`. */
   readonly now: number;
   readonly information: StationFeed<StationInformation> | undefined;
-  readonly readings: StationFeed<StationReadings> | undefined;
+  readonly status: StationFeed<StationStatusReport> | undefined;
   /** How far the feeds had been applied before. */
   readonly timesBefore: FeedTimes;
   /** Stations that the source may have in all; tests make it small. */
@@ -49,7 +49,7 @@ export interface StationSnapshot {
 /** Stations of a source that wait for one of their feeds to name them. */
 export interface StationsWaiting {
   readonly withoutInformation: number;
-  readonly withoutReadings: number;
+  readonly withoutStatus: number;
 }
 
 /** What a snapshot did to the stations of its source. */
@@ -63,7 +63,7 @@ export interface StationChanges {
   /** Stations that are not listed, because one feed names them and the other has not yet: without which they are. */
   readonly waiting: StationsWaiting;
   /** Ids that the snapshot names and that belong to another source. */
-  readonly foreign: readonly string[];
+  readonly ownedByOthers: readonly string[];
   /** Each change of state of a station that partners knew before, in the order of their ids. */
   readonly edges: readonly StationEdge[];
   /** The events that the edges made, by name: those that leave `online` or come there. */
@@ -87,16 +87,16 @@ export interface StationPlan {
  */
 export async function planStations(tx: Transaction, snapshot: StationSnapshot): Promise<StationPlan> {
   const { systemId, source, timesBefore } = snapshot;
-  const isSilent = snapshot.information === undefined && snapshot.readings === undefined;
+  const isSilent = snapshot.information === undefined && snapshot.status === undefined;
   const waiting = waitingById(isSilent ? [] : await findPendingParts(tx, systemId, source));
   const incoming = incomingById(snapshot);
   const held = byId(isSilent ? [] : await findStations(tx, systemId, source));
   const unknown = [...new Set([...incoming.keys(), ...waiting.keys()])].filter((id) => !held.has(id));
-  const foreign = unknown.length ? await findForeignStations(tx, systemId, source, unknown) : [];
-  const others = new Set(foreign.map(({ id }) => id));
+  const otherRows = unknown.length ? await listStationsOfOtherSources(tx, systemId, source, unknown) : [];
+  const others = new Set(otherRows.map(({ id }) => id));
   const added = unknown.filter((id) => !waiting.has(id) && !others.has(id)).length;
   refuseTooMany(source, { known: held.size + waiting.size, added, most: snapshot.maxStations });
-  for (const row of foreign) held.set(row.id, row);
+  for (const row of otherRows) held.set(row.id, row);
   const context: SnapshotContext = { source, timesBefore, timesAfter: advanced(snapshot), incoming, waiting };
   return { snapshot, context, held, decisions: decideAll(context, held, new Set([...held.keys(), ...unknown])) };
 }
@@ -150,7 +150,7 @@ async function recordEdges(
   { edges, timesAfter }: Pick<StationChanges, "edges" | "timesAfter">,
 ): Promise<EventName[]> {
   if (edges.length === 0) return [];
-  const at = new Date(timesAfter.readings?.latest ?? now);
+  const at = new Date(timesAfter.status?.latest ?? now);
   const wires = await stationWires(
     tx,
     systemId,
@@ -180,14 +180,14 @@ function summary(
   created: number,
 ): Omit<StationChanges, "timesAfter" | "events"> {
   const changes = { created, updated: 0, unchanged: 0, removed: 0 };
-  const waiting = { withoutInformation: 0, withoutReadings: 0 };
-  const foreign: string[] = [];
+  const waiting = { withoutInformation: 0, withoutStatus: 0 };
+  const ownedByOthers: string[] = [];
   const edges: StationEdge[] = [];
   for (const decision of decisions) {
     const named = incoming.has(decision.id);
     if (decision.kind === "wait") {
-      if (!decision.foreign) waiting[decision.parts[0] === "status" ? "withoutInformation" : "withoutReadings"]++;
-      else if (named) foreign.push(decision.id);
+      if (!decision.isOwnedByOther) waiting[decision.parts[0] === "status" ? "withoutInformation" : "withoutStatus"]++;
+      else if (named) ownedByOthers.push(decision.id);
     } else if (decision.kind === "update" && decision.row.visible) {
       if (decision.removed) changes.removed++;
       else changes.updated++;
@@ -195,27 +195,27 @@ function summary(
     } else if (decision.kind !== "create" && named) changes.unchanged++;
   }
   edges.sort((a, b) => (a.stationId < b.stationId ? -1 : 1));
-  return { ...changes, waiting, foreign, edges };
+  return { ...changes, waiting, ownedByOthers, edges };
 }
 
-function advanced({ information, readings, timesBefore }: StationSnapshot): FeedTimes {
+function advanced({ information, status, timesBefore }: StationSnapshot): FeedTimes {
   return {
     information: information ? advance(timesBefore.information, information.at) : timesBefore.information,
-    readings: readings ? advance(timesBefore.readings, readings.at) : timesBefore.readings,
+    status: status ? advance(timesBefore.status, status.at) : timesBefore.status,
   };
 }
 
-function incomingById({ information, readings }: StationSnapshot): Map<string, StationParts> {
+function incomingById({ information, status }: StationSnapshot): Map<string, StationParts> {
   const parts = new Map<string, StationParts>();
   for (const [id, content] of information?.records ?? []) {
     parts.set(id, { information: { content, asOf: information?.at ?? 0 } });
   }
-  for (const [id, content] of readings?.records ?? []) {
-    const part: Part<ReadingsSoFar> = {
+  for (const [id, content] of status?.records ?? []) {
+    const part: Part<KnownStationStatus> = {
       content: { ...content, was_installed: content.is_installed },
-      asOf: readings?.at ?? 0,
+      asOf: status?.at ?? 0,
     };
-    parts.set(id, { ...parts.get(id), readings: part });
+    parts.set(id, { ...parts.get(id), status: part });
   }
   return parts;
 }

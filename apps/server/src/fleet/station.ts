@@ -14,7 +14,7 @@ export interface StationInformation {
 }
 
 /** How a source says that a station stands: GBFS's `station_status`. */
-export interface StationReadings {
+export interface StationStatusReport {
   readonly is_installed: boolean;
   readonly is_renting: boolean;
   readonly is_returning: boolean;
@@ -38,12 +38,12 @@ export interface StationEdge {
 /**
  * Whether a station was only met in the records of rides: its source gave it up without ever having described it.
  */
-export function isStub(station: StationState & { readonly absent_snapshots: number }): boolean {
+export function isPlaceholder(station: StationState & { readonly absent_snapshots: number }): boolean {
   return isGivenUp(station) && station.absent_snapshots < ABSENT_SNAPSHOTS_UNTIL_OFFLINE;
 }
 
 /**
- * Whether another source may make this station its own: when the one it has gave it up. Stubs are in that
+ * Whether another source may make this station its own: when the one it has gave it up. Placeholders are in that
  * state too.
  */
 export function isGivenUp({ status, offline_reason }: StationState): boolean {

@@ -7,7 +7,7 @@ import { listActs } from "../audit/audit-log.ts";
 import { checkInvariants } from "../check/service.ts";
 import { statement } from "../db/statement.ts";
 import { ServiceError } from "../errors/service-error.ts";
-import type { TripImport } from "../feeds/trips/options.ts";
+import type { TripImportOptions } from "../feeds/trips/options.ts";
 import { openTimeZone } from "../feeds/trips/time-zone.ts";
 import { pastRideLine, writePastRides } from "../fleet/ride-import.ts";
 import { createSystem } from "../systems/service.ts";
@@ -38,7 +38,7 @@ async function openSystem() {
   await createSystem(room.db, systemId, systemId, NOW);
   return {
     systemId,
-    async import(text: string, changes: Partial<TripImport> = {}) {
+    async import(text: string, changes: Partial<TripImportOptions> = {}) {
       const file = await room.write(`${ids.next("file")}.csv`, text);
       const importId = ids.next("import");
       at += 1000;
@@ -65,7 +65,7 @@ async function openSystem() {
 const refusal = (pattern: RegExp) => ({ name: "ServiceError", message: expect.stringMatching(pattern) as string });
 
 describe("undoImport, trips", () => {
-  it("removes rides and stub stations with their counts, makes no event, and lets the file be imported as another zone", async () => {
+  it("removes rides and placeholder stations with their counts, makes no event, and lets the file be imported as another zone", async () => {
     const city = await openSystem();
     const wrong = await city.import(examples.citiBike, { zone: openTimeZone("Europe/Oslo") });
     expect(wrong).toMatchObject({ created: 2, stations_created: 2, first: "2019-01-01T02:09:09.711Z" });

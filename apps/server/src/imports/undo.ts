@@ -2,7 +2,7 @@ import { type Acting, recordActOf } from "../audit/audit-log.ts";
 import { pickSlot, countRows } from "../counts/service.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
-import { removeStubStations } from "../fleet/placeholder-removal.ts";
+import { removePlaceholderStations } from "../fleet/placeholder-removal.ts";
 import { changedSince, deletePastRides, type ImportedRides } from "../fleet/ride-import-undo.ts";
 import {
   type ImportRow,
@@ -136,8 +136,8 @@ async function undoTrips({ db, clock, ids, onProgress, batchRows }: UndoContext,
   const deleted =
     rides === undefined ? 0 : await deletePastRides(db, rides, slot, (n) => onProgress(n, row.created), batchRows);
   const stations = await db.transaction(async (tx) => {
-    const stubs = { systemId, importId: row.id, source: row.source, writtenAt: row.at };
-    const removed = await removeStubStations(tx, stubs, slot());
+    const placeholders = { systemId, importId: row.id, source: row.source, writtenAt: row.at };
+    const removed = await removePlaceholderStations(tx, placeholders, slot());
     await markImportUndone(tx, systemId, row.id, new Date(clock()));
     return removed;
   });

@@ -6,7 +6,7 @@ import { createTestIds } from "@bikeshare/test-kit";
 import type { Database } from "../../src/db/database.ts";
 import { statement } from "../../src/db/statement.ts";
 import { importTrips } from "../../src/feeds/trips/import.ts";
-import type { TripImport, TripImportResult } from "../../src/feeds/trips/options.ts";
+import type { TripImportOptions, TripImportResult } from "../../src/feeds/trips/options.ts";
 import type { ReportEntry } from "../../src/feeds/trips/report.ts";
 import { openTimeZone } from "../../src/feeds/trips/time-zone.ts";
 import { createTestDatabase } from "../database.ts";
@@ -72,7 +72,7 @@ export interface TripImportHarness {
   readonly systemId: string;
   /** Writes a file and gives its path. */
   write(name: string, content: string | Buffer): Promise<string>;
-  import(files: readonly string[], changes?: Partial<TripImport>): Promise<TripImportResult>;
+  import(files: readonly string[], changes?: Partial<TripImportOptions>): Promise<TripImportResult>;
   report(result: TripImportResult): Promise<ReportEntry[]>;
   rides(): Promise<StoredRide[]>;
   stations(): Promise<StoredStation[]>;

@@ -44,7 +44,7 @@ const none = { created: 0, updated: 0, unchanged: 0, removed: 0, rejected: 0 };
 
 /** A station_status of `ids` at `minute`, all in service unless `flags` says otherwise. */
 const statusAt = (minute: number, ids: readonly string[], flags = {}): GbfsSnapshot => ({
-  readings: readStationStatus(
+  status: readStationStatus(
     {
       last_updated: CITY_TIME / 1000 + minute * 60,
       data: {
@@ -138,7 +138,7 @@ test("unchanged rows are not written at all", async () => {
 });
 
 describe("the parts of a station", () => {
-  const waiting = (withoutInformation: number, withoutReadings: number) => ({ withoutInformation, withoutReadings });
+  const waiting = (withoutInformation: number, withoutStatus: number) => ({ withoutInformation, withoutStatus });
 
   test("wait for each other, whichever comes first, and make it only together", async () => {
     const { stations } = await apply(statusAt(0, ["a", "b"]));
@@ -218,17 +218,17 @@ test("one edge per change of flags; `planned` until it was installed", async () 
 });
 
 describe("whose station it is", () => {
-  const stub = (source: string) =>
+  const placeholder = (source: string) =>
     sql(
       `insert into stations (system_id, id, name, lat, lon, is_installed, is_renting, is_returning, status, offline_reason, updated_at, source, counters)
-         values ($1, 'harbour', 'Stub', 1, 1, false, false, false, 'offline', 'removed_from_source', now(), $2, 'mirrored')`,
+         values ($1, 'harbour', 'Placeholder', 1, 1, false, false, false, 'offline', 'removed_from_source', now(), $2, 'mirrored')`,
       source,
     );
 
   test.each(["trips", "gbfs"])(
-    "a stub made by an import of trips (source %s) is taken over, without an edge",
+    "a placeholder made by an import of trips (source %s) is taken over, without an edge",
     async (source) => {
-      await stub(source);
+      await placeholder(source);
       const { stations, applied } = await load(city23());
       expect([stations, applied.stations.edges]).toEqual([{ ...none, created: 1, updated: 1 }, []]);
       expect((await wires("stations"))[0]).toMatchObject({ id: "harbour", name: "Harbour", status: "online" });

@@ -66,7 +66,7 @@ export function publishedIdOf({ descriptions = [] }: GbfsSnapshot): string | und
   return undefined;
 }
 
-const NO_BIKES: BikeChanges = { created: 0, updated: 0, unchanged: 0, removed: 0, foreign: [], cancelled: 0 };
+const NO_BIKES: BikeChanges = { created: 0, updated: 0, unchanged: 0, removed: 0, ownedByOthers: [], cancelled: 0 };
 
 /**
  * Applies one snapshot of a source (all its feeds, or some) in one transaction. Feeds and snapshots may come in
@@ -86,7 +86,7 @@ export async function applySnapshot(db: Queryable, context: ApplyContext, snapsh
       source,
       now,
       information: snapshot.information,
-      readings: snapshot.readings,
+      status: snapshot.status,
       timesBefore: times,
       maxStations: context.maxStations,
     });
@@ -122,10 +122,10 @@ async function applyVehicles(
   return applyBikeSnapshot(tx, { systemId, source, at, now, ids, records, rejected, stationPositions });
 }
 
-function lateFeeds(times: SourceTimes, { information, readings, vehicles }: GbfsSnapshot): string[] {
+function lateFeeds(times: SourceTimes, { information, status, vehicles }: GbfsSnapshot): string[] {
   const late: string[] = [];
   if (information && isLate(information, times.information?.latest)) late.push(information.name);
-  if (readings && isLate(readings, times.readings?.latest)) late.push(readings.name);
+  if (status && isLate(status, times.status?.latest)) late.push(status.name);
   if (vehicles && isLate(vehicles, times.vehiclesAt)) late.push(vehicles.name);
   return late;
 }

@@ -1,5 +1,5 @@
 import type { VehicleReport } from "../../fleet/bike.ts";
-import type { StationInformation, StationReadings } from "../../fleet/station.ts";
+import type { StationInformation, StationStatusReport } from "../../fleet/station.ts";
 import { readDescription, type Description } from "./descriptions.ts";
 import { discoveredFeeds, type DiscoveredFeeds } from "./discovery.ts";
 import { FeedFailure, type Feed, readStationInformation, readStationStatus, readVehicles } from "./feed.ts";
@@ -9,7 +9,7 @@ import { instantFrom, isObject, numberFrom } from "./values.ts";
 export interface Documents {
   readonly gbfs: DiscoveredFeeds;
   readonly station_information: Feed<StationInformation>;
-  readonly station_status: Feed<StationReadings>;
+  readonly station_status: Feed<StationStatusReport>;
   readonly vehicle_status: Feed<VehicleReport>;
   readonly free_bike_status: Feed<VehicleReport>;
   readonly system_information: Description;

@@ -1,5 +1,5 @@
 import type { VehicleReport } from "../../fleet/bike.ts";
-import type { StationInformation, StationReadings } from "../../fleet/station.ts";
+import type { StationInformation, StationStatusReport } from "../../fleet/station.ts";
 import { ProblemLog, shown, type Problem } from "./problems.ts";
 import {
   CLOCK_TOLERANCE,
@@ -157,7 +157,7 @@ const stationInformation: FeedForm<StationInformation> = {
   },
 };
 
-const stationStatus: FeedForm<StationReadings> = {
+const stationStatus: FeedForm<StationStatusReport> = {
   lists: ["stations"],
   ids: ["station_id"],
   maxRecords: MAX_RECORDS,
@@ -209,7 +209,7 @@ export function readStationInformation(document: unknown, now: number): Feed<Sta
 }
 
 /** Reads a `station_status` document. @throws FeedFailure when nothing in it can be used */
-export function readStationStatus(document: unknown, now: number): Feed<StationReadings> {
+export function readStationStatus(document: unknown, now: number): Feed<StationStatusReport> {
   return readFeed("station_status", stationStatus, document, now);
 }
 

@@ -214,8 +214,8 @@ function roundFailure(feed: string, { message, failingSince, retryAt }: FeedHeal
   };
 }
 
-function isEmpty({ information, readings, vehicles, descriptions = [] }: GbfsSnapshot): boolean {
-  return !information && !readings && !vehicles && descriptions.length === 0;
+function isEmpty({ information, status, vehicles, descriptions = [] }: GbfsSnapshot): boolean {
+  return !information && !status && !vehicles && descriptions.length === 0;
 }
 
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {

@@ -32,8 +32,8 @@ export interface ImportOutcome {
  */
 export async function importSnapshot(db: Queryable, context: ApplyContext, source: GbfsSource): Promise<ImportOutcome> {
   const reading = await readSnapshot(source, context.now);
-  const { information, readings, vehicles } = reading.snapshot;
-  if (!information && !readings && !vehicles) throw nothingUsable(reading.failures);
+  const { information, status, vehicles } = reading.snapshot;
+  if (!information && !status && !vehicles) throw nothingUsable(reading.failures);
   return importReading(db, context, reading);
 }
 
@@ -43,11 +43,11 @@ export async function importReading(
   context: ApplyContext,
   reading: SourceReading,
 ): Promise<ImportOutcome> {
-  const { information, readings, vehicles } = reading.snapshot;
+  const { information, status, vehicles } = reading.snapshot;
   const applied = await applySnapshot(db, context, reading.snapshot);
   const { stations, bikes } = applied;
-  const rejectedStations = (information?.rejections ?? 0) + (readings?.rejections ?? 0) + stations.foreign.length;
-  const rejectedBikes = (vehicles?.rejections ?? 0) + bikes.foreign.length;
+  const rejectedStations = (information?.rejections ?? 0) + (status?.rejections ?? 0) + stations.ownedByOthers.length;
+  const rejectedBikes = (vehicles?.rejections ?? 0) + bikes.ownedByOthers.length;
   const counted = { stations: counts(stations, rejectedStations), bikes: counts(bikes, rejectedBikes) };
   return {
     ...counted,
@@ -66,13 +66,13 @@ function counts(
 }
 
 /** Feeds that were older may still have added what the newer ones did not name. */
-function isNothingTaken({ information, readings, vehicles }: GbfsSnapshot, applied: Applied): boolean {
+function isNothingTaken({ information, status, vehicles }: GbfsSnapshot, applied: Applied): boolean {
   const { stations, bikes, late } = applied;
   if ([stations, bikes].some(({ created, updated, removed }) => created + updated + removed > 0)) return false;
-  const offered = [information, readings, vehicles].filter((feed) => feed !== undefined);
+  const offered = [information, status, vehicles].filter((feed) => feed !== undefined);
   if (offered.length > 0 && offered.every(({ name }) => late.includes(name))) return true;
-  const named = new Set([...(information?.records.keys() ?? []), ...(readings?.records.keys() ?? [])]);
-  return stations.foreign.length === named.size && bikes.foreign.length === (vehicles?.records.size ?? 0);
+  const named = new Set([...(information?.records.keys() ?? []), ...(status?.records.keys() ?? [])]);
+  return stations.ownedByOthers.length === named.size && bikes.ownedByOthers.length === (vehicles?.records.size ?? 0);
 }
 
 function nothingUsable(failures: readonly FeedFailure[]): FeedFailure {

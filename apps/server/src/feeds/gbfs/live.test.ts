@@ -56,7 +56,7 @@ function feed(minute: number, ...vehicles: object[]): GbfsSnapshot {
       document(minute, { stations: [{ station_id: "dock", name: "Dock", lat: 1, lon: 2 }] }),
       now,
     ),
-    readings: readStationStatus(document(minute, { stations: [status] }), now),
+    status: readStationStatus(document(minute, { stations: [status] }), now),
     vehicles: readVehicles("free_bike_status", document(minute, { bikes: vehicles }), now),
   };
 }
@@ -167,7 +167,7 @@ describe("a bike on our ride", () => {
 test("an operated station keeps its own counters, which count the feed's bikes that stand there", async () => {
   await upsertStations(context(), systemId, [{ item: { id: "dock", name: "Ours", lat: 1, lon: 2 } }]);
   const { stations } = await apply(1, bike("a"), bike("b", { is_disabled: true }));
-  expect(stations.foreign).toEqual(["dock"]);
+  expect(stations.ownedByOthers).toEqual(["dock"]);
   expect(await counters()).toEqual({ available: 1, reserved: 0 });
   await apply(2, bike("c", { station_id: null, lat: 1, lon: 2 }));
   expect(await counters()).toEqual({ available: 0, reserved: 0 });

@@ -46,7 +46,7 @@ function snapshotOf({ feed, at, stations }: Part): GbfsSnapshot {
   const json = { last_updated: NOW / 1000 + at, data: { stations } };
   return feed === "information"
     ? { information: readStationInformation(json, NOW) }
-    : { readings: readStationStatus(json, NOW) };
+    : { status: readStationStatus(json, NOW) };
 }
 
 let systems = 0;

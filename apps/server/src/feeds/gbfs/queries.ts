@@ -8,7 +8,7 @@ import type { FeedHealth } from "./feed-health.ts";
 /** How far each feed of a source has been applied, by `last_updated` in milliseconds since 1970. */
 export interface SourceTimes {
   readonly information: SnapshotTimes | undefined;
-  readonly readings: SnapshotTimes | undefined;
+  readonly status: SnapshotTimes | undefined;
   readonly vehiclesAt: number | undefined;
   /** What the source called its system (GBFS's `system_id`); undefined: it has never said. */
   readonly publishedId: string | undefined;
@@ -40,11 +40,11 @@ export async function lockSourceTimes(tx: Transaction, systemId: string, source:
   await tx.query(addSource, [systemId, source]);
   const [row] = await tx.query<Row>(lockSource, [systemId, source]);
   const informationAt = row?.information_at?.getTime();
-  const readingsAt = row?.status_at?.getTime();
+  const statusAt = row?.status_at?.getTime();
   return {
     // Nothing depends on the information's snapshot before the newest.
     information: informationAt === undefined ? undefined : { latest: informationAt, before: undefined },
-    readings: readingsAt === undefined ? undefined : { latest: readingsAt, before: row?.previous_status_at?.getTime() },
+    status: statusAt === undefined ? undefined : { latest: statusAt, before: row?.previous_status_at?.getTime() },
     vehiclesAt: row?.vehicles_at?.getTime(),
     publishedId: row?.published_id ?? undefined,
   };
@@ -54,9 +54,9 @@ export async function saveSourceTimes(
   tx: Transaction,
   systemId: string,
   source: string,
-  { information, readings, vehiclesAt, publishedId }: SourceTimes,
+  { information, status, vehiclesAt, publishedId }: SourceTimes,
 ): Promise<void> {
-  const instants = [information?.latest, readings?.latest, readings?.before, vehiclesAt];
+  const instants = [information?.latest, status?.latest, status?.before, vehiclesAt];
   const times = instants.map((at) => (at === undefined ? null : new Date(at)));
   await tx.query(saveSource, [systemId, source, ...times, publishedId ?? null]);
 }

@@ -72,7 +72,7 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
     expect([stations, bikes, applied.stations.waiting]).toEqual([
       { ...none, created: 8 },
       { ...none, created: 74 },
-      { withoutInformation: 1, withoutReadings: 0 },
+      { withoutInformation: 1, withoutStatus: 0 },
     ]);
     expect(
       await database.db.query(
@@ -110,7 +110,7 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
       snapshots: 515,
       events: { "station.offline": 5, "station.online": 1 },
       failed: [],
-      waiting: { withoutInformation: 0, withoutReadings: 0 },
+      waiting: { withoutInformation: 0, withoutStatus: 0 },
     });
     const before = await wires("stations");
     expect(await replay()).toMatchObject({ snapshots: 515, events: {} });

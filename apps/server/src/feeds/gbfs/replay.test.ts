@@ -90,7 +90,7 @@ test("one event per edge, at the snapshot's own time, none for stations that are
     snapshots: 8,
     events: { "station.offline": 2, "station.online": 2 },
     failed: [],
-    waiting: { withoutInformation: 0, withoutReadings: 0 },
+    waiting: { withoutInformation: 0, withoutStatus: 0 },
     problems: [],
   });
   expect(await events()).toEqual(expected);
@@ -137,10 +137,10 @@ test("skips and names lines that are no snapshot, or say no time; a line separat
 test("without information the stations wait, and join when it comes", async () => {
   expect(await replay(series.slice(0, 2), { information: undefined })).toMatchObject({
     snapshots: 2,
-    waiting: { withoutInformation: 2, withoutReadings: 0 },
+    waiting: { withoutInformation: 2, withoutStatus: 0 },
     events: {},
   });
-  expect(await replay(series)).toMatchObject({ waiting: { withoutInformation: 0, withoutReadings: 0 } });
+  expect(await replay(series)).toMatchObject({ waiting: { withoutInformation: 0, withoutStatus: 0 } });
 });
 
 test("a file that is not there, or information that is none, is refused by name", async () => {

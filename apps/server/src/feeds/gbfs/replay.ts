@@ -68,7 +68,7 @@ export async function replaySnapshots(options: ReplayOptions): Promise<ReplayOut
   const failed: FailedLine[] = [];
   const problems: Problem[] = [];
   let snapshots = 0;
-  let waiting: StationsWaiting = { withoutInformation: 0, withoutReadings: 0 };
+  let waiting: StationsWaiting = { withoutInformation: 0, withoutStatus: 0 };
   if (options.information !== undefined) {
     const information = await readInformation(options.information, clock());
     keep(problems, information.problems, "");
@@ -76,18 +76,18 @@ export async function replaySnapshots(options: ReplayOptions): Promise<ReplayOut
   }
   for await (const { line, bytes } of readLines(readTripFile(file))) {
     signal?.throwIfAborted();
-    const readings = readLine(bytes, clock());
-    if (typeof readings === "string") {
-      failed.push({ line, reason: readings });
-      keep(problems, [unusable(readings)], `line ${line}: `);
+    const status = readLine(bytes, clock());
+    if (typeof status === "string") {
+      failed.push({ line, reason: status });
+      keep(problems, [unusable(status)], `line ${line}: `);
       continue;
     }
-    keep(problems, readings.problems, `line ${line}: `);
-    const applied = await applySnapshot(db, context(), { readings });
+    keep(problems, status.problems, `line ${line}: `);
+    const applied = await applySnapshot(db, context(), { status });
     snapshots++;
     waiting = applied.stations.waiting;
     for (const [name, n] of Object.entries(eventsOf(applied))) add(events, name as EventName, n); // the keys of EventCounts
-    options.onProgress?.({ snapshots, at: readings.at });
+    options.onProgress?.({ snapshots, at: status.at });
   }
   return { snapshots, events, failed, waiting, problems };
 }

@@ -9,13 +9,15 @@ import type { GbfsSnapshot, SourceReading } from "./source.ts";
 
 /** Everything that was wrong with a snapshot: in its feeds, in getting them, and in whose stations it names. */
 export function problemsOf({ snapshot, failures }: SourceReading, applied: Applied): Problem[] {
-  const { information, readings, vehicles, descriptions = [] } = snapshot;
+  const { information, status, vehicles, descriptions = [] } = snapshot;
   return [
     ...failures.map(failed),
-    ...[information, readings, vehicles].flatMap((feed) => (feed ? ofFeed(feed.name, feed) : [])),
+    ...[information, status, vehicles].flatMap((feed) => (feed ? ofFeed(feed.name, feed) : [])),
     ...descriptions.flatMap((description) => ofFeed(description.feed, description)),
-    ...applied.stations.foreign.map((id) => foreign(stationFeed(snapshot), "station_id", id)),
-    ...applied.bikes.foreign.map((id) => foreign(vehicles?.name ?? "vehicle_status", "vehicle_id", id)),
+    ...applied.stations.ownedByOthers.map((id) => ownedByOtherSource(stationFeed(snapshot), "station_id", id)),
+    ...applied.bikes.ownedByOthers.map((id) =>
+      ownedByOtherSource(vehicles?.name ?? "vehicle_status", "vehicle_id", id),
+    ),
   ];
 }
 
@@ -72,12 +74,12 @@ function failed({ feed, message }: FeedFailure): Problem {
   return { feed, record: null, field: null, value: null, reason: message, action: "rejected" };
 }
 
-function foreign(feed: string, field: string, id: string): Problem {
+function ownedByOtherSource(feed: string, field: string, id: string): Problem {
   return { feed, record: id, field, value: id, reason: "belongs_to_another_source", action: "rejected" };
 }
 
-function stationFeed({ readings, information }: GbfsSnapshot): string {
-  return (readings ?? information)?.name ?? "station_status";
+function stationFeed({ status, information }: GbfsSnapshot): string {
+  return (status ?? information)?.name ?? "station_status";
 }
 
 /** What is wrong with the records of a followed source, written down once. */
@@ -117,10 +119,10 @@ export function createProblemJournal(directory: string, name: () => string): Pro
 }
 
 /** Says why stations that a feed names are not listed; undefined where all are. */
-export function waitingRemark({ withoutInformation, withoutReadings }: StationsWaiting): string | undefined {
+export function describePendingStations({ withoutInformation, withoutStatus }: StationsWaiting): string | undefined {
   const parts = [
     ...(withoutInformation > 0 ? [`${withoutInformation} are not in station_information`] : []),
-    ...(withoutReadings > 0 ? [`${withoutReadings} are not in station_status`] : []),
+    ...(withoutStatus > 0 ? [`${withoutStatus} are not in station_status`] : []),
   ];
   if (parts.length === 0) return undefined;
   return `Stations that are not listed until both feeds have named them: ${parts.join(", ")}.`;

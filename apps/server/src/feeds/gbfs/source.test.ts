@@ -72,7 +72,7 @@ describe("a directory", () => {
       const { snapshot, failures } = await readSnapshot(await open(location), CITY_TIME);
       expect([
         snapshot.information?.records.size,
-        snapshot.readings?.records.size,
+        snapshot.status?.records.size,
         snapshot.vehicles?.records.size,
       ]).toEqual([2, 2, 3]);
       expect(failures).toEqual([]);
@@ -98,7 +98,7 @@ describe("an address", () => {
   const names = ["station_information", "station_status", "free_bike_status"];
   const sizes = async (location: string) => {
     const { snapshot } = await readSnapshot(await open(location), CITY_TIME);
-    return [snapshot.information?.records.size, snapshot.readings?.records.size, snapshot.vehicles?.records.size];
+    return [snapshot.information?.records.size, snapshot.status?.records.size, snapshot.vehicles?.records.size];
   };
   const pages = (folder: string) => Object.fromEntries(names.map((name) => [`${folder}${name}.json`, city23()[name]]));
 
@@ -139,7 +139,7 @@ describe("an address", () => {
       "/gbfs.json": { data: { feeds } },
     });
     const { snapshot, failures } = await readSnapshot(await open(`${address}/gbfs.json`), CITY_TIME);
-    expect(snapshot.readings?.records.size).toBe(2);
+    expect(snapshot.status?.records.size).toBe(2);
     expect(
       failures
         .map(({ feed, message }) => [feed, message.slice(0, 8)])

@@ -2,7 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf } from "../../db/errors.ts";
 import type { VehicleReport } from "../../fleet/bike.ts";
-import type { StationInformation, StationReadings } from "../../fleet/station.ts";
+import type { StationInformation, StationStatusReport } from "../../fleet/station.ts";
 import type { Description } from "./descriptions.ts";
 import { createDocumentReader, type DocumentReader } from "./document-reader.ts";
 import { MAX_DOCUMENT_BYTES, tooLarge, type DocumentName, type Documents } from "./documents.ts";
@@ -136,7 +136,7 @@ export function failure(feed: string, error: unknown): FeedFailure {
 /** What the feeds of a source said, as far as they could be got and read. Undefined: no snapshot of that feed. */
 export interface GbfsSnapshot {
   readonly information?: Feed<StationInformation> | undefined;
-  readonly readings?: Feed<StationReadings> | undefined;
+  readonly status?: Feed<StationStatusReport> | undefined;
   readonly vehicles?: Feed<VehicleReport> | undefined;
   /** What it said of the system as a whole. */
   readonly descriptions?: readonly Description[];
@@ -165,7 +165,7 @@ export async function readSnapshot(source: GbfsSource, now: number): Promise<Sou
     }
   };
   const information = await read("station_information");
-  const readings = await read("station_status");
+  const status = await read("station_status");
   // 3.x has vehicle_status; a source that offers both says the same in each.
   const vehicles = (await read("vehicle_status")) ?? (await read("free_bike_status"));
   const descriptions: Description[] = [];
@@ -173,5 +173,5 @@ export async function readSnapshot(source: GbfsSource, now: number): Promise<Sou
     const description = await read(name);
     if (description) descriptions.push(description);
   }
-  return { snapshot: { information, readings, vehicles, descriptions }, failures };
+  return { snapshot: { information, status, vehicles, descriptions }, failures };
 }

@@ -147,7 +147,7 @@ export interface Layout {
   /** How many columns each row must have. */
   readonly width: number;
   /** The place of each field's column; undefined: this kind of file does not have it. */
-  readonly places: Readonly<Partial<Record<TripField, number>>>;
+  readonly columnIndexes: Readonly<Partial<Record<TripField, number>>>;
   /** The columns' names as the file writes them. */
   readonly names: readonly string[];
 }
@@ -187,8 +187,10 @@ export function recogniseHeader(header: readonly string[], line: number): Layout
       `looks like ${format.name}, but column ${place + 1} ("${shorten(name)}") does not belong there`,
     );
   }
-  const places = Object.fromEntries(Object.entries(format.columns).map(([field, key]) => [field, keys.indexOf(key)]));
-  return { format, width: keys.length, places, names: header.map((name) => name.trim()) };
+  const columnIndexes = Object.fromEntries(
+    Object.entries(format.columns).map(([field, key]) => [field, keys.indexOf(key)]),
+  );
+  return { format, width: keys.length, columnIndexes, names: header.map((name) => name.trim()) };
 }
 
 /** Which columns of a format are missing, and the places of those that do not belong to it or come twice. */

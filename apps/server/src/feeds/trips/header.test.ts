@@ -28,7 +28,7 @@ describe("recogniseHeader", () => {
 
   it("does not mind case, spaces and punctuation", () => {
     const loud = lyft.map((name) => ` ${name.toUpperCase().replaceAll("_", " ")} `);
-    expect(recogniseHeader(loud, 1).places).toEqual(recogniseHeader(lyft, 1).places);
+    expect(recogniseHeader(loud, 1).columnIndexes).toEqual(recogniseHeader(lyft, 1).columnIndexes);
   });
 
   it("writes its table in the form in which headers are compared", () => {

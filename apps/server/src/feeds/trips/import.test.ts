@@ -271,7 +271,7 @@ describe("importTrips, row by row", () => {
 });
 
 describe("importTrips, stations", () => {
-  it("makes stubs, out of service, of unknown stations from the first row with a place, and warns once each", async () => {
+  it("makes placeholders, out of service, of unknown stations from the first row with a place, and warns once each", async () => {
     const rows = [
       lyftRow("a", { start_lat: "", start_lng: "" }),
       lyftRow("b", { start_lat: "40.5", start_lng: "-74.5", start_station_name: "Later name" }),
@@ -285,10 +285,10 @@ describe("importTrips, stations", () => {
       stations_created: 2,
       warnings: { unknown_station: 2, station_without_place: 1 },
     });
-    const stub = { status: "offline", offline_reason: "removed_from_source", source: "test" };
+    const placeholder = { status: "offline", offline_reason: "removed_from_source", source: "test" };
     expect(await harness.stations()).toEqual([
-      { id: "JC1", name: "Later name", lat: 40.5, lon: -74.5, ...stub },
-      { id: "JC2", name: "Second", lat: 40.74, lon: -74.05, ...stub },
+      { id: "JC1", name: "Later name", lat: 40.5, lon: -74.5, ...placeholder },
+      { id: "JC2", name: "Second", lat: 40.74, lon: -74.05, ...placeholder },
     ]);
     expect((await harness.rides()).map(({ start_station_id }) => start_station_id)).toEqual([
       "JC1",

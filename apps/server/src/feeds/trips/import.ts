@@ -1,7 +1,7 @@
 import { tryPastRides } from "../../fleet/ride-import-trial.ts";
 import { findInputs, type FoundInputs } from "./inputs/find-inputs.ts";
 import type { TripInput } from "./inputs/input.ts";
-import { type TripImport, type TripImportResult, createProgressMeter, type ProgressMeter } from "./options.ts";
+import { type TripImportOptions, type TripImportResult, createProgressMeter, type ProgressMeter } from "./options.ts";
 import { ImportFileError, type WarningReason } from "./problems.ts";
 import { createReport, type Report, createTally, type Tally } from "./report.ts";
 import { type Batch, openSpool, type Spool } from "./spool.ts";
@@ -16,7 +16,7 @@ const DOWNLOAD_SILENCE_MS = 60_000;
 
 /** What the steps of one import share. */
 interface Run {
-  readonly order: TripImport;
+  readonly order: TripImportOptions;
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly writer: TripWriter;
@@ -30,7 +30,7 @@ interface Run {
  * read to its end before its first ride is written; the next is read meanwhile. What is there already stays as it
  * is, so an import that was cut off is completed by running it again.
  */
-export async function importTrips(order: TripImport): Promise<TripImportResult> {
+export async function importTrips(order: TripImportOptions): Promise<TripImportResult> {
   const found = await findInputs({
     arguments: order.files,
     standardInput: order.standardInput,
@@ -53,9 +53,9 @@ export async function importTrips(order: TripImport): Promise<TripImportResult> 
 }
 
 async function run(
-  order: TripImport,
+  order: TripImportOptions,
   { inputs, refused }: FoundInputs,
-  createWriter: (order: TripImport, now: number) => TripWriter,
+  createWriter: (order: TripImportOptions, now: number) => TripWriter,
 ): Promise<TripImportResult> {
   const report = createReport(order.reportPath);
   const now = order.clock();
@@ -162,15 +162,15 @@ async function write(all: Run, input: TripInput, { file, spool }: Staged): Promi
 
 async function writeStations(all: Run, name: string, { sightings, rejected }: StagedFile): Promise<void> {
   const rejectedRows = [...rejected.values()].reduce((sum, n) => sum + n, 0);
-  const stubs = await all.writer.stations(sightings.all(), rejectedRows);
+  const placeholders = await all.writer.stations(sightings.all(), rejectedRows);
   const warn = warner(all, name);
   const warnOf = (reason: WarningReason, id: string) => {
     const mention = sightings.firstMention(id);
     if (mention !== undefined) warn(reason, mention.row, mention.column, id);
   };
-  for (const id of stubs.made) warnOf("unknown_station", id);
-  for (const id of stubs.withoutPlace) warnOf("station_without_place", id);
-  all.tally.addStations(stubs.made.length);
+  for (const id of placeholders.made) warnOf("unknown_station", id);
+  for (const id of placeholders.withoutLocation) warnOf("station_without_place", id);
+  all.tally.addStations(placeholders.made.length);
 }
 
 async function writeBatch(all: Run, name: string, idColumn: string | null, batch: Batch): Promise<void> {

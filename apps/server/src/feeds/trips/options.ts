@@ -7,7 +7,7 @@ import type { TimeShift } from "./time-shift.ts";
 import type { TimeZone } from "./time-zone.ts";
 
 /** What an import is to do, and with what. */
-export interface TripImport {
+export interface TripImportOptions {
   readonly db: Database;
   readonly systemId: string;
   /** Files, zip archives, folders of such, addresses, or `-` for standard input. */

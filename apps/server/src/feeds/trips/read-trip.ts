@@ -13,7 +13,7 @@ import {
 } from "./trip-times.ts";
 
 /** Where a trip file says that a station is. */
-interface Place {
+interface Location {
   readonly lat: number;
   readonly lon: number;
 }
@@ -23,7 +23,7 @@ export interface TripEnd {
   readonly stationId: string | null;
   readonly stationName: string | null;
   /** Null: not given, or 0, 0, which these files write for "unknown". */
-  readonly place: Place | null;
+  readonly location: Location | null;
 }
 
 /** What a row says. */
@@ -119,7 +119,7 @@ function readTrip(reading: TripReading, fields: readonly string[], row: number):
 /** Where the bike was left is not known when there is neither a station nor a place. */
 function endReason(end: TripEnd): PastRide["endReason"] {
   if (end.stationId !== null) return "returned";
-  return end.place === null ? null : "free_floating";
+  return end.location === null ? null : "free_floating";
 }
 
 interface RowValues {
@@ -129,14 +129,14 @@ interface RowValues {
 
 /** A field's text; undefined where the file has no such column, or leaves it empty, or writes a database's null. */
 function value({ fields, layout }: RowValues, field: TripField): string | undefined {
-  const place = layout.places[field];
+  const place = layout.columnIndexes[field];
   if (place === undefined) return undefined;
   const text = fields[place]?.trim();
   return text === "" || text === "NULL" || text === "\\N" ? undefined : text;
 }
 
 function columnName({ layout }: RowValues, field: TripField): string {
-  return layout.names[layout.places[field] ?? -1] ?? field;
+  return layout.names[layout.columnIndexes[field] ?? -1] ?? field;
 }
 
 function issue(values: RowValues, reason: RowProblem["reason"], field: TripField): Rejected {
@@ -182,7 +182,7 @@ function tripEnd(values: RowValues, id: TripField, name: TripField, lat: TripFie
   return {
     stationId: identifier(values, id),
     stationName: value(values, name) ?? null,
-    place: known ? { lat: latitude, lon: longitude } : null,
+    location: known ? { lat: latitude, lon: longitude } : null,
   };
 }
 
@@ -206,11 +206,11 @@ function identity(
   times: TripTimes,
   ends: { readonly start: TripEnd; readonly end: TripEnd },
 ): { id: string; bikeId: string } {
-  const { places } = values.layout;
+  const { columnIndexes } = values.layout;
   const at = `${compactLocal(start.local)}${times.secondReading ? "~2" : ""}`;
-  const givenBike = places.bikeId === undefined ? undefined : requiredIdentifier(values, "bikeId");
+  const givenBike = columnIndexes.bikeId === undefined ? undefined : requiredIdentifier(values, "bikeId");
   const id = () => {
-    if (places.rideId !== undefined) return requiredIdentifier(values, "rideId");
+    if (columnIndexes.rideId !== undefined) return requiredIdentifier(values, "rideId");
     if (givenBike !== undefined) return `${source}:${givenBike}:${at}`;
     const microseconds = /\.\d{3}(\d+)/.exec(value(values, "startedAt") ?? "")?.[1] ?? "";
     return `${source}:${ends.start.stationId ?? ""}:${ends.end.stationId ?? ""}:${at}${microseconds}:${times.endedAt - times.startedAt}`;
@@ -218,7 +218,7 @@ function identity(
   const rideId = id();
   const bikeId = givenBike ?? `${source}:ride:${rideId}`;
   if (Math.max(rideId.length, bikeId.length) > MAX_ID_LENGTH) {
-    const madeOf = (["rideId", "bikeId"] as const).find((field) => places[field] !== undefined);
+    const madeOf = (["rideId", "bikeId"] as const).find((field) => columnIndexes[field] !== undefined);
     throw issue(values, "bad_identifier", madeOf ?? "startStationId");
   }
   return { id: rideId, bikeId };

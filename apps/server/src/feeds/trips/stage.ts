@@ -89,7 +89,7 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
   if (layout === undefined) throw new ImportFileError("empty", null, "the file has no header");
   issues.finish();
   await spool.finish();
-  const idColumn = layout.places.rideId === undefined ? null : columnOf(layout, "rideId");
+  const idColumn = layout.columnIndexes.rideId === undefined ? null : columnOf(layout, "rideId");
   const starts = first > last ? null : { first, last };
   return { rows: issues.rows, rejected: issues.rejected, sightings, idColumn, starts };
 }
@@ -132,7 +132,7 @@ function createDamageSearch() {
 }
 
 function columnOf(layout: Layout, field: "rideId" | "startStationId" | "endStationId"): string {
-  return layout.names[layout.places[field] ?? -1] ?? field;
+  return layout.names[layout.columnIndexes[field] ?? -1] ?? field;
 }
 
 /** Where in the file a station was first named. */
@@ -151,15 +151,15 @@ export interface Sightings {
 export function collectSightings(): Sightings {
   const stations = new Map<string, StationSighting & FirstMention>();
   return {
-    add({ stationId, stationName, place }, row, column) {
+    add({ stationId, stationName, location }, row, column) {
       if (stationId === null) return;
       const before = stations.get(stationId);
-      if (before !== undefined && (before.place !== null || place === null)) return;
+      if (before !== undefined && (before.location !== null || location === null)) return;
       const first = before ?? { row, column };
       stations.set(stationId, {
         id: stationId,
         name: stationName ?? before?.name ?? null,
-        place,
+        location,
         row: first.row,
         column: first.column,
       });

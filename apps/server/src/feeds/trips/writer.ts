@@ -1,23 +1,23 @@
 import type { Readable } from "node:stream";
 import { pickSlot } from "../../counts/service.ts";
 import {
-  makeStubStations,
-  previewStubStations,
+  makePlaceholderStations,
+  previewPlaceholderStations,
   type StationSighting,
-  type StubStations,
+  type PlaceholderStations,
 } from "../../fleet/placeholder-stations.ts";
 import type { TryPastRides } from "../../fleet/ride-import-trial.ts";
 import { type PastRidesWritten, writePastRides } from "../../fleet/ride-import.ts";
 import { addToImport, beginImport, finishImport } from "../../imports/service.ts";
 import { shownAddress } from "../address.ts";
-import type { TripImport } from "./options.ts";
+import type { TripImportOptions } from "./options.ts";
 
 /** Where an import's rides and stations go: into the database, or nowhere. */
 export interface TripWriter {
   /** How many batches may be written at the same time. */
   readonly lanes: "several" | "one";
   /** Makes the stations of a file that there are not. @param rejected rows of the file that were rejected while it was read */
-  stations(sightings: readonly StationSighting[], rejected: number): Promise<StubStations>;
+  stations(sightings: readonly StationSighting[], rejected: number): Promise<PlaceholderStations>;
   rides(lines: () => Readable, rows: number): Promise<PastRidesWritten>;
   /** Makes those stations of a file again that were removed while its rides were written: others were taken back. */
   stationsAgain(sightings: readonly StationSighting[]): Promise<void>;
@@ -26,7 +26,7 @@ export interface TripWriter {
 }
 
 /** Writes into the database, and keeps a record of it from the first file that has something to write. */
-export function createTripWriter(order: TripImport, now: number): TripWriter {
+export function createTripWriter(order: TripImportOptions, now: number): TripWriter {
   const { db, systemId, source, importId, ids, files, zone } = order;
   const updatedAt = new Date(now).toISOString();
   // Drawn anew for each transaction, so that writers rarely share a slot.
@@ -41,19 +41,19 @@ export function createTripWriter(order: TripImport, now: number): TripWriter {
             const detail = { files: files.map(shownAddress), time_zone: zone.name };
             await beginImport(tx, order, { systemId, id: importId, kind: "trips", source, at: new Date(now), detail });
           }
-          const stubs = await makeStubStations(tx, origin(), sightings);
-          await addToImport(tx, systemId, importId, { rejected, stationsCreated: stubs.made.length });
-          return stubs;
+          const placeholders = await makePlaceholderStations(tx, origin(), sightings);
+          await addToImport(tx, systemId, importId, { rejected, stationsCreated: placeholders.made.length });
+          return placeholders;
         })
-        .then((stubs) => {
+        .then((placeholders) => {
           isBegun = true;
-          return stubs;
+          return placeholders;
         });
     },
     rides: (lines, rows) => writePastRides(db, origin(), lines, rows),
     async stationsAgain(sightings) {
       await db.transaction(async (tx) => {
-        const { made } = await makeStubStations(tx, origin(), sightings);
+        const { made } = await makePlaceholderStations(tx, origin(), sightings);
         if (made.length > 0) await addToImport(tx, systemId, importId, { stationsCreated: made.length });
       });
     },
@@ -66,15 +66,15 @@ export function createTripWriter(order: TripImport, now: number): TripWriter {
 }
 
 /** Says what would be written, and writes nothing. */
-export function createTrialWriter({ db, systemId }: TripImport, tryBatch: TryPastRides): TripWriter {
+export function createTrialWriter({ db, systemId }: TripImportOptions, tryBatch: TryPastRides): TripWriter {
   const made = new Set<string>();
   return {
     lanes: "one",
     async stations(sightings) {
-      const stubs = await previewStubStations(db, systemId, sightings);
-      const fresh = stubs.made.filter((id) => !made.has(id));
+      const placeholders = await previewPlaceholderStations(db, systemId, sightings);
+      const fresh = placeholders.made.filter((id) => !made.has(id));
       for (const id of fresh) made.add(id);
-      return { made: fresh, withoutPlace: stubs.withoutPlace.filter((id) => !made.has(id)) };
+      return { made: fresh, withoutLocation: placeholders.withoutLocation.filter((id) => !made.has(id)) };
     },
     rides: tryBatch,
     stationsAgain: () => Promise.resolve(),
