@@ -74,10 +74,10 @@ export async function connectTo(url: URL, options: ConnectOptions): Promise<Conn
   if (!("socket" in tcp)) return fail(tcp);
 
   const remoteAddress = tcp.socket.remoteAddress ?? null;
-  const refusal = judgePeer(remoteAddress, judged.addresses, url, refuse);
-  if (refusal !== undefined) {
+  const reason = judgePeer(remoteAddress, judged.addresses, url, refuse);
+  if (reason !== undefined) {
     tcp.socket.destroy();
-    return fail(refusal, remoteAddress);
+    return fail(reason, remoteAddress);
   }
   if (url.protocol === "http:") return { result: tcp, remoteAddress, timings };
 
@@ -106,14 +106,14 @@ function judgeAddresses(
       `${url.hostname} has ${addresses.length} addresses; at most ${MAX_ADDRESSES} are accepted.`,
     );
   }
-  const refusals = addresses.map((address) => refuse(address, url));
+  const reasons = addresses.map((address) => refuse(address, url));
   if (isLoopbackName(url.hostname)) {
     // These two addresses are ours, not DNS answers; the operator may have named the network of only one.
-    const named = addresses.filter((_address, index) => refusals[index] === undefined);
+    const named = addresses.filter((_address, index) => reasons[index] === undefined);
     if (named.length > 0) return { addresses: named };
   }
-  const refusal = refusals.find((each) => each !== undefined);
-  return refusal === undefined ? { addresses } : describeFailure("address_refused", refusal);
+  const reason = reasons.find((each) => each !== undefined);
+  return reason === undefined ? { addresses } : describeFailure("address_refused", reason);
 }
 
 /** The last check before anything is written: the peer is one of the judged addresses, and is still allowed. */
@@ -132,8 +132,8 @@ function judgePeer(
       `The connection led to ${remoteAddress}, which is not one of the checked addresses.`,
     );
   }
-  const refusal = refuse(remoteAddress, url);
-  return refusal === undefined ? undefined : describeFailure("address_refused", refusal);
+  const reason = refuse(remoteAddress, url);
+  return reason === undefined ? undefined : describeFailure("address_refused", reason);
 }
 
 /** The families in turn, so that a family without a route costs one head start only. */

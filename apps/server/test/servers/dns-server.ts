@@ -8,7 +8,7 @@ export type DnsReply = readonly (string | Answer)[] | "nxdomain" | "servfail" | 
 /** A DNS server on loopback that answers as a test wants it to. */
 export interface DnsServer {
   /** `address:port`, for a resolver. */
-  readonly place: string;
+  readonly address: string;
   /** Questions so far, as `A name` or `AAAA name`. */
   readonly questions: readonly string[];
   close(): Promise<void>;
@@ -52,7 +52,7 @@ export async function startDnsServer(
     socket.bind(0, "127.0.0.1", resolve);
   });
   return {
-    place: `127.0.0.1:${socket.address().port}`,
+    address: `127.0.0.1:${socket.address().port}`,
     questions,
     close: () =>
       new Promise((resolve) => {

@@ -68,7 +68,7 @@ describe("a feed leads to public addresses and to the configured host and port a
     const dns = await startDnsServer(({ type }) => (type === "A" ? ["1.1.1.1", "127.0.0.1"] : []));
     onTestFinished(() => dns.close());
     const url = `http://feeds.test:${inside.port}/station_status.json`;
-    await expect(get("https://publisher.example/gbfs.json", url, { dnsServers: [dns.place] })).rejects.toThrow(
+    await expect(get("https://publisher.example/gbfs.json", url, { dnsServers: [dns.address] })).rejects.toThrow(
       "feeds.test: 127.0.0.1 is an address of this machine itself",
     );
     expect(inside.asked).toEqual([]);

@@ -25,9 +25,9 @@ export class BoundedBody {
 
   /** Keeps as much of a piece as there is room for. */
   append(chunk: Uint8Array): void {
-    const room = this.#piecesLeft-- > 0 ? this.#limit - this.#length : 0;
+    const space = this.#piecesLeft-- > 0 ? this.#limit - this.#length : 0;
     // A view costs about 100 bytes, more than the pieces that some receivers send: it is made only where needed.
-    const kept = chunk.length <= room ? chunk : chunk.subarray(0, room);
+    const kept = chunk.length <= space ? chunk : chunk.subarray(0, space);
     if (kept.length < chunk.length) this.#isCut = true;
     this.#reserve(this.#length + kept.length);
     this.#buffer.set(kept, this.#length);
@@ -52,13 +52,13 @@ export class BoundedBody {
 
   #reserve(length: number): void {
     if (length <= this.#buffer.length) return;
-    const grown = new Uint8Array(this.#roomFor(length));
+    const grown = new Uint8Array(this.#sizeFor(length));
     grown.set(this.#buffer.subarray(0, this.#length));
     this.#buffer = grown;
   }
 
   /** Two steps at most, whatever the size of the pieces: doubling leaves twice as much to the garbage collector. */
-  #roomFor(length: number): number {
+  #sizeFor(length: number): number {
     if (length > SMALL_BUFFER_BYTES) return this.#limit;
     // The first piece is most often the whole body.
     return this.#length === 0 ? length : Math.min(SMALL_BUFFER_BYTES, this.#limit);

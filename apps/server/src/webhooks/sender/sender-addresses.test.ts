@@ -19,14 +19,14 @@ async function openDns(reply: Parameters<typeof startDnsServer>[0]): Promise<Dns
 }
 
 /** A good receiver and a sink on the same port, and a sender that asks a DNS server of the test's own. */
-async function openRoom(reply: Parameters<typeof startDnsServer>[0], limits: SenderOptions["limits"] = {}) {
+async function openHarness(reply: Parameters<typeof startDnsServer>[0], limits: SenderOptions["limits"] = {}) {
   const sink = await openReceiver(() => {}, { host: BAD });
   const good = await openReceiver((socket) => socket.end(answer("200 OK", "", ["Connection: close"])), {
     host: GOOD,
     port: sink.port,
   });
   const dns = await openDns(reply);
-  const sender = openSender({ rules, limits, resolve: { servers: [dns.place] } });
+  const sender = openSender({ rules, limits, resolve: { servers: [dns.address] } });
   const call = (name = "partner.test"): Promise<AttemptResult> => post(sender, `http://${name}:${sink.port}/`);
   return { sink, good, dns, sender, call };
 }
@@ -38,7 +38,7 @@ const onlyA =
 
 describe("a name", () => {
   it("is looked up once, and exactly what was checked is dialled", async () => {
-    const { sink, good, dns, call } = await openRoom(({ type, nth }) => {
+    const { sink, good, dns, call } = await openHarness(({ type, nth }) => {
       if (type === "AAAA") return [];
       return nth === 0 ? [GOOD] : [BAD];
     });
@@ -51,7 +51,7 @@ describe("a name", () => {
   });
 
   it("that is bound to another address afterwards is refused at the next attempt: no connection at the sink", async () => {
-    const { sink, good, call } = await openRoom(({ type, nth }) => {
+    const { sink, good, call } = await openHarness(({ type, nth }) => {
       if (type === "AAAA") return [];
       return nth % 2 === 0 ? [GOOD] : [BAD];
     });
@@ -83,7 +83,7 @@ describe("a name", () => {
     "the metadata address": onlyA("169.254.169.254"),
   };
   it.each(Object.entries(mixed))("with %s is refused, and nothing is dialled", async (_name, reply) => {
-    const { sink, good, call } = await openRoom(reply);
+    const { sink, good, call } = await openHarness(reply);
     const result = await call();
     expect(result).toMatchObject({
       outcome: "failed",
@@ -96,7 +96,7 @@ describe("a name", () => {
   });
 
   it("with more addresses than any receiver has is not looked into, let alone dialled", async () => {
-    const { sink, good, call } = await openRoom(onlyA(...Array<string>(101).fill(GOOD)));
+    const { sink, good, call } = await openHarness(onlyA(...Array<string>(101).fill(GOOD)));
     const result = await call();
     expect(result).toMatchObject({ outcome: "failed", failure: "dns", sentHeaders: [] });
     expect(result.detail).toContain("101 addresses");
@@ -109,21 +109,21 @@ describe("a name", () => {
     ["cannot be answered for", "servfail", "dns"],
     ["nobody answers for", "silence", "dns_timeout"],
   ] as const)("that %s fails as such", async (_name, reply, failure) => {
-    const { call } = await openRoom(() => reply);
+    const { call } = await openHarness(() => reply);
     const result = await call();
     expect(result).toMatchObject({ outcome: "failed", failure, sentHeaders: [] });
     expect(result.detail).toContain("partner.test");
   });
 
   it("works when only one of the two questions is answered", async () => {
-    const { call } = await openRoom(({ type }) => (type === "A" ? [GOOD] : "silence"), { dnsTimeoutMs: 1_500 });
+    const { call } = await openHarness(({ type }) => (type === "A" ? [GOOD] : "silence"), { dnsTimeoutMs: 1_500 });
     expect(await call()).toMatchObject({ outcome: "succeeded" });
   });
 
   it("is asked for only where no connection is kept", async () => {
     const dns = await openDns(onlyA(GOOD));
     const good = await openReceiver((socket) => socket.write(answer("200 OK")), { host: GOOD });
-    const sender = openSender({ rules, resolve: { servers: [dns.place] } });
+    const sender = openSender({ rules, resolve: { servers: [dns.address] } });
     for (let round = 0; round < 5; round++) await post(sender, `http://partner.test:${good.port}/`);
     expect(dns.questions).toHaveLength(2);
     expect(good.connections).toBe(1);
@@ -131,7 +131,7 @@ describe("a name", () => {
 
   it("may lead to plain http only where all of its addresses are in networks the operator has named", async () => {
     // 1.1.1.1 is public, so https would be allowed; it is not dialled here, because the plain call is refused.
-    const { sink, call } = await openRoom(onlyA("1.1.1.1", GOOD));
+    const { sink, call } = await openHarness(onlyA("1.1.1.1", GOOD));
     const result = await call();
     expect(result).toMatchObject({ failure: "address_refused" });
     expect(result.detail).toContain("use https");
@@ -142,7 +142,7 @@ describe("a name", () => {
     const all = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: anyPort };
     const good = await openReceiver((socket) => socket.write(answer("200 OK")), { host: GOOD });
     const dns = await openDns(onlyA("127.0.0.3", "127.0.0.4", GOOD));
-    const sender = openSender({ rules: all, resolve: { servers: [dns.place] } });
+    const sender = openSender({ rules: all, resolve: { servers: [dns.address] } });
     const result = await post(sender, `http://partner.test:${good.port}/`);
     expect(result).toMatchObject({ outcome: "succeeded", remoteAddress: GOOD });
   });
@@ -151,7 +151,7 @@ describe("a name", () => {
     const all = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: anyPort };
     const good = await openReceiver((socket) => socket.write(answer("200 OK")), { host: GOOD });
     const dns = await openDns(onlyA(...Array.from({ length: 20 }, (_, index) => `127.0.1.${index + 1}`), GOOD));
-    const sender = openSender({ rules: all, resolve: { servers: [dns.place] } });
+    const sender = openSender({ rules: all, resolve: { servers: [dns.address] } });
     const result = await post(sender, `http://partner.test:${good.port}/`);
     expect(result).toMatchObject({ outcome: "failed", failure: "connect_refused" });
     expect(good.connections).toBe(0);
@@ -162,7 +162,7 @@ describe("localhost", () => {
   it("is this machine, whatever DNS says, and reached only where the operator has named it", async () => {
     const receiver = await openReceiver((socket) => socket.write(answer("200 OK")));
     const dns = await openDns(() => ["1.1.1.1"]);
-    const resolve = { servers: [dns.place] };
+    const resolve = { servers: [dns.address] };
     const named = openSender({
       rules: { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: anyPort },
       resolve,

@@ -7,7 +7,7 @@ import { failed, openReceiver, openSender, post, until } from "../../../test/web
 const head = "HTTP/1.1 200 OK\r\n";
 const chunked = `${head}Transfer-Encoding: chunked\r\n\r\n`;
 
-interface Wire {
+interface RawResponse {
   readonly text: string;
   readonly result: Record<string, unknown>;
 }
@@ -15,7 +15,7 @@ interface Wire {
 const protocol = failed("protocol", { status: null });
 const half = failed("protocol", { status: 200 });
 
-const noHttp: Record<string, Wire> = {
+const noHttp: Record<string, RawResponse> = {
   "the greeting of another protocol": { text: "220 mail ready\r\n", result: protocol },
   "HTTP/2": { text: "\u0000\u0000\u0012\u0004\u0000\u0000\u0000\u0000\u0000", result: protocol },
   "HTTP/2 as text": { text: "HTTP/2.0 200 OK\r\nContent-Length: 0\r\n\r\n", result: protocol },
@@ -34,7 +34,7 @@ const noHttp: Record<string, Wire> = {
   },
 };
 
-const lies: Record<string, Wire> = {
+const lies: Record<string, RawResponse> = {
   "two lengths": { text: `${head}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`, result: protocol },
   "one length twice": { text: `${head}Content-Length: 2\r\nContent-Length: 2\r\n\r\nab`, result: protocol },
   "a length and chunks": {
@@ -61,7 +61,7 @@ const lies: Record<string, Wire> = {
 };
 
 /** Answers that can be taken one way only, though the connection had better not be used again. */
-const odd: Record<string, Wire> = {
+const odd: Record<string, RawResponse> = {
   "a body longer than its length": { text: `${head}Content-Length: 2\r\n\r\nokX`, result: { answerBody: bytes("ok") } },
   "a body where there can be none": { text: "HTTP/1.1 204 No\r\nContent-Length: 2\r\n\r\nok", result: { status: 204 } },
   "a space behind its length": { text: `${head}Content-Length: 2 \r\n\r\nok`, result: { answerBody: bytes("ok") } },
@@ -95,10 +95,10 @@ const framings: Record<string, Buffer> = {
   "in small chunks": Buffer.concat([Buffer.from("Transfer-Encoding: chunked\r\n\r\n"), inChunks(100)]),
 };
 
-function writeInPieces(socket: Socket, wire: Buffer, size: number): void {
+function writeInPieces(socket: Socket, bytesSent: Buffer, size: number): void {
   let at = 0;
   const more = (): void => {
-    if (at < wire.length) socket.write(wire.subarray(at, (at += size)), () => setImmediate(more));
+    if (at < bytesSent.length) socket.write(bytesSent.subarray(at, (at += size)), () => setImmediate(more));
   };
   socket.setNoDelay(true);
   more();
@@ -133,8 +133,8 @@ describe("a long answer", () => {
     [10_001, 4_096, 60_000].map((size) => [name, size, framing] as const),
   );
   it.each(cases)("that comes %s, %d bytes at a time, is kept exactly", async (_name, size, framing) => {
-    const wire = Buffer.concat([Buffer.from(`${head}X-Long: ${longHeader}\r\n`), framing]);
-    const receiver = await openReceiver((socket) => writeInPieces(socket, wire, size));
+    const bytesSent = Buffer.concat([Buffer.from(`${head}X-Long: ${longHeader}\r\n`), framing]);
+    const receiver = await openReceiver((socket) => writeInPieces(socket, bytesSent, size));
     const sender = openSender();
     for (let round = 0; round < 3; round++) {
       const result = await post(sender, receiver.url);
@@ -147,10 +147,10 @@ describe("a long answer", () => {
 
 it("an answer that comes in pieces of a few bytes, behind heads that do not count, is read as if it came at once", async () => {
   const early = "HTTP/1.1 100 Continue\r\n\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n";
-  const wire = Buffer.from(early + answer("201 Created", "ok", ["X-One: a", "x-one: b"]));
+  const bytesSent = Buffer.from(early + answer("201 Created", "ok", ["X-One: a", "x-one: b"]));
   const sender = openSender();
   for (const size of [1, 2, 3, 7, 40]) {
-    const receiver = await openReceiver((socket) => writeInPieces(socket, wire, size));
+    const receiver = await openReceiver((socket) => writeInPieces(socket, bytesSent, size));
     for (const reusedConnection of [false, true]) {
       const result = await post(sender, receiver.url);
       expect(result).toMatchObject({ outcome: "succeeded", status: 201, answerBody: bytes("ok"), reusedConnection });

@@ -16,7 +16,7 @@ const literal = await makeCertificate("127.0.0.1");
 async function openNamedSender(ca: string | undefined) {
   const dns = await startDnsServer(({ type }) => (type === "A" ? ["127.0.0.1"] : []));
   onTestFinished(() => dns.close());
-  return openSender({ resolve: { servers: [dns.place] }, tls: { ca } });
+  return openSender({ resolve: { servers: [dns.address] }, tls: { ca } });
 }
 
 async function openTlsReceiver(tls: { readonly key: string; readonly cert: string }) {
@@ -117,13 +117,13 @@ describe("https", () => {
   });
 
   it("shakes hands once: another certificate cannot be brought in afterwards, nor time be burnt", async () => {
-    const refusals: string[] = [];
+    const errors: string[] = [];
     let isShaken = false;
     const receiver = await openReceiver(
       (socket) => {
         if (!(socket instanceof TLSSocket)) return;
         socket.once("error", (error: Error) => {
-          refusals.push(error.message);
+          errors.push(error.message);
           socket.destroy();
         });
         socket.renegotiate({}, () => {
@@ -136,19 +136,19 @@ describe("https", () => {
     );
     expect(await post(openSender({ tls: { ca: literal.cert } }), receiver.url)).toMatchObject({ outcome: "failed" });
     expect(isShaken).toBe(false);
-    expect(refusals.join()).toContain("no renegotiation");
+    expect(errors.join()).toContain("no renegotiation");
   });
 
   it("fails at once, as such, when the far side falls out of TLS in its answer", async () => {
-    let wire: Socket | undefined;
+    let rawSocket: Socket | undefined;
     const server = createServer(literal, (socket) => {
       socket.on("error", () => {});
-      socket.once("data", () => wire?.write("HTTP/1.1 200 OK\r\n\r\n"));
+      socket.once("data", () => rawSocket?.write("HTTP/1.1 200 OK\r\n\r\n"));
     });
-    server.on("connection", (socket: Socket) => (wire = socket));
+    server.on("connection", (socket: Socket) => (rawSocket = socket));
     onTestFinished(() => {
       server.close();
-      wire?.destroy();
+      rawSocket?.destroy();
     });
     await new Promise<void>((resolve) => {
       server.listen(0, "127.0.0.1", resolve);

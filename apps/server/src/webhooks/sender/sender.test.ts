@@ -17,8 +17,8 @@ describe("what is sent", () => {
     const bodies = ['{"a":"ü"}', "", new Uint8Array([0, 255, 13, 10])];
     for (const body of bodies) {
       const result = await sender.send({ url: receiver.url, headers, body });
-      const wire = receiver.received.join("");
-      const [head = ""] = wire.slice(wire.lastIndexOf("POST ")).split("\r\n\r\n");
+      const received = receiver.received.join("");
+      const [head = ""] = received.slice(received.lastIndexOf("POST ")).split("\r\n\r\n");
       const [line, ...lines] = head.split("\r\n");
       expect(line).toBe("POST /hook?x=1 HTTP/1.1");
       expect(result.sentHeaders.map(([name, value]) => `${name}: ${value}`)).toEqual(lines);
@@ -48,8 +48,9 @@ describe("what is sent", () => {
   it("ignores proxies of the environment", async () => {
     const proxy = await openReceiver(() => {});
     const receiver = await openReceiver((socket) => socket.write(answer("200 OK")));
-    const place = `http://127.0.0.1:${proxy.port}`;
-    for (const name of ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"]) vi.stubEnv(name, place);
+    const proxyUrl = `http://127.0.0.1:${proxy.port}`;
+    for (const name of ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"])
+      vi.stubEnv(name, proxyUrl);
     vi.stubEnv("NODE_USE_ENV_PROXY", "1");
     expect(await post(openSender(), receiver.url)).toMatchObject({ outcome: "succeeded" });
     expect(proxy.connections).toBe(0);
