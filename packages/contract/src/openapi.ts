@@ -1,17 +1,35 @@
 import type { AppRouter } from "@ts-rest/core";
 import { gbfsContract } from "./gbfs.ts";
-import { describeContract, SCHEME } from "./openapi/describe.ts";
-import type { Components, OpenApiDocument } from "./openapi/document.ts";
-import { gbfsIntroduction } from "./openapi/gbfs-introduction.ts";
-import { headers, ifNoneMatch } from "./openapi/headers.ts";
-import { introduction } from "./openapi/introduction.ts";
-import { operatorIntroduction } from "./openapi/operator-introduction.ts";
+import type {
+  Components,
+  OpenApiDocument,
+  Example,
+  JsonSchema,
+  Operation,
+  PathItem,
+  RequestBody,
+  Response,
+} from "./openapi/document.ts";
+import { answerExamples, type Examples, requestExamples } from "./openapi/examples.ts";
+import { generate, type Metadata } from "./openapi/generate.ts";
+import { gbfsIntroduction, introduction, operatorIntroduction } from "./openapi/introduction.ts";
+import {
+  headers,
+  ifNoneMatch,
+  type EndpointTraits,
+  failure,
+  JSON_TYPE,
+  notModified,
+  success,
+} from "./openapi/responses.ts";
 import { webhooks } from "./openapi/webhooks.ts";
 import { operatorContract } from "./operator.ts";
 import { partnerContract } from "./partner.ts";
 
-export { SCHEME } from "./openapi/describe.ts";
 export type { OpenApiDocument } from "./openapi/document.ts";
+
+/** The name of the security scheme in the documents. */
+export const SCHEME = "apiKey";
 
 /** What a document says of the deployment that it describes. */
 export interface DocumentOptions {
@@ -44,33 +62,25 @@ const operatorTags: Readonly<Record<keyof typeof operatorContract, string>> = {
 
 /** The OpenAPI 3.1 document of the partners' interface, derived from the contract. */
 export function createOpenApiDocument(options: DocumentOptions): OpenApiDocument {
-  const baseUrl = baseOf(options);
-  const deliveries = webhooks();
-  return assemble(partnerContract, partnerTags, {
-    baseUrl,
-    deliveries,
+  return assemble(options, partnerContract, partnerTags, {
+    deliveries: webhooks(),
     info: {
       title: "Bike-Sharing Data Service",
-      version: options.version,
       summary: "Stations, rides, bikes and reservations of a bike-sharing system, for its partners.",
-      description: introduction(baseUrl),
     },
+    introduction,
     keyDescription: "The key that the operator issued: `Authorization: Bearer <API_KEY>`.",
   });
 }
 
 /** The OpenAPI 3.1 document of the operator's interface, through which its backend feeds the service. */
 export function createOperatorOpenApiDocument(options: DocumentOptions): OpenApiDocument {
-  const baseUrl = baseOf(options);
-  return assemble(operatorContract, operatorTags, {
-    baseUrl,
-    deliveries: { webhooks: {}, schemas: {} },
+  return assemble(options, operatorContract, operatorTags, {
     info: {
       title: "Bike-Sharing Data Service: operator's interface",
-      version: options.version,
       summary: "How the operator's backend tells the service of stations, bikes and rides.",
-      description: operatorIntroduction(baseUrl),
     },
+    introduction: operatorIntroduction,
     keyDescription:
       "An operator key (`bss_operator_…`): `Authorization: Bearer <API_KEY>`. Partners' keys are refused.",
   });
@@ -78,52 +88,49 @@ export function createOperatorOpenApiDocument(options: DocumentOptions): OpenApi
 
 /** The OpenAPI 3.1 document of the public GBFS feeds. What their `data` holds is laid down by GBFS's own schemas. */
 export function createGbfsOpenApiDocument(options: DocumentOptions): OpenApiDocument {
-  const baseUrl = baseOf(options);
-  return assemble({ gbfs: gbfsContract }, gbfsTags, {
-    baseUrl,
-    deliveries: { webhooks: {}, schemas: {} },
+  return assemble(options, { gbfs: gbfsContract }, gbfsTags, {
     info: {
       title: "Bike-Sharing Data Service: public GBFS feeds",
-      version: options.version,
       summary: "Stations and vehicles as GBFS 2.3 and 3.0, for everybody.",
-      description: gbfsIntroduction(baseUrl),
     },
+    introduction: gbfsIntroduction,
   });
 }
 
-function baseOf({ baseUrl }: DocumentOptions): string {
-  return baseUrl.replace(/\/+$/, "");
-}
-
 function assemble(
+  options: DocumentOptions,
   contract: AppRouter,
   tags: Readonly<Record<string, string>>,
   parts: {
-    readonly baseUrl: string;
-    readonly info: Omit<OpenApiDocument["info"], "contact" | "license">;
-    readonly deliveries: { readonly webhooks: OpenApiDocument["webhooks"]; readonly schemas: Components["schemas"] };
+    readonly info: Pick<OpenApiDocument["info"], "title" | "summary">;
+    readonly introduction: (baseUrl: string) => string;
+    readonly deliveries?: ReturnType<typeof webhooks>;
     /** Undefined: no key is asked for. */
     readonly keyDescription?: string;
   },
 ): OpenApiDocument {
   const { paths, schemas } = describeContract(contract);
-  const { baseUrl, keyDescription } = parts;
+  const { deliveries = { webhooks: {}, schemas: {} }, info, introduction: introduce, keyDescription } = parts;
+  const baseUrl = options.baseUrl.replace(/\/+$/, "");
   const used = new Set(JSON.stringify(paths).match(/#\/components\/(?:headers|parameters)\/[\w-]+/g));
   const onlyUsed = <Part>(kind: "headers" | "parameters", all: Readonly<Record<string, Part>>) =>
     Object.fromEntries(Object.entries(all).filter(([name]) => used.has(`#/components/${kind}/${name}`)));
   return {
     openapi: "3.1.0",
     info: {
-      ...parts.info,
+      title: info.title,
+      version: options.version,
+      summary: info.summary,
+      description: introduce(baseUrl),
       contact: { name: "The operator of this service", url: baseUrl },
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: baseUrl }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
-    webhooks: parts.deliveries.webhooks,
+    webhooks: deliveries.webhooks,
     components: {
-      schemas: { ...schemas, ...parts.deliveries.schemas },
+      schemas: { ...schemas, ...deliveries.schemas },
       headers: onlyUsed("headers", headers),
       parameters: onlyUsed("parameters", { [ifNoneMatch.name]: ifNoneMatch }),
       securitySchemes:
@@ -132,4 +139,81 @@ function assemble(
           : { [SCHEME]: { type: "http", scheme: "bearer", description: keyDescription } },
     },
   };
+}
+
+/** A contract's endpoints, each with what it needs, its answers, its errors and examples in words. */
+function describeContract(contract: AppRouter): {
+  readonly paths: Record<string, PathItem>;
+  readonly schemas: Components["schemas"];
+} {
+  const { paths, schemas, metadata } = generate(contract, "clients");
+  const described = Object.entries(paths).map(([path, item]): [string, PathItem] => {
+    const operations = Object.entries(item).map(([method, operation]): [string, Operation] => {
+      const known = metadata.get(operation.operationId);
+      if (known === undefined) throw new Error(`no metadata was generated for ${operation.operationId}`);
+      return [method, describe(operation, known, method === "get" && /^\/(v1|gbfs)\//.test(path))];
+    });
+    return [path, Object.fromEntries(operations)];
+  });
+  return { paths: Object.fromEntries(described), schemas };
+}
+
+function describe(operation: Operation, metadata: Metadata, isConditional: boolean): Operation {
+  const { scope } = metadata;
+  const parameters = operation.parameters ?? [];
+  const isPaged = parameters.some((parameter) => "name" in parameter && parameter.name === "cursor");
+  const texts = [operation.description, itemErrors(metadata), needs(scope)];
+  return {
+    ...operation,
+    description: texts.filter((text) => text !== undefined).join("\n\n"),
+    parameters: isConditional ? [...parameters, { $ref: `#/components/parameters/${ifNoneMatch.name}` }] : parameters,
+    ...(operation.requestBody ? { requestBody: withExamples(operation.operationId, operation.requestBody) } : {}),
+    responses: describeResponses(operation, { ...metadata, isPaged, isConditional }),
+    security: scope === "none" ? [] : [{ [SCHEME]: scope === "any" ? [] : [scope] }],
+  };
+}
+
+function itemErrors({ itemErrors: codes }: Metadata): string | undefined {
+  if (codes.length === 0) return undefined;
+  return `A single item may fail with ${codes.map((code) => `\`${code}\``).join(", ")}; the others are done.`;
+}
+
+function needs(scope: string): string {
+  switch (scope) {
+    case "none":
+      return "Needs no key.";
+    case "any":
+      return "Needs a key with whatever scopes.";
+    case "operator":
+      return "Needs an operator key, which has the scope `operator`.";
+    default:
+      return `Needs a key with the scope \`${scope}\`.`;
+  }
+}
+
+function describeResponses({ operationId, responses }: Operation, traits: EndpointTraits): Record<string, Response> {
+  const described: Record<string, Response> = traits.isConditional ? { 304: notModified(traits) } : {};
+  for (const [status, response] of Object.entries(responses)) {
+    if (status === "304") continue;
+    described[status] = status.startsWith("2")
+      ? success(
+          Number(status),
+          response,
+          traits,
+          examplesOf(operationId, response.content?.[JSON_TYPE]?.schema, answerExamples),
+        )
+      : failure(Number(status), response, traits);
+  }
+  return described;
+}
+
+function withExamples(operationId: string, body: RequestBody): RequestBody {
+  const schema = body.content[JSON_TYPE]?.schema ?? {};
+  return { ...body, content: { [JSON_TYPE]: { schema, examples: examplesOf(operationId, schema, requestExamples) } } };
+}
+
+function examplesOf(operationId: string, schema: JsonSchema | undefined, examples: Examples): Record<string, Example> {
+  const reference = schema?.["$ref"];
+  const name = typeof reference === "string" ? reference.split("/").at(-1) : undefined;
+  return { ...(examples[operationId] ?? examples[name ?? ""]) };
 }

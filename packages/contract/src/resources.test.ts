@@ -11,8 +11,9 @@ import {
   scopeOfEvent,
 } from "./events.ts";
 import { me } from "./me.ts";
-import { exampleDelivery, exampleEvent } from "./openapi/example-events.ts";
 import {
+  exampleDelivery,
+  exampleEvent,
   exampleBike,
   exampleMe,
   exampleRegion,

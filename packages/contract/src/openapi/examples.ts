@@ -1,53 +1,137 @@
 import type { BatchResults } from "../batch.ts";
 import type { GbfsDocument } from "../gbfs.ts";
+import type {
+  BikeReport,
+  BikeUpsert,
+  PastRideUpsert,
+  RideCancel,
+  RideCorrection,
+  RideEnd,
+  RideStart,
+  StationCommand,
+  StationUpsert,
+} from "../operator-items.ts";
 import type { ListEnvelope } from "../paging.ts";
 import type { ReservationExtension, ReservationRequest } from "../reservations.ts";
 import type { Example } from "./document.ts";
-import { exampleEvent } from "./example-events.ts";
-import * as items from "./example-items.ts";
-import * as resources from "./example-resources.ts";
+import {
+  cancelledReservation,
+  correctedRide,
+  exampleBike,
+  exampleEvent,
+  exampleHealth,
+  exampleMe,
+  exampleRegion,
+  exampleReservation,
+  exampleRide,
+  exampleStation,
+  exampleVehicleType,
+  expiredReservation,
+  extendedReservation,
+  fulfilledReservation,
+  startedRide,
+} from "./example-resources.ts";
 
 /** Examples by the name of the schema that they follow, or by the operation that gives only some of what it allows. */
 export type Examples = Readonly<Record<string, Readonly<Record<string, Example>>>>;
+
+export const stationUpsert: StationUpsert = {
+  id: exampleStation.id,
+  name: exampleStation.name,
+  lat: exampleStation.lat,
+  lon: exampleStation.lon,
+  capacity: exampleStation.capacity,
+};
+
+export const stationCommand: StationCommand = { id: exampleStation.id };
+
+export const bikeUpsert: BikeUpsert = {
+  id: exampleBike.id,
+  number: exampleBike.number,
+  vehicle_type_id: exampleBike.vehicle_type_id,
+  vehicle_state: "available",
+  station_id: exampleStation.id,
+};
+
+export const bikeReport: BikeReport = {
+  id: exampleBike.id,
+  at: "2026-03-14T08:20:26Z",
+  vehicle_state: "non_operational",
+  lat: 40.7359381,
+  lon: -74.0303054,
+  current_range_meters: 21400,
+};
+
+export const rideStart: RideStart = {
+  id: exampleRide.id,
+  bike_id: exampleRide.bike_id,
+  started_at: "2026-03-14T08:02:11Z",
+  start_station_id: exampleRide.start_station_id,
+  rider_category: exampleRide.rider_category,
+};
+
+export const rideEnd: RideEnd = {
+  id: exampleRide.id,
+  ended_at: "2026-03-14T08:20:26Z",
+  end_station_id: exampleRide.end_station_id,
+  distance_meters: exampleRide.distance_meters,
+};
+
+export const rideCancel: RideCancel = { id: exampleRide.id, cancelled_at: "2026-03-14T08:02:31Z" };
+
+export const rideCorrection: RideCorrection = {
+  id: exampleRide.id,
+  end_station_id: exampleRide.end_station_id,
+  distance_meters: correctedRide.distance_meters,
+};
+
+export const pastRide: PastRideUpsert = {
+  id: "2025-000001",
+  bike_id: exampleRide.bike_id,
+  started_at: "2025-06-01T09:14:02+02:00",
+  ended_at: "2025-06-01T09:31:40+02:00",
+  start_station_id: exampleStation.id,
+  end_station_id: "HB103",
+};
 
 const cursor = "AYx2pQm0b3JzZT1zdGFwbGU";
 
 /** The examples of a successful answer. */
 export const answerExamples: Examples = {
-  Station: { station: { summary: "A station", value: resources.exampleStation } },
-  StationList: listExamples(resources.exampleStation),
-  VehicleTypeList: listExamples(resources.exampleVehicleType),
-  RegionList: listExamples(resources.exampleRegion),
+  Station: { station: { summary: "A station", value: exampleStation } },
+  StationList: listExamples(exampleStation),
+  VehicleTypeList: listExamples(exampleVehicleType),
+  RegionList: listExamples(exampleRegion),
   Ride: {
-    completed: { summary: "A ride that has ended", value: resources.exampleRide },
-    started: { summary: "A ride that is under way", value: resources.startedRide },
+    completed: { summary: "A ride that has ended", value: exampleRide },
+    started: { summary: "A ride that is under way", value: startedRide },
   },
-  RideList: listExamples(resources.exampleRide),
-  Bike: { bike: { summary: "A bike at a station", value: resources.exampleBike } },
-  BikeList: listExamples(resources.exampleBike),
+  RideList: listExamples(exampleRide),
+  Bike: { bike: { summary: "A bike at a station", value: exampleBike } },
+  BikeList: listExamples(exampleBike),
   Reservation: {
-    active: { summary: "A reservation that holds its bike", value: resources.exampleReservation },
-    cancelled: { summary: "One that its partner cancelled", value: resources.cancelledReservation },
-    expired: { summary: "One whose time ran out", value: resources.expiredReservation },
-    fulfilled: { summary: "One whose bike was taken", value: resources.fulfilledReservation },
+    active: { summary: "A reservation that holds its bike", value: exampleReservation },
+    cancelled: { summary: "One that its partner cancelled", value: cancelledReservation },
+    expired: { summary: "One whose time ran out", value: expiredReservation },
+    fulfilled: { summary: "One whose bike was taken", value: fulfilledReservation },
   },
   "reservations.create": {
-    active: { summary: "A reservation that holds its bike", value: resources.exampleReservation },
+    active: { summary: "A reservation that holds its bike", value: exampleReservation },
   },
   "reservations.extend": {
-    extended: { summary: "Held for 15 minutes more", value: resources.extendedReservation },
+    extended: { summary: "Held for 15 minutes more", value: extendedReservation },
   },
-  "reservations.cancel": { cancelled: { summary: "The bike is free again", value: resources.cancelledReservation } },
-  ReservationList: listExamples(resources.exampleReservation),
+  "reservations.cancel": { cancelled: { summary: "The bike is free again", value: cancelledReservation } },
+  ReservationList: listExamples(exampleReservation),
   Event: {
     ride: { summary: "A ride has ended", value: exampleEvent("ride.completed") },
     station: { summary: "A station has gone offline", value: exampleEvent("station.offline") },
     reservation: { summary: "A reservation was cancelled", value: exampleEvent("reservation.cancelled") },
   },
   EventList: listExamples(exampleEvent("ride.completed")),
-  Me: { me: { summary: "A key for a journey planner", value: resources.exampleMe } },
+  Me: { me: { summary: "A key for a journey planner", value: exampleMe } },
   GbfsDocument: { versions: { summary: "The versions there are", value: gbfsVersions() } },
-  Health: { health: { summary: "All is well", value: resources.exampleHealth } },
+  Health: { health: { summary: "All is well", value: exampleHealth } },
   BatchResults: {
     mixed: { summary: "Two items done, one failed", value: batchResults() },
   },
@@ -62,17 +146,17 @@ export const requestExamples: Examples = {
   ReservationExtension: {
     longer: { summary: "15 minutes more", value: { hold_minutes: 15 } satisfies ReservationExtension },
   },
-  StationUpserts: batchExample("A new station", items.stationUpsert),
-  StationsOffline: batchExample("One station", items.stationCommand),
-  StationsOnline: batchExample("One station", items.stationCommand),
-  StationsRemove: batchExample("One station", items.stationCommand),
-  BikeUpserts: batchExample("A bike at a station", items.bikeUpsert),
-  BikeReports: batchExample("A bike that is out of order", items.bikeReport),
-  PastRides: batchExample("A ride of last year", items.pastRide),
-  RideStarts: batchExample("A ride from a station", items.rideStart),
-  RideEnds: batchExample("A ride to a station", items.rideEnd),
-  RideCancels: batchExample("A ride that did not come about", items.rideCancel),
-  RideCorrections: batchExample("The right end of a ride", items.rideCorrection),
+  StationUpserts: batchExample("A new station", stationUpsert),
+  StationsOffline: batchExample("One station", stationCommand),
+  StationsOnline: batchExample("One station", stationCommand),
+  StationsRemove: batchExample("One station", stationCommand),
+  BikeUpserts: batchExample("A bike at a station", bikeUpsert),
+  BikeReports: batchExample("A bike that is out of order", bikeReport),
+  PastRides: batchExample("A ride of last year", pastRide),
+  RideStarts: batchExample("A ride from a station", rideStart),
+  RideEnds: batchExample("A ride to a station", rideEnd),
+  RideCancels: batchExample("A ride that did not come about", rideCancel),
+  RideCorrections: batchExample("The right end of a ride", rideCorrection),
 };
 
 function listExamples<Item>(item: Item): Record<string, Example> {
@@ -106,11 +190,11 @@ function batchResults(): BatchResults {
 }
 
 function anyBike(): ReservationRequest {
-  return { station_id: resources.exampleStation.id, rider_ref: "r-82f1" };
+  return { station_id: exampleStation.id, rider_ref: "r-82f1" };
 }
 
 function oneBike(): ReservationRequest {
-  return { bike_id: resources.exampleReservation.bike_id, rider_ref: "r-82f1", hold_minutes: 10 };
+  return { bike_id: exampleReservation.bike_id, rider_ref: "r-82f1", hold_minutes: 10 };
 }
 
 function gbfsVersions(): GbfsDocument {

@@ -3,7 +3,7 @@ import { generateOpenApi } from "@ts-rest/open-api";
 import { z } from "zod";
 import { errorCodes } from "../error-catalogue.ts";
 import type { Components, JsonSchema, Operation, Parameter, PathItem, RequestBody, Response } from "./document.ts";
-import { type Additions, toJsonSchema } from "./json-schema.ts";
+import { type Additions, mapValues, toJsonSchema } from "./json-schema.ts";
 
 /** What the generator makes of a contract: paths and schemas in JSON Schema 2020-12, without our prose. */
 export interface Generated {
@@ -154,11 +154,4 @@ function referencesIn(value: unknown): string[] {
   return Object.entries(value as JsonSchema).flatMap(([key, child]) =>
     key === "$ref" && typeof child === "string" ? [nameOf(child)] : referencesIn(child),
   );
-}
-
-function mapValues<Value, Result>(
-  source: Readonly<Record<string, Value>>,
-  convert: (value: Value, name: string) => Result,
-): Record<string, Result> {
-  return Object.fromEntries(Object.entries(source).map(([name, value]) => [name, convert(value, name)]));
 }

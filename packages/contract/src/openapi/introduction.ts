@@ -1,3 +1,6 @@
+import { MAX_BATCH } from "../batch.ts";
+import { errorCatalogue, errorCodes } from "../error-catalogue.ts";
+import { MAX_IDENTIFIER_LENGTH } from "../identifier.ts";
 import {
   DEFAULT_PAGE_SIZE,
   DEFAULT_RATE_LIMIT,
@@ -7,7 +10,6 @@ import {
   RATE_WINDOW_SECONDS,
 } from "../limits.ts";
 import { scopes } from "../scopes.ts";
-import { errorsList } from "./errors-list.ts";
 
 /** What an engineer should know before the first request, in Markdown. */
 export function introduction(baseUrl: string): string {
@@ -20,7 +22,7 @@ export function introduction(baseUrl: string): string {
     repeating("reservation"),
     catchingUp(),
     webhooks(),
-    reading(),
+    values(),
     versions(),
   ].join("\n\n");
 }
@@ -115,7 +117,7 @@ The operator registers one address of yours and the events that you want; each i
 - 410 asks for no more: answered three times over at least a minute, it pauses the endpoint.`;
 }
 
-function reading(): string {
+function values(): string {
   return `## Values
 
 Times are RFC 3339 in UTC, to the millisecond. A field that may be unknown is there with \`null\`, never absent. Unknown query parameters are refused by name rather than ignored.`;
@@ -125,4 +127,64 @@ function versions(): string {
   return `## Versions
 
 The version stands in the path, \`/v1\`. Within it we only add: fields, values of enums, events, error codes, endpoints. So ignore fields you do not know and expect enum values you have not seen. A route that is to go announces it for 12 months with \`Deprecation\`, \`Sunset\` and \`Link\` headers.`;
+}
+
+/** What an engineer of the operator should know before the first request, in Markdown. */
+export function operatorIntroduction(baseUrl: string): string {
+  return [operatorStart(baseUrl), batches(), repeating("batch"), operatorValues(), operatorErrors()].join("\n\n");
+}
+
+function operatorStart(baseUrl: string): string {
+  return `How the operator's own backend tells the service of stations, bikes and rides, as JSON over HTTPS. Partners cannot call it. Your first request:
+
+\`\`\`sh
+curl -H "Authorization: Bearer $OPERATOR_KEY" -H "Content-Type: application/json" \\
+  -d '{"items":[{"id":"JC105","name":"City Hall","lat":40.7177,"lon":-74.0438}]}' ${baseUrl}/operator/v1/stations
+\`\`\`
+
+It needs an operator key (\`bss_operator_…\`), which has the scope \`operator\`. Any other key is answered 403.`;
+}
+
+function batches(): string {
+  return `## Batches
+
+Every request holds 1 to ${MAX_BATCH} \`items\`. Each is judged by itself and done or not by itself: the answer is 200 with one result an item, in their order. \`outcome\` is \`created\`, \`updated\`, \`unchanged\` or \`failed\`; a failed item changed nothing, and its \`error\` says why. \`failed\` counts them: look at it first. Only a request that is wrong as a whole, such as one without \`items\`, gets an error status; then nothing was done.`;
+}
+
+function operatorValues(): string {
+  return `## Values
+
+Ids are yours: up to ${MAX_IDENTIFIER_LENGTH} visible characters, without control characters and without spaces at the ends. Never use one again for another thing. Times are RFC 3339 with \`Z\` or an offset. Unknown fields are refused by name rather than ignored. Never send who rode.`;
+}
+
+function operatorErrors(): string {
+  return `## Errors
+
+Every error has the same body, and so has the \`error\` of an item: \`error\`, a code from this list for your program, and \`message\`, plain words for you.
+
+${errorsList()}
+
+Each answer carries a \`Request-Id\`, which stands in the service's logs.`;
+}
+
+/** What a reader of the public feeds should know before the first request, in Markdown. */
+export function gbfsIntroduction(baseUrl: string): string {
+  return `Stations and vehicles in the form that journey planners read, made from the live state. No key is needed:
+
+\`\`\`sh
+curl ${baseUrl}/gbfs/3.0/gbfs.json
+\`\`\`
+
+\`gbfs.json\` lists the feeds there are. A path without a system's id means the first system of this deployment; what \`gbfs.json\` lists always names the system.
+
+Ask again no earlier than \`ttl\` seconds after an answer, with its \`ETag\` in \`If-None-Match\`: a document that did not change is answered 304 without a body. Any web page may read the feeds. The id of a vehicle is random and changes after each ride, so that rides cannot be followed. What the documents hold is described by GBFS itself, at https://gbfs.org.`;
+}
+
+/** The error catalogue as a Markdown list: a reference's column, and a phone, are too narrow for a table of sentences. */
+export function errorsList(): string {
+  const items = errorCodes.map((code) => {
+    const { status, meaning, action } = errorCatalogue[code];
+    return `- **\`${code}\`** (${status}): ${meaning} ${action}`;
+  });
+  return items.join("\n");
 }

@@ -90,8 +90,12 @@ function orNull(schema: JsonSchema): JsonSchema {
   };
 }
 
-function mapValues(source: JsonSchema, convert: (value: unknown) => unknown): JsonSchema {
-  return Object.fromEntries(Object.entries(source).map(([name, value]) => [name, convert(value)]));
+/** The same names with other values. */
+export function mapValues<Value, Result>(
+  source: Readonly<Record<string, Value>>,
+  convert: (value: Value, name: string) => Result,
+): Record<string, Result> {
+  return Object.fromEntries(Object.entries(source).map(([name, value]) => [name, convert(value, name)]));
 }
 
 function isSchema(value: unknown): value is JsonSchema {

@@ -1,8 +1,8 @@
 import { type ErrorCode, errorCatalogue, errorCodes } from "../error-catalogue.ts";
-import type { Example, JsonSchema, MediaType, Response } from "./document.ts";
-import { type HeaderName, headerReferences } from "./headers.ts";
+import { DEFAULT_RATE_LIMIT, RATE_WINDOW_SECONDS } from "../limits.ts";
+import type { Example, JsonSchema, MediaType, Response, Header, Parameter, Reference } from "./document.ts";
 
-const JSON_TYPE = "application/json";
+export const JSON_TYPE = "application/json";
 
 /** What the responses of an endpoint depend on. */
 export interface EndpointTraits {
@@ -27,13 +27,13 @@ export function success(
 ): Response {
   return {
     description: generated.description,
-    headers: headerReferences([
+    headers: headerReferences(
       "Request-Id",
       ...rateHeaders(traits),
-      ...(traits.isConditional ? etag : []),
-      ...(traits.idempotent ? replayed : []),
-      ...(status === 201 ? location : []),
-    ]),
+      traits.isConditional && "ETag",
+      traits.idempotent && "Idempotent-Replayed",
+      status === 201 && "Location",
+    ),
     ...content(generated, (media) => (Object.keys(examples).length === 0 ? media : { ...media, examples })),
   };
 }
@@ -42,7 +42,7 @@ export function success(
 export function notModified(traits: EndpointTraits): Response {
   return {
     description: "What you have is current: the `ETag` that you sent in `If-None-Match` still stands. No body.",
-    headers: headerReferences(["Request-Id", ...rateHeaders(traits), ...etag]),
+    headers: headerReferences("Request-Id", ...rateHeaders(traits), "ETag"),
   };
 }
 
@@ -51,7 +51,7 @@ export function failure(status: number, generated: Response, traits: EndpointTra
   const codes = codesAt(status, traits);
   return {
     description: codes.map(describeCode).join("\n"),
-    headers: headerReferences(["Request-Id", ...headersAt(status, traits)]),
+    headers: headerReferences("Request-Id", ...headersAt(status, traits)),
     ...content(generated, (media) => ({ ...media, examples: Object.fromEntries(codes.map(exampleOf)) })),
   };
 }
@@ -81,10 +81,6 @@ function headersAt(status: number, traits: EndpointTraits): HeaderName[] {
   }
 }
 
-const etag: HeaderName[] = ["ETag"];
-const location: HeaderName[] = ["Location"];
-const replayed: HeaderName[] = ["Idempotent-Replayed"];
-
 function rateHeaders({ scope }: EndpointTraits): HeaderName[] {
   return scope === "none" ? [] : ["RateLimit-Policy", "RateLimit"];
 }
@@ -103,3 +99,74 @@ function content(generated: Response, complete: (media: MediaType) => MediaType)
   const schema: JsonSchema | undefined = generated.content?.[JSON_TYPE]?.schema;
   return schema === undefined ? {} : { content: { [JSON_TYPE]: complete({ schema }) } };
 }
+
+/** The headers of our answers, by name. */
+export const headers = {
+  "Request-Id": {
+    description: "Names this request in our logs. Give it to the operator when you report a problem.",
+    required: true,
+    schema: { type: "string" },
+  },
+  "RateLimit-Policy": {
+    description: "The key's limit: `q` requests in any `w` seconds.",
+    schema: { type: "string" },
+    example: `"default";q=${DEFAULT_RATE_LIMIT};w=${RATE_WINDOW_SECONDS}`,
+  },
+  RateLimit: {
+    description: "What is left: `r` requests now; in `t` seconds one more is allowed.",
+    schema: { type: "string" },
+    example: `"default";r=${DEFAULT_RATE_LIMIT - 1};t=${RATE_WINDOW_SECONDS}`,
+  },
+  "WWW-Authenticate": {
+    description:
+      '`Bearer` when the request carried no credentials; `Bearer error="invalid_token"` when they were wrong; ' +
+      '`Bearer error="insufficient_scope", scope="…"` when the key lacks a scope.',
+    schema: { type: "string" },
+    example: "Bearer",
+  },
+  "Retry-After": {
+    description: "Seconds to wait before the next try.",
+    required: true,
+    schema: { type: "integer", minimum: 0 },
+    example: 7,
+  },
+  ETag: {
+    description:
+      "Names this version of the answer. Send it back in `If-None-Match` to be told 304 while it is current.",
+    schema: { type: "string" },
+    example: 'W/"jP0LrDrWrSDwjBDpB3HEAiTO9TA"',
+  },
+  "Idempotent-Replayed": {
+    description: "`true` when this is the answer to an earlier request with the same `Idempotency-Key`, else absent.",
+    schema: { type: "string", enum: ["true"] },
+    example: "true",
+  },
+  Location: {
+    description: "The path of what was made.",
+    required: true,
+    schema: { type: "string" },
+    example: "/v1/reservations/reservation_0VbeTqWcA3kLx9mPz2RsYd",
+  },
+  Allow: {
+    description: "The methods that this path takes.",
+    required: true,
+    schema: { type: "string" },
+    example: "GET, HEAD",
+  },
+} as const satisfies Record<string, Header>;
+
+type HeaderName = keyof typeof headers;
+
+/** References to the headers that an answer carries. */
+function headerReferences(...names: readonly (HeaderName | false)[]): Record<string, Reference> {
+  const carried = names.filter((name) => name !== false);
+  return Object.fromEntries(carried.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+/** The header by which a caller says which answer it has already. */
+export const ifNoneMatch: Parameter = {
+  name: "If-None-Match",
+  in: "header",
+  description: "`ETag` of the answer you have. While it is current, the answer is 304 without a body.",
+  schema: { type: "string" },
+};

@@ -3,7 +3,7 @@ import { initContract } from "@ts-rest/core";
 import { type DeliveryName, deliveryNames, deliveryOf, STATION_NOTICE_SECONDS } from "../events.ts";
 import { eventSchemaName } from "../schema-name.ts";
 import type { Components, Operation, Parameter, PathItem, Response } from "./document.ts";
-import { exampleDelivery } from "./example-events.ts";
+import { exampleDelivery } from "./example-resources.ts";
 import { generate } from "./generate.ts";
 
 /** The header that proves who sent a delivery. */
