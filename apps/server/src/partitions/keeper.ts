@@ -1,9 +1,9 @@
 import { type DailyTable, dailyTables, dayOf } from "./partition.ts";
 import {
-  dropPastDays,
-  emptyDefault,
   createPartitions,
   createPartitionsBesideDefault,
+  dropPastDays,
+  emptyDefault,
   type PartitionContext,
 } from "./service.ts";
 

@@ -4,16 +4,16 @@ import { systemsOf } from "../systems/service.ts";
 import {
   deleteDependents,
   deleteFromDefault,
-  deleteSomeDependents,
   deletePartition,
+  deleteSomeDependents,
   findFirstDayInDefault,
-  insertPartition,
   findInDefault,
-  updateStatementTimeout,
-  updateLockTimeout,
+  insertPartition,
+  listPartitions,
   lockDefault,
   lockPartitions,
-  listPartitions,
+  updateLockTimeout,
+  updateStatementTimeout,
 } from "./partition-queries.ts";
 import { type DailyTable, dayOf, daysAhead, daysPast, daysWithout, oldestKept } from "./partition.ts";
 

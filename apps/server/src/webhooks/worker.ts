@@ -4,7 +4,7 @@ import type { Ids } from "../ids.ts";
 import type { Metrics } from "../metrics/registry.ts";
 import { systemsOf } from "../systems/service.ts";
 import { type Dispatcher, startDispatcher } from "./dispatcher/dispatcher.ts";
-import { loadEndpoints, type DispatchEndpoint } from "./endpoints/dispatch-endpoints.ts";
+import { type DispatchEndpoint, loadEndpoints } from "./endpoints/dispatch-endpoints.ts";
 import { recordServiceKey } from "./endpoints/endpoint-secrets.ts";
 import type { SecretCipher } from "./endpoints/secret.ts";
 import { readBacklog } from "./log/backlog.ts";

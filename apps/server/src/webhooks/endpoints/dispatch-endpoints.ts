@@ -4,12 +4,12 @@ import type { EndpointStatus, PauseCause } from "../rules/endpoint-health.ts";
 import {
   type EndpointRow,
   listEndpoints,
-  updateStatus,
-  updatePaused,
   notifyEndpointChanged,
+  updatePaused,
+  updateStatus,
 } from "./endpoint-queries.ts";
 import { listSecrets, type SecretRow } from "./secret-queries.ts";
-import { DamagedSecret, describeMismatch, SecretsFileMismatch, type SecretCipher } from "./secret.ts";
+import { DamagedSecret, describeMismatch, type SecretCipher, SecretsFileMismatch } from "./secret.ts";
 
 /** A secret that signs until it expires. */
 export interface SigningSecret {
@@ -27,7 +27,7 @@ export interface DispatchEndpoint {
   readonly partnerId: string;
   readonly url: string;
   readonly status: EndpointStatus;
-  /** Who hears that deliveries fail. */
+  /** Who is mailed when deliveries fail. */
   readonly email: string | null;
   readonly signature: SignatureSchemes;
   /** The newest first. Some may have expired already. */
@@ -35,9 +35,9 @@ export interface DispatchEndpoint {
 }
 
 /**
- * Every endpoint of a system, paused ones too, with the secrets that sign. One of which a secret is damaged is taken for
- * paused: its deliveries wait, and the others' do not.
- * @param onDamaged hears of each such secret
+ * Every endpoint of a system, paused ones too, with its active secrets. One with a damaged secret counts as paused: its
+ * deliveries wait, and the others' do not.
+ * @param onDamaged called with each such secret
  * @throws SecretsFileMismatch when a secret was encrypted with another secrets file's key: nothing is signed with less than
  * all
  */
@@ -46,14 +46,14 @@ export async function loadEndpoints(
   systemId: string,
   onDamaged: (error: DamagedSecret) => void = () => undefined,
 ): Promise<DispatchEndpoint[]> {
-  // Secrets last: an endpoint is made together with its secret, and so is never seen without.
+  // Secrets last: an endpoint is created together with its secret, and so is never read without.
   const rows = await listEndpoints(db, systemId);
   const secrets = (await listSecrets(db, systemId)).filter(
     (secret) => !secret.ended || cipher.canDecrypt(secret.encrypted),
   );
   mustKnow(cipher, secrets);
   const byEndpoint = Map.groupBy(secrets, (secret) => secret.endpoint_id);
-  const open = ({ id, endpoint_id: endpointId, encrypted, expires_at: expiresAt }: SecretRow): SigningSecret => ({
+  const decryptRow = ({ id, endpoint_id: endpointId, encrypted, expires_at: expiresAt }: SecretRow): SigningSecret => ({
     text: cipher.decrypt({ systemId, endpointId, secretId: id }, encrypted),
     expiresAt: expiresAt?.getTime() ?? null,
   });
@@ -61,7 +61,7 @@ export async function loadEndpoints(
     const { id, partner_id: partnerId, url, status, email, signature } = row;
     const endpoint = { id, partnerId, url, status, email, signature };
     try {
-      return { ...endpoint, secrets: (byEndpoint.get(id) ?? []).map(open) };
+      return { ...endpoint, secrets: (byEndpoint.get(id) ?? []).map(decryptRow) };
     } catch (error) {
       if (!(error instanceof DamagedSecret)) throw error;
       onDamaged(error);
@@ -71,18 +71,18 @@ export async function loadEndpoints(
 }
 
 function mustKnow(cipher: SecretCipher, secrets: readonly SecretRow[]): void {
-  const foreign = secrets.flatMap((secret) => (cipher.canDecrypt(secret.encrypted) ? [] : [secret.endpoint_id]));
-  if (foreign.length > 0) throw new SecretsFileMismatch(describeMismatch([...new Set(foreign)]));
+  const mismatched = secrets.flatMap((secret) => (cipher.canDecrypt(secret.encrypted) ? [] : [secret.endpoint_id]));
+  if (mismatched.length > 0) throw new SecretsFileMismatch(describeMismatch([...new Set(mismatched)]));
 }
 
-/** From which status an endpoint is paused for a reason. */
+/** The statuses from which an endpoint is paused for a reason. */
 const pausedFrom = {
   failing: ["active"],
   gone: ["active"],
   probe_failed: ["probing"],
 } as const satisfies Record<PauseCause, readonly EndpointRow["status"][]>;
 
-/** What the dispatcher found out about an endpoint. */
+/** An endpoint whose status changes because of its responses. */
 export interface EndpointFinding {
   readonly systemId: string;
   readonly endpointId: string;
@@ -90,7 +90,7 @@ export interface EndpointFinding {
 }
 
 /**
- * Pauses an endpoint for the way it answers, unless somebody has paused or resumed it meanwhile.
+ * Pauses an endpoint because of its responses, unless somebody has paused or resumed it meanwhile.
  * @returns whether it was paused by this
  */
 export async function pauseByAnswers(
@@ -99,12 +99,12 @@ export async function pauseByAnswers(
 ): Promise<boolean> {
   const paused = await updatePaused(tx, systemId, endpointId, { from: pausedFrom[reason], reason, now });
   if (paused !== undefined) await recordFinding(tx, { systemId, endpointId, now }, "webhook.paused", { reason });
-  // Also where nothing changed: whoever asked knows the endpoint as it was.
+  // Also where nothing changed: the caller has outdated settings of the endpoint.
   await notifyEndpointChanged(tx, systemId);
   return paused !== undefined;
 }
 
-/** Ends the probing of an endpoint that has answered with success. @returns whether it was probing still */
+/** Activates an endpoint whose probe succeeded. @returns whether it was still probing */
 export async function activateByAnswers(tx: Transaction, finding: EndpointFinding): Promise<boolean> {
   const { systemId, endpointId, now } = finding;
   const active = await updateStatus(tx, systemId, endpointId, { from: "probing", to: "active", now });
@@ -119,7 +119,7 @@ function recordFinding(
   action: string,
   detail: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  // Made of what it tells: an endpoint changes its status once in a millisecond at most.
+  // Derived from the content: an endpoint changes its status once in a millisecond at most.
   const id = `act_${endpointId}_${action}_${now.getTime()}`;
   return recordAct(tx, { systemId, id, at: now, actor: "server", action, subject: endpointId, detail });
 }

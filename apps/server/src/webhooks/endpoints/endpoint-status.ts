@@ -23,7 +23,7 @@ import {
 import { isRemoved, REMOVED_URL } from "./endpoint.ts";
 import { deleteSecrets } from "./secret-queries.ts";
 
-/** An endpoint whose status was asked to change. */
+/** An endpoint whose status somebody asked to change. */
 export interface EndpointChange {
   readonly endpoint: EndpointRow;
   /** False: it was so already. */
@@ -52,7 +52,7 @@ export async function pauseEndpoint(
 
 /** An endpoint that was resumed. */
 export interface ResumedEndpoint extends EndpointChange {
-  /** The held delivery that is sent to see whether the endpoint is well; null: the next event is. */
+  /** The held delivery that is sent to see whether the endpoint works again; null: the next event is. */
   readonly probe: string | null;
   /** Deliveries that stay held: a replay sends them. */
   readonly held: number;
@@ -94,7 +94,7 @@ async function resumeLocked(
   return { endpoint: resumed ?? before, changed: resumed !== undefined, probe, held, held_since };
 }
 
-/** What is refused while a partner is suspended: it must not be sent anything. */
+/** Rejects what would send something to a suspended partner. */
 export function suspended(partnerId: string): ServiceError {
   return commandError("conflict", "partnerSuspended", { partnerId });
 }
@@ -126,14 +126,14 @@ export async function resumeAfterSuspension(
 
 /** An endpoint that was removed. */
 export interface RemovedEndpoint extends EndpointChange {
-  /** Deliveries that were not sent: held with the rest of the log, until their 30 days are over. */
+  /** Deliveries that were not sent: held with the rest of the log for as long as that is kept. */
   readonly unsent: number;
 }
 
 /**
- * Removes a partner's endpoint: its secrets are destroyed, its address, events and mail address leave its row (the audit
- * log keeps them), its replays are ended. Nothing is sent any more but what is in flight, which ends and is logged. What waits is held, not lost: an
- * endpoint that was removed by mistake is made anew, and sent it by a replay.
+ * Removes a partner's endpoint: its secrets are deleted, its address, events and mail address leave its row (the audit
+ * log keeps them), its replays are finished. What is in flight ends and is logged; nothing else is sent. What waits is
+ * held, not lost: an endpoint that was removed by mistake is created anew, and a replay sends it.
  * @throws ServiceError when there never was one
  */
 export async function removeEndpoint(context: EndpointContext, scope: PartnerScope): Promise<RemovedEndpoint> {

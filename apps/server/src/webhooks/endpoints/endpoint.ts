@@ -14,15 +14,15 @@ export const MAX_OVERLAP_MS = MAX_OVERLAP_DAYS * 24 * 3_600_000;
 export const MAX_ACTIVE_SECRETS = 5;
 
 /**
- * The address of an endpoint that was removed: of a domain that is reserved never to exist, so that nothing could be sent
- * there even by mistake.
+ * The address of a removed endpoint, in a domain that is reserved never to exist: nothing can be sent there even by
+ * mistake.
  */
 export const REMOVED_URL = "https://removed.invalid/";
 
-/** Events that an endpoint can ask for. */
+/** Events that an endpoint can subscribe to. */
 export const offeredEvents: readonly string[] = deliveryNames satisfies readonly DeliveryName[];
 
-/** The names once each, in the contract's order; or the first one that there is no event of. */
+/** The names once each, in the contract's order; or the first one that is not an event. */
 export function readEvents(
   names: readonly string[],
 ): { readonly events: readonly string[] } | { readonly unknown: string } {
@@ -31,12 +31,12 @@ export function readEvents(
   return { events: offeredEvents.filter((name) => names.includes(name)) };
 }
 
-/** Whether a text can be somebody's mail address: enough that no second recipient or header fits in. */
+/** Whether a text can be a mail address: strict enough that no second recipient or header fits in. */
 export function isMailAddress(text: string): boolean {
   return text.length <= 254 && /^[^\s@<>,;:"()[\]\\]+@[A-Za-z0-9.-]+$/.test(text);
 }
 
-/** Why an endpoint is paused, for people. */
+/** Why an endpoint is paused, in words. */
 export const pauseDescriptions = {
   partner: "paused by the partner",
   operator: "paused by the operator",
@@ -47,12 +47,12 @@ export const pauseDescriptions = {
   removed: "removed",
 } as const satisfies Record<NonNullable<EndpointRow["pause_reason"]>, string>;
 
-/** Whether an endpoint was removed: it is kept for the sake of its log, and nothing is sent to it. */
+/** Whether an endpoint was removed: its row stays because the log refers to it, and nothing is sent to it. */
 export function isRemoved({ pause_reason: reason }: Pick<EndpointRow, "pause_reason">): boolean {
   return reason === "removed";
 }
 
-/** An endpoint's status for people. */
+/** An endpoint's status in words. */
 export function describeStatus({ status, pause_reason: reason, paused_at: pausedAt }: EndpointStatusColumns): string {
   if (status === "active") return "active";
   if (status === "probing") return "probing: resumed, one delivery at a time until one succeeds";

@@ -1,7 +1,7 @@
 import type { Database } from "../../db/database.ts";
 import type { SystemBacklog } from "../../metrics/backlog-metrics.ts";
 import { dayOf, oldestKept } from "../../partitions/partition.ts";
-import { listFailingEndpoints, countBacklog } from "../queue/backlog-queries.ts";
+import { countBacklog, listFailingEndpoints } from "../queue/backlog-queries.ts";
 import { listLargestLogs } from "../queue/log-size-queries.ts";
 import { SILENCE_MS } from "../rules/endpoint-health.ts";
 
