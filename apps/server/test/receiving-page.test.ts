@@ -39,14 +39,14 @@ it("the event that a delivery tells of is found by the delivery's id as the page
   const eventOf = (deliveryId: string) => `event_${deliveryId.slice("delivery_".length, -6)}`;
   const [, delivery = "", event = ""] = /`(delivery_\w+)` told of the event `(event_\w+)`/.exec(page) ?? [];
   expect(eventOf(delivery)).toBe(event);
-  const room = await openDispatchRoom();
-  await room.endpoint();
-  await room.endpoint();
-  await room.happen(3);
-  const made = await room.rows<{ id: string; event_id: string }>(
+  const harness = await openDispatchRoom();
+  await harness.endpoint();
+  await harness.endpoint();
+  await harness.happen(3);
+  const made = await harness.rows<{ id: string; event_id: string }>(
     "select id, event_id from webhook_deliveries where system_id = $1",
   );
-  await room.close();
+  await harness.close();
   expect(made).toHaveLength(6);
   expect(made.map(({ id }) => eventOf(id))).toEqual(made.map(({ event_id: id }) => id));
 });

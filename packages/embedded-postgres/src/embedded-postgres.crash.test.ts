@@ -11,7 +11,7 @@ import {
   type User,
 } from "../test/embedded-postgres.harness.ts";
 
-const ROUNDS = 20;
+const KILLS = 20;
 const WRITERS = 4;
 
 let harness: Harness;
@@ -23,11 +23,11 @@ afterEach(() => harness.clear());
 /** Inserts row after row, over a new connection whenever one breaks, and remembers which were acknowledged. */
 function startWriters(url: () => string) {
   const acknowledged: number[] = [];
-  const ending = new AbortController();
+  const stopping = new AbortController();
   let lastId = 0;
   const insertUntilBroken = async (client: pg.Client) => {
     await client.connect();
-    while (!ending.signal.aborted) {
+    while (!stopping.signal.aborted) {
       lastId += 1;
       const id = lastId;
       await client.query("insert into acknowledged_row (id, filling) values ($1, $2)", [id, "x".repeat(500)]);
@@ -35,7 +35,7 @@ function startWriters(url: () => string) {
     }
   };
   const write = async () => {
-    while (!ending.signal.aborted) {
+    while (!stopping.signal.aborted) {
       const client = new pg.Client({ connectionString: url(), connectionTimeoutMillis: 10_000 });
       client.on("error", () => {});
       // A failure is the kill: whether the last row is in is unknown, so it is not counted.
@@ -46,7 +46,7 @@ function startWriters(url: () => string) {
   };
   const writing = Array.from({ length: WRITERS }, write);
   const end = async () => {
-    ending.abort();
+    stopping.abort();
     await Promise.all(writing);
   };
   return { acknowledged, end };
@@ -64,7 +64,7 @@ function seededRandom(seed: number): () => number {
 }
 
 it(
-  `keeps every acknowledged row through ${ROUNDS} kills of the owner, of PostgreSQL, or of both`,
+  `keeps every acknowledged row through ${KILLS} kills of the owner, of PostgreSQL, or of both`,
   // Many starts, each of which a busy machine makes many times longer.
   { timeout: 600_000 },
   async () => {
@@ -73,7 +73,7 @@ it(
     await query(user.connectionString, "create table acknowledged_row (id integer primary key, filling text)");
     const writers = startWriters(() => user.connectionString);
     try {
-      for (let round = 0; round < ROUNDS; round += 1) {
+      for (let round = 0; round < KILLS; round += 1) {
         const goal = writers.acknowledged.length + Math.ceil(random() * 300);
         await until(() => writers.acknowledged.length >= goal);
         const victim = Math.floor(random() * 3);
@@ -88,7 +88,7 @@ it(
     const rows = await query(user.connectionString, "select id from acknowledged_row");
     const present = new Set(rows.map((row) => row["id"]));
     expect(writers.acknowledged.filter((id) => !present.has(id))).toEqual([]);
-    expect(writers.acknowledged.length).toBeGreaterThan(ROUNDS);
+    expect(writers.acknowledged.length).toBeGreaterThan(KILLS);
     await user.close();
     expect(await answers(user.connectionString)).toBe(false);
   },

@@ -22,26 +22,26 @@ export type Supervisor = { restartedCount: () => number; end: () => Promise<void
  * Every user of the cluster watches; the lock lets one of them act, and the others then find it running.
  */
 export function supervise(cluster: Cluster, first: Postmaster, mutex: () => KernelLock | undefined): Supervisor {
-  const ending = new AbortController();
+  const stopping = new AbortController();
   let restarted = 0;
   const watch = async () => {
     let current = first;
     let soonDeaths = 0;
     for (;;) {
-      const lived = await waitForDeath(current.pid, cluster, ending.signal);
+      const lived = await waitForDeath(current.pid, cluster, stopping.signal);
       cluster.log({ event: "died", pid: current.pid });
       soonDeaths = lived >= PROVEN_AFTER_MS ? 0 : soonDeaths + 1;
-      current = await restart(cluster, mutex, soonDeaths, ending.signal);
+      current = await restart(cluster, mutex, soonDeaths, stopping.signal);
       restarted += 1;
     }
   };
   const watching = watch().catch((error: unknown) => {
-    if (!ending.signal.aborted) throw error;
+    if (!stopping.signal.aborted) throw error;
   });
   return {
     restartedCount: () => restarted,
     end: async () => {
-      ending.abort();
+      stopping.abort();
       await watching;
     },
   };

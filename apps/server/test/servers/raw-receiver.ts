@@ -61,10 +61,10 @@ export async function startReceiver(
     server.listen(port, host, resolve);
   });
   const bound = portOf(server);
-  const place = host.includes(":") ? `[${host}]` : host;
+  const hostname = host.includes(":") ? `[${host}]` : host;
   return {
     port: bound,
-    url: `${tls === undefined ? "http" : "https"}://${place}:${bound}/hook?x=1`,
+    url: `${tls === undefined ? "http" : "https"}://${hostname}:${bound}/hook?x=1`,
     get connections() {
       return received.length;
     },

@@ -107,14 +107,14 @@ function converse(socket: Socket, options: SmtpServerOptions, heard: Heard, isUp
 
 const END_OF_DATA = "\r\n.\r\n";
 
-/** Cuts what comes at `ending()`, which may change from part to part. @returns ends the reading */
-function read(socket: Socket, ending: () => string, onPart: (part: string) => void): () => void {
+/** Splits what comes at `terminator()`, which may change from part to part. @returns ends the reading */
+function read(socket: Socket, terminator: () => string, onPart: (part: string) => void): () => void {
   let buffer = "";
   const hear = (chunk: Buffer) => {
     buffer += chunk.toString("latin1");
-    for (let end = buffer.indexOf(ending()); end >= 0; end = buffer.indexOf(ending())) {
+    for (let end = buffer.indexOf(terminator()); end >= 0; end = buffer.indexOf(terminator())) {
       const part = buffer.slice(0, end);
-      buffer = buffer.slice(end + ending().length);
+      buffer = buffer.slice(end + terminator().length);
       onPart(part);
     }
   };
