@@ -155,7 +155,7 @@ const serverLayers = [
   {
     name: "nouns-meet-through-verbs",
     comment:
-      "A noun uses another noun through its verbs (service.ts, or a file named after a large verb, such as rides/import.ts), its rules or its types: never through its SQL or its routes.",
+      "A noun uses another noun through its verbs (service.ts, or a file named after a large verb, such as fleet/start-rides.ts), its rules or its types: never through its SQL or its routes.",
     from: { path: `${server}/(${anyNoun})/`, pathNot: testFiles },
     to: {
       path: `${server}/(${anyNoun})/(.*queries|.*routes)[.]ts$`,
@@ -168,6 +168,15 @@ const serverLayers = [
     comment: "The command line and the demo never write SQL: they call the same services as the routes.",
     from: { path: `${server}/(cli|demo)/`, pathNot: testFiles },
     to: { path: `${server}/(${anyNoun})/(.*queries|.*routes)[.]ts$`, ...valueOnly },
+  },
+  {
+    name: "fleet-writes-bikes-and-counters-once",
+    comment: "Who writes bikes writes the counters that follow from them: the command does both, at its end.",
+    from: {
+      path: `${server}/`,
+      pathNot: [`${server}/fleet/(command|effects|placeholder-stations)[.]ts$`, testFiles],
+    },
+    to: { path: `${server}/fleet/command-queries[.]ts$`, ...valueOnly },
   },
   {
     name: "rules-are-pure",

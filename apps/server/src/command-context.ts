@@ -1,9 +1,18 @@
-import type { Queryable } from "./db/database.ts";
+import type { Queryable, Transaction } from "./db/database.ts";
 import type { Ids } from "./ids.ts";
 
-/** What the verbs that change the live system need. With a transaction as `db` they join it. */
+/** What a command needs from outside. With an open transaction as `db` it joins that transaction. */
 export interface CommandContext {
   readonly db: Queryable;
+  /** Milliseconds since 1970. */
   readonly clock: () => number;
+  readonly ids: Ids;
+}
+
+/** A command inside its transaction: all of it happens in one system, at one time. */
+export interface Command {
+  readonly tx: Transaction;
+  readonly systemId: string;
+  readonly now: Date;
   readonly ids: Ids;
 }

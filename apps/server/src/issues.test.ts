@@ -1,7 +1,7 @@
 import { operatorContract, partnerContract } from "@bikeshare/contract";
 import { expect, test } from "vitest";
 import type { ZodTypeAny } from "zod";
-import { createBatchNotes, readableItems } from "./fleet/batch.ts";
+import { createBatchResults, readableItems } from "./fleet/batch.ts";
 import { describeIssues, type Whole } from "./issues.ts";
 
 function issuesOf(schema: ZodTypeAny, value: unknown, whole: Whole): string | undefined {
@@ -22,9 +22,9 @@ test.each([
   [{}, /^id must be given\.$/],
   [undefined, /^the item must be given\.$/],
 ])("an issue of an item names the field, what is wrong with it and the bound: %j", (item, message) => {
-  const notes = createBatchNotes();
-  readableItems(operatorContract.bikes.upsert.body.parse({ items: [item] }).items, notes);
-  const [result] = notes.results().results;
+  const results = createBatchResults();
+  readableItems(operatorContract.bikes.upsert.body.parse({ items: [item] }).items, results);
+  const [result] = results.all().results;
   expect(result).toMatchObject({ outcome: "failed", error: { error: "invalid_parameter" } });
   expect(result?.error?.message).toMatch(message);
 });

@@ -1,6 +1,6 @@
 import { type BatchResults, batchResults, type ErrorCode, MAX_TOTAL_HOLD_MINUTES } from "@bikeshare/contract";
 import { afterAll, beforeAll, describe, expect, expectTypeOf, it } from "vitest";
-import type { BatchNotes } from "../src/fleet/batch.ts";
+import type { BatchResultWriter } from "../src/fleet/batch.ts";
 import { createPartner } from "../src/partners/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { keyContext } from "./built-app.ts";
@@ -107,8 +107,8 @@ describe("an item of a batch", () => {
   );
 
   it("can fail with no other code: it would not compile", () => {
-    expectTypeOf<BatchNotes<"not_found">>().not.toExtend<BatchNotes<"not_found" | "ride_conflict">>();
-    expectTypeOf<BatchNotes<"not_found" | "ride_conflict">>().toExtend<BatchNotes<"not_found">>();
+    expectTypeOf<BatchResultWriter<"not_found">>().not.toExtend<BatchResultWriter<"not_found" | "ride_conflict">>();
+    expectTypeOf<BatchResultWriter<"not_found" | "ride_conflict">>().toExtend<BatchResultWriter<"not_found">>();
   });
 });
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { statement } from "../src/db/statement.ts";
 import { ServiceError } from "../src/errors/service-error.ts";
 import { createSequencer } from "../src/events/sequencer.ts";
-import { expireDue } from "../src/fleet/reservation-commands.ts";
+import { expireOverdueReservations } from "../src/fleet/reservation-commands.ts";
 import { type LiveRoom, openLiveRoom, stationItem } from "./fleet/fleet.harness.ts";
 
 const eventsSeen = statement(
@@ -145,7 +145,7 @@ async function obey(one: Command, world: string, held: string[]): Promise<unknow
   if ("rides" in one) return obeyRides(one, at, rideId, bikeId);
   if ("station" in one)
     return one.do === "offline" ? room.offline({ id: one.station }) : room.online({ id: one.station });
-  return expireDue(room.live, room.systemId, 100);
+  return expireOverdueReservations(room.live, room.systemId, 100);
 }
 
 function obeyRides(

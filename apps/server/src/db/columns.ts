@@ -32,6 +32,9 @@ export interface Columns<Row> {
   and<More>(types: ColumnTypes<More>): Columns<Omit<Row, keyof More> & More>;
 }
 
+/** The rows that have some columns. */
+export type RowOf<Of> = Of extends Columns<infer Row> ? Row : never;
+
 /** A type whose arrays the driver encodes. */
 export function arrayOf<Value>(type: string): ColumnType<Value | null> {
   return { type, encode: (values) => values };

@@ -1,5 +1,71 @@
-import type { BikeRow } from "./bike-snapshot-queries.ts";
-import { followsFeed, type MirroredBike } from "./bike.ts";
+import type { Bike } from "@bikeshare/contract";
+import type { Tables } from "../db/tables.generated.ts";
+import type { Position } from "./bike.ts";
+
+/** What a feed says of a vehicle: GBFS's `free_bike_status` or `vehicle_status`. */
+export interface VehicleReport {
+  readonly number: string | null;
+  readonly vehicle_type_id: string | null;
+  readonly is_reserved: boolean;
+  readonly is_disabled: boolean;
+  readonly station_id: string | null;
+  /** WGS 84 degrees; undefined where the feed names only the station it stands at. */
+  readonly position: Position | undefined;
+  readonly current_range_meters: number | null;
+  /** Milliseconds since 1970. */
+  readonly last_reported: number | null;
+}
+
+/** A bike's fields that a feed decides. */
+export interface FeedBike {
+  readonly number: string | null;
+  readonly vehicle_type_id: string | null;
+  readonly vehicle_state: Bike["vehicle_state"];
+  readonly station_id: string | null;
+  readonly lat: number | null;
+  readonly lon: number | null;
+  readonly current_range_meters: number | null;
+  readonly last_reported: number | null;
+}
+
+/** A bike as the database has it: what a snapshot is compared with. Times in milliseconds since 1970. */
+export interface BikeRow extends FeedBike, Pick<Tables["bikes"], "id" | "source" | "ride_id" | "reservation_id"> {
+  /** When the bike was as it was last reported; null: only feeds have reported it. */
+  readonly reported_at: number | null;
+}
+
+/** The MDS state that GBFS's two flags mean. A bike that cannot be ridden is so whether it is held or not. */
+export function vehicleState(flags: Pick<VehicleReport, "is_disabled" | "is_reserved">): Bike["vehicle_state"] {
+  if (flags.is_disabled) return "non_operational";
+  return flags.is_reserved ? "reserved" : "available";
+}
+
+/**
+ * Whether a feed decides on a bike. While a ride on it is known, the ride does (the feed may be older than the ride's
+ * start), and a bike that the operator removed stays removed.
+ */
+export function followsFeed(state: Bike["vehicle_state"]): boolean {
+  return state !== "on_trip" && state !== "removed";
+}
+
+/**
+ * The bike that a vehicle's report makes.
+ * @param station the location of the station that it names: the bike's where the feed gives none, so that a partner who
+ *   draws a map needs no second request. Unknown too: null.
+ */
+export function bikeFromReport(report: VehicleReport, station: Position | undefined): FeedBike {
+  const location = report.position ?? station;
+  return {
+    number: report.number,
+    vehicle_type_id: report.vehicle_type_id,
+    vehicle_state: vehicleState(report),
+    station_id: report.station_id,
+    lat: location?.lat ?? null,
+    lon: location?.lon ?? null,
+    current_range_meters: report.current_range_meters,
+    last_reported: report.last_reported,
+  };
+}
 
 /**
  * What a snapshot means for a bike. Keep: it is named, and stays. None: it is not named, and stays. Owned by other: it is
@@ -20,13 +86,13 @@ export interface BikeSnapshotContext {
  * Decides what a snapshot does to one bike. Pure.
  * @param wanted what the snapshot says of it; undefined when it does not name it
  */
-export function decideBike(context: BikeSnapshotContext, row: BikeRow, wanted: MirroredBike | undefined): BikeDecision {
+export function decideBike(context: BikeSnapshotContext, row: BikeRow, wanted: FeedBike | undefined): BikeDecision {
   const stays = wanted ? "keep" : "none";
   if (row.source !== context.source) return wanted ? "ownedByOther" : "none";
   if (row.ride_id !== null || !followsFeed(row.vehicle_state)) return stays;
-  // We heard of the bike after the feed spoke: of a ride that ended, say. The feed's next word may be newer.
+  // The bike was reported after the feed was made: by the end of a ride, for example. The next snapshot may be newer.
   if (row.reported_at !== null && row.reported_at > context.at) return stays;
-  // The feed need not know of our reservation, so only that the bike cannot be ridden ends the hold.
+  // The feed may not know of the reservation: only a bike that cannot be ridden ends it.
   if (row.reservation_id !== null) return wanted?.vehicle_state === "non_operational" ? "update" : stays;
   if (!wanted) return context.rejected.has(row.id) ? "none" : "delete";
   return fields.every((field) => row[field] === wanted[field]) ? "keep" : "update";
@@ -41,4 +107,4 @@ const fields = [
   "lon",
   "current_range_meters",
   "last_reported",
-] as const satisfies (keyof MirroredBike)[];
+] as const satisfies (keyof FeedBike)[];

@@ -1,33 +1,29 @@
-import type { Transaction } from "../db/database.ts";
-import type { Ids } from "../ids.ts";
-import { type BikeDecision, decideBike } from "./bike-snapshot-decision.ts";
 import {
-  countHeldBikes,
-  deleteBikeRows,
-  findBikes,
-  listBikesOfOtherSources,
-  insertBikeRows,
-  lockAndFindBikes,
-  notifyBikesChanged,
-  updateBikeRows,
+  type BikeDecision,
+  bikeFromReport,
   type BikeRow,
+  decideBike,
+  type FeedBike,
+  type VehicleReport,
+} from "./bike-snapshot-decision.ts";
+import {
   type BikeWrite,
+  countBikesOfSource,
+  deleteFeedBikes,
+  insertFeedBikes,
+  listBikesOfOtherSources,
+  listBikesOfSource,
+  lockFeedBikes,
+  updateFeedBikes,
 } from "./bike-snapshot-queries.ts";
-import { bikeFromReport } from "./bike.ts";
-import type { MirroredBike, Position, VehicleReport } from "./bike.ts";
-import { tellStates } from "./command.ts";
-import { refreshCounters, shiftMirrored } from "./counter-queries.ts";
-import { cancelForBikes } from "./reservation-commands.ts";
+import type { Position } from "./bike.ts";
+import type { FleetCommand } from "./command.ts";
 
 /** What a source says of its vehicles at one moment. */
 export interface BikeSnapshot {
-  readonly systemId: string;
   readonly source: string;
-  /** When the source said so (`last_updated`), milliseconds since 1970. */
+  /** When the source made it (`last_updated`), milliseconds since 1970. */
   readonly at: number;
-  /** When we apply it, milliseconds since 1970: becomes `updated_at`. */
-  readonly now: number;
-  readonly ids: Ids;
   /** By bike id. */
   readonly records: ReadonlyMap<string, VehicleReport>;
   /** Named, but in a record that could not be read: these bikes are there, and stay as they are. */
@@ -51,43 +47,40 @@ export interface BikeChanges {
 }
 
 /**
- * Applies a snapshot to the bikes, writing only rows that differ. A bike that it does not name is deleted: feeds
- * give a vehicle a new random id after each ride, so the old id never comes back. To be called in the transaction
- * that holds the source's row locked, before stations are written; `countRows` with `created - removed` is the
- * caller's.
+ * Applies a snapshot to the bikes, writing only rows that differ. A bike that it does not name is deleted: feeds give a
+ * vehicle a new random id after each ride, so the old id never comes back. To be called while the source's row is locked,
+ * before stations are written.
  */
-export async function applyBikeSnapshot(tx: Transaction, snapshot: BikeSnapshot): Promise<BikeChanges> {
-  const { systemId, source, now } = snapshot;
+export async function applyBikeSnapshot(command: FleetCommand, snapshot: BikeSnapshot): Promise<BikeChanges> {
+  const { tx, systemId } = command;
+  command.locks("bikes");
   const sorted = emptySort();
-  const held = new Set<string>();
-  for (const row of await findBikes(tx, systemId, source)) {
-    held.add(row.id);
+  const known = new Set<string>();
+  for (const row of await listBikesOfSource(tx, systemId, snapshot.source)) {
+    known.add(row.id);
     sort(sorted, decide(snapshot, row), row);
   }
-  const unknown = [...snapshot.records.keys()].filter((id) => !held.has(id));
+  const unknown = [...snapshot.records.keys()].filter((id) => !known.has(id));
   if (unknown.length > 0) {
-    for (const row of await listBikesOfOtherSources(tx, systemId, source, unknown)) {
-      held.add(row.id);
+    for (const row of await listBikesOfOtherSources(tx, systemId, snapshot.source, unknown)) {
+      known.add(row.id);
       sort(sorted, decide(snapshot, row), row);
     }
   }
   const creations = toWrite(
     snapshot,
-    unknown.filter((id) => !held.has(id)),
+    unknown.filter((id) => !known.has(id)),
   );
-  const made = creations.length ? await insertBikeRows(tx, systemId, source, now, creations) : [];
-  const inserted = new Set(made.map(({ id }) => id));
+  const inserted = await insert(command, snapshot, creations);
 
   // Decided on rows that were not locked; what is to be written is decided again on the rows as they are then.
   const toLock = [...sorted.update, ...sorted.delete].map(({ id }) => id);
   for (const { id } of creations) if (!inserted.has(id)) toLock.push(id);
   const final: Sorted = { ...sorted, ownedByOthers: [...sorted.ownedByOthers], update: [], delete: [] };
   if (toLock.length) {
-    for (const row of await lockAndFindBikes(tx, systemId, toLock)) sort(final, decide(snapshot, row), row);
+    for (const row of await lockFeedBikes(tx, systemId, toLock)) sort(final, decide(snapshot, row), row);
   }
-  const created = creations.filter(({ id }) => inserted.has(id));
-  const wires = made.flatMap(({ json }) => json ?? []);
-  const cancelled = await write(tx, snapshot, final, created, wires);
+  const cancelled = await write(command, snapshot, final);
   return {
     created: inserted.size,
     updated: final.update.length,
@@ -100,10 +93,10 @@ export async function applyBikeSnapshot(tx: Transaction, snapshot: BikeSnapshot)
 
 /** What a snapshot does that is older than the one applied: nothing. */
 export async function ignoreBikeSnapshot(
-  tx: Transaction,
-  { systemId, source, records }: Pick<BikeSnapshot, "systemId" | "source" | "records">,
+  { tx, systemId }: FleetCommand,
+  { source, records }: Pick<BikeSnapshot, "source" | "records">,
 ): Promise<BikeChanges> {
-  const unchanged = await countHeldBikes(tx, systemId, source, [...records.keys()]);
+  const unchanged = await countBikesOfSource(tx, systemId, source, [...records.keys()]);
   return { created: 0, updated: 0, unchanged, removed: 0, ownedByOthers: [], cancelled: 0 };
 }
 
@@ -129,7 +122,7 @@ function decide(snapshot: BikeSnapshot, row: BikeRow): BikeDecision {
   return decideBike(snapshot, row, wantedBike(snapshot, row.id));
 }
 
-function wantedBike({ records, stationPositions }: BikeSnapshot, id: string): MirroredBike | undefined {
+function wantedBike({ records, stationPositions }: BikeSnapshot, id: string): FeedBike | undefined {
   const report = records.get(id);
   if (report === undefined) return undefined;
   const station = report.station_id === null ? undefined : stationPositions.get(report.station_id);
@@ -143,48 +136,44 @@ function toWrite(snapshot: BikeSnapshot, ids: readonly string[]): BikeWrite[] {
   });
 }
 
-/**
- * Writes what was decided, in the order of locks: bikes, reservations, stations.
- * @param wires of the created bikes, where somebody wants to be told of them
- * @returns reservations cancelled
- */
-async function write(
-  tx: Transaction,
-  snapshot: BikeSnapshot,
-  decided: Sorted,
-  created: readonly BikeWrite[],
-  wires: readonly string[],
-): Promise<number> {
-  const { systemId, ids, at } = snapshot;
-  const { update, delete: deleted } = decided;
-  if (created.length + update.length + deleted.length === 0) return 0;
-  const now = new Date(snapshot.now);
-  const updated = toWrite(
-    snapshot,
-    update.map(({ id }) => id),
+/** Inserts bikes. @returns the ids of those that were free */
+async function insert(
+  command: FleetCommand,
+  { source }: BikeSnapshot,
+  bikes: readonly BikeWrite[],
+): Promise<ReadonlySet<string>> {
+  if (bikes.length === 0) return new Set();
+  const rows = await insertFeedBikes(command.tx, command.systemId, source, command.now, bikes);
+  const inserted = new Set(rows.map(({ id }) => id));
+  const stationIds = bikes.filter(({ id }) => inserted.has(id)).map(({ station_id: stationId }) => stationId);
+  command.bikesWritten(
+    stationIds,
+    rows.map(({ json }) => json),
   );
-  const changed = updated.length ? await updateBikeRows(tx, systemId, snapshot.now, at, updated) : [];
-  await tellStates(tx, { ids, systemId, now }, [...wires, ...changed]);
-  if (deleted.length)
-    await deleteBikeRows(
-      tx,
-      systemId,
-      deleted.map(({ id }) => id),
-    );
-  const lost = update.filter(({ reservation_id }) => reservation_id !== null);
-  const losses = lost.flatMap(({ reservation_id: reservationId }) =>
-    reservationId === null ? [] : [{ reservationId, reason: "bike_unavailable" as const }],
-  );
-  const cancelled = await cancelForBikes(tx, { ids, systemId, now }, losses);
-  const stations = [...update, ...deleted, ...updated, ...created].flatMap(({ station_id }) => station_id ?? []);
-  await refreshCounters(tx, systemId, stations, now);
-  await shiftMirrored(tx, systemId, lost.flatMap(leavesReserved), now);
-  await notifyBikesChanged(tx, systemId);
-  return cancelled.length;
+  command.count("bikes", inserted.size);
+  return inserted;
 }
 
-/** A bike that was held and cannot be ridden is no longer reserved at its station, and not available either. */
-function leavesReserved({ station_id, vehicle_state }: BikeRow) {
-  if (station_id === null || vehicle_state !== "reserved") return [];
-  return [{ stationId: station_id, vehicleTypeId: null, available: 0, reserved: -1 }];
+/** Writes what was decided of bikes that are locked. @returns reservations cancelled */
+async function write(command: FleetCommand, snapshot: BikeSnapshot, decided: Sorted): Promise<number> {
+  const { tx, systemId, now } = command;
+  const { update, delete: deleted } = decided;
+  if (update.length + deleted.length === 0) return 0;
+  const idsOf = (rows: readonly BikeRow[]) => rows.map(({ id }) => id);
+  const updated = toWrite(snapshot, idsOf(update));
+  const json = updated.length ? await updateFeedBikes(tx, systemId, now, new Date(snapshot.at), updated) : [];
+  if (deleted.length) await deleteFeedBikes(tx, systemId, idsOf(deleted));
+  command.count("bikes", -deleted.length);
+  const touched = [...update, ...deleted, ...updated].map(({ station_id: stationId }) => stationId);
+  command.bikesWritten(touched, json);
+  const lost = update.flatMap((row) => (row.reservation_id === null ? [] : [{ row, id: row.reservation_id }]));
+  for (const { row } of lost) {
+    // It was held, and cannot be ridden: no longer reserved at its station, and not available either.
+    if (row.station_id === null || row.vehicle_state !== "reserved") continue;
+    command.shiftCounters({ stationId: row.station_id, vehicleTypeId: null, available: 0, reserved: -1 });
+  }
+  const ended = await command.endReservations(
+    lost.map(({ id }) => ({ id, status: "cancelled", reason: "bike_unavailable" })),
+  );
+  return ended.filter(({ status }) => status === "cancelled").length;
 }

@@ -2,9 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type LiveRoom, openLiveRoom, stationItem } from "../../test/fleet/fleet.harness.ts";
 import { noticesIn, subscribe, tellingsOf } from "../../test/notices.ts";
 import { statement } from "../db/statement.ts";
+import type { VehicleReport } from "./bike-snapshot-decision.ts";
 import { applyBikeSnapshot } from "./bike-snapshot.ts";
-import type { VehicleReport } from "./bike.ts";
-import { expireDue } from "./reservation-commands.ts";
+import { runCommand } from "./command.ts";
+import { expireOverdueReservations } from "./reservation-commands.ts";
 
 let room: LiveRoom;
 beforeEach(async () => {
@@ -64,7 +65,7 @@ describe("bike.state_changed", () => {
     await room.report({ id: "2", at: new Date(room.clock()).toISOString(), lat: 47.1, lon: 8.1, station_id: "B" });
     await room.bikes({ id: "2", number: "two" });
     minutes(60);
-    await expireDue(room.live, room.systemId, 10);
+    await expireOverdueReservations(room.live, room.systemId, 10);
     expect(await tellingsOf(room, "id")).toEqual(["3", "1"]);
     expect(await tellingsOf(room, "vehicle_state")).toEqual(["available", "available"]);
   });
@@ -72,13 +73,10 @@ describe("bike.state_changed", () => {
   it("is told of what a feed says: of bikes that are new, and of states that are", async () => {
     await subscribe(room, "p", ["bike.state_changed"]);
     const feed = (records: readonly [string, Partial<VehicleReport>][]) =>
-      room.db.transaction((tx) =>
-        applyBikeSnapshot(tx, {
-          systemId: room.systemId,
+      runCommand(room.live, room.systemId, (command) =>
+        applyBikeSnapshot(command, {
           source: "feed",
           at: room.clock(),
-          now: room.clock(),
-          ids: room.ids,
           records: new Map(records.map(([id, fields]) => [id, { ...someReport, ...fields }])),
           rejected: new Set(),
           stationPositions: new Map(),
@@ -132,13 +130,10 @@ describe("bike.state_changed", () => {
   it("is not told of a change that did not come to be", async () => {
     await subscribe(room, "p", ["bike.state_changed"]);
     const undone = new Error("undone");
-    const tried = room.db.transaction(async (tx) => {
-      await applyBikeSnapshot(tx, {
-        systemId: room.systemId,
+    const tried = runCommand(room.live, room.systemId, async (command) => {
+      await applyBikeSnapshot(command, {
         source: "feed",
         at: room.clock(),
-        now: room.clock(),
-        ids: room.ids,
         records: new Map([["a", someReport]]),
         rejected: new Set(),
         stationPositions: new Map(),

@@ -1,17 +1,23 @@
 import type { Bike } from "@bikeshare/contract";
+import { viewOf } from "@bikeshare/rules";
+import type { Tables } from "../db/tables.generated.ts";
+import type { Ids } from "../ids.ts";
 
-/** What a feed says of a vehicle: GBFS's `free_bike_status` or `vehicle_status`. */
-export interface VehicleReport {
-  readonly number: string | null;
-  readonly vehicle_type_id: string | null;
-  readonly is_reserved: boolean;
-  readonly is_disabled: boolean;
-  readonly station_id: string | null;
-  /** WGS 84 degrees; undefined where the feed names only the station it stands at. */
-  readonly position: Position | undefined;
-  readonly current_range_meters: number | null;
-  /** Milliseconds since 1970. */
-  readonly last_reported: number | null;
+/** States that a bike can be reported in; the others follow from rides and reservations. */
+export type ReportedState = Exclude<Bike["vehicle_state"], "reserved" | "on_trip">;
+
+/** A bike as commands read and write it. What was never reported is what the row shows. */
+export interface BikeState extends Omit<
+  Tables["bikes"],
+  "system_id" | "updated_at" | "source" | "json" | "reported_state"
+> {
+  readonly reported_state: ReportedState;
+}
+
+/** A bike with other facts, and the state that follows from them for readers. */
+export function changedBike(bike: BikeState, facts: Partial<BikeState>): BikeState {
+  const changed = { ...bike, ...facts };
+  return { ...changed, ...viewOf(changed) };
 }
 
 export interface Position {
@@ -19,67 +25,44 @@ export interface Position {
   readonly lon: number;
 }
 
-/** A bike's fields that a feed decides. */
-export interface MirroredBike {
-  readonly number: string | null;
-  readonly vehicle_type_id: string | null;
-  readonly vehicle_state: Bike["vehicle_state"];
-  readonly station_id: string | null;
-  readonly lat: number | null;
-  readonly lon: number | null;
-  readonly current_range_meters: number | null;
-  readonly last_reported: number | null;
+/** Where a bike is reported to be. */
+export type ReportedLocation = Pick<BikeState, "reported_station_id" | "reported_lat" | "reported_lon">;
+
+/** Random bytes in a public id: so many that no id ever comes twice, and none can be guessed. */
+const PUBLIC_ID_BYTES = 15;
+
+/** A public id for a bike: random alone. A time in it would say when the last ride ended. */
+export function newPublicId(ids: Ids): string {
+  return `v_${Buffer.from(ids.randomBytes(PUBLIC_ID_BYTES)).toString("base64url")}`;
 }
 
-/** The MDS state that GBFS's two flags mean. A bike that cannot be ridden is so whether it is held or not. */
-export function vehicleState(flags: Pick<VehicleReport, "is_disabled" | "is_reserved">): Bike["vehicle_state"] {
-  if (flags.is_disabled) return "non_operational";
-  return flags.is_reserved ? "reserved" : "available";
-}
-
-/**
- * Whether a feed's word on a bike counts. While we know of its ride the ride decides (the feed may be older than
- * the ride's start), and what the operator removed stays removed.
- */
-export function followsFeed(state: Bike["vehicle_state"]): boolean {
-  return state !== "on_trip" && state !== "removed";
-}
-
-/**
- * The bike that a vehicle's report makes.
- * @param station where the station it names stands: its place when the feed gives none, since a partner who draws
- *   a map should not need a second look-up. Unknown too: null.
- */
-export function bikeFromReport(report: VehicleReport, station: Position | undefined): MirroredBike {
-  const place = report.position ?? station;
-  return {
-    number: report.number,
-    vehicle_type_id: report.vehicle_type_id,
-    vehicle_state: vehicleState(report),
-    station_id: report.station_id,
-    lat: place?.lat ?? null,
-    lon: place?.lon ?? null,
-    current_range_meters: report.current_range_meters,
-    last_reported: report.last_reported,
-  };
-}
-
-/** States that a bike can be reported in; the others follow from rides and reservations. */
-export type ReportedState = Exclude<Bike["vehicle_state"], "reserved" | "on_trip">;
-
-/** Something that was so at an instant (milliseconds since 1970; null: since ever). */
+/** Something that was so at a time (milliseconds since 1970; null: since ever). */
 export interface Dated<Value> {
   readonly at: number | null;
   readonly value: Value;
 }
 
 /**
- * What holds when a report meets what is held: the later of the two. Of two for one instant, the one whose JSON is
- * greater: any rule would do that does not ask which arrived first.
+ * The later of what is known and a report. Of two for one time, the one whose JSON is greater: any rule would do that
+ * does not ask which arrived first.
  */
-export function later<Value>(held: Dated<Value>, reported: Dated<Value>): Dated<Value> {
-  const heldAt = held.at ?? Number.NEGATIVE_INFINITY;
+export function later<Value>(known: Dated<Value>, reported: Dated<Value>): Dated<Value> {
+  const knownAt = known.at ?? Number.NEGATIVE_INFINITY;
   const reportedAt = reported.at ?? Number.NEGATIVE_INFINITY;
-  if (reportedAt !== heldAt) return reportedAt > heldAt ? reported : held;
-  return JSON.stringify(reported.value) > JSON.stringify(held.value) ? reported : held;
+  if (reportedAt !== knownAt) return reportedAt > knownAt ? reported : known;
+  return JSON.stringify(reported.value) > JSON.stringify(known.value) ? reported : known;
+}
+
+/** The state that was last reported of a bike. */
+export function datedState(bike: BikeState): Dated<ReportedState> {
+  return { at: bike.reported_state_at?.getTime() ?? null, value: bike.reported_state };
+}
+
+/** The location that was last reported of a bike. */
+export function datedLocation(bike: BikeState): Dated<ReportedLocation> {
+  const { reported_station_id, reported_lat, reported_lon } = bike;
+  return {
+    at: bike.reported_position_at?.getTime() ?? null,
+    value: { reported_station_id, reported_lat, reported_lon },
+  };
 }

@@ -1,157 +1,217 @@
-import type { BikeFacts, BikeView } from "@bikeshare/rules";
+import { columnsOfTable } from "../db/columns.ts";
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import type { Tables } from "../db/tables.generated.ts";
 import { isSubscribed } from "../webhooks/queue/sql-fragments.ts";
-import type { ReportedState } from "./bike.ts";
+import type { BikeState } from "./bike.ts";
 
-type Row = Tables["bikes"];
+/*
+ * The statements that only command.ts runs: whoever wrote a bike without them could forget the counters that follow from
+ * it.
+ */
 
-/** A bike as commands see it, locked. What was never reported is what the row shows. */
-export interface LiveBike extends BikeFacts<ReportedState> {
-  readonly id: string;
-  readonly number: string | null;
-  readonly vehicle_type_id: string | null;
-  readonly vehicle_state: BikeView<ReportedState>["vehicle_state"];
-  readonly station_id: string | null;
-  readonly current_range_meters: number | null;
-  readonly reported_state_at: Date | null;
-  readonly reported_position_at: Date | null;
-  readonly reported_range_at: Date | null;
-}
+const columns = columnsOfTable("bikes").without("system_id", "updated_at", "source");
 
-/** A bike that this transaction has locked. */
-export interface LockedBike extends LiveBike {
-  readonly last_reported: Date | null;
-}
+/** A bike as commands see it: what was never reported is what the row shows. */
+const state = `${columns.without("reported_state", "reported_station_id", "reported_lat", "reported_lon").list()},
+  coalesce(reported_state, case when vehicle_state in ('reserved', 'on_trip') then 'available' else vehicle_state end) as reported_state,
+  case when reported_position_at is null and reported_state is null then station_id else reported_station_id end as reported_station_id,
+  case when reported_position_at is null and reported_state is null then lat else reported_lat end as reported_lat,
+  case when reported_position_at is null and reported_state is null then lon else reported_lon end as reported_lon`;
 
-const lock = statement(
-  "liveBikes.lock",
-  `select id, number, vehicle_type_id, vehicle_state, station_id, current_range_meters, ride_id, reservation_id,
-     coalesce(reported_state, case when vehicle_state in ('reserved', 'on_trip') then 'available' else vehicle_state end) as reported_state,
-     reported_state_at,
-     case when reported_position_at is null and reported_state is null then station_id else reported_station_id end as reported_station_id,
-     case when reported_position_at is null and reported_state is null then lat else reported_lat end as reported_lat,
-     case when reported_position_at is null and reported_state is null then lon else reported_lon end as reported_lon,
-     reported_position_at, reported_range_at, last_reported
-   from bikes where system_id = $1 and id = any($2::text[]) order by id for update`,
+const lockBikesById = statement(
+  "fleet.lockBikes",
+  `select ${state} from bikes where system_id = $1 and id = any($2::text[]) order by id for update`,
 );
 
-/** A bike's whole live state, to be written. */
-export interface LiveBikeWrite extends BikeFacts<ReportedState>, BikeView<ReportedState> {
-  readonly id: string;
-  readonly number: string | null;
-  readonly vehicle_type_id: string | null;
-  readonly current_range_meters: number | null;
-  readonly reported_state_at: Date | null;
-  readonly reported_position_at: Date | null;
-  readonly reported_range_at: Date | null;
-  /** When it reported itself; null or earlier than what is kept: that stays. */
-  readonly last_reported: Date | null;
-  /** Whether the bike gets a new public id. */
-  readonly renew_public_id: boolean;
-  readonly public_id: string;
-}
+// Never waits, so that it can run whatever else is locked. Bikes that others have locked are skipped.
+const lockBestFreeBike = statement(
+  "fleet.lockFreeBike",
+  `select ${state} from bikes
+   where system_id = $1 and station_id = $2 and ($3::text is null or vehicle_type_id = $3)
+     and vehicle_state = 'available' and ride_id is null and reservation_id is null
+   order by current_range_meters desc nulls last, id limit 1 for update skip locked`,
+);
 
-const written = `unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::float8[], $9::float8[], $10::int[],
-     $11::text[], $12::text[], $13::text[], $14::timestamptz[], $15::text[], $16::float8[], $17::float8[], $18::timestamptz[],
-     $19::timestamptz[], $20::timestamptz[], $21::boolean[], $22::text[])
-   as w (id, number, vehicle_type_id, vehicle_state, station_id, lat, lon, current_range_meters, ride_id, reservation_id,
-     reported_state, reported_state_at, reported_station_id, reported_lat, reported_lon, reported_position_at,
-     reported_range_at, last_reported, renew_public_id, public_id)`;
+const insertBikeRows = statement(
+  "fleet.insertBikes",
+  `insert into bikes (system_id, updated_at, source, ${columns.list()})
+   select $1, $2::timestamptz, 'operator', ${columns.list()} from ${columns.unnest(3, "w")}
+   order by id
+   on conflict (system_id, id) do nothing
+   returning id, case when ${isSubscribed("bike.state_changed")} then json end as json`,
+);
 
-// The bike as the statement found it has the state before: a row's own new version is not seen in `returning`.
-const update = statement(
-  "liveBikes.update",
+// The sub-select sees the bike as it was before the statement: `returning` gives only the new version of a row.
+const updateBikeRows = statement(
+  "fleet.updateBikes",
   `with changed as (
-   update bikes b set number = w.number, vehicle_type_id = w.vehicle_type_id, vehicle_state = w.vehicle_state,
-     station_id = w.station_id, lat = w.lat, lon = w.lon, current_range_meters = w.current_range_meters,
-     ride_id = w.ride_id, reservation_id = w.reservation_id, reported_state = w.reported_state,
-     reported_state_at = w.reported_state_at, reported_station_id = w.reported_station_id,
-     reported_lat = w.reported_lat, reported_lon = w.reported_lon, reported_position_at = w.reported_position_at,
-     reported_range_at = w.reported_range_at, last_reported = greatest(w.last_reported, b.last_reported),
-     public_id = case when w.renew_public_id or b.public_id is null then w.public_id else b.public_id end,
-     updated_at = $2::timestamptz
-   from ${written}
+   update bikes b set ${columns.without("id").assignments("w")}, updated_at = $2::timestamptz
+   from ${columns.unnest(3, "w")}
    where b.system_id = $1 and b.id = w.id
    returning b.id, case when ${isSubscribed("bike.state_changed")} and b.vehicle_state <> (
      select before.vehicle_state from bikes before where before.system_id = $1 and before.id = b.id) then b.json end as json)
    select json from changed where json is not null order by id`,
 );
 
-const insert = statement(
-  "liveBikes.insert",
-  `insert into bikes (system_id, updated_at, source, id, number, vehicle_type_id, vehicle_state, station_id, lat, lon,
-     current_range_meters, ride_id, reservation_id, reported_state, reported_state_at, reported_station_id, reported_lat,
-     reported_lon, reported_position_at, reported_range_at, last_reported, public_id)
-   select $1, $2::timestamptz, 'operator', id, number, vehicle_type_id, vehicle_state, station_id, lat, lon,
-     current_range_meters, ride_id, reservation_id, reported_state, reported_state_at, reported_station_id, reported_lat,
-     reported_lon, reported_position_at, reported_range_at, last_reported, public_id
-   from ${written}
-   order by id
-   on conflict (system_id, id) do nothing
-   returning id, case when ${isSubscribed("bike.state_changed")} then json end as json`,
+// Whoever changes a station's bikes holds the station's row first, so that the recount sees every other change. Stations
+// that mirror a feed are locked only where their counters change.
+const lockCounted = statement(
+  "fleet.lockCountedStations",
+  `select id, counters from stations
+   where system_id = $1 and id = any($2::text[]) and (counters = 'operated' or id = any($3::text[]))
+   order by id for update`,
 );
 
-const tell = statement("liveBikes.tell", "select pg_notify('bikes', $1)");
+// Station by station (lateral), each by its index: whatever the planner believes of the tables, it can do no worse. Left
+// free it has read every bike of a system for a batch.
+const recount = statement(
+  "fleet.recountStations",
+  `with counts as materialized (
+     select wanted.id, coalesce(c.available, 0) as available, coalesce(c.reserved, 0) as reserved,
+       coalesce(c.disabled, 0) as disabled, coalesce(c.by_type, '[]') as by_type
+     from unnest($2::text[]) as wanted(id)
+     left join lateral (
+       select sum(available)::int as available, sum(reserved)::int as reserved, sum(disabled)::int as disabled,
+         '[' || string_agg('{"vehicle_type_id":' || to_json(vehicle_type_id) || ',"count":' || available || '}', ','
+           order by vehicle_type_id) filter (where vehicle_type_id is not null) || ']' as by_type
+       from (select vehicle_type_id, count(*) filter (where vehicle_state = 'available') as available,
+               count(*) filter (where vehicle_state = 'reserved') as reserved,
+               count(*) filter (where vehicle_state = 'non_operational') as disabled
+             from bikes where system_id = $1 and station_id = wanted.id group by vehicle_type_id) as types) as c on true)
+   update stations s set num_bikes_available = c.available, num_bikes_reserved = c.reserved,
+     num_bikes_disabled = c.disabled, vehicle_types_available = c.by_type::json, updated_at = $3::timestamptz
+   from counts c
+   where s.system_id = $1 and s.id = c.id and s.counters = 'operated'
+     and (s.num_bikes_available, s.num_bikes_reserved, coalesce(s.num_bikes_disabled, -1), s.vehicle_types_available::text)
+       is distinct from (c.available, c.reserved, c.disabled, c.by_type)`,
+);
 
-/** Locks bikes, in the order of their ids, and gives them by id. */
-export async function lockBikes(
+// A type's count follows the bikes of that type, and the types never add up to more than the bikes that are available:
+// where the feed did not list the type of a bike that left, the last types give way.
+const shift = statement(
+  "fleet.shiftCounters",
+  `with given as materialized (
+     select id, type, sum(available)::int as available, sum(reserved)::int as reserved
+     from unnest($2::text[], $3::int[], $4::int[], $6::text[]) as each(id, available, reserved, type)
+     group by id, type),
+   total as materialized (
+     select id, sum(available)::int as available, sum(reserved)::int as reserved
+     from given group by id having sum(available) <> 0 or sum(reserved) <> 0)
+   update stations s set num_bikes_available = greatest(0, s.num_bikes_available + total.available),
+     num_bikes_reserved = greatest(0, s.num_bikes_reserved + total.reserved),
+     vehicle_types_available = (
+       select coalesce('[' || string_agg('{"vehicle_type_id":' || to_json(id) || ',"count":'
+           || greatest(0, least(count, s.num_bikes_available + total.available - before)) || '}', ',' order by n) || ']', '[]')
+       from (select id, count, n, sum(count) over (order by n) - count as before
+             from (select type ->> 'vehicle_type_id' as id, n, greatest(0, (type ->> 'count')::bigint + coalesce(
+                     (select given.available from given where given.id = s.id and given.type = listed.type ->> 'vehicle_type_id'),
+                     0)) as count
+                   from json_array_elements(s.vehicle_types_available) with ordinality as listed(type, n)) as shifted) as summed
+     )::json,
+     updated_at = $5::timestamptz
+   from total
+   where s.system_id = $1 and s.id = total.id`,
+);
+
+const notify = statement("fleet.notify", "select pg_notify(channel, $1) from unnest($2::text[]) as channels (channel)");
+
+/** Locks bikes in the order of their ids. */
+export function lockBikes(tx: Transaction, systemId: string, ids: readonly string[]): Promise<BikeState[]> {
+  return tx.query<BikeState>(lockBikesById, [systemId, ids]);
+}
+
+/** Locks the free bike of a station with the longest range that nobody else has locked. @param vehicleTypeId null: any */
+export async function lockFreeBike(
+  tx: Transaction,
+  systemId: string,
+  { stationId, vehicleTypeId }: { readonly stationId: string; readonly vehicleTypeId: string | null },
+): Promise<BikeState | undefined> {
+  return (await tx.query<BikeState>(lockBestFreeBike, [systemId, stationId, vehicleTypeId]))[0];
+}
+
+/** A bike that was inserted, with its JSON where an endpoint wants to be notified of it. */
+export interface InsertedBike {
+  readonly id: string;
+  readonly json: string | null;
+}
+
+/** Inserts those of the bikes whose ids are free. */
+export function insertBikes(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  bikes: readonly BikeState[],
+): Promise<InsertedBike[]> {
+  return tx.query<InsertedBike>(insertBikeRows, [systemId, now, ...columns.arrays(bikes)]);
+}
+
+/** Updates locked bikes. @returns the JSON of those whose state changed, where an endpoint wants to be notified of it */
+export async function updateBikes(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  bikes: readonly BikeState[],
+): Promise<string[]> {
+  const rows = await tx.query<{ json: string }>(updateBikeRows, [systemId, now, ...columns.arrays(bikes)]);
+  return rows.map(({ json }) => json);
+}
+
+/**
+ * Locks stations in the order of their ids: those of `ids` whose counters are counted, and those of `shiftedIds` whose
+ * counters mirror a feed.
+ */
+export async function lockCountedStations(
   tx: Transaction,
   systemId: string,
   ids: readonly string[],
-): Promise<Map<string, LockedBike>> {
-  const rows = await tx.query<LockedBike>(lock, [systemId, [...new Set(ids)]]);
-  return new Map(rows.map((row) => [row.id, row]));
+  shiftedIds: readonly string[],
+): Promise<{ readonly operated: string[]; readonly mirrored: ReadonlySet<string> }> {
+  const rows = await tx.query<{ id: string; counters: "operated" | "mirrored" }>(lockCounted, [
+    systemId,
+    ids,
+    shiftedIds,
+  ]);
+  const idsOf = (kind: "operated" | "mirrored") => rows.filter(({ counters }) => counters === kind).map(({ id }) => id);
+  return { operated: idsOf("operated"), mirrored: new Set(idsOf("mirrored")) };
 }
 
-/** Writes bikes that are locked. @returns the JSON texts of those whose state changed, where somebody wants to be told */
-export async function writeBikes(
+/** Makes the counters of locked, operated stations equal to their bikes. */
+export async function updateCounters(
   tx: Transaction,
   systemId: string,
   now: Date,
-  bikes: readonly LiveBikeWrite[],
-): Promise<string[]> {
-  if (bikes.length === 0) return [];
-  const rows = await tx.query<Pick<Row, "json">>(update, [systemId, now, ...columnsOf(bikes)]);
-  await tx.query(tell, [systemId]);
-  return rows.map((row) => row.json);
+  stationIds: readonly string[],
+): Promise<void> {
+  await tx.query(recount, [systemId, stationIds, now]);
 }
 
-/** Makes bikes; gives those that were not there, by id: their JSON texts where somebody wants to be told of them, else null. */
-export async function insertBikes(
+/** By how many bikes of a type the counters of a station that mirrors a feed change, until the feed speaks again. */
+export interface CounterShift {
+  readonly stationId: string;
+  /** Null: unknown. */
+  readonly vehicleTypeId: string | null;
+  readonly available: number;
+  readonly reserved: number;
+}
+
+/** Changes the counters of locked stations that mirror a feed. */
+export async function shiftCounters(
   tx: Transaction,
   systemId: string,
   now: Date,
-  bikes: readonly LiveBikeWrite[],
-): Promise<Map<string, string | null>> {
-  if (bikes.length === 0) return new Map();
-  const rows = await tx.query<{ id: string; json: string | null }>(insert, [systemId, now, ...columnsOf(bikes)]);
-  await tx.query(tell, [systemId]);
-  return new Map(rows.map((row) => [row.id, row.json]));
+  shifts: readonly CounterShift[],
+): Promise<void> {
+  await tx.query(shift, [
+    systemId,
+    shifts.map(({ stationId }) => stationId),
+    shifts.map(({ available }) => available),
+    shifts.map(({ reserved }) => reserved),
+    now,
+    shifts.map(({ vehicleTypeId }) => vehicleTypeId),
+  ]);
 }
 
-function columnsOf(bikes: readonly LiveBikeWrite[]): unknown[] {
-  return [
-    bikes.map((bike) => bike.id),
-    bikes.map((bike) => bike.number),
-    bikes.map((bike) => bike.vehicle_type_id),
-    bikes.map((bike) => bike.vehicle_state),
-    bikes.map((bike) => bike.station_id),
-    bikes.map((bike) => bike.lat),
-    bikes.map((bike) => bike.lon),
-    bikes.map((bike) => bike.current_range_meters),
-    bikes.map((bike) => bike.ride_id),
-    bikes.map((bike) => bike.reservation_id),
-    bikes.map((bike) => bike.reported_state),
-    bikes.map((bike) => bike.reported_state_at),
-    bikes.map((bike) => bike.reported_station_id),
-    bikes.map((bike) => bike.reported_lat),
-    bikes.map((bike) => bike.reported_lon),
-    bikes.map((bike) => bike.reported_position_at),
-    bikes.map((bike) => bike.reported_range_at),
-    bikes.map((bike) => bike.last_reported),
-    bikes.map((bike) => bike.renew_public_id),
-    bikes.map((bike) => bike.public_id),
-  ];
+/** Notifies listeners, once the transaction commits, that rows of the system changed. */
+export async function notifyChanged(tx: Transaction, systemId: string, channels: readonly string[]): Promise<void> {
+  await tx.query(notify, [systemId, channels]);
 }

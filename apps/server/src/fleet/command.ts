@@ -1,95 +1,250 @@
-import { type BikeFacts, counterShifts, viewOf } from "@bikeshare/rules";
+import { counterShifts, reservationOutcomeEvents } from "@bikeshare/rules";
+import type { Command, CommandContext } from "../command-context.ts";
 import type { Transaction } from "../db/database.ts";
-import { recordNotices } from "../events/outbox.ts";
+import type { NewEvent, NewNotice } from "../events/outbox.ts";
 import type { Ids } from "../ids.ts";
-import { type LiveBike, type LiveBikeWrite, lockBikes as lockRows, writeBikes } from "./command-queries.ts";
-import type { MirroredShift } from "./counter-queries.ts";
-import { newPublicId } from "./public-id.ts";
+import { type BikeState, changedBike } from "./bike.ts";
+import { type CounterShift, insertBikes, lockBikes, lockFreeBike, updateBikes } from "./command-queries.ts";
+import { changedBikes, noEffects, withPublicId, writeCounters, writeEffects } from "./effects.ts";
+import {
+  type EndedReservation,
+  type LockedReservation,
+  lockReservations,
+  type ReservationOutcome,
+  updateEndedReservations,
+} from "./reservation-queries.ts";
+import { lockRides, type RideState } from "./ride-queries.ts";
+import { lockStations, type StationFields } from "./station-queries.ts";
 
-export type { LiveBike, LockedBike } from "./command-queries.ts";
-
-/** Locks bikes, in the order of their ids, and gives them by id: the first step of every command that touches bikes. */
-export const lockBikes = lockRows;
-
-/** How a locked bike is changed. What is not named stays as it is. */
-export interface BikeChange {
-  readonly bike: LiveBike;
-  readonly ride_id?: string | null;
-  readonly reservation_id?: string | null;
-  readonly reported_state?: LiveBike["reported_state"];
-  readonly reported_state_at?: Date;
-  readonly position?: { readonly station_id: string | null; readonly lat: number | null; readonly lon: number | null };
-  readonly position_at?: Date;
-  readonly current_range_meters?: number | null;
-  readonly range_at?: Date;
-  readonly last_reported?: Date;
-}
-
-/** A command on a system's bikes: all of it happens at one instant. */
-interface Moment {
-  readonly ids: Ids;
-  readonly systemId: string;
-  readonly now: Date;
-}
+/** The order in which commands lock rows, each kind by id: in another, two of them could wait for each other forever. */
+const LOCK_ORDER = ["partner", "bikes", "rides", "reservations", "stations"] as const;
+type Lockable = (typeof LOCK_ORDER)[number];
 
 /**
- * Writes changes of locked bikes, each with the state that follows for readers, and tells of the states that are new.
- * @returns the stations whose counters the changes touch
+ * Runs a command on a system's fleet in one transaction: it locks rows in the order above, decides, changes bikes and
+ * writes the rest; then what follows from its changes is written here, once, so that no command can forget it.
  */
-export async function changeBikes(tx: Transaction, context: Moment, changes: readonly BikeChange[]): Promise<string[]> {
-  const writes = changes.map((change) => applied(change, context.ids));
-  await tellStates(tx, context, await writeBikes(tx, context.systemId, context.now, writes));
-  const touched = changes.flatMap(({ bike }, index) => [bike.station_id, writes[index]?.station_id ?? null]);
-  return [...new Set(touched.filter((station) => station !== null))];
-}
-
-/** Tells the endpoints that want it of bikes that have another state than before. @param wires the bikes as they are now */
-export function tellStates(tx: Transaction, moment: Moment, wires: readonly string[]): Promise<void> {
-  return recordNotices(
-    tx,
-    moment,
-    wires.map((data) => ({ name: "bike.state_changed", occurredAt: moment.now, data })),
-  );
-}
-
-/** What changes of bikes mean for the stations that they leave and come to. */
-export function shiftsOf(changes: readonly BikeChange[]): MirroredShift[] {
-  return changes.flatMap((change) => {
-    const { bike } = change;
-    const after = viewOf(factsAfter(change));
-    return counterShifts(bike, after).map((shift) => ({ ...shift, vehicleTypeId: bike.vehicle_type_id }));
+export function runCommand<Result>(
+  { db, clock, ids }: CommandContext,
+  systemId: string,
+  work: (command: FleetCommand) => Promise<Result>,
+): Promise<Result> {
+  return db.transaction(async (tx) => {
+    const command = new FleetCommand({ tx, systemId, now: new Date(clock()), ids });
+    const result = await work(command);
+    await command.finish();
+    return result;
   });
 }
 
-/** What decides how a bike is shown after a change. */
-function factsAfter({ bike, ...change }: BikeChange): BikeFacts<LiveBike["reported_state"]> {
-  return {
-    ride_id: change.ride_id === undefined ? bike.ride_id : change.ride_id,
-    reservation_id: change.reservation_id === undefined ? bike.reservation_id : change.reservation_id,
-    reported_state: change.reported_state ?? bike.reported_state,
-    reported_station_id: change.position === undefined ? bike.reported_station_id : change.position.station_id,
-    reported_lat: change.position === undefined ? bike.reported_lat : change.position.lat,
-    reported_lon: change.position === undefined ? bike.reported_lon : change.position.lon,
-  };
-}
+/** A command on a system's fleet, inside its transaction. */
+export class FleetCommand implements Command {
+  readonly tx: Transaction;
+  readonly systemId: string;
+  readonly now: Date;
+  readonly ids: Ids;
+  #effects = noEffects();
 
-function applied(fullChange: BikeChange, ids: Ids): LiveBikeWrite {
-  const { bike, ...change } = fullChange;
-  const facts = factsAfter(fullChange);
-  return {
-    ...facts,
-    ...viewOf(facts),
-    id: bike.id,
-    number: bike.number,
-    vehicle_type_id: bike.vehicle_type_id,
-    current_range_meters:
-      change.current_range_meters === undefined ? bike.current_range_meters : change.current_range_meters,
-    reported_state_at: change.reported_state_at ?? bike.reported_state_at,
-    reported_position_at: change.position_at ?? bike.reported_position_at,
-    reported_range_at: change.range_at ?? bike.reported_range_at,
-    last_reported: change.last_reported ?? null,
-    // A bike that comes back from a ride must not be known again by its public id.
-    renew_public_id: bike.ride_id !== null && facts.ride_id === null,
-    public_id: newPublicId(ids),
-  };
+  constructor({ tx, systemId, now, ids }: Command) {
+    this.tx = tx;
+    this.systemId = systemId;
+    this.now = now;
+    this.ids = ids;
+  }
+
+  /** The bikes that are locked, by id, as the command leaves them. */
+  get bikes(): ReadonlyMap<string, BikeState> {
+    return this.#effects.bikes;
+  }
+
+  /** Records that rows of a kind are about to be locked. @throws Error when that breaks the order */
+  locks(kind: Lockable): void {
+    const position = LOCK_ORDER.indexOf(kind);
+    if (position < this.#effects.locked)
+      throw new Error(`${kind} must be locked before ${LOCK_ORDER[this.#effects.locked]}`);
+    this.#effects.locked = position;
+  }
+
+  /** Locks bikes. @returns all that are locked */
+  async lockBikes(ids: readonly string[]): Promise<ReadonlyMap<string, BikeState>> {
+    this.locks("bikes");
+    const missing = [...new Set(ids)].filter((id) => !this.bikes.has(id));
+    if (missing.length > 0) for (const bike of await lockBikes(this.tx, this.systemId, missing)) this.#hold(bike);
+    return this.bikes;
+  }
+
+  /** Locks the best free bike of a station that nobody else has locked. @param wanted its station and type */
+  async lockFreeBike(wanted: Parameters<typeof lockFreeBike>[2]): Promise<BikeState | undefined> {
+    this.locks("bikes");
+    const bike = await lockFreeBike(this.tx, this.systemId, wanted);
+    if (bike !== undefined) this.#hold(bike);
+    return bike;
+  }
+
+  #hold(bike: BikeState): void {
+    this.#effects.held.set(bike.id, bike);
+    this.#effects.bikes.set(bike.id, bike);
+  }
+
+  /** Locks rides, whose bikes are to be locked before. @returns those that exist, by id */
+  lockRides(ids: readonly string[]): Promise<Map<string, RideState>> {
+    return this.#lockById("rides", ids, lockRides);
+  }
+
+  /** Locks reservations, whose bikes are to be locked before. @returns those that exist, by id */
+  lockReservations(ids: readonly string[]): Promise<ReadonlyMap<string, LockedReservation>> {
+    return this.#lockById("reservations", ids, lockReservations);
+  }
+
+  /** Locks stations. @returns those that exist, by id */
+  lockStations(ids: readonly string[]): Promise<ReadonlyMap<string, StationFields>> {
+    return this.#lockById("stations", ids, lockStations);
+  }
+
+  /** Changes facts of a locked bike. It is written when the command ends. */
+  changeBike(bike: BikeState, facts: Partial<BikeState>): void {
+    this.setBike(changedBike(bike, facts));
+  }
+
+  /** Has a locked bike be as given. It is written when the command ends. */
+  setBike(bike: BikeState): void {
+    this.#effects.bikes.set(bike.id, bike);
+  }
+
+  /** Inserts those of the bikes whose ids are free. @returns their ids */
+  async insertBikes(bikes: readonly BikeState[]): Promise<ReadonlySet<string>> {
+    if (bikes.length === 0) return new Set();
+    this.locks("bikes");
+    const inserted = await insertBikes(this.tx, this.systemId, this.now, bikes);
+    const stationIds = bikes.map(({ station_id: stationId }) => stationId);
+    this.bikesWritten(
+      stationIds,
+      inserted.map(({ json }) => json),
+    );
+    this.count("bikes", inserted.length);
+    return new Set(inserted.map(({ id }) => id));
+  }
+
+  /**
+   * Ends reservations that are active, and frees the locked bikes that they hold. One that has passed its end expires,
+   * whatever else it was to become; one that has ended stays as it is.
+   */
+  async endReservations(outcomes: readonly ReservationOutcome[]): Promise<EndedReservation[]> {
+    if (outcomes.length === 0) return [];
+    this.locks("reservations");
+    const ended = await updateEndedReservations(this.tx, this.systemId, this.now, outcomes);
+    const fulfilledAt = new Map(outcomes.map((outcome) => [outcome.id, "at" in outcome ? outcome.at : this.now]));
+    for (const reservation of ended) {
+      const { id, status, partner_id: partnerId, expires_at: expiresAt, json: data } = reservation;
+      const occurredAt = status === "expired" ? expiresAt : (fulfilledAt.get(id) ?? this.now);
+      this.record({ name: reservationOutcomeEvents[status], occurredAt, partnerId, data });
+      const bike = this.bikes.get(reservation.bike_id);
+      if (bike?.reservation_id === reservation.id) this.changeBike(bike, { reservation_id: null });
+    }
+    return ended;
+  }
+
+  /**
+   * Records that bikes were written by a statement of the caller, as feeds do.
+   * @param stationIds where they were and are
+   * @param json of those whose state changed, where an endpoint wants to be notified of it
+   */
+  bikesWritten(stationIds: readonly (string | null)[], json: readonly (string | null)[]): void {
+    this.recountStations(stationIds.filter((id) => id !== null));
+    for (const data of json) if (data !== null) this.record({ name: "bike.state_changed", occurredAt: this.now, data });
+    this.notify("bikes");
+  }
+
+  /** Makes the counters of stations follow their bikes when the command ends. */
+  recountStations(ids: Iterable<string>): void {
+    for (const id of ids) this.#effects.stationIds.add(id);
+  }
+
+  /** Changes the counters of a station that mirrors a feed. */
+  shiftCounters(shift: CounterShift): void {
+    this.#effects.stationIds.add(shift.stationId);
+    if (shift.available !== 0 || shift.reserved !== 0) this.#effects.shifts.push(shift);
+  }
+
+  /** Records an event or a notice when the command ends. */
+  record(event: NewEvent | NewNotice): void {
+    this.#effects.events.push(event);
+  }
+
+  /** Notifies those who listen for changed rows when the command is committed. */
+  notify(channel: "bikes" | "stations"): void {
+    this.#effects.channels.add(channel);
+  }
+
+  /** Adds to the kept length of a list (negative: takes away). */
+  count(list: "bikes" | "stations", difference: number): void {
+    this.#effects.counts[list] += difference;
+  }
+
+  /** Adds inserted rides to the kept counts. */
+  countRides(startedAt: Iterable<Date>): void {
+    this.#effects.counts.rideStarts.push(...startedAt);
+  }
+
+  /** Runs a step whose locks, writes and changes are all undone when it gives undefined. */
+  async attempt<Result>(step: () => Promise<Result | undefined>): Promise<Result | undefined> {
+    // Objects that are shared stay so: a bike that is not changed is still the one that was locked.
+    const before = structuredClone(this.#effects);
+    await this.tx.run("savepoint before_step");
+    const result = await step();
+    if (result !== undefined) return result;
+    await this.tx.run("rollback to savepoint before_step");
+    this.#effects = before;
+    return undefined;
+  }
+
+  /** Writes the bikes that were changed so far, and the counters of their stations. */
+  async writeBikes(): Promise<void> {
+    await this.#releaseUnrideable();
+    const { held, stationIds, shifts } = this.#effects;
+    const changed = changedBikes(this.#effects);
+    if (changed.length > 0) {
+      const rows = changed.map((change) => withPublicId(change, this.ids));
+      const json = await updateBikes(this.tx, this.systemId, this.now, rows);
+      const touched = changed.flatMap(({ before, after }) => [before.station_id, after.station_id]);
+      this.bikesWritten(touched, json);
+      for (const { before, after } of changed) {
+        const vehicleTypeId = before.vehicle_type_id;
+        for (const shift of counterShifts(before, after)) this.shiftCounters({ ...shift, vehicleTypeId });
+        held.set(after.id, after);
+      }
+    }
+    if (stationIds.size > 0) {
+      this.locks("stations");
+      if (await writeCounters(this, [...stationIds].sort(), shifts)) this.notify("stations");
+    }
+    stationIds.clear();
+    shifts.length = 0;
+  }
+
+  /** A held bike that can no longer be ridden is held no longer. */
+  async #releaseUnrideable(): Promise<void> {
+    const lost = changedBikes(this.#effects).flatMap(({ after: bike }) =>
+      bike.reservation_id === null || bike.reported_state === "available" ? [] : [{ bike, id: bike.reservation_id }],
+    );
+    await this.endReservations(lost.map(({ id }) => ({ id, status: "cancelled", reason: "bike_unavailable" })));
+    for (const { bike } of lost) this.changeBike(bike, { reservation_id: null });
+  }
+
+  /** Writes what follows from the command: bikes, counters, events, and last the counts, whose rows everybody wants. */
+  async finish(): Promise<void> {
+    await this.writeBikes();
+    await writeEffects(this, this.#effects);
+  }
+
+  async #lockById<Row extends { readonly id: string }>(
+    kind: Lockable,
+    ids: readonly string[],
+    lock: (tx: Transaction, systemId: string, ids: readonly string[]) => Promise<Row[]>,
+  ): Promise<Map<string, Row>> {
+    if (ids.length === 0) return new Map();
+    this.locks(kind);
+    const rows = await lock(this.tx, this.systemId, [...new Set(ids)]);
+    return new Map(rows.map((row) => [row.id, row]));
+  }
 }

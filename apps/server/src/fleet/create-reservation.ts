@@ -1,45 +1,40 @@
 import type { ReservationRequest } from "@bikeshare/contract";
 import { chooseBike, expiryOf, isFree, rentsOut, reservationLimit, statusAt, type WantedBike } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
-import type { Transaction } from "../db/database.ts";
-import { type ServiceError, serviceError } from "../errors/service-error.ts";
-import { recordEvents } from "../events/outbox.ts";
-import { type LiveBike, lockBikes } from "./command.ts";
-import { endingEvent, type Moment, type Settled, settleLapsed, writeHolds } from "./holds.ts";
+import { serviceError } from "../errors/service-error.ts";
+import type { BikeState } from "./bike.ts";
+import { type FleetCommand, runCommand } from "./command.ts";
 import {
   countActiveReservations,
-  findCandidates,
-  findOfRider,
-  findStation,
-  insertReservation,
+  findRentingStation,
+  findReservationOfRider,
+  listCandidateBikes,
   lockPartnerLimit,
-  markLocks,
-  pickFreeBike,
-  releaseLocks,
-} from "./reservation-queries.ts";
+} from "./create-reservation-queries.ts";
+import type { ReservationOwner } from "./reservation-commands.ts";
+import { type HeldBike, insertReservation } from "./reservation-queries.ts";
 
-export interface CreateReservation {
-  readonly systemId: string;
-  readonly partnerId: string;
+export interface CreateReservation extends ReservationOwner {
   readonly request: ReservationRequest;
 }
 
 /**
  * Reserves a bike of a station, or one bike, for a partner's rider. The bike, the counters of its station, the
- * reservation and its event come into being together.
+ * reservation and its event are written together.
  * @returns the reservation's JSON
  * @throws ServiceError `invalid_parameter`, `not_found`, `station_offline`, `no_bike_available`, `bike_not_available`,
  *   `rider_has_active_reservation`, `too_many_reservations`; `unauthorized` when the partner is gone
  */
-export async function createReservation(context: CommandContext, input: CreateReservation): Promise<string> {
-  const { systemId, partnerId, request } = input;
-  const { ids } = context;
-  const take = takerOf(request);
-  return context.db.transaction(async (tx) => {
-    const moment = { ids, systemId, now: new Date(context.clock()) };
-    await refuseBeyondLimit(tx, moment, partnerId);
-    const lapsed = await lapsedOfRider(tx, moment, partnerId, request.rider_ref);
-    const { bike, settled } = await take(tx, moment, lapsed);
+export async function createReservation(
+  context: CommandContext,
+  { systemId, partnerId, request }: CreateReservation,
+): Promise<string> {
+  const { rider_ref: riderRef, hold_minutes: holdMinutes } = request;
+  const lockChosen = lockFor(request);
+  return runCommand(context, systemId, async (command) => {
+    const { tx, now, ids } = command;
+    await refuseBeyondLimit(command, partnerId);
+    const bike = await lockChosen(command, await findOverdueOfRider(command, partnerId, riderRef));
     const id = ids.next("reservation");
     const json = await insertReservation(tx, systemId, {
       id,
@@ -47,48 +42,35 @@ export async function createReservation(context: CommandContext, input: CreateRe
       station_id: bike.station_id,
       bike_id: bike.id,
       vehicle_type_id: bike.vehicle_type_id,
-      rider_ref: request.rider_ref ?? null,
-      created_at: moment.now,
-      expires_at: expiryOf(moment.now, request.hold_minutes),
+      rider_ref: riderRef ?? null,
+      created_at: now,
+      expires_at: expiryOf(now, holdMinutes),
     });
-    if (json === undefined) throw riderIsTaken();
-    await writeHolds(tx, moment, [
-      ...settled.freed.filter((freed) => freed.id !== bike.id).map((freed) => ({ bike: freed, reservation_id: null })),
-      { bike, reservation_id: id },
-    ]);
-    await recordEvents(tx, moment, [
-      ...settled.expired.map((expired) => endingEvent(expired, moment.now)),
-      { name: "reservation.created", occurredAt: moment.now, partnerId, data: json },
-    ]);
+    if (json === undefined) throw serviceError("rider_has_active_reservation");
+    command.changeBike(bike, { reservation_id: id });
+    command.record({ name: "reservation.created", occurredAt: now, partnerId, data: json });
     return json;
   });
 }
 
-/** A bike to be held, as it was locked, and what was settled on the way to it. */
-interface Taken {
-  readonly bike: LiveBike;
-  readonly settled: Pick<Settled, "expired" | "freed">;
-}
+/** Locks the bike that is asked for. @param overdue the rider's reservation that expires on the way */
+type LockChosen = (command: FleetCommand, overdue: HeldBike | undefined) => Promise<BikeState>;
 
-/** The rider's reservation that has lapsed and that nobody has written as expired yet: it ends on the way. */
-type Lapsed = { readonly id: string; readonly bike_id: string } | undefined;
-
-type Take = (tx: Transaction, moment: Moment, lapsed: Lapsed) => Promise<Taken>;
-
-/** How to get what is asked for. */
-function takerOf({ station_id, bike_id, vehicle_type_id }: ReservationRequest): Take {
+function lockFor({ station_id, bike_id, vehicle_type_id }: ReservationRequest): LockChosen {
   const vehicleTypeId = vehicle_type_id ?? null;
   if (station_id !== undefined && bike_id === undefined) {
-    return (tx, moment, lapsed) => takeFromStation(tx, moment, { stationId: station_id, vehicleTypeId }, lapsed);
+    return (command, overdue) => lockAtStation(command, { stationId: station_id, vehicleTypeId }, overdue);
   }
   if (bike_id !== undefined && station_id === undefined) {
-    return (tx, moment, lapsed) => takeNamed(tx, moment, { bikeId: bike_id, vehicleTypeId }, lapsed);
+    return (command, overdue) => lockNamed(command, bike_id, vehicleTypeId, overdue);
   }
   throw serviceError("invalid_parameter", "stationAndBike");
 }
 
-/** Refuses a partner that has as many bikes as it may have; locks it, so that of its requests one at a time counts. */
-async function refuseBeyondLimit(tx: Transaction, { systemId, now }: Moment, partnerId: string): Promise<void> {
+/** Refuses a partner that has as many bikes as it may have; locks it, so that its requests count one at a time. */
+async function refuseBeyondLimit(command: FleetCommand, partnerId: string): Promise<void> {
+  const { tx, systemId, now } = command;
+  command.locks("partner");
   const partner = await lockPartnerLimit(tx, systemId, partnerId);
   if (partner === undefined) throw serviceError("unauthorized", "inactivePartner");
   const limit = reservationLimit(partner.max_reservations);
@@ -96,85 +78,77 @@ async function refuseBeyondLimit(tx: Transaction, { systemId, now }: Moment, par
   throw serviceError("too_many_reservations", "limit", { limit });
 }
 
-async function lapsedOfRider(
-  tx: Transaction,
-  { systemId, now }: Moment,
+/** The rider's reservation that has passed its end and that nobody has written as expired. */
+async function findOverdueOfRider(
+  { tx, systemId, now }: FleetCommand,
   partnerId: string,
   riderRef: string | undefined,
-): Promise<Lapsed> {
-  const held = riderRef === undefined ? undefined : await findOfRider(tx, systemId, partnerId, riderRef);
-  if (held !== undefined && statusAt(held, now) === "active") throw riderIsTaken();
+): Promise<HeldBike | undefined> {
+  const held = riderRef === undefined ? undefined : await findReservationOfRider(tx, systemId, partnerId, riderRef);
+  if (held !== undefined && statusAt(held, now) === "active") throw serviceError("rider_has_active_reservation");
   return held;
 }
 
-function riderIsTaken(): ServiceError {
-  return serviceError("rider_has_active_reservation");
+/** Locks bikes, and that of the rider's overdue reservation; expires what is overdue of the reservations that hold them. */
+async function lockAndExpire(
+  command: FleetCommand,
+  bikeIds: readonly string[],
+  overdue: HeldBike | undefined,
+): Promise<void> {
+  const bikes = await command.lockBikes(overdue === undefined ? bikeIds : [...bikeIds, overdue.bike_id]);
+  const ids = new Set([...bikes.values()].flatMap((bike) => bike.reservation_id ?? []));
+  if (overdue !== undefined) ids.add(overdue.id);
+  await command.endReservations([...ids].map((id) => ({ id, status: "expired" })));
 }
 
-async function takeNamed(
-  tx: Transaction,
-  moment: Moment,
-  { bikeId, vehicleTypeId }: { readonly bikeId: string; readonly vehicleTypeId: string | null },
-  lapsed: Lapsed,
-): Promise<Taken> {
-  const locked = await lockBikes(tx, moment.systemId, [bikeId, ...bikeOf(lapsed)]);
-  const settled = await settleLapsed(tx, moment, locked, idOf(lapsed));
-  const bike = locked.get(bikeId);
-  const now = settled.bikes.get(bikeId);
-  if (bike === undefined || now === undefined) throw serviceError("not_found", "bike");
-  if (!isFree(now)) throw serviceError("bike_not_available", "state", { state: now.vehicle_state });
-  if (vehicleTypeId !== null && now.vehicle_type_id !== vehicleTypeId) {
+async function lockNamed(
+  command: FleetCommand,
+  bikeId: string,
+  vehicleTypeId: string | null,
+  overdue: HeldBike | undefined,
+): Promise<BikeState> {
+  await lockAndExpire(command, [bikeId], overdue);
+  const bike = command.bikes.get(bikeId);
+  if (bike === undefined) throw serviceError("not_found", "bike");
+  if (!isFree(bike)) throw serviceError("bike_not_available", "state", { state: bike.vehicle_state });
+  if (vehicleTypeId !== null && bike.vehicle_type_id !== vehicleTypeId) {
     throw serviceError("bike_not_available", "vehicleType");
   }
-  // A station that we do not know cannot forbid it.
-  const station = now.station_id === null ? undefined : await findStation(tx, moment.systemId, now.station_id);
-  if (station !== undefined && !rentsOut(station)) throw stationIsOffline();
-  return { bike, settled };
+  // A station that is not known cannot forbid it.
+  const { tx, systemId } = command;
+  const station = bike.station_id === null ? undefined : await findRentingStation(tx, systemId, bike.station_id);
+  if (station !== undefined && !rentsOut(station)) throw serviceError("station_offline");
+  return bike;
 }
 
 /**
- * How often the free bikes of a station may be gone, one and all, by the time that they are locked, before the request
- * is refused while there are still others. Each time others got them, so somebody was served; more rounds keep a
- * connection waiting at a station that is fought over.
+ * How often the free bikes of a station may all be gone by the time that they are locked, before the request is refused
+ * while there are others. Each time others got them, so somebody was served; more attempts keep a connection waiting at a
+ * station that many want a bike of.
  */
-const ROUNDS = 5;
+const MAX_ATTEMPTS = 5;
 
-async function takeFromStation(tx: Transaction, moment: Moment, wanted: WantedBike, lapsed: Lapsed): Promise<Taken> {
-  const { systemId, now } = moment;
-  const station = await findStation(tx, systemId, wanted.stationId);
+async function lockAtStation(
+  command: FleetCommand,
+  wanted: WantedBike,
+  overdue: HeldBike | undefined,
+): Promise<BikeState> {
+  const { tx, systemId, now } = command;
+  const station = await findRentingStation(tx, systemId, wanted.stationId);
   if (station === undefined) throw serviceError("not_found", "station");
-  if (!rentsOut(station)) throw stationIsOffline();
-  // A second lock, that of the lapsed reservation's bike, would have to keep the order of ids: all are then locked at once.
-  const quick = lapsed === undefined ? await takeUnlocked(tx, moment, wanted) : undefined;
-  if (quick !== undefined) return quick;
-  // Every free bike is locked at this moment, perhaps for no more than a report: wait and see what is left.
-  for (let round = 0; round < ROUNDS; round++) {
-    const candidates = await findCandidates(tx, systemId, wanted, now);
+  if (!rentsOut(station)) throw serviceError("station_offline");
+  // The bike of an overdue reservation would be a second lock, in the order of ids: then all are locked at once, below.
+  const free = overdue === undefined ? await command.lockFreeBike(wanted) : undefined;
+  if (free !== undefined) return free;
+  // Every free bike is locked at the moment, perhaps only for a report: wait, and see what is left.
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const candidates = await listCandidateBikes(tx, systemId, wanted, now);
     if (candidates.length === 0) break;
-    await markLocks(tx);
-    const locked = await lockBikes(tx, systemId, [...candidates, ...bikeOf(lapsed)]);
-    const settled = await settleLapsed(tx, moment, locked, idOf(lapsed));
-    const bike = locked.get(chooseBike(settled.bikes.values(), wanted)?.id ?? "");
-    if (bike !== undefined) return { bike, settled };
-    await releaseLocks(tx);
+    const chosen = await command.attempt(async () => {
+      await lockAndExpire(command, candidates, overdue);
+      return chooseBike(command.bikes.values(), wanted);
+    });
+    if (chosen !== undefined) return chosen;
   }
   throw serviceError("no_bike_available");
-}
-
-async function takeUnlocked(tx: Transaction, { systemId }: Moment, wanted: WantedBike): Promise<Taken | undefined> {
-  const id = await pickFreeBike(tx, systemId, wanted);
-  const bike = id === undefined ? undefined : (await lockBikes(tx, systemId, [id])).get(id);
-  return bike && { bike, settled: { expired: [], freed: [] } };
-}
-
-function stationIsOffline(): ServiceError {
-  return serviceError("station_offline");
-}
-
-function bikeOf(lapsed: Lapsed): string[] {
-  return lapsed === undefined ? [] : [lapsed.bike_id];
-}
-
-function idOf(lapsed: Lapsed): string[] {
-  return lapsed === undefined ? [] : [lapsed.id];
 }

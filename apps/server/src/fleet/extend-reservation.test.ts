@@ -8,7 +8,7 @@ import {
 } from "../../test/reservations/reservations.harness.ts";
 import { openDatabase } from "../db/database.ts";
 import { upsertBikes } from "./bike-commands.ts";
-import { expireDue, extendReservation } from "./reservation-commands.ts";
+import { expireOverdueReservations, extendReservation } from "./reservation-commands.ts";
 
 let room: ReservationsRoom;
 
@@ -29,10 +29,10 @@ describe("extending a hold", () => {
     expect(extended).toEqual({ ...made, expires_at: inMinutes(26), updated_at: inMinutes(0) });
     expect(await room.get(made.id)).toEqual(extended);
     room.clock.advance(minutes(26) - 1);
-    expect(await expireDue(room.live, room.systemId, 10)).toBe(0);
+    expect(await expireOverdueReservations(room.live, room.systemId, 10)).toBe(0);
     expect(await room.bike("a")).toMatchObject({ vehicle_state: "reserved" });
     room.clock.advance(1);
-    expect(await expireDue(room.live, room.systemId, 10)).toBe(1);
+    expect(await expireOverdueReservations(room.live, room.systemId, 10)).toBe(1);
     expect((await room.events()).map(({ name }) => name)).toEqual(["reservation.created", "reservation.expired"]);
   });
 
@@ -73,7 +73,7 @@ describe("extending a hold", () => {
         const answers = await Promise.all([
           outcomeOf(extendReservation(room.live, owner, id, 30)),
           outcomeOf(extendReservation({ ...room.live, db: other }, owner, id, 30)),
-          expireDue(ahead, room.systemId, 10).then(() => "swept"),
+          expireOverdueReservations(ahead, room.systemId, 10).then(() => "swept"),
         ]);
         const kept = await room.get(id);
         const extensions = answers.filter((answer) => answer === "made").length;
@@ -107,7 +107,7 @@ describe("the list of reservations", () => {
     expect(await ids({ updated_since: since(5) })).toEqual([cancelled.id]);
     room.clock.advance(minutes(10));
     for (const isSwept of [false, true]) {
-      if (isSwept) await expireDue(room.live, room.systemId, 10);
+      if (isSwept) await expireOverdueReservations(room.live, room.systemId, 10);
       expect(await ids({ updated_since: since(10) })).toEqual([lapsing.id]);
       expect(await ids({ updated_since: since(10), status: "expired" })).toEqual([lapsing.id]);
       expect(await ids({ updated_since: new Date(start + minutes(10) + 1).toISOString() })).toEqual([]);

@@ -1,10 +1,16 @@
 import { countRows } from "../counts/service.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
+import { notifyChanged } from "./command-queries.ts";
 import {
-  findStations,
-  insertPlaceholderStations,
-  lockStations,
-  type PlaceholderRow,
+  deletePlaceholders,
+  insertPlaceholders,
+  listKnownStations,
+  listUses,
+  lockKnownStations,
+  lockUnchangedPlaceholders,
+  type PlaceholdersOfImport,
+  type PlaceholderStation,
+  updatePlaceholderImports,
 } from "./placeholder-station-queries.ts";
 
 /** A station as the records of rides know it. */
@@ -15,14 +21,14 @@ export interface StationSighting {
   readonly location: { readonly lat: number; readonly lon: number } | null;
 }
 
-/** What became of the stations that there were not. */
+/** What became of the stations that did not exist. */
 export interface PlaceholderStations {
   readonly made: readonly string[];
   /** Stations that could not be made, because nothing says where they are. */
   readonly withoutLocation: readonly string[];
 }
 
-/** Whose placeholders they are. */
+/** What the placeholder stations come from. */
 export interface PlaceholderOrigin {
   readonly systemId: string;
   readonly importId: string;
@@ -34,8 +40,8 @@ export interface PlaceholderOrigin {
 }
 
 /**
- * Makes a placeholder of each station that is sighted and that there is not: out of service, as one that its source gave
- * up, until a feed claims it and fills it in. Stations that there are stay as they are, and are not removed while the
+ * Makes a placeholder of each station that rides name and that does not exist: out of service, as one that its source gave
+ * up, until a feed claims it and describes it. Stations that exist stay as they are, and are not removed while the
  * transaction lasts. Makes no events.
  */
 export async function makePlaceholderStations(
@@ -45,8 +51,8 @@ export async function makePlaceholderStations(
 ): Promise<PlaceholderStations> {
   const { systemId, slot } = origin;
   const ids = sightings.map(({ id }) => id);
-  const { placeholders, withoutLocation } = wantedPlaceholders(sightings, await lockStations(tx, systemId, ids));
-  const made = placeholders.length === 0 ? [] : await insertPlaceholderStations(tx, systemId, origin, placeholders);
+  const { placeholders, withoutLocation } = missingStations(sightings, await lockKnownStations(tx, systemId, ids));
+  const made = placeholders.length === 0 ? [] : await insertPlaceholders(tx, systemId, origin, placeholders);
   await countRows(tx, systemId, "stations", slot, made.length);
   return { made, withoutLocation };
 }
@@ -58,20 +64,46 @@ export async function previewPlaceholderStations(
   sightings: readonly StationSighting[],
 ): Promise<PlaceholderStations> {
   const ids = sightings.map(({ id }) => id);
-  const { placeholders, withoutLocation } = wantedPlaceholders(sightings, await findStations(db, systemId, ids));
+  const { placeholders, withoutLocation } = missingStations(sightings, await listKnownStations(db, systemId, ids));
   return { made: placeholders.map(({ id }) => id), withoutLocation };
 }
 
-function wantedPlaceholders(
+function missingStations(
   sightings: readonly StationSighting[],
   there: readonly string[],
-): { readonly placeholders: readonly PlaceholderRow[]; readonly withoutLocation: readonly string[] } {
+): { readonly placeholders: readonly PlaceholderStation[]; readonly withoutLocation: readonly string[] } {
   const known = new Set(there);
   const unknown = sightings.filter(({ id }) => !known.has(id));
   return {
     withoutLocation: unknown.filter(({ location }) => location === null).map(({ id }) => id),
-    placeholders: unknown.flatMap(({ id, name, location }): PlaceholderRow[] =>
+    placeholders: unknown.flatMap(({ id, name, location }): PlaceholderStation[] =>
       location === null ? [] : [{ id, name: name ?? id, ...location }],
     ),
   };
+}
+
+/**
+ * Removes the placeholders of an import that are as it made them and that nothing uses. Those that rides of other imports use
+ * are from now on the oldest such import's; those that something else uses, nobody's. To be called once the import's
+ * own rides are gone. Makes no events: no such station ever was in service.
+ * @returns how many it removed
+ */
+export async function removePlaceholderStations(
+  tx: Transaction,
+  placeholders: PlaceholdersOfImport,
+  slot: number,
+): Promise<number> {
+  const { systemId } = placeholders;
+  const unchanged = await lockUnchangedPlaceholders(tx, placeholders);
+  if (unchanged.length === 0) return 0;
+  const uses = await listUses(tx, systemId, unchanged);
+  const used = uses.filter((placeholder) => placeholder.in_use).map(({ id }) => id);
+  const unused = uses.filter((placeholder) => !placeholder.in_use).map(({ id }) => id);
+  if (used.length > 0) await updatePlaceholderImports(tx, systemId, used);
+  if (unused.length > 0) {
+    await deletePlaceholders(tx, systemId, unused);
+    await notifyChanged(tx, systemId, ["stations"]);
+  }
+  await countRows(tx, systemId, "stations", slot, -unused.length);
+  return unused.length;
 }

@@ -3,15 +3,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { openReservationsRoom, partner, type ReservationsRoom } from "../../test/reservations/reservations.harness.ts";
 import { statement } from "../db/statement.ts";
 import { timePosition } from "../lists/page.ts";
-import { lockBikes } from "./command.ts";
-import {
-  type BikeLoss,
-  cancelForBikes,
-  expireDue,
-  fulfilReservations,
-  type Fulfilment,
-  lockReservations,
-} from "./reservation-commands.ts";
+import { type FleetCommand, runCommand } from "./command.ts";
+import { expireOverdueReservations } from "./reservation-commands.ts";
+import type { ReservationOutcome } from "./reservation-queries.ts";
 
 let room: ReservationsRoom;
 
@@ -69,7 +63,7 @@ describe("cancelling", () => {
     const { id } = await room.create({ bike_id: "a" });
     room.clock.advance(minutes(15));
     await expect(room.cancel(id)).rejects.toMatchObject({ code: "reservation_not_active" });
-    await expireDue(room.live, room.systemId, 10);
+    await expireOverdueReservations(room.live, room.systemId, 10);
     await expect(room.cancel(id)).rejects.toMatchObject({ code: "reservation_not_active" });
   });
 
@@ -105,7 +99,7 @@ describe("to readers", () => {
     expect(await room.get(made.id)).toEqual(expired);
     expect((await room.list()).data).toEqual([expired]);
     room.clock.advance(minutes(3));
-    expect(await expireDue(room.live, room.systemId, 10)).toBe(1);
+    expect(await expireOverdueReservations(room.live, room.systemId, 10)).toBe(1);
     expect(await room.get(made.id)).toEqual(expired);
     expect((await room.events()).at(-1)).toMatchObject({
       name: "reservation.expired",
@@ -162,15 +156,13 @@ describe("to readers", () => {
 });
 
 describe("for the verbs of rides and bikes", () => {
-  const moment = () => ({ ids: room.ids, systemId: room.systemId, now: new Date(room.clock()) });
-  const inLock = <Result>(bikes: readonly string[], work: Parameters<typeof room.db.transaction<Result>>[0]) =>
-    room.db.transaction(async (tx) => {
-      await lockBikes(tx, room.systemId, bikes);
-      return work(tx);
+  const inLock = <Result>(bikes: readonly string[], work: (command: FleetCommand) => Promise<Result>) =>
+    runCommand(room.live, room.systemId, async (command) => {
+      await command.lockBikes(bikes);
+      return work(command);
     });
-  const fulfil = (fulfilments: readonly Fulfilment[]) =>
-    inLock(["a", "b", "c"], (tx) => fulfilReservations(tx, moment(), fulfilments));
-  const lose = (losses: readonly BikeLoss[]) => inLock(["a", "b", "c"], (tx) => cancelForBikes(tx, moment(), losses));
+  const end = (outcomes: readonly ReservationOutcome[]) =>
+    inLock(["a", "b", "c"], (command) => command.endReservations(outcomes));
 
   test("rides fulfil the active ones of many reservations; lapsed ones expire, ended ones stay", async () => {
     const lapsed = await room.create({ bike_id: "a", hold_minutes: 1 });
@@ -179,8 +171,14 @@ describe("for the verbs of rides and bikes", () => {
     const cancelled = await room.create({ bike_id: "c" });
     await room.cancel(cancelled.id);
     const at = new Date(room.clock() - 5_000);
-    const given = [lapsed, active, cancelled].map(({ id }) => ({ reservationId: id, rideId: `ride of ${id}`, at }));
-    const fulfilled = await fulfil([...given, { reservationId: "unknown", rideId: "ride", at }]);
+    const given = [lapsed, active, cancelled].map(({ id }) => ({
+      id,
+      status: "fulfilled" as const,
+      rideId: `ride of ${id}`,
+      at,
+    }));
+    const ended = await end([...given, { id: "unknown", status: "fulfilled", rideId: "ride", at }]);
+    const fulfilled = ended.filter(({ status }) => status === "fulfilled");
     expect(fulfilled).toMatchObject([{ id: active.id, partner_id: partner, bike_id: "b", status: "fulfilled" }]);
     expect(await room.get(active.id)).toEqual(JSON.parse(fulfilled[0]!.json));
     expect(await room.get(active.id)).toMatchObject({
@@ -203,7 +201,7 @@ describe("for the verbs of rides and bikes", () => {
         ["reservation.fulfilled", at.toISOString(), active.id],
       ]),
     );
-    expect(await fulfil(given)).toEqual([]);
+    expect(await end(given)).toEqual([]);
     await expect(room.cancel(active.id)).rejects.toMatchObject({ code: "reservation_not_active" });
   });
 
@@ -212,16 +210,17 @@ describe("for the verbs of rides and bikes", () => {
     room.clock.advance(minutes(1));
     const broken = await room.create({ bike_id: "b" });
     const taken = await room.create({ bike_id: "c" });
-    const given: BikeLoss[] = [
-      { reservationId: lapsed.id, reason: "bike_unavailable" },
-      { reservationId: broken.id, reason: "bike_unavailable" },
-      { reservationId: taken.id, reason: "operator" },
+    const given: ReservationOutcome[] = [
+      { id: lapsed.id, status: "cancelled", reason: "bike_unavailable" },
+      { id: broken.id, status: "cancelled", reason: "bike_unavailable" },
+      { id: taken.id, status: "cancelled", reason: "operator" },
     ];
-    expect((await lose(given)).map(({ id }) => id).sort()).toEqual([broken.id, taken.id].sort());
+    const ended = (await end(given)).filter(({ status }) => status === "cancelled");
+    expect(ended.map(({ id }) => id).sort()).toEqual([broken.id, taken.id].sort());
     expect(await room.get(lapsed.id)).toMatchObject({ status: "expired", cancel_reason: null });
     expect(await room.get(broken.id)).toMatchObject({ status: "cancelled", cancel_reason: "bike_unavailable" });
     expect(await room.get(taken.id)).toMatchObject({ status: "cancelled", cancel_reason: "operator" });
-    expect(await lose(given)).toEqual([]);
+    expect(await end(given)).toEqual([]);
     expect((await namesOf()).slice(3).sort()).toEqual([
       "reservation.cancelled",
       "reservation.cancelled",
@@ -234,7 +233,7 @@ describe("for the verbs of rides and bikes", () => {
   test("locked reservations are given as they are kept, for statusAt to judge", async () => {
     const { id, expires_at } = await room.create({ bike_id: "a" });
     room.clock.advance(minutes(15));
-    const locked = (await inLock(["a"], (tx) => lockReservations(tx, room.systemId, [id, "unknown"]))).get(id)!;
+    const locked = (await inLock(["a"], (command) => command.lockReservations([id, "unknown"]))).get(id)!;
     expect(locked).toMatchObject({
       status: "active",
       expires_at: new Date(expires_at),

@@ -15,7 +15,7 @@ import { until } from "../../test/until.ts";
 import { type Database, openDatabase } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import { createReservation } from "./create-reservation.ts";
-import { cancelReservation, expireDue } from "./reservation-commands.ts";
+import { cancelReservation, expireOverdueReservations } from "./reservation-commands.ts";
 
 let room: ReservationsRoom;
 /** Another process's connections. */
@@ -82,7 +82,7 @@ test(`of eight who want the last bike at once one gets it, each of ${ROUNDS} tim
     if (round % 2 === 0) await room.cancel((JSON.parse(made[0]!.json) as Reservation).id, made[0]!.by);
     else room.clock.advance(15 * 60_000);
   }
-  await expireDue(room.live, room.systemId, 10);
+  await expireOverdueReservations(room.live, room.systemId, 10);
   expect(await contradictionsIn(room)).toEqual([]);
 });
 
@@ -121,7 +121,7 @@ test("a rider who asks eight times at once holds one bike", async () => {
     if (round % 2 === 0) room.clock.advance(15 * 60_000);
     else await room.cancel((await room.list({ status: "active" })).data[0]!.id);
   }
-  await expireDue(room.live, room.systemId, 100);
+  await expireOverdueReservations(room.live, room.systemId, 100);
   expect(await contradictionsIn(room)).toEqual([]);
 });
 
@@ -250,7 +250,7 @@ test("after any storm of creating, cancelling and expiring, bikes, reservations,
         return first && cancelReservation(live, owner, random.pick([first, ...more]).id);
       }
       case "expire":
-        return expireDue(live, room.systemId, 3);
+        return expireOverdueReservations(live, room.systemId, 3);
       case "wait":
         return room.clock.advance(random.between(0, 20_000));
     }

@@ -3,7 +3,7 @@ import { openReservationsRoom, type ReservationsRoom } from "../../test/reservat
 import { until } from "../../test/until.ts";
 import { openDatabase } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import { expireDue } from "./reservation-commands.ts";
+import { expireOverdueReservations } from "./reservation-commands.ts";
 import { createReservationSweeper, type ReservationSweeper } from "./reservation-sweeper.ts";
 
 let room: ReservationsRoom;
@@ -81,7 +81,9 @@ test("many at once in small parts expire each reservation once", async () => {
   await letLapse(20);
   const expired: number[] = [];
   while ((await keptAs("active")) > 0) {
-    expired.push(...(await Promise.all(Array.from({ length: 8 }, () => expireDue(room.live, room.systemId, 7)))));
+    expired.push(
+      ...(await Promise.all(Array.from({ length: 8 }, () => expireOverdueReservations(room.live, room.systemId, 7)))),
+    );
   }
   expect(expired.reduce((sum, n) => sum + n, 0)).toBe(40);
   expect(new Set((await expiredEvents()).map(({ data }) => data.id)).size).toBe(40);
@@ -91,20 +93,23 @@ test("many at once in small parts expire each reservation once", async () => {
 test("nothing is expired early, and a bike that is locked at the moment is left for the next sweep", async () => {
   await letLapse(1);
   room.clock.advance(-1);
-  expect(await expireDue(room.live, room.systemId, 10)).toBe(0);
+  expect(await expireOverdueReservations(room.live, room.systemId, 10)).toBe(0);
   room.clock.advance(1);
   await room.db.transaction(async (tx) => {
     await tx.query(statement("", "select from bikes where system_id = $1 and id = 's1-0' for update"), [room.systemId]);
-    expect(await expireDue(room.live, room.systemId, 10)).toBe(1);
+    expect(await expireOverdueReservations(room.live, room.systemId, 10)).toBe(1);
   });
-  expect(await expireDue(room.live, room.systemId, 10)).toBe(1);
+  expect(await expireOverdueReservations(room.live, room.systemId, 10)).toBe(1);
 });
 
 test("a reservation whose bike a feed has deleted expires too", async () => {
   await letLapse(1);
   await room.db.query(statement("", "delete from bikes where system_id = $1 and id = 's1-0'"), [room.systemId]);
-  const swept = await Promise.all([expireDue(room.live, room.systemId, 10), expireDue(room.live, room.systemId, 10)]);
-  expect(swept[0] + swept[1] + (await expireDue(room.live, room.systemId, 10))).toBe(2);
+  const swept = await Promise.all([
+    expireOverdueReservations(room.live, room.systemId, 10),
+    expireOverdueReservations(room.live, room.systemId, 10),
+  ]);
+  expect(swept[0] + swept[1] + (await expireOverdueReservations(room.live, room.systemId, 10))).toBe(2);
   expect(await expiredEvents()).toHaveLength(2);
 });
 

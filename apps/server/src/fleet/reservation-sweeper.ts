@@ -1,5 +1,5 @@
 import type { CommandContext } from "../command-context.ts";
-import { expireDue } from "./reservation-commands.ts";
+import { expireOverdueReservations } from "./reservation-commands.ts";
 
 /** Writes lapsed reservations as expired, once a second. */
 export interface ReservationSweeper {
@@ -42,7 +42,7 @@ export function createReservationSweeper(options: ReservationSweeperOptions): Re
     let expired = 0;
     try {
       for (let last = BATCH; last === BATCH && !closed; expired += last)
-        last = await expireDue(options, systemId, BATCH);
+        last = await expireOverdueReservations(options, systemId, BATCH);
     } catch (error) {
       onError(error, systemId);
     }

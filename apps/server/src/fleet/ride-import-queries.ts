@@ -1,30 +1,37 @@
+import { columnsOfTable } from "../db/columns.ts";
 import type { Transaction } from "../db/database.ts";
 import { type Statement, statement } from "../db/statement.ts";
 
-// Private to the connection and empty after each commit, so it is nobody's to clean up. The time-out of requests
-// does not suit thousands of rows.
+/** What makes two rides of one id the same: every field that a trip file has. */
+const compared = columnsOfTable("rides").only(
+  "id",
+  "bike_id",
+  "start_station_id",
+  "end_station_id",
+  "started_at",
+  "ended_at",
+  "duration_seconds",
+  "vehicle_type_id",
+  "rider_category",
+);
+const copied = [...compared.names, "end_reason"] as const;
+
+/** What a line of a past ride has, in its order. */
+export const pastRideColumns = ["row", ...copied] as const;
+export type PastRideColumn = (typeof pastRideColumns)[number];
+
+// Private to the connection and empty after each commit, so nobody has to clean it up. The time-out of requests does not
+// suit thousands of rows.
 const prepareConnection = `
   set local statement_timeout = 0;
   set local client_min_messages = warning;
-  create temporary table if not exists past_rides (
-    row              bigint not null,
-    id               text collate "C" not null,
-    bike_id          text collate "C" not null,
-    start_station_id text collate "C",
-    end_station_id   text collate "C",
-    started_at       timestamptz(3) not null,
-    ended_at         timestamptz(3) not null,
-    duration_seconds integer not null,
-    vehicle_type_id  text collate "C",
-    rider_category   text,
-    end_reason       text
-  ) on commit delete rows`;
+  create temporary table if not exists past_rides on commit delete rows as
+    select 0::bigint as row, ${copied.join(", ")} from rides with no data`;
 
-const copyPastRides = `copy past_rides (row, id, bike_id, start_station_id, end_station_id, started_at, ended_at,
-  duration_seconds, vehicle_type_id, rider_category, end_reason) from stdin`;
+const copyPastRides = `copy past_rides (${pastRideColumns.join(", ")}) from stdin`;
 
 /** How many rides of a list of `started_at` started in each hour (hours since 1970), the first and the last of them. */
-export const perHour = (list: string) => `
+const perHour = (list: string) => `
   select floor(extract(epoch from started_at) / 3600)::bigint as hour, count(*) as n,
     min(started_at) as first, max(started_at) as last
   from ${list} group by 1`;
@@ -33,11 +40,8 @@ export const perHour = (list: string) => `
 const insertPastRides = statement(
   "rides.insertPast",
   `with created as (
-     insert into rides (system_id, id, bike_id, status, start_station_id, end_station_id, started_at, ended_at,
-       duration_seconds, vehicle_type_id, rider_category, end_reason, is_countable, updated_at, source, import_id)
-     select $1, id, bike_id, 'completed', start_station_id, end_station_id, started_at, ended_at,
-       duration_seconds, vehicle_type_id, rider_category, end_reason, duration_seconds >= $4::integer, $3::timestamptz,
-       $2, $5
+     insert into rides (system_id, status, source, updated_at, is_countable, import_id, ${copied.join(", ")})
+     select $1, 'completed', $2, $3::timestamptz, duration_seconds >= $4::integer, $5, ${copied.join(", ")}
      from past_rides order by row
      on conflict (system_id, id) do nothing
      returning started_at)
@@ -47,20 +51,15 @@ const insertPastRides = statement(
 // The planner knows nothing of the temporary table and may read all rides to join it; each id has an index entry.
 const lookUpById = "set local enable_hashjoin = off; set local enable_mergejoin = off";
 
-/** What makes two rides of one id the same: every field that a trip file has. */
-const sameFields = (rides: string) =>
-  `(${rides}.bike_id, ${rides}.start_station_id, ${rides}.end_station_id, ${rides}.started_at, ${rides}.ended_at,
-    ${rides}.duration_seconds, ${rides}.vehicle_type_id, ${rides}.rider_category)`;
-
 /**
  * Rides that differ, each, and by how much the stored one is later, where that is as much for its start as for its end;
  * then which imports made those that are the same. Values: the system, and the import whose own rides do not count.
  * @param stored the relation that has the stored rides
  */
-export const heldPastRides = (stored: string) => `
+const heldPastRides = (stored: string) => `
   with pairs as materialized (
     select past.row, past.id, stored.import_id,
-      ${sameFields("stored")} is distinct from ${sameFields("past")} or stored.status <> 'completed' as differs,
+      (${compared.list("stored")}) is distinct from (${compared.list("past")}) or stored.status <> 'completed' as differs,
       case when stored.started_at - past.started_at = stored.ended_at - past.ended_at
         then extract(epoch from stored.started_at - past.started_at)::float8 end as shift_seconds
     from past_rides as past join ${stored} as stored on stored.system_id = $1 and stored.id = past.id)
@@ -153,4 +152,50 @@ function readHeldRides(rows: readonly HeldRow[]): HeldRides {
     else if (importId !== null) sameImports.push(importId);
   }
   return { differing, sameImports };
+}
+
+// Private to the connection and gone with the transaction. An import that is tried may wait for its files.
+const prepareTrial = `
+  set local statement_timeout = 0;
+  set local idle_in_transaction_session_timeout = 0;
+  set local client_min_messages = warning;
+  create temporary table tried_rides on commit drop as select ${compared.list()} from rides with no data;
+  alter table tried_rides add primary key (id)`;
+
+const tryPastRides = statement(
+  "rides.tryPast",
+  `with created as (
+     insert into tried_rides (${compared.list()})
+     select ${compared.list()} from past_rides
+     where not exists (select from rides where rides.system_id = $1 and rides.id = past_rides.id)
+     order by row on conflict (id) do nothing
+     returning started_at)
+   ${perHour("created")}`,
+);
+
+const heldOrTried = statement(
+  "rides.heldOrTried",
+  heldPastRides(`(
+    select system_id, ${compared.list()}, status, import_id from rides
+    union all select $1, ${compared.list()}, 'completed', null from tried_rides)`),
+);
+
+/** Makes the transaction's connection ready to try rides. */
+export async function prepareTrialRides(tx: Transaction): Promise<void> {
+  await tx.run(prepareTrial);
+}
+
+/** Forgets the past rides of the batch before. */
+export async function clearPastRides(tx: Transaction): Promise<void> {
+  await tx.run("truncate past_rides");
+}
+
+/** Sets aside those past rides whose id is free; gives how many start in each hour. */
+export function insertTriedRides(tx: Transaction, systemId: string): Promise<HourOfRides[]> {
+  return tx.query<HourOfRides>(tryPastRides, [systemId]);
+}
+
+/** Compares the past rides with those that have their ids, stored or tried before. */
+export function findHeldOrTriedRides(tx: Transaction, systemId: string): Promise<HeldRides> {
+  return findHeldRides(tx, systemId, null, heldOrTried);
 }

@@ -5,12 +5,18 @@ import { changeRideCounts } from "../counts/service.ts";
 import type { Database } from "../db/database.ts";
 import { addToImport, noteOverlaps } from "../imports/service.ts";
 import {
+  clearPastRides,
   type DifferingRide,
+  findHeldOrTriedRides,
   findHeldRides,
   type HourOfRides,
   insertRides,
+  insertTriedRides,
   openPastRides,
+  type PastRideColumn,
+  pastRideColumns,
   preparePastRides,
+  prepareTrialRides,
 } from "./ride-import-queries.ts";
 
 export type { DifferingRide } from "./ride-import-queries.ts";
@@ -97,13 +103,57 @@ function startsOf(hours: readonly HourOfRides[]): { first: Date; last: Date } | 
   return { first: new Date(Math.min(...instants)), last: new Date(Math.max(...instants)) };
 }
 
+/** The fields of a line, one for each column. */
+const fields: Readonly<Record<PastRideColumn, (ride: PastRide) => string>> = {
+  row: ({ row }) => String(row),
+  id: ({ id }) => text(id),
+  bike_id: ({ bikeId }) => text(bikeId),
+  start_station_id: ({ startStationId }) => text(startStationId),
+  end_station_id: ({ endStationId }) => text(endStationId),
+  started_at: ({ startedAt }) => new Date(startedAt).toISOString(),
+  ended_at: ({ endedAt }) => new Date(endedAt).toISOString(),
+  duration_seconds: ({ durationSeconds }) => String(durationSeconds),
+  vehicle_type_id: ({ vehicleTypeId }) => text(vehicleTypeId),
+  rider_category: ({ riderCategory }) => text(riderCategory),
+  end_reason: ({ endReason }) => text(endReason),
+};
+const fieldsInOrder = pastRideColumns.map((name) => fields[name]);
+
 /** One past ride as a line of `copy`'s text format. */
 export function pastRideLine(ride: PastRide): string {
-  return `${ride.row}\t${text(ride.id)}\t${text(ride.bikeId)}\t${text(ride.startStationId)}\t${text(ride.endStationId)}\t${new Date(ride.startedAt).toISOString()}\t${new Date(ride.endedAt).toISOString()}\t${ride.durationSeconds}\t${text(ride.vehicleTypeId)}\t${text(ride.riderCategory)}\t${text(ride.endReason)}\n`;
+  let line = "";
+  for (const field of fieldsInOrder) line += `${line === "" ? "" : "\t"}${field(ride)}`;
+  return `${line}\n`;
 }
 
 /** A value as `copy` takes it. Identifiers have no control characters, so only the backslash needs care. */
 function text(value: string | null): string {
   if (value === null) return "\\N";
   return value.includes("\\") ? value.replaceAll("\\", "\\\\") : value;
+}
+
+/** Says what writing past rides would do. One call after the other. */
+export type TryPastRides = (lines: () => Readable, rows: number) => Promise<PastRidesWritten>;
+
+/**
+ * Tries past rides without writing any: what was tried before counts as if it had been written. It is set aside in a
+ * temporary table, so the database needs room for it until `work` is done.
+ */
+export function tryPastRides<Result>(
+  db: Database,
+  systemId: string,
+  work: (tryBatch: TryPastRides) => Promise<Result>,
+): Promise<Result> {
+  return db.transaction(async (tx) => {
+    await preparePastRides(tx);
+    await prepareTrialRides(tx);
+    return work(async (lines, rows) => {
+      await clearPastRides(tx);
+      await pipeline(lines(), openPastRides(tx));
+      const hours = await insertTriedRides(tx, systemId);
+      const created = hours.reduce((sum, { n }) => sum + n, 0);
+      const { differing } = created === rows ? { differing: [] } : await findHeldOrTriedRides(tx, systemId);
+      return { created, unchanged: rows - created - differing.length, differing };
+    });
+  });
 }

@@ -1,144 +1,93 @@
 import type { BatchItem, BatchResults, ErrorArguments, ItemError, RideStart } from "@bikeshare/contract";
 import { rideTransitions } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
-import { countRides, pickSlot } from "../counts/service.ts";
-import type { Transaction } from "../db/database.ts";
-import { type NewEvent, recordEvents } from "../events/outbox.ts";
-import { type BatchNotes, type Indexed, runBatch } from "./batch.ts";
-import { changeBikes, type LiveBike, lockBikes, shiftsOf } from "./command.ts";
-import { refreshCounters, shiftMirrored } from "./counter-queries.ts";
-import { describeRide, isSameStart, type StoredRide } from "./repeat.ts";
-import { fulfilReservations, lockReservations, type LockedReservation } from "./reservation-commands.ts";
-import { insertStartedRides, lockRides, type StartedRide } from "./ride-queries.ts";
-import { EARLIEST_START, isInFuture } from "./ride.ts";
-import { stationPlaces } from "./station-location-queries.ts";
+import { valueOf } from "../db/rows.ts";
+import { type BatchResultWriter, type Indexed, runBatch } from "./batch.ts";
+import type { StationLocations } from "./bike-changes.ts";
+import type { BikeState } from "./bike.ts";
+import type { FleetCommand } from "./command.ts";
+import type { LockedReservation } from "./reservation-queries.ts";
+import { insertStartedRides, type RideState } from "./ride-queries.ts";
+import { describeRide, EARLIEST_START, isInFuture, isSameStart } from "./ride.ts";
+import { findStationLocations } from "./station-queries.ts";
 
 type StartError = ItemError<"rides", "start">;
 
-/** Starts rides: each on a bike that stands available, or is held by the reservation that the ride fulfils. */
+/** Starts rides: each on a bike that is available, or held by the reservation that the ride fulfils. */
 export function startRides(
-  { db, clock, ids }: CommandContext,
+  context: CommandContext,
   systemId: string,
   items: readonly BatchItem<RideStart>[],
 ): Promise<BatchResults> {
-  return runBatch<RideStart, StartError>({ db, clock }, items, async (tx, { readable, notes, now }) => {
-    const facts = await lockFacts(
-      tx,
-      systemId,
-      readable.map(({ item }) => item),
-    );
-    const starts = readable.flatMap((entry) => decide(entry, facts, now, notes) ?? []);
-    const wires = await insertStartedRides(
-      tx,
-      systemId,
-      now,
-      starts.map(({ ride }) => ride),
-    );
+  return runBatch<RideStart, StartError>(context, systemId, items, async (command, { items: readable, results }) => {
+    const { tx, now } = command;
+    const facts = await lockFacts(command, readable);
+    const starts = readable.flatMap((entry) => decide(entry, facts, now, results) ?? []);
+    const rides = starts.map(({ ride }) => ride);
+    const inserted = await insertStartedRides(tx, systemId, now, rides);
+    const started: RideState[] = [];
     for (const { index, ride } of starts) {
-      if (wires.has(ride.id)) notes.done(index, ride.id, "created");
-      else notes.failed(index, ride.id, "ride_conflict", "startedMeanwhile");
+      if (inserted.has(ride.id)) {
+        results.done(index, ride.id, "created");
+        started.push(ride);
+      } else results.failed(index, ride.id, "ride_conflict", "startedMeanwhile");
     }
-    const begun = starts.filter(({ ride }) => wires.has(ride.id));
-    await follow(tx, { ids, systemId, now }, begun);
-    const events = begun.map(({ ride }) => eventOf(ride, wires.get(ride.id) ?? ""));
-    await recordEvents(tx, { ids, systemId, now }, events);
-    const slot = pickSlot(() => ids.random());
-    await countRides(
-      tx,
-      systemId,
-      slot,
-      begun.map(({ ride }) => ride.started_at),
-    );
+    await fulfilReservations(command, started);
+    for (const { id, bike_id: bikeId, started_at: occurredAt } of started) {
+      command.changeBike(valueOf(command.bikes, bikeId), { ride_id: id, reservation_id: null });
+      command.record({ name: "ride.started", occurredAt, partnerId: null, data: valueOf(inserted, id) });
+    }
+    command.countRides(started.map((ride) => ride.started_at));
   });
 }
 
-/** What follows from rides that have started: for the reservations that they fulfil, their bikes and the stations. */
-async function follow(tx: Transaction, moment: Moment, starts: readonly Start[]): Promise<void> {
-  const { systemId, now } = moment;
-  const fulfilments = starts.flatMap(({ ride, held }) =>
-    held === undefined ? [] : [{ reservationId: held.id, rideId: ride.id, at: ride.started_at }],
-  );
-  await fulfilReservations(tx, moment, fulfilments);
-  const changes = starts.map(({ ride, bike }) => ({ bike, ride_id: ride.id, reservation_id: null }));
-  const touched = await changeBikes(tx, moment, changes);
-  await refreshCounters(tx, systemId, touched, now);
-  await shiftMirrored(tx, systemId, shiftsOf(changes), now);
+/** Ends the reservations that hold the bikes of rides that have started: fulfilled, or expired where that is overdue. */
+async function fulfilReservations(command: FleetCommand, started: readonly RideState[]): Promise<void> {
+  const outcomes = started.flatMap(({ id: rideId, bike_id: bikeId, started_at: at }) => {
+    const { reservation_id: id } = valueOf(command.bikes, bikeId);
+    return id === null ? [] : [{ id, status: "fulfilled" as const, rideId, at }];
+  });
+  await command.endReservations(outcomes);
 }
 
-function eventOf({ started_at: occurredAt }: StartedRide, data: string): NewEvent {
-  return { name: "ride.started", occurredAt, partnerId: null, data };
-}
-
-/** A batch: all of it happens at one instant. */
-interface Moment {
-  readonly ids: CommandContext["ids"];
-  readonly systemId: string;
-  readonly now: Date;
-}
-
+/** What the decisions of a batch look at. */
 interface Facts {
-  /** The bikes as the items before have left them. */
-  readonly bikes: Map<string, LiveBike>;
-  readonly rides: Map<string, StoredRide>;
+  /** The bikes as the items before leave them. */
+  readonly bikes: Map<string, BikeState>;
+  readonly rides: Map<string, RideState>;
   readonly reservations: ReadonlyMap<string, LockedReservation>;
-  readonly stations: ReadonlyMap<string, unknown>;
+  readonly stations: StationLocations;
 }
 
 interface Start {
   readonly index: number;
-  readonly ride: StartedRide;
-  /** As it stood before. */
-  readonly bike: LiveBike;
-  /** The reservation that the ride fulfils, or that had lapsed when it began. */
-  readonly held: LockedReservation | undefined;
+  readonly ride: RideState;
 }
 
-async function lockFacts(tx: Transaction, systemId: string, items: readonly RideStart[]): Promise<Facts> {
-  const bikes = await lockBikes(
-    tx,
-    systemId,
-    items.map((item) => item.bike_id),
-  );
-  const rides = await lockRides(
-    tx,
-    systemId,
-    items.map((item) => item.id),
-  );
+async function lockFacts(command: FleetCommand, entries: readonly Indexed<RideStart>[]): Promise<Facts> {
+  const items = entries.map(({ item }) => item);
+  const bikes = new Map(await command.lockBikes(items.map((item) => item.bike_id)));
+  const rides = await command.lockRides(items.map((item) => item.id));
   const held = [...bikes.values()].flatMap((bike) => bike.reservation_id ?? []);
-  const reservations = await lockReservations(tx, systemId, held);
-  const stations = await stationPlaces(
-    tx,
-    systemId,
-    items.flatMap((item) => item.start_station_id ?? []),
-  );
+  const reservations = await command.lockReservations(held);
+  const stationIds = items.flatMap((item) => item.start_station_id ?? []);
+  const stations = await findStationLocations(command.tx, command.systemId, stationIds);
   return { bikes, rides, reservations, stations };
 }
 
-/** What is stored of a ride that has just begun, beside its beginning. */
-const unfinished = {
-  status: "started",
-  ended_at: null,
-  end_station_id: null,
-  distance_meters: null,
-  end_reason: null,
-} as const;
-
-/** Decides one start on the facts as the items before have left them; notes why it cannot be. */
+/** Decides one start on what the items before leave; records why it cannot be. */
 function decide(
   { index, item }: Indexed<RideStart>,
   facts: Facts,
   now: Date,
-  notes: BatchNotes<StartError>,
+  results: BatchResultWriter<StartError>,
 ): Start | undefined {
   const startedAt = item.started_at === undefined ? now : new Date(item.started_at);
-  const refuse = (...error: ErrorArguments<StartError>) => {
-    notes.failed(index, item.id, ...error);
-    return undefined;
-  };
+  const refuse = (...error: ErrorArguments<StartError>) => results.failed(index, item.id, ...error);
   const existing = facts.rides.get(item.id);
   if (existing !== undefined && rideTransitions[existing.status].start === "same") {
     if (!isSameStart(existing, item)) return refuse("ride_conflict", "sameId", { stored: describeRide(existing) });
-    notes.done(index, item.id, "unchanged");
+    results.done(index, item.id, "unchanged");
     return undefined;
   }
   if (isInFuture(startedAt.getTime(), now.getTime()))
@@ -155,20 +104,31 @@ function decide(
   }
   const held = bike.reservation_id === null ? undefined : facts.reservations.get(bike.reservation_id);
   // For every reader a reservation is over at its end, whether or not that has been written.
-  const holding = held !== undefined && now < held.expires_at ? held.id : null;
-  if (item.reservation_id !== undefined && item.reservation_id !== holding) {
+  const reservationId = held !== undefined && now < held.expires_at ? held.id : null;
+  if (item.reservation_id !== undefined && item.reservation_id !== reservationId) {
     return refuse("reservation_not_active", "otherBike", { id: item.reservation_id, bikeId: bike.id });
   }
-  const ride: StartedRide = {
+  const ride = startedRide(item, startedAt, bike, reservationId);
+  facts.bikes.set(bike.id, { ...bike, ride_id: ride.id, reservation_id: null });
+  facts.rides.set(ride.id, ride);
+  return { index, ride };
+}
+
+function startedRide(item: RideStart, startedAt: Date, bike: BikeState, reservationId: string | null): RideState {
+  return {
     id: item.id,
     bike_id: bike.id,
-    started_at: startedAt,
+    status: "started",
     start_station_id: item.start_station_id === undefined ? bike.reported_station_id : item.start_station_id,
+    end_station_id: null,
+    started_at: startedAt,
+    ended_at: null,
+    duration_seconds: null,
+    distance_meters: null,
     vehicle_type_id: bike.vehicle_type_id,
     rider_category: item.rider_category ?? null,
-    reservation_id: holding,
+    end_reason: null,
+    is_countable: null,
+    reservation_id: reservationId,
   };
-  facts.bikes.set(bike.id, { ...bike, ride_id: ride.id, reservation_id: null });
-  facts.rides.set(ride.id, { ...ride, ...unfinished });
-  return { index, ride, bike, held };
 }

@@ -1,8 +1,6 @@
-import { joinParts, mergeParts } from "./station-parts.ts";
-import type { JoinedStation, SnapshotTimes, StationParts } from "./station-parts.ts";
+import { type JoinedStation, joinParts, mergeParts, type SnapshotTimes, type StationParts } from "./station-parts.ts";
 import type { StationRow, StationWrite, WaitingKey, WaitingRow } from "./station-snapshot-queries.ts";
-import { isGivenUp, isPlaceholder } from "./station.ts";
-import type { StationEdge } from "./station.ts";
+import { isGivenUp, isPlaceholder, type StationChange } from "./station.ts";
 
 /** How far the two feeds of a source's stations have been applied. */
 export interface FeedTimes {
@@ -28,7 +26,7 @@ export type Decision = { readonly id: string; readonly drop: readonly WaitingKey
       readonly kind: "update";
       readonly row: StationWrite;
       readonly removed: boolean;
-      readonly edge: StationEdge | undefined;
+      readonly change: StationChange | undefined;
     }
   | {
       readonly kind: "wait";
@@ -57,16 +55,16 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
     status_as_of: mark(parts.status?.asOf, times.status),
   };
   const described = row?.counters === "operated" ? { ...joined, ...pick(row, countedFields) } : joined;
-  const visible = row === undefined || !sameFields(row, described, wireFields);
+  const visible = row === undefined || !sameFields(row, described, jsonFields);
   const write: StationWrite = { id, ...described, ...marks, visible };
   if (row === undefined) return { kind: "create", id, row: write, drop };
   if (ours && !visible && sameFields(ours, write, keptFields)) return { kind: "keep", id, drop };
-  const edge =
+  const change =
     !isPlaceholder(row) && row.status !== joined.status
       ? { stationId: id, from: row.status, to: joined.status }
       : undefined;
   const removed = ours !== undefined && isGivenUp(joined) && !isGivenUp(ours);
-  return { kind: "update", id, row: write, removed, edge, drop };
+  return { kind: "update", id, row: write, removed, change, drop };
 }
 
 /** What was known before the snapshot: in the station's row, or in the parts that wait. */
@@ -147,7 +145,7 @@ const statusFields = [
 /** What follows from the bikes at a station whose counters are the operator's. */
 const countedFields = ["num_bikes_available", "num_bikes_disabled", "vehicle_types_available"] as const;
 const knownStatusFields = [...statusFields, "was_installed"] as const;
-const wireFields = [
+const jsonFields = [
   ...informationFields,
   ...statusFields,
   "status",

@@ -1,3 +1,4 @@
+import { arrayOf, columnsOfTable, type RowOf } from "../db/columns.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
@@ -30,76 +31,62 @@ export interface StationWrite extends Omit<StationRow, "source" | "counters"> {
   readonly visible: boolean;
 }
 
-// vehicle_types_available travels as text, because that is what it is compared as.
-const columns = `id, name, short_name, lat, lon, address, region_id, capacity, is_virtual_station, is_installed,
-  is_renting, is_returning, num_bikes_available, num_bikes_disabled, num_docks_available, num_docks_disabled,
-  vehicle_types_available::text as vehicle_types_available, status, offline_reason, last_reported, source,
-  counters, absent_snapshots, was_installed, information_as_of, status_as_of`;
-
-const writtenColumns = `id text, name text, short_name text, lat float8, lon float8, address text, region_id text,
-  capacity int, is_virtual_station boolean, is_installed boolean, is_renting boolean, is_returning boolean,
-  num_bikes_available int, num_bikes_disabled int, num_docks_available int, num_docks_disabled int,
-  vehicle_types_available text, status text, offline_reason text, last_reported timestamptz,
-  absent_snapshots smallint, was_installed boolean, information_as_of timestamptz, status_as_of timestamptz,
-  visible boolean`;
-
-const heldStations = statement(
-  "stationSnapshot.held",
-  `select ${columns} from stations where system_id = $1 and source = $2`,
+/** What a feed decides of a station, and what is kept of its snapshots. */
+const columns = columnsOfTable("stations").without(
+  "system_id",
+  "source",
+  "updated_at",
+  "counters",
+  "num_bikes_reserved",
+  "vehicle_types_available",
+  "import_id",
 );
 
-const stationsOfOtherSources = statement(
+// vehicle_types_available travels as text, because that is what it is compared as.
+const found = `${columns.list()}, vehicle_types_available::text as vehicle_types_available, source, counters`;
+const written = columns.and({ vehicle_types_available: arrayOf<string>("text"), visible: arrayOf<boolean>("boolean") });
+
+const ofSource = statement(
+  "stationSnapshot.ofSource",
+  `select ${found} from stations where system_id = $1 and source = $2`,
+);
+
+const ofOtherSources = statement(
   "stationSnapshot.ofOtherSources",
-  `select ${columns} from stations where system_id = $1 and source <> $2 and id = any($3::text[])`,
+  `select ${found} from stations where system_id = $1 and source <> $2 and id = any($3::text[])`,
 );
 
 // In the order of the primary key, so that two transactions never wait for each other in a ring.
-const lockStations = statement(
+const lock = statement(
   "stationSnapshot.lock",
-  `select ${columns} from stations where system_id = $1 and id = any($2::text[]) order by id for update`,
+  `select ${found} from stations where system_id = $1 and id = any($2::text[]) order by id for update`,
 );
 
-const insertStations = statement(
+const insert = statement(
   "stationSnapshot.insert",
-  `insert into stations (system_id, source, updated_at, counters, id, name, short_name, lat, lon, address, region_id,
-     capacity, is_virtual_station, is_installed, is_renting, is_returning, num_bikes_available, num_bikes_disabled,
-     num_docks_available, num_docks_disabled, vehicle_types_available, status, offline_reason, last_reported,
-     absent_snapshots, was_installed, information_as_of, status_as_of)
-   select $1, $2, $3::timestamptz, 'mirrored', id, name, short_name, lat, lon, address, region_id,
-     capacity, is_virtual_station, is_installed, is_renting, is_returning, num_bikes_available, num_bikes_disabled,
-     num_docks_available, num_docks_disabled, vehicle_types_available::json, status, offline_reason, last_reported,
-     absent_snapshots, was_installed, information_as_of, status_as_of
-   from json_to_recordset($4::json) as written(${writtenColumns})
+  `insert into stations (system_id, source, updated_at, counters, vehicle_types_available, ${columns.list()})
+   select $1, $2, $3::timestamptz, 'mirrored', vehicle_types_available::json, ${columns.list()}
+   from ${written.recordset(4, "w")}
    order by id
    on conflict (system_id, id) do nothing
    returning id`,
 );
 
-const updateStations = statement(
+const update = statement(
   "stationSnapshot.update",
-  `update stations set source = $2,
-     updated_at = case when written.visible then $3::timestamptz else stations.updated_at end,
-     name = written.name, short_name = written.short_name, lat = written.lat, lon = written.lon,
-     address = written.address, region_id = written.region_id, capacity = written.capacity,
-     is_virtual_station = written.is_virtual_station, is_installed = written.is_installed,
-     is_renting = written.is_renting, is_returning = written.is_returning,
-     num_bikes_available = written.num_bikes_available, num_bikes_disabled = written.num_bikes_disabled,
-     num_docks_available = written.num_docks_available, num_docks_disabled = written.num_docks_disabled,
-     vehicle_types_available = written.vehicle_types_available::json, status = written.status,
-     offline_reason = written.offline_reason, last_reported = written.last_reported,
-     absent_snapshots = written.absent_snapshots, was_installed = written.was_installed,
-     information_as_of = written.information_as_of, status_as_of = written.status_as_of
-   from json_to_recordset($4::json) as written(${writtenColumns})
-   where stations.system_id = $1 and stations.id = written.id`,
+  `update stations set source = $2, updated_at = case when w.visible then $3::timestamptz else stations.updated_at end,
+     vehicle_types_available = w.vehicle_types_available::json, ${columns.without("id").assignments("w")}
+   from ${written.recordset(4, "w")}
+   where stations.system_id = $1 and stations.id = w.id`,
 );
 
 const pendingParts = statement(
-  "stationSnapshot.waiting",
+  "stationSnapshot.pending",
   "select station_id, part, as_of, content from gbfs_pending_station_parts where system_id = $1 and source = $2",
 );
 
-const saveWaiting = statement(
-  "stationSnapshot.saveWaiting",
+const upsertPending = statement(
+  "stationSnapshot.upsertPending",
   `insert into gbfs_pending_station_parts (system_id, source, station_id, part, as_of, content)
    select $1, $2, station_id, part, as_of, content
    from json_to_recordset($3::json) as written(station_id text, part text, as_of timestamptz, content jsonb)
@@ -108,8 +95,8 @@ const saveWaiting = statement(
    do update set as_of = excluded.as_of, content = excluded.content`,
 );
 
-const dropWaiting = statement(
-  "stationSnapshot.dropWaiting",
+const deletePending = statement(
+  "stationSnapshot.deletePending",
   `delete from gbfs_pending_station_parts
    where system_id = $1 and source = $2 and (station_id, part) in (
      select station_id, part from json_to_recordset($3::json) as joined(station_id text, part text))`,
@@ -120,45 +107,16 @@ const positions = statement(
   "select id, lat, lon from stations where system_id = $1 and id = any($2::text[])",
 );
 
-const notifyStations = statement("stationSnapshot.notify", "select pg_notify('stations', $1)");
-
-/** What `columns` gives. */
-interface StoredStation extends Pick<
-  Tables["stations"],
-  | "id"
-  | "name"
-  | "short_name"
-  | "lat"
-  | "lon"
-  | "address"
-  | "region_id"
-  | "capacity"
-  | "is_virtual_station"
-  | "is_installed"
-  | "is_renting"
-  | "is_returning"
-  | "num_bikes_available"
-  | "num_bikes_disabled"
-  | "num_docks_available"
-  | "num_docks_disabled"
-  | "status"
-  | "offline_reason"
-  | "last_reported"
-  | "source"
-  | "counters"
-  | "absent_snapshots"
-  | "was_installed"
-  | "information_as_of"
-  | "status_as_of"
-> {
+/** What `found` gives. */
+interface StoredStation extends RowOf<typeof columns>, Pick<Tables["stations"], "source" | "counters"> {
   readonly vehicle_types_available: string;
 }
 
 type StoredWaiting = WaitingRow<Tables["gbfs_pending_station_parts"]["as_of"]>;
 
 /** The stations of a source. Not locked. */
-export async function findStations(tx: Transaction, systemId: string, source: string): Promise<StationRow[]> {
-  return (await tx.query<StoredStation>(heldStations, [systemId, source])).map(fromStored);
+export async function listStationsOfSource(tx: Transaction, systemId: string, source: string): Promise<StationRow[]> {
+  return (await tx.query<StoredStation>(ofSource, [systemId, source])).map(fromStored);
 }
 
 /** Those stations of other sources that have one of `ids`. Not locked. */
@@ -168,61 +126,61 @@ export async function listStationsOfOtherSources(
   source: string,
   ids: readonly string[],
 ): Promise<StationRow[]> {
-  return (await tx.query<StoredStation>(stationsOfOtherSources, [systemId, source, ids])).map(fromStored);
+  return (await tx.query<StoredStation>(ofOtherSources, [systemId, source, ids])).map(fromStored);
 }
 
 /** The same stations as they are now, locked until the transaction ends. */
-export async function lockAndFindStations(tx: Transaction, systemId: string, ids: readonly string[]) {
-  return (await tx.query<StoredStation>(lockStations, [systemId, ids])).map(fromStored);
+export async function lockFeedStations(tx: Transaction, systemId: string, ids: readonly string[]) {
+  return (await tx.query<StoredStation>(lock, [systemId, ids])).map(fromStored);
 }
 
-/** Inserts those that are not there; gives the ids it inserted. `at` in milliseconds since 1970. */
-export async function insertStationRows(
+/** Inserts those that are not there; gives the ids it inserted. */
+export async function insertFeedStations(
   tx: Transaction,
   systemId: string,
   source: string,
-  at: number,
+  now: Date,
   rows: readonly StationWrite[],
 ): Promise<string[]> {
-  const values = [systemId, source, new Date(at), stored(rows)];
-  const inserted = await tx.query<Pick<StationRow, "id">>(insertStations, values);
+  const values = [systemId, source, now, stored(rows)];
+  const inserted = await tx.query<Pick<StationRow, "id">>(insert, values);
   return inserted.map((row) => row.id);
 }
 
-/** Rewrites stations, which the transaction has locked. `at` in milliseconds since 1970. */
-export async function updateStationRows(
+/** Rewrites stations, which the transaction has locked. */
+export async function updateFeedStations(
   tx: Transaction,
   systemId: string,
   source: string,
-  at: number,
+  now: Date,
   rows: readonly StationWrite[],
 ): Promise<void> {
-  await tx.query(updateStations, [systemId, source, new Date(at), stored(rows)]);
+  await tx.query(update, [systemId, source, now, stored(rows)]);
 }
 
 /** The parts of a source that wait. */
-export async function findPendingParts(tx: Transaction, systemId: string, source: string): Promise<WaitingRow[]> {
+export async function listPendingParts(tx: Transaction, systemId: string, source: string): Promise<WaitingRow[]> {
   const rows = await tx.query<StoredWaiting>(pendingParts, [systemId, source]);
   return rows.map((row) => ({ ...row, as_of: milliseconds(row.as_of) }));
 }
 
-export async function savePendingParts(
+export async function upsertPendingParts(
   tx: Transaction,
   systemId: string,
   source: string,
   rows: readonly WaitingRow[],
 ): Promise<void> {
-  const written = rows.map((row) => ({ ...row, as_of: instant(row.as_of) }));
-  await tx.query(saveWaiting, [systemId, source, JSON.stringify(written)]);
+  const parts = rows.map((row) => ({ ...row, as_of: instant(row.as_of) }));
+  await tx.query(upsertPending, [systemId, source, JSON.stringify(parts)]);
 }
 
-export async function dropPendingParts(
+export async function deletePendingParts(
   tx: Transaction,
   systemId: string,
   source: string,
   keys: readonly WaitingKey[],
 ): Promise<void> {
-  await tx.query(dropWaiting, [systemId, source, JSON.stringify(keys)]);
+  await tx.query(deletePending, [systemId, source, JSON.stringify(keys)]);
 }
 
 /** Where stations stand, by id. */
@@ -233,11 +191,6 @@ export async function findPositions(
 ): Promise<ReadonlyMap<string, { lat: number; lon: number }>> {
   const rows = await db.query<Pick<Tables["stations"], "id" | "lat" | "lon">>(positions, [systemId, ids]);
   return new Map(rows.map(({ id, lat, lon }) => [id, { lat, lon }]));
-}
-
-/** Tells listeners, once the transaction has committed, that stations of this system changed. */
-export async function notifyStationsChanged(tx: Transaction, systemId: string): Promise<void> {
-  await tx.query(notifyStations, [systemId]);
 }
 
 function fromStored(row: StoredStation): StationRow {

@@ -1,29 +1,25 @@
 import type { EventName } from "@bikeshare/contract";
-import type { Transaction } from "../db/database.ts";
-import { recordEvents } from "../events/outbox.ts";
-import type { Ids } from "../ids.ts";
+import { stationChangeEvent } from "@bikeshare/rules";
+import { valueOf } from "../db/rows.ts";
 import type { Position } from "./bike.ts";
-import { edgeEvent } from "./edges.ts";
-import { refuseTooMany } from "./station-bound.ts";
-import { advance } from "./station-parts.ts";
-import type { Part, KnownStationStatus, StationParts } from "./station-parts.ts";
-import { stationWires } from "./station-queries.ts";
+import type { FleetCommand } from "./command.ts";
+import { advance, type Part, type KnownStationStatus, type StationParts } from "./station-parts.ts";
+import { listStationJson } from "./station-queries.ts";
 import { decideStation, type Decision, type FeedTimes, type SnapshotContext } from "./station-snapshot-decision.ts";
 import {
-  dropPendingParts,
-  listStationsOfOtherSources,
+  deletePendingParts,
   findPositions,
-  findStations,
-  findPendingParts,
-  insertStationRows,
-  lockAndFindStations,
-  notifyStationsChanged,
-  savePendingParts,
-  updateStationRows,
+  insertFeedStations,
+  listPendingParts,
+  listStationsOfOtherSources,
+  listStationsOfSource,
+  lockFeedStations,
   type StationRow,
+  updateFeedStations,
+  upsertPendingParts,
   type WaitingRow,
 } from "./station-snapshot-queries.ts";
-import type { StationEdge, StationInformation, StationStatusReport } from "./station.ts";
+import { refuseTooMany, type StationChange, type StationInformation, type StationStatusReport } from "./station.ts";
 
 /** What one feed said at one moment, by station id. */
 interface StationFeed<Content> {
@@ -34,10 +30,7 @@ interface StationFeed<Content> {
 
 /** A snapshot of a source's stations: both feeds, or one of them. */
 export interface StationSnapshot {
-  readonly systemId: string;
   readonly source: string;
-  /** When we apply it, milliseconds since 1970: becomes `updated_at`. */
-  readonly now: number;
   readonly information: StationFeed<StationInformation> | undefined;
   readonly status: StationFeed<StationStatusReport> | undefined;
   /** How far the feeds had been applied before. */
@@ -65,8 +58,8 @@ export interface StationChanges {
   /** Ids that the snapshot names and that belong to another source. */
   readonly ownedByOthers: readonly string[];
   /** Each change of state of a station that partners knew before, in the order of their ids. */
-  readonly edges: readonly StationEdge[];
-  /** The events that the edges made, by name: those that leave `online` or come there. */
+  readonly stateChanges: readonly StationChange[];
+  /** The events that they made, by name: those that leave `online` or come there. */
   readonly events: readonly EventName[];
   /** How far the feeds have now been applied. */
   readonly timesAfter: FeedTimes;
@@ -76,65 +69,68 @@ export interface StationChanges {
 export interface StationPlan {
   readonly snapshot: StationSnapshot;
   readonly context: SnapshotContext;
-  readonly held: ReadonlyMap<string, StationRow>;
+  readonly known: ReadonlyMap<string, StationRow>;
   readonly decisions: readonly Decision[];
 }
 
 /**
  * Decides what a snapshot does to the stations; locks and writes nothing, so that bikes can be written first. To be
- * called in the transaction that holds the source's row locked.
+ * called while the source's row is locked.
  * @throws TooManyStationsError
  */
-export async function planStations(tx: Transaction, snapshot: StationSnapshot): Promise<StationPlan> {
-  const { systemId, source, timesBefore } = snapshot;
+export async function planStations({ tx, systemId }: FleetCommand, snapshot: StationSnapshot): Promise<StationPlan> {
+  const { source, timesBefore } = snapshot;
   const isSilent = snapshot.information === undefined && snapshot.status === undefined;
-  const waiting = waitingById(isSilent ? [] : await findPendingParts(tx, systemId, source));
+  const waiting = waitingById(isSilent ? [] : await listPendingParts(tx, systemId, source));
   const incoming = incomingById(snapshot);
-  const held = byId(isSilent ? [] : await findStations(tx, systemId, source));
-  const unknown = [...new Set([...incoming.keys(), ...waiting.keys()])].filter((id) => !held.has(id));
+  const known = byId(isSilent ? [] : await listStationsOfSource(tx, systemId, source));
+  const unknown = [...new Set([...incoming.keys(), ...waiting.keys()])].filter((id) => !known.has(id));
   const otherRows = unknown.length ? await listStationsOfOtherSources(tx, systemId, source, unknown) : [];
   const others = new Set(otherRows.map(({ id }) => id));
   const added = unknown.filter((id) => !waiting.has(id) && !others.has(id)).length;
-  refuseTooMany(source, { known: held.size + waiting.size, added, most: snapshot.maxStations });
-  for (const row of otherRows) held.set(row.id, row);
+  refuseTooMany(source, { known: known.size + waiting.size, added, most: snapshot.maxStations });
+  for (const row of otherRows) known.set(row.id, row);
   const context: SnapshotContext = { source, timesBefore, timesAfter: advanced(snapshot), incoming, waiting };
-  return { snapshot, context, held, decisions: decideAll(context, held, new Set([...held.keys(), ...unknown])) };
+  return { snapshot, context, known, decisions: decideAll(context, known, new Set([...known.keys(), ...unknown])) };
 }
 
-/** Writes what was planned: only rows that differ, and an event for each edge. `countRows` is the caller's. */
-export async function writeStations(tx: Transaction, ids: Ids, plan: StationPlan): Promise<StationChanges> {
-  const { snapshot, context, decisions: first } = plan;
-  const { systemId, source, now } = snapshot;
+/** Writes what was planned: only rows that differ, and an event for each change of state. */
+export async function writeStations(command: FleetCommand, plan: StationPlan): Promise<StationChanges> {
+  const { tx, systemId, now } = command;
+  const { context, decisions: first } = plan;
+  const { source } = plan.snapshot;
+  command.locks("stations");
   // Decided on rows that were not locked; what is to be written is decided again on the rows as they are then.
   const toLock = first.filter((decision) => decision.kind === "update").map((decision) => decision.id);
   const creations = first.filter((decision) => decision.kind === "create").map((decision) => decision.row);
-  const inserted = new Set(creations.length ? await insertStationRows(tx, systemId, source, now, creations) : []);
+  const inserted = new Set(creations.length ? await insertFeedStations(tx, systemId, source, now, creations) : []);
   for (const { id } of creations) if (!inserted.has(id)) toLock.push(id);
-  const locked = toLock.length ? byId(await lockAndFindStations(tx, systemId, toLock)) : new Map<string, StationRow>();
+  const locked = toLock.length ? byId(await lockFeedStations(tx, systemId, toLock)) : new Map<string, StationRow>();
   const second = decideAll(context, locked, new Set(toLock));
   const updates = second.filter((decision) => decision.kind === "update").map((decision) => decision.row);
-  if (updates.length) await updateStationRows(tx, systemId, source, now, updates);
+  if (updates.length) await updateFeedStations(tx, systemId, source, now, updates);
+  command.count("stations", inserted.size);
 
   const lockedIds = new Set(toLock);
   const decisions = [...first.filter((decision) => !lockedIds.has(decision.id)), ...second];
-  await keepWaiting(tx, snapshot, decisions);
-  if (inserted.size > 0 || updates.some(({ visible }) => visible)) await notifyStationsChanged(tx, systemId);
+  await keepWaiting(command, source, decisions);
+  if (inserted.size > 0 || updates.some(({ visible }) => visible)) command.notify("stations");
   const changes = { ...summary(decisions, context.incoming, inserted.size), timesAfter: context.timesAfter };
-  return { ...changes, events: await recordEdges(tx, ids, snapshot, changes) };
+  return { ...changes, events: await recordChanges(command, changes) };
 }
 
-/** Where stations stand once the plan is written, by id; without those that are not known. */
+/** Where stations are once the plan is written, by id; without those that are not known. */
 export async function plannedPositions(
-  tx: Transaction,
-  { snapshot, held, decisions }: StationPlan,
+  { tx, systemId }: FleetCommand,
+  { known, decisions }: StationPlan,
   ids: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, Position>> {
-  const positions = new Map<string, Position>(held);
+  const positions = new Map<string, Position>(known);
   for (const decision of decisions) {
     if (decision.kind === "create" || decision.kind === "update") positions.set(decision.id, decision.row);
   }
   const others = [...ids].filter((id) => !positions.has(id));
-  const found = others.length ? await findPositions(tx, snapshot.systemId, others) : new Map<string, Position>();
+  const found = others.length ? await findPositions(tx, systemId, others) : new Map<string, Position>();
   for (const [id, position] of found) positions.set(id, position);
   return positions;
 }
@@ -143,22 +139,21 @@ export async function plannedPositions(
  * Events happen when the feed says so. For a snapshot that came late that is the newest one's time: what it adds
  * shows only together with those that came before it.
  */
-async function recordEdges(
-  tx: Transaction,
-  ids: Ids,
-  { systemId, now }: StationSnapshot,
-  { edges, timesAfter }: Pick<StationChanges, "edges" | "timesAfter">,
+async function recordChanges(
+  command: FleetCommand,
+  { stateChanges, timesAfter }: Pick<StationChanges, "stateChanges" | "timesAfter">,
 ): Promise<EventName[]> {
-  if (edges.length === 0) return [];
-  const at = new Date(timesAfter.status?.latest ?? now);
-  const wires = await stationWires(
-    tx,
-    systemId,
-    edges.map(({ stationId }) => stationId),
-  );
-  const events = edges.flatMap(({ stationId, from, to }) => edgeEvent(from, to, wires.get(stationId) ?? "", at));
-  await recordEvents(tx, { ids, systemId, now: new Date(now) }, events);
-  return events.map(({ name }) => name);
+  if (stateChanges.length === 0) return [];
+  const at = timesAfter.status?.latest;
+  const occurredAt = at === undefined ? command.now : new Date(at);
+  const ids = stateChanges.map(({ stationId }) => stationId);
+  const json = await listStationJson(command.tx, command.systemId, ids);
+  return stateChanges.flatMap(({ stationId, from, to }) => {
+    const name = stationChangeEvent(from, to);
+    if (name === undefined) return [];
+    command.record({ name, occurredAt, partnerId: null, data: valueOf(json, stationId) });
+    return [name];
+  });
 }
 
 function decideAll(context: SnapshotContext, held: ReadonlyMap<string, StationRow>, ids: Iterable<string>): Decision[] {
@@ -167,11 +162,11 @@ function decideAll(context: SnapshotContext, held: ReadonlyMap<string, StationRo
   return decisions;
 }
 
-async function keepWaiting(tx: Transaction, { systemId, source }: StationSnapshot, decisions: readonly Decision[]) {
+async function keepWaiting({ tx, systemId }: FleetCommand, source: string, decisions: readonly Decision[]) {
   const saved = decisions.flatMap((decision) => (decision.kind === "wait" ? decision.save : []));
   const dropped = decisions.flatMap((decision) => decision.drop);
-  if (saved.length) await savePendingParts(tx, systemId, source, saved);
-  if (dropped.length) await dropPendingParts(tx, systemId, source, dropped);
+  if (saved.length) await upsertPendingParts(tx, systemId, source, saved);
+  if (dropped.length) await deletePendingParts(tx, systemId, source, dropped);
 }
 
 function summary(
@@ -182,7 +177,7 @@ function summary(
   const changes = { created, updated: 0, unchanged: 0, removed: 0 };
   const waiting = { withoutInformation: 0, withoutStatus: 0 };
   const ownedByOthers: string[] = [];
-  const edges: StationEdge[] = [];
+  const stateChanges: StationChange[] = [];
   for (const decision of decisions) {
     const named = incoming.has(decision.id);
     if (decision.kind === "wait") {
@@ -191,11 +186,11 @@ function summary(
     } else if (decision.kind === "update" && decision.row.visible) {
       if (decision.removed) changes.removed++;
       else changes.updated++;
-      if (decision.edge) edges.push(decision.edge);
+      if (decision.change) stateChanges.push(decision.change);
     } else if (decision.kind !== "create" && named) changes.unchanged++;
   }
-  edges.sort((a, b) => (a.stationId < b.stationId ? -1 : 1));
-  return { ...changes, waiting, ownedByOthers, edges };
+  stateChanges.sort((a, b) => (a.stationId < b.stationId ? -1 : 1));
+  return { ...changes, waiting, ownedByOthers, stateChanges };
 }
 
 function advanced({ information, status, timesBefore }: StationSnapshot): FeedTimes {

@@ -2,7 +2,7 @@ import { type Acting, recordActOf } from "../audit/audit-log.ts";
 import { pickSlot, countRows } from "../counts/service.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
-import { removePlaceholderStations } from "../fleet/placeholder-removal.ts";
+import { removePlaceholderStations } from "../fleet/placeholder-stations.ts";
 import { changedSince, deletePastRides, type ImportedRides } from "../fleet/ride-import-undo.ts";
 import {
   type ImportRow,

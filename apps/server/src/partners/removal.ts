@@ -1,5 +1,5 @@
 import { recordActOf } from "../audit/audit-log.ts";
-import { cancelAllReservations } from "../fleet/cancel-all-reservations.ts";
+import { cancelAllReservations } from "../fleet/reservation-commands.ts";
 import { revokeKeysOf } from "../keys/service.ts";
 import { removeEndpointOf } from "../webhooks/endpoints/endpoint-status.ts";
 import { mustLock, type PartnerContext, type PartnerRow, writePartner } from "./service.ts";

@@ -1,6 +1,6 @@
 import { STATION_NOTICE_SECONDS } from "@bikeshare/contract";
 import type { CommandContext } from "../command-context.ts";
-import { recordNotices } from "../events/outbox.ts";
+import { recordEvents } from "../events/outbox.ts";
 import { claimChangedStations, findStationSubscription } from "./notice-queries.ts";
 
 /**
@@ -24,7 +24,7 @@ export async function publishChangedStations(
       occurredAt: updated_at,
       data: json,
     }));
-    await recordNotices(tx, { ids, systemId, now }, notices);
+    await recordEvents(tx, { ids, systemId, now }, notices);
     return stations.length;
   });
 }

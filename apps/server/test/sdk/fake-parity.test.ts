@@ -3,7 +3,7 @@ import { describeParity } from "../../../../packages/sdk/test/fake-parity.ts";
 import type { ParityHarness } from "../../../../packages/sdk/test/fake.harness.ts";
 import { statement } from "../../src/db/statement.ts";
 import { createSequencer } from "../../src/events/sequencer.ts";
-import { expireDue } from "../../src/fleet/reservation-commands.ts";
+import { expireOverdueReservations } from "../../src/fleet/reservation-commands.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { startTestApp } from "../app.ts";
 
@@ -48,7 +48,7 @@ async function openHarness(): Promise<ParityHarness> {
       if (response.status !== 200 || !text.includes(`"failed":0`)) throw new Error(`${verb}: ${text}`);
     },
     settle: async () => {
-      await expireDue(app, systemId, 1000);
+      await expireOverdueReservations(app, systemId, 1000);
       await sequencer.runOnce(systemId);
       // Stations are answered from memory, which hears of what this process wrote a moment later.
       const stored = await app.db.query<{ json: string }>(storedStations, [systemId]);

@@ -174,13 +174,19 @@ describe("the parts of a station", () => {
 describe("a station that the source leaves out", () => {
   test("goes offline at the second snapshot in a row, once, and returns with the first that names it", async () => {
     await apply({ ...informationAt(0, ["a", "b"]), ...statusAt(0, ["a", "b"]) });
-    expect((await apply(statusAt(1, ["a"]))).stations).toMatchObject({ updated: 0, removed: 0, edges: [] });
+    expect((await apply(statusAt(1, ["a"]))).stations).toMatchObject({ updated: 0, removed: 0, stateChanges: [] });
     const gone = await apply(statusAt(2, ["a"]));
-    expect(gone.stations).toMatchObject({ removed: 1, edges: [{ stationId: "b", from: "online", to: "offline" }] });
+    expect(gone.stations).toMatchObject({
+      removed: 1,
+      stateChanges: [{ stationId: "b", from: "online", to: "offline" }],
+    });
     expect(await states()).toEqual({ a: "online", b: "offline removed_from_source" });
-    expect((await apply(statusAt(3, ["a"]))).stations).toMatchObject({ removed: 0, edges: [] });
+    expect((await apply(statusAt(3, ["a"]))).stations).toMatchObject({ removed: 0, stateChanges: [] });
     const back = await apply(statusAt(4, ["a", "b"]));
-    expect(back.stations).toMatchObject({ updated: 1, edges: [{ stationId: "b", from: "offline", to: "online" }] });
+    expect(back.stations).toMatchObject({
+      updated: 1,
+      stateChanges: [{ stationId: "b", from: "offline", to: "online" }],
+    });
   });
 
   test("is not counted twice by the same snapshot, nor after it came back between", async () => {
@@ -211,7 +217,9 @@ test("one edge per change of flags; `planned` until it was installed", async () 
   const out = { is_renting: 0, is_returning: 0 };
   for (const [minute, flags] of [{}, {}, out, out, {}, { is_installed: 0 }].entries()) {
     edges.push(
-      (await apply(statusAt(minute + 1, ["a"], flags))).stations.edges.map(({ from, to }) => `${from} → ${to}`).join(),
+      (await apply(statusAt(minute + 1, ["a"], flags))).stations.stateChanges
+        .map(({ from, to }) => `${from} → ${to}`)
+        .join(),
     );
   }
   expect(edges).toEqual(["planned → online", "", "online → offline", "", "offline → online", "online → offline"]);
@@ -230,7 +238,7 @@ describe("whose station it is", () => {
     async (source) => {
       await placeholder(source);
       const { stations, applied } = await load(city23());
-      expect([stations, applied.stations.edges]).toEqual([{ ...none, created: 1, updated: 1 }, []]);
+      expect([stations, applied.stations.stateChanges]).toEqual([{ ...none, created: 1, updated: 1 }, []]);
       expect((await wires("stations"))[0]).toMatchObject({ id: "harbour", name: "Harbour", status: "online" });
       expect(await sql("select source from stations where system_id = $1 and id = 'harbour'")).toEqual([
         { source: "gbfs" },
@@ -257,7 +265,7 @@ describe("whose station it is", () => {
     expect((await apply(statusAt(1, ["a", "b"], { num_bikes_available: 7 }))).stations).toMatchObject({
       updated: 1,
       unchanged: 1,
-      edges: [],
+      stateChanges: [],
     });
     expect(await states()).toEqual({ a: "removed", b: "offline operator" });
   });
@@ -273,7 +281,7 @@ describe("whose station it is", () => {
       await untilSomeoneWaitsForALock();
       return started;
     });
-    expect((await applying.outcome).stations).toMatchObject({ updated: 1, edges: [] });
+    expect((await applying.outcome).stations).toMatchObject({ updated: 1, stateChanges: [] });
     expect(await states()).toEqual({ a: "offline operator" });
   });
 });

@@ -1,9 +1,9 @@
 import type { EventName } from "@bikeshare/contract";
-import { countRows, pickSlot } from "../../counts/service.ts";
-import type { Queryable, Transaction } from "../../db/database.ts";
+import type { Queryable } from "../../db/database.ts";
+import type { VehicleReport } from "../../fleet/bike-snapshot-decision.ts";
 import type { BikeChanges } from "../../fleet/bike-snapshot.ts";
 import { applyBikeSnapshot, ignoreBikeSnapshot } from "../../fleet/bike-snapshot.ts";
-import type { VehicleReport } from "../../fleet/bike.ts";
+import { type FleetCommand, runCommand } from "../../fleet/command.ts";
 import { plannedPositions, planStations, writeStations } from "../../fleet/station-snapshot.ts";
 import type { StationChanges, StationPlan } from "../../fleet/station-snapshot.ts";
 import type { Ids } from "../../ids.ts";
@@ -70,56 +70,53 @@ const NO_BIKES: BikeChanges = { created: 0, updated: 0, unchanged: 0, removed: 0
 
 /**
  * Applies one snapshot of a source (all its feeds, or some) in one transaction. Feeds and snapshots may come in
- * any order: those that have come decide the result, not their order. Each edge of a station writes its event in
- * the same transaction.
+ * any order: those that have come decide the result, not their order. Each change of a station's state records its event
+ * in the same transaction.
  */
 export async function applySnapshot(db: Queryable, context: ApplyContext, snapshot: GbfsSnapshot): Promise<Applied> {
-  return db.transaction(async (tx) => {
-    const { systemId, source, now, ids } = context;
+  const { systemId, source, now, ids } = context;
+  return runCommand({ db, clock: () => now, ids }, systemId, async (command) => {
+    const { tx } = command;
     const times = await lockSourceTimes(tx, systemId, source);
     const publishedId = publishedIdOf(snapshot) ?? times.publishedId;
     if (publishedId !== times.publishedId && times.publishedId !== undefined && context.force !== true) {
       throw new OtherSystemError(source, times.publishedId, publishedId ?? "");
     }
-    const plan = await planStations(tx, {
-      systemId,
+    const plan = await planStations(command, {
       source,
-      now,
       information: snapshot.information,
       status: snapshot.status,
       timesBefore: times,
       maxStations: context.maxStations,
     });
-    // Bikes before stations, as in every command, so that no two transactions wait for each other in a ring.
-    const bikes = await applyVehicles(tx, context, times, snapshot.vehicles, plan);
-    const stations = await writeStations(tx, ids, plan);
+    const bikes = await applyVehicles(command, source, times, snapshot.vehicles, plan);
+    // The feed of stations goes before what follows from bikes, so that has to be written first.
+    await command.writeBikes();
+    const stations = await writeStations(command, plan);
     const vehiclesAt = snapshot.vehicles ? Math.max(snapshot.vehicles.at, times.vehiclesAt ?? 0) : times.vehiclesAt;
     await saveSourceTimes(tx, systemId, source, { ...stations.timesAfter, vehiclesAt, publishedId });
     await saveDescriptions(tx, systemId, source, snapshot.descriptions ?? []);
-    const slot = pickSlot(() => ids.random());
-    await countRows(tx, systemId, "bikes", slot, bikes.created - bikes.removed);
-    await countRows(tx, systemId, "stations", slot, stations.created);
     return { stations, bikes, late: lateFeeds(times, snapshot) };
   });
 }
 
 /** An older list of vehicles says nothing: those that it names beyond the newest are gone. */
 async function applyVehicles(
-  tx: Transaction,
-  { systemId, source, now, ids }: ApplyContext,
+  command: FleetCommand,
+  source: string,
   times: SourceTimes,
   feed: Feed<VehicleReport> | undefined,
   plan: StationPlan,
 ): Promise<BikeChanges> {
   if (!feed) return NO_BIKES;
   const { at, records, rejected } = feed;
-  if (isLate(feed, times.vehiclesAt)) return ignoreBikeSnapshot(tx, { systemId, source, records });
-  const places = new Set<string>();
+  if (isLate(feed, times.vehiclesAt)) return ignoreBikeSnapshot(command, { source, records });
+  const stationIds = new Set<string>();
   for (const { position, station_id } of records.values()) {
-    if (position === undefined && station_id !== null) places.add(station_id);
+    if (position === undefined && station_id !== null) stationIds.add(station_id);
   }
-  const stationPositions = await plannedPositions(tx, plan, places);
-  return applyBikeSnapshot(tx, { systemId, source, at, now, ids, records, rejected, stationPositions });
+  const stationPositions = await plannedPositions(command, plan, stationIds);
+  return applyBikeSnapshot(command, { source, at, records, rejected, stationPositions });
 }
 
 function lateFeeds(times: SourceTimes, { information, status, vehicles }: GbfsSnapshot): string[] {

@@ -1,4 +1,4 @@
-import type { VehicleReport } from "../../fleet/bike.ts";
+import type { VehicleReport } from "../../fleet/bike-snapshot-decision.ts";
 import type { StationInformation, StationStatusReport } from "../../fleet/station.ts";
 import { readDescription, type Description } from "./descriptions.ts";
 import { discoveredFeeds, type DiscoveredFeeds } from "./discovery.ts";

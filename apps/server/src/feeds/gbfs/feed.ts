@@ -1,4 +1,4 @@
-import type { VehicleReport } from "../../fleet/bike.ts";
+import type { VehicleReport } from "../../fleet/bike-snapshot-decision.ts";
 import type { StationInformation, StationStatusReport } from "../../fleet/station.ts";
 import { ProblemLog, shown, type Problem } from "./problems.ts";
 import {

@@ -4,7 +4,7 @@ import { createTestDatabase, type TestDatabase } from "../../../test/database.ts
 import { CITY_TIME } from "../../../test/gbfs/city.ts";
 import { addPartners } from "../../../test/partners.ts";
 import { reportBikes } from "../../fleet/bike-commands.ts";
-import { lockBikes } from "../../fleet/command.ts";
+import { runCommand } from "../../fleet/command.ts";
 import { createReservation } from "../../fleet/create-reservation.ts";
 import { endRides } from "../../fleet/finish-rides.ts";
 import { cancelReservation } from "../../fleet/reservation-commands.ts";
@@ -86,7 +86,8 @@ const eventNames = async () =>
   );
 const reserve = (bike_id: string) =>
   createReservation(context(), { systemId, partnerId, request: { bike_id, hold_minutes: 15 } });
-const liveBike = (id: string) => database.db.transaction(async (tx) => (await lockBikes(tx, systemId, [id])).get(id));
+const liveBike = (id: string) =>
+  runCommand(context(), systemId, async (command) => (await command.lockBikes([id])).get(id));
 
 describe("a bike that our reservation holds", () => {
   beforeEach(async () => {

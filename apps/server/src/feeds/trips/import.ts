@@ -1,4 +1,4 @@
-import { tryPastRides } from "../../fleet/ride-import-trial.ts";
+import { tryPastRides } from "../../fleet/ride-import.ts";
 import { findInputs, type FoundInputs } from "./inputs/find-inputs.ts";
 import type { TripInput } from "./inputs/input.ts";
 import { type TripImportOptions, type TripImportResult, createProgressMeter, type ProgressMeter } from "./options.ts";

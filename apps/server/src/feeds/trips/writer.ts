@@ -6,8 +6,7 @@ import {
   type StationSighting,
   type PlaceholderStations,
 } from "../../fleet/placeholder-stations.ts";
-import type { TryPastRides } from "../../fleet/ride-import-trial.ts";
-import { type PastRidesWritten, writePastRides } from "../../fleet/ride-import.ts";
+import { type PastRidesWritten, type TryPastRides, writePastRides } from "../../fleet/ride-import.ts";
 import { addToImport, beginImport, finishImport } from "../../imports/service.ts";
 import { shownAddress } from "../address.ts";
 import type { TripImportOptions } from "./options.ts";

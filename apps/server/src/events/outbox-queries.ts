@@ -1,0 +1,35 @@
+import { arrayOf, columnsOfTable, type RowOf } from "../db/columns.ts";
+import type { Transaction } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import { insertDeliveries } from "../webhooks/queue/sql-fragments.ts";
+
+const columns = columnsOfTable("event_outbox")
+  .without("system_id")
+  .and({ is_listed: arrayOf<boolean>("boolean") });
+
+/** The events, and a delivery of each to the endpoints that subscribe to it. */
+const insert = statement(
+  "outbox.insert",
+  `with new as materialized (
+       select * from ${columns.unnest(3, "new")}),
+     recorded as (
+       insert into event_outbox (system_id, id, name, occurred_at, partner_id, data)
+       select $1, id, name, occurred_at, partner_id, data from new where is_listed),
+     ${insertDeliveries("new")}`,
+);
+
+const notify = statement("outbox.notify", "select pg_notify('event_outbox', $1)");
+
+/** An event with its id, and whether it is listed: what is not is only delivered. */
+export type OutboxRow = RowOf<typeof columns>;
+
+/** Inserts events with their deliveries, and notifies listeners once the transaction commits. */
+export async function insertEvents(
+  tx: Transaction,
+  systemId: string,
+  now: Date,
+  rows: readonly OutboxRow[],
+): Promise<void> {
+  await tx.query(insert, [systemId, now, ...columns.arrays(rows)]);
+  await tx.query(notify, [systemId]);
+}
