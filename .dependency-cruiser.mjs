@@ -157,11 +157,7 @@ const serverLayers = [
     comment:
       "A noun uses another noun through its verbs (service.ts, or a file named after a large verb, such as fleet/start-rides.ts), its rules or its types: never through its SQL or its routes.",
     from: { path: `${server}/(${anyNoun})/`, pathNot: testFiles },
-    to: {
-      path: `${server}/(${anyNoun})/(.*queries|.*routes)[.]ts$`,
-      pathNot: [`${server}/$1/`],
-      ...valueOnly,
-    },
+    to: { path: `${server}/(${anyNoun})/(.*queries|.*routes)[.]ts$`, pathNot: [`${server}/$1/`], ...valueOnly },
   },
   {
     name: "commands-and-demo-call-services",
@@ -172,10 +168,7 @@ const serverLayers = [
   {
     name: "fleet-writes-bikes-and-counters-once",
     comment: "Who writes bikes writes the counters that follow from them: the command does both, at its end.",
-    from: {
-      path: `${server}/`,
-      pathNot: [`${server}/fleet/(command|effects|placeholder-stations)[.]ts$`, testFiles],
-    },
+    from: { pathNot: [`${server}/fleet/(command|effects|placeholder-stations)[.]ts$`, testFiles] },
     to: { path: `${server}/fleet/command-queries[.]ts$`, ...valueOnly },
   },
   {
