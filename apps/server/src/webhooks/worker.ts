@@ -1,18 +1,22 @@
 import type { Conditions } from "../conditions/conditions.ts";
 import type { Database, Queryable } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
+import type { SystemBacklog } from "../metrics/backlog-metrics.ts";
 import type { Metrics } from "../metrics/registry.ts";
+import { dayOf, oldestKept } from "../partitions/partition.ts";
 import { systemsOf } from "../systems/service.ts";
 import { type Dispatcher, startDispatcher } from "./dispatcher/dispatcher.ts";
 import { type DispatchEndpoint, loadEndpoints } from "./endpoints/dispatch-endpoints.ts";
 import { recordServiceKey } from "./endpoints/endpoint-secrets.ts";
 import type { SecretCipher } from "./endpoints/secret.ts";
-import { readBacklog } from "./log/backlog.ts";
 import { queueReplays } from "./log/replays.ts";
+import { countBacklog, listFailingEndpoints } from "./queue/backlog-queries.ts";
+import { listLargestLogs } from "./queue/log-size-queries.ts";
+import { SILENCE_MS } from "./rules/endpoint-health.ts";
 import type { AddressRules } from "./rules/receiver-url.ts";
 import { createSender } from "./sender/sender.ts";
 import { startMailOutbox } from "./warnings/failure-mail-outbox.ts";
-import { logFailures, recordFailureMails } from "./warnings/failure-notices.ts";
+import { logFailures, recordFailureMails } from "./warnings/failure-mail.ts";
 import type { Mailer } from "./warnings/mailer.ts";
 
 /** What sending webhooks needs of the deployment. */
@@ -97,5 +101,36 @@ function endpointLoader(
     if (!recorded.has(systemId)) await recordServiceKey(context, db, systemId);
     recorded.add(systemId);
     return loadEndpoints({ db, cipher: context.cipher }, systemId, onDamaged);
+  };
+}
+
+/** Failing endpoints that are shown one by one. More become more time series than anybody reads. */
+const SHOWN_FAILING = 20;
+
+/** Partners whose log is shown one by one: the largest. */
+const SHOWN_LOGS = 20;
+
+/** What waits in a system, and how its endpoints do: counted now. */
+export async function readBacklog(
+  { db, clock }: { readonly db: Database; readonly clock: () => number },
+  systemId: string,
+): Promise<SystemBacklog> {
+  const now = clock();
+  const row = await countBacklog(db, systemId, new Date(now));
+  const failing = await listFailingEndpoints(db, systemId, { since: new Date(now - SILENCE_MS), limit: SHOWN_FAILING });
+  const logs = await listLargestLogs(db, systemId, { oldest: oldestKept(dayOf(now)), limit: SHOWN_LOGS });
+  return {
+    systemId,
+    pending: row.pending,
+    oldestDueMs: row.oldest_due_at === null ? null : now - row.oldest_due_at.getTime(),
+    held: row.held,
+    waitingMails: row.waiting_mails,
+    workers: row.workers,
+    endpoints: { active: row.active, probing: row.probing, paused: row.paused },
+    logs: logs.map(({ partner_id: partnerId, bytes }) => ({ partnerId, bytes })),
+    failing: failing.map(({ partner_id: partnerId, failing_since: since }) => ({
+      partnerId,
+      failingMs: now - since.getTime(),
+    })),
   };
 }

@@ -6,10 +6,10 @@ import {
   type HarnessEndpoint,
 } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered } from "../../../test/webhooks/far.ts";
-import { readBacklog } from "../log/backlog.ts";
 import { showDelivery } from "../log/deliveries.ts";
 import { DAILY_ANSWER_BYTES } from "../rules/log-budget.ts";
 import type { AttemptResult } from "../sender/attempt.ts";
+import { readBacklog } from "../worker.ts";
 
 let harness: DispatchRoom;
 let endpoint: HarnessEndpoint;

@@ -8,7 +8,7 @@ import {
 import { answered } from "../../../test/webhooks/far.ts";
 import type { CompletedAttempt } from "../dispatcher/result-writer.ts";
 import { pauseEndpoint } from "../endpoints/endpoint-status.ts";
-import { logFailures, type NoticeContext, recordFailureMails } from "./failure-notices.ts";
+import { logFailures, type NoticeContext, recordFailureMails } from "./failure-mail.ts";
 
 const HOUR = 3_600_000;
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type DispatchRoom, openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
-import { readBacklog } from "./backlog.ts";
+import { type DispatchRoom, openDispatchRoom } from "../../test/webhooks/dispatcher.harness.ts";
+import { readBacklog } from "./worker.ts";
 
 const HOUR = 3_600_000;
 
