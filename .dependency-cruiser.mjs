@@ -4,8 +4,8 @@ const server = "^apps/server/src";
 /** A noun is every folder of the server that is not one of its layers, so that a new one is covered from its first day. */
 const layers = "db|http|cli|demo|lists|audit|addresses|errors";
 const anyNoun = `(?!(?:${layers})/)[^/]+`;
-/** The pure rules of a noun (partners/partner.ts), and those of the fleet. */
-const rulesFiles = `${server}/((?<noun>[^/]+?)s?/\\k<noun>|fleet/(bike|ride|station|bike-changes|station-parts|.*-decision))[.]ts$`;
+/** Pure rules are recognised by their name or folder: fleet/bike.rules.ts, webhooks/rules/retry-policy.ts. */
+const rulesFiles = [`${server}/.*[.]rules[.]ts$`, `${server}/.*/rules/`];
 
 const testFiles = "[.]test[.]tsx?$|[.]test-d[.]ts$|/(test|bench)/|^packages/test-kit/";
 const configFiles = "(^|/)(vitest[.]|vite[.]|[.])[^/]*[.](ts|mjs|cjs)$|[.]config[.](ts|mjs|js)$";
@@ -132,7 +132,7 @@ const serverLayers = [
     name: "http-knows-no-noun-inside",
     comment: "What every request passes uses a noun's service at most, never its SQL or its routes.",
     from: { path: `${server}/http/`, pathNot: testFiles },
-    to: { path: `${server}/(${anyNoun})/`, pathNot: ["/service[.]ts$", rulesFiles], ...valueOnly },
+    to: { path: `${server}/(${anyNoun})/`, pathNot: ["/service[.]ts$", ...rulesFiles], ...valueOnly },
   },
   {
     name: "routes-never-import-queries",
@@ -172,9 +172,15 @@ const serverLayers = [
     to: { path: `${server}/fleet/command-queries[.]ts$`, ...valueOnly },
   },
   {
+    name: "statements-live-in-queries",
+    comment: "Whoever looks for a statement finds it in a *queries.ts, which the rules above then cover.",
+    from: { path: `${server}/`, pathNot: ["queries[.]ts$", `${server}/db/`, testFiles] },
+    to: { path: `${server}/db/statement[.]ts$`, ...valueOnly },
+  },
+  {
     name: "rules-are-pure",
     comment: "A rule is tested without a database: no SQL, no server, no I/O, no service.",
-    from: { path: [rulesFiles, `${server}/webhooks/rules/`], pathNot: testFiles },
+    from: { path: rulesFiles, pathNot: testFiles },
     to: {
       path: [
         `${server}/(db|http|cli|demo)/`,
@@ -187,14 +193,14 @@ const serverLayers = [
     },
   },
   {
-    name: "webhooks-ground-floor",
-    comment: "queue/ and rules/ are what the other rooms of webhooks stand on.",
+    name: "webhooks-queue-and-rules-are-the-lowest",
+    comment: "The other folders of webhooks build on queue/ and rules/.",
     from: { path: `${server}/webhooks/(queue|rules)/`, pathNot: testFiles },
     to: { path: `${server}/webhooks/`, pathNot: `${server}/webhooks/$1/`, ...valueOnly },
   },
   {
-    name: "webhooks-first-floor",
-    comment: "Who is to be told and how one POST is made know nothing of the loop that joins them, or of its log.",
+    name: "webhooks-endpoints-and-sender-know-no-dispatcher",
+    comment: "Settings of endpoints, and one POST, know nothing of the loop that uses them, or of its log.",
     from: { path: `${server}/webhooks/(endpoints|sender)/`, pathNot: testFiles },
     to: { path: `${server}/webhooks/(dispatcher|log|warnings)/`, ...valueOnly },
   },

@@ -16,7 +16,7 @@ import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { openDatabase } from "../src/db/database.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { importTrips } from "../src/feeds/trips/import.ts";
-import { openTimeZone } from "../src/feeds/trips/time-zone.ts";
+import { openTimeZone } from "../src/feeds/trips/time-zone.rules.ts";
 import { createIds } from "../src/ids.ts";
 import { createSystem } from "../src/systems/service.ts";
 import { runOnServer, withDatabaseName } from "../test/server-commands.ts";

@@ -1,7 +1,7 @@
 import type { Queryable, Transaction } from "./db/database.ts";
 import type { Ids } from "./ids.ts";
 
-/** What a command needs from outside. With an open transaction as `db` it joins that transaction. */
+/** What a command needs from outside (docs/glossary.md#command-context). With an open transaction as `db` it joins that transaction. */
 export interface CommandContext {
   readonly db: Queryable;
   /** Milliseconds since 1970. */

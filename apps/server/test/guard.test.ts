@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Database } from "../src/db/database.ts";
 import { statement } from "../src/db/statement.ts";
-import { makeKey } from "../src/keys/key.ts";
+import { makeKey } from "../src/keys/key.rules.ts";
 import { keysOf } from "../src/keys/service.ts";
 import { createMetrics } from "../src/metrics/registry.ts";
 import { createPartner } from "../src/partners/service.ts";

@@ -4,7 +4,7 @@ import { generate } from "selfsigned";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { NetworkList } from "../src/addresses/network-list.ts";
 import { statement } from "../src/db/statement.ts";
-import { makeKey } from "../src/keys/key.ts";
+import { makeKey } from "../src/keys/key.rules.ts";
 import { keysOf } from "../src/keys/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp } from "./built-app.ts";

@@ -1,6 +1,6 @@
 import { batchResults, scopeNames } from "@bikeshare/contract";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { makeKey } from "../src/keys/key.ts";
+import { makeKey } from "../src/keys/key.rules.ts";
 import { revokeKey } from "../src/keys/service.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { keyContext } from "./built-app.ts";

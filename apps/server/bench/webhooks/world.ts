@@ -6,7 +6,7 @@ import { migrate } from "../../src/db/migrate.ts";
 import { statement } from "../../src/db/statement.ts";
 import { recordEvents } from "../../src/events/outbox.ts";
 import { createIds, type Ids } from "../../src/ids.ts";
-import { dailyTables, dayOf } from "../../src/partitions/partition.ts";
+import { dailyTables, dayOf } from "../../src/partitions/partition.rules.ts";
 import { createPartitions } from "../../src/partitions/service.ts";
 import { createPartner } from "../../src/partners/service.ts";
 import { createSystem } from "../../src/systems/service.ts";

@@ -1,40 +1,8 @@
 import type { Queryable } from "../db/database.ts";
-import { statement } from "../db/statement.ts";
-import type { Tables } from "../db/tables.generated.ts";
 import type { Ids } from "../ids.ts";
+import { type Act, insertAct } from "./queries.ts";
 
-const insert = statement(
-  "audit.insert",
-  `insert into audit_log (system_id, id, at, actor, action, subject, detail) values ($1, $2, $3, $4, $5, $6, $7)`,
-);
-
-/** One act on systems, partners, keys and webhooks. */
-export interface Act {
-  readonly systemId: string;
-  readonly id: string;
-  readonly at: Date;
-  /** Who: `cli:` and the account that ran the command, `server`, or whoever signed in. */
-  readonly actor: string;
-  /** What: `key.issued`, `key.revoked`, … */
-  readonly action: string;
-  /** To what: a partner's or key's id. */
-  readonly subject: string;
-  /** Whatever else is worth knowing; never a secret. */
-  readonly detail: Readonly<Record<string, unknown>>;
-}
-
-/** Writes an act into the audit log, in the transaction of the act itself. */
-export async function recordAct(tx: Queryable, act: Act): Promise<void> {
-  await tx.query(insert, [
-    act.systemId,
-    act.id,
-    act.at,
-    act.actor,
-    act.action,
-    act.subject,
-    JSON.stringify(act.detail),
-  ]);
-}
+export { insertAct as recordAct, listActs } from "./queries.ts";
 
 /** Who acts, and what an act's id and time are made with. */
 export interface Acting {
@@ -43,39 +11,11 @@ export interface Acting {
   readonly actor: string;
 }
 
-/** Writes what somebody does into the audit log. @param act without a time: now */
+/** Writes an act into the audit log, in the transaction of the act itself. @param act without a time: now */
 export function recordActOf(
   { clock, ids, actor }: Acting,
   tx: Queryable,
   act: Omit<Act, "id" | "at" | "actor"> & Partial<Pick<Act, "at">>,
 ): Promise<void> {
-  return recordAct(tx, { at: new Date(clock()), ...act, id: ids.next("act"), actor });
-}
-
-/** An act as it stands in the audit log. */
-export type AuditEntry = Pick<Tables["audit_log"], "id" | "at" | "actor" | "action" | "subject" | "detail">;
-
-export interface AuditFilters {
-  readonly since?: Date | undefined;
-  /** An actor, or what stands before the colon of several: `cli` for everybody at a command line. */
-  readonly actor?: string | undefined;
-  readonly subject?: string | undefined;
-  readonly limit: number;
-}
-
-const list = statement(
-  "audit.list",
-  `select id, at, actor, action, subject, detail from audit_log
-   where system_id = $1 and ($2::timestamptz is null or at >= $2)
-     and ($3::text is null or actor = $3 or starts_with(actor, $3 || ':')) and ($4::text is null or subject = $4)
-   order by at desc, id desc limit $5`,
-);
-
-/** A system's audit log, the newest act first. */
-export function listActs(
-  db: Queryable,
-  systemId: string,
-  { since, actor, subject, limit }: AuditFilters,
-): Promise<AuditEntry[]> {
-  return db.query<AuditEntry>(list, [systemId, since ?? null, actor ?? null, subject ?? null, limit]);
+  return insertAct(tx, { at: new Date(clock()), ...act, id: ids.next("act"), actor });
 }

@@ -1,5 +1,5 @@
 import type { RefusedFile, TripImportResult } from "../feeds/trips/options.ts";
-import type { TimeShift } from "../feeds/trips/time-shift.ts";
+import type { TimeShift } from "../feeds/trips/time-shift.rules.ts";
 import type { ImportRow } from "../imports/service.ts";
 
 /** Of twenty rows, one must be taken, or the import counts as failed. */

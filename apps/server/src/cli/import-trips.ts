@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from "commander";
 import type { Database } from "../db/database.ts";
 import { importTrips } from "../feeds/trips/import.ts";
 import type { TripImportResult } from "../feeds/trips/options.ts";
-import { openTimeZone, type TimeZone, UnknownTimeZone } from "../feeds/trips/time-zone.ts";
+import { openTimeZone, type TimeZone, UnknownTimeZone } from "../feeds/trips/time-zone.rules.ts";
 import { importWithId } from "../imports/service.ts";
 import type { CliContext } from "./context.ts";
 import { progressLine } from "./import-progress.ts";

@@ -1,7 +1,7 @@
 import { type KeyKind, keyStatus } from "@bikeshare/rules";
 import { type Command, Option } from "commander";
 import { commandError } from "../errors/command-errors.ts";
-import { effectiveRateLimit } from "../keys/key.ts";
+import { effectiveRateLimit } from "../keys/key.rules.ts";
 import {
   type IssuedKey,
   issueKey,

@@ -2,7 +2,7 @@ import { DEFAULT_MAX_RESERVATIONS } from "@bikeshare/contract";
 import type { Command } from "commander";
 import type { Queryable } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
-import { partnerStatus } from "../partners/partner.ts";
+import { partnerStatus } from "../partners/partner.rules.ts";
 import { removePartner } from "../partners/removal.ts";
 import {
   createPartner,

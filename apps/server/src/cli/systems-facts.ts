@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import type { Database } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { describeSystem, detailsOf, detailsOfAll, type FactChanges, type SystemDetails } from "../systems/describe.ts";
-import { type FactName, factNames, factRules } from "../systems/facts.ts";
+import { type FactName, factNames, factRules } from "../systems/facts.rules.ts";
 import { systemsOf } from "../systems/service.ts";
 import type { CliContext } from "./context.ts";
 import { beginningTable } from "./list-walk.ts";

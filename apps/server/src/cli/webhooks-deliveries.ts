@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { offeredEvents } from "../webhooks/endpoints/endpoint.ts";
+import { offeredEvents } from "../webhooks/endpoints/endpoint.rules.ts";
 import { listDeliveries, MAX_DELIVERIES, showDelivery } from "../webhooks/log/deliveries.ts";
 import { createReplay, type Replay, replayableStates, stopReplay } from "../webhooks/log/replays.ts";
 import { redeliver, retryEndpointNow } from "../webhooks/log/resend.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Command } from "commander";
 import type { Database } from "../db/database.ts";
-import { offeredEvents } from "../webhooks/endpoints/endpoint.ts";
+import { offeredEvents } from "../webhooks/endpoints/endpoint.rules.ts";
 import { type DeliveryDetail, showDelivery } from "../webhooks/log/deliveries.ts";
 import { sendTestDelivery } from "../webhooks/log/resend.ts";
 import type { CliContext } from "./context.ts";

@@ -7,7 +7,7 @@ import type { SecretContext } from "../webhooks/endpoints/endpoint-context.ts";
 import { rotateSecret } from "../webhooks/endpoints/endpoint-secrets.ts";
 import { type SetEndpoint, setEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 import { unreadableEvents } from "../webhooks/endpoints/endpoint-view.ts";
-import { MAX_OVERLAP_DAYS, offeredEvents } from "../webhooks/endpoints/endpoint.ts";
+import { MAX_OVERLAP_DAYS, offeredEvents } from "../webhooks/endpoints/endpoint.rules.ts";
 import { createSecretCipher } from "../webhooks/endpoints/secret.ts";
 import type { CliContext } from "./context.ts";
 import { readDuration, readWord, systemOption } from "./options.ts";

@@ -3,7 +3,7 @@ import type { ReadPool } from "../db/read-pool.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import { type FetchSize, fetchSize, joinRows } from "../lists/page.ts";
-import type { DayCount, EventPosition, EventViewer } from "./event.ts";
+import type { DayCount, EventPosition, EventViewer } from "./event.rules.ts";
 
 /** Rows of a page, and the position of the last that the page shows; null when the page is not full. */
 export interface EventRows {

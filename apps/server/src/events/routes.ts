@@ -7,7 +7,7 @@ import { jsonBody } from "../http/bind.ts";
 import type { CursorCipher } from "../http/cursor.ts";
 import { listEndpoint } from "../http/list-endpoint.ts";
 import type { ReadContext } from "../lists/read-context.ts";
-import { type EventViewer, viewerWith } from "./event.ts";
+import { type EventViewer, viewerWith } from "./event.rules.ts";
 import { type EventFilters, eventPosition, getEvent, listEvents } from "./service.ts";
 
 /** The endpoints of events. */

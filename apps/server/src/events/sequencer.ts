@@ -1,5 +1,5 @@
 import type { Database } from "../db/database.ts";
-import { dayOf, eventsTable } from "../partitions/partition.ts";
+import { dayOf, eventsTable } from "../partitions/partition.rules.ts";
 import { createPartitions } from "../partitions/service.ts";
 import { systemsOf } from "../systems/service.ts";
 import { createRounds } from "./rounds.ts";

@@ -10,7 +10,7 @@ import {
   pageOf,
   placedEvents,
 } from "../../test/events/events.harness.ts";
-import { BEFORE_ALL, type EventPosition, type EventViewer, viewerWith } from "./event.ts";
+import { BEFORE_ALL, type EventPosition, type EventViewer, viewerWith } from "./event.rules.ts";
 import type { NewEvent } from "./outbox.ts";
 import { getEvent } from "./service.ts";
 

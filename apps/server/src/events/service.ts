@@ -11,7 +11,7 @@ import {
   lookingFor,
   readPosition,
   writePosition,
-} from "./event.ts";
+} from "./event.rules.ts";
 import { countRestOfDay, findPosition, findPositionAfter, readDayCounts, readEvent, readEvents } from "./queries.ts";
 
 export interface EventFilters {

@@ -1,10 +1,10 @@
 import type { BatchItem, BatchResults, BikeReport, BikeUpsert, ItemError } from "@bikeshare/contract";
 import type { CommandContext } from "../command-context.ts";
 import { type BatchResultWriter, type Indexed, runBatch } from "./batch.ts";
-import { type LocatedItem, newBike, reportedBike, type StationLocations, upsertedBike } from "./bike-changes.ts";
-import { newPublicId } from "./bike.ts";
+import { type LocatedItem, newBike, reportedBike, type StationLocations, upsertedBike } from "./bike-changes.rules.ts";
+import { newPublicId } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
-import { isInFuture } from "./ride.ts";
+import { isInFuture } from "./ride.rules.ts";
 import { findStationLocations } from "./station-queries.ts";
 
 /** Makes bikes, or changes what the operator says of them. */

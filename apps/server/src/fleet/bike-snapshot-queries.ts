@@ -3,7 +3,7 @@ import type { Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import { isSubscribed } from "../webhooks/queue/sql-fragments.ts";
-import type { BikeRow, FeedBike } from "./bike-snapshot-decision.ts";
+import type { BikeRow, FeedBike } from "./bike-snapshot-decision.rules.ts";
 
 /** A row to be written. */
 export interface BikeWrite extends FeedBike {

@@ -5,7 +5,7 @@ import {
   decideBike,
   type FeedBike,
   type VehicleReport,
-} from "./bike-snapshot-decision.ts";
+} from "./bike-snapshot-decision.rules.ts";
 import {
   type BikeWrite,
   countBikesOfSource,
@@ -16,7 +16,7 @@ import {
   lockFeedBikes,
   updateFeedBikes,
 } from "./bike-snapshot-queries.ts";
-import type { Position } from "./bike.ts";
+import type { Position } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 
 /** What a source says of its vehicles at one moment. */

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type LiveRoom, openLiveRoom, stationItem } from "../../test/fleet/fleet.harness.ts";
 import { noticesIn, subscribe, tellingsOf } from "../../test/notices.ts";
 import { statement } from "../db/statement.ts";
-import type { VehicleReport } from "./bike-snapshot-decision.ts";
+import type { VehicleReport } from "./bike-snapshot-decision.rules.ts";
 import { applyBikeSnapshot } from "./bike-snapshot.ts";
 import { runCommand } from "./command.ts";
 import { expireOverdueReservations } from "./reservation-commands.ts";

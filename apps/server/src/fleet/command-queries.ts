@@ -2,7 +2,7 @@ import { columnsOfTable } from "../db/columns.ts";
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import { isSubscribed } from "../webhooks/queue/sql-fragments.ts";
-import type { BikeState } from "./bike.ts";
+import type { BikeState } from "./bike.rules.ts";
 
 /*
  * The statements that only command.ts runs: whoever wrote a bike without them could forget the counters that follow from

@@ -3,7 +3,7 @@ import type { Command, CommandContext } from "../command-context.ts";
 import type { Transaction } from "../db/database.ts";
 import type { NewEvent, NewNotice } from "../events/outbox.ts";
 import type { Ids } from "../ids.ts";
-import { type BikeState, changedBike } from "./bike.ts";
+import { type BikeState, changedBike } from "./bike.rules.ts";
 import { type CounterShift, insertBikes, lockBikes, lockFreeBike, updateBikes } from "./command-queries.ts";
 import { changedBikes, noEffects, withPublicId, writeCounters, writeEffects } from "./effects.ts";
 import {

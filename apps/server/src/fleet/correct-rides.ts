@@ -3,7 +3,7 @@ import { correctedEndReason, rideLength } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { valueOf } from "../db/rows.ts";
 import { type Indexed, runBatch } from "./batch.ts";
-import type { StationLocations } from "./bike-changes.ts";
+import type { StationLocations } from "./bike-changes.rules.ts";
 import {
   type BikeState,
   changedBike,
@@ -12,10 +12,10 @@ import {
   datedState,
   later,
   type ReportedLocation,
-} from "./bike.ts";
+} from "./bike.rules.ts";
 import { hasKnownStations, lockRideBatch, type RideBatch, rideFor } from "./ride-batch.ts";
 import { type RideState, updateRides } from "./ride-queries.ts";
-import { rideTimesIssue } from "./ride.ts";
+import { rideTimesIssue } from "./ride.rules.ts";
 
 /**
  * Corrects rides that have ended: what is stored of them, and where their bikes stand with the counters there, unless

@@ -2,7 +2,7 @@ import type { ReservationRequest } from "@bikeshare/contract";
 import { chooseBike, expiryOf, isFree, rentsOut, reservationLimit, statusAt, type WantedBike } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { serviceError } from "../errors/service-error.ts";
-import type { BikeState } from "./bike.ts";
+import type { BikeState } from "./bike.rules.ts";
 import { type FleetCommand, runCommand } from "./command.ts";
 import {
   countActiveReservations,

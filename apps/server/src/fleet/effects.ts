@@ -2,7 +2,7 @@ import type { Command } from "../command-context.ts";
 import { countRides, countRows, pickSlot } from "../counts/service.ts";
 import { type NewEvent, type NewNotice, recordEvents } from "../events/outbox.ts";
 import type { Ids } from "../ids.ts";
-import { type BikeState, newPublicId } from "./bike.ts";
+import { type BikeState, newPublicId } from "./bike.rules.ts";
 import {
   type CounterShift,
   lockCountedStations,

@@ -3,11 +3,11 @@ import { endReasonAt, rideLength } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { valueOf } from "../db/rows.ts";
 import { type Indexed, runBatch } from "./batch.ts";
-import { locationOf, NOWHERE } from "./bike-changes.ts";
-import { type BikeState, datedLocation, datedState, later, type ReportedLocation } from "./bike.ts";
+import { locationOf, NOWHERE } from "./bike-changes.rules.ts";
+import { type BikeState, datedLocation, datedState, later, type ReportedLocation } from "./bike.rules.ts";
 import { hasKnownStations, lockRideBatch, type RideBatch, rideFor, type RideItem } from "./ride-batch.ts";
 import { type RideState, updateRides } from "./ride-queries.ts";
-import { isSameCancel, isSameEnd, rideTimesIssue } from "./ride.ts";
+import { isSameCancel, isSameEnd, rideTimesIssue } from "./ride.rules.ts";
 
 /** Ends rides: each bike stands where its ride ended, available again unless something later was reported of it. */
 export function endRides(

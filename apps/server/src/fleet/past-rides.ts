@@ -3,7 +3,7 @@ import { rideLength } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { type BatchResultWriter, type Indexed, runBatch } from "./batch.ts";
 import { insertPastRides, type RideState, updateRides } from "./ride-queries.ts";
-import { describeRide, rideTimesIssue } from "./ride.ts";
+import { describeRide, rideTimesIssue } from "./ride.rules.ts";
 
 /** Adds rides that are over, or corrects them. Makes no events and moves no bike. */
 export function upsertPastRides(

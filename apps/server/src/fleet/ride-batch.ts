@@ -2,10 +2,10 @@ import type { ItemError } from "@bikeshare/contract";
 import { type RideCommand, rideTransitions } from "@bikeshare/rules";
 import { TransactionConflict } from "../db/errors.ts";
 import type { BatchResultWriter, Indexed } from "./batch.ts";
-import type { StationLocations } from "./bike-changes.ts";
+import type { StationLocations } from "./bike-changes.rules.ts";
 import type { FleetCommand } from "./command.ts";
 import { findBikesOfRides, type RideState } from "./ride-queries.ts";
-import { describeRide } from "./ride.ts";
+import { describeRide } from "./ride.rules.ts";
 import { findStationLocations } from "./station-queries.ts";
 
 /** Ends, cancels and corrections fail alike. */

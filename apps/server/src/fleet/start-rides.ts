@@ -3,12 +3,12 @@ import { rideTransitions } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { valueOf } from "../db/rows.ts";
 import { type BatchResultWriter, type Indexed, runBatch } from "./batch.ts";
-import type { StationLocations } from "./bike-changes.ts";
-import type { BikeState } from "./bike.ts";
+import type { StationLocations } from "./bike-changes.rules.ts";
+import type { BikeState } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 import type { LockedReservation } from "./reservation-queries.ts";
 import { insertStartedRides, type RideState } from "./ride-queries.ts";
-import { describeRide, EARLIEST_START, isInFuture, isSameStart } from "./ride.ts";
+import { describeRide, EARLIEST_START, isInFuture, isSameStart } from "./ride.rules.ts";
 import { findStationLocations } from "./station-queries.ts";
 
 type StartError = ItemError<"rides", "start">;

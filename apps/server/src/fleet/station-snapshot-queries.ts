@@ -2,8 +2,8 @@ import { arrayOf, columnsOfTable, type RowOf } from "../db/columns.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
-import type { JoinedStation, KnownStationStatus } from "./station-parts.ts";
-import type { StationInformation } from "./station.ts";
+import type { JoinedStation, KnownStationStatus } from "./station-parts.rules.ts";
+import type { StationInformation } from "./station.rules.ts";
 
 /** A station as the database has it: what a snapshot is compared with. Instants in milliseconds since 1970. */
 export interface StationRow extends JoinedStation, Pick<Tables["stations"], "id" | "source" | "counters"> {

@@ -1,11 +1,16 @@
 import type { EventName } from "@bikeshare/contract";
 import { stationChangeEvent } from "@bikeshare/rules";
 import { valueOf } from "../db/rows.ts";
-import type { Position } from "./bike.ts";
+import type { Position } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
-import { advance, type Part, type KnownStationStatus, type StationParts } from "./station-parts.ts";
+import { advance, type Part, type KnownStationStatus, type StationParts } from "./station-parts.rules.ts";
 import { listStationJson } from "./station-queries.ts";
-import { decideStation, type Decision, type FeedTimes, type SnapshotContext } from "./station-snapshot-decision.ts";
+import {
+  decideStation,
+  type Decision,
+  type FeedTimes,
+  type SnapshotContext,
+} from "./station-snapshot-decision.rules.ts";
 import {
   deletePendingParts,
   findPositions,
@@ -19,7 +24,12 @@ import {
   upsertPendingParts,
   type WaitingRow,
 } from "./station-snapshot-queries.ts";
-import { refuseTooMany, type StationChange, type StationInformation, type StationStatusReport } from "./station.ts";
+import {
+  refuseTooMany,
+  type StationChange,
+  type StationInformation,
+  type StationStatusReport,
+} from "./station.rules.ts";
 
 /** What one feed said at one moment, by station id. */
 interface StationFeed<Content> {

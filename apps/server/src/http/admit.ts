@@ -2,7 +2,7 @@ import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
 import { type RateDecision, rateHeaders, type RateLimiter } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type ServiceError, serviceError } from "../errors/service-error.ts";
-import { effectiveRateLimit } from "../keys/key.ts";
+import { effectiveRateLimit } from "../keys/key.rules.ts";
 import type { LastUses } from "../keys/last-use.ts";
 import type { KeyRow } from "../keys/service.ts";
 import { authenticate, type AuthenticateOptions, answersPlainHttp, scopeOf } from "./authenticate.ts";

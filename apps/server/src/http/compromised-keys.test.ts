@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { makeKey } from "../keys/key.ts";
+import { makeKey } from "../keys/key.rules.ts";
 import { keysIn, keysInUrl } from "./compromised-keys.ts";
 
 fc.configureGlobal({ seed: 1 });

@@ -2,7 +2,7 @@ import type { Database, Transaction } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
 import { serviceError } from "../errors/service-error.ts";
 import { systemsOf } from "../systems/service.ts";
-import { forgottenBefore, hashOfBody } from "./idempotency.ts";
+import { forgottenBefore, hashOfBody } from "./idempotency.rules.ts";
 import { type CallName, claimCall, findAnswer, forgetCalls, keepAnswer } from "./queries.ts";
 
 export type { CallName } from "./queries.ts";

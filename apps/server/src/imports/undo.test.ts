@@ -8,7 +8,7 @@ import { checkInvariants } from "../check/service.ts";
 import { statement } from "../db/statement.ts";
 import { ServiceError } from "../errors/service-error.ts";
 import type { TripImportOptions } from "../feeds/trips/options.ts";
-import { openTimeZone } from "../feeds/trips/time-zone.ts";
+import { openTimeZone } from "../feeds/trips/time-zone.rules.ts";
 import { pastRideLine, writePastRides } from "../fleet/ride-import.ts";
 import { createSystem } from "../systems/service.ts";
 import { beginImport, importWithId, ImportTakenBack, importsOf } from "./service.ts";

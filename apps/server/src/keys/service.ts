@@ -5,7 +5,7 @@ import { recordActOf } from "../audit/audit-log.ts";
 import type { Database, Queryable, Transaction } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import type { Ids } from "../ids.ts";
-import { makeKey } from "./key.ts";
+import { makeKey } from "./key.rules.ts";
 import {
   deleteKey,
   findKey,

@@ -1,4 +1,4 @@
-import { type DailyTable, dailyTables, dayOf } from "./partition.ts";
+import { type DailyTable, dailyTables, dayOf } from "./partition.rules.ts";
 import {
   createPartitions,
   createPartitionsBesideDefault,

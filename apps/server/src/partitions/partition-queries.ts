@@ -1,7 +1,7 @@
 import type { Queryable, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { type Statement, statement } from "../db/statement.ts";
-import { addDays, type DailyTable, defaultOf, type Dependent, partitionOf } from "./partition.ts";
+import { addDays, type DailyTable, defaultOf, type Dependent, partitionOf } from "./partition.rules.ts";
 
 const partitions = statement(
   "partitions.all",
@@ -10,7 +10,7 @@ const partitions = statement(
    where i.inhparent = $1::text::regclass order by c.relname`,
 );
 
-// The names of tables and columns come from partition.ts: no statement can take them as values.
+// The names of tables and columns come from partition.rules.ts: no statement can take them as values.
 const forget = ({ table, day }: Dependent): Statement =>
   statement(
     `partitions.forget.${table}`,

@@ -15,7 +15,7 @@ import {
   updateLockTimeout,
   updateStatementTimeout,
 } from "./partition-queries.ts";
-import { type DailyTable, dayOf, daysAhead, daysPast, daysWithout, oldestKept } from "./partition.ts";
+import { type DailyTable, dayOf, daysAhead, daysPast, daysWithout, oldestKept } from "./partition.rules.ts";
 
 export interface PartitionContext {
   readonly db: Database;

@@ -8,7 +8,7 @@ import { recordEvents } from "../events/outbox.ts";
 import type { Ids } from "../ids.ts";
 import { startPartitionKeeper } from "./keeper.ts";
 import { listPartitions } from "./partition-queries.ts";
-import { addDays, dailyTables, dayOf, defaultOf, partitionOf } from "./partition.ts";
+import { addDays, dailyTables, dayOf, defaultOf, partitionOf } from "./partition.rules.ts";
 import { dropPastDays, emptyDefault, createPartitionsBesideDefault } from "./service.ts";
 
 const DAY = 24 * 3_600_000;

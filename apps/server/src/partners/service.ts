@@ -3,7 +3,7 @@ import type { Queryable, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { commandError } from "../errors/command-errors.ts";
 import type { Ids } from "../ids.ts";
-import { partnerStatus } from "./partner.ts";
+import { partnerStatus } from "./partner.rules.ts";
 import {
   findPartner,
   findPartnerByName,

@@ -5,7 +5,7 @@ import { commandError } from "../errors/command-errors.ts";
 import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
 import { pageOfItems, sortById, type Page, type PageRequest } from "../lists/page.ts";
 import { deleteRegion, findOwnRegions, findUsedRegions, isRegionUsed, saveRegion } from "./queries.ts";
-import { mergeRegions } from "./region.ts";
+import { mergeRegions } from "./region.rules.ts";
 
 /** Every region that is named, or that a station is in. */
 export async function regionsOf(db: Queryable, systemId: string): Promise<Region[]> {

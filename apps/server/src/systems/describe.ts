@@ -2,11 +2,11 @@ import { type Acting, recordActOf } from "../audit/audit-log.ts";
 import type { Queryable } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
-import { type SystemDetails, systemDetails } from "./details.ts";
+import { type SystemDetails, systemDetails } from "./details.rules.ts";
 import { findFacts, listFacts, lockFacts, updateFacts } from "./fact-queries.ts";
-import { factNames, type FactName, factRules } from "./facts.ts";
+import { factNames, type FactName, factRules } from "./facts.rules.ts";
 
-export type { SystemDetails } from "./details.ts";
+export type { SystemDetails } from "./details.rules.ts";
 
 /** What is to be said of a system; null takes the operator's word back. What is left out stays as it is. */
 export type FactChanges = { readonly [Name in FactName]?: string | null | undefined };

@@ -1,6 +1,6 @@
 import type { Queryable, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import type { OperatorFacts } from "./details.ts";
+import type { OperatorFacts } from "./details.rules.ts";
 
 // A system that nobody named is called by its id.
 const columns = `system_id, nullif(name, system_id) as name, timezone, language, feed_contact_email, opening_hours, operator,

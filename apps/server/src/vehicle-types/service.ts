@@ -13,7 +13,7 @@ import {
   lockOwnType,
   saveType,
 } from "./queries.ts";
-import { mergeVehicleTypes } from "./vehicle-type.ts";
+import { mergeVehicleTypes } from "./vehicle-type.rules.ts";
 
 /** Every vehicle type that is described, or that a bike or a station names. */
 export async function vehicleTypesOf(db: Queryable, systemId: string): Promise<VehicleType[]> {

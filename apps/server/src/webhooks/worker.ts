@@ -3,7 +3,7 @@ import type { Database, Queryable } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
 import type { SystemBacklog } from "../metrics/backlog-metrics.ts";
 import type { Metrics } from "../metrics/registry.ts";
-import { dayOf, oldestKept } from "../partitions/partition.ts";
+import { dayOf, oldestKept } from "../partitions/partition.rules.ts";
 import { systemsOf } from "../systems/service.ts";
 import { type Dispatcher, startDispatcher } from "./dispatcher/dispatcher.ts";
 import { type DispatchEndpoint, loadEndpoints } from "./endpoints/dispatch-endpoints.ts";

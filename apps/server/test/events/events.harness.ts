@@ -2,7 +2,7 @@ import type { EventName } from "@bikeshare/contract";
 import { createTestClock, type TestClock } from "@bikeshare/test-kit";
 import { openReadPool } from "../../src/db/read-pool.ts";
 import { statement } from "../../src/db/statement.ts";
-import { type EventPosition, type EventViewer, viewerWith } from "../../src/events/event.ts";
+import { type EventPosition, type EventViewer, viewerWith } from "../../src/events/event.rules.ts";
 import { type NewEvent, recordEvents } from "../../src/events/outbox.ts";
 import { createSequencer, type Sequencer } from "../../src/events/sequencer.ts";
 import { type EventFilters, listEvents } from "../../src/events/service.ts";

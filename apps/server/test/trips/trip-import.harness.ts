@@ -8,7 +8,7 @@ import { statement } from "../../src/db/statement.ts";
 import { importTrips } from "../../src/feeds/trips/import.ts";
 import type { TripImportOptions, TripImportResult } from "../../src/feeds/trips/options.ts";
 import type { ReportEntry } from "../../src/feeds/trips/report.ts";
-import { openTimeZone } from "../../src/feeds/trips/time-zone.ts";
+import { openTimeZone } from "../../src/feeds/trips/time-zone.rules.ts";
 import { createTestDatabase } from "../database.ts";
 
 /** A ride as the database holds it; instants as text. */

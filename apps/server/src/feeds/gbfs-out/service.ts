@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Database, Transaction } from "../../db/database.ts";
 import { serviceError } from "../../errors/service-error.ts";
-import { newPublicId } from "../../fleet/bike.ts";
+import { newPublicId } from "../../fleet/bike.rules.ts";
 import type { Ids } from "../../ids.ts";
 import { regionsOf } from "../../regions/service.ts";
 import { detailsOf, hasSystem, type SystemDetails } from "../../systems/describe.ts";

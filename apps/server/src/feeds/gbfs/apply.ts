@@ -1,6 +1,6 @@
 import type { EventName } from "@bikeshare/contract";
 import type { Queryable } from "../../db/database.ts";
-import type { VehicleReport } from "../../fleet/bike-snapshot-decision.ts";
+import type { VehicleReport } from "../../fleet/bike-snapshot-decision.rules.ts";
 import type { BikeChanges } from "../../fleet/bike-snapshot.ts";
 import { applyBikeSnapshot, ignoreBikeSnapshot } from "../../fleet/bike-snapshot.ts";
 import { type FleetCommand, runCommand } from "../../fleet/command.ts";

@@ -1,5 +1,5 @@
-import type { VehicleReport } from "../../fleet/bike-snapshot-decision.ts";
-import type { StationInformation, StationStatusReport } from "../../fleet/station.ts";
+import type { VehicleReport } from "../../fleet/bike-snapshot-decision.rules.ts";
+import type { StationInformation, StationStatusReport } from "../../fleet/station.rules.ts";
 import { readDescription, type Description } from "./descriptions.ts";
 import { discoveredFeeds, type DiscoveredFeeds } from "./discovery.ts";
 import { FeedFailure, type Feed, readStationInformation, readStationStatus, readVehicles } from "./feed.ts";

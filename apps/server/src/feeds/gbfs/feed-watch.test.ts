@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createTestDatabase } from "../../../test/database.ts";
 import { createConcerns } from "../../conditions/concerns.ts";
 import { createConditions } from "../../conditions/conditions.ts";
-import { afterFailure, afterSuccess, UNKNOWN_HEALTH } from "./feed-health.ts";
+import { afterFailure, afterSuccess, UNKNOWN_HEALTH } from "./feed-health.rules.ts";
 import { allFeedAges, watchFeeds } from "./feed-watch.ts";
 import { saveFeedHealth } from "./queries.ts";
 

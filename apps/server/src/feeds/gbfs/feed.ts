@@ -1,5 +1,5 @@
-import type { VehicleReport } from "../../fleet/bike-snapshot-decision.ts";
-import type { StationInformation, StationStatusReport } from "../../fleet/station.ts";
+import type { VehicleReport } from "../../fleet/bike-snapshot-decision.rules.ts";
+import type { StationInformation, StationStatusReport } from "../../fleet/station.rules.ts";
 import { ProblemLog, shown, type Problem } from "./problems.ts";
 import {
   CLOCK_TOLERANCE,

@@ -3,7 +3,7 @@ import type { DiscoveredFeeds } from "./discovery.ts";
 import { createDocumentReader, type DocumentReader } from "./document-reader.ts";
 import type { DocumentName, Documents } from "./documents.ts";
 import { createFeedClient, type FetchOptions, type FeedClient, type Validators } from "./feed-client.ts";
-import { type FeedHealth, createFeedHealths, type FeedHealths } from "./feed-health.ts";
+import { type FeedHealth, createFeedHealths, type FeedHealths } from "./feed-health.rules.ts";
 import { FeedFailure } from "./feed.ts";
 import { feedAddresses, type GbfsSource, failure } from "./source.ts";
 

@@ -3,7 +3,7 @@ import type { Queryable } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
 import { eventsOf, OtherSystemError, publishedIdOf, type EventCounts } from "./apply.ts";
 import { isHttp, type FetchOptions } from "./feed-client.ts";
-import { isFailing, type FeedHealth } from "./feed-health.ts";
+import { isFailing, type FeedHealth } from "./feed-health.rules.ts";
 import { FeedFailure } from "./feed.ts";
 import { followSource, type FollowedSource } from "./follow-source.ts";
 import { importReading, type ImportCounts, type ImportOutcome } from "./import.ts";

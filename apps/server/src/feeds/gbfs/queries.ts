@@ -1,9 +1,9 @@
 import type { Transaction, Queryable } from "../../db/database.ts";
 import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
-import type { SnapshotTimes } from "../../fleet/station-parts.ts";
+import type { SnapshotTimes } from "../../fleet/station-parts.rules.ts";
 import type { Description } from "./descriptions.ts";
-import type { FeedHealth } from "./feed-health.ts";
+import type { FeedHealth } from "./feed-health.rules.ts";
 
 /** How far each feed of a source has been applied, by `last_updated` in milliseconds since 1970. */
 export interface SourceTimes {

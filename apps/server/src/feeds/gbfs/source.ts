@@ -1,8 +1,8 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf } from "../../db/errors.ts";
-import type { VehicleReport } from "../../fleet/bike-snapshot-decision.ts";
-import type { StationInformation, StationStatusReport } from "../../fleet/station.ts";
+import type { VehicleReport } from "../../fleet/bike-snapshot-decision.rules.ts";
+import type { StationInformation, StationStatusReport } from "../../fleet/station.rules.ts";
 import type { Description } from "./descriptions.ts";
 import { createDocumentReader, type DocumentReader } from "./document-reader.ts";
 import { MAX_DOCUMENT_BYTES, tooLarge, type DocumentName, type Documents } from "./documents.ts";

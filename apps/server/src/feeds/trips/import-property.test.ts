@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type TripImportHarness, NOW, openTripImportHarness } from "../../../test/trips/trip-import.harness.ts";
 import { statement } from "../../db/statement.ts";
 import { tripFormats } from "./formats.ts";
-import { openTimeZone } from "./time-zone.ts";
+import { openTimeZone } from "./time-zone.rules.ts";
 
 fc.configureGlobal({ seed: 1 });
 

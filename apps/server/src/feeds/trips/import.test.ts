@@ -2,7 +2,7 @@ import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { examples, type TripImportHarness, openTripImportHarness } from "../../../test/trips/trip-import.harness.ts";
 import type { Database } from "../../db/database.ts";
-import { openTimeZone } from "./time-zone.ts";
+import { openTimeZone } from "./time-zone.rules.ts";
 
 let harness: TripImportHarness;
 beforeEach(async () => {

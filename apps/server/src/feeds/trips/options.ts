@@ -3,8 +3,8 @@ import type { Database } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
 import type { TripInput } from "./inputs/input.ts";
 import type { ImportFileErrorReason } from "./problems.ts";
-import type { TimeShift } from "./time-shift.ts";
-import type { TimeZone } from "./time-zone.ts";
+import type { TimeShift } from "./time-shift.rules.ts";
+import type { TimeZone } from "./time-zone.rules.ts";
 
 /** What an import is to do, and with what. */
 export interface TripImportOptions {

@@ -1,4 +1,4 @@
-import { isSpreadsheetTime } from "./trip-times.ts";
+import { isSpreadsheetTime } from "./trip-times.rules.ts";
 
 /** Why a row was not imported. */
 export type RejectReason =

@@ -5,7 +5,7 @@ import type { PastRidesWritten } from "../../fleet/ride-import.ts";
 import type { RefusedFile, TripImportResult } from "./options.ts";
 import type { ImportFileErrorReason, RejectReason, WarningReason } from "./problems.ts";
 import type { StagedFile } from "./stage.ts";
-import { createShiftCounter } from "./time-shift.ts";
+import { createShiftCounter } from "./time-shift.rules.ts";
 
 /** One line of a report. */
 export interface ReportEntry {

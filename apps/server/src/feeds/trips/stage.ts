@@ -10,11 +10,11 @@ import {
   countRowIssues,
   SPREADSHEET,
 } from "./problems.ts";
-import { type Trip, tripReader, type TripEnd } from "./read-trip.ts";
+import { type Trip, tripReader, type TripEnd } from "./read-trip.rules.ts";
 import type { Spool } from "./spool.ts";
-import type { TimeZone } from "./time-zone.ts";
+import type { TimeZone } from "./time-zone.rules.ts";
 import { readTripText } from "./trip-file.ts";
-import { isSpreadsheetTime } from "./trip-times.ts";
+import { isSpreadsheetTime } from "./trip-times.rules.ts";
 
 /** What is known of a file once it was read to its end and found sound. */
 export interface StagedFile {

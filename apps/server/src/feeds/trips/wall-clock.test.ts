@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { compactLocal, isSpreadsheetTime, readWallTime } from "./trip-times.ts";
+import { compactLocal, isSpreadsheetTime, readWallTime } from "./trip-times.rules.ts";
 
 describe("readWallTime", () => {
   it.each([

@@ -3,7 +3,7 @@ import { type DispatchRoom, openDispatchRoom } from "../../../test/webhooks/disp
 import { answered } from "../../../test/webhooks/far.ts";
 import { type Database, openDatabase } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
-import { addDays, dailyTables } from "../../partitions/partition.ts";
+import { addDays, dailyTables } from "../../partitions/partition.rules.ts";
 import { createPartitions } from "../../partitions/service.ts";
 import {
   claimDeliveries,

@@ -1,5 +1,5 @@
 import type { Database } from "../../db/database.ts";
-import { dayOf, oldestKept } from "../../partitions/partition.ts";
+import { dayOf, oldestKept } from "../../partitions/partition.rules.ts";
 import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
 import { listOrphans, type OrphanRow, updateClaimsReleased } from "../queue/claim-queries.ts";
 import {

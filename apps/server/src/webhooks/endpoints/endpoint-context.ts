@@ -4,7 +4,7 @@ import type { Queryable, Transaction } from "../../db/database.ts";
 import { commandError } from "../../errors/command-errors.ts";
 import { partnerWithId } from "../../partners/service.ts";
 import { type EndpointRow, notifyEndpointChanged } from "./endpoint-queries.ts";
-import { isRemoved } from "./endpoint.ts";
+import { isRemoved } from "./endpoint.rules.ts";
 import type { SecretCipher } from "./secret.ts";
 
 /** What verbs that change an endpoint need beside their input. */

@@ -3,7 +3,7 @@ import { commandError } from "../../errors/command-errors.ts";
 import { systemsOf } from "../../systems/service.ts";
 import { type PartnerScope, recordEndpointAct, requireEndpoint, type SecretContext } from "./endpoint-context.ts";
 import { type EndpointRow, lockEndpoint } from "./endpoint-queries.ts";
-import { MAX_ACTIVE_SECRETS, MAX_OVERLAP_DAYS, MAX_OVERLAP_MS } from "./endpoint.ts";
+import { MAX_ACTIVE_SECRETS, MAX_OVERLAP_DAYS, MAX_OVERLAP_MS } from "./endpoint.rules.ts";
 import {
   type EncryptionKeyRow,
   findEncryptionKey,

@@ -14,7 +14,7 @@ import {
 } from "./endpoint-queries.ts";
 import { addSecret, replaceSecret, requireSharedKey } from "./endpoint-secrets.ts";
 import { suspended } from "./endpoint-status.ts";
-import { isMailAddress, isRemoved, offeredEvents, readEvents } from "./endpoint.ts";
+import { isMailAddress, isRemoved, offeredEvents, readEvents } from "./endpoint.rules.ts";
 
 type SignatureSchemes = EndpointRow["signature"];
 

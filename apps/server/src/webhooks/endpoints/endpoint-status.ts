@@ -20,7 +20,7 @@ import {
   updateRemoved,
   updateStatus,
 } from "./endpoint-queries.ts";
-import { isRemoved, REMOVED_URL } from "./endpoint.ts";
+import { isRemoved, REMOVED_URL } from "./endpoint.rules.ts";
 import { deleteSecrets } from "./secret-queries.ts";
 
 /** An endpoint whose status somebody asked to change. */

@@ -12,7 +12,7 @@ import {
   type SummaryRow,
 } from "./endpoint-count-queries.ts";
 import { type EndpointRow, findEndpoint } from "./endpoint-queries.ts";
-import { describeStatus, isRemoved } from "./endpoint.ts";
+import { describeStatus, isRemoved } from "./endpoint.rules.ts";
 import { listActiveSecrets } from "./secret-queries.ts";
 
 /** An endpoint as its partner sees it. Never with a secret. */

@@ -1,7 +1,7 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
-import { addDays, dayOf } from "../../partitions/partition.ts";
+import { addDays, dayOf } from "../../partitions/partition.rules.ts";
 import type { EndpointRow } from "../endpoints/endpoint-queries.ts";
-import { describeStatus, isRemoved } from "../endpoints/endpoint.ts";
+import { describeStatus, isRemoved } from "../endpoints/endpoint.rules.ts";
 import { isTestDelivery } from "../queue/sql-fragments.ts";
 import { describeOutcome, MAX_TRIES } from "../rules/retry-policy.ts";
 import type { AttemptRow, DeliveryRow, LatestAttempt } from "./delivery-queries.ts";

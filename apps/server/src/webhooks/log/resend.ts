@@ -9,7 +9,7 @@ import {
   requireEndpoint,
 } from "../endpoints/endpoint-context.ts";
 import { findEndpoint } from "../endpoints/endpoint-queries.ts";
-import { isRemoved, offeredEvents } from "../endpoints/endpoint.ts";
+import { isRemoved, offeredEvents } from "../endpoints/endpoint.rules.ts";
 import {
   insertRedelivery,
   insertTestDelivery,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { afterFailure, afterSuccess, UNKNOWN_HEALTH, type FeedHealth } from "./feed-health.ts";
+import { afterFailure, afterSuccess, UNKNOWN_HEALTH, type FeedHealth } from "./feed-health.rules.ts";
 
 fc.configureGlobal({ seed: 1 });
 

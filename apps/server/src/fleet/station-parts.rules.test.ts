@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { absentSnapshots, advance } from "./station-parts.ts";
+import { absentSnapshots, advance } from "./station-parts.rules.ts";
 
 test("the two newest snapshots of a feed are the same whatever order they came in", () => {
   const after = (...instants: number[]) => instants.reduce<ReturnType<typeof advance> | undefined>(advance, undefined);

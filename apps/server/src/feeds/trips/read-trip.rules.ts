@@ -2,7 +2,7 @@ import { isPathStep } from "@bikeshare/contract";
 import type { PastRide } from "../../fleet/ride-import.ts";
 import type { TripField, Layout } from "./formats.ts";
 import type { RowProblem, WarningReason } from "./problems.ts";
-import type { TimeZone } from "./time-zone.ts";
+import type { TimeZone } from "./time-zone.rules.ts";
 import {
   DURATION_TOLERANCE,
   resolveTripTimes,
@@ -10,7 +10,7 @@ import {
   compactLocal,
   readWallTime,
   type WallTime,
-} from "./trip-times.ts";
+} from "./trip-times.rules.ts";
 
 /** Where a trip file says that a station is. */
 interface Location {

@@ -1,5 +1,5 @@
 import { type StationState, stationState } from "@bikeshare/rules";
-import type { StationInformation, StationStatusReport } from "./station.ts";
+import type { StationInformation, StationStatusReport } from "./station.rules.ts";
 
 /** One half of a station, and the snapshot that it is from. */
 export interface Part<Content> {

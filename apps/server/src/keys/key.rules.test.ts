@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { isWellFormedKey } from "@bikeshare/rules";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { makeKey } from "./key.ts";
+import { makeKey } from "./key.rules.ts";
 
 fc.configureGlobal({ seed: 1 });
 

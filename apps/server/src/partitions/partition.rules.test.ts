@@ -9,7 +9,7 @@ import {
   daysWithout,
   eventsTable,
   partitionOf,
-} from "./partition.ts";
+} from "./partition.rules.ts";
 
 describe("days and partitions", () => {
   it("begin at midnight UTC and follow each other over months and leap days", () => {

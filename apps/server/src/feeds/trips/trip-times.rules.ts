@@ -1,4 +1,4 @@
-import type { TimeZone } from "./time-zone.ts";
+import type { TimeZone } from "./time-zone.rules.ts";
 
 /** When a trip started and ended: milliseconds since 1970, UTC. */
 export interface TripTimes {

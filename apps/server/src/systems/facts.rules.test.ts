@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type FactName, factRules } from "./facts.ts";
+import { type FactName, factRules } from "./facts.rules.ts";
 
 test.each<[FactName, string, string]>([
   ["timezone", "europe/oslo", "Europe/Oslo"],

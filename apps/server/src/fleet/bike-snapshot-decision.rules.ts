@@ -1,6 +1,6 @@
 import type { Bike } from "@bikeshare/contract";
 import type { Tables } from "../db/tables.generated.ts";
-import type { Position } from "./bike.ts";
+import type { Position } from "./bike.rules.ts";
 
 /** What a feed says of a vehicle: GBFS's `free_bike_status` or `vehicle_status`. */
 export interface VehicleReport {

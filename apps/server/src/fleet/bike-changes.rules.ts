@@ -8,7 +8,7 @@ import {
   datedState,
   later,
   type ReportedLocation,
-} from "./bike.ts";
+} from "./bike.rules.ts";
 
 /** Where a station is. */
 interface StationLocation {

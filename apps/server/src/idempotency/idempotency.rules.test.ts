@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { canonicalText, hashOfBody } from "./idempotency.ts";
+import { canonicalText, hashOfBody } from "./idempotency.rules.ts";
 
 fc.configureGlobal({ seed: 1 });
 

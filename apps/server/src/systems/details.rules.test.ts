@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { systemDetails } from "./details.ts";
+import { systemDetails } from "./details.rules.ts";
 
 const silent = {
   system_id: "oslo",

@@ -1,6 +1,6 @@
 import type { SourceDescription } from "../feeds/gbfs/source-descriptions.ts";
 import { emailFrom, languageFrom, timeZoneFrom } from "../feeds/gbfs/values.ts";
-import { type FactName, factRules, type SystemFacts } from "./facts.ts";
+import { type FactName, factRules, type SystemFacts } from "./facts.rules.ts";
 
 /** What the operator says of a system; null: nothing. */
 export type OperatorFacts = { readonly system_id: string } & { readonly [Name in FactName]: string | null };

@@ -1,6 +1,12 @@
-import { type JoinedStation, joinParts, mergeParts, type SnapshotTimes, type StationParts } from "./station-parts.ts";
+import {
+  type JoinedStation,
+  joinParts,
+  mergeParts,
+  type SnapshotTimes,
+  type StationParts,
+} from "./station-parts.rules.ts";
 import type { StationRow, StationWrite, WaitingKey, WaitingRow } from "./station-snapshot-queries.ts";
-import { isGivenUp, isPlaceholder, type StationChange } from "./station.ts";
+import { isGivenUp, isPlaceholder, type StationChange } from "./station.rules.ts";
 
 /** How far the two feeds of a source's stations have been applied. */
 export interface FeedTimes {

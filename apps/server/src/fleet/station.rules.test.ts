@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isGivenUp, isPlaceholder } from "./station.ts";
+import { isGivenUp, isPlaceholder } from "./station.rules.ts";
 
 const gone = { status: "offline", offline_reason: "removed_from_source" } as const;
 const takenOffline = { status: "offline", offline_reason: "operator" } as const;

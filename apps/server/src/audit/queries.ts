@@ -1,0 +1,63 @@
+import type { Queryable } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.generated.ts";
+
+const insert = statement(
+  "audit.insert",
+  `insert into audit_log (system_id, id, at, actor, action, subject, detail) values ($1, $2, $3, $4, $5, $6, $7)`,
+);
+
+/** One act on systems, partners, keys and webhooks. */
+export interface Act {
+  readonly systemId: string;
+  readonly id: string;
+  readonly at: Date;
+  /** Who: `cli:` and the account that ran the command, `server`, or whoever signed in. */
+  readonly actor: string;
+  /** What: `key.issued`, `key.revoked`, … */
+  readonly action: string;
+  /** On what: the id of a partner or key. */
+  readonly subject: string;
+  /** Further details; never a secret. */
+  readonly detail: Readonly<Record<string, unknown>>;
+}
+
+export async function insertAct(tx: Queryable, act: Act): Promise<void> {
+  await tx.query(insert, [
+    act.systemId,
+    act.id,
+    act.at,
+    act.actor,
+    act.action,
+    act.subject,
+    JSON.stringify(act.detail),
+  ]);
+}
+
+/** An act in the audit log. */
+type AuditEntry = Pick<Tables["audit_log"], "id" | "at" | "actor" | "action" | "subject" | "detail">;
+
+interface AuditFilters {
+  readonly since?: Date | undefined;
+  /** An actor, or the part before the colon of several: `cli` for everybody at a command line. */
+  readonly actor?: string | undefined;
+  readonly subject?: string | undefined;
+  readonly limit: number;
+}
+
+const list = statement(
+  "audit.list",
+  `select id, at, actor, action, subject, detail from audit_log
+   where system_id = $1 and ($2::timestamptz is null or at >= $2)
+     and ($3::text is null or actor = $3 or starts_with(actor, $3 || ':')) and ($4::text is null or subject = $4)
+   order by at desc, id desc limit $5`,
+);
+
+/** A system's audit log, the newest act first. */
+export function listActs(
+  db: Queryable,
+  systemId: string,
+  { since, actor, subject, limit }: AuditFilters,
+): Promise<AuditEntry[]> {
+  return db.query<AuditEntry>(list, [systemId, since ?? null, actor ?? null, subject ?? null, limit]);
+}

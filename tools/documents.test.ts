@@ -1,0 +1,83 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+const files = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+  cwd: root,
+  encoding: "utf8",
+})
+  .split("\n")
+  .filter((file) => file !== "" && existsSync(join(root, file)));
+const read = (file: string) => readFileSync(join(root, file), "utf8");
+const pages = files.filter((file) => file.endsWith(".md"));
+const GLOSSARY = "docs/glossary.md";
+
+interface Link {
+  readonly from: string;
+  /** A path from the root. */
+  readonly to: string;
+  readonly anchor: string | undefined;
+}
+
+/** Links of documents to files of the repository, as paths from the root. */
+const links: readonly Link[] = pages.flatMap((from) =>
+  [...withoutCode(read(from)).matchAll(/\]\(([^)\s]+)\)/g)].flatMap(([, target = ""]) => {
+    if (/^[a-z]+:/.test(target)) return [];
+    const [path = "", anchor] = target.split("#");
+    return [{ from, to: path === "" ? from : normalize(join(dirname(from), path)), anchor }];
+  }),
+);
+
+/** Comments refer to entries by their path from the root: `docs/glossary.md#lane`. */
+const references: readonly Link[] = files
+  .filter((file) => /\.(ts|mjs|sql)$/.test(file) && !file.startsWith("tools/documents"))
+  .flatMap((from) =>
+    [...read(from).matchAll(/docs\/glossary\.md#([a-z-]+)/g)].map(([, anchor]) => ({ from, to: GLOSSARY, anchor })),
+  );
+
+function withoutCode(text: string): string {
+  return text.replace(/^```[\s\S]*?^```/gm, "").replace(/`[^`\n]*`/g, "`");
+}
+
+/** The anchors that GitHub gives to headings. */
+function anchorsOf(file: string): string[] {
+  return [...withoutCode(read(file)).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, "")
+      .replaceAll(" ", "-"),
+  );
+}
+
+it("every link of a document leads to a file that exists", () => {
+  const broken = links.filter(({ to }) => !existsSync(join(root, to))).map(({ from, to }) => `${from}: ${to}`);
+  expect(broken).toEqual([]);
+});
+
+it("every link to a heading leads to one that exists", () => {
+  const broken = [...links, ...references]
+    .filter(({ to, anchor }) => anchor !== undefined && to.endsWith(".md") && existsSync(join(root, to)))
+    .filter(({ to, anchor }) => !anchorsOf(to).includes(anchor ?? ""))
+    .map(({ from, to, anchor }) => `${from}: ${to}#${anchor}`);
+  expect(broken).toEqual([]);
+});
+
+it("every entry of the glossary is linked from a document or a comment that uses it", () => {
+  const linked = new Set(
+    [...links, ...references]
+      .filter(({ from, to }) => to === GLOSSARY && from !== GLOSSARY)
+      .map(({ anchor }) => anchor),
+  );
+  const entries = [...read(GLOSSARY).matchAll(/^### (.+)$/gm)].map(([, entry = ""]) => entry.replaceAll(" ", "-"));
+  expect(entries.length).toBeGreaterThan(40);
+  expect(entries.filter((entry) => !linked.has(entry))).toEqual([]);
+});
+
+it("every source that the architecture page names exists", () => {
+  const named = [...read("docs/architecture.md").matchAll(/`((?:apps|packages|tools)\/[^`\s]+)`/g)].map(
+    ([, path = ""]) => path,
+  );
+  expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+});
