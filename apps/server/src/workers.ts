@@ -6,7 +6,7 @@ import { openListener } from "./db/listener.ts";
 import { createSequencer } from "./events/sequencer.ts";
 import { logRounds } from "./feeds/gbfs/follow-log.ts";
 import { startFollowing } from "./feeds/gbfs/follow.ts";
-import { createReservationSweeper } from "./fleet/reservation-sweeper.ts";
+import { startReservationSweeper as startSweepingReservations } from "./fleet/reservation-sweeper.ts";
 import { startIdempotencySweeper } from "./idempotency/service.ts";
 import type { Ids } from "./ids.ts";
 import type { Logger } from "./logger.ts";
@@ -49,7 +49,7 @@ export function startReservationSweeper({
   conditions,
 }: Pick<WorkersOptions, "db" | "clock" | "ids" | "conditions">): Work {
   const onError = reportingTo(conditions)("sweeping overdue reservations");
-  return createReservationSweeper({ db, clock, ids, systems: () => systemIds(db), onError });
+  return startSweepingReservations({ db, clock, ids, systems: () => systemIds(db), onError });
 }
 
 /** Starts what a worker does beside requests: events, webhooks, clean-up, partitions, and the feed if one is configured. */
@@ -69,7 +69,12 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
       warn: (detail, message) => options.logger.warn(detail, message),
       onError: reporting("keeping partitions", { quietMs: 2 * 60_000 }),
     }),
-    startIdempotencySweeper({ db, clock, onError: reporting("deleting old answers", { quietMs: 15 * 60_000 }) }),
+    startIdempotencySweeper({
+      db,
+      clock,
+      systems: () => systemIds(db),
+      onError: reporting("deleting old answers", { quietMs: 15 * 60_000 }),
+    }),
   ];
   const following = await followFeed(options);
   return {

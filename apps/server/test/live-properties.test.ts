@@ -101,7 +101,7 @@ it("whatever is commanded at once, in whatever order: nothing that must be true 
   const sequencer = createSequencer({
     db: room.db,
     clock: room.clock,
-    poll: 0,
+    pollIntervalMs: 0,
     onError: (error) => expect.unreachable(String(error)),
   });
   await sequencer.runOnce(room.systemId);

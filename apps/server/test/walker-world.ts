@@ -69,7 +69,7 @@ export async function fillSystem(app: TestApp): Promise<void> {
   await app.db.query(insertEvents, [app.systemId]);
   const sequencer = createSequencer({
     ...app,
-    poll: 0,
+    pollIntervalMs: 0,
     onError: (error) => expect.unreachable(String(error)),
   });
   await sequencer.runOnce(app.systemId);

@@ -14,7 +14,7 @@ let ids: readonly string[];
 
 beforeAll(async () => {
   app = await startTestApp();
-  const sequencer = createSequencer({ db: app.db, clock: app.clock, onError: rethrow, poll: 0 });
+  const sequencer = createSequencer({ db: app.db, clock: app.clock, onError: rethrow, pollIntervalMs: 0 });
   const events = Array.from({ length: 60 }, (_, i): NewEvent => {
     const occurredAt = new Date(app.clock() + i);
     const ride = rideRow({ id: `ride-${i}`, started_at: occurredAt.toISOString() });

@@ -73,7 +73,7 @@ describe("the sequencer", () => {
     await fc.assert(
       fc.asyncProperty(transactions, fc.integer({ min: 1, max: 60 }), async (plans, limit) => {
         const run = ++runs;
-        const other = createSequencer({ db: harness.db, clock: harness.clock, onError: rethrow, poll: 0 });
+        const other = createSequencer({ db: harness.db, clock: harness.clock, onError: rethrow, pollIntervalMs: 0 });
         const before = await placedEvents(harness);
         let after = lastPlace(before);
         const seen: string[] = [];
@@ -155,7 +155,7 @@ describe("the sequencer", () => {
       db: harness.db,
       clock: () => harness.clock() + 24 * 3_600_000,
       onError: rethrow,
-      poll: 0,
+      pollIntervalMs: 0,
     });
     await harness.write([{}]);
     await ahead.runOnce(harness.systemId);
@@ -169,7 +169,7 @@ describe("the sequencer", () => {
 
 describe("a sequencer that runs", () => {
   it("numbers an event within moments of its commit, told by the channel", async () => {
-    const sequencer = createSequencer({ db: harness.db, clock: harness.clock, onError: rethrow, poll: 0 });
+    const sequencer = createSequencer({ db: harness.db, clock: harness.clock, onError: rethrow, pollIntervalMs: 0 });
     const listener = openListener({
       connectionString: harness.db.connectionString,
       notifier: harness.db,
@@ -204,7 +204,7 @@ describe("a sequencer that runs", () => {
       );
     }
     const left = statement("test.left", "select count(*) as n from event_outbox");
-    const sequencer = createSequencer({ db: harness.db, clock: harness.clock, onError: rethrow, poll: 20 });
+    const sequencer = createSequencer({ db: harness.db, clock: harness.clock, onError: rethrow, pollIntervalMs: 20 });
     await until(async () => (await harness.db.query<{ n: number }>(left))[0]?.n === 0);
     await sequencer.close();
   });

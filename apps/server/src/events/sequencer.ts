@@ -1,47 +1,53 @@
+import { Coalescer } from "../background/coalescer.ts";
+import { startPeriodic } from "../background/periodic.ts";
 import type { Database } from "../db/database.ts";
 import { dayOf, eventsTable } from "../partitions/partition.rules.ts";
 import { createPartitions } from "../partitions/service.ts";
 import { systemsOf } from "../systems/service.ts";
-import { createRounds } from "./rounds.ts";
 import { hasNewEvents, lockSequence, moveNewEvents } from "./sequencer-queries.ts";
 
-/** Gives committed events their place in their system's list. Any number of processes may have one. */
+/** Gives committed events their position in their system's list. Any number of processes may have one. */
 export interface Sequencer {
-  /** There may be new events: numbers them soon. To be called with each message on the channel `event_outbox`. */
+  /** Numbers new events soon. To be called with each notification on the channel `event_outbox`. */
   wake(systemId: string): void;
   /** Numbers all events that were committed before the call. @returns how many this call has numbered */
   runOnce(systemId: string): Promise<number>;
-  /** Begins nothing more; resolves when what is under way has ended. */
+  /** Begins no more runs; resolves when the current ones have ended. */
   close(): Promise<void>;
 }
 
 export interface SequencerOptions {
   readonly db: Database;
   readonly clock: () => number;
-  /** A round failed; what it left is taken up by the next. */
+  /** A run failed; the next one does what it left. */
   readonly onError: (error: unknown, systemId?: string) => void;
-  /** Milliseconds between two looks at every system, for events of which no message came. Longer delays those; 0: never. */
-  readonly poll?: number;
+  /** How often every system is polled for events whose notification was missed. Longer delays those; 0: never. */
+  readonly pollIntervalMs?: number;
 }
 
-/** Events placed in one transaction. Fewer cost more commits; many more hold the others, and the lock, up for too long. */
+/** Events numbered in one transaction. Fewer cost more commits; many more hold the lock for too long. */
 const BATCH = 1000;
 /**
- * Milliseconds between two rounds of a system. Lower, and under load each event has a commit of its own; higher adds
- * to the time until an event shows, of which there may be 100.
+ * Time between two runs for a system. Lower, and under load each event has a commit of its own; higher adds to the time
+ * until an event is listed, which may be 100 ms.
  */
-const REST = 10;
-/** Systems worked on at a time. Each takes a connection that requests then lack; one would let a busy system hold up the others. */
+const PAUSE_MS = 10;
+/** Systems worked on at the same time. Each takes a connection from requests; with one, a busy system delays the others. */
 const CONCURRENCY = 2;
-const POLL = 1000;
+const POLL_INTERVAL_MS = 1000;
 
 /** Starts to number the events of every system. */
-export function createSequencer({ db, clock, onError, poll = POLL }: SequencerOptions): Sequencer {
+export function createSequencer({
+  db,
+  clock,
+  onError,
+  pollIntervalMs = POLL_INTERVAL_MS,
+}: SequencerOptions): Sequencer {
   let preparedDay: string | undefined;
 
   async function runOnce(systemId: string): Promise<number> {
     let moved = 0;
-    // A batch that is not full has taken all that was committed when it began.
+    // A batch that is not full contains everything that was committed when it began.
     for (let batch = BATCH; batch === BATCH; moved += batch) {
       batch = (await hasNewEvents(db, systemId)) ? await moveBatch(systemId) : 0;
     }
@@ -51,7 +57,7 @@ export function createSequencer({ db, clock, onError, poll = POLL }: SequencerOp
   async function moveBatch(systemId: string): Promise<number> {
     const today = dayOf(clock());
     if (preparedDay !== today) await createPartitions(db, eventsTable, today);
-    // Left unset when the batch fails, in case it was for want of a partition.
+    // Unset while the batch runs: if it fails, a missing partition may be the reason.
     preparedDay = undefined;
     const moved = await db.transaction(async (tx) => {
       const last = await lockSequence(tx, systemId);
@@ -61,22 +67,24 @@ export function createSequencer({ db, clock, onError, poll = POLL }: SequencerOp
     return moved;
   }
 
-  const rounds = createRounds({ work: runOnce, onError, concurrency: CONCURRENCY, rest: REST });
-  const look = async () => {
-    for (const system of await systemsOf(db)) rounds.ask(system.system_id);
+  const numbering = new Coalescer({
+    work: async (systemId) => {
+      await runOnce(systemId);
+      return PAUSE_MS;
+    },
+    onError,
+    concurrency: CONCURRENCY,
+  });
+  const poll = async () => {
+    for (const { system_id: systemId } of await systemsOf(db)) numbering.request(systemId);
   };
-  let looking = Promise.resolve();
-  const lookAgain = () => {
-    looking = looking.then(look).catch(onError);
-  };
-  const timer = poll === 0 ? undefined : setInterval(lookAgain, poll);
+  const polling = pollIntervalMs === 0 ? undefined : startPeriodic({ intervalMs: pollIntervalMs, work: poll, onError });
   return {
-    wake: (systemId) => rounds.ask(systemId),
+    wake: (systemId) => numbering.request(systemId),
     runOnce,
-    close: async () => {
-      clearInterval(timer);
-      await looking;
-      await rounds.close();
+    async close() {
+      await polling?.close();
+      await numbering.close();
     },
   };
 }

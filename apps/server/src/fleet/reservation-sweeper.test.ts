@@ -1,13 +1,14 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { openReservationsRoom, type ReservationsRoom } from "../../test/reservations/reservations.harness.ts";
 import { until } from "../../test/until.ts";
+import type { PeriodicWork } from "../background/periodic.ts";
 import { openDatabase } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import { expireOverdueReservations } from "./reservation-commands.ts";
-import { createReservationSweeper, type ReservationSweeper } from "./reservation-sweeper.ts";
+import { startReservationSweeper } from "./reservation-sweeper.ts";
 
 let room: ReservationsRoom;
-let sweepers: ReservationSweeper[];
+let sweepers: PeriodicWork<number>[];
 let failures: { error: unknown; systemId: string | undefined }[];
 
 beforeEach(async () => {
@@ -20,8 +21,8 @@ afterEach(async () => {
   await room.close();
 });
 
-function startSweeper(systems: readonly string[] = [room.systemId], db = room.db): ReservationSweeper {
-  const sweeper = createReservationSweeper({
+function startSweeper(systems: readonly string[] = [room.systemId], db = room.db): PeriodicWork<number> {
+  const sweeper = startReservationSweeper({
     ...room.live,
     db,
     systems: () => Promise.resolve(systems),

@@ -1,7 +1,7 @@
+import { type PeriodicWork, startSweeper, type SweeperOptions } from "../background/periodic.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
 import { serviceError } from "../errors/service-error.ts";
-import { systemsOf } from "../systems/service.ts";
 import { forgottenBefore, hashOfBody } from "./idempotency.rules.ts";
 import { type CallName, claimCall, findAnswer, forgetCalls, keepAnswer } from "./queries.ts";
 
@@ -62,40 +62,23 @@ async function firstAnswer(tx: Transaction, call: CallName, bodyHash: Uint8Array
   throw serviceError("idempotency_key_reused");
 }
 
-/** Calls forgotten in one statement. More hold their rows' locks for longer; fewer take more statements. */
-const BATCH = 1000;
-/** Milliseconds between two sweeps. What is too old counts no longer, swept or not; the table only grows meanwhile. */
-const SWEEP = 10 * 60_000;
+/** Calls deleted in one statement. More hold their rows' locks for longer; fewer take more statements. */
+const BATCH_SIZE = 1000;
+/** Time between two sweeps. An answer that is too old no longer counts, deleted or not; the table only grows meanwhile. */
+const SWEEP_INTERVAL_MS = 10 * 60_000;
 
-/** Forgets every answer that is no longer kept, system by system. @returns how many */
-export async function forgetOldCalls({ db, clock }: IdempotencyContext): Promise<number> {
-  const before = forgottenBefore(clock());
-  let forgotten = 0;
-  for (const system of await systemsOf(db)) {
-    for (let batch = BATCH; batch === BATCH; forgotten += batch) {
-      batch = await forgetCalls(db, system.system_id, before, BATCH);
-    }
-  }
-  return forgotten;
-}
-
-/** Sweeps until closed. */
-export interface IdempotencySweeper {
-  close(): Promise<void>;
-}
-
-/** Forgets old answers every ten minutes. */
-export function startIdempotencySweeper(
-  context: IdempotencyContext & { readonly onError: (error: unknown) => void },
-): IdempotencySweeper {
-  let sweeping = Promise.resolve();
-  const timer = setInterval(() => {
-    sweeping = sweeping.then(() => forgetOldCalls(context)).then(() => undefined, context.onError);
-  }, SWEEP);
-  return {
-    close: () => {
-      clearInterval(timer);
-      return sweeping;
-    },
-  };
+/** Deletes answers that are no longer kept, every ten minutes. */
+export function startIdempotencySweeper({
+  db,
+  clock,
+  systems,
+  onError,
+}: IdempotencyContext & Pick<SweeperOptions, "systems" | "onError">): PeriodicWork<number> {
+  return startSweeper({
+    intervalMs: SWEEP_INTERVAL_MS,
+    batchSize: BATCH_SIZE,
+    systems,
+    sweep: (systemId, limit) => forgetCalls(db, systemId, forgottenBefore(clock()), limit),
+    onError,
+  });
 }

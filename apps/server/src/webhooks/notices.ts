@@ -1,4 +1,5 @@
 import { STATION_NOTICE_SECONDS } from "@bikeshare/contract";
+import { type PeriodicWork, startSweeper, type SweeperOptions } from "../background/periodic.ts";
 import type { CommandContext } from "../command-context.ts";
 import { recordEvents } from "../events/outbox.ts";
 import { claimChangedStations, findStationSubscription } from "./notice-queries.ts";
@@ -29,60 +30,25 @@ export async function publishChangedStations(
   });
 }
 
-/** Publishes changed stations every few seconds. */
-export interface StationNotices {
-  /** Sweeps every system now (or joins the current sweep). @returns how many stations were published */
-  runOnce(): Promise<number>;
-  /** Stops; resolves when the current sweep has ended. */
-  close(): Promise<void>;
-}
-
-export interface StationNoticesOptions extends CommandContext {
-  /** The systems there are. */
-  readonly systems: () => Promise<readonly string[]>;
-  readonly onError: (error: unknown) => void;
-}
-
 /**
- * Milliseconds between two sweeps: the longest delay of the first change after a quiet minute. Shorter reads every station
- * more often; longer and a partner's map lags.
+ * Time between two sweeps: the longest delay of the first change after a quiet minute. Shorter reads every station more
+ * often; longer and a partner's map lags.
  */
 const SWEEP_INTERVAL_MS = 3_000;
 /** Stations in one transaction. More keep their notices locked for longer; fewer make more transactions. */
-const BATCH = 500;
+const BATCH_SIZE = 500;
 
-/** Starts sweeping. */
-export function startStationNotices(options: StationNoticesOptions): StationNotices {
-  let running: Promise<number> | undefined;
-  let closed = false;
-
-  /** A failure in one system does not keep the others from being swept. */
-  async function sweepSystem(systemId: string): Promise<number> {
-    let published = 0;
-    try {
-      for (let last = BATCH; last === BATCH && !closed; published += last)
-        last = await publishChangedStations(options, systemId, BATCH);
-    } catch (error) {
-      options.onError(error);
-    }
-    return published;
-  }
-  async function sweep(): Promise<number> {
-    let published = 0;
-    for (const systemId of await options.systems()) published += await sweepSystem(systemId);
-    return published;
-  }
-  const runOnce = () => {
-    running ??= sweep().finally(() => (running = undefined));
-    return running;
-  };
-  const timer = setInterval(() => void runOnce().catch(options.onError), SWEEP_INTERVAL_MS);
-  return {
-    runOnce,
-    async close() {
-      closed = true;
-      clearInterval(timer);
-      await running?.catch(() => undefined);
-    },
-  };
+/** Publishes changed stations every few seconds. */
+export function startStationNotices({
+  systems,
+  onError,
+  ...context
+}: CommandContext & Pick<SweeperOptions, "systems" | "onError">): PeriodicWork<number> {
+  return startSweeper({
+    intervalMs: SWEEP_INTERVAL_MS,
+    batchSize: BATCH_SIZE,
+    systems,
+    sweep: (systemId, limit) => publishChangedStations(context, systemId, limit),
+    onError,
+  });
 }

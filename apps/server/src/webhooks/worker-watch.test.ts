@@ -15,13 +15,13 @@ it("a process without a worker beside it says so in the log and in its readiness
   });
   const concerns = createConcerns();
   const watch = watchForWorkers(database.db, { conditions, concerns });
-  await watch.check();
-  await watch.check();
+  await watch.runOnce();
+  await watch.runOnce();
   expect(concerns.list()).toEqual([expect.stringMatching(/^no worker is running: .+ Start `serve --role worker`$/)]);
   await database.db.query(
     statement("", "insert into webhook_workers (system_id, worker, alive_until) values ('main', 'w', now() + '1 min')"),
   );
-  await watch.check();
+  await watch.runOnce();
   expect(concerns.list()).toEqual([]);
   expect(lines).toEqual([
     ["warn", expect.stringMatching(/^no worker is running/)],

@@ -1,6 +1,7 @@
+import type { PeriodicWork } from "../background/periodic.ts";
 import type { Concerns } from "../conditions/concerns.ts";
 import type { Conditions } from "../conditions/conditions.ts";
-import { checkPeriodically, type PeriodicCheck } from "../conditions/periodic-check.ts";
+import { checkPeriodically } from "../conditions/periodic-check.ts";
 import type { Database } from "../db/database.ts";
 import { systemsOf } from "../systems/service.ts";
 import { countWorkers } from "./queue/lane-queries.ts";
@@ -26,7 +27,7 @@ const NO_WORKER =
 export function watchForWorkers(
   db: Database,
   { conditions, concerns }: { readonly conditions: Conditions; readonly concerns: Concerns },
-): PeriodicCheck {
+): PeriodicWork {
   const waiting = conditions.of("waiting for a worker", { level: "warn", quietMs: Number.POSITIVE_INFINITY });
   const asking = conditions.of("looking for a worker");
   return checkPeriodically(asking, async () => {

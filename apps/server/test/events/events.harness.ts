@@ -32,7 +32,7 @@ export async function openEventsHarness(): Promise<EventsHarness> {
   let ticks = 0;
   const ids = createIds(() => clock() + ticks++);
   const readPool = openReadPool({ connectionString: db.connectionString });
-  const sequencer = createSequencer({ db, clock, onError: rethrow, poll: 0 });
+  const sequencer = createSequencer({ db, clock, onError: rethrow, pollIntervalMs: 0 });
   const write = (events: readonly Partial<NewEvent>[]) =>
     db.transaction((tx) =>
       recordEvents(

@@ -14,7 +14,7 @@ const AWAY = "http://127.0.0.1:1";
 async function openHarness(): Promise<ClientHarness> {
   const app = await startTestApp();
   const write = rowWriter(app);
-  const sequencer = createSequencer({ ...app, poll: 0, onError: rethrow });
+  const sequencer = createSequencer({ ...app, pollIntervalMs: 0, onError: rethrow });
   let another: BuiltApp | undefined;
   let url = app.url;
   let refused = 0;

@@ -77,7 +77,7 @@ describe.skipIf(!isBuilt)(
         expect(said[hold + 1]).toMatch(/^held bike \S+, then cancelled$/);
 
         // The events of that reservation come to the project's receiver by the command line of the same tarball.
-        const sequencer = createSequencer({ ...app, poll: 0, onError: rethrow });
+        const sequencer = createSequencer({ ...app, pollIntervalMs: 0, onError: rethrow });
         await sequencer.runOnce(app.systemId);
         await sequencer.close();
         const cli = join(directory, "node_modules/@bikeshare/sdk/dist/cli/main.js");

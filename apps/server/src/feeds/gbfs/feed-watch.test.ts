@@ -29,7 +29,7 @@ test("every process says how old each part of a followed source is, and readines
       ["gone", afterSuccess(START)],
     ]),
   );
-  await watch.check();
+  await watch.runOnce();
   expect(concerns.list()).toEqual([]);
 
   // Another process begins, which knows nothing of the good time before it; one feed is listed no more.
@@ -46,12 +46,12 @@ test("every process says how old each part of a followed source is, and readines
     { ...common, feed: "gbfs", ageMs: 0, failingMs: 0 },
     { ...common, feed: "station_status", ageMs: 25 * MINUTE, failingMs: 24 * MINUTE },
   ]);
-  await watch.check();
+  await watch.runOnce();
   expect(concerns.list()).toEqual(['followed feeds are too old: station_status of "oslo" (last good 25 min ago)']);
 
   // A week after the last check nobody follows them any more.
   now = START + 8 * 24 * 60 * MINUTE;
-  await watch.check();
+  await watch.runOnce();
   expect([concerns.list(), await allFeedAges(db, now)]).toEqual([[], []]);
   await watch.close();
   await close();

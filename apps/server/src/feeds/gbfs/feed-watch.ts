@@ -1,6 +1,7 @@
+import type { PeriodicWork } from "../../background/periodic.ts";
 import type { Concerns } from "../../conditions/concerns.ts";
 import type { Conditions } from "../../conditions/conditions.ts";
-import { checkPeriodically, type PeriodicCheck } from "../../conditions/periodic-check.ts";
+import { checkPeriodically } from "../../conditions/periodic-check.ts";
 import type { Database, Queryable } from "../../db/database.ts";
 import { systemsOf } from "../../systems/service.ts";
 import { listFeedHealth } from "./queries.ts";
@@ -21,7 +22,7 @@ export async function allFeedAges(db: Database, now: number): Promise<FeedAge[]>
 export function watchFeeds(
   db: Database,
   { clock, conditions, concerns }: { clock: () => number; conditions: Conditions; concerns: Concerns },
-): PeriodicCheck {
+): PeriodicWork {
   const asking = conditions.of("looking for old feeds");
   return checkPeriodically(asking, async () => {
     const old = (await allFeedAges(db, clock())).filter(({ ageMs = Infinity }) => ageMs > TOO_OLD_MS);

@@ -1,3 +1,4 @@
+import { startPeriodic } from "../../background/periodic.ts";
 import { type Database, openDatabase } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
 import { systemsOf } from "../../systems/service.ts";
@@ -79,10 +80,12 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       if (!isClosed && !systems.has(systemId)) systems.set(systemId, open(systemId));
     }
   };
-  let opening = openNewSystems().catch(options.onError);
-  const timer = setInterval(() => {
-    opening = opening.then(openNewSystems).catch(options.onError);
-  }, SYSTEMS_INTERVAL_MS);
+  const opening = startPeriodic({
+    intervalMs: SYSTEMS_INTERVAL_MS,
+    work: openNewSystems,
+    onError: options.onError,
+    immediately: true,
+  });
 
   return {
     wake: (systemId) => systems.get(systemId)?.wake(),
@@ -90,8 +93,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     inFlight: () => inFlight.count,
     async close() {
       isClosed = true;
-      clearInterval(timer);
-      await opening;
+      await opening.close();
       await Promise.all([...systems.values()].map((system) => system.close().catch(options.onError)));
       await options.sender.close();
       await db.close();

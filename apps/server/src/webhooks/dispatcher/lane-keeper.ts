@@ -1,3 +1,4 @@
+import { IntervalTask } from "../../background/interval-task.ts";
 import type { Database } from "../../db/database.ts";
 import { dayOf, oldestKept } from "../../partitions/partition.rules.ts";
 import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
@@ -14,7 +15,6 @@ import {
 import { deletePastLogSizes, insertLogSizes, listLogSizes } from "../queue/log-size-queries.ts";
 import { type EndpointHealth, HEALTHY } from "../rules/endpoint-health.ts";
 import { applySettings, createLane, type Lane } from "./lane.ts";
-import { IntervalTask } from "./scheduling.ts";
 
 export interface LaneKeeperOptions {
   readonly db: Database;

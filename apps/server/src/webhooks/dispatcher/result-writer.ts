@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { Coalescer } from "../../background/coalescer.ts";
 import type { Database, Transaction } from "../../db/database.ts";
 import { activateByAnswers, pauseByAnswers } from "../endpoints/dispatch-endpoints.ts";
 import type { ClaimedRow, OrphanRow } from "../queue/claim-queries.ts";
@@ -9,7 +10,6 @@ import type { KeptAnswer } from "../rules/log-budget.ts";
 import { type AfterAttempt, afterAttempt } from "../rules/retry-policy.ts";
 import type { AttemptResult } from "../sender/attempt.ts";
 import type { Lane } from "./lane.ts";
-import { Coalescer } from "./scheduling.ts";
 
 /** An attempt that has ended, and what is to be written of it. */
 export interface CompletedAttempt {
@@ -54,7 +54,7 @@ export class ResultWriter {
 
   constructor(options: ResultWriterOptions) {
     this.#options = options;
-    this.#writing = new Coalescer(() => this.#writeBatch(), options.onError);
+    this.#writing = new Coalescer({ work: () => this.#writeBatch(), onError: options.onError });
   }
 
   add(attempt: CompletedAttempt): void {

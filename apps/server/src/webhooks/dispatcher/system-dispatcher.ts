@@ -1,3 +1,5 @@
+import { Coalescer } from "../../background/coalescer.ts";
+import { IntervalTask } from "../../background/interval-task.ts";
 import type { Database } from "../../db/database.ts";
 import type { DispatchEndpoint } from "../endpoints/dispatch-endpoints.ts";
 import { claimDeliveries, type OrphanRow, updateDueToHeld } from "../queue/claim-queries.ts";
@@ -6,7 +8,6 @@ import { AttemptRunner, type AttemptRunnerOptions } from "./attempt-runner.ts";
 import { LaneKeeper, type LeaseTimeouts } from "./lane-keeper.ts";
 import { addClaimed, advanceCursor, claimRequestFor, type Lane, type QueueName } from "./lane.ts";
 import { type CompletedAttempt, type RecordFailures, ResultWriter, unknownResultOf } from "./result-writer.ts";
-import { Coalescer, IntervalTask } from "./scheduling.ts";
 
 export interface SystemDispatcherOptions extends Omit<AttemptRunnerOptions, "onCompleted"> {
   readonly db: Database;
@@ -62,7 +63,7 @@ export class SystemDispatcher {
       },
     });
     this.#keeper = new LaneKeeper({ ...options, onOrphans: (lane, orphans) => this.#writeOrphans(lane, orphans) });
-    this.#cycle = new Coalescer(() => this.#runCycle(), onError);
+    this.#cycle = new Coalescer({ work: () => this.#runCycle(), onError });
     this.#timer = setInterval(() => this.#cycle.request(), POLL_INTERVAL_MS);
     this.#cycle.request();
   }

@@ -1,3 +1,4 @@
+import { startPeriodic } from "../../background/periodic.ts";
 import type { Database } from "../../db/database.ts";
 import type { MailOutcome } from "../../metrics/webhook-metrics.ts";
 import {
@@ -47,8 +48,6 @@ const CLOSE_TIMEOUT_MS = 5_000;
 export function startMailOutbox(options: MailOutboxOptions): MailOutbox {
   const { systems, onError } = options;
   const stop = new AbortController();
-  let running = Promise.resolve();
-  let waiting = 0;
   let closed = false;
 
   /** A failure in one system does not delay the others' mails. */
@@ -58,26 +57,13 @@ export function startMailOutbox(options: MailOutboxOptions): MailOutbox {
       while (!closed && (await sendNext(options, systemId, stop.signal).catch(onError)) === true);
     }
   }
-  const runOnce = () => {
-    waiting++;
-    running = running
-      .then(sendAll)
-      .catch(onError)
-      .finally(() => waiting--);
-    return running;
-  };
-  const poll = () => {
-    if (waiting === 0) runOnce().catch(onError);
-  };
-  const timer = setInterval(poll, POLL_INTERVAL_MS);
-  poll();
+  const sending = startPeriodic({ intervalMs: POLL_INTERVAL_MS, work: sendAll, onError, immediately: true });
   return {
-    runOnce,
+    runOnce: () => sending.runOnce().catch(onError),
     async close() {
       closed = true;
-      clearInterval(timer);
       const late = setTimeout(() => stop.abort(), CLOSE_TIMEOUT_MS);
-      await running;
+      await sending.close();
       clearTimeout(late);
     },
   };

@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { until } from "../../test/until.ts";
+import { startPeriodic, startSweeper } from "./periodic.ts";
+
+const noError = (error: unknown) => {
+  throw error;
+};
+
+test("runs never overlap, and one that is asked for begins after the run under way", async () => {
+  let running = 0;
+  let most = 0;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const work = async () => {
+    most = Math.max(most, ++running);
+    await promise;
+    return running--;
+  };
+  const periodic = startPeriodic({ intervalMs: 1, work, onError: noError, immediately: true });
+  const runs = [periodic.runOnce(), periodic.runOnce()];
+  resolve();
+  await Promise.all(runs);
+  await periodic.close();
+  expect([most, running]).toEqual([1, 0]);
+});
+
+test("a run that fails is reported and followed by the next; the caller of runOnce gets its own failure", async () => {
+  const errors: unknown[] = [];
+  let runs = 0;
+  const work = () => (++runs === 1 ? Promise.reject(new Error("away")) : Promise.resolve());
+  const periodic = startPeriodic({ intervalMs: 1, work, onError: (error) => errors.push(error), immediately: true });
+  await until(() => runs > 2);
+  await periodic.close();
+  expect(errors).toEqual([new Error("away")]);
+  const failing = startPeriodic({ intervalMs: 1_000, work: () => Promise.reject(new Error("gone")), onError: noError });
+  await expect(failing.runOnce()).rejects.toThrow("gone");
+  await failing.close();
+});
+
+test("a sweep takes full batches until one is not full, in every system, also behind one that fails", async () => {
+  const left: Record<string, number> = { a: 25, b: 10 };
+  const errors: unknown[] = [];
+  const sweeper = startSweeper({
+    intervalMs: 60_000,
+    batchSize: 10,
+    systems: () => Promise.resolve(["a", "broken", "b"]),
+    sweep: (systemId, limit) => {
+      const found = left[systemId];
+      if (found === undefined) return Promise.reject(new Error("no such system"));
+      const swept = Math.min(found, limit);
+      left[systemId] = found - swept;
+      return Promise.resolve(swept);
+    },
+    onError: (error, systemId) => errors.push([error, systemId]),
+  });
+  expect(await sweeper.runOnce()).toBe(35);
+  await sweeper.close();
+  expect([left, errors]).toEqual([{ a: 0, b: 0 }, [[new Error("no such system"), "broken"]]]);
+});

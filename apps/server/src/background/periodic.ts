@@ -1,0 +1,95 @@
+/** Work that a process repeats. Any number of processes may do the same. */
+export interface PeriodicWork<Result = void> {
+  /** Does the work now, after the run under way. */
+  runOnce(): Promise<Result>;
+  /** Begins no more runs; resolves when the current one has ended. */
+  close(): Promise<void>;
+}
+
+export interface PeriodicOptions<Result> {
+  readonly intervalMs: number;
+  readonly work: () => Promise<Result>;
+  /** A run that the timer began failed; the next one tries again. */
+  readonly onError: (error: unknown) => void;
+  /** Whether to begin with a run; otherwise the first one begins after an interval. */
+  readonly immediately?: boolean;
+}
+
+/** Repeats work, one run at a time. While a run takes longer than the interval, no further runs queue up behind it. */
+export function startPeriodic<Result>({
+  intervalMs,
+  work,
+  onError,
+  immediately = false,
+}: PeriodicOptions<Result>): PeriodicWork<Result> {
+  let last: Promise<unknown> = Promise.resolve();
+  let pending = 0;
+  const runOnce = async (): Promise<Result> => {
+    pending++;
+    const run = last.then(work);
+    last = run.then(
+      () => undefined,
+      () => undefined,
+    );
+    try {
+      return await run;
+    } finally {
+      pending--;
+    }
+  };
+  const tick = () => {
+    if (pending === 0) runOnce().catch(onError);
+  };
+  const timer = setInterval(tick, intervalMs);
+  if (immediately) tick();
+  return {
+    runOnce,
+    async close() {
+      clearInterval(timer);
+      await last;
+    },
+  };
+}
+
+export interface SweeperOptions {
+  readonly intervalMs: number;
+  /** The most rows in one transaction. */
+  readonly batchSize: number;
+  /** The systems there are. */
+  readonly systems: () => Promise<readonly string[]>;
+  /** Sweeps up to `limit` rows of a system. @returns how many; fewer than `limit` means that none are left */
+  readonly sweep: (systemId: string, limit: number) => Promise<number>;
+  /** @param systemId undefined: the systems could not be listed */
+  readonly onError: (error: unknown, systemId?: string) => void;
+}
+
+/**
+ * Sweeps every system in batches, again and again. A failure in one system does not keep the others from being swept.
+ * @returns work whose runs give the number of rows swept
+ */
+export function startSweeper({ intervalMs, batchSize, systems, sweep, onError }: SweeperOptions): PeriodicWork<number> {
+  let isClosed = false;
+  const sweepSystem = async (systemId: string): Promise<number> => {
+    let swept = 0;
+    try {
+      for (let last = batchSize; last === batchSize && !isClosed; swept += last)
+        last = await sweep(systemId, batchSize);
+    } catch (error) {
+      onError(error, systemId);
+    }
+    return swept;
+  };
+  const work = async (): Promise<number> => {
+    let swept = 0;
+    for (const systemId of await systems()) swept += await sweepSystem(systemId);
+    return swept;
+  };
+  const periodic = startPeriodic({ intervalMs, work, onError: (error) => onError(error) });
+  return {
+    runOnce: periodic.runOnce,
+    close() {
+      isClosed = true;
+      return periodic.close();
+    },
+  };
+}
