@@ -86,7 +86,7 @@ export function startSweeper({ intervalMs, batchSize, systems, sweep, onError }:
   };
   const periodic = startPeriodic({ intervalMs, work, onError: (error) => onError(error) });
   return {
-    runOnce: periodic.runOnce,
+    runOnce: () => periodic.runOnce(),
     close() {
       isClosed = true;
       return periodic.close();

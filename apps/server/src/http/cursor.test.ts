@@ -7,41 +7,41 @@ fc.configureGlobal({ seed: 1 });
 const key = (id: number) => ({ id, key: new Uint8Array(32).fill(id) });
 const text = fc.string({ unit: "grapheme", maxLength: 100 });
 
-describe("a sealed cursor", () => {
-  const sealer = createCursorCipher([key(1)]);
+describe("an encrypted cursor", () => {
+  const cipher = createCursorCipher([key(1)]);
 
-  it("opens to the position it was sealed with, and can stand in a URL", () => {
+  it("decrypts to the position it was made of, and is safe in a URL", () => {
     fc.assert(
       fc.property(text, text, (list, position) => {
-        const cursor = sealer.encrypt(list, position);
+        const cursor = cipher.encrypt(list, position);
         expect(cursor).toMatch(/^[A-Za-z0-9_-]+$/);
-        expect(sealer.decrypt(list, cursor)).toBe(position);
+        expect(cipher.decrypt(list, cursor)).toBe(position);
       }),
     );
   });
 
   it("is the same for the same position, so that a page keeps its ETag", () => {
-    expect(sealer.encrypt("list", "position")).toBe(sealer.encrypt("list", "position"));
+    expect(cipher.encrypt("list", "position")).toBe(cipher.encrypt("list", "position"));
   });
 
-  it("opens for its own list alone", () => {
+  it("decrypts for its own list alone", () => {
     fc.assert(
       fc.property(text, text, text, (list, other, position) => {
         fc.pre(list !== other);
-        expect(sealer.decrypt(other, sealer.encrypt(list, position))).toBeUndefined();
+        expect(cipher.decrypt(other, cipher.encrypt(list, position))).toBeUndefined();
       }),
     );
   });
 
-  it("does not open when any character is changed, lost or added", () => {
-    const cursor = sealer.encrypt("list", "2026-01-01T00:00:00.000Z ride-1");
+  it("does not decrypt when any character is changed, lost or added", () => {
+    const cursor = cipher.encrypt("list", "2026-01-01T00:00:00.000Z ride-1");
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_=+/ ";
     for (let index = 0; index < cursor.length; index++) {
       const [before, after] = [cursor.slice(0, index), cursor.slice(index + 1)];
-      expect(sealer.decrypt("list", before + after)).toBeUndefined();
+      expect(cipher.decrypt("list", before + after)).toBeUndefined();
       for (const character of alphabet) {
-        expect(sealer.decrypt("list", before + character + cursor.slice(index))).toBeUndefined();
-        if (character !== cursor[index]) expect(sealer.decrypt("list", before + character + after)).toBeUndefined();
+        expect(cipher.decrypt("list", before + character + cursor.slice(index))).toBeUndefined();
+        if (character !== cursor[index]) expect(cipher.decrypt("list", before + character + after)).toBeUndefined();
       }
     }
   });
@@ -53,17 +53,17 @@ describe("a sealed cursor", () => {
           text,
           fc.base64String().map((value) => value.replaceAll("=", "")),
         ),
-        (invented) => sealer.decrypt("list", invented) === undefined,
+        (invented) => cipher.decrypt("list", invented) === undefined,
       ),
     );
   });
 
   it("never shares a nonce with another position or list, wherever the line between the two is drawn", () => {
     const nonce = (cursor: string) => Buffer.from(cursor, "base64url").subarray(1, 13).toString("hex");
-    expect(nonce(sealer.encrypt("a\nb", "c"))).not.toBe(nonce(sealer.encrypt("a", "b\nc")));
+    expect(nonce(cipher.encrypt("a\nb", "c"))).not.toBe(nonce(cipher.encrypt("a", "b\nc")));
   });
 
-  it("of an old key opens while that key is still among the secrets, and no longer", () => {
+  it("of an old key decrypts while that key is still among the secrets, and no longer", () => {
     const old = createCursorCipher([key(1)]).encrypt("list", "position");
     const both = createCursorCipher([key(2), key(1)]);
     expect(both.decrypt("list", old)).toBe("position");

@@ -44,7 +44,7 @@ export function startPartitionKeeper(options: PartitionKeeperOptions): PeriodicW
   };
   const keeping = startPeriodic({ intervalMs: INTERVAL_MS, work: keepAll, onError, immediately: true });
   return {
-    runOnce: keeping.runOnce,
+    runOnce: () => keeping.runOnce(),
     close() {
       isClosed = true;
       return keeping.close();

@@ -1,4 +1,5 @@
-import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hash, type KeyObject } from "node:crypto";
+import { hash } from "node:crypto";
+import { createTextCipher, type TextCipher } from "../../encryption.ts";
 
 /** A key that encrypts the secrets of webhooks. The first of several encrypts; all decrypt, so that keys can be replaced. */
 export interface SecretKey {
@@ -43,9 +44,6 @@ export class DamagedSecret extends Error {
 
 /** Random bytes of a secret: as many as HMAC-SHA256 can make use of. */
 const SECRET_BYTES = 32;
-const NONCE_BYTES = 12;
-const TAG_BYTES = 16;
-const ALGORITHM = "aes-256-gcm";
 const VERSION = "1";
 
 /**
@@ -63,14 +61,12 @@ export function createSecret(
 interface PreparedKey {
   /** Begins every text that this key encrypted. */
   readonly fingerprint: string;
-  readonly key: KeyObject;
-  readonly nonceKey: KeyObject;
+  readonly cipher: TextCipher;
 }
 
 /**
- * AES-256-GCM. An encrypted text is `1.<key id>.<fingerprint>.<nonce, ciphertext, tag>`. The fingerprint tells keys of the
- * same id in two secrets files apart. The nonce is a keyed hash of what is encrypted and where: two different texts never
- * share one.
+ * An encrypted text is `1.<key id>.<fingerprint>.<encrypted bytes>`. The fingerprint distinguishes keys of the same id in
+ * two secrets files.
  */
 export function createSecretCipher(keys: readonly SecretKey[]): SecretCipher {
   const prepared = keys.map(prepareKey);
@@ -79,18 +75,15 @@ export function createSecretCipher(keys: readonly SecretKey[]): SecretCipher {
   const byFingerprint = new Map(prepared.map((key) => [key.fingerprint, key]));
   const keyOf = (encrypted: string) => byFingerprint.get(fingerprintOf(encrypted));
   return {
-    encrypt(owner, text) {
-      const data = ownerText(owner);
-      const nonce = createHmac("sha256", current.nonceKey).update(`${data.length} ${data}${text}`).digest();
-      const cipher = createCipheriv(ALGORITHM, current.key, nonce.subarray(0, NONCE_BYTES));
-      cipher.setAAD(Buffer.from(data));
-      const encrypted = [cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()];
-      return `${current.fingerprint}.${Buffer.concat([nonce.subarray(0, NONCE_BYTES), ...encrypted]).toString("base64url")}`;
-    },
+    encrypt: (owner, text) =>
+      `${current.fingerprint}.${current.cipher.encrypt(ownerText(owner), text).toString("base64url")}`,
     decrypt(owner, encrypted) {
       const key = keyOf(encrypted);
       if (key === undefined) throw new SecretsFileMismatch(describeMismatch([owner.endpointId]));
-      return decrypt(key, owner, encrypted);
+      const bytes = Buffer.from(encrypted.slice(key.fingerprint.length + 1), "base64url");
+      const text = key.cipher.decrypt(ownerText(owner), bytes);
+      if (text === undefined) throw damaged(owner);
+      return text;
     },
     canDecrypt: (encrypted) => keyOf(encrypted) !== undefined,
     fingerprint: current.fingerprint,
@@ -98,7 +91,7 @@ export function createSecretCipher(keys: readonly SecretKey[]): SecretCipher {
   };
 }
 
-/** What to tell about endpoints whose secrets we cannot open. */
+/** The message about endpoints whose secrets cannot be decrypted. */
 export function describeMismatch(endpointIds: readonly string[]): string {
   const named = endpointIds.slice(0, 3).join(", ");
   const more = endpointIds.length > 3 ? ` and ${endpointIds.length - 3} more` : "";
@@ -112,29 +105,14 @@ function prepareKey({ id, key }: SecretKey): PreparedKey {
   const digest = hash("sha256", Buffer.concat([Buffer.from("webhook key fingerprint"), key]), "buffer");
   return {
     fingerprint: `${VERSION}.${id}.${digest.subarray(0, 9).toString("base64url")}`,
-    key: createSecretKey(key),
-    nonceKey: createSecretKey(hash("sha256", Buffer.concat([Buffer.from("webhook nonce"), key]), "buffer")),
+    cipher: createTextCipher(key, "webhook secret"),
   };
 }
 
-function decrypt({ key, fingerprint }: PreparedKey, owner: SecretOwner, encrypted: string): string {
-  const bytes = Buffer.from(encrypted.slice(fingerprint.length + 1), "base64url");
-  if (bytes.length < NONCE_BYTES + TAG_BYTES) throw damaged(owner);
-  const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES });
-  decipher.setAAD(Buffer.from(ownerText(owner)));
-  decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
-  try {
-    return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, "utf8") + decipher.final("utf8");
-  } catch (error) {
-    throw damaged(owner, error);
-  }
-}
-
-function damaged({ endpointId, secretId }: SecretOwner, cause?: unknown): DamagedSecret {
+function damaged({ endpointId, secretId }: SecretOwner): DamagedSecret {
   return new DamagedSecret(
     `Secret ${secretId} of ${endpointId} is damaged, or was moved here from another row. Nothing is sent to this endpoint. ` +
       "`webhooks rotate --overlap 0h` gives it a new secret.",
-    { cause },
   );
 }
 

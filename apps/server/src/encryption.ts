@@ -1,0 +1,50 @@
+import { createCipheriv, createDecipheriv, createSecretKey, hash } from "node:crypto";
+
+const ALGORITHM = "aes-256-gcm";
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/** Encrypts texts with one key, so that nobody without it can read, make or change one. */
+export interface TextCipher {
+  /** @param context authenticated with the text: it is decrypted only with the same context */
+  encrypt(context: string, text: string): Buffer;
+  /** The text; undefined when the bytes are damaged, or were encrypted with another key or in another context. */
+  decrypt(context: string, bytes: Uint8Array): string | undefined;
+}
+
+/**
+ * AES-256-GCM. The nonce is a keyed hash of the context and the text: the same text gives the same bytes, and two different
+ * ones never share a nonce.
+ * @param key 32 random bytes
+ * @param purpose keeps the nonces of two uses of one key apart
+ */
+export function createTextCipher(key: Uint8Array, purpose: string): TextCipher {
+  const nonceKey = hash("sha256", Buffer.concat([Buffer.from(`${purpose} nonce`), key]));
+  // A key object: OpenSSL would prepare raw bytes again for each text, at four times the cost.
+  const keyObject = createSecretKey(key);
+  return {
+    encrypt(context, text) {
+      // With the context's length, so that no two pairs of context and text are hashed alike.
+      const hashed = hash("sha256", `${nonceKey}${context.length} ${context}${text}`, "buffer");
+      const nonce = hashed.subarray(0, NONCE_BYTES);
+      const cipher = createCipheriv(ALGORITHM, keyObject, nonce);
+      cipher.setAAD(Buffer.from(context));
+      const encrypted = cipher.update(text, "utf8");
+      cipher.final();
+      return Buffer.concat([nonce, encrypted, cipher.getAuthTag()]);
+    },
+    decrypt(context, bytes) {
+      if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;
+      const decipher = createDecipheriv(ALGORITHM, keyObject, bytes.subarray(0, NONCE_BYTES), {
+        authTagLength: TAG_BYTES,
+      });
+      decipher.setAAD(Buffer.from(context));
+      decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+      try {
+        return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, "utf8") + decipher.final("utf8");
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
