@@ -9,6 +9,12 @@ export interface CommandContext {
   readonly ids: Ids;
 }
 
+/** The same for commands that the audit log records. */
+export interface ActorContext extends CommandContext {
+  /** Who acts: `cli:` and the account that runs the command, `server`, or whoever signed in. */
+  readonly actor: string;
+}
+
 /** A command inside its transaction: all of it happens in one system, at one time. */
 export interface Command {
   readonly tx: Transaction;

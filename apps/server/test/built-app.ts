@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { NetworkList } from "../src/addresses/network-list.ts";
 import { type App, type AppOptions, buildApp } from "../src/app.ts";
-import type { KeyContext } from "../src/keys/service.ts";
+import type { ActorContext } from "../src/command-context.ts";
 import type { TestApp } from "./app.ts";
 import { closeApp } from "./close-app.ts";
 
@@ -46,6 +46,6 @@ export async function buildAnother(
 }
 
 /** What the verbs on keys need. */
-export function keyContext({ db, clock, ids }: Pick<TestApp, "db" | "clock" | "ids">): KeyContext {
+export function keyContext({ db, clock, ids }: Pick<TestApp, "db" | "clock" | "ids">): ActorContext {
   return { db, clock, ids, actor: "test" };
 }

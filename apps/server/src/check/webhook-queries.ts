@@ -12,7 +12,7 @@ export const webhookStatements: readonly (readonly [name: string, meaning: strin
   ],
   [
     "delivery_bodies",
-    "a delivery in line has the event that it tells of",
+    "a queued delivery has the event that it is about",
     `select due.delivery_id from webhook_queue due
      where due.system_id = $1 and not exists (select from webhook_bodies body
        where body.system_id = $1 and body.created_on = due.created_on and body.event_id = due.event_id)`,

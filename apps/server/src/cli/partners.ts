@@ -1,17 +1,10 @@
 import { DEFAULT_MAX_RESERVATIONS } from "@bikeshare/contract";
 import type { Command } from "commander";
-import type { Queryable } from "../db/database.ts";
+import type { ActorContext } from "../command-context.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { partnerStatus } from "../partners/partner.rules.ts";
 import { removePartner } from "../partners/removal.ts";
-import {
-  createPartner,
-  type PartnerContext,
-  type PartnerRow,
-  partnersOf,
-  partnerWithId,
-  setPartner,
-} from "../partners/service.ts";
+import { createPartner, type PartnerRow, partnersOf, partnerWithId, setPartner } from "../partners/service.ts";
 import { resumePartner, suspendPartner } from "../partners/suspension.ts";
 import type { CliContext } from "./context.ts";
 import { readInteger, systemOption } from "./options.ts";
@@ -69,7 +62,7 @@ export function registerPartners(program: Command, context: () => CliContext): v
 async function withPartners(
   { actor, clock, ids, withDatabase, resolveSystem }: CliContext,
   command: Command,
-  work: (partners: PartnerContext & { readonly db: Queryable }, systemId: string) => Promise<void>,
+  work: (partners: ActorContext, systemId: string) => Promise<void>,
 ): Promise<void> {
   await withDatabase(async (db) => {
     await work({ db, clock, ids, actor }, await resolveSystem(db, systemOption(command)));
@@ -163,7 +156,7 @@ async function remove(cli: CliContext, id: string, { yes }: { yes?: boolean }, c
   });
 }
 
-async function describeRemoval(partners: PartnerContext, systemId: string, id: string): Promise<string> {
+async function describeRemoval(partners: ActorContext, systemId: string, id: string): Promise<string> {
   const partner = await partnerWithId(partners, systemId, id);
   if (partner === undefined) return commandError("not_found", "partner", { id }).message;
   return [

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import type { ActorContext } from "../command-context.ts";
 import type { Database } from "../db/database.ts";
-import type { EndpointContext } from "../webhooks/endpoints/endpoint-context.ts";
 import type { CliContext } from "./context.ts";
 import { readDuration } from "./options.ts";
 import { UsageError } from "./usage-error.ts";
@@ -11,7 +11,7 @@ export interface PartnerOption {
 }
 
 /** What verbs on webhooks need of the command line. */
-export function contextOf({ actor, clock, ids }: CliContext, db: Database): EndpointContext {
+export function contextOf({ actor, clock, ids }: CliContext, db: Database): ActorContext {
   return { db, clock, ids, actor };
 }
 

@@ -10,9 +10,9 @@ import {
   makeCity,
   makeHistory,
 } from "@bikeshare/simulator";
-import type { Acting } from "../audit/audit-log.ts";
+import type { ActorContext } from "../command-context.ts";
 import { lengthOf } from "../counts/service.ts";
-import type { Database, Queryable } from "../db/database.ts";
+import type { Database } from "../db/database.ts";
 import { upsertBikes } from "../fleet/bike-commands.ts";
 import { type PastRide, pastRideLine, writePastRides } from "../fleet/ride-import.ts";
 import { upsertStations } from "../fleet/station-commands.ts";
@@ -35,10 +35,7 @@ const vehicleTypes: Readonly<Record<string, VehicleTypeChanges>> = {
 };
 
 /** Describes the types of a made-up city's bikes, unless an operator has. */
-export async function describeDemoVehicleTypes(
-  context: Acting & { readonly db: Queryable },
-  systemId: string,
-): Promise<void> {
+export async function describeDemoVehicleTypes(context: ActorContext, systemId: string): Promise<void> {
   const described = (await allVehicleTypesOf(context.db, systemId)).filter((type) => type.propulsion_type !== null);
   for (const [id, changes] of Object.entries(vehicleTypes)) {
     if (!described.some((type) => type.id === id)) await describeVehicleType(context, systemId, id, changes);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { locate, lookingFor, readPosition, viewerWith, writePosition } from "./event.rules.ts";
+import { locate, restrictedTo, readPosition, viewerWith, writePosition } from "./event.rules.ts";
 
 describe("who sees which events", () => {
   it("lets a key see the events of the resources it may read, and no others", () => {
@@ -15,9 +15,9 @@ describe("who sees which events", () => {
 
   it("never shows more to one who looks for a name", () => {
     const viewer = viewerWith("p", ["rides:read"]);
-    expect(lookingFor(viewer, "ride.started").names).toEqual(["ride.started"]);
-    expect(lookingFor(viewer, "station.online").names).toEqual([]);
-    expect(lookingFor(viewer, undefined)).toEqual(viewer);
+    expect(restrictedTo(viewer, "ride.started").names).toEqual(["ride.started"]);
+    expect(restrictedTo(viewer, "station.online").names).toEqual([]);
+    expect(restrictedTo(viewer, undefined)).toEqual(viewer);
   });
 });
 

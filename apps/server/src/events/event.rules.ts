@@ -1,6 +1,6 @@
 import { type EventName, eventNames, scopeOfEvent } from "@bikeshare/contract";
 
-/** Whose eyes look at the events: they decide which there are. */
+/** Who reads events: a partner, with what its key may see. */
 export interface EventViewer {
   readonly partnerId: string;
   /** The names of the events whose resource the viewer may read. */
@@ -12,8 +12,8 @@ export function viewerWith(partnerId: string, scopes: readonly string[]): EventV
   return { partnerId, names: eventNames.filter((name) => scopes.includes(scopeOfEvent(name))) };
 }
 
-/** The same eyes, looking for events of one name. */
-export function lookingFor(viewer: EventViewer, name: EventName | undefined): EventViewer {
+/** The same viewer, restricted to the events of one name. */
+export function restrictedTo(viewer: EventViewer, name: EventName | undefined): EventViewer {
   return name === undefined ? viewer : { ...viewer, names: viewer.names.filter((visible) => visible === name) };
 }
 

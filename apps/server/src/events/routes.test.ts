@@ -93,8 +93,8 @@ describe("GET /v1/events", () => {
     expect(await refused(app, `/v1/events?cursor=${cursor}&event=ride.completed`)).toMatchObject({
       error: "invalid_cursor",
     });
-    const { key: sameEyes } = await app.issue();
-    expect((await app.get(`/v1/events?cursor=${cursor}`, { key: sameEyes })).status).toBe(200);
+    const { key: otherKey } = await app.issue();
+    expect((await app.get(`/v1/events?cursor=${cursor}`, { key: otherKey })).status).toBe(200);
   });
 
   it("refuses what is no event's name, an unknown id to begin after, and a page past the last, by name", async () => {

@@ -8,7 +8,7 @@ import {
   type EventPosition,
   type EventViewer,
   locate,
-  lookingFor,
+  restrictedTo,
   readPosition,
   writePosition,
 } from "./event.rules.ts";
@@ -34,7 +34,7 @@ export async function listEvents(
   filters: EventFilters,
   request: PageRequest<EventPosition>,
 ): Promise<Page<EventPosition>> {
-  const named = lookingFor(viewer, filters.event);
+  const named = restrictedTo(viewer, filters.event);
   const start = startOf(request);
   // With a cursor, `after` was looked up for an earlier page. Its event may be gone by now; the list still goes on.
   if ("after" in start) return readPage(context, systemId, named, request, start.after);

@@ -22,7 +22,7 @@ export interface StationStatusReport {
   readonly num_bikes_disabled: number | null;
   readonly num_docks_available: number | null;
   readonly num_docks_disabled: number | null;
-  /** Compact JSON as it goes over the wire, ordered by vehicle type: two that are equal are the same text. */
+  /** Compact JSON as it is sent, ordered by vehicle type: two that are equal are the same text. */
   readonly vehicle_types_available: string;
   /** Milliseconds since 1970. */
   readonly last_reported: number | null;

@@ -1,4 +1,5 @@
-import { type Acting, recordActOf } from "../audit/audit-log.ts";
+import { recordActOf } from "../audit/audit-log.ts";
+import type { ActorContext } from "../command-context.ts";
 import type { Database, Queryable, Transaction } from "../db/database.ts";
 import {
   addImportProgress,
@@ -47,24 +48,24 @@ export class ImportTakenBack extends Error {
 /** Writes down an import that is over, and who ran it. To be called where the import wrote something. */
 export function recordImport(
   db: Queryable,
-  acting: Acting,
+  by: Omit<ActorContext, "db">,
   start: ImportStart,
   counts: ImportCounts,
   report: string | null,
 ): Promise<void> {
-  return write(db, acting, start, "done", counts, report);
+  return write(db, by, start, "done", counts, report);
 }
 
 const NOTHING: ImportCounts = { created: 0, updated: 0, unchanged: 0, rejected: 0, stationsCreated: 0 };
 
 /** Writes down an import that begins. Each of its transactions adds to it with `addToImport`. */
-export function beginImport(db: Queryable, acting: Acting, start: ImportStart): Promise<void> {
-  return write(db, acting, start, "running", NOTHING, null);
+export function beginImport(db: Queryable, by: Omit<ActorContext, "db">, start: ImportStart): Promise<void> {
+  return write(db, by, start, "running", NOTHING, null);
 }
 
 function write(
   db: Queryable,
-  acting: Acting,
+  by: Omit<ActorContext, "db">,
   { systemId, id, kind, source, at, detail }: ImportStart,
   status: ImportRow["status"],
   { created, updated, unchanged, rejected, stationsCreated }: ImportCounts,
@@ -74,7 +75,7 @@ function write(
     const counts = { created, updated, unchanged, rejected, stations_created: stationsCreated };
     await insertImport(tx, systemId, { id, kind, source, at, status, ...counts, report, detail });
     const act = { systemId, action: `import.${kind}`, subject: id, detail: { source, ...detail } };
-    await recordActOf(acting, tx, act);
+    await recordActOf(by, tx, act);
   });
 }
 

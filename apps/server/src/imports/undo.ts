@@ -1,4 +1,5 @@
-import { type Acting, recordActOf } from "../audit/audit-log.ts";
+import { recordActOf } from "../audit/audit-log.ts";
+import type { ActorContext } from "../command-context.ts";
 import { pickSlot, countRows } from "../counts/service.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
@@ -22,7 +23,7 @@ export interface Undone {
   readonly bikes: number;
 }
 
-export interface UndoContext extends Acting {
+export interface UndoContext extends ActorContext {
   readonly db: Database;
   /** Called with how many rides were deleted, of how many; what it throws ends the undoing between two transactions. */
   readonly onProgress: (deleted: number, all: number) => void;

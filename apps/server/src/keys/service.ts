@@ -2,9 +2,9 @@ import { hash } from "node:crypto";
 import type { Scope } from "@bikeshare/contract";
 import { type KeyKind, keyStatus } from "@bikeshare/rules";
 import { recordActOf } from "../audit/audit-log.ts";
-import type { Database, Queryable, Transaction } from "../db/database.ts";
+import type { ActorContext } from "../command-context.ts";
+import type { Queryable, Transaction } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
-import type { Ids } from "../ids.ts";
 import { makeKey } from "./key.rules.ts";
 import {
   deleteKey,
@@ -20,15 +20,6 @@ import {
 } from "./queries.ts";
 
 export type { KeyRow, KeyUse } from "./queries.ts";
-
-/** What the verbs on keys need beside their input. */
-export interface KeyContext {
-  readonly db: Database;
-  readonly clock: () => number;
-  readonly ids: Ids;
-  /** Who acts, for the audit log. */
-  readonly actor: string;
-}
 
 export interface IssueInput {
   readonly systemId: string;
@@ -51,16 +42,16 @@ export interface IssuedKey {
 }
 
 /** Makes a key. */
-export function issueKey(context: KeyContext, input: IssueInput): Promise<IssuedKey> {
+export function issueKey(context: ActorContext, input: IssueInput): Promise<IssuedKey> {
   return context.db.transaction((tx) => issue(context, tx, input, "key.issued"));
 }
 
 /** Ends a key at once, on every process within a second. Ending it again changes nothing. */
-export async function revokeKey(context: KeyContext, systemId: string, id: string): Promise<KeyRow> {
+export async function revokeKey(context: ActorContext, systemId: string, id: string): Promise<KeyRow> {
   return context.db.transaction((tx) => revoke(context, tx, systemId, id));
 }
 
-async function revoke(context: KeyContext, tx: Transaction, systemId: string, id: string): Promise<KeyRow> {
+async function revoke(context: ActorContext, tx: Transaction, systemId: string, id: string): Promise<KeyRow> {
   const key = await mustFind(tx, systemId, id);
   const now = context.clock();
   if (keyStatus(key, now) === "revoked") return key;
@@ -74,7 +65,7 @@ async function revoke(context: KeyContext, tx: Transaction, systemId: string, id
  * Ends a key as `revokeKey` does, and keeps nothing of it but the audit log: for keys that a program made for itself, which
  * would only hide those that people made.
  */
-export function removeKey(context: KeyContext, systemId: string, id: string): Promise<void> {
+export function removeKey(context: ActorContext, systemId: string, id: string): Promise<void> {
   return context.db.transaction(async (tx) => {
     await revoke(context, tx, systemId, id);
     await deleteKey(tx, systemId, id);
@@ -83,7 +74,7 @@ export function removeKey(context: KeyContext, systemId: string, id: string): Pr
 
 /** Ends every key of a partner at once. @returns how many had not ended before */
 export async function revokeKeysOf(
-  context: Omit<KeyContext, "db">,
+  context: Omit<ActorContext, "db">,
   tx: Transaction,
   systemId: string,
   partnerId: string,
@@ -111,7 +102,7 @@ export const MAX_OVERLAP_MS = MAX_OVERLAP_DAYS * 24 * 3_600_000;
  * milliseconds, then the old one is revoked.
  */
 export async function rotateKey(
-  context: KeyContext,
+  context: ActorContext,
   systemId: string,
   id: string,
   kind: KeyKind,
@@ -154,7 +145,7 @@ export function keysOf(context: { readonly db: Queryable }, systemId: string, pa
 
 /** The keys that requests brought, in their order; undefined for those that we never made. */
 export async function keysFor(
-  context: Pick<KeyContext, "db">,
+  context: Pick<ActorContext, "db">,
   presented: readonly string[],
 ): Promise<readonly (KeyRow | undefined)[]> {
   const hashes = presented.map(hashKey);
@@ -164,7 +155,7 @@ export async function keysFor(
 }
 
 /** The key that a request brought; undefined when we never made it. */
-export async function keyFor(context: Pick<KeyContext, "db">, presented: string): Promise<KeyRow | undefined> {
+export async function keyFor(context: Pick<ActorContext, "db">, presented: string): Promise<KeyRow | undefined> {
   return (await keysFor(context, [presented]))[0];
 }
 
@@ -172,7 +163,7 @@ export async function keyFor(context: Pick<KeyContext, "db">, presented: string)
  * Notes, the first time, that others may have read a key. It works on; the operator decides whether to revoke it.
  * @returns whether this was the first time
  */
-export async function markKeyAsCompromised(context: KeyContext, presented: string, where: string): Promise<boolean> {
+export async function markKeyAsCompromised(context: ActorContext, presented: string, where: string): Promise<boolean> {
   return context.db.transaction(async (tx) => {
     const key = await markKeyCompromised(tx, hashKey(presented), new Date(context.clock()));
     if (key === undefined) return false;
@@ -200,7 +191,7 @@ function hashKey(key: string): Uint8Array {
 }
 
 async function issue(
-  context: KeyContext,
+  context: ActorContext,
   tx: Transaction,
   input: IssueInput,
   action: string,

@@ -1,8 +1,9 @@
 import { recordActOf } from "../audit/audit-log.ts";
+import type { ActorContext } from "../command-context.ts";
 import { cancelAllReservations } from "../fleet/reservation-commands.ts";
 import { revokeKeysOf } from "../keys/service.ts";
 import { removeEndpointOf } from "../webhooks/endpoints/endpoint-status.ts";
-import { mustLock, type PartnerContext, type PartnerRow, writePartner } from "./service.ts";
+import { mustLock, type PartnerRow, writePartner } from "./service.ts";
 
 /** A partner that was removed, and what ended with it. */
 export interface RemovedPartner {
@@ -22,7 +23,7 @@ export interface RemovedPartner {
  * the audit log, and the row itself, so that its id is never another's.
  * @throws ServiceError when there is no such partner, or it was removed already
  */
-export async function removePartner(context: PartnerContext, systemId: string, id: string): Promise<RemovedPartner> {
+export async function removePartner(context: ActorContext, systemId: string, id: string): Promise<RemovedPartner> {
   return context.db.transaction(async (tx) => {
     const within = { ...context, db: tx };
     // Locked first: a reservation is either made before, and cancelled here, or finds the partner gone.

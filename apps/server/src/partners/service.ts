@@ -1,8 +1,8 @@
 import { recordActOf } from "../audit/audit-log.ts";
-import type { Queryable, Transaction } from "../db/database.ts";
+import type { ActorContext } from "../command-context.ts";
+import type { Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { commandError } from "../errors/command-errors.ts";
-import type { Ids } from "../ids.ts";
 import { partnerStatus } from "./partner.rules.ts";
 import {
   findPartner,
@@ -18,14 +18,6 @@ import {
 
 export type { PartnerRow } from "./queries.ts";
 
-export interface PartnerContext {
-  readonly db: Queryable;
-  readonly clock: () => number;
-  readonly ids: Ids;
-  /** Who acts, for the audit log. */
-  readonly actor: string;
-}
-
 /** What a partner may have that differs from the default. */
 export interface PartnerOptions {
   /** Active reservations that it may have at once; the default when left out. */
@@ -37,7 +29,7 @@ export interface PartnerOptions {
  * @throws ServiceError when another has the name
  */
 export async function createPartner(
-  context: PartnerContext,
+  context: ActorContext,
   systemId: string,
   name: string,
   { maxReservations }: PartnerOptions = {},
@@ -66,7 +58,7 @@ export interface PartnerChange {
  * @throws ServiceError when there is no such partner, or another has the name
  */
 export async function setPartner(
-  context: PartnerContext,
+  context: ActorContext,
   systemId: string,
   id: string,
   change: PartnerChange,
@@ -84,13 +76,13 @@ export async function setPartner(
 }
 
 /** A system's partners, removed ones too, oldest first. */
-export function partnersOf({ db }: Pick<PartnerContext, "db">, systemId: string): Promise<PartnerRow[]> {
+export function partnersOf({ db }: Pick<ActorContext, "db">, systemId: string): Promise<PartnerRow[]> {
   return listPartners(db, systemId);
 }
 
 /** A partner; undefined when there is none with this id, or it was removed. */
 export async function partnerWithId(
-  { db }: Pick<PartnerContext, "db">,
+  { db }: Pick<ActorContext, "db">,
   systemId: string,
   id: string,
 ): Promise<PartnerRow | undefined> {

@@ -1,11 +1,12 @@
 import { recordActOf } from "../audit/audit-log.ts";
+import type { ActorContext } from "../command-context.ts";
 import { notifyKeysChanged } from "../keys/service.ts";
 import {
   pauseForSuspension,
   type ResumedEndpoint,
   resumeAfterSuspension,
 } from "../webhooks/endpoints/endpoint-status.ts";
-import { mustLock, type PartnerContext, type PartnerRow, writePartner } from "./service.ts";
+import { mustLock, type PartnerRow, writePartner } from "./service.ts";
 
 /** A partner whose status was asked to change. */
 export interface PartnerStatusChange {
@@ -20,7 +21,7 @@ export interface PartnerStatusChange {
  * @throws ServiceError when there is no such partner
  */
 export async function suspendPartner(
-  context: PartnerContext,
+  context: ActorContext,
   systemId: string,
   id: string,
 ): Promise<PartnerStatusChange> {
@@ -46,7 +47,7 @@ export interface ResumedPartner extends PartnerStatusChange {
  * endpoint that was paused before the suspension stays paused.
  * @throws ServiceError when there is no such partner
  */
-export async function resumePartner(context: PartnerContext, systemId: string, id: string): Promise<ResumedPartner> {
+export async function resumePartner(context: ActorContext, systemId: string, id: string): Promise<ResumedPartner> {
   return context.db.transaction(async (tx) => {
     const before = await mustLock(tx, systemId, id);
     if (before.suspended_at === null) return { partner: before, changed: false, endpoint: null };

@@ -1,5 +1,6 @@
 import type { Region } from "@bikeshare/contract";
-import { type Acting, recordActOf } from "../audit/audit-log.ts";
+import { recordActOf } from "../audit/audit-log.ts";
+import type { ActorContext } from "../command-context.ts";
 import type { Queryable } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
@@ -27,12 +28,8 @@ export async function listRegions(
   return pageOfItems(await regionsOf(db, systemId), request);
 }
 
-interface RegionContext extends Acting {
-  readonly db: Queryable;
-}
-
 /** Notes what the operator calls a region. It goes before what sources say. */
-export async function nameRegion(context: RegionContext, systemId: string, region: Region): Promise<void> {
+export async function nameRegion(context: ActorContext, systemId: string, region: Region): Promise<void> {
   await context.db.transaction(async (tx) => {
     await saveRegion(tx, systemId, region);
     const { id, name } = region;
@@ -44,7 +41,7 @@ export async function nameRegion(context: RegionContext, systemId: string, regio
  * Takes back what the operator calls a region.
  * @throws ServiceError `not_found` when that is nothing, `invalid_parameter` while stations are in a region that no source names
  */
-export async function removeRegion(context: RegionContext, systemId: string, id: string): Promise<void> {
+export async function removeRegion(context: ActorContext, systemId: string, id: string): Promise<void> {
   await context.db.transaction(async (tx) => {
     const isNamed = (await saidBySources(tx, systemId)).some((region) => region.id === id);
     if (!isNamed && (await isRegionUsed(tx, systemId, id))) {

@@ -23,12 +23,12 @@ export interface ReservationScope {
   readonly now: Date;
 }
 
-const lapsed = "(status = 'active' and expires_at <= $3::timestamptz)";
+const overdue = "(status = 'active' and expires_at <= $3::timestamptz)";
 
 /** The JSON as of the instant $3: the same before and after the sweeper has written that a reservation expired. */
-const json = `reservation_json(id, case when ${lapsed} then 'expired' else status end, station_id, bike_id,
+const json = `reservation_json(id, case when ${overdue} then 'expired' else status end, station_id, bike_id,
   vehicle_type_id, rider_ref, created_at, expires_at, cancelled_at, cancel_reason, ride_id,
-  case when ${lapsed} then expires_at else updated_at end)`;
+  case when ${overdue} then expires_at else updated_at end)`;
 
 const byId = statement(
   "reservations.byId",
@@ -36,15 +36,15 @@ const byId = statement(
 );
 
 const statusConditions: Readonly<Record<Reservation["status"], string>> = {
-  active: `status = 'active' and not ${lapsed}`,
+  active: `status = 'active' and not ${overdue}`,
   fulfilled: "status = 'fulfilled'",
   cancelled: "status = 'cancelled'",
-  expired: `(status = 'expired' or ${lapsed})`,
+  expired: `(status = 'expired' or ${overdue})`,
 };
 
 /** For readers an expired reservation changed when it expired, whether or not that has been written. */
 function updatedSince(since: string): string {
-  return `(updated_at >= ${since}::timestamptz or (${lapsed} and expires_at >= ${since}::timestamptz))`;
+  return `(updated_at >= ${since}::timestamptz or (${overdue} and expires_at >= ${since}::timestamptz))`;
 }
 
 /** One of a partner's reservations in its JSON. */
@@ -92,7 +92,7 @@ const limitOf = statement(
   "select max_reservations from partners where system_id = $1 and id = $2",
 );
 
-// Of what has lapsed it does not matter whether that has been written.
+// Of what is overdue it does not matter whether that has been written.
 const countActive = statement(
   "reservations.countActive",
   `select count(*)::int as n from reservations

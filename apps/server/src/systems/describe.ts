@@ -1,4 +1,5 @@
-import { type Acting, recordActOf } from "../audit/audit-log.ts";
+import { recordActOf } from "../audit/audit-log.ts";
+import type { ActorContext } from "../command-context.ts";
 import type { Queryable } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
@@ -15,11 +16,7 @@ export type FactChanges = { readonly [Name in FactName]?: string | null | undefi
  * Notes what the operator says of a system. It goes before what sources say.
  * @throws ServiceError `invalid_parameter` for a word that means nothing, `not_found` without such a system
  */
-export function describeSystem(
-  context: Acting & { readonly db: Queryable },
-  systemId: string,
-  changes: FactChanges,
-): Promise<void> {
+export function describeSystem(context: ActorContext, systemId: string, changes: FactChanges): Promise<void> {
   return context.db.transaction(async (tx) => {
     const held = await lockFacts(tx, systemId);
     if (held === undefined) throw commandError("not_found", "system", { id: systemId });

@@ -1,17 +1,13 @@
-import { type Acting, recordActOf } from "../audit/audit-log.ts";
+import { recordActOf } from "../audit/audit-log.ts";
+import type { ActorContext } from "../command-context.ts";
 import type { Queryable } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { insertSystem, listSystems, type SystemRow } from "./queries.ts";
 
 export type { SystemRow } from "./queries.ts";
 
-/** What making a system needs beside its id and name. */
-export interface SystemContext extends Acting {
-  readonly db: Queryable;
-}
-
 /** Makes a system, as an act of somebody. @returns false when there is one with this id already */
-export function addSystem(context: SystemContext, systemId: string, name: string): Promise<boolean> {
+export function addSystem(context: ActorContext, systemId: string, name: string): Promise<boolean> {
   return context.db.transaction(async (tx) => {
     if (!(await createSystem(tx, systemId, name, context.clock()))) return false;
     await recordActOf(context, tx, { systemId, action: "system.created", subject: systemId, detail: { name } });
@@ -35,7 +31,7 @@ export function systemsOf(db: Queryable): Promise<SystemRow[]> {
  * @throws Error when the named one does not exist, or when there are several and none is named
  */
 export async function resolveSystem(
-  context: SystemContext,
+  context: ActorContext,
   named: string | undefined,
   firstId: string,
 ): Promise<string> {

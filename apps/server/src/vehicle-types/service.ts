@@ -1,5 +1,6 @@
 import type { VehicleType } from "@bikeshare/contract";
-import { type Acting, recordActOf } from "../audit/audit-log.ts";
+import { recordActOf } from "../audit/audit-log.ts";
+import type { ActorContext } from "../command-context.ts";
 import type { Queryable } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
@@ -48,13 +49,9 @@ export async function listVehicleTypes(
 /** What is to be said of a vehicle type; null takes a word back. What is left out stays as it is. */
 export type VehicleTypeChanges = { readonly [Field in Exclude<keyof VehicleType, "id">]?: VehicleType[Field] };
 
-interface TypeContext extends Acting {
-  readonly db: Queryable;
-}
-
 /** Notes what the operator says of a vehicle type. It goes before what sources say. */
 export function describeVehicleType(
-  context: TypeContext,
+  context: ActorContext,
   systemId: string,
   id: string,
   changes: VehicleTypeChanges,
@@ -73,7 +70,7 @@ export function describeVehicleType(
  * @throws ServiceError `not_found` when that is nothing, `invalid_parameter` while something names a type that no source
  *   describes: its id would mean nothing
  */
-export async function removeVehicleType(context: TypeContext, systemId: string, id: string): Promise<void> {
+export async function removeVehicleType(context: ActorContext, systemId: string, id: string): Promise<void> {
   await context.db.transaction(async (tx) => {
     if ((await lockOwnType(tx, systemId, id)) === undefined) throw commandError("not_found", "vehicleType", { id });
     const isDescribed = (await saidBySources(tx, systemId)).some((type) => type.id === id);

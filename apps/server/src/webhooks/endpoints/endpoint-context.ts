@@ -1,5 +1,5 @@
 import { recordActOf } from "../../audit/audit-log.ts";
-import type { CommandContext } from "../../command-context.ts";
+import type { ActorContext } from "../../command-context.ts";
 import type { Queryable, Transaction } from "../../db/database.ts";
 import { commandError } from "../../errors/command-errors.ts";
 import { partnerWithId } from "../../partners/service.ts";
@@ -7,14 +7,8 @@ import { type EndpointRow, notifyEndpointChanged } from "./endpoint-queries.ts";
 import { isRemoved } from "./endpoint.rules.ts";
 import type { SecretCipher } from "./secret.ts";
 
-/** What verbs that change an endpoint need beside their input. */
-export interface EndpointContext extends CommandContext {
-  /** Who acts, for the audit log. */
-  readonly actor: string;
-}
-
 /** What verbs that make secrets need as well. */
-export interface SecretContext extends EndpointContext {
+export interface SecretContext extends ActorContext {
   readonly cipher: SecretCipher;
 }
 
@@ -26,7 +20,7 @@ export interface PartnerScope {
 
 /** Writes an act on an endpoint into the audit log, and notifies the dispatchers of it. */
 export async function recordEndpointAct(
-  context: EndpointContext,
+  context: ActorContext,
   tx: Transaction,
   systemId: string,
   action: string,

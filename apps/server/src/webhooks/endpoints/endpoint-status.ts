@@ -1,16 +1,11 @@
+import type { ActorContext } from "../../command-context.ts";
 import type { Transaction } from "../../db/database.ts";
 import { commandError } from "../../errors/command-errors.ts";
 import type { ServiceError } from "../../errors/service-error.ts";
 import { holdPartner } from "../../partners/service.ts";
 import { insertProbe } from "../queue/enqueue-queries.ts";
 import { updateReplaysStopped } from "../queue/replay-queries.ts";
-import {
-  type EndpointContext,
-  type PartnerScope,
-  recordEndpointAct,
-  requireEndpoint,
-  requireEndpointOrRemoved,
-} from "./endpoint-context.ts";
+import { type PartnerScope, recordEndpointAct, requireEndpoint, requireEndpointOrRemoved } from "./endpoint-context.ts";
 import { countEndpoint } from "./endpoint-count-queries.ts";
 import {
   type EndpointRow,
@@ -36,7 +31,7 @@ export interface EndpointChange {
  * @throws ServiceError when there is no endpoint
  */
 export async function pauseEndpoint(
-  context: EndpointContext,
+  context: ActorContext,
   input: PartnerScope & { readonly reason: "partner" | "operator" },
 ): Promise<EndpointChange> {
   const { systemId, partnerId, reason } = input;
@@ -64,7 +59,7 @@ export interface ResumedEndpoint extends EndpointChange {
  * active.
  * @throws ServiceError when there is no endpoint, or its partner is suspended
  */
-export async function resumeEndpoint(context: EndpointContext, scope: PartnerScope): Promise<ResumedEndpoint> {
+export async function resumeEndpoint(context: ActorContext, scope: PartnerScope): Promise<ResumedEndpoint> {
   const { systemId, partnerId } = scope;
   return context.db.transaction(async (tx) => {
     const partner = await holdPartner(tx, systemId, partnerId);
@@ -76,7 +71,7 @@ export async function resumeEndpoint(context: EndpointContext, scope: PartnerSco
 
 /** Resumes an endpoint that is locked. */
 async function resumeLocked(
-  context: EndpointContext,
+  context: ActorContext,
   tx: Transaction,
   systemId: string,
   before: EndpointRow,
@@ -100,11 +95,7 @@ export function suspended(partnerId: string): ServiceError {
 }
 
 /** Pauses the endpoint of a partner that is being suspended. One that is paused already keeps its reason. */
-export async function pauseForSuspension(
-  context: EndpointContext,
-  tx: Transaction,
-  scope: PartnerScope,
-): Promise<void> {
+export async function pauseForSuspension(context: ActorContext, tx: Transaction, scope: PartnerScope): Promise<void> {
   const { systemId, partnerId } = scope;
   const before = await lockEndpoint(tx, systemId, partnerId);
   if (before === undefined) return;
@@ -116,7 +107,7 @@ export async function pauseForSuspension(
 
 /** Resumes the endpoint of a partner that is being resumed; null where the suspension did not pause one. */
 export async function resumeAfterSuspension(
-  context: EndpointContext,
+  context: ActorContext,
   tx: Transaction,
   { systemId, partnerId }: PartnerScope,
 ): Promise<ResumedEndpoint | null> {
@@ -136,7 +127,7 @@ export interface RemovedEndpoint extends EndpointChange {
  * held, not lost: an endpoint that was removed by mistake is created anew, and a replay sends it.
  * @throws ServiceError when there never was one
  */
-export async function removeEndpoint(context: EndpointContext, scope: PartnerScope): Promise<RemovedEndpoint> {
+export async function removeEndpoint(context: ActorContext, scope: PartnerScope): Promise<RemovedEndpoint> {
   const { systemId, partnerId } = scope;
   return context.db.transaction(async (tx) => {
     const before = await requireEndpointOrRemoved(context, await lockEndpoint(tx, systemId, partnerId), scope);
@@ -146,7 +137,7 @@ export async function removeEndpoint(context: EndpointContext, scope: PartnerSco
 
 /** The same for a partner that may have none. @returns undefined: it never had one */
 export async function removeEndpointOf(
-  context: EndpointContext,
+  context: ActorContext,
   tx: Transaction,
   scope: PartnerScope,
 ): Promise<RemovedEndpoint | undefined> {
@@ -155,7 +146,7 @@ export async function removeEndpointOf(
 }
 
 async function removeLocked(
-  context: EndpointContext,
+  context: ActorContext,
   tx: Transaction,
   { systemId, partnerId }: PartnerScope,
   before: EndpointRow,

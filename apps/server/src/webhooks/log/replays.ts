@@ -1,12 +1,8 @@
 import { recordActOf } from "../../audit/audit-log.ts";
+import type { ActorContext } from "../../command-context.ts";
 import type { Database } from "../../db/database.ts";
 import { commandError } from "../../errors/command-errors.ts";
-import {
-  type EndpointContext,
-  type PartnerScope,
-  recordEndpointAct,
-  requireEndpoint,
-} from "../endpoints/endpoint-context.ts";
+import { type PartnerScope, recordEndpointAct, requireEndpoint } from "../endpoints/endpoint-context.ts";
 import { findEndpoint } from "../endpoints/endpoint-queries.ts";
 import { notifyQueued } from "../queue/enqueue-queries.ts";
 import {
@@ -54,7 +50,7 @@ export interface Replay {
  * They are sent after whatever happens meanwhile.
  * @throws ServiceError when there is no endpoint, or the range is empty by itself
  */
-export async function createReplay(context: EndpointContext, input: ReplayInput): Promise<Replay> {
+export async function createReplay(context: ActorContext, input: ReplayInput): Promise<Replay> {
   const { systemId, partnerId, since, statuses = replayableStates, dryRun = false } = input;
   const now = new Date(context.clock());
   // This very millisecond is still in.
@@ -83,7 +79,7 @@ export interface StoppedReplay extends ReplayRow {
  * Stops a replay. What it has queued is sent; the rest stays as it is.
  * @throws ServiceError when there is none
  */
-export async function stopReplay(context: EndpointContext, systemId: string, id: string): Promise<StoppedReplay> {
+export async function stopReplay(context: ActorContext, systemId: string, id: string): Promise<StoppedReplay> {
   const { db, clock } = context;
   return db.transaction(async (tx) => {
     const at = new Date(clock());

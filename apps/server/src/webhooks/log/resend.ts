@@ -1,13 +1,9 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { createTestDelivery } from "@bikeshare/webhooks/testing";
 import { recordActOf } from "../../audit/audit-log.ts";
+import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../errors/command-errors.ts";
-import {
-  type EndpointContext,
-  type PartnerScope,
-  recordEndpointAct,
-  requireEndpoint,
-} from "../endpoints/endpoint-context.ts";
+import { type PartnerScope, recordEndpointAct, requireEndpoint } from "../endpoints/endpoint-context.ts";
 import { findEndpoint } from "../endpoints/endpoint-queries.ts";
 import { isRemoved, offeredEvents } from "../endpoints/endpoint.rules.ts";
 import {
@@ -36,7 +32,7 @@ export interface Redelivery {
  * Sends a delivery again, now, under the same `delivery_id`.
  * @throws ServiceError when there is none, its endpoint is paused, or what it said is no longer kept
  */
-export async function redeliver(context: EndpointContext, scope: DeliveryScope, id: string): Promise<Redelivery> {
+export async function redeliver(context: ActorContext, scope: DeliveryScope, id: string): Promise<Redelivery> {
   const { systemId } = scope;
   const row = await requireDelivery(context, scope, id);
   const endpoint = await endpointOf(context, systemId, row);
@@ -69,7 +65,7 @@ const RETRY_BATCH = 1_000;
  * @returns how many
  * @throws ServiceError when there is no endpoint, or it is paused: then its deliveries are held
  */
-export async function retryEndpointNow(context: EndpointContext, scope: PartnerScope): Promise<number> {
+export async function retryEndpointNow(context: ActorContext, scope: PartnerScope): Promise<number> {
   const { db, clock } = context;
   const { systemId, partnerId } = scope;
   const endpoint = await requireEndpoint(context, await findEndpoint(db, systemId, partnerId), scope);
@@ -102,7 +98,7 @@ export interface TestDeliveryInput extends PartnerScope {
  * @returns its id
  * @throws ServiceError when there is no endpoint or event, the endpoint is paused, or no process is running to send it
  */
-export async function sendTestDelivery(context: EndpointContext, input: TestDeliveryInput): Promise<string> {
+export async function sendTestDelivery(context: ActorContext, input: TestDeliveryInput): Promise<string> {
   const { db, ids, clock } = context;
   const { systemId, partnerId } = input;
   const endpoint = await requireEndpoint(context, await findEndpoint(db, systemId, partnerId), input);
