@@ -75,9 +75,16 @@ it("every entry of the glossary is linked from a document or a comment that uses
   expect(entries.filter((entry) => !linked.has(entry))).toEqual([]);
 });
 
-it("every source that the architecture page names exists", () => {
-  const named = [...read("docs/architecture.md").matchAll(/`((?:apps|packages|tools)\/[^`\s]+)`/g)].map(
-    ([, path = ""]) => path,
-  );
-  expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
+it("every source that the architecture page names exists, and the walks are as short as they are meant to be", () => {
+  const page = read("docs/architecture.md");
+  const named = [...page.matchAll(/`([\w./-]+\.(?:ts|md))`/g)].map(([, path = ""]) => path);
+  const pathOf = (name: string) => (/^(apps|packages)\//.test(name) ? name : `apps/server/src/${name}`);
+  expect(named.length).toBeGreaterThan(60);
+  expect(named.filter((name) => !existsSync(join(root, pathOf(name))))).toEqual([]);
+  const walks = page.split("\n### ").slice(1);
+  const lengths = walks.map((walk) => [...walk.matchAll(/^\| `/gm)].length);
+  // A cursor, a key, a delivery, a reservation, a trip row.
+  const bounds = [9, 7, 28, 11, 15];
+  expect(lengths.length).toBe(bounds.length);
+  expect(lengths.filter((length, index) => length > (bounds[index] ?? 0))).toEqual([]);
 });
