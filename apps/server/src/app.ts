@@ -3,13 +3,13 @@ import { gbfsContract, operatorContract, partnerContract } from "@bikeshare/cont
 import { createMemoryRateLimiter } from "@bikeshare/rules";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import type { NetworkList } from "./addresses/network-list.ts";
+import { createPageCache, type PageCache } from "./background/page-cache.ts";
 import { bikeRoutes } from "./bikes/routes.ts";
 import { FILTERED_CONNECTIONS, openRequestConnections } from "./db/connections.ts";
 import { type Database, ping } from "./db/database.ts";
 import { isUnavailable } from "./db/errors.ts";
 import { openListener } from "./db/listener.ts";
 import { eventRoutes } from "./events/routes.ts";
-import { createFeedCache, type FeedCache } from "./feeds/gbfs-out/feed-cache.ts";
 import { gbfsRoutes, type KeptPage } from "./feeds/gbfs-out/routes.ts";
 import { createSystemList } from "./feeds/gbfs-out/system-list.ts";
 import { admitRequests } from "./http/admit.ts";
@@ -31,7 +31,6 @@ import { createKeyCache, type KeyCache, lookUpTogether } from "./keys/key-cache.
 import { createLastUses } from "./keys/last-use.ts";
 import { meRoutes } from "./keys/routes.ts";
 import { markKeyAsCompromised, keysFor, recordUses } from "./keys/service.ts";
-import { createPageCache, type PageCache } from "./lists/page-cache.ts";
 import { createFilteredReads, FILTERED_STATEMENT_TIMEOUT_MS } from "./lists/read-context.ts";
 import type { HttpMetrics } from "./metrics/http-metrics.ts";
 import { operatorRoutes } from "./operator/routes.ts";
@@ -80,11 +79,17 @@ export interface App {
   readonly drain: () => void;
 }
 
-/** Where nobody looks at metrics. */
+/** Used where no metrics are kept. */
 const NOT_COUNTED = { refused: () => undefined, compromised: () => undefined };
 
-/** Milliseconds between two writings of the keys' last use, and between two sweeps of idle rate windows. */
-const CHORES = 15_000;
+/** Time between two writes of when keys were last used, and between two sweeps of idle rate windows. */
+const MAINTENANCE_INTERVAL_MS = 15_000;
+/**
+ * Time for which a GBFS feed is served although something has changed. A busy city changes many times a second and anybody
+ * may ask: with a lower value the list of all bikes is made more often; with a higher one feeds are older than their `ttl`
+ * leads callers to expect.
+ */
+const FEED_MIN_AGE_MS = 2_000;
 
 /** The whole composition. What opens a thing registers its close beside it. */
 export async function buildApp(options: AppOptions): Promise<App> {
@@ -99,7 +104,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const caches = openCaches(http, options, connections.vital);
   if (options.https !== undefined) sendStrictTransport(http);
   allowOrigins(http, options.corsOrigins ?? []);
-  openDoor(http, options, caches.keys);
+  registerAdmission(http, options, caches.keys);
   refuseMalformedRequests(http);
   showCallersTheirWrites(http, caches.stationPages);
   const draining = closeConnectionsWhenDraining(http);
@@ -143,7 +148,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 function publishFeeds(
   http: FastifyInstance,
   { db, clock, ids, baseUrl }: AppOptions,
-  pages: FeedCache<KeptPage>,
+  pages: PageCache<KeptPage>,
 ): void {
   const systems = createSystemList({
     read: async () => (await systemsOf(db)).map(({ system_id }) => system_id),
@@ -156,16 +161,16 @@ interface Caches {
   readonly listening: () => boolean;
   readonly keys: KeyCache;
   readonly stationPages: PageCache<ReadyBody>;
-  readonly gbfsPages: FeedCache<KeptPage>;
+  readonly gbfsPages: PageCache<KeptPage>;
 }
 
-/** What is kept in memory for as long as its changes would be heard of. */
+/** The caches that notifications of changes clear. */
 function openCaches(http: FastifyInstance, { db, clock }: AppOptions, vital: Database): Caches {
   const listening = () => listener.listening();
   const find = lookUpTogether((presented: readonly string[]) => keysFor({ db: vital }, presented));
   const keys = createKeyCache({ find, listening, clock });
-  const stationPages = createPageCache<ReadyBody>({ listening });
-  const gbfsPages = createFeedCache<KeptPage>({ clock, listening });
+  const stationPages = createPageCache<ReadyBody>({ clock, listening });
+  const gbfsPages = createPageCache<KeptPage>({ clock, listening, minAgeMs: FEED_MIN_AGE_MS });
   const listener = openListener({
     connectionString: db.connectionString,
     notifier: vital,
@@ -201,8 +206,8 @@ function showCallersTheirWrites(http: FastifyInstance, stationPages: PageCache<R
   });
 }
 
-/** Lets requests in: transport, key, scope, rate. */
-function openDoor(http: FastifyInstance, options: AppOptions, keys: KeyCache): void {
+/** Registers what decides whether a request is handled: transport, key, scope, rate limit. */
+function registerAdmission(http: FastifyInstance, options: AppOptions, keys: KeyCache): void {
   const { db, clock, ids, logger } = options;
   const lastUses = createLastUses((uses) => recordUses(db, uses));
   const limiter = createMemoryRateLimiter(clock);
@@ -210,13 +215,13 @@ function openDoor(http: FastifyInstance, options: AppOptions, keys: KeyCache): v
   const compromises = createMemoryRateLimiter(clock);
   const publicRequests = createMemoryRateLimiter(clock);
   const refusals = createRefusedRequests({ metrics: options.metrics ?? NOT_COUNTED, log: logger, clock });
-  const chores = setInterval(() => {
+  const maintenance = setInterval(() => {
     for (const windows of [limiter, wrongCredentials, compromises, publicRequests]) windows.sweep();
     refusals.flush();
     lastUses.flush().catch((error: unknown) => logger.warn({ err: error }, "last use of keys not recorded"));
-  }, CHORES);
+  }, MAINTENANCE_INTERVAL_MS);
   http.addHook("onClose", async () => {
-    clearInterval(chores);
+    clearInterval(maintenance);
     await lastUses.flush().catch(() => undefined);
   });
   admitRequests(http, {

@@ -1,12 +1,12 @@
 import type { partnerContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
+import type { PageCache } from "../background/page-cache.ts";
 import { serviceError } from "../errors/service-error.ts";
 import { callerOf, partnerOf } from "../http/authenticate.ts";
 import { jsonBody } from "../http/bind.ts";
 import type { CursorCipher } from "../http/cursor.ts";
 import { pageReader } from "../http/list-endpoint.ts";
 import { type ReadyBody, readyBody, useReadyBody } from "../http/response-body.ts";
-import type { PageCache } from "../lists/page-cache.ts";
 import { idPosition } from "../lists/page.ts";
 import type { ReadContext } from "../lists/read-context.ts";
 import { getStation, listStations, type StationFilters } from "./service.ts";

@@ -1,9 +1,9 @@
 import type { gbfsContract } from "@bikeshare/contract";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import fresh from "fresh";
+import type { PageCache } from "../../background/page-cache.ts";
 import { ServiceError, serviceError } from "../../errors/service-error.ts";
 import { inParts, vary } from "../../http/response-body.ts";
-import type { FeedCache } from "./feed-cache.ts";
 import { form23, form30, type GbfsForm } from "./form.ts";
 import { type GbfsPage, gbfsPage } from "./page.ts";
 import { type GbfsContext, gbfsDocument, requireFeed } from "./service.ts";
@@ -16,7 +16,7 @@ export type KeptPage = GbfsPage | ServiceError;
 export function gbfsRoutes(
   context: GbfsContext,
   systems: SystemList,
-  pages: FeedCache<KeptPage>,
+  pages: PageCache<KeptPage>,
 ): RouterImplementation<typeof gbfsContract> {
   async function answer(systemId: string | undefined, form: GbfsForm, file: string, { request, reply }: Call) {
     if (!file.endsWith(".json")) throw serviceError("not_found", "feedFile");

@@ -1,9 +1,11 @@
+import { createTestClock } from "@bikeshare/test-kit";
 import { expect, it } from "vitest";
 import { createPageCache } from "./page-cache.ts";
 
 function makeCache(capacity?: number) {
   const state = { listening: true, made: 0 };
   const cache = createPageCache<number>({
+    clock: Date.now,
     listening: () => state.listening,
     ...(capacity === undefined ? {} : { capacity }),
   });
@@ -81,4 +83,60 @@ it("kept longest goes first when there are too many, of its own system alone", a
   expect(state.made).toBe(before);
   await get("a");
   expect(state.made).toBe(before + 1);
+});
+
+function cacheWithMinAge() {
+  const clock = createTestClock();
+  const state = { listening: true, made: 0 };
+  const pages = createPageCache<number>({ clock, minAgeMs: 2000, listening: () => state.listening });
+  const get = () => pages.get("a", "feed", () => Promise.resolve(++state.made));
+  return { clock, state, pages, get };
+}
+
+it("a page is kept while nothing changes, however long", async () => {
+  const { clock, get } = cacheWithMinAge();
+  expect(await get()).toBe(1);
+  clock.advance(1e9);
+  expect(await get()).toBe(1);
+});
+
+it("after a change a page is given for two seconds at most, and then made once for all who ask", async () => {
+  const { clock, pages, get } = cacheWithMinAge();
+  await get();
+  pages.clear("b");
+  clock.advance(5000);
+  expect(await get()).toBe(1);
+  pages.clear("a");
+  expect(await Promise.all([get(), get(), get()])).toEqual([2, 2, 2]);
+  pages.clear("a");
+  clock.advance(1999);
+  expect(await get()).toBe(2);
+  clock.advance(1);
+  expect(await get()).toBe(3);
+});
+
+it("a change that comes while a page is made outdates it", async () => {
+  const { clock, pages } = cacheWithMinAge();
+  const making = Promise.withResolvers<number>();
+  const slow = pages.get("a", "feed", () => making.promise);
+  pages.clearAll();
+  making.resolve(1);
+  expect(await slow).toBe(1);
+  clock.advance(2000);
+  expect(await pages.get("a", "feed", () => Promise.resolve(7))).toBe(7);
+});
+
+it("while changes go unheard pages are made anew every two seconds", async () => {
+  const { clock, state, get } = cacheWithMinAge();
+  await get();
+  state.listening = false;
+  expect(await get()).toBe(1);
+  clock.advance(2000);
+  expect(await get()).toBe(2);
+});
+
+it("what could not be made is tried again by the next who asks", async () => {
+  const { pages, get } = cacheWithMinAge();
+  await expect(pages.get("a", "feed", () => Promise.reject(new Error("away")))).rejects.toThrow("away");
+  expect(await get()).toBe(1);
 });

@@ -1,0 +1,79 @@
+/** Pages that are cached because many callers ask for the same and few rows change. */
+export interface PageCache<Page> {
+  /**
+   * The cached page, or the result of `make`. Callers that ask for the same page meanwhile share it. If making it fails, each
+   * of the others makes it itself: the reason may lie with the caller that was first.
+   */
+  get(systemId: string, page: string, make: () => Promise<Page>): Page | Promise<Page>;
+  /** To be called when rows of a system have changed. */
+  clear(systemId: string): void;
+  /** To be called when notifications of changes may have been missed. */
+  clearAll(): void;
+}
+
+export interface PageCacheOptions {
+  /** Whether notifications of changes arrive at present. While they do not, no page older than `minAgeMs` is served. */
+  readonly listening: () => boolean;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** The most pages of each system; above it the oldest are dropped. 500 pages of 100 kB are 50 MB. */
+  readonly capacity?: number;
+  /** For this time a page is served although rows have changed. Default 0. */
+  readonly minAgeMs?: number;
+}
+
+interface Entry<Page> {
+  page: Page | Promise<Page>;
+  /** When it began to be made: what it shows is not older. */
+  readonly since: number;
+}
+
+/** A page is cached until rows of its system change, and for `minAgeMs` in any case. */
+export function createPageCache<Page>(options: PageCacheOptions): PageCache<Page> {
+  const { listening, clock, capacity = 500, minAgeMs = 0 } = options;
+  /** The pages of each system since its last change. */
+  const systems = new Map<string, Map<string, Entry<Page>>>();
+  /** Those of before, which are served up to their minimum age. Empty where there is none. */
+  const outdated = new Map<string, Map<string, Entry<Page>>>();
+
+  const clear = (systemId: string) => {
+    const pages = systems.get(systemId);
+    systems.delete(systemId);
+    if (pages !== undefined && minAgeMs > 0)
+      outdated.set(systemId, new Map([...(outdated.get(systemId) ?? []), ...pages]));
+  };
+  const find = (systemId: string, page: string): Entry<Page> | undefined => {
+    const current = systems.get(systemId)?.get(page);
+    if (current !== undefined && listening()) return current;
+    const entry = current ?? outdated.get(systemId)?.get(page);
+    // A clock that was set back must not make an entry younger.
+    return entry !== undefined && Math.abs(clock() - entry.since) < minAgeMs ? entry : undefined;
+  };
+  return {
+    get(systemId, page, make) {
+      const cached = find(systemId, page)?.page;
+      if (cached instanceof Promise) return cached.catch(() => make());
+      if (cached !== undefined) return cached;
+      if (!listening() && minAgeMs === 0) return make();
+      const pages = systems.get(systemId) ?? new Map<string, Entry<Page>>();
+      systems.set(systemId, pages);
+      const oldest = pages.keys().next().value;
+      if (pages.size >= capacity && oldest !== undefined) pages.delete(oldest);
+      // Cached while it is being made. A change meanwhile removes it, so a request that follows the change does not get it.
+      const entry: Entry<Page> = { page: make(), since: clock() };
+      entry.page = Promise.resolve(entry.page).then(
+        (made) => (entry.page = made),
+        (error: unknown) => {
+          if (pages.get(page) === entry) pages.delete(page);
+          throw error;
+        },
+      );
+      pages.set(page, entry);
+      return entry.page;
+    },
+    clear,
+    clearAll: () => {
+      for (const systemId of [...systems.keys()]) clear(systemId);
+    },
+  };
+}
