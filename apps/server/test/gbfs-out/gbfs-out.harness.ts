@@ -2,9 +2,9 @@ import { request as plainRequest } from "node:http";
 import { gbfsContract } from "@bikeshare/contract";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import Fastify, { type FastifyInstance } from "fastify";
+import { createPageCache, type PageCache } from "../../src/background/page-cache.ts";
 import type { CommandContext } from "../../src/command-context.ts";
 import { openListener } from "../../src/db/listener.ts";
-import { createFeedCache, type FeedCache } from "../../src/feeds/gbfs-out/feed-cache.ts";
 import { gbfsRoutes, type KeptPage } from "../../src/feeds/gbfs-out/routes.ts";
 import { createSystemList } from "../../src/feeds/gbfs-out/system-list.ts";
 import { bindContract } from "../../src/http/bind.ts";
@@ -27,7 +27,7 @@ export interface GbfsOutHarness extends TestDatabase {
 
 interface GbfsProcess {
   readonly http: FastifyInstance;
-  readonly pages: FeedCache<KeptPage>;
+  readonly pages: PageCache<KeptPage>;
   readonly url: string;
 }
 
@@ -88,7 +88,7 @@ async function startProcess(context: Context): Promise<GbfsProcess> {
   answerConditionally(http);
   await compressAnswers(http);
   sendExactJsonType(http);
-  const pages = createFeedCache<KeptPage>({ clock: context.clock, listening: () => listener.listening() });
+  const pages = createPageCache<KeptPage>({ clock: context.clock, listening: () => listener.listening() });
   const listener = openListener({
     connectionString: context.db.connectionString,
     notifier: context.db,
