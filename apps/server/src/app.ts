@@ -10,7 +10,7 @@ import { type Database, ping } from "./db/database.ts";
 import { isUnavailable } from "./db/errors.ts";
 import { openListener } from "./db/listener.ts";
 import { eventRoutes } from "./events/routes.ts";
-import { gbfsRoutes, type KeptPage } from "./feeds/gbfs-out/routes.ts";
+import { gbfsRoutes, type KeptPage, FEED_MIN_AGE_MS } from "./feeds/gbfs-out/routes.ts";
 import { createSystemList } from "./feeds/gbfs-out/system-list.ts";
 import { admitRequests } from "./http/admit.ts";
 import { bindContract } from "./http/bind.ts";
@@ -84,12 +84,6 @@ const NOT_COUNTED = { refused: () => undefined, compromised: () => undefined };
 
 /** Time between two writes of when keys were last used, and between two sweeps of idle rate windows. */
 const MAINTENANCE_INTERVAL_MS = 15_000;
-/**
- * Time for which a GBFS feed is served although something has changed. A busy city changes many times a second and anybody
- * may ask: with a lower value the list of all bikes is made more often; with a higher one feeds are older than their `ttl`
- * leads callers to expect.
- */
-const FEED_MIN_AGE_MS = 2_000;
 
 /** The whole composition. What opens a thing registers its close beside it. */
 export async function buildApp(options: AppOptions): Promise<App> {

@@ -5,7 +5,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { createPageCache, type PageCache } from "../../src/background/page-cache.ts";
 import type { CommandContext } from "../../src/command-context.ts";
 import { openListener } from "../../src/db/listener.ts";
-import { gbfsRoutes, type KeptPage } from "../../src/feeds/gbfs-out/routes.ts";
+import { FEED_MIN_AGE_MS, gbfsRoutes, type KeptPage } from "../../src/feeds/gbfs-out/routes.ts";
 import { createSystemList } from "../../src/feeds/gbfs-out/system-list.ts";
 import { bindContract } from "../../src/http/bind.ts";
 import { allowOrigins } from "../../src/http/cors.ts";
@@ -88,7 +88,11 @@ async function startProcess(context: Context): Promise<GbfsProcess> {
   answerConditionally(http);
   await compressAnswers(http);
   sendExactJsonType(http);
-  const pages = createPageCache<KeptPage>({ clock: context.clock, listening: () => listener.listening() });
+  const pages = createPageCache<KeptPage>({
+    clock: context.clock,
+    listening: () => listener.listening(),
+    minAgeMs: FEED_MIN_AGE_MS,
+  });
   const listener = openListener({
     connectionString: context.db.connectionString,
     notifier: context.db,

@@ -9,6 +9,13 @@ import { type GbfsPage, gbfsPage } from "./page.ts";
 import { type GbfsContext, gbfsDocument, requireFeed } from "./service.ts";
 import type { SystemList } from "./system-list.ts";
 
+/**
+ * Time for which a GBFS feed is served although something has changed. A busy city changes many times a second and anybody
+ * may ask: with a lower value the list of all bikes is made more often; with a higher one feeds are older than their `ttl`
+ * leads callers to expect.
+ */
+export const FEED_MIN_AGE_MS = 2_000;
+
 /** A page that is kept, or why there is none: to ask again for what there is not costs no more than for what there is. */
 export type KeptPage = GbfsPage | ServiceError;
 
