@@ -106,7 +106,7 @@ const references = {
     sources: [{ title: "For the operator's backend", slug: "operator", url: "/openapi/operator.json" }],
   },
 };
-export type Audience = keyof typeof references;
+type Audience = keyof typeof references;
 
 const configuration = {
   // There is one way to sign in, so nobody needs to choose it.
@@ -121,12 +121,12 @@ const configuration = {
 };
 
 /** The path of the program that starts a page of the reference. */
-export function startPath(audience: Audience): string {
+function startPath(audience: Audience): string {
   return `/docs/js/${audience}.js`;
 }
 
 /** A page of the reference. All that runs on it comes from files of ours, as its policy asks. */
-export function referencePage(audience: Audience): string {
+function referencePage(audience: Audience): string {
   const { title, document } = references[audience];
   return `<!doctype html>
 <html lang="en">
@@ -146,7 +146,7 @@ export function referencePage(audience: Audience): string {
 }
 
 /** The program that starts a page of the reference. */
-export function referenceStart(audience: Audience): string {
+function referenceStart(audience: Audience): string {
   const { sources } = references[audience];
   return `Scalar.createApiReference("#app", ${JSON.stringify({ sources, ...configuration })});\n`;
 }
@@ -154,7 +154,7 @@ export function referenceStart(audience: Audience): string {
 let program: Promise<CodedBody> | undefined;
 
 /** The program that draws the reference, as its package has it: read once for the whole process. */
-export function referenceProgram(): Promise<CodedBody> {
+function referenceProgram(): Promise<CodedBody> {
   program ??= readProgram();
   return program;
 }
@@ -177,7 +177,7 @@ async function readProgram(): Promise<CodedBody> {
  * What the page may do: people paste keys into it. It runs files of ours only, asks this service only, and stands in no
  * other page's frame.
  */
-export function pageSecurityHeaders(baseUrl: string): Readonly<Record<string, string>> {
+function pageSecurityHeaders(baseUrl: string): Readonly<Record<string, string>> {
   const service = URL.parse(baseUrl)?.origin ?? "";
   const policy = [
     "default-src 'none'",

@@ -148,7 +148,7 @@ export function answerConditionally(app: FastifyInstance): void {
 }
 
 /** A weak tag of a body. */
-export function etagOf(body: string | Buffer): string {
+function etagOf(body: string | Buffer): string {
   return `W/"${hash("sha1", body, "base64url")}"`;
 }
 

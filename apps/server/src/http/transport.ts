@@ -18,7 +18,7 @@ export interface Transport {
  * `untrusted`: a proxy on this machine forwards requests, but TRUSTED_PROXIES does not name it. `scheme_missing`: a
  * trusted proxy does not say how its caller reached it.
  */
-export type ProxyMisconfiguration = "untrusted" | "scheme_missing";
+type ProxyMisconfiguration = "untrusted" | "scheme_missing";
 
 /**
  * Decides the transport of requests. A request is secure when our own listener speaks TLS, when it comes from this

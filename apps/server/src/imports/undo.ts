@@ -55,7 +55,7 @@ export async function undoImport(context: UndoContext, systemId: string, id: str
 /** A feed is small: it is taken back in the one transaction. */
 async function undoFeed(context: UndoContext, tx: Transaction, systemId: string, row: ImportRow): Promise<Undone> {
   await refuseUnlessFeedStands(tx, systemId, row);
-  const removed = await removeSource(tx, systemId, row.source);
+  const removed = await deleteSource(tx, systemId, row.source);
   await recordUndo(context, tx, systemId, row);
   await markImportUndone(tx, systemId, row.id, new Date(context.clock()));
   await countRemoved(
@@ -149,11 +149,7 @@ async function undoTrips({ db, clock, ids, onProgress, batchRows }: UndoContext,
  * Why a feed's source is not any more as an import left it; undefined when it is. Then the import brought the source
  * in, and nothing has used its stations and bikes since. Locks them until the transaction ends.
  */
-export async function sourceSinceImport(
-  tx: Transaction,
-  systemId: string,
-  row: ImportRow,
-): Promise<string | undefined> {
+async function sourceSinceImport(tx: Transaction, systemId: string, row: ImportRow): Promise<string | undefined> {
   await lockSourceRows(tx, systemId, row.source);
   const { stations, bikes, changed, uses } = await readSourceState(tx, systemId, row.source, row.at);
   const made = { stations: row.stations_created, bikes: row.created - row.stations_created };
@@ -167,11 +163,8 @@ export async function sourceSinceImport(
   return undefined;
 }
 
-/** Removes a feed's source, its stations and its bikes, as if the feed had never been seen; `countRemoved` follows. */
-export const removeSource = deleteSource;
-
 /** Takes what was removed out of the kept lengths of the lists. To be the last statement of the transaction. */
-export async function countRemoved(
+async function countRemoved(
   tx: Transaction,
   systemId: string,
   slot: number,

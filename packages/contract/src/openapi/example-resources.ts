@@ -77,7 +77,7 @@ export const startedRide: Ride = {
   updated_at: "2026-03-14T08:02:11.390Z",
 };
 
-export const cancelledRide: Ride = {
+const cancelledRide: Ride = {
   ...startedRide,
   status: "cancelled",
   end_station_id: exampleStation.id,

@@ -35,7 +35,7 @@ import {
 /** Examples by the name of the schema that they follow, or by the operation that gives only some of what it allows. */
 export type Examples = Readonly<Record<string, Readonly<Record<string, Example>>>>;
 
-export const stationUpsert: StationUpsert = {
+const stationUpsert: StationUpsert = {
   id: exampleStation.id,
   name: exampleStation.name,
   lat: exampleStation.lat,
@@ -43,9 +43,9 @@ export const stationUpsert: StationUpsert = {
   capacity: exampleStation.capacity,
 };
 
-export const stationCommand: StationCommand = { id: exampleStation.id };
+const stationCommand: StationCommand = { id: exampleStation.id };
 
-export const bikeUpsert: BikeUpsert = {
+const bikeUpsert: BikeUpsert = {
   id: exampleBike.id,
   number: exampleBike.number,
   vehicle_type_id: exampleBike.vehicle_type_id,
@@ -70,16 +70,16 @@ export const rideStart: RideStart = {
   rider_category: exampleRide.rider_category,
 };
 
-export const rideEnd: RideEnd = {
+const rideEnd: RideEnd = {
   id: exampleRide.id,
   ended_at: "2026-03-14T08:20:26Z",
   end_station_id: exampleRide.end_station_id,
   distance_meters: exampleRide.distance_meters,
 };
 
-export const rideCancel: RideCancel = { id: exampleRide.id, cancelled_at: "2026-03-14T08:02:31Z" };
+const rideCancel: RideCancel = { id: exampleRide.id, cancelled_at: "2026-03-14T08:02:31Z" };
 
-export const rideCorrection: RideCorrection = {
+const rideCorrection: RideCorrection = {
   id: exampleRide.id,
   end_station_id: exampleRide.end_station_id,
   distance_meters: correctedRide.distance_meters,

@@ -92,7 +92,7 @@ Each answer carries a \`Request-Id\`; tell it when you ask the operator for help
 }
 
 /** How a request that is not safe to repeat is made so. */
-export function repeating(what: "reservation" | "batch"): string {
+function repeating(what: "reservation" | "batch"): string {
   return `## Repeating a request safely
 
 When an answer is lost you cannot know whether the ${what} was made${what === "reservation" ? " or extended" : ""}. Send each POST${what === "reservation" ? " and each PATCH" : ""} with an \`Idempotency-Key\`, a new random text such as a UUID, and repeat it with the same key and the same body: it is done once, and every repeat within ${IDEMPOTENCY_KEY_HOURS} hours gets the first answer, with \`Idempotent-Replayed: true\`. The same key with another body is 422; while the first is still running, 409.`;
@@ -181,7 +181,7 @@ Ask again no earlier than \`ttl\` seconds after an answer, with its \`ETag\` in 
 }
 
 /** The error catalogue as a Markdown list: a reference's column, and a phone, are too narrow for a table of sentences. */
-export function errorsList(): string {
+function errorsList(): string {
   const items = errorCodes.map((code) => {
     const { status, meaning, action } = errorCatalogue[code];
     return `- **\`${code}\`** (${status}): ${meaning} ${action}`;

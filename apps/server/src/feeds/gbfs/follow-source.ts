@@ -113,7 +113,7 @@ interface NewAnswer<Name extends DocumentName> {
 }
 
 /** What the feeds of a source answered last, so that they are asked only for what changed since. */
-export interface Answers {
+interface Answers {
   /**
    * Asks the first of the addresses that answers, and reads what it says.
    * @param now milliseconds since 1970
@@ -137,7 +137,7 @@ export interface Answers {
   reset(): void;
 }
 
-export function createAnswers(client: FeedClient, reader: DocumentReader, signal: AbortSignal): Answers {
+function createAnswers(client: FeedClient, reader: DocumentReader, signal: AbortSignal): Answers {
   const known = new Map<DocumentName, Answer>();
   const fresh = new Map<DocumentName, Answer>();
 

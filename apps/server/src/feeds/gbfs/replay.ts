@@ -134,7 +134,7 @@ function add(counts: { [Name in EventName]?: number }, name: EventName, n: numbe
 const LINE_END = 0x0a;
 
 /** A line that is not empty, counted from 1. Undefined bytes: it is longer than any snapshot. */
-export interface Line {
+interface Line {
   readonly line: number;
   readonly bytes: Uint8Array | undefined;
 }
@@ -143,7 +143,7 @@ export interface Line {
  * Cuts bytes into lines. Only a line feed ends one: JSON may hold the other characters (U+2028 …) that readers of
  * text take for line ends.
  */
-export async function* readLines(
+async function* readLines(
   chunks: AsyncIterable<Buffer>,
   greatest = MAX_DOCUMENT_BYTES,
 ): AsyncGenerator<Line, void, undefined> {

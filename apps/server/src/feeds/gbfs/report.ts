@@ -37,7 +37,7 @@ export async function writeReport(directory: string, name: string, lines: readon
 }
 
 /** Adds to a report, which is made where it is not there. @returns the file's path */
-export async function appendReport(directory: string, name: string, lines: readonly object[]): Promise<string> {
+async function appendReport(directory: string, name: string, lines: readonly object[]): Promise<string> {
   makeDirectory(directory, 0o700);
   const path = join(directory, `${name}.ndjson`);
   await appendFile(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { mode: 0o600 });

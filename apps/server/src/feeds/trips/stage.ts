@@ -142,13 +142,13 @@ interface FirstMention {
 }
 
 /** The stations that a file's trips name; each with the name and place of the first row that has a place. */
-export interface Sightings {
+interface Sightings {
   add(end: TripEnd, row: number, column: string): void;
   all(): readonly StationSighting[];
   firstMention(stationId: string): FirstMention | undefined;
 }
 
-export function collectSightings(): Sightings {
+function collectSightings(): Sightings {
   const stations = new Map<string, StationSighting & FirstMention>();
   return {
     add({ stationId, stationName, location }, row, column) {
