@@ -20,7 +20,7 @@ const run = (command: string, args: readonly string[]) =>
     stdio: ["ignore", "pipe", "ignore"],
   });
 const tracked = run("git", ["ls-files", "--cached", "--others", "--exclude-standard"]).split("\n").filter(Boolean);
-const plan = JSON.parse(run("npx", ["-y", "pnpm@12", "exec", "turbo", "run", "test", "types", "--dry=json"])) as {
+const plan = JSON.parse(run(join(root, "node_modules/.bin/turbo"), ["run", "test", "types", "--dry=json"])) as {
   readonly tasks: readonly Task[];
   readonly globalCacheInputs: { readonly files: Readonly<Record<string, string>> };
 };
