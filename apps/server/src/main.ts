@@ -2,7 +2,7 @@
 import { userInfo } from "node:os";
 import type { CliContext } from "./cli/context.ts";
 import { createOutput } from "./cli/output.ts";
-import { runProgram } from "./cli/program.ts";
+import { type GlobalOptions, runProgram } from "./cli/program.ts";
 import { processEnvironment, readConfig } from "./config.ts";
 import { openStore } from "./db/open.ts";
 import { createIds } from "./ids.ts";
@@ -30,13 +30,14 @@ process.exitCode = await runProgram(process.argv.slice(2), readVersion(), create
 // A half-open connection must not keep the process alive.
 setTimeout(() => process.exit(), EXIT_TIMEOUT_MS).unref();
 
-function createContext({ json }: { readonly json: boolean }): CliContext {
+function createContext({ json, system }: GlobalOptions): CliContext {
   const config = readConfig(processEnvironment(), process.cwd());
   const output = createOutput(json, process);
   const actor = `cli:${accountName()}`;
   return {
     config,
     actor,
+    system,
     clock,
     ids,
     output,

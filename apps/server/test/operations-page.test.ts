@@ -82,7 +82,9 @@ it("the table of commands has every option that --help shows, and no other", () 
 it("the table of commands has every default, and a number behind an option is its default", () => {
   for (const [name, command] of commands) {
     const text = table.get(name) ?? "";
-    const defaults = new Map<string, unknown>(optionsOf(command).map((each) => [nameOf(each), each.defaultValue]));
+    const defaults = new Map<string, unknown>(
+      optionsOf(command).map((each) => [nameOf(each), each.defaultValueDescription ?? each.defaultValue]),
+    );
     for (const [option, value] of defaults) {
       if (typeof value === "string") expect(`${text} `, name).toMatch(new RegExp(`${option} ${value}[\\] |]`));
     }

@@ -1,3 +1,4 @@
+import type { ActorContext } from "../command-context.ts";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
@@ -12,6 +13,8 @@ export interface CliContext {
   readonly ids: Ids;
   /** Who runs the command, for the audit log: `cli:` and the name of the account. */
   readonly actor: string;
+  /** The system that `--system` names. */
+  readonly system: string | undefined;
   readonly output: Output;
   readonly signals: Signals;
   /**
@@ -21,6 +24,14 @@ export interface CliContext {
   readonly withDatabase: <Result>(
     work: (db: Database, applied: readonly string[]) => Promise<Result>,
   ) => Promise<Result>;
-  /** The system a command works on: the one named by `--system`, or the only one there is (made when there is none). */
+  /** The system a command works on: the one that is named, or the only one there is (created when there is none). */
   readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
+}
+
+/** Opens the database and runs a command on the system that `--system` names, or on the only one. */
+export function withSystem<Result>(
+  { actor, clock, ids, system, withDatabase, resolveSystem }: CliContext,
+  work: (context: ActorContext & { readonly db: Database }, systemId: string) => Promise<Result>,
+): Promise<Result> {
+  return withDatabase(async (db) => work({ db, clock, ids, actor }, await resolveSystem(db, system)));
 }

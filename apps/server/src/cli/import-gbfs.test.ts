@@ -9,7 +9,7 @@ import { CITY_TIME, city23 } from "../../test/gbfs/city.ts";
 import { readConfig } from "../config.ts";
 import { createIds } from "../ids.ts";
 import type { CliContext } from "./context.ts";
-import { registerImportGbfs } from "./import-gbfs.ts";
+import { registerImportGbfs } from "./gbfs.ts";
 import { createOutput } from "./output.ts";
 
 let database: TestDatabase;
@@ -36,7 +36,8 @@ async function run(json: boolean, ...args: string[]) {
       },
     });
   const clock = () => CITY_TIME + 1000;
-  const context: CliContext = {
+  const program = new Command().exitOverride().option("--json").option("--system <id>");
+  const context: Omit<CliContext, "system"> = {
     config: readConfig({ DATA_DIR: join(directory, "data") }, directory),
     clock,
     ids: createIds(clock),
@@ -46,8 +47,7 @@ async function run(json: boolean, ...args: string[]) {
     withDatabase: (work) => work(database.db, []),
     resolveSystem: (_, named) => Promise.resolve(named ?? database.systemId),
   };
-  const program = new Command().exitOverride().option("--json").option("--system <id>");
-  registerImportGbfs(program, () => context);
+  registerImportGbfs(program, () => ({ ...context, system: program.opts<{ system?: string }>().system }));
   await program.parseAsync(["gbfs", directory, ...args], { from: "user" });
   return written;
 }
@@ -141,7 +141,7 @@ async function cityAt(seconds: number, system_id?: string) {
 }
 const stationIds = () => database.db.query<{ id: string }>({ name: "", text: "select id from stations order by id" });
 
-test("another system under the same source is refused with both names, and taken with --force or as another source", async () => {
+test("another system under the same source is rejected with both names, and imported with --force or as another source", async () => {
   await cityAt(0, "oslo");
   await run(true);
   const before = await stationIds();
@@ -153,15 +153,17 @@ test("another system under the same source is refused with both names, and taken
   await run(true);
 });
 
-test("a snapshot that is older as a whole says so, with --json too, and fails: nothing was taken", async () => {
+test("a snapshot that is older as a whole says so, with --json too, and fails: nothing was imported", async () => {
   await cityAt(60);
   await run(true);
   await cityAt(0);
   const command = run(true);
-  await expect(command).rejects.toThrow("Nothing was taken: a newer snapshot of this source has been applied already.");
+  await expect(command).rejects.toThrow(
+    "Nothing was imported: a newer snapshot of this source has been applied already.",
+  );
 });
 
-test("an older feed beside newer ones is named in `older`, and the rest is taken", async () => {
+test("an older feed beside newer ones is named in `older`, and the rest is imported", async () => {
   await cityAt(60);
   await run(true);
   await cityAt(120);
@@ -172,7 +174,7 @@ test("an older feed beside newer ones is named in `older`, and the rest is taken
   expect(stderr).toContain("station_status is older than the one applied before");
 });
 
-test("stations that all belong to another source are no success", async () => {
+test("an import whose stations all belong to another source fails", async () => {
   await rm(join(directory, "free_bike_status.json"));
   await run(true);
   // What waits from an earlier import is no success of this one.
@@ -181,7 +183,7 @@ test("stations that all belong to another source are no success", async () => {
   await writeFile(join(directory, "station_information.json"), JSON.stringify(lone));
   await run(true, "--source", "other").catch(() => undefined);
   await writeFile(join(directory, "station_information.json"), information);
-  await expect(run(true, "--source", "other")).rejects.toThrow("Nothing was taken: all 2 records were rejected");
+  await expect(run(true, "--source", "other")).rejects.toThrow("Nothing was imported: all 2 records were rejected");
 });
 
 test("reports are for their owner alone and do not pile up; an import without problems leaves none", async () => {

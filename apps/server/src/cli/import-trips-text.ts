@@ -1,6 +1,47 @@
-import type { RefusedFile, TripImportResult } from "../feeds/trips/options.ts";
+import { basename } from "node:path";
+import { inBinaryUnits } from "../feeds/trips/inputs/input.ts";
+import type { RefusedFile, TripImportResult, TripProgress } from "../feeds/trips/options.ts";
 import type { TimeShift } from "../feeds/trips/time-shift.rules.ts";
 import type { ImportRow } from "../imports/service.ts";
+import type { CliContext } from "./context.ts";
+
+/** Milliseconds between two progress lines. More often flickers; more rarely looks as if it hung. */
+const PROGRESS_INTERVAL_MS = 200;
+/** What must be done before the time left is guessed: milliseconds, and the share of all. */
+const GUESS_AFTER_MS = 3_000;
+const GUESS_AFTER_SHARE = 0.01;
+
+/** Draws what is being done, how fast, how much of all is done, and how long the rest will take, now and then. */
+export function progressLine({ clock, output }: CliContext): (progress: TripProgress) => void {
+  const begunAt = clock();
+  let drawnAt = begunAt;
+  let since = begunAt;
+  let shown = "";
+  return ({ file, doing, rows, share }) => {
+    const at = clock();
+    const what = `${doing} ${basename(file)}`;
+    // Reading and writing may overlap; the rate is that of the line that is shown.
+    if (what !== shown && (rows === 0 || at - drawnAt >= PROGRESS_INTERVAL_MS)) {
+      shown = what;
+      since = drawnAt;
+    }
+    if (what !== shown || at - drawnAt < PROGRESS_INTERVAL_MS) return;
+    drawnAt = at;
+    if (doing === "fetching") return output.progress(`${what}: ${inBinaryUnits(rows)}`);
+    const rate = Math.round((rows * 1000) / Math.max(1, at - since));
+    const done = `${Math.floor(share * 100)} % of all${timeLeft(at - begunAt, share)}`;
+    return output.progress(`${done}; ${what}: ${grouped(rows)} rows, ${grouped(rate)} a second`);
+  };
+}
+
+function timeLeft(elapsed: number, share: number): string {
+  if (elapsed < GUESS_AFTER_MS || share < GUESS_AFTER_SHARE) return "";
+  const seconds = Math.ceil((elapsed / share - elapsed) / 1000);
+  if (seconds < 60) return `, ${seconds} s left`;
+  return seconds < 3600
+    ? `, ${Math.round(seconds / 60)} min left`
+    : `, ${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min left`;
+}
 
 /** Of twenty rows, one must be taken, or the import counts as failed. */
 const LEAST_TAKEN = 20;
@@ -10,7 +51,7 @@ export function tookNearlyNothing({ rows, created, unchanged }: TripImportResult
   return rows > 0 && (created + unchanged) * LEAST_TAKEN < rows;
 }
 
-export function resultInWords(result: TripImportResult, isTrial: boolean): string {
+export function resultText(result: TripImportResult, isTrial: boolean): string {
   const { id, rows, created, unchanged, rejected, reasons, stations_created: stations, refused, report } = result;
   const would = isTrial ? "would be " : "";
   const lines = [
@@ -29,8 +70,8 @@ export function resultInWords(result: TripImportResult, isTrial: boolean): strin
 }
 
 /** Why the command fails: the files that were refused, and that next to nothing could be taken. */
-export function failureInWords(result: TripImportResult): string {
-  const lines = result.refused.map(refusalInWords);
+export function failureText(result: TripImportResult): string {
+  const lines = result.refused.map(refusalText);
   if (tookNearlyNothing(result)) {
     const { rows, created, unchanged, reasons } = result;
     const [reason] = Object.entries(reasons).toSorted(([, a], [, b]) => b - a)[0] ?? ["rejected"];
@@ -42,7 +83,7 @@ export function failureInWords(result: TripImportResult): string {
 }
 
 /** What rows with the ids of rides at other times mean, and what to do. @param earlier the import they came with */
-export function shiftInWords({ rows, seconds }: TimeShift, zone: string, earlier: ImportRow | undefined): string {
+export function shiftText({ rows, seconds }: TimeShift, zone: string, earlier: ImportRow | undefined): string {
   const hours = Math.abs(seconds) / 3600;
   const moved = `${Number(hours.toFixed(2))} h ${seconds < 0 ? "earlier" : "later"}`;
   const lines = [
@@ -64,10 +105,10 @@ function zoneOf({ detail }: ImportRow): string | undefined {
   return typeof detail.time_zone === "string" ? detail.time_zone : undefined;
 }
 
-function refusalInWords({ file, row, message }: RefusedFile): string {
+function refusalText({ file, row, message }: RefusedFile): string {
   return `${file}${row === null ? "" : `, row ${row}`}: refused, nothing of it was imported: ${message}`;
 }
 
-export function grouped(n: number): string {
+function grouped(n: number): string {
   return n.toLocaleString("en-US");
 }

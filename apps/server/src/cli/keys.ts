@@ -1,3 +1,4 @@
+import { RATE_WINDOW_SECONDS, type Scope } from "@bikeshare/contract";
 import { type KeyKind, keyStatus } from "@bikeshare/rules";
 import { type Command, Option } from "commander";
 import { commandError } from "../errors/command-errors.ts";
@@ -12,19 +13,22 @@ import {
   rotateKey,
 } from "../keys/service.ts";
 import { partnerWithId } from "../partners/service.ts";
-import type { CliContext } from "./context.ts";
-import { readDuration, readFutureInstant, readInteger, readScopes, systemOption } from "./options.ts";
-import { table } from "./table.ts";
-import { UsageError } from "./usage-error.ts";
+import { integer } from "../startup/values.ts";
+import { type CliContext, withSystem } from "./context.ts";
+import { futureInstant, option, overlapOption, readValue, scopeList, UsageError } from "./options.ts";
+import { table } from "./output.ts";
 
 interface IssueOptions {
   readonly partner?: string;
   readonly operator?: boolean;
-  readonly scopes?: string;
+  readonly scopes?: readonly Scope[];
   readonly name?: string;
   readonly expiresAt?: string;
-  readonly rateLimit?: string;
+  readonly rateLimit?: number;
 }
+
+/** More than any caller needs: a mistyped number is noticed. */
+const MAX_RATE_LIMIT = 1_000_000;
 
 /** `keys issue`, `list`, `revoke` and `rotate`. */
 export function registerKeys(program: Command, context: () => CliContext): void {
@@ -36,105 +40,93 @@ export function registerKeys(program: Command, context: () => CliContext): void 
     .description("make a key; it is shown once")
     .addOption(new Option("--partner <id>", "whose key").conflicts("operator"))
     .option("--operator", "a key for your own backend, for /operator alone")
-    .option("--scopes <a,b>", "what it may do, e.g. stations:read,rides:read")
+    .addOption(option("--scopes <a,b>", "what it may do, e.g. stations:read,rides:read", scopeList))
     .option("--name <name>", "what it is for")
     .option("--expires-at <instant>", "RFC 3339; never, when not given")
-    .option("--rate-limit <n>", "requests in any 60 s; the deployment's default, when not given")
-    .action((options: IssueOptions, command: Command) => issue(context(), options, command));
+    .addOption(
+      option(
+        "--rate-limit <n>",
+        `requests in any ${RATE_WINDOW_SECONDS} s; the deployment's default, when not given`,
+        integer(1, MAX_RATE_LIMIT),
+      ),
+    )
+    .action((options: IssueOptions) => issue(context(), options));
   keys
     .command("list")
     .description("list the keys, with what is kept of them: never the keys themselves")
     .option("--partner <id>", "of this partner alone")
-    .action((options: { partner?: string }, command: Command) => list(context(), options, command));
+    .action(({ partner }: { partner?: string }) => list(context(), partner));
   keys
     .command("revoke")
     .description("end a key, on every process within a second")
     .argument("<key id>")
-    .action((id: string, _options: unknown, command: Command) => revoke(context(), id, command));
+    .action((id: string) => revoke(context(), id));
   keys
     .command("rotate")
-    .description("make a key that takes another's place; both work for a while")
+    .description("make a key that replaces another; both work for a while")
     .argument("<key id>")
-    .option("--overlap <duration>", "how long both work: 0h to 30d", "24h")
-    .action((id: string, options: { overlap: string }, command: Command) => rotate(context(), id, options, command));
+    .addOption(overlapOption("how long both work", MAX_OVERLAP_DAYS))
+    .action((id: string, { overlap }: { overlap: number }) => rotate(context(), id, overlap));
 }
 
-async function issue(cli: CliContext, options: IssueOptions, command: Command): Promise<void> {
-  const { actor, clock, config, ids } = cli;
-  if (options.partner === undefined && options.operator !== true)
-    throw new UsageError("Say whose key: --partner <id>, or --operator.");
-  if (options.operator === true && options.scopes !== undefined)
+async function issue(cli: CliContext, options: IssueOptions): Promise<void> {
+  const { partner: partnerId = null, operator: isOperator = false, scopes } = options;
+  if (partnerId === null && !isOperator) throw new UsageError("Say whose key: --partner <id>, or --operator.");
+  if (isOperator && scopes !== undefined)
     throw new UsageError("An operator key takes no --scopes: it reaches all of /operator and nothing else.");
-  if (options.operator !== true && options.scopes === undefined)
+  if (!isOperator && scopes === undefined)
     throw new UsageError("Say what the key may do: --scopes stations:read,rides:read.");
-  const scopes = options.scopes === undefined ? [] : readScopes(options.scopes);
   const expiresAt =
-    options.expiresAt === undefined ? null : readFutureInstant("--expires-at", options.expiresAt, clock());
-  const rateLimit =
-    options.rateLimit === undefined ? null : readInteger("--rate-limit", options.rateLimit, 1, 1_000_000);
-  const kind: KeyKind = options.operator === true ? "operator" : config.mode;
-  await cli.withDatabase(async (db) => {
-    const systemId = await cli.resolveSystem(db, systemOption(command));
-    const partnerId = options.partner ?? null;
-    if (partnerId !== null && (await partnerWithId({ db }, systemId, partnerId)) === undefined) {
+    options.expiresAt === undefined ? null : readValue("--expires-at", options.expiresAt, futureInstant(cli.clock()));
+  const kind: KeyKind = isOperator ? "operator" : cli.config.mode;
+  await withSystem(cli, async (context, systemId) => {
+    if (partnerId !== null && (await partnerWithId(context, systemId, partnerId)) === undefined) {
       throw commandError("not_found", "partner", { id: partnerId });
     }
-    const issued = await issueKey(
-      { db, clock, ids, actor },
-      { systemId, kind, partnerId, scopes, name: options.name ?? null, expiresAt, rateLimit },
-    );
-    show(cli, issued, {}, []);
+    const { name = null, rateLimit = null } = options;
+    const input = { systemId, kind, partnerId, scopes: scopes ?? [], name, expiresAt, rateLimit };
+    show(cli, await issueKey(context, input), {}, []);
   });
 }
 
-async function list(cli: CliContext, options: { partner?: string }, command: Command): Promise<void> {
-  await cli.withDatabase(async (db) => {
-    const rows = await keysOf({ db }, await cli.resolveSystem(db, systemOption(command)), options.partner);
-    const now = cli.clock();
-    cli.output.result(
-      {
-        keys: rows.map(({ partner_name: _name, system_id: _system, ...row }) => ({
-          ...row,
-          effective_rate_limit: effectiveRateLimit(row, cli.config.rateLimit),
-          status: keyStatus(row, now),
-        })),
-      },
-      table(
-        ["id", "partner", "name", "key", "scopes", "rate", "status", "expires", "last used"],
-        rows.map((row) => [
-          row.id,
-          row.partner_name ?? "(operator)",
-          row.name ?? "",
-          `…${row.last4}`,
-          row.scopes.join(","),
-          String(effectiveRateLimit(row, cli.config.rateLimit)),
-          statusWord(row, now),
-          row.expires_at?.toISOString() ?? "never",
-          lastUse(row),
-        ]),
-      ),
-    );
+async function list(cli: CliContext, partnerId: string | undefined): Promise<void> {
+  const now = cli.clock();
+  const rateLimitOf = (row: KeyRow) => effectiveRateLimit(row, cli.config.rateLimit);
+  await withSystem(cli, async (context, systemId) => {
+    const rows = await keysOf(context, systemId, partnerId);
+    const keys = rows.map(({ partner_name: _name, system_id: _system, ...row }) => ({
+      ...row,
+      effective_rate_limit: effectiveRateLimit(row, cli.config.rateLimit),
+      status: keyStatus(row, now),
+    }));
+    const shown = table(rows, {
+      id: ({ id }) => id,
+      partner: ({ partner_name }) => partner_name ?? "(operator)",
+      name: ({ name }) => name,
+      key: ({ last4 }) => `…${last4}`,
+      scopes: ({ scopes }) => scopes.join(","),
+      rate: rateLimitOf,
+      status: (row) => statusText(row, now),
+      expires: ({ expires_at }) => expires_at ?? "never",
+      "last used": lastUse,
+    });
+    cli.output.result({ keys }, shown);
   });
 }
 
-async function revoke(cli: CliContext, id: string, command: Command): Promise<void> {
-  const { actor, clock, ids } = cli;
-  await cli.withDatabase(async (db) => {
-    const systemId = await cli.resolveSystem(db, systemOption(command));
-    const key = await revokeKey({ db, clock, ids, actor }, systemId, id);
+async function revoke(cli: CliContext, id: string): Promise<void> {
+  await withSystem(cli, async (context, systemId) => {
+    const key = await revokeKey(context, systemId, id);
     cli.output.result({ id: key.id, revoked_at: key.revoked_at }, `Revoked key ${key.id} (…${key.last4}).`);
   });
 }
 
-async function rotate(cli: CliContext, id: string, options: { overlap: string }, command: Command): Promise<void> {
-  const { actor, clock, config, ids } = cli;
-  const overlap = readDuration("--overlap", options.overlap, "0h", `${MAX_OVERLAP_DAYS}d`);
-  await cli.withDatabase(async (db) => {
-    const systemId = await cli.resolveSystem(db, systemOption(command));
-    const rotated = await rotateKey({ db, clock, ids, actor }, systemId, id, config.mode, overlap);
+async function rotate(cli: CliContext, id: string, overlapMs: number): Promise<void> {
+  await withSystem(cli, async (context, systemId) => {
+    const rotated = await rotateKey(context, systemId, id, cli.config.mode, overlapMs);
     const { replaces, replaced_key_ends_at: endsAt } = rotated;
     show(cli, rotated, { replaces, replaced_key_ends_at: endsAt }, [
-      `It takes the place of ${replaces}, which works until ${endsAt.toISOString()}.`,
+      `It replaces ${replaces}, which works until ${endsAt.toISOString()}.`,
     ]);
   });
 }
@@ -147,7 +139,7 @@ function show(cli: CliContext, issued: IssuedKey, more: Record<string, unknown>,
     `  ${key}`,
     ``,
     ...remarks,
-    `It is shown this once: we keep only its hash.${expires_at === null ? "" : ` It expires at ${expires_at.toISOString()}.`}`,
+    `It is shown only now: the service keeps its hash alone.${expires_at === null ? "" : ` It expires at ${expires_at.toISOString()}.`}`,
   ];
   cli.output.result({ id, key, scopes, expires_at, rate_limit, ...more }, text.join("\n"));
 }
@@ -157,7 +149,7 @@ function lastUse({ last_used_at: at, last_used_path: path, last_used_address: ad
   return at === null ? "never" : `${at.toISOString()} ${path ?? ""} from ${address ?? "?"}`;
 }
 
-function statusWord(key: KeyRow, now: number): string {
+function statusText(key: KeyRow, now: number): string {
   const compromised = key.compromised_at === null ? "" : ", compromised";
   const status = keyStatus(key, now);
   const isEnding = status === "active" && key.revoked_at !== null;

@@ -1,79 +1,120 @@
-import { givenIdentifier, scopeNames, type Scope, isScope } from "@bikeshare/contract";
-import type { Command } from "commander";
-import { duration, integer, oneOf } from "../startup/values.ts";
-import { UsageError } from "./usage-error.ts";
+import { givenIdentifier, isScope, type Scope, scopeNames } from "@bikeshare/contract";
+import { type Command, Option } from "commander";
+import { duration } from "../startup/values.ts";
 
-/** What `--system` names. */
-export function systemOption(command: Command): string | undefined {
-  return command.optsWithGlobals<{ system?: string }>().system;
+/** The command was called with words or values it cannot take; the message says which and what is allowed. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/**
+ * An option whose value is read as a variable of the configuration is; a wrong one is a usage error that names the option.
+ * @param defaultText as the caller would write it
+ */
+export function option(
+  flags: string,
+  description: string,
+  parse: (text: string) => unknown,
+  defaultText?: string,
+): Option {
+  const [name = flags] = flags.split(" ");
+  const made = new Option(flags, description).argParser((text) => readValue(name, text, parse));
+  return defaultText === undefined ? made : made.default(parse(defaultText), defaultText);
+}
+
+/** `--overlap`: how long an old key or secret works beside its successor. */
+export function overlapOption(description: string, maxDays: number): Option {
+  const parse = duration("0h", `${maxDays}d`);
+  return option("--overlap <duration>", `${description}: 0h to ${maxDays}d`, parse, "24h");
+}
+
+/** What `--partner` names. */
+export interface PartnerOption {
+  readonly partner: string;
+}
+
+/** Adds `--partner`, which the commands on an endpoint need. */
+export function withPartner(command: Command): Command {
+  return command.requiredOption("--partner <id>", "whose endpoint");
+}
+
+/** Reads a value given on the command line. @param name what the message calls it */
+export function readValue<Value>(name: string, text: string, parse: (text: string) => Value): Value {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new UsageError(`${name} ${error instanceof Error ? error.message : String(error)}.`);
+  }
+}
+
+/** Reads an option that an empty value clears. Commander has no null: the empty text stands for it. */
+export function orEmpty<Value>(parse: (text: string) => Value): (text: string) => Value | "" {
+  return (text) => (text === "" ? "" : parse(text));
+}
+
+/** The parts of a comma-separated list; `parse` reads each. */
+export function listOf<Part>(parse: (text: string) => Part): (text: string) => Part[] {
+  return (text) =>
+    text
+      .split(",")
+      .map((part) => part.trim())
+      .filter((part) => part !== "")
+      .map(parse);
 }
 
 /** Reads a comma-separated list of scopes. */
-export function readScopes(text: string): Scope[] {
-  const names = text
-    .split(",")
-    .map((name) => name.trim())
-    .filter((name) => name !== "");
+export function scopeList(text: string): Scope[] {
+  const names = listOf(String)(text);
   const unknown = names.filter((name) => !isScope(name));
   if (unknown.length > 0 || names.length === 0) {
-    throw new UsageError(
-      `--scopes: ${unknown.length > 0 ? `unknown scope ${unknown.join(", ")}` : "name at least one"}. There are: ${scopeNames.join(", ")}.`,
-    );
+    const found = unknown.length > 0 ? `; unknown: ${unknown.join(", ")}` : "";
+    throw new Error(`must name at least one of ${scopeNames.join(", ")}${found}`);
   }
   return [...new Set(names.filter(isScope))];
 }
 
-/** Reads an RFC 3339 instant that must lie ahead of `now`. */
-export function readFutureInstant(option: string, text: string, now: number): Date {
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/i;
+const INSTANT_EXPECTED = "must be an RFC 3339 instant such as 2027-01-31T00:00:00Z";
+
+/** Reads an RFC 3339 instant after `now`. */
+export function futureInstant(now: number): (text: string) => Date {
+  return (text) => {
+    const instant = instantFrom(text);
+    if (instant === undefined) throw new Error(INSTANT_EXPECTED);
+    if (instant.getTime() <= now) throw new Error("must be in the future");
+    return instant;
+  };
+}
+
+/** Reads an RFC 3339 instant, or a duration before `now` such as `24h`. */
+export function pastInstant(now: number): (text: string) => Date {
+  return (text) => {
+    if (/^\d+[smhd]$/.test(text)) return new Date(now - duration()(text));
+    const instant = instantFrom(text);
+    if (instant === undefined) throw new Error(`${INSTANT_EXPECTED}, or a duration back from now such as 24h`);
+    return instant;
+  };
+}
+
+function instantFrom(text: string): Date | undefined {
   const instant = new Date(text);
-  if (
-    !/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/i.test(text) ||
-    Number.isNaN(instant.getTime())
-  ) {
-    throw new UsageError(`${option} must be an RFC 3339 instant such as 2027-01-31T00:00:00Z.`);
-  }
-  if (instant.getTime() <= now) throw new UsageError(`${option} must lie in the future.`);
-  return instant;
-}
-
-/** Reads an option as values of the configuration are read. */
-function readOption<Value>(option: string, text: string, parse: (text: string) => Value): Value {
-  try {
-    return parse(text);
-  } catch (error) {
-    throw new UsageError(`${option} ${error instanceof Error ? error.message : String(error)}.`);
-  }
-}
-
-/** Reads an integer between bounds. */
-export function readInteger(option: string, text: string, minimum: number, maximum: number): number {
-  return readOption(option, text, integer(minimum, maximum));
-}
-
-/** Reads a duration such as `30s`, `15m`, `24h` or `7d` into milliseconds. @param bounds written in the same way */
-export function readDuration(option: string, text: string, ...bounds: [minimum: string, maximum: string] | []): number {
-  return readOption(option, text, duration(...bounds));
-}
-
-/** Reads one of some words. */
-export function readWord<const Word extends string>(option: string, text: string, words: readonly Word[]): Word {
-  return readOption(option, text, oneOf(words));
+  return INSTANT.test(text) && !Number.isNaN(instant.getTime()) ? instant : undefined;
 }
 
 /** Most characters of a name. */
 const MAX_NAME_LENGTH = 255;
 
 /** Reads a name: one line. */
-export function readLine(option: string, text: string): string {
+export function lineOfText(text: string): string {
   const line = text.trim();
   if (line === "" || line.length > MAX_NAME_LENGTH || /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(line))
-    throw new UsageError(`${option} must be one line of 1 to ${MAX_NAME_LENGTH} characters.`);
+    throw new Error(`must be one line of 1 to ${MAX_NAME_LENGTH} characters`);
   return line;
 }
 
 /** Reads an id that the operator gives. */
 export function readGivenId(text: string): string {
   const read = givenIdentifier.safeParse(text);
-  if (!read.success) throw new UsageError(`The id ${read.error.issues[0]?.message ?? "cannot be that"}.`);
+  if (!read.success) throw new UsageError(`The id ${read.error.issues[0]?.message ?? "is not valid"}.`);
   return read.data;
 }

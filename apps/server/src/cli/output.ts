@@ -1,6 +1,4 @@
-import { printable, printableJson } from "./printable.ts";
-
-/** Where a command's words go. With `--json`: one JSON object on stdout, everything else on stderr. */
+/** Where a command writes. With `--json`: one JSON object on stdout, everything else on stderr. */
 export interface Output {
   readonly json: boolean;
   /** The command's result: `object` as JSON, or `text` for people. */
@@ -37,4 +35,51 @@ export function createOutput(json: boolean, { stdout, stderr }: Streams): Output
       if (interactive && text !== undefined) stderr.write(text);
     },
   };
+}
+
+/**
+ * What a terminal may act on, or what lets a text look like another: control characters except line ends and tabs, and
+ * characters that only format, such as those that turn the direction of writing.
+ */
+// oxlint-disable-next-line no-control-regex -- control characters are the point
+const UNPRINTABLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029]|\p{Cf}/gu;
+
+/** A text with U+FFFD for unprintable characters: names, addresses and answers come from strangers. */
+export function printable(text: string): string {
+  return text.replaceAll(UNPRINTABLE, "\uFFFD");
+}
+
+/** JSON of a value, with escapes for the same characters: whoever parses it gets them back. */
+export function printableJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(UNPRINTABLE, escapeUnits);
+}
+
+/** JSON escapes units of UTF-16, of which some characters have two. */
+function escapeUnits(character: string): string {
+  const units = Array.from({ length: character.length }, (_, index) => character.charCodeAt(index));
+  return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
+}
+
+/** The columns of a table: each title with the cell that it shows of a row. */
+export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | Date | null>>;
+
+/** Lays rows out in columns for a terminal. */
+export function table<Row>(rows: readonly Row[], columns: Columns<Row>): string {
+  const lines = [Object.keys(columns), ...rows.map((row) => Object.values(columns).map((cell) => cellText(cell(row))))];
+  const widths = Object.keys(columns).map((_, column) => Math.max(...lines.map((line) => (line[column] ?? "").length)));
+  return lines
+    .map((line) =>
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join("  ")
+        .trimEnd(),
+    )
+    .join("\n");
+}
+
+/** A value as one cell, without line ends: names come from outside. */
+function cellText(value: string | number | Date | null): string {
+  if (value === null) return "-";
+  const text = value instanceof Date ? value.toISOString() : String(value);
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\uFFFD");
 }

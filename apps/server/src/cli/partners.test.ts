@@ -108,7 +108,7 @@ it("remove asks for --yes, says what it ends, and leaves the log", async () => {
   expect(await json("partners", "list", "--all")).toMatchObject({ partners: [{ id, status: "removed" }] });
 });
 
-it("create takes how many bikes the partner may hold at once, and refuses what is no such number", async () => {
+it("create takes how many bikes the partner may hold at once, and rejects what is not such a number", async () => {
   expect(await json("partners", "create", "Bounded", "--max-reservations", "7")).toMatchObject({ max_reservations: 7 });
   expect(await json("partners", "create", "Usual")).toMatchObject({ max_reservations: 50 });
   for (const wrong of ["0", "-1", "1.5", "many", "1000001", "default"]) {
@@ -119,12 +119,12 @@ it("create takes how many bikes the partner may hold at once, and refuses what i
   expect(await text("partners", "list")).toMatch(/Bounded .* 7\n.*Usual .* 50\n/);
 });
 
-it("set changes what is given, and refuses a name that is taken", async () => {
+it("set changes what is given, and rejects a name that is in use", async () => {
   const [first] = [await make("First"), await make("Second")];
   expect(await json("partners", "set", first, "--max-reservations", "5")).toMatchObject({ max_reservations: 5 });
   expect(await text("partners", "set", first, "--max-reservations", "5")).toContain("Nothing to change");
   expect(await json("partners", "set", first, "--max-reservations", "default")).toMatchObject({ max_reservations: 50 });
   await expect(text("partners", "set", first, "--name", "second")).rejects.toThrow('has the name "Second"');
-  await expect(text("partners", "set", first)).rejects.toThrow("Say what to set");
+  await expect(text("partners", "set", first)).rejects.toThrow("Give at least one of --name and --max-reservations");
   await expect(text("partners", "create", " FIRST ")).rejects.toThrow("Choose another");
 });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { CITY_TIME, city23 } from "../../test/gbfs/city.ts";
-import { registerReplayGbfs } from "./replay-gbfs.ts";
+import { registerReplayGbfs } from "./gbfs.ts";
 
 let harness: CliHarness;
 let series: string;

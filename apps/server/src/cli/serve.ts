@@ -1,4 +1,5 @@
 import { type Command, Option } from "commander";
+import type { Config } from "../config.ts";
 import { isLogForPeople } from "../logger.ts";
 import type { ServeOptions } from "../serve.ts";
 import { startUnlessStopped } from "../startup/signals.ts";
@@ -34,4 +35,11 @@ export function registerServe(program: Command, context: () => CliContext): void
       await service.close();
       if (isLogForPeople(config)) output.note("Stopped.");
     });
+}
+
+/** Where a service with this configuration is reached from this machine, whatever its public address is. */
+export function localAddress({ host, port, tls }: Pick<Config, "host" | "port" | "tls">): string {
+  const everywhere: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "[::1]" };
+  const name = everywhere[host] ?? (host.includes(":") ? `[${host}]` : host);
+  return `${tls === undefined ? "http" : "https"}://${name}:${port}`;
 }

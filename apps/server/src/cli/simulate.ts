@@ -14,49 +14,50 @@ import {
 import { type Command, Option } from "commander";
 import { DEMO_SEED, describeDemoVehicleTypes } from "../demo/demo-city.ts";
 import { createSimulatorKeys } from "../demo/simulator-keys.ts";
-import type { CliContext } from "./context.ts";
-import { localAddress } from "./local-address.ts";
-import { readInteger, systemOption } from "./options.ts";
-import { UsageError } from "./usage-error.ts";
+import { integer } from "../startup/values.ts";
+import { type CliContext, withSystem } from "./context.ts";
+import { option, UsageError } from "./options.ts";
+import { localAddress } from "./serve.ts";
 
 interface SimulateOptions {
-  readonly stations: string;
-  readonly bikes: string;
-  readonly speed: string;
-  readonly seed: string;
+  readonly stations: number;
+  readonly bikes: number;
+  readonly speed: number;
+  readonly seed: number;
   readonly url?: string;
   readonly key?: string;
   readonly keyFile?: string;
 }
 
 /** Milliseconds between two progress lines. */
-const PROGRESS = 1000;
+const PROGRESS_INTERVAL_MS = 1000;
 
 /** `simulate`: a city that rides, against a running service. */
 export function registerSimulate(program: Command, context: () => CliContext): void {
   program
     .command("simulate")
     .description("let a made-up city ride, through the operator's interface of a running service")
-    .option("--stations <n>", "stations of the city", "200")
-    .option("--bikes <n>", "bikes of the city", "2000")
-    .option("--speed <n>", "how much faster than life: 60 is an hour a minute", "60")
-    .option("--seed <n>", "which city and which day: the same number plans the same", String(DEMO_SEED))
-    .option("--url <base>", "base address of the service; the one of this configuration, when not given")
+    .addOption(option("--stations <n>", "stations of the city", integer(1, 10_000), "200"))
+    .addOption(option("--bikes <n>", "bikes of the city", integer(1, 100_000), "2000"))
+    .addOption(option("--speed <n>", "how much faster than real time: 60 is an hour a minute", integer(1, 1000), "60"))
+    .addOption(
+      option(
+        "--seed <n>",
+        "which city and which day: the same number plans the same",
+        integer(0, 2 ** 32 - 1),
+        String(DEMO_SEED),
+      ),
+    )
+    .option("--url <base>", "base URL of the service; the one of this configuration, when not given")
     .option("--key-file <file>", "holds the operator key for --url; without it the key is in OPERATOR_KEY")
     .addOption(new Option("--key <operator key>").hideHelp())
-    .action((options: SimulateOptions, command: Command) => simulate(context(), options, command));
+    .action((options: SimulateOptions) => simulate(context(), options));
 }
 
-async function simulate(cli: CliContext, options: SimulateOptions, command: Command): Promise<void> {
-  const size = {
-    stations: readInteger("--stations", options.stations, 1, 10_000),
-    bikes: readInteger("--bikes", options.bikes, 1, 100_000),
-  };
-  const speed = readInteger("--speed", options.speed, 1, 1000);
-  const seed = readInteger("--seed", options.seed, 0, 2 ** 32 - 1);
-  const { url } = options;
+async function simulate(cli: CliContext, options: SimulateOptions): Promise<void> {
+  const { url, stations, bikes, speed, seed } = options;
   const key = await readOperatorKey(cli, options);
-  const city = makeCity(createRandom(seed), size);
+  const city = makeCity(createRandom(seed), { stations, bikes });
   const run = (baseUrl: string, operatorKey: string, observed: ObservedCity | undefined) =>
     startSimulation({
       city,
@@ -72,16 +73,15 @@ async function simulate(cli: CliContext, options: SimulateOptions, command: Comm
     await watch(cli, await run(baseUrl, key, undefined));
     return;
   }
-  await cli.withDatabase(async (db) => {
-    const systemId = await cli.resolveSystem(db, systemOption(command));
+  await withSystem(cli, async (context, systemId) => {
     const baseUrl = localAddress(cli.config);
-    const access = await createSimulatorKeys({ ...cli, db, systemId, keyKind: cli.config.mode });
+    const access = await createSimulatorKeys({ ...context, systemId, keyKind: cli.config.mode });
     try {
       const seen = await readCity(baseUrl, access.partnerKey).catch((error: unknown) => {
         throw new Error(`There is no service at ${baseUrl}: start it with \`bikeshare serve\`.`, { cause: error });
       });
       mustBeOurs(systemId, seen, city.stations[0].id);
-      await describeDemoVehicleTypes({ ...cli, db }, systemId);
+      await describeDemoVehicleTypes(context, systemId);
       await watch(cli, await run(baseUrl, access.operatorKey, seen));
     } finally {
       await access.remove();
@@ -122,7 +122,7 @@ function mustBeOurs(systemId: string, { stations }: ObservedCity, stationId: str
 /** Shows how it goes until it is stopped or fails. */
 async function watch(cli: CliContext, simulation: Simulation): Promise<void> {
   const over = new AbortController();
-  cli.output.note("The city lives. Ctrl-C ends its rides and stops it.");
+  cli.output.note("The city is running. Ctrl-C ends its rides and stops it.");
   const showing = show(cli, simulation, over.signal);
   const failure = await Promise.race([simulation.failed, cli.signals.untilStopped()]);
   over.abort();
@@ -136,7 +136,7 @@ async function watch(cli: CliContext, simulation: Simulation): Promise<void> {
 async function show(cli: CliContext, simulation: Simulation, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     cli.output.progress(progressLine(simulation.figures()));
-    await setTimeout(PROGRESS, undefined, { signal }).catch(() => undefined);
+    await setTimeout(PROGRESS_INTERVAL_MS, undefined, { signal }).catch(() => undefined);
   }
 }
 

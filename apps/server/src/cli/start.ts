@@ -1,7 +1,9 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { ensureLockFile, tryExclusiveLock } from "@bikeshare/embedded-postgres";
 import { createOperatorClient, readCity, type Simulation, startSimulation } from "@bikeshare/simulator";
 import type { Command } from "commander";
+import { type Config, ConfigError } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import {
   DEMO_SEED,
@@ -14,26 +16,34 @@ import {
 } from "../demo/demo-city.ts";
 import { type SimulatorKeys, createSimulatorKeys } from "../demo/simulator-keys.ts";
 import { isLogForPeople } from "../logger.ts";
+import { prepareDataDir } from "../startup/checks.ts";
+import { integer } from "../startup/values.ts";
 import { systemsOf } from "../systems/service.ts";
 import type { CliContext } from "./context.ts";
-import { localAddress } from "./local-address.ts";
-import { readInteger } from "./options.ts";
+import { option } from "./options.ts";
 import type { Output } from "./output.ts";
-import { lockStart } from "./start-lock.ts";
+import { localAddress } from "./serve.ts";
 import { startSampleWebhooks } from "./start-webhooks.ts";
 import { welcome } from "./welcome.ts";
 
-/** `start`: the service with a made-up city that lives, where there is no data yet, for whoever wants to look at it. */
+/** `start`: the service with a made-up city that rides, where there is no data yet: to try it. */
 export function registerStart(program: Command, context: () => CliContext): void {
   program
     .command("start")
     .description("try it: make a city where the database is empty, serve it, let it ride, print how to call it")
-    .option("--speed <n>", "how much faster than life the city rides; 0: it stands still", "10")
-    .action((options: { speed: string }) => start(context(), readInteger("--speed", options.speed, 0, 1000)));
+    .addOption(
+      option(
+        "--speed <n>",
+        "how much faster than real time the city rides; 0: it stands still",
+        integer(0, 1000),
+        "10",
+      ),
+    )
+    .action(({ speed }: { speed: number }) => start(context(), speed));
 }
 
 async function start(given: CliContext, speed: number): Promise<void> {
-  const cli = { ...given, output: withoutProseAmongLogs(given) };
+  const cli = { ...given, output: withoutNotesAmongLogs(given) };
   const { clock, ids, output, signals } = cli;
   const lock = await lockStart(cli.config);
   const stopped = signals.untilStopped();
@@ -55,14 +65,14 @@ async function start(given: CliContext, speed: number): Promise<void> {
     },
   });
   const { url = "" } = service;
-  await lock.tell(url);
+  await lock.publish(url);
   const dataDir = config.databaseUrl === undefined ? config.dataDir : undefined;
   const isDefaultDataDir = dataDir === resolve(".bikeshare");
   output.result({ ready: true, url, key: demo?.key ?? null }, welcome({ url, dataDir, isDefaultDataDir, speed, demo }));
   const access = demo !== undefined && speed > 0 ? await demo.access() : undefined;
   // With a public address of its own the service still listens where it is configured to.
   const here = config.publicUrl === undefined ? url : localAddress(config);
-  const city = access && (await letItLive(cli, here, access, speed));
+  const city = access && (await startCity(cli, here, access, speed));
   await stopped;
   await city?.stop();
   await access?.remove();
@@ -73,7 +83,7 @@ async function start(given: CliContext, speed: number): Promise<void> {
 }
 
 /** Remarks among log lines in JSON would break whatever parses them: they go to stdout then. */
-function withoutProseAmongLogs({ config, output }: CliContext): Output {
+function withoutNotesAmongLogs({ config, output }: CliContext): Output {
   if (output.json || isLogForPeople(config)) return output;
   return { ...output, note: (text) => output.result({}, text) };
 }
@@ -107,8 +117,8 @@ async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefi
   return partnerId === undefined ? undefined : { systemId, partnerId, key: kept, access };
 }
 
-/** A demo whose city stands still is better than none: what keeps it from living is said, and that is all. */
-async function letItLive(
+/** A demo whose city stands still is better than none: an error is shown, and `start` goes on. */
+async function startCity(
   cli: CliContext,
   url: string,
   access: SimulatorKeys,
@@ -133,4 +143,39 @@ async function letItLive(
 async function demoSystem({ resolveSystem }: CliContext, db: Database): Promise<string> {
   const [first] = await systemsOf(db);
   return first?.system_id ?? resolveSystem(db, undefined);
+}
+
+/** The right to be the one `start` of a data directory. The system takes it back when the process ends, however it ends. */
+interface StartLock {
+  /** Writes the address down for a second `start`, which names it. */
+  publish(url: string): Promise<void>;
+  release(): Promise<void>;
+}
+
+/**
+ * A second `start` would point the demo partner's webhooks at its own receiver, and leave the first with none when it ends.
+ * (Any number of `serve` may share a data directory.)
+ * @throws ConfigError when one is running, with its address
+ */
+async function lockStart(config: Pick<Config, "dataDir">): Promise<StartLock> {
+  await prepareDataDir(config);
+  const lockFile = join(config.dataDir, "start.lock");
+  const addressFile = join(config.dataDir, "start.url");
+  await ensureLockFile(lockFile);
+  const lock = tryExclusiveLock(lockFile);
+  if (lock === undefined) {
+    // It may be on its way up, without an address yet.
+    const url = (await readFile(addressFile, "utf8").catch(() => "")).trim();
+    throw new ConfigError(
+      `DATA_DIR=${config.dataDir}: \`start\` is running there already${url === "" ? "" : `, at ${url}`}. Use that one, stop it first, or set DATA_DIR to another directory.`,
+    );
+  }
+  await rm(addressFile, { force: true });
+  return {
+    publish: (url) => writeFile(addressFile, `${url}\n`),
+    async release() {
+      await rm(addressFile, { force: true });
+      lock.release();
+    },
+  };
 }

@@ -3,7 +3,7 @@ import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { CITY_TIME, city23 } from "../../test/gbfs/city.ts";
 import { type FeedServer, startFeedServer } from "../../test/gbfs/feed-server.ts";
 import { until } from "../../test/until.ts";
-import { registerSyncGbfs } from "./sync-gbfs.ts";
+import { registerSyncGbfs } from "./gbfs.ts";
 
 let harness: CliHarness;
 let server: FeedServer;
@@ -19,8 +19,8 @@ afterEach(async () => {
 
 const lines = () => harness.written.stdout.split("\n").filter((line) => line !== "");
 
-test("prints a line per round, JSON with --json, and ends when it is told to", async () => {
-  const running = harness.run("gbfs", server.url, "--every", "1s", "--json");
+test("prints a line per round, JSON with --json, and ends when it is stopped", async () => {
+  const running = harness.run("gbfs", server.url, "--interval", "1s", "--json");
   await until(() => lines().length >= 2);
   harness.stop();
   await running;
@@ -39,21 +39,21 @@ test("prints a line per round, JSON with --json, and ends when it is told to", a
   expect(second).toMatchObject({ outcome: "unchanged", stations: null, bikes: null });
 });
 
-test("for people says the same in words, also what failed", async () => {
+test("for people prints the same as text, and what failed", async () => {
   server.pages["station_status"] = undefined;
   const running = harness.run("gbfs", server.url);
   await until(() => lines().length >= 1);
   harness.stop();
   await running;
   expect(lines()[0]).toMatch(
-    /^2025-06-02T12:00:00.000Z partial: stations none; bikes 3 created; station_status failed: HTTP 404 from .* never good yet, asked again from /,
+    /^2025-06-02T12:00:00.000Z partial: stations none; bikes 3 created; station_status failed: HTTP 404 from .* never good yet, next request at /,
   );
 });
 
 test.each([
-  [["gbfs", "feeds.example.com"], "http or https address"],
-  [["gbfs", "http://127.0.0.1:1/gbfs.json", "--every", "0s"], "from 1s to 1d"],
-  [["gbfs", "http://127.0.0.1:1/gbfs.json", "--every", "soon"], "must be a duration"],
-])("refuses %s as wrong usage", async (args, message) => {
+  [["gbfs", "feeds.example.com"], "http or https URL"],
+  [["gbfs", "http://127.0.0.1:1/gbfs.json", "--interval", "0s"], "from 1s to 1d"],
+  [["gbfs", "http://127.0.0.1:1/gbfs.json", "--interval", "soon"], "must be a duration"],
+])("rejects %s as wrong usage", async (args, message) => {
   await expect(harness.run(...args)).rejects.toThrow(message);
 });

@@ -1,8 +1,24 @@
 import type { Command } from "commander";
+import { commandError } from "../errors/command-errors.ts";
+import { systemId as parseSystemId } from "../startup/values.ts";
+import { describeSystem, detailsOf, detailsOfAll, type FactChanges, type SystemDetails } from "../systems/describe.ts";
+import { type FactName, factNames, factRules } from "../systems/facts.rules.ts";
 import { addSystem, systemsOf } from "../systems/service.ts";
-import type { CliContext } from "./context.ts";
-import { registerSystemFacts } from "./systems-facts.ts";
-import { UsageError } from "./usage-error.ts";
+import { type CliContext, withSystem } from "./context.ts";
+import { readValue, UsageError } from "./options.ts";
+import { table } from "./output.ts";
+
+/** What the command line calls each fact, and what it means. */
+const factOptions: Readonly<Record<FactName, readonly [option: string, meaning: string]>> = {
+  name: ["--name", "what riders call it"],
+  timezone: ["--time-zone", "its IANA time zone, such as Europe/Oslo"],
+  language: ["--language", "the language of its names, a BCP 47 tag such as nb or en-GB"],
+  feed_contact_email: ["--email", "where whoever reads its feeds may write to"],
+  operator: ["--operator", "who runs it"],
+  url: ["--url", "its address on the web"],
+  licence: ["--licence", "of its feeds: an SPDX identifier such as CC-BY-4.0, or an address"],
+  opening_hours: ["--opening-hours", "in OpenStreetMap's words; 24/7 where nobody says"],
+};
 
 /** `systems create`, `set` and `list`. */
 export function registerSystems(program: Command, context: () => CliContext): void {
@@ -12,16 +28,112 @@ export function registerSystems(program: Command, context: () => CliContext): vo
     .description("add another system")
     .argument("<id>", "the system's id (GBFS system_id): visible ASCII characters")
     .option("--name <name>", "what people call it")
-    .action(async (id: string, options: { name?: string }) => {
-      if (!/^[\x21-\x7e]{1,255}$/.test(id)) throw new UsageError("The id must be 1 to 255 visible ASCII characters.");
-      const { actor, clock, config, ids, output, withDatabase, resolveSystem } = context();
-      await withDatabase(async (db) => {
-        // The first system exists before the second: otherwise commands that name none would change their meaning.
-        if ((await systemsOf(db)).length === 0 && id !== config.systemId) await resolveSystem(db, undefined);
-        if (!(await addSystem({ db, clock, ids, actor }, id, options.name ?? id)))
-          throw new Error(`There is a system "${id}" already.`);
-        output.result({ id }, `Made system ${id}.`);
-      });
+    .action((id: string, { name }: { name?: string }) => create(context(), id, name ?? id));
+  const set = systems
+    .command("set")
+    .description(
+      "describe a system, as GBFS publishes it; it takes precedence over feeds. An empty value removes a field",
+    );
+  for (const [option, meaning] of Object.values(factOptions)) set.option(`${option} <value>`, meaning);
+  set.action((given: Readonly<Record<string, string>>) => setFacts(context(), given));
+  systems
+    .command("list")
+    .description("list the systems, and how each is described")
+    .action(() => list(context()));
+}
+
+async function create(cli: CliContext, text: string, name: string): Promise<void> {
+  const id = readValue("The id", text, parseSystemId);
+  const { actor, clock, config, ids, output, resolveSystem } = cli;
+  await cli.withDatabase(async (db) => {
+    // The first system exists before the second: otherwise commands that name none would change their meaning.
+    if ((await systemsOf(db)).length === 0 && id !== config.systemId) await resolveSystem(db, undefined);
+    if (!(await addSystem({ db, clock, ids, actor }, id, name))) throw new Error(`There is a system "${id}" already.`);
+    output.result({ id }, `Created system ${id}.`);
+  });
+}
+
+async function setFacts(cli: CliContext, given: Readonly<Record<string, string>>): Promise<void> {
+  const changes = readChanges(given);
+  await withSystem(cli, async (context, systemId) => {
+    await describeSystem(context, systemId, changes);
+    const details = await detailsOf(context.db, systemId);
+    if (details === undefined) throw commandError("not_found", "system", { id: systemId });
+    cli.output.result(factsOf(details), textOf(details));
+  });
+}
+
+function readChanges(given: Readonly<Record<string, string>>): FactChanges {
+  const changes = factNames.flatMap((name): [FactName, string | null][] => {
+    const [option] = factOptions[name];
+    const text = given[option.slice(2).replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())];
+    if (text === undefined) return [];
+    if (text === "") return [[name, null]];
+    if (factRules[name].read(text) === undefined)
+      throw new UsageError(`${option} cannot be ${JSON.stringify(text)}: it must be ${factRules[name].expected}.`);
+    return [[name, text]];
+  });
+  if (changes.length === 0) {
+    const names = Object.values(factOptions).map(([option]) => option);
+    throw new UsageError(`Give at least one of ${names.join(", ")}.`);
+  }
+  return Object.fromEntries(changes);
+}
+
+async function list({ output, withDatabase }: CliContext): Promise<void> {
+  await withDatabase(async (db) => {
+    const systems = await detailsOfAll(db);
+    const made = new Map((await systemsOf(db)).map((system) => [system.system_id, system.created_at]));
+    const overview = table(systems, {
+      id: ({ id }) => id,
+      name: ({ name }) => name,
+      "time zone": (system) => knownFact(system, "timezone"),
+      language: (system) => knownFact(system, "language"),
+      email: (system) => knownFact(system, "feed_contact_email"),
+      operator: ({ operator }) => operator,
+      licence: ({ licence }) => licence,
+      url: ({ url }) => url,
     });
-  registerSystemFacts(systems, context);
+    output.result(
+      { systems: systems.map((system) => ({ ...factsOf(system), created_at: made.get(system.id) })) },
+      [overview, ...systems.flatMap((system) => missingText(system, systems.length > 1))].join("\n"),
+    );
+  });
+}
+
+/** A fact, or null where a default stands in for it. */
+function knownFact(system: SystemDetails, name: FactName): string | null {
+  return system.missing.includes(name) ? null : system[name];
+}
+
+function factsOf({ timezone, feed_contact_email, missing, ...system }: SystemDetails): Record<string, unknown> {
+  return {
+    ...system,
+    time_zone: timezone,
+    email: feed_contact_email,
+    missing: missing.map((name) => factOptions[name][0].slice(2)),
+  };
+}
+
+function textOf(details: SystemDetails): string {
+  const lines = factNames.map((name) => [factOptions[name][0].slice(2), knownFact(details, name) ?? "-"] as const);
+  const facts = table(lines, { [details.id]: ([name]) => name, "in GBFS": ([, value]) => value });
+  return [facts, ...missingText(details, false)].join("\n");
+}
+
+/** What feeds show in place of missing facts, and how to set them. */
+function missingText({ id, missing }: SystemDetails, isNamed: boolean): string[] {
+  if (missing.length === 0) return [];
+  const defaults: Partial<Record<FactName, string>> = {
+    name: "the id as its name",
+    timezone: "the time zone UTC",
+    language: "the language en",
+    feed_contact_email: "no address, or in 3.0, which requires one, unknown@example.invalid",
+  };
+  const shown = missing.flatMap((name) => defaults[name] ?? []).join("; ");
+  const command = missing.map((name) => `${factOptions[name][0]} …`).join(" ");
+  return [
+    "",
+    `In place of what is missing, GBFS shows for ${id}: ${shown}. Set it: bikeshare ${isNamed ? `--system ${id} ` : ""}systems set ${command}`,
+  ];
 }

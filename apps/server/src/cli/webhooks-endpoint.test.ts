@@ -24,7 +24,7 @@ const json = async (...args: string[]) =>
   JSON.parse((await harness.run("--json", "webhooks", ...args)).stdout) as unknown;
 const set = ["set", "--url", "https://partner.example/hooks", "--events", "ride.started,station.offline", "--partner"];
 
-it("set says how to try the endpoint, and of which events no key of the partner may read what they tell", async () => {
+it("set says how to try the endpoint, and which events no key of the partner may read", async () => {
   const made = await text(...set, partner);
   expect(made).toContain(`\`webhooks test --partner ${partner}\` sends it a first example.`);
   expect(made).toMatch(/^Note: no key of this partner may read .+: ride.started, station.offline\.$/m);
@@ -33,7 +33,7 @@ it("set says how to try the endpoint, and of which events no key of the partner 
   });
 });
 
-it("list shows every partner's endpoint, and whether anybody sends", async () => {
+it("list shows every partner's endpoint, and how many processes send", async () => {
   expect(await text("list")).toBe("No partner has an endpoint. `webhooks set` makes one.\n");
   await text(...set, partner);
   const other = await partnerNamed("Other\u001b[2J");
@@ -45,14 +45,14 @@ it("list shows every partner's endpoint, and whether anybody sends", async () =>
     new RegExp(`^${other} +Other\uFFFD\\[2J +https://partner.example/hooks +paused by the operator`),
   );
   expect(lines[2]).toMatch(new RegExp(`^${partner} +Partner 1 +https://partner.example/hooks +active +no +0 +0$`));
-  expect(lines[3]).toBe("Sent by: nobody: no process that sends webhooks is running; `serve` is one");
+  expect(lines[3]).toBe("Sent by: no process: start one with `serve`");
   expect(await json("list")).toMatchObject({ workers: 0, endpoints: [{ partner_id: other }, { partner_id: partner }] });
 });
 
-it("remove says what became of secrets, log and what waits; set makes the endpoint anew", async () => {
+it("remove says what became of the secrets, the log and pending deliveries; set creates the endpoint again", async () => {
   await text(...set, partner);
   const removed = await text("remove", "--partner", partner);
-  expect(removed).toMatch(/^Removed endpoint_\S+: its secrets are destroyed, and nothing is sent any more/);
+  expect(removed).toMatch(/^Removed endpoint_\S+: its secrets are destroyed, and nothing more is sent/);
   expect(removed).toContain("Its log stays");
   expect(await text("remove", "--partner", partner)).toMatch(/was removed already, .+ Nothing was changed/);
   expect(await json("remove", "--partner", partner)).toMatchObject({
@@ -64,10 +64,10 @@ it("remove says what became of secrets, log and what waits; set makes the endpoi
   expect(shown).toMatch(
     /^url {7}none\nevents {4}none\nemail {5}nobody\nsigned {4}Service-Signature\nstatus {4}removed, /m,
   );
-  expect(await text(...set, partner)).toMatch(/^Made endpoint .+[\s\S]+whsec_/);
+  expect(await text(...set, partner)).toMatch(/^Created endpoint .+[\s\S]+whsec_/);
 });
 
-it("every command tells a partner that there is not from one without an endpoint", async () => {
+it("every command distinguishes an unknown partner from one without an endpoint", async () => {
   for (const command of ["show", "pause", "resume", "rotate", "remove", "test", "deliveries"]) {
     await expect(text(command, "--partner", partner)).rejects.toThrow(
       /has no webhook endpoint. `webhooks set` makes one/,
@@ -81,12 +81,12 @@ it("deliveries without any says so, and what to do", async () => {
   expect(await text("deliveries", "--partner", partner)).toBe(
     `No deliveries in the last 30 days. \`webhooks test --partner ${partner}\` sends an example.\n`,
   );
-  expect(await text("deliveries", "--partner", partner, "--status", "failed")).toBe("No delivery fits.\n");
+  expect(await text("deliveries", "--partner", partner, "--status", "failed")).toBe("No delivery matches.\n");
   const range = ["--since", "1h", "--until", "2h"];
   await expect(text("deliveries", "--partner", partner, ...range)).rejects.toThrow(/begin before it ends/);
 });
 
-it("a secrets file that the service does not use is refused by its name, the first time too", async () => {
+it("a secrets file that the service does not use is rejected with its name, the first time too", async () => {
   await text(...set, partner);
   await text("remove", "--partner", partner);
   const file = join(harness.directory, "data", "secrets.json");

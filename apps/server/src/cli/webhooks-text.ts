@@ -1,17 +1,51 @@
+import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
+import type { SetEndpoint } from "../webhooks/endpoints/endpoint-settings.ts";
 import type { EndpointOverview, EndpointView } from "../webhooks/endpoints/endpoint-view.ts";
 import type { DeliveryDetail } from "../webhooks/log/deliveries.ts";
 import type { Exchange, HeaderPair } from "../webhooks/log/delivery-view.ts";
 import { DAILY_ANSWER_BYTES, SHORT_ANSWER, WHOLE_FAILURES_PER_HOUR } from "../webhooks/rules/log-budget.ts";
-import { printable } from "./printable.ts";
-import { table } from "./table.ts";
+import { printable, table } from "./output.ts";
 
-/** A secret that is shown this once. */
+/** What `webhooks set` did. */
+export function describeSet(
+  { endpoint, outcome, secret, old_secrets_end_at: oldEnd }: SetEndpoint,
+  unreadable: readonly string[],
+): string {
+  const { id, partner_id: partner, url, events, status } = endpoint;
+  return [
+    `${{ created: "Created", changed: "Changed", unchanged: "Nothing to change at" }[outcome]} endpoint ${id}: ${url}`,
+    `Events: ${events.join(", ")}`,
+    `Signed with: ${describeSignature(endpoint.signature)}`,
+    ...describeUnreadable(unreadable),
+    ...(secret === null ? ["Its secret stays as it is."] : ["", ...describeSecret(secret)]),
+    ...(oldEnd === null ? [] : [`The old ones sign Service-Signature until ${oldEnd.toISOString()}.`]),
+    ...(status === "paused" ? ["It stays paused: `webhooks resume` begins with one probe."] : []),
+    ...(outcome === "created" ? ["", `\`webhooks test --partner ${partner}\` sends it a first example.`] : []),
+  ].join("\n");
+}
+
+/** What `webhooks remove` did. */
+export function describeRemoved(id: string, partner: string, unsent: number): string {
+  const lines = [
+    `Removed ${id}: its secrets are destroyed, and nothing more is sent. Deliveries that are being sent end.`,
+    `Its log stays, each delivery for its ${EVENT_RETENTION_DAYS} days. The audit log keeps the URLs that were set.`,
+  ];
+  if (unsent > 0) {
+    lines.push(
+      `${unsent} deliveries were not sent. To send them: create it again by \`webhooks set\` with --url and --events,`,
+      `then \`webhooks replay --partner ${partner} --since ${EVENT_RETENTION_DAYS}d --status held\`.`,
+    );
+  }
+  return lines.join("\n");
+}
+
+/** A secret that is shown only now. */
 export function describeSecret(secret: string): string[] {
-  return ["Secret:", "", `  ${secret}`, "", "It is shown this once: it is kept encrypted, for signing."];
+  return ["Secret:", "", `  ${secret}`, "", "It is shown only now: it is kept encrypted, for signing."];
 }
 
 /** What deliveries are signed with. */
-export function describeSignature(signature: "service" | "both"): string {
+function describeSignature(signature: "service" | "both"): string {
   return signature === "both" ? "Service-Signature and Standard Webhooks" : "Service-Signature";
 }
 
@@ -22,33 +56,32 @@ export function describeReplayNeed(partner: string, held: number, since: Date | 
   return [`${held} deliveries stay held. To send them once the endpoint is active again:`, `  ${command}`];
 }
 
-/** A word of warning where a partner gets by webhook what no key of its may read. */
-export function describeUnreadable(events: readonly string[]): string[] {
+/** A warning where a partner gets by webhook what none of its keys may read. */
+function describeUnreadable(events: readonly string[]): string[] {
   if (events.length === 0) return [];
   return [
-    `Note: no key of this partner may read what these tell of: ${events.join(", ")}.`,
-    "They are sent all the same. Leave them out with --events, or issue a key with the scope.",
+    `Note: no key of this partner may read the data of these events: ${events.join(", ")}.`,
+    "They are sent nevertheless. Leave them out with --events, or issue a key with the scope.",
   ];
 }
 
 /** Every endpoint, a line each. */
 export function describeOverview({ endpoints, workers }: EndpointOverview): string {
   if (endpoints.length === 0) return "No partner has an endpoint. `webhooks set` makes one.";
-  const rows = endpoints.map((endpoint) => [
-    endpoint.partner_id,
-    printable(endpoint.partner_name),
-    endpoint.url ?? "none",
-    endpoint.status_text,
-    endpoint.failing_since === null ? "no" : `since ${endpoint.failing_since.toISOString()}`,
-    String(endpoint.pending),
-    String(endpoint.held),
-  ]);
-  const text = table(["partner", "name", "url", "status", "failing", "waiting", "held"], rows);
+  const text = table(endpoints, {
+    partner: ({ partner_id }) => partner_id,
+    name: ({ partner_name }) => partner_name,
+    url: ({ url }) => url ?? "none",
+    status: ({ status_text }) => status_text,
+    failing: ({ failing_since: since }) => (since === null ? "no" : `since ${since.toISOString()}`),
+    waiting: ({ pending }) => pending,
+    held: ({ held }) => held,
+  });
   return `${text}\nSent by: ${describeWorkers(workers)}`;
 }
 
 function describeWorkers(workers: number): string {
-  if (workers === 0) return "nobody: no process that sends webhooks is running; `serve` is one";
+  if (workers === 0) return "no process: start one with `serve`";
   return workers === 1 ? "1 process" : `${workers} processes`;
 }
 
@@ -87,9 +120,9 @@ function waiting({ pending, oldest_due: oldest }: EndpointView): string {
 function describeReplay(replay: EndpointView["replays"][number]): string {
   const { id, since, until, total, queued, finished_at: finished } = replay;
   const range = `${since.toISOString()} to ${until.toISOString()}`;
-  if (finished === null) return `${id}: ${range}, ${queued} of ${total} handed over`;
+  if (finished === null) return `${id}: ${range}, ${queued} of ${total} queued`;
   const dropped = total - queued === 0 ? "" : `, ${total - queued} left out (no longer kept, or stopped)`;
-  return `${id}: ${range}, all ${queued} handed over${dropped}`;
+  return `${id}: ${range}, all ${queued} queued${dropped}`;
 }
 
 /** A delivery with its attempts, exchange by exchange. */
@@ -115,8 +148,8 @@ function describeExchange(exchange: Exchange): string[] {
 }
 
 function describeRequest(url: string, request: Exchange["request"]): string[] {
-  if (request === null) return [`> POST ${url} (what exactly was sent is not known)`];
-  // The connection failed before that: what stands in the log is what would have gone.
+  if (request === null) return [`> POST ${url} (what exactly was sent is unknown)`];
+  // The connection failed before that: the log holds what would have been sent.
   if (request.headers.length === 0) return [`> POST ${url} (nothing of it was written)`];
   return [
     `> POST ${url}`,

@@ -14,7 +14,7 @@ import { resultOf } from "../webhooks/dispatcher/result-writer.ts";
 import { claimDeliveries } from "../webhooks/queue/claim-queries.ts";
 import { updateHeartbeat } from "../webhooks/queue/lane-queries.ts";
 import { insertResults } from "../webhooks/queue/result-queries.ts";
-import { UsageError } from "./usage-error.ts";
+import { UsageError } from "./options.ts";
 import { registerWebhooks } from "./webhooks.ts";
 
 let harness: CliHarness;
@@ -80,7 +80,7 @@ async function send(endpointId: string, status: number, body = ""): Promise<void
 }
 
 describe("webhooks set", () => {
-  it("makes an endpoint and shows its secret this once", async () => {
+  it("makes an endpoint and shows its secret only then", async () => {
     const made = await make();
     expect(made).toMatchObject({
       url: "https://partner.example/hooks",
@@ -100,13 +100,13 @@ describe("webhooks set", () => {
     expect(await text("set", "--partner", partner, "--events", "ride.started")).toContain("Its secret stays as it is.");
   });
 
-  it("says why an address, an event or an empty wish is refused", async () => {
+  it("says why an address, an event or a call without options is rejected", async () => {
     const refused = (...args: string[]) => expect(set(...args)).rejects;
     await refused("--url", "http://partner.example/", "--events", "ride.started").toThrow(/must begin with https/);
     await refused("--url", "https://10.0.0.1/", "--events", "ride.started").toThrow(/WEBHOOK_ALLOW_NETWORKS/);
     await refused("--url", "https://partner.example/", "--events", "rides").toThrow(/There is no event "rides"/);
     await refused("--url", "https://partner.example/").toThrow(/needs a URL and at least one event/);
-    await refused().toThrow(/Say what to set/);
+    await refused().toThrow(/Give at least one of --url/);
   });
 });
 
@@ -148,7 +148,7 @@ describe("webhooks show, pause, resume, rotate", () => {
     expect(await text("show", "--partner", partner)).toMatch(
       /^secrets {3}2: current, until 2026-06-02T12:00:00.000Z$/m,
     );
-    expect(await text("rotate", "--partner", partner, "--overlap", "0h")).toContain("The old ones sign no more.");
+    expect(await text("rotate", "--partner", partner, "--overlap", "0h")).toContain("The old ones no longer sign.");
     expect(await text("show", "--partner", partner)).toMatch(/^secrets {3}1: current$/m);
     await expect(json("rotate", "--partner", partner, "--overlap", "8d")).rejects.toThrow(
       new UsageError("--overlap must be a duration from 0h to 7d, such as 30s, 15m, 24h or 7d."),
@@ -243,18 +243,18 @@ describe("webhooks deliveries, attempts, redeliver, replay", () => {
     const delivery = deliveries[0]?.id ?? "";
     const range = ["replay", "--partner", partner, "--since", "2026-06-01T00:00:00Z"];
     expect(await json(...range, "--dry-run")).toMatchObject({ id: null, total: 2, dry_run: true });
-    expect(await text(...range, "--dry-run")).toMatch(/^2 deliveries made from .+ would be sent again\.\n$/);
+    expect(await text(...range, "--dry-run")).toMatch(/^2 deliveries created from .+ would be sent again\.\n$/);
     expect(await json("redeliver", delivery)).toEqual({ id: delivery, outcome: "redelivered" });
     expect(await text("redeliver", delivery)).toContain("nothing was changed");
     expect(await json(...range, "--status", "succeeded,held")).toMatchObject({ total: 1, dry_run: false });
-    expect(await text("show", "--partner", partner)).toMatch(/^replay {4}replay_\S+ .+, 0 of 1 handed over$/m);
+    expect(await text("show", "--partner", partner)).toMatch(/^replay {4}replay_\S+ .+, 0 of 1 queued$/m);
     const [, started = ""] = /^replay {4}(replay_\w+):/m.exec(await text("show", "--partner", partner)) ?? [];
     expect(await text("stop-replay", started)).toBe(
       `Stopped ${started}: 0 of 1 were queued; those that wait in the queue are sent.\n`,
     );
     expect(await json("stop-replay", started)).toMatchObject({ changed: false, total: 1 });
     expect(await text("show", "--partner", partner)).toMatch(
-      /all 0 handed over, 1 left out \(no longer kept, or stopped\)$/m,
+      /all 0 queued, 1 left out \(no longer kept, or stopped\)$/m,
     );
     await expect(json(...range, "--status", "pending")).rejects.toThrow(
       /--status must be one of succeeded, failed, held/,
@@ -308,7 +308,7 @@ describe("as a process", () => {
     });
   const settings = () => ["set", "--partner", partner, "--url", "https://partner.example/", "--events", "ride.started"];
 
-  it("ends with 0 done, 1 refused, 2 wrong usage; another machine's secrets file is refused", async () => {
+  it("exits with 0 done, 1 failed, 2 wrong usage; another machine's secrets file is rejected", async () => {
     expect(await start("one", ...settings())).toMatchObject({ status: 0, stderr: "" });
     expect(JSON.parse(await readFile(join(directory, "one", "secrets.json"), "utf8"))).toHaveProperty("webhook_keys");
     expect(await start("other", "rotate", "--partner", partner)).toMatchObject({

@@ -45,7 +45,9 @@ export async function openCliHarness({ register, clock }: CliHarnessOptions): Pr
     stop: () => stopped.resolve(),
     async run(...args) {
       Object.assign(written, { stdout: "", stderr: "" });
-      const context: CliContext = {
+      const program = new Command().exitOverride().option("--json").option("--system <id>");
+      const context = (): CliContext => ({
+        system: program.opts<{ system?: string }>().system,
         config: readConfig({ DATA_DIR: join(directory, "data") }, directory),
         clock,
         ids,
@@ -54,9 +56,8 @@ export async function openCliHarness({ register, clock }: CliHarnessOptions): Pr
         signals: { untilStopped: () => stopped.promise },
         withDatabase: (work) => work(database.db, []),
         resolveSystem: (_, named) => Promise.resolve(named ?? database.systemId),
-      };
-      const program = new Command().exitOverride().option("--json").option("--system <id>");
-      register(program, () => context);
+      });
+      register(program, context);
       await program.parseAsync(args, { from: "user" });
       return { ...written };
     },

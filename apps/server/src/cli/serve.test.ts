@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { localAddress } from "./local-address.ts";
+import { localAddress } from "./serve.ts";
 
 it("reaches a service from its own machine, wherever it listens", () => {
   const plain = (host: string) => localAddress({ host, port: 3000, tls: undefined });

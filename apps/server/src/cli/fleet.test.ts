@@ -1,8 +1,7 @@
 import { createTestClock } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
-import { registerBikes } from "./bikes.ts";
-import { registerStations } from "./stations.ts";
+import { registerBikes, registerStations } from "./fleet.ts";
 
 let harness: CliHarness;
 
@@ -41,7 +40,7 @@ const json = async (...args: string[]) =>
     readonly bikes: readonly { readonly id: string }[];
   };
 
-test("`stations list` shows the first 50, says how many there are, and sends nothing to the terminal that it would obey", async () => {
+test("`stations list` shows the first 50, says how many there are, and no control characters", async () => {
   const { stdout } = await harness.run("stations", "list");
   const lines = stdout.trim().split("\n");
   expect(lines).toHaveLength(52);
@@ -71,6 +70,6 @@ test.each([
   [["stations", "list", "--status", "lost"], "--status"],
   [["stations", "list", "--limit", "0"], "--limit"],
   [["bikes", "list", "--state", "flying"], "--state"],
-])("%j is refused", async (args, option) => {
+])("%j is rejected", async (args, option) => {
   await expect(harness.run(...args)).rejects.toThrow(option);
 });

@@ -4,9 +4,8 @@ import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { saidBy } from "../../test/gbfs/said-by.ts";
 import { listActs } from "../audit/audit-log.ts";
 import { warnOfMissingFacts } from "../systems/missing-facts.ts";
-import { registerRegions } from "./regions.ts";
+import { registerRegions, registerVehicleTypes } from "./descriptions.ts";
 import { registerSystems } from "./systems.ts";
-import { registerVehicleTypes } from "./vehicle-types.ts";
 
 let harness: CliHarness;
 const clock = createTestClock();
@@ -26,7 +25,7 @@ afterAll(() => harness.close());
 const json = async (...args: string[]) =>
   JSON.parse((await harness.run("--json", ...args)).stdout) as Record<string, never>;
 
-test("what nobody has said of a system is named by `systems list` and in the log, with the command that says it", async () => {
+test("`systems list` and the log name the missing facts of a system, with the command that sets them", async () => {
   await harness.run("systems", "set", "--name", "");
   expect(await json("systems", "list")).toMatchObject({
     systems: [{ id: "main", time_zone: "UTC", email: null, missing: ["name", "time-zone", "language", "email"] }],
@@ -38,7 +37,7 @@ test("what nobody has said of a system is named by `systems list` and in the log
   expect(warned).toEqual([{ system: "main", missing: ["name", "timezone", "language", "feed_contact_email"] }]);
 });
 
-test("`systems set` says what holds, goes before what a feed says, and takes a word back when it is empty", async () => {
+test("`systems set` takes precedence over feeds, and an empty value removes a fact", async () => {
   await saidBy(harness.db, "main", {
     feed: "system_information",
     content: { name: "Feed", language: "de", timezone: "Europe/Berlin", feed_contact_email: null, opening_hours: null },
@@ -73,12 +72,12 @@ test.each([
   [["--language", "english"], /--language .* BCP 47/],
   [["--licence", "mine"], /--licence .* SPDX/],
   [["--url", "bikes.example"], /--url .* https/],
-  [[], /Say something: --name, --time-zone/],
-])("`systems set %j` is refused, and says what may be given", async (options, message) => {
+  [[], /Give at least one of --name, --time-zone/],
+])("`systems set %j` is rejected with what is allowed", async (options, message) => {
   await expect(harness.run("systems", "set", ...options)).rejects.toThrow(message);
 });
 
-test("vehicle types are said, field by field before what a feed says, listed with those in use, and forgotten when unused", async () => {
+test("`vehicle-types set` takes precedence over feeds field by field; types in use are listed; `remove` needs an unused one", async () => {
   await saidBy(harness.db, "main", {
     feed: "vehicle_types",
     content: [
@@ -122,8 +121,8 @@ test("vehicle types are said, field by field before what a feed says, listed wit
     "docked_bike",
     "ebike",
     "",
-    "Nobody",
-    "Say",
+    "No",
+    "Set",
     "",
   ]);
   expect(stdout).toContain("vehicle-types set cargo");
@@ -143,13 +142,19 @@ test("vehicle types are said, field by field before what a feed says, listed wit
     { id: "docked_bike", name: null, form_factor: null, propulsion_type: null, max_range_meters: null },
     { id: "ebike", name: "E", form_factor: "bicycle", propulsion_type: "electric", max_range_meters: 50_000.5 },
   ]);
-  await expect(harness.run("vehicle-types", "set", "classic")).rejects.toThrow("Say something of it");
+  expect(await json("vehicle-types", "set", "classic", "--range", "0", "--propulsion", "")).toMatchObject({
+    max_range_meters: 0,
+    propulsion_type: null,
+  });
+  await expect(harness.run("vehicle-types", "set", "classic")).rejects.toThrow(
+    "Give at least one of --name, --form-factor",
+  );
   await expect(harness.run("vehicle-types", "set", "x", "--propulsion", "magic")).rejects.toThrow(
     "--propulsion must be one of human",
   );
 });
 
-test("regions are named, listed with those that stations are in, and forgotten when no station is in them", async () => {
+test("`regions set` names a region; regions with stations are listed; `remove` needs one without stations", async () => {
   await saidBy(harness.db, "main", { feed: "system_regions", content: [{ id: "n", name: "North" }] });
   await harness.db.query({
     name: "",

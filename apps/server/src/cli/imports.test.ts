@@ -2,12 +2,12 @@ import { createTestIds } from "@bikeshare/test-kit";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
 import { recordImport } from "../imports/service.ts";
-import { registerImportList } from "./import-list.ts";
+import { registerImports } from "./imports.ts";
 
 const NOW = Date.parse("2026-06-01T12:00:00Z");
 let harness: CliHarness;
 beforeAll(async () => {
-  harness = await openCliHarness({ register: registerImportList, clock: () => NOW });
+  harness = await openCliHarness({ register: registerImports, clock: () => NOW });
 });
 afterAll(() => harness.close());
 
