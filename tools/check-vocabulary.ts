@@ -3,7 +3,7 @@
 // statements that do not begin with one of the verbs for statements. Prints each with its line; ends with 1 if there is any.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { type Place, retiredWords, type RetiredWord } from "./retired-words.ts";
+import { type TextKind, retiredWords, type RetiredWord } from "./retired-words.ts";
 
 const CHECKED = /\.(ts|tsx|mjs|sql|md|yml|yaml)$|(^|\/)package\.json$/;
 /** The given specification, the list of the words itself, generated files, and data. */
@@ -24,7 +24,7 @@ interface Word {
 }
 
 interface Passage {
-  readonly place: Place;
+  readonly kind: TextKind;
   readonly text: string;
   /** Where it begins in the file. */
   readonly start: number;
@@ -38,11 +38,11 @@ const rules = retiredWords.map((rule) => ({
 type Rule = (typeof rules)[number];
 
 function retiredIn(file: string, text: string): Finding[] {
-  const name: Passage = { place: "code", text: file, start: -1 };
+  const name: Passage = { kind: "code", text: file, start: -1 };
   return [name, ...passagesOf(file, text)].flatMap((passage) => {
     const words = wordsOf(passage.text);
     return rules
-      .filter((rule) => rule.in === undefined || rule.in.includes(passage.place))
+      .filter((rule) => rule.in === undefined || rule.in.includes(passage.kind))
       .flatMap((rule) => matchesOf(rule, words, passage))
       .filter(({ rule }) => !isExcepted(rule, file))
       .map(({ rule, start, end }) => ({
@@ -55,14 +55,14 @@ function retiredIn(file: string, text: string): Finding[] {
 }
 
 /** What may stand between two words of one term. */
-const gapIn: Readonly<Record<Place, RegExp>> = {
+const gapIn: Readonly<Record<TextKind, RegExp>> = {
   code: /^_?$/,
   comment: /^[_ -]?$/,
   text: /^[_ -]?$/,
   prose: /^[_ -]?$/,
 };
 
-function matchesOf(rule: Rule, words: readonly Word[], { place, text }: Passage) {
+function matchesOf(rule: Rule, words: readonly Word[], { kind, text }: Passage) {
   return words.flatMap((first, index) => {
     if (!rule.pattern.every((alternatives, offset) => alternatives.has(words[index + offset]?.text ?? ""))) return [];
     const { start } = first;
@@ -70,7 +70,7 @@ function matchesOf(rule: Rule, words: readonly Word[], { place, text }: Passage)
     const gaps = rule.pattern
       .slice(1)
       .map((_, gap) => text.slice(words[index + gap]?.end, words[index + gap + 1]?.start));
-    if (!gaps.every((gap) => gapIn[place].test(gap))) return [];
+    if (!gaps.every((gap) => gapIn[kind].test(gap))) return [];
     if (rule.unless?.test(text.slice(Math.max(0, start - 12), end + 12))) return [];
     return [{ rule, start, end }];
   });
@@ -98,16 +98,16 @@ const SCRIPT_PARTS =
 
 /** What is code, comment and text of a program; other files are one passage. */
 function passagesOf(file: string, text: string): Passage[] {
-  if (file.endsWith(".sql")) return [{ place: "text", text, start: 0 }];
-  if (!/\.(ts|tsx|mjs)$/.test(file)) return [{ place: "prose", text, start: 0 }];
+  if (file.endsWith(".sql")) return [{ kind: "text", text, start: 0 }];
+  if (!/\.(ts|tsx|mjs)$/.test(file)) return [{ kind: "prose", text, start: 0 }];
   const passages: Passage[] = [];
   let start = 0;
   for (const match of text.matchAll(SCRIPT_PARTS)) {
-    passages.push({ place: "code", text: text.slice(start, match.index), start });
-    passages.push({ place: match[1] === undefined ? "text" : "comment", text: match[0], start: match.index });
+    passages.push({ kind: "code", text: text.slice(start, match.index), start });
+    passages.push({ kind: match[1] === undefined ? "text" : "comment", text: match[0], start: match.index });
     start = match.index + match[0].length;
   }
-  return [...passages, { place: "code", text: text.slice(start), start }];
+  return [...passages, { kind: "code", text: text.slice(start), start }];
 }
 
 const UNITS: Readonly<Record<string, RegExp>> = {

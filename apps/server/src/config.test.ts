@@ -216,7 +216,7 @@ it("sends mails from the public host unless told otherwise", () => {
 });
 
 it.each(["", "http://127.0.0.1:3000", "http://localhost:3000"])(
-  "asks for MAIL_FROM where mails are sent and PUBLIC_URL=%j is no public name",
+  "asks for MAIL_FROM where mails are sent and PUBLIC_URL=%j does not have a public name",
   (publicUrl) => {
     const issue = issueOf({ SMTP_URL: "smtp://mail.example.com", PUBLIC_URL: publicUrl });
     expect(issue).toBe("MAIL_FROM: must be set beside SMTP_URL, to what mails are from, such as bikes@example.com");

@@ -56,7 +56,7 @@ it("are the same for all that make them at the same time, and never half there",
   }
 });
 
-it("may hold several cursor keys, the sealing one first", async () => {
+it("may hold several cursor keys, the encrypting one first", async () => {
   await loadSecrets(file, randomBytes);
   const key = (byte: number) => Buffer.alloc(32, byte).toString("base64url");
   await writeFile(
@@ -85,14 +85,14 @@ describe("of an earlier version, without a key for webhooks", () => {
     ],
     note: "kept by the operator",
   };
-  const place = async (path: string, mode = 0o600) => {
+  const writeOldFile = async (path: string, mode = 0o600) => {
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, JSON.stringify(old), { mode });
   };
 
-  it("get one, and keep everything else, their mode, and their place behind a link", async () => {
+  it("get one, and keep everything else, their mode, and stay behind a link", async () => {
     const real = join(directory, "elsewhere", "real.json");
-    await place(real, 0o640);
+    await writeOldFile(real, 0o640);
     await mkdir(dirname(file), { recursive: true });
     await symlink(real, file);
     const loaded = await loadSecrets(file, randomBytes);
@@ -107,15 +107,15 @@ describe("of an earlier version, without a key for webhooks", () => {
 
   it("get the same one in every copy of the file, so that machines that are upgraded apart agree", async () => {
     const [here, there] = [join(directory, "here.json"), join(directory, "there.json")];
-    await place(here);
-    await place(there);
+    await writeOldFile(here);
+    await writeOldFile(there);
     expect(await loadSecrets(here, randomBytes)).toEqual(await loadSecrets(there, randomBytes));
   });
 
   it("get it once when many start at the same time, and are never half there", async () => {
     for (let round = 0; round < 40; round++) {
       const shared = join(directory, `upgrade-${round}`, "secrets.json");
-      await place(shared);
+      await writeOldFile(shared);
       let done = false;
       const watch = async () => {
         while (!done) expect(JSON.parse(await readFile(shared, "utf8"))).toMatchObject(old);
@@ -130,7 +130,7 @@ describe("of an earlier version, without a key for webhooks", () => {
   });
 
   it("lose nothing that an operator writes into the file meanwhile", async () => {
-    await place(file);
+    await writeOldFile(file);
     const added = { ...old, cursor_keys: [{ id: 9, key: key(9) }, ...old.cursor_keys] };
     let edited = false;
     // Random bytes are asked for between reading the file and replacing it.
@@ -143,7 +143,7 @@ describe("of an earlier version, without a key for webhooks", () => {
   });
 
   it("that cannot be written stop the start and say how to go on", async () => {
-    await place(file);
+    await writeOldFile(file);
     const failing = () => {
       throw new Error("read-only");
     };
@@ -172,6 +172,6 @@ it.each([
   expect(await readFile(file, "utf8")).toBe(contents);
 });
 
-it("in a place that cannot be read are an error, not made anew", async () => {
+it("at a path that cannot be read are an error, not made anew", async () => {
   await expect(loadSecrets(directory, randomBytes)).rejects.toThrow(/EISDIR/);
 });

@@ -7,15 +7,15 @@ import { codeOf } from "./db/errors.ts";
 import type { CursorKey } from "./http/cursor.ts";
 import type { SecretKey } from "./webhooks/endpoints/secret.ts";
 
-/** What answering requests needs of the secrets. They must be the same on every process of a deployment. */
+/** The secrets that answering requests needs. They must be the same in every process of a deployment. */
 export interface Secrets {
-  /** The first seals new cursors; all open. */
+  /** The first encrypts new cursors; all decrypt. */
   readonly cursorKeys: readonly CursorKey[];
 }
 
 /** Everything in the secrets file. */
 export interface AllSecrets extends Secrets {
-  /** The first seals new secrets of webhooks; all open. */
+  /** The first encrypts new webhook secrets; all decrypt. */
   readonly webhookKeys: readonly SecretKey[];
 }
 

@@ -122,7 +122,7 @@ describe("the stack", () => {
   it("of a known cause is not logged", () => {
     const work = conditions.of("sending webhooks");
     work.failed(
-      new SecretsFileMismatch("The secret of endpoint_1 was sealed with a key that this file does not have."),
+      new SecretsFileMismatch("The secret of endpoint_1 was encrypted with a key that this file does not have."),
     );
     work.failed(pgError("53300", "too many clients"));
     work.failed(

@@ -67,7 +67,7 @@ function byCode(names: {
   const { at, user, database } = names;
   const role = user === "" ? "the role" : `the role "${user}"`;
   const unreachable = `nothing listens at ${at}. Start PostgreSQL there, or correct the host and the port.`;
-  const login = `${at} refuses ${role}. Correct the user and the password (characters such as @ and / are written %40 and %2F), or let pg_hba.conf admit it.`;
+  const login = `${at} refuses ${role}. Correct the user and the password (characters such as @ and / are written %40 and %2F), or allow it in pg_hba.conf.`;
   const rights = `${role} may not create tables in the schema public of "${database}". Run there: grant create on schema public to "${user}"; or make the role the owner of the database.`;
   return {
     ECONNREFUSED: unreachable,

@@ -68,7 +68,7 @@ export async function serviceSecrets(context: ServiceSecretsContext, isNew: bool
   const last = await findLatestKey(db);
   if (last !== undefined && !isNew && !cipher.hasKey(last.fingerprint)) {
     throw new ConfigError(
-      `${named(config)}: is not the secrets file that this database has been used with since ${last.recorded_at.toISOString()}: it lacks the key that seals. ` +
+      `${named(config)}: is not the secrets file that this database has been used with since ${last.recorded_at.toISOString()}: it lacks the key that encrypts webhook secrets. ` +
         `Set SECRETS_FILE to that file. ${GONE}`,
     );
   }
