@@ -50,8 +50,11 @@ async function installOthers(): Promise<string> {
   const own = await mkdtemp(join(CACHE, "installing-"));
   try {
     for (const file of ["package.json", "pnpm-lock.yaml"]) await copyFile(join(DEFINITION, file), join(own, file));
-    const install = ["-y", "pnpm@12", "install", "--frozen-lockfile", "--ignore-workspace", "--prefer-offline"];
-    await promisify(execFile)("npx", install, { cwd: own });
+    // The pnpm that runs the tests; npx where they were started without it.
+    const pnpm = process.env["npm_execpath"];
+    const [command, ...before] = pnpm === undefined ? ["npx", "-y", "pnpm@12"] : [pnpm];
+    const install = [...before, "install", "--frozen-lockfile", "--ignore-workspace", "--prefer-offline"];
+    await promisify(execFile)(command, install, { cwd: own });
     await rename(own, final);
   } catch (error) {
     if (!existsSync(final)) throw error;
