@@ -35,7 +35,12 @@ export const retiredWords: readonly RetiredWord[] = [
   { words: "live context", say: "CommandContext" },
   { words: "live bike|endpoint|secret|endpoints|secrets", say: "BikeState, activeEndpoint, activeSecret", in: CODE },
   { words: "tell|tells|telling|told", say: "notify, publish", in: CODE },
-  { words: "settle|settles|settled|settling|settler|settlers", say: "expire, write results, bootstrap, finish" },
+  {
+    words: "settle|settles|settled|settling|settler|settlers",
+    say: "expire, write results, bootstrap, finish",
+    // Of the language.
+    unless: /\ballSettled\b/,
+  },
   { words: "lapse|lapses|lapsed|lapsing", say: "overdue, expired" },
   { words: "ending|endings", say: "ReservationOutcome, AttemptOutcome; end", in: CODE },
   { words: "ended reservation|reservations", say: "ReservationOutcome", in: CODE },
@@ -77,7 +82,8 @@ export const retiredWords: readonly RetiredWord[] = [
   { words: "room|rooms", say: "harness; module, folder", in: CODE, unless: /make room/i },
   { words: "rooms|floors", say: "modules, layers" },
   { words: "hurried|eyes|laps", say: "the field's word" },
-  { words: "stub|stubs|stubbed", say: "placeholder (station); test double" },
+  // Vitest's `vi.stubEnv`, `vi.stubGlobal`.
+  { words: "stub|stubs|stubbed", say: "placeholder (station); test double", unless: /\bvi\.stub(Env|Global)\b/ },
 
   // What callers read: JSON's and HTTP's words.
   { words: "a|an text", say: "a string", in: ["text"] },

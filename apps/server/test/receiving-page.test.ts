@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { MAX_IN_FLIGHT_PER_ENDPOINT } from "../src/webhooks/dispatcher/lane.ts";
 import { MAX_TRIES, RETRY_DELAYS_MS } from "../src/webhooks/rules/retry-policy.ts";
 import { senderLimits } from "../src/webhooks/sender/sender-limits.ts";
-import { openDispatchRoom } from "./webhooks/dispatcher.harness.ts";
+import { openDispatchHarness } from "./webhooks/dispatcher.harness.ts";
 
 const page = readFileSync(join(import.meta.dirname, "../../../docs/receiving-webhooks.md"), "utf8");
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000 };
@@ -39,7 +39,7 @@ it("the event that a delivery tells of is found by the delivery's id as the page
   const eventOf = (deliveryId: string) => `event_${deliveryId.slice("delivery_".length, -6)}`;
   const [, delivery = "", event = ""] = /`(delivery_\w+)` told of the event `(event_\w+)`/.exec(page) ?? [];
   expect(eventOf(delivery)).toBe(event);
-  const harness = await openDispatchRoom();
+  const harness = await openDispatchHarness();
   await harness.endpoint();
   await harness.endpoint();
   await harness.happen(3);

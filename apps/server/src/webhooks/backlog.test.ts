@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type DispatchRoom, openDispatchRoom } from "../../test/webhooks/dispatcher.harness.ts";
+import { type DispatchHarness, openDispatchHarness } from "../../test/webhooks/dispatcher.harness.ts";
 import { readBacklog } from "./worker.ts";
 
 const HOUR = 3_600_000;
 
-let harness: DispatchRoom;
+let harness: DispatchHarness;
 beforeEach(async () => {
-  harness = await openDispatchRoom();
+  harness = await openDispatchHarness();
 });
 afterEach(() => harness.close());
 

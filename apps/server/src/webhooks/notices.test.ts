@@ -22,8 +22,8 @@ const rename = (id: string, name: string) => harness.stations({ id, name });
 const countIn = async (table: string) =>
   (await harness.db.query<{ n: number }>(statement("", `select count(*) as n from ${table}`)))[0]?.n;
 
-/** The room after each station was told of, a minute ago. */
-async function told(): Promise<void> {
+/** Publishes the first notice of each station, and lets a minute pass. */
+async function publishFirstNotices(): Promise<void> {
   await subscribe(harness, "p", ["station.updated"]);
   expect(await sweep()).toBe(2);
   harness.clock.advance(MINUTE);
@@ -47,7 +47,7 @@ describe("station.updated", () => {
   });
 
   it("carries the station as GET shows it, and says when it last changed", async () => {
-    await told();
+    await publishFirstNotices();
     await harness.bikes({ id: "1", station_id: "A" });
     await sweep();
     const notice = (await noticesIn(harness)).at(-1);
@@ -58,7 +58,7 @@ describe("station.updated", () => {
   });
 
   it("is told at once after a quiet minute, then once a minute at most, with the last change and no earlier one", async () => {
-    await told();
+    await publishFirstNotices();
     const names: unknown[] = [];
     for (let second = 0; second <= 130; second++) {
       await rename("A", `at ${second}`);
@@ -74,7 +74,7 @@ describe("station.updated", () => {
   });
 
   it("is told of the second of two changes in one millisecond", async () => {
-    await told();
+    await publishFirstNotices();
     await rename("A", "first");
     await sweep();
     await rename("A", "second");
@@ -99,7 +99,7 @@ describe("station.updated", () => {
   });
 
   it("is told once when a second sweeper finds the same change while the first has not committed", async () => {
-    await told();
+    await publishFirstNotices();
     await rename("A", "changed");
     let second: Promise<number> | undefined;
     await harness.db.transaction(async (tx) => {
@@ -112,7 +112,7 @@ describe("station.updated", () => {
   });
 
   it("is told by the next when a sweeper dies before its commit", async () => {
-    await told();
+    await publishFirstNotices();
     await rename("A", "changed");
     const died = new Error("died");
     const first = harness.db.transaction(async (tx) => {
@@ -125,7 +125,7 @@ describe("station.updated", () => {
   });
 
   it("does not hold up who changes the station while it is being told of", async () => {
-    await told();
+    await publishFirstNotices();
     await rename("A", "changed");
     await harness.db.transaction(async (tx) => {
       await publishChangedStations({ ...harness.live, db: tx }, harness.systemId, 500);

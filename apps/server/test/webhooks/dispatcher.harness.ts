@@ -16,7 +16,7 @@ import { until } from "../until.ts";
 import { createFar, type Far } from "./far.ts";
 
 /** A database with partners, a clock moved by hand, a scripted far side, and as many dispatchers as a test wants. */
-export interface DispatchRoom extends TestDatabase {
+export interface DispatchHarness extends TestDatabase {
   readonly clock: TestClock;
   readonly ids: Ids;
   readonly actor: string;
@@ -32,15 +32,15 @@ export interface DispatchRoom extends TestDatabase {
   happen(n?: number, options?: { readonly systemId?: string; readonly event?: EventName }): Promise<void>;
   /** Starts a dispatcher. */
   worker(changes?: Partial<DispatcherOptions>): HarnessWorker;
-  /** Tells all workers that something may be due. */
+  /** Notifies all workers that something may be due. */
   wake(): void;
-  /** Tells all workers that an endpoint has changed. */
+  /** Notifies all workers that an endpoint has changed. */
   reload(): void;
-  /** Lets all leases run out and all workers count as dead, until they say otherwise. */
-  lapse(): Promise<void>;
+  /** Lets all leases expire and all workers count as dead until their next heartbeat. */
+  expireLeases(): Promise<void>;
   deliveries(endpointId?: string): Promise<DeliveryState[]>;
   attempts(endpointId?: string): Promise<LoggedAttempt[]>;
-  /** Waits until nothing of an endpoint is in line. */
+  /** Waits until the queue holds nothing of an endpoint. */
   drained(endpointId?: string, bound?: number): Promise<void>;
   /** Rows of a statement of the test's own; `$1` is the system. */
   rows<Row>(sql: string, ...values: unknown[]): Promise<Row[]>;
@@ -93,14 +93,14 @@ const allAttempts = `select delivery_id, number, outcome, status, started_at, ne
     request_body
   from webhook_attempts where system_id = $1 and ($2::text is null or endpoint_id = $2)
   order by delivery_id, number`;
-const inLine = `select count(*) as n from webhook_queue where system_id = $1 and ($2::text is null or endpoint_id = $2)`;
+const queueLength = `select count(*) as n from webhook_queue where system_id = $1 and ($2::text is null or endpoint_id = $2)`;
 
-export async function openDispatchRoom(): Promise<DispatchRoom> {
+export async function openDispatchHarness(): Promise<DispatchHarness> {
   const database = await createTestDatabase();
   const { db, systemId } = database;
   const clock = createTestClock();
   const ids = { ...createIds(clock), random: () => 0.5 };
-  const context = { db, clock, ids, actor: "test", rules: loopback, cipher: createSecretCipher([sealingKey]) };
+  const context = { db, clock, ids, actor: "test", rules: loopback, cipher: createSecretCipher([encryptionKey]) };
   const far = createFar();
   const workers: HarnessWorker[] = [];
   let happened = 0;
@@ -149,26 +149,26 @@ export async function openDispatchRoom(): Promise<DispatchRoom> {
 function tablesOf({
   db,
   systemId,
-}: TestDatabase): Pick<DispatchRoom, "rows" | "lapse" | "deliveries" | "attempts" | "drained"> {
+}: TestDatabase): Pick<DispatchHarness, "rows" | "expireLeases" | "deliveries" | "attempts" | "drained"> {
   const rows = <Row>(sql: string, ...values: unknown[]) => db.query<Row>(statement("", sql), [systemId, ...values]);
   return {
     rows,
-    async lapse() {
+    async expireLeases() {
       await rows("update webhook_lanes set leased_until = now() - interval '1 s' where system_id = $1");
       await rows("update webhook_workers set alive_until = now() - interval '1 s' where system_id = $1");
     },
     deliveries: (endpointId) => rows<DeliveryState>(newDeliveries, endpointId ?? null),
     attempts: (endpointId) => rows<LoggedAttempt>(allAttempts, endpointId ?? null),
     async drained(endpointId, bound) {
-      await until(async () => (await rows<{ n: number }>(inLine, endpointId ?? null))[0]?.n === 0, bound);
+      await until(async () => (await rows<{ n: number }>(queueLength, endpointId ?? null))[0]?.n === 0, bound);
     },
   };
 }
 
-const sealingKey = { id: 1, key: Buffer.alloc(32, 7) };
+const encryptionKey = { id: 1, key: Buffer.alloc(32, 7) };
 
 function startWorker(
-  { db, clock, ids, cipher, far }: Pick<DispatchRoom, "db" | "clock" | "ids" | "cipher" | "far">,
+  { db, clock, ids, cipher, far }: Pick<DispatchHarness, "db" | "clock" | "ids" | "cipher" | "far">,
   changes: Partial<DispatcherOptions> = {},
 ): HarnessWorker {
   const errors: unknown[] = [];
@@ -186,7 +186,7 @@ function startWorker(
     recordFailures: () => Promise.resolve(),
     observe: {
       ...silent,
-      resultsWritten: (_endings, late) => void (stale += late),
+      resultsWritten: (_attempts, late) => void (stale += late),
       orphansWritten: (deliveries) => void (orphans += deliveries),
     },
     onError: (error) => void errors.push(error),
@@ -195,7 +195,7 @@ function startWorker(
   return { ...dispatcher, errors, stale: () => stale, orphans: () => orphans };
 }
 
-/** An observer that does not care. */
+/** An observer that does nothing. */
 export const silent: DispatchObserver = {
   claimed: () => undefined,
   attemptStarted: () => undefined,

@@ -77,7 +77,7 @@ export async function openEndpointsHarness(): Promise<EndpointsHarness> {
     },
     async send(endpointId, result = answered(204), limit = 1_000) {
       const claimed = await claim(database, endpointId, new Date(clock()), limit);
-      const settled = claimed.map((row) =>
+      const results = claimed.map((row) =>
         resultOf({
           row,
           url,
@@ -89,7 +89,7 @@ export async function openEndpointsHarness(): Promise<EndpointsHarness> {
           chance: 0,
         }),
       );
-      await db.transaction((tx) => insertResults(tx, systemId, new Date(clock()), settled));
+      await db.transaction((tx) => insertResults(tx, systemId, new Date(clock()), results));
       return claimed;
     },
     rows: (sql, ...values) => db.query(statement("", sql), [systemId, ...values]),

@@ -3,7 +3,7 @@ import { LEASE_TIMEOUTS } from "../../src/webhooks/dispatcher/lane-keeper.ts";
 import { SystemDispatcher } from "../../src/webhooks/dispatcher/system-dispatcher.ts";
 import { loadEndpoints } from "../../src/webhooks/endpoints/dispatch-endpoints.ts";
 import { queueReplays } from "../../src/webhooks/log/replays.ts";
-import { type DispatchRoom, silent } from "./dispatcher.harness.ts";
+import { type DispatchHarness, silent } from "./dispatcher.harness.ts";
 import { createGate, type Gate, readRequest } from "./far.ts";
 import { createFragileDatabase, type FragileDatabase } from "./fragile-database.ts";
 
@@ -11,23 +11,23 @@ import { createFragileDatabase, type FragileDatabase } from "./fragile-database.
 export interface Process {
   readonly dispatcher: SystemDispatcher;
   readonly db: FragileDatabase;
-  /** What it sends waits here for an answer. */
+  /** Requests wait here for their response. */
   readonly gate: Gate;
-  /** How often the endpoint's settings began to be read, and the last reading by which everything was looked through. */
-  readonly looks: { begun: number; through: number };
+  /** How many reads of the endpoint's settings began, and the last of them after which the replays were queued too. */
+  readonly reads: { begun: number; finished: number };
   /** Attempts that began, and results that are written. */
-  readonly count: { sent: number; settled: number; stale: number };
+  readonly count: { sent: number; written: number; stale: number };
 }
 
-/** What the room draws for every attempt. */
+/** The random number of every attempt. */
 export const CHANCE = 0.5;
 
 /** @param shared connections, closed by their owner */
-export function startProcess(harness: DispatchRoom, shared: Database, systemId: string): Process {
+export function startProcess(harness: DispatchHarness, shared: Database, systemId: string): Process {
   const db = createFragileDatabase(shared);
   const gate = createGate();
-  const looks = { begun: 0, through: 0 };
-  const count = { sent: 0, settled: 0, stale: 0 };
+  const reads = { begun: 0, finished: 0 };
+  const count = { sent: 0, written: 0, stale: 0 };
   const dispatcher = new SystemDispatcher({
     db,
     systemId,
@@ -41,23 +41,23 @@ export function startProcess(harness: DispatchRoom, shared: Database, systemId: 
     timeouts: LEASE_TIMEOUTS,
     recordFailures: () => Promise.resolve(),
     loadEndpoints() {
-      looks.begun++;
+      reads.begun++;
       return loadEndpoints({ db, cipher: harness.cipher }, systemId);
     },
     queueReplays() {
-      looks.through = looks.begun;
+      reads.finished = reads.begun;
       return queueReplays({ db, clock: harness.clock }, systemId);
     },
     observe: {
       ...silent,
       attemptStarted: () => void count.sent++,
-      resultsWritten(endings, stale) {
-        count.settled += endings.length;
+      resultsWritten(attempts, stale) {
+        count.written += attempts.length;
         count.stale += stale;
       },
     },
     // What fails is what the test itself breaks; a mistake shows in what follows.
     onError: () => undefined,
   });
-  return { dispatcher, db, gate, looks, count };
+  return { dispatcher, db, gate, reads, count };
 }

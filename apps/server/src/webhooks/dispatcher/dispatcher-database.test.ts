@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startDatabaseProxy } from "../../../test/servers/database-proxy.ts";
 import { until } from "../../../test/until.ts";
-import { type DispatchRoom, openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
+import { type DispatchHarness, openDispatchHarness } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, createGate } from "../../../test/webhooks/far.ts";
 
-let harness: DispatchRoom;
+let harness: DispatchHarness;
 beforeEach(async () => {
-  harness = await openDispatchRoom();
+  harness = await openDispatchHarness();
 });
 afterEach(() => harness.close());
 

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
+import { openDispatchHarness } from "../../../test/webhooks/dispatcher.harness.ts";
 import * as model from "../../../test/webhooks/model/dispatcher-pair.ts";
 import type { ModelPair } from "../../../test/webhooks/model/dispatcher-pair.ts";
 import { openDatabase } from "../../db/database.ts";
 
 const HOUR = 3_600_000;
 /** Milliseconds in which as many lives are lived as fit; the rules alone are tested with many thousands elsewhere. */
-const TIME = 20_000;
+const RUN_TIME_MS = 20_000;
 /** Of lives that go on at the same time, each on a database of its own: more only wait for one another. */
 const SEEDS = [1, 2, 3, 4, 5, 6];
 
@@ -43,7 +43,7 @@ const commands: fc.Arbitrary<Command> = fc.oneof(
 );
 
 test(
-  `random lives over the database go as the rules say, crashes and lost answers included (${TIME / 1000} s of them)`,
+  `random lives over the database go as the rules say, crashes and lost answers included (${RUN_TIME_MS / 1000} s of them)`,
   // Ends a hang: the first lives are lived to their end, however long that takes.
   { timeout: 300_000 },
   async () => {
@@ -54,9 +54,9 @@ test(
 
 /** Lives as many lives as fit. @returns how many */
 async function live(seed: number): Promise<number> {
-  const harness = await openDispatchRoom();
+  const harness = await openDispatchHarness();
   const db = openDatabase({ connectionString: harness.db.connectionString, maxConnections: 4 });
-  const end = performance.now() + TIME;
+  const end = performance.now() + RUN_TIME_MS;
   let lives = 0;
   const life = fc.asyncProperty(fc.array(commands, { minLength: 5, maxLength: 40, size: "max" }), async (taken) => {
     // Not by a time limit of the library's, which calls it a failure that not even one has ended.

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
 import {
-  type DispatchRoom,
-  openDispatchRoom,
+  type DispatchHarness,
+  openDispatchHarness,
   type HarnessEndpoint,
 } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, createGate, type Gate } from "../../../test/webhooks/far.ts";
@@ -10,12 +10,12 @@ import { resumeEndpoint } from "../endpoints/endpoint-status.ts";
 import { showEndpoint } from "../endpoints/endpoint-view.ts";
 import { createReplay } from "../log/replays.ts";
 
-let harness: DispatchRoom;
+let harness: DispatchHarness;
 let endpoint: HarnessEndpoint;
 let canary: HarnessEndpoint;
 let gate: Gate;
 beforeEach(async () => {
-  harness = await openDispatchRoom();
+  harness = await openDispatchHarness();
   endpoint = await harness.endpoint();
   canary = await harness.endpoint({ event: "ride.completed" });
   gate = createGate();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { type DispatchRoom, openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
+import { type DispatchHarness, openDispatchHarness } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered } from "../../../test/webhooks/far.ts";
 import { type Database, openDatabase } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
@@ -28,22 +28,22 @@ const OWN = 40;
 /** Pages read for each row that is wanted: about 20. Reading a table from end to end takes 450, in the best of orders. */
 const PAGES_PER_ROW = 40;
 
-let room: DispatchRoom;
+let harness: DispatchHarness;
 let db: Database;
 beforeEach(async () => {
-  room = await openDispatchRoom();
+  harness = await openDispatchHarness();
   db = openDatabase({
-    connectionString: room.db.connectionString,
+    connectionString: harness.db.connectionString,
     maxConnections: 1,
     sessionOptions: `${BY_INDEX} -c plan_cache_mode=force_generic_plan`,
   });
-  for (const table of dailyTables) await createPartitions(room.db, table, DAY);
+  for (const table of dailyTables) await createPartitions(harness.db, table, DAY);
   // It would let the plans be made anew, and read pages itself.
   for (const table of tables) await run(`alter table ${table} set (autovacuum_enabled = off)`);
 });
 afterEach(async () => {
   await db.close();
-  await room.close();
+  await harness.close();
 });
 
 /** The days that a worker makes partitions for, and the default. */
@@ -54,14 +54,14 @@ const tables = [
 ];
 
 async function run(sql: string): Promise<void> {
-  await room.db.query(statement("", sql));
+  await harness.db.query(statement("", sql));
 }
 
 /** Pages of the tables read so far by the dispatcher's connection and whoever else. */
 async function pages(): Promise<number> {
   // A connection tells what it has read with a delay, unless it is asked to tell at once.
   await db.query(statement("", "select pg_stat_force_next_flush()"));
-  const [row] = await room.rows<{ n: number }>(
+  const [row] = await harness.rows<{ n: number }>(
     `select sum(coalesce(heap_blks_read + heap_blks_hit, 0) + coalesce(idx_blks_read + idx_blks_hit, 0))::bigint as n
      from pg_statio_user_tables where $1 <> '' and relname = any($2)`,
     tables,
@@ -71,7 +71,7 @@ async function pages(): Promise<number> {
 
 /** What the dispatcher does with an endpoint's deliveries. Each step takes ten rows, where there are any. */
 function stepsFor(endpointId: string) {
-  const { systemId, clock } = room;
+  const { systemId, clock } = harness;
   const now = () => new Date(clock());
   let claimed: readonly ClaimedRow[] = [];
   const claim = async () => {
@@ -84,7 +84,7 @@ function stepsFor(endpointId: string) {
     );
     return claimed;
   };
-  const settle = () => {
+  const writeResults = () => {
     const results = claimed.map((row, index) =>
       resultOf({
         row,
@@ -100,9 +100,9 @@ function stepsFor(endpointId: string) {
     return db.transaction((tx) => insertResults(tx, systemId, now(), results));
   };
   const orphans = async () => {
-    await room.rows("update webhook_lanes set token = token + 1 where system_id = $1");
+    await harness.rows("update webhook_lanes set token = token + 1 where system_id = $1");
     const found = await listOrphans(db, systemId, endpointId, 10);
-    await room.rows("update webhook_lanes set token = token - 1 where system_id = $1");
+    await harness.rows("update webhook_lanes set token = token - 1 where system_id = $1");
     return found;
   };
   const release = async () => {
@@ -110,14 +110,14 @@ function stepsFor(endpointId: string) {
     return claimed;
   };
   const hold = async () => {
-    await room.rows(
+    await harness.rows(
       `update webhook_endpoints set status = 'paused', pause_reason = 'operator', paused_at = now()
        where system_id = $1 and id = $2`,
       endpointId,
     );
     return Array.from({ length: await updateDueToHeld(db, systemId, endpointId, now(), 10) });
   };
-  return { claim, settle, "claim again": claim, orphans, release, hold } satisfies Record<
+  return { claim, "write results": writeResults, "claim again": claim, orphans, release, hold } satisfies Record<
     string,
     () => Promise<readonly unknown[]>
   >;
@@ -135,7 +135,7 @@ async function take(endpointId: string): Promise<{ step: string; rows: number; p
 }
 
 async function fill(endpointId: string, n: number): Promise<void> {
-  await room.rows(
+  await harness.rows(
     `with due as (
        insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
        select $1, 'delivery_' || md5(n || $2), $2, '${DAY}', 'event_' || n % 100, $4 from generate_series(1, $3) as n
@@ -144,7 +144,7 @@ async function fill(endpointId: string, n: number): Promise<void> {
      select *, 'ride.started', $4, 'pending', false from due`,
     endpointId,
     n,
-    new Date(room.clock()),
+    new Date(harness.clock()),
   );
 }
 
@@ -152,14 +152,14 @@ test.each([
   ["was never analysed", ""],
   ["was vacuumed while empty", `vacuum (analyze) ${tables.join(", ")}`],
 ])("plans made for an empty queue that %s read no more than their rows once it is long", async (_state, before) => {
-  const { id: endpointId } = await room.endpoint();
-  const { id: otherId } = await room.endpoint();
+  const { id: endpointId } = await harness.endpoint();
+  const { id: otherId } = await harness.endpoint();
   if (before !== "") await run(before);
   expect((await take(endpointId)).every(({ rows }) => rows === 0)).toBe(true);
-  await room.rows(
+  await harness.rows(
     "update webhook_endpoints set status = 'active', pause_reason = null, paused_at = null where system_id = $1",
   );
-  await room.rows(
+  await harness.rows(
     `insert into webhook_bodies (system_id, created_on, event_id, event, occurred_at, data)
      select $1, '${DAY}', 'event_' || n, 'ride.started', now(), '{}' from generate_series(0, 99) as n`,
   );
@@ -168,7 +168,7 @@ test.each([
   const taken = await take(endpointId);
   expect(taken.map(({ step, rows }) => `${step}: ${rows}`)).toEqual([
     "claim: 10",
-    "settle: 10",
+    "write results: 10",
     "claim again: 10",
     "orphans: 10",
     "release: 10",

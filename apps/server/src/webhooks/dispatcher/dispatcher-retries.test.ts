@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
 import {
-  type DispatchRoom,
-  openDispatchRoom,
+  type DispatchHarness,
+  openDispatchHarness,
   type HarnessEndpoint,
 } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, broken } from "../../../test/webhooks/far.ts";
@@ -11,14 +11,14 @@ const HOUR = 3_600_000;
 const SCHEDULE = "5s 30s 2m 10m 30m 1h 2h 4h 8h 12h 12h 16h 17h"
   .split(" ")
   .map((text) => Number.parseInt(text, 10) * ({ s: 1_000, m: 60_000, h: HOUR }[text.slice(-1)] ?? Number.NaN));
-/** The room draws 0.5 for every attempt: half of the 10 % that chance may add. */
+/** The harness draws 0.5 for every attempt: half of the 10 % that chance may add. */
 const LENGTHENED = 1.05;
 
-let harness: DispatchRoom;
+let harness: DispatchHarness;
 let failing: HarnessEndpoint;
 let canary: HarnessEndpoint;
 beforeEach(async () => {
-  harness = await openDispatchRoom();
+  harness = await openDispatchHarness();
   failing = await harness.endpoint();
   canary = await harness.endpoint({ event: "ride.completed" });
   harness.worker();

@@ -1,7 +1,7 @@
 import { verify } from "@bikeshare/webhooks";
 import { expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
-import { type DispatchRoom, openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
+import { type DispatchHarness, openDispatchHarness } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, type FarRequest } from "../../../test/webhooks/far.ts";
 import { openListener } from "../../db/listener.ts";
 import { rotateSecret } from "../endpoints/endpoint-secrets.ts";
@@ -9,7 +9,7 @@ import { rotateSecret } from "../endpoints/endpoint-secrets.ts";
 const HOUR = 3_600_000;
 
 test("during a rotation every delivery is accepted by whoever knows the old secret alone, or the new one alone", async () => {
-  const harness = await openDispatchRoom();
+  const harness = await openDispatchHarness();
   const endpoint = await harness.endpoint();
   const stop = await sendAllTheTime(harness);
   try {
@@ -44,7 +44,7 @@ test("during a rotation every delivery is accepted by whoever knows the old secr
 });
 
 test("a rotation without overlap ends the old secret with the next delivery", async () => {
-  const harness = await openDispatchRoom();
+  const harness = await openDispatchHarness();
   const endpoint = await harness.endpoint();
   const stop = await sendAllTheTime(harness);
   try {
@@ -66,7 +66,7 @@ test("a rotation without overlap ends the old secret with the next delivery", as
 });
 
 /** A worker that hears of changes, and events without end. */
-async function sendAllTheTime(harness: DispatchRoom): Promise<() => Promise<void>> {
+async function sendAllTheTime(harness: DispatchHarness): Promise<() => Promise<void>> {
   harness.far.respond = () => answered(204);
   const worker = harness.worker();
   const listener = openListener({

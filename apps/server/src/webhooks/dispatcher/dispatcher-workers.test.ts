@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { startDatabaseProxy } from "../../../test/servers/database-proxy.ts";
 import { until } from "../../../test/until.ts";
-import { type DispatchRoom, openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
+import { type DispatchHarness, openDispatchHarness } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, createGate, type Gate } from "../../../test/webhooks/far.ts";
 
-let harness: DispatchRoom;
+let harness: DispatchHarness;
 let gate: Gate;
 beforeEach(async () => {
-  harness = await openDispatchRoom();
+  harness = await openDispatchHarness();
   gate = createGate();
 });
 afterEach(async () => {
@@ -53,7 +53,7 @@ test("the endpoints of a worker that dies are taken over; its attempts are logge
   // To the others, a worker that the database never hears of again is dead.
   await proxy.cut();
   harness.far.respond = () => answered(204);
-  await harness.lapse();
+  await harness.expireLeases();
   const heir = harness.worker();
   await harness.drained();
   expect(heir.orphans()).toBe(6);
@@ -76,7 +76,7 @@ test("a worker that comes back after its endpoints were taken over changes nothi
   await harness.happen(10);
   await until(() => gate.waiting.length === 10);
   await proxy.cut();
-  await harness.lapse();
+  await harness.expireLeases();
   harness.far.respond = () => answered(204);
   harness.worker();
   await harness.drained();

@@ -2,16 +2,16 @@ import { createServer, type IncomingMessage } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
-import { type DispatchRoom, loopback, openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
+import { type DispatchHarness, loopback, openDispatchHarness } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, createGate } from "../../../test/webhooks/far.ts";
 import { openListener } from "../../db/listener.ts";
 import { recordEvents } from "../../events/outbox.ts";
 import { createSystem } from "../../systems/service.ts";
 import { createSender } from "../sender/sender.ts";
 
-let harness: DispatchRoom;
+let harness: DispatchHarness;
 beforeEach(async () => {
-  harness = await openDispatchRoom();
+  harness = await openDispatchHarness();
 });
 afterEach(() => harness.close());
 

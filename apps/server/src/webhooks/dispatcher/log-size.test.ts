@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
 import {
-  type DispatchRoom,
-  openDispatchRoom,
+  type DispatchHarness,
+  openDispatchHarness,
   type HarnessEndpoint,
 } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered } from "../../../test/webhooks/far.ts";
@@ -11,10 +11,10 @@ import { DAILY_ANSWER_BYTES } from "../rules/log-budget.ts";
 import type { AttemptResult } from "../sender/attempt.ts";
 import { readBacklog } from "../worker.ts";
 
-let harness: DispatchRoom;
+let harness: DispatchHarness;
 let endpoint: HarnessEndpoint;
 beforeEach(async () => {
-  harness = await openDispatchRoom();
+  harness = await openDispatchHarness();
   endpoint = await harness.endpoint();
 });
 afterEach(() => harness.close());

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
-import { openDispatchRoom } from "../../../test/webhooks/dispatcher.harness.ts";
+import { openDispatchHarness } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered } from "../../../test/webhooks/far.ts";
 import { startProcess } from "../../../test/webhooks/process.ts";
 
@@ -8,7 +8,7 @@ const outcomes = (log: readonly { number: number; outcome: string }[]) =>
   log.map(({ number, outcome }) => `${number} ${outcome}`);
 
 test("a result whose commit was not acknowledged is written once, also where the next attempt has begun by then", async () => {
-  const harness = await openDispatchRoom();
+  const harness = await openDispatchHarness();
   const { dispatcher, db, gate, count } = startProcess(harness, harness.db, harness.systemId);
   try {
     await harness.endpoint();
@@ -27,7 +27,7 @@ test("a result whose commit was not acknowledged is written once, also where the
     await harness.drained();
     expect(outcomes(await harness.attempts())).toEqual(["1 rejected", "2 succeeded"]);
     expect(await harness.deliveries()).toMatchObject([{ status: "succeeded", attempts: 2 }]);
-    await until(() => count.settled === 2);
+    await until(() => count.written === 2);
     expect(count.stale).toBe(1);
   } finally {
     gate.open();

@@ -3,9 +3,9 @@ import { Webhook } from "standardwebhooks";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { until } from "../../../test/until.ts";
 import {
-  type DispatchRoom,
+  type DispatchHarness,
   loopback,
-  openDispatchRoom,
+  openDispatchHarness,
   type HarnessEndpoint,
 } from "../../../test/webhooks/dispatcher.harness.ts";
 import type { FarRequest } from "../../../test/webhooks/far.ts";
@@ -13,10 +13,10 @@ import { loadEndpoints } from "../endpoints/dispatch-endpoints.ts";
 import { rotateSecret } from "../endpoints/endpoint-secrets.ts";
 import { setEndpoint } from "../endpoints/endpoint-settings.ts";
 
-let harness: DispatchRoom;
+let harness: DispatchHarness;
 let endpoint: HarnessEndpoint;
 beforeEach(async () => {
-  harness = await openDispatchRoom();
+  harness = await openDispatchHarness();
   endpoint = await harness.endpoint();
 });
 afterEach(() => harness.close());

@@ -29,7 +29,7 @@ const actions = async () =>
   ).map(({ action }) => action);
 
 describe("setting an endpoint", () => {
-  it("the first time makes it, its lane and its secret, which is shown once and kept sealed", async () => {
+  it("the first time makes it, its lane and its secret, which is shown once and stored encrypted", async () => {
     const { endpoint, outcome, secret } = await setEndpoint(harness, input({ email: "ops@partner.example" }));
     expect(outcome).toBe("created");
     expect(secret).toMatch(/^whsec_[A-Za-z0-9_-]{43}$/);
@@ -72,19 +72,19 @@ describe("setting an endpoint", () => {
     expect(await actions()).toEqual(["webhook.created", "webhook.changed", "webhook.changed"]);
   });
 
-  it("twice at once makes one endpoint with one secret, and one of the two is told it", async () => {
+  it("twice at once makes one endpoint with one secret, and one of the two is secrets it", async () => {
     for (let round = 0; round < 10; round++) {
       const partnerId = await harness.partner(`Partner of round ${round}`);
       const both = await Promise.all(
         [1, 2, 3].map((n) => setEndpoint(harness, input({ partnerId, url: `https://h${n}.example/` }))),
       );
       expect(new Set(both.map(({ endpoint }) => endpoint.id)).size).toBe(1);
-      const told = both.flatMap(({ secret }) => secret ?? []);
+      const returned = both.flatMap(({ secret }) => secret ?? []);
       const live = (await loadEndpoints(harness, harness.systemId)).filter(
         (endpoint) => endpoint.partnerId === partnerId,
       );
-      expect(live.map(({ secrets }) => secrets.map(({ text }) => text))).toEqual([told]);
-      expect(told).toHaveLength(1);
+      expect(live.map(({ secrets }) => secrets.map(({ text }) => text))).toEqual([returned]);
+      expect(returned).toHaveLength(1);
     }
   });
 
@@ -172,7 +172,7 @@ describe("rotating a secret", () => {
   });
 });
 
-it("every change is told to the dispatchers", async () => {
+it("every change is secrets to the dispatchers", async () => {
   const heard: (string | undefined)[] = [];
   const listener = new pg.Client(harness.db.connectionString);
   listener.on("notification", ({ payload }) => heard.push(payload));
@@ -196,14 +196,14 @@ it("every change is told to the dispatchers", async () => {
 });
 
 describe("a process with another secrets file", () => {
-  it("signs nothing: it is told so, with what to do", async () => {
+  it("signs nothing: it is secrets so, with what to do", async () => {
     const { endpoint } = await harness.endpoint();
     await expect(loadEndpoints({ db: harness.db, cipher: otherCipher() }, harness.systemId)).rejects.toThrow(
       `The secret of ${endpoint.id} was encrypted with a key that this SECRETS_FILE does not have.`,
     );
   });
 
-  it("seals nothing, neither for another partner nor in another system", async () => {
+  it("stores no secret, neither for another partner nor in another system", async () => {
     await harness.endpoint();
     const stranger = { ...harness, cipher: otherCipher() };
     const partnerId = await harness.partner("Partner 2");
@@ -222,7 +222,7 @@ describe("a process with another secrets file", () => {
     expect((await setEndpoint(harness, foreign)).outcome).toBe("created");
   });
 
-  it("may change what is no secret", async () => {
+  it("may change everything but the secrets", async () => {
     await harness.endpoint();
     const { outcome } = await setEndpoint(
       { ...harness, cipher: otherCipher() },

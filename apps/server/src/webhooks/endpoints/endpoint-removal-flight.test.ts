@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { until } from "../../../test/until.ts";
 import {
-  type DispatchRoom,
-  openDispatchRoom,
+  type DispatchHarness,
+  openDispatchHarness,
   type HarnessEndpoint,
 } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered, createGate, type Gate } from "../../../test/webhooks/far.ts";
 import { removeEndpoint } from "./endpoint-status.ts";
 
-let harness: DispatchRoom;
+let harness: DispatchHarness;
 let endpoint: HarnessEndpoint;
 let gate: Gate;
 beforeEach(async () => {
-  harness = await openDispatchRoom();
+  harness = await openDispatchHarness();
   endpoint = await harness.endpoint();
   gate = createGate();
   harness.far.respond = (request) => gate.wait(request);

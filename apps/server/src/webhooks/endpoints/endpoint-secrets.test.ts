@@ -23,7 +23,7 @@ const serveWith = (cipher: SecretCipher) => recordServiceKey({ ...harness, ciphe
 const notOurs =
   /This SECRETS_FILE is not the one that the service uses.+start `serve` with this one.+Nothing was changed/;
 
-it("the first secret of all is not sealed with another secrets file than the service's", async () => {
+it("the first secret of all is refused with a secrets file other than the service's", async () => {
   await serveWith(harness.cipher);
   await expect(setWith(otherCipher())).rejects.toThrow(notOurs);
   expect(await harness.rows("select id from webhook_endpoints where system_id = $1")).toEqual([]);

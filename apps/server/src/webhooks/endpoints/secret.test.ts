@@ -71,6 +71,6 @@ it("a key of the same id from another file is told apart, and the message says w
   );
 });
 
-it.each(["", ".", "1", "1.1.x", "no such thing"])("a text that was never encrypted is not ours: %j", (text) => {
+it.each(["", ".", "1", "1.1.x", "no such thing"])("text that was never encrypted is not decrypted: %j", (text) => {
   expect(createSecretCipher([key(1)]).canDecrypt(text)).toBe(false);
 });

@@ -230,7 +230,7 @@ describe("a delivery with its attempts", () => {
     });
   });
 
-  it("shows an answer that is no text as base64, and marks one that was cut", async () => {
+  it("shows a binary response body as base64, and marks a truncated one", async () => {
     await harness.happen(1);
     const half = Buffer.from("aé").subarray(0, 2);
     await harness.send(endpointId, answered(500, Uint8Array.of(0xff, 0, 1)));

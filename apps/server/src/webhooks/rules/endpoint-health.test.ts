@@ -185,7 +185,7 @@ describe("410 Gone", () => {
     ["a time-out", failure("x", 1, null)],
     ["an unknown result", unknown("x", 1)],
     ["an answer that broke off", { ...failure("x", 1, 500), outcome: "failed" as const }],
-  ])("%s in between is no answer and leaves the row", (_, between) => {
+  ])("%s in between does not count as an answer and does not interrupt a series of 410 responses", (_, between) => {
     expect(last(follow([gone("a", 0), gone("b", 1), between, gone("c", 2)]))?.pauseReason).toBe("gone");
   });
 
@@ -208,7 +208,7 @@ describe("a probed endpoint", () => {
   });
 
   test.each([
-    ["a refusal", failure("a", 0)],
+    ["a connection failure", failure("a", 0)],
     ["no answer", failure("a", 0, null)],
     ["410", gone("a")],
   ])("is paused again by %s", (_, result) => {
@@ -221,7 +221,7 @@ describe("a probed endpoint", () => {
   });
 });
 
-test("a result that nobody knows is no failure of the receiver", () => {
+test("an unknown result does not count as a failure of the receiver", () => {
   const health = {
     ...HEALTHY,
     failingSince: START,

@@ -99,12 +99,12 @@ describe("Retry-After", () => {
     expect(waitAfter({ tries: 9, retryAfterMs: 7 * HOUR })).toBe(8 * HOUR);
   });
 
-  test("is passed over where it is no length of time", () => {
+  test("is ignored where it is not a duration", () => {
     expect(waitAfter({ retryAfterMs: -5_000 })).toBe(5_000);
     expect(waitAfter({ retryAfterMs: Number.NaN })).toBe(5_000);
   });
 
-  test("is honoured to the millisecond above where it is no whole number of them", () => {
+  test("is rounded up to whole milliseconds", () => {
     expect(waitAfter({ retryAfterMs: 6_000.2 })).toBe(6_001);
   });
 });

@@ -210,7 +210,7 @@ describe("a server that answers", () => {
     expect([server.mails.length, outcomes, await waiting()]).toEqual([1, ["postponed", "sent"], []]);
   });
 
-  test("for one partner with a refusal does not keep another's mail back", async () => {
+  test("rejected for one partner does not hold up another's mail", async () => {
     const server = await serve();
     await note(await endpoint("not an address"), "mail_1");
     await note(await endpoint(), "mail_2");

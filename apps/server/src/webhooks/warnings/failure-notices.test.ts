@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { until } from "../../../test/until.ts";
 import {
-  type DispatchRoom,
-  openDispatchRoom,
+  type DispatchHarness,
+  openDispatchHarness,
   type HarnessEndpoint,
 } from "../../../test/webhooks/dispatcher.harness.ts";
 import { answered } from "../../../test/webhooks/far.ts";
@@ -12,15 +12,15 @@ import { logFailures, type NoticeContext, recordFailureMails } from "./failure-m
 
 const HOUR = 3_600_000;
 
-let harness: DispatchRoom;
+let harness: DispatchHarness;
 let endpoint: HarnessEndpoint;
 const logged: [message: string, detail: object][] = [];
-const told: CompletedAttempt[] = [];
+const completed: CompletedAttempt[] = [];
 
 beforeEach(async () => {
-  harness = await openDispatchRoom();
+  harness = await openDispatchHarness();
   endpoint = await harness.endpoint();
-  logged.length = told.length = 0;
+  logged.length = completed.length = 0;
 });
 afterEach(() => harness.close());
 
@@ -32,18 +32,18 @@ const context = (changes: Partial<NoticeContext> = {}): NoticeContext => ({
   ...changes,
 });
 
-/** A worker that tells of failures as the service does. */
+/** A worker that reports failures as the service does. */
 function worker(changes: Partial<NoticeContext> = {}) {
   const notices = context(changes);
   return harness.worker({
-    recordFailures: (tx, systemId, endings, now) => recordFailureMails(notices, tx, systemId, endings, now),
+    recordFailures: (tx, systemId, attempts, now) => recordFailureMails(notices, tx, systemId, attempts, now),
     observe: {
       claimed: () => undefined,
       attemptStarted: () => undefined,
       orphansWritten: () => undefined,
-      resultsWritten: (endings) => {
-        told.push(...endings);
-        logFailures(notices, endings, new Date(harness.clock()));
+      resultsWritten: (attempts) => {
+        completed.push(...attempts);
+        logFailures(notices, attempts, new Date(harness.clock()));
       },
     },
   });
@@ -58,7 +58,7 @@ const mails = () =>
 /** Lets one attempt fail, and waits until that is written down. */
 async function fail(attempts: number): Promise<void> {
   harness.wake();
-  await until(() => told.length === attempts);
+  await until(() => completed.length === attempts);
 }
 
 describe("where the partner has an address and there is a mail server", () => {
@@ -88,16 +88,16 @@ describe("where the partner has an address and there is a mail server", () => {
   test("a mail is noted if and only if the pause is written: a crash cannot come between the two", async () => {
     await address("ops@partner.example");
     harness.far.respond = () => answered(410);
-    let refusals = 3;
+    let crashesLeft = 3;
     const notices = context();
     const { errors } = harness.worker({
-      recordFailures: async (tx, systemId, endings, now) => {
-        await recordFailureMails(notices, tx, systemId, endings, now);
+      recordFailures: async (tx, systemId, attempts, now) => {
+        await recordFailureMails(notices, tx, systemId, attempts, now);
         const [seen] = await tx.query<{ n: number }>(
           { name: "", text: "select count(*) as n from webhook_mails where system_id = $1" },
           [systemId],
         );
-        if (seen?.n === 1 && refusals-- > 0) throw new Error("the process died before the commit");
+        if (seen?.n === 1 && crashesLeft-- > 0) throw new Error("the process died before the commit");
       },
     });
     await harness.happen(3);
@@ -130,14 +130,14 @@ describe("where the partner has an address and there is a mail server", () => {
     worker();
     await goneAgain(1, 6_000);
     await goneAgain(2, 60_000);
-    await until(() => told.length === 3);
+    await until(() => completed.length === 3);
     expect(await mails()).toEqual([]);
   });
 });
 
 /** Waits until so many attempts are written, and lets the next one be due. */
 async function goneAgain(made: number, milliseconds: number): Promise<void> {
-  await until(() => told.length === made);
+  await until(() => completed.length === made);
   harness.clock.advance(milliseconds);
   harness.wake();
 }
@@ -153,7 +153,7 @@ describe.each([
     worker({ canMail });
     await goneAgain(1, 6_000);
     await goneAgain(2, 60_000);
-    await until(() => told.length === 3);
+    await until(() => completed.length === 3);
     expect(await mails()).toEqual([]);
     expect(logged).toHaveLength(1);
     expect(logged[0]?.[0]).toBe("Webhooks to 127.0.0.1 are paused");

@@ -26,8 +26,8 @@ export interface CrashReport extends CrashChecks {
   readonly dueAgain: readonly number[];
 }
 
-const lapse = statement(
-  "crash.lapse",
+const expireLeases = statement(
+  "crash.expire_leases",
   "update webhook_lanes set leased_until = now() - interval '1 ms' where system_id = $1 and worker = $2",
 );
 const bury = statement("crash.bury", "delete from webhook_workers where system_id = $1 and worker = $2");
@@ -118,7 +118,7 @@ async function killWorker(
     done.dueAgain.push((performance.now() - from) / 1000);
   } else {
     // As if the lease had run out.
-    await db.query(lapse, ["main", victim.name]);
+    await db.query(expireLeases, ["main", victim.name]);
     await db.query(bury, ["main", victim.name]);
   }
   workers[index] = await world.startWorker();

@@ -1,17 +1,17 @@
 import { statement } from "../../../src/db/statement.ts";
 import { showEndpoint } from "../../../src/webhooks/endpoints/endpoint-view.ts";
 import { until } from "../../until.ts";
-import type { DispatchRoom } from "../dispatcher.harness.ts";
+import type { DispatchHarness } from "../dispatcher.harness.ts";
 import type { Process } from "../process.ts";
 import { isDue } from "./delivery.ts";
 import { takeStep, type World } from "./world.ts";
 
-/** More could not all be in flight at once, and what is claimed ahead is no matter of the rules. */
-export const MOST_DELIVERIES = 10;
+/** With more deliveries the dispatcher would claim ahead of what it sends, which the model does not describe. */
+export const MAX_DELIVERIES = 10;
 
 /** The database with the dispatcher on the one side, the rules on the other. */
 export interface Sides {
-  readonly harness: DispatchRoom;
+  readonly harness: DispatchHarness;
   readonly systemId: string;
   readonly partnerId: string;
   readonly world: World;
@@ -42,14 +42,14 @@ export function storedDeliveries({ harness, systemId }: Pick<Sides, "harness" | 
 /** Waits until the dispatcher has done all that the rules would have it do. @throws Error where they come to differ */
 export async function agreed(sides: Sides): Promise<void> {
   const { harness, world, process } = sides;
-  const { count, gate, looks, dispatcher } = process;
+  const { count, gate, reads, dispatcher } = process;
   world.now = harness.clock();
-  await until(() => count.settled + gate.waiting.length === count.sent);
-  const before = looks.begun;
+  await until(() => count.written + gate.waiting.length === count.sent);
+  const before = reads.begun;
   dispatcher.reload();
   let difference = "";
   await until(async () => {
-    if (looks.through <= before) return false;
+    if (reads.finished <= before) return false;
     noteClaims(sides);
     difference = await differenceOf(sides);
     return difference === "";
@@ -58,7 +58,7 @@ export async function agreed(sides: Sides): Promise<void> {
   });
 }
 
-/** What has been sent is claimed in the rules' eyes too: only what is due, and never more than may be in flight. */
+/** Claims in the model what the dispatcher has sent, which must be due and within the limit of requests in flight. */
 function noteClaims({ world, process }: Sides): void {
   for (const { deliveryId: id } of process.gate.waiting) {
     if (world.deliveries.get(id)?.underWay === true) continue;
@@ -73,7 +73,7 @@ async function differenceOf(sides: Sides): Promise<string> {
   const all = [...world.deliveries.values()];
   const underWay = all.filter((delivery) => delivery.underWay).length;
   const due = all.filter((delivery) => isDue(delivery, world.now)).length;
-  const free = { active: MOST_DELIVERIES, probing: 1, paused: 0 }[world.status] - underWay;
+  const free = { active: MAX_DELIVERIES, probing: 1, paused: 0 }[world.status] - underWay;
   if (due > 0 && free > 0) return `${due} are due and not sent`;
   const { length: inFlight } = process.gate.waiting;
   if (inFlight !== underWay) return `${inFlight} are in flight, not ${underWay}`;
@@ -96,9 +96,13 @@ function describeDelivery({ deliveries }: World, id: string): string {
   return describe(state, attempts, dueAt === null ? null : [new Date(dueAt), tries, underWay]);
 }
 
-function describe(state: string, attempts: number, line: readonly [due: Date, tries: number, claimed: boolean] | null) {
+function describe(
+  state: string,
+  attempts: number,
+  queued: readonly [due: Date, tries: number, claimed: boolean] | null,
+) {
   const said = `${state} after ${attempts}`;
-  if (line === null) return said;
-  const [due, tries, claimed] = line;
+  if (queued === null) return said;
+  const [due, tries, claimed] = queued;
   return `${said}, due ${due.toISOString()}, ${tries} tries${claimed ? ", claimed" : ""}`;
 }

@@ -4,15 +4,15 @@ import { createSystem } from "../../../src/systems/service.ts";
 import { pauseEndpoint, resumeEndpoint } from "../../../src/webhooks/endpoints/endpoint-status.ts";
 import { createReplay } from "../../../src/webhooks/log/replays.ts";
 import { redeliver } from "../../../src/webhooks/log/resend.ts";
-import type { DispatchRoom } from "../dispatcher.harness.ts";
+import type { DispatchHarness } from "../dispatcher.harness.ts";
 import { answered } from "../far.ts";
 import { CHANCE, type Process, startProcess } from "../process.ts";
-import { agreed, MOST_DELIVERIES, storedDeliveries } from "./dispatcher-compare.ts";
+import { agreed, MAX_DELIVERIES, storedDeliveries } from "./dispatcher-compare.ts";
 import { createWorld, type Step, takeStep, type World } from "./world.ts";
 
 /** A system with one endpoint, sent to by a real dispatcher over a real database, beside the pure rules. */
 export interface ModelPair {
-  readonly harness: DispatchRoom;
+  readonly harness: DispatchHarness;
   /** Connections that all pairs share. */
   readonly db: Database;
   readonly systemId: string;
@@ -22,7 +22,7 @@ export interface ModelPair {
   readonly dead: Process[];
 }
 
-export async function openModelPair(harness: DispatchRoom, db: Database, systemId: string): Promise<ModelPair> {
+export async function openModelPair(harness: DispatchHarness, db: Database, systemId: string): Promise<ModelPair> {
   await createSystem(harness.db, systemId, "Model city", 0);
   const { partnerId } = await harness.endpoint({ systemId });
   const process = startProcess(harness, db, systemId);
@@ -44,7 +44,7 @@ function step({ world, harness }: ModelPair, taken: Step): void {
 /** Events happen, as long as there are not too many deliveries. */
 export async function happen(pair: ModelPair, n: number): Promise<void> {
   const { harness, world, systemId } = pair;
-  for (let left = Math.min(n, MOST_DELIVERIES - world.deliveries.size); left > 0; left--) {
+  for (let left = Math.min(n, MAX_DELIVERIES - world.deliveries.size); left > 0; left--) {
     const at = harness.clock();
     await harness.happen(1, { systemId });
     const made = (await storedDeliveries(pair)).find(({ id }) => !world.deliveries.has(id));
@@ -110,8 +110,8 @@ export async function replayAll(pair: ModelPair): Promise<void> {
   await agreed(pair);
 }
 
-const lapse = statement(
-  "test.model.lapse",
+const expireLeases = statement(
+  "test.model.expire_leases",
   "update webhook_lanes set leased_until = now() - interval '1 s' where system_id = $1",
 );
 const bury = statement("test.model.bury", "delete from webhook_workers where system_id = $1");
@@ -124,7 +124,7 @@ export async function crash(pair: ModelPair): Promise<void> {
   for (const { deliveryId: id } of process.gate.waiting) {
     step(pair, { do: "end", id, outcome: "unknown", status: null, retryAfterMs: null, chance: 0 });
   }
-  await harness.db.query(lapse, [systemId]);
+  await harness.db.query(expireLeases, [systemId]);
   await harness.db.query(bury, [systemId]);
   pair.process = startProcess(harness, db, systemId);
   await agreed(pair);

@@ -78,10 +78,12 @@ const commands: fc.Arbitrary<Command>[] = [
     .integer({ min: 0, max: 40 * HOUR })
     .map((milliseconds) => command(`pass(${milliseconds})`, (pair) => take(pair, { do: "pass", milliseconds }))),
   fc.constant(command("passToNextDue", passToNextDue)),
-  fc.tuple(fc.integer({ min: 1, max: 20 }), fc.array(answers, { minLength: 1, maxLength: 3 })).map(([rounds, came]) => {
-    const name = `besiege(${rounds}, ${came.map(({ outcome, status }) => `${outcome} ${status}`).join(", ")})`;
-    return command(name, (pair) => besiege(pair, rounds, came));
-  }),
+  fc
+    .tuple(fc.integer({ min: 1, max: 20 }), fc.array(answers, { minLength: 1, maxLength: 3 }))
+    .map(([repeats, came]) => {
+      const name = `besiege(${repeats}, ${came.map(({ outcome, status }) => `${outcome} ${status}`).join(", ")})`;
+      return command(name, (pair) => besiege(pair, repeats, came));
+    }),
 ];
 
 /** What must have happened somewhere in the runs, so that their silence about it means something. */

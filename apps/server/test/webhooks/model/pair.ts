@@ -103,9 +103,9 @@ export function passToNextDue(pair: Pair): void {
   if (Number.isFinite(next)) take(pair, { do: "pass", milliseconds: Math.max(0, next - pair.world.now) });
 }
 
-/** Sends everything, round by round, to a receiver whose answers come round again. */
-export function besiege(pair: Pair, rounds: number, answers: readonly Answer[]): void {
-  for (let round = 0; round < rounds; round += 1) {
+/** Sends everything, `repeats` times, to a receiver that cycles through `answers`. */
+export function besiege(pair: Pair, repeats: number, answers: readonly Answer[]): void {
+  for (let round = 0; round < repeats; round += 1) {
     passToNextDue(pair);
     claimDue(pair);
     endAll(pair, answers);

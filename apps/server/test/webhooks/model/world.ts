@@ -45,7 +45,7 @@ export function createWorld(now: number): World {
 /** Does one step. */
 export function takeStep(world: World, step: Step): Effect {
   const effect = act(world, step);
-  if (world.status === "paused") tellAll(world, { type: "endpoint_paused" });
+  if (world.status === "paused") applyToAll(world, { type: "endpoint_paused" });
   return effect;
 }
 
@@ -59,9 +59,9 @@ function act(world: World, step: Step): Effect {
       deliveries.set(step.id, newDelivery(status === "paused", now));
       return "done";
     case "claim":
-      return mayClaim(world) ? tell(world, step.id, { type: "claimed", now }) : "refused";
+      return mayClaim(world) ? apply(world, step.id, { type: "claimed", now }) : "refused";
     case "release":
-      return tell(world, step.id, { type: "released" });
+      return apply(world, step.id, { type: "released" });
     case "end":
       return end(world, step.id, step);
     case "pause":
@@ -70,10 +70,10 @@ function act(world: World, step: Step): Effect {
     case "resume":
       return resume(world);
     case "redeliver":
-      return status === "paused" ? "refused" : tell(world, step.id, { type: "redelivered", now });
+      return status === "paused" ? "refused" : apply(world, step.id, { type: "redelivered", now });
     case "replay":
       if (status === "paused") return "refused";
-      tellAll(world, { type: "replayed", now });
+      applyToAll(world, { type: "replayed", now });
       return "done";
   }
 }
@@ -85,8 +85,8 @@ function mayClaim({ status, deliveries }: World): boolean {
 }
 
 function end(world: World, id: string, answer: Answer): Effect {
-  const told = tell(world, id, { type: "attempt_ended", failure: null, endedAt: world.now, ...answer });
-  if (told === "refused") return told;
+  const effect = apply(world, id, { type: "attempt_ended", failure: null, endedAt: world.now, ...answer });
+  if (effect === "refused") return effect;
   const { outcome, status } = answer;
   const after = afterResult(world.health, world.status, { deliveryId: id, outcome, status, endedAt: world.now });
   world.health = after.health;
@@ -100,10 +100,10 @@ function resume(world: World): Effect {
   world.status = "probing";
   world.health = HEALTHY;
   const oldestHeld = [...world.deliveries].find(([, delivery]) => delivery.state === "held");
-  return oldestHeld === undefined ? "done" : tell(world, oldestHeld[0], { type: "probe_chosen", now: world.now });
+  return oldestHeld === undefined ? "done" : apply(world, oldestHeld[0], { type: "probe_chosen", now: world.now });
 }
 
-function tell({ deliveries }: World, id: string, event: DeliveryEvent): Effect {
+function apply({ deliveries }: World, id: string, event: DeliveryEvent): Effect {
   const before = deliveries.get(id);
   const after = before === undefined ? "conflict" : deliveryAfter(before, event);
   if (after === "conflict") return "refused";
@@ -111,6 +111,6 @@ function tell({ deliveries }: World, id: string, event: DeliveryEvent): Effect {
   return "done";
 }
 
-function tellAll(world: World, event: DeliveryEvent): void {
-  for (const id of world.deliveries.keys()) tell(world, id, event);
+function applyToAll(world: World, event: DeliveryEvent): void {
+  for (const id of world.deliveries.keys()) apply(world, id, event);
 }
