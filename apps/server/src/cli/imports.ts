@@ -57,7 +57,7 @@ async function undo(cli: CliContext, id: string): Promise<void> {
   signals.untilStopped().then(stop, stop);
   await withSystem(cli, async (context, systemId) => {
     const onProgress = (deleted: number, all: number) => {
-      if (isStopped) throw new Error("Stopped half-way: run the same command again to complete it.");
+      if (isStopped) throw new Error("Stopped before the end: run the same command again to complete it.");
       output.progress(`${deleted} of ${all} rides removed`);
     };
     const undone = await undoImport({ ...context, onProgress }, systemId, id);

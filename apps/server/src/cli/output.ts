@@ -50,7 +50,7 @@ export function printable(text: string): string {
 }
 
 /** JSON of a value, with escapes for the same characters: whoever parses it gets them back. */
-export function printableJson(value: unknown): string {
+function printableJson(value: unknown): string {
   return JSON.stringify(value).replaceAll(UNPRINTABLE, escapeUnits);
 }
 

@@ -5,7 +5,7 @@ import type { ServeOptions } from "../serve.ts";
 import { startUnlessStopped } from "../startup/signals.ts";
 import type { CliContext } from "./context.ts";
 
-/** `serve`: runs until it is told to stop. */
+/** `serve`: runs until it is stopped. */
 export function registerServe(program: Command, context: () => CliContext): void {
   program
     .command("serve")

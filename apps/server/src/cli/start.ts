@@ -164,7 +164,7 @@ async function lockStart(config: Pick<Config, "dataDir">): Promise<StartLock> {
   await ensureLockFile(lockFile);
   const lock = tryExclusiveLock(lockFile);
   if (lock === undefined) {
-    // It may be on its way up, without an address yet.
+    // It may be starting, without an address yet.
     const url = (await readFile(addressFile, "utf8").catch(() => "")).trim();
     throw new ConfigError(
       `DATA_DIR=${config.dataDir}: \`start\` is running there already${url === "" ? "" : `, at ${url}`}. Use that one, stop it first, or set DATA_DIR to another directory.`,

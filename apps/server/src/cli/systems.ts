@@ -13,11 +13,11 @@ const factOptions: Readonly<Record<FactName, readonly [option: string, meaning: 
   name: ["--name", "what riders call it"],
   timezone: ["--time-zone", "its IANA time zone, such as Europe/Oslo"],
   language: ["--language", "the language of its names, a BCP 47 tag such as nb or en-GB"],
-  feed_contact_email: ["--email", "where whoever reads its feeds may write to"],
+  feed_contact_email: ["--email", "the contact address for readers of its feeds"],
   operator: ["--operator", "who runs it"],
   url: ["--url", "its address on the web"],
   licence: ["--licence", "of its feeds: an SPDX identifier such as CC-BY-4.0, or an address"],
-  opening_hours: ["--opening-hours", "in OpenStreetMap's words; 24/7 where nobody says"],
+  opening_hours: ["--opening-hours", "in OpenStreetMap's syntax; 24/7, when not given"],
 };
 
 /** `systems create`, `set` and `list`. */

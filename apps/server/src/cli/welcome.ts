@@ -1,4 +1,4 @@
-/** What `start` has to tell. */
+/** What `start` reports. */
 export interface Started {
   /** The service's base address. */
   readonly url: string;
@@ -6,7 +6,7 @@ export interface Started {
   readonly dataDir: string | undefined;
   /** Whether that is where every command looks when nothing is said. */
   readonly isDefaultDataDir: boolean;
-  /** How much faster than life the city rides; 0: it stands still. */
+  /** How much faster than real time the city rides; 0: it stands still. */
   readonly speed: number;
   /** Undefined where the data are not the demo's. */
   readonly demo: { readonly key: string; readonly partnerId: string } | undefined;
@@ -31,7 +31,7 @@ function withDemo(started: Started, demo: NonNullable<Started["demo"]>): string[
   const curl = (path: string) => `  curl -H "Authorization: Bearer $KEY" "${url}${path}"`;
   return [
     speed > 0
-      ? `A made-up city that rides by itself, ${speed} times as fast as life.`
+      ? `A made-up city that rides by itself, ${speed} times as fast as real time.`
       : "A made-up city that stands still.",
     "As a partner, in another terminal:",
     "",
