@@ -1,8 +1,8 @@
 import { eventNames } from "@bikeshare/contract";
+import { ServiceError } from "@bikeshare/rules";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { statement } from "../src/db/statement.ts";
-import { ServiceError } from "../src/errors/service-error.ts";
 import { createSequencer } from "../src/events/sequencer.ts";
 import { expireOverdueReservations } from "../src/fleet/reservation-commands.ts";
 import { type LiveRoom, openLiveRoom, stationItem } from "./fleet/fleet.harness.ts";

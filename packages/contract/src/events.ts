@@ -7,7 +7,6 @@ import { listOf, pagingQuery } from "./paging.ts";
 import { reservation } from "./reservations.ts";
 import { ride } from "./rides.ts";
 import { eventSchemaName } from "./schema-name.ts";
-import type { Scope } from "./scopes.ts";
 import { station } from "./stations.ts";
 import { givenOnce, timestamp } from "./time.ts";
 
@@ -46,12 +45,6 @@ export type NoticeName = Exclude<DeliveryName, EventName>;
 
 /** Seconds from one `station.updated` of a station to its next at least. */
 export const STATION_NOTICE_SECONDS = 60;
-
-/** The scope that lets one see an event: that of its resource. To read the list, a key needs `events:read` beside it. */
-export function scopeOfEvent(name: DeliveryName): Scope {
-  const [resource] = name.split(".");
-  return `${resource}s:read` as Scope; // `ride.started` tells of a ride, which `rides:read` lets one see
-}
 
 /** Something that happened, as the events list shows it. */
 export const eventRecord = extendApi(

@@ -1,15 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { batchResults } from "./batch.ts";
 import { bike, bikeList } from "./bikes.ts";
-import {
-  deliveryNames,
-  deliveryOf,
-  eventList,
-  eventListQuery,
-  eventNames,
-  eventRecord,
-  scopeOfEvent,
-} from "./events.ts";
+import { deliveryNames, deliveryOf, eventList, eventListQuery, eventNames, eventRecord } from "./events.ts";
 import { me } from "./me.ts";
 import {
   exampleDelivery,
@@ -25,6 +17,7 @@ import {
 import { region, regionList } from "./regions.ts";
 import { reservation, reservationList } from "./reservations.ts";
 import { ride, rideList } from "./rides.ts";
+import { scopeOfEvent } from "./scopes.ts";
 import { station, stationList } from "./stations.ts";
 import { timestamp } from "./time.ts";
 import { vehicleType, vehicleTypeList } from "./vehicle-types.ts";

@@ -17,3 +17,9 @@ export const scopeNames = Object.keys(scopes) as [Scope, ...Scope[]];
 export function isScope(text: string): text is Scope {
   return Object.hasOwn(scopes, text);
 }
+
+/** The scope that lets one see an event: that of its resource. To read the list, a key needs `events:read` beside it. */
+export function scopeOfEvent(event: string): Scope {
+  const [resource] = event.split(".");
+  return `${resource}s:read` as Scope; // `ride.started` tells of a ride, which `rides:read` lets one see
+}

@@ -1,3 +1,6 @@
+import { errorMessage, type MessageArguments } from "@bikeshare/contract/pure";
+import { ServiceError, serviceError } from "./service-error.ts";
+
 /** The digits of base 62, in the order of their bytes: numbers of one length sort as their texts do. */
 export const BASE_62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
@@ -48,10 +51,43 @@ export function bearerKey(header: string): string | undefined {
   return /^bearer ([\x21-\x7e]+)$/i.exec(header)?.[1];
 }
 
+/** The error for a request without credentials. */
+export function missingKey(): ServiceError {
+  return serviceError("unauthorized", "missing", {}, { headers: { "www-authenticate": "Bearer" } });
+}
+
+/** The error for a key that does not work. */
+export function invalidKey(...message: MessageArguments<"unauthorized">): ServiceError {
+  const headers = { "www-authenticate": `Bearer error="invalid_token"` };
+  return new ServiceError("unauthorized", errorMessage("unauthorized", ...message), { headers });
+}
+
+/**
+ * The error for credentials of which no look-up is needed to see that they are not a key of ours; undefined for one that
+ * may be known.
+ */
+export function malformedKey(header: string): ServiceError | undefined {
+  const key = bearerKey(header);
+  if (key !== undefined) return isWellFormedKey(key) ? undefined : invalidKey("malformedKey");
+  return invalidKey(bearerIssue(header));
+}
+
 /** What is wrong with an `Authorization` header that brings no key: a message of `unauthorized`. */
 export function bearerIssue(header: string): "missingSpace" | "notOneKey" | "notBearer" {
   if (/^bearer\S/i.test(header)) return "missingSpace";
   return /^bearer( |$)/i.test(header) ? "notOneKey" : "notBearer";
+}
+
+/** The error for a key without the scope that an endpoint requires. */
+export function missingScope(scope: string): ServiceError {
+  const headers = { "www-authenticate": `Bearer error="insufficient_scope", scope="${scope}"` };
+  return serviceError("forbidden", "missingScope", { scope }, { headers });
+}
+
+/** The scope that an unknown path requires: below /operator and /v1 nobody learns without a key that it is unknown. */
+export function scopeOfPath(path: string): "operator" | "any" | "none" {
+  if (/^\/operator([/?]|$)/.test(path)) return "operator";
+  return /^\/v\d+([/?]|$)/.test(path) ? "any" : "none";
 }
 
 /** Whether a known key works at an instant. */

@@ -1,3 +1,64 @@
+import { DEFAULT_PAGE_SIZE } from "@bikeshare/contract/pure";
+import { serviceError } from "./service-error.ts";
+
+/** The paging parameters of a list. */
+export interface PagingQuery {
+  readonly page?: number | undefined;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** The page of a list that is asked for: the first one, one by its number, or what follows a position. */
+export type PageRequest<Position> =
+  | { readonly kind: "first"; readonly limit: number }
+  | { readonly kind: "page"; readonly page: number; readonly limit: number }
+  | { readonly kind: "cursor"; readonly after: Position; readonly limit: number };
+
+/**
+ * Reads the paging parameters.
+ * @param decode the position that a cursor of this very list holds; undefined for any other text
+ * @throws ServiceError `invalid_parameter`, `invalid_cursor`
+ */
+export function readPageRequest<Position>(
+  { page, limit = DEFAULT_PAGE_SIZE, cursor }: PagingQuery,
+  decode: (cursor: string) => Position | undefined,
+): PageRequest<Position> {
+  if (cursor === undefined) return page === undefined ? { kind: "first", limit } : { kind: "page", page, limit };
+  if (page !== undefined) throw serviceError("invalid_parameter", "pageAndCursor");
+  if (cursor === "") throw serviceError("invalid_cursor", "empty");
+  const after = decode(cursor);
+  if (after === undefined) throw serviceError("invalid_cursor", "foreign");
+  return { kind: "cursor", after, limit };
+}
+
+/**
+ * What the page says of its number; undefined when it was asked for by cursor.
+ * @param total items in the whole list
+ * @throws ServiceError `page_out_of_range`
+ */
+export function pageNumbers(
+  request: PageRequest<unknown>,
+  total: number,
+): { readonly page: number; readonly total_pages: number } | undefined {
+  if (request.kind === "cursor") return undefined;
+  const { limit } = request;
+  const page = request.kind === "page" ? request.page : 1;
+  const lastPage = countPages(total, limit);
+  if (page > lastPage) throw serviceError("page_out_of_range", "beyondLast", { page, lastPage, limit });
+  return { page, total_pages: lastPage };
+}
+
+/**
+ * What a cursor is valid for: the list, whose it is, and everything that selects the items in it. A position in another
+ * selection would skip or repeat items.
+ */
+export function cursorScope(owner: string, list: string, selection: Readonly<Record<string, unknown>>): string {
+  const given = Object.entries(selection)
+    .filter(([, value]) => value !== undefined)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return given.length === 0 ? `${owner}\n${list}` : `${owner}\n${list}\n${JSON.stringify(given)}`;
+}
+
 /** Pages of `limit` items that `total` items fill. An empty list has one page, so that "page equals total_pages" ends it. */
 export function countPages(total: number, limit: number): number {
   return Math.max(1, Math.ceil(total / limit));

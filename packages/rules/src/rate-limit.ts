@@ -1,4 +1,5 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract/pure";
+import { type ServiceError, serviceError } from "./service-error.ts";
 
 /** What the limiter says of one request. */
 export interface RateDecision {
@@ -122,4 +123,10 @@ export function rateHeaders({ limit, remaining, resetSeconds }: Omit<RateDecisio
     "ratelimit-policy": `"default";q=${limit};w=${RATE_WINDOW_SECONDS}`,
     ratelimit: `"default";r=${remaining};t=${resetSeconds}`,
   };
+}
+
+/** The error for a request beyond its key's limit. */
+export function rateLimited({ limit, resetSeconds }: RateDecision): ServiceError {
+  const values = { limit, windowSeconds: RATE_WINDOW_SECONDS, retryAfterSeconds: resetSeconds };
+  return serviceError("rate_limited", "key", values);
 }

@@ -1,6 +1,7 @@
 import { DEFAULT_HOLD_MINUTES, DEFAULT_MAX_RESERVATIONS, MAX_TOTAL_HOLD_MINUTES } from "@bikeshare/contract/pure";
 import { isFree, type TakeableBike } from "./bike.ts";
 import { compareIds } from "./paging.ts";
+import { serviceError } from "./service-error.ts";
 
 export type ReservationStatus = "active" | "fulfilled" | "cancelled" | "expired";
 
@@ -25,24 +26,39 @@ export const reservationOutcomeEvents = {
   expired: "reservation.expired",
 } as const satisfies Record<Exclude<ReservationStatus, "active">, `reservation.${string}`>;
 
+/** A reservation, as far as it matters to how long it holds its bike. */
+export interface HeldReservation {
+  readonly status: ReservationStatus;
+  readonly created_at: Date;
+  readonly expires_at: Date;
+}
+
 /** When a hold ends that begins now. */
 export function expiryOf(createdAt: Date, holdMinutes: number = DEFAULT_HOLD_MINUTES): Date {
   return new Date(createdAt.getTime() + holdMinutes * 60_000);
 }
 
 /**
- * When a hold ends that is extended by some minutes, and how many may be added to it now: none of its extensions makes
- * it last longer in all.
+ * When a hold ends that is extended by some minutes: none of its extensions makes it last longer in all.
+ * @throws ServiceError `reservation_not_active` when it has ended; `hold_limit_reached`
  */
-export function extensionOf(
-  held: { readonly created_at: Date; readonly expires_at: Date },
-  minutes: number,
-): { readonly expiresAt: Date; readonly minutesLeft: number } {
+export function extendedExpiry(held: HeldReservation, minutes: number, now: Date): Date {
+  const status = statusAt(held, now);
+  if (status !== "active") throw serviceError("reservation_not_active", "extend", { status });
   const latest = held.created_at.getTime() + MAX_TOTAL_HOLD_MINUTES * 60_000;
-  return {
-    expiresAt: new Date(held.expires_at.getTime() + minutes * 60_000),
-    minutesLeft: Math.floor((latest - held.expires_at.getTime()) / 60_000),
-  };
+  const left = Math.floor((latest - held.expires_at.getTime()) / 60_000);
+  if (minutes > left) throw serviceError("hold_limit_reached", "left", { limit: MAX_TOTAL_HOLD_MINUTES, left });
+  return new Date(held.expires_at.getTime() + minutes * 60_000);
+}
+
+/**
+ * Whether a reservation is to be cancelled: cancelling a cancelled one changes nothing.
+ * @throws ServiceError `reservation_not_active` when it was fulfilled or has expired
+ */
+export function mayCancel(status: ReservationStatus): boolean {
+  const next = reservationTransitions[status].cancel;
+  if (next === "conflict") throw serviceError("reservation_not_active", "cancel", { status });
+  return next !== "same";
 }
 
 /**
@@ -61,9 +77,24 @@ export function reservationLimit(own: number | null): number {
   return own ?? DEFAULT_MAX_RESERVATIONS;
 }
 
-/** Whether riders can take a bike from the station. */
-export function rentsOut(station: { readonly status: string; readonly is_renting: boolean }): boolean {
-  return station.status === "online" && station.is_renting;
+/** Refuses a station from which riders cannot take a bike. @throws ServiceError `station_offline` */
+export function checkRents(station: { readonly status: string; readonly is_renting: boolean }): void {
+  if (station.status !== "online" || !station.is_renting) throw serviceError("station_offline");
+}
+
+/**
+ * Refuses a bike that is taken, or is not as wanted.
+ * @param vehicleTypeId null: any type
+ * @throws ServiceError `bike_not_available`
+ */
+export function checkTakeable(
+  bike: TakeableBike & { readonly vehicle_type_id: string | null },
+  vehicleTypeId: string | null,
+): void {
+  if (!isFree(bike)) throw serviceError("bike_not_available", "state", { state: bike.vehicle_state });
+  if (vehicleTypeId !== null && bike.vehicle_type_id !== vehicleTypeId) {
+    throw serviceError("bike_not_available", "vehicleType");
+  }
 }
 
 /** What a station's bike must be to be chosen. */

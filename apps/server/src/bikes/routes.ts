@@ -1,6 +1,6 @@
 import type { partnerContract } from "@bikeshare/contract";
+import { serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
-import { serviceError } from "../errors/service-error.ts";
 import { callerOf, partnerOf } from "../http/authenticate.ts";
 import { jsonBody } from "../http/bind.ts";
 import type { CursorCipher } from "../http/cursor.ts";

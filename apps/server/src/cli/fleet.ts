@@ -1,7 +1,8 @@
 import { type Bike, MAX_PAGE_SIZE, type Station, stationStatus, vehicleState } from "@bikeshare/contract";
+import type { PageRequest } from "@bikeshare/rules";
 import type { Command } from "commander";
 import { listBikes } from "../bikes/service.ts";
-import type { Page, PageRequest } from "../lists/page.ts";
+import type { Page } from "../lists/page.ts";
 import { type ListReader, type ReadContext, readContextOn } from "../lists/read-context.ts";
 import { integer, oneOf } from "../startup/values.ts";
 import { listStations } from "../stations/service.ts";

@@ -1,7 +1,7 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
+import { ServiceError } from "@bikeshare/rules";
 import type { Command } from "commander";
 import { commandError } from "../errors/command-errors.ts";
-import { ServiceError } from "../errors/service-error.ts";
 import { secretsPath } from "../secrets.ts";
 import { readSecrets } from "../startup/service-secrets.ts";
 import { oneOf } from "../startup/values.ts";

@@ -1,5 +1,5 @@
 import { fillTemplate, type TemplateArguments } from "@bikeshare/contract";
-import { ServiceError, type ServiceErrorCode } from "./service-error.ts";
+import { ServiceError, type ServiceErrorCode } from "@bikeshare/rules";
 
 /** What is said to operators at the command line only: no endpoint answers with these messages. */
 const commandErrors = {

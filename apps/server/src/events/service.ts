@@ -1,6 +1,6 @@
 import type { EventName } from "@bikeshare/contract";
-import { serviceError } from "../errors/service-error.ts";
-import { cutPage, type PositionCodec, type Page, type PageRequest, startOf } from "../lists/page.ts";
+import { type PageRequest, serviceError } from "@bikeshare/rules";
+import { cutPage, type PositionCodec, type Page, startOf } from "../lists/page.ts";
 import type { ReadContext } from "../lists/read-context.ts";
 import {
   BEFORE_ALL,

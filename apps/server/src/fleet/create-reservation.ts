@@ -1,7 +1,15 @@
 import type { ReservationRequest } from "@bikeshare/contract";
-import { chooseBike, expiryOf, isFree, rentsOut, reservationLimit, statusAt, type WantedBike } from "@bikeshare/rules";
+import {
+  checkRents,
+  checkTakeable,
+  chooseBike,
+  expiryOf,
+  reservationLimit,
+  serviceError,
+  statusAt,
+  type WantedBike,
+} from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
-import { serviceError } from "../errors/service-error.ts";
 import type { BikeState } from "./bike.rules.ts";
 import { type FleetCommand, runCommand } from "./command.ts";
 import {
@@ -110,14 +118,11 @@ async function lockNamed(
   await lockAndExpire(command, [bikeId], overdue);
   const bike = command.bikes.get(bikeId);
   if (bike === undefined) throw serviceError("not_found", "bike");
-  if (!isFree(bike)) throw serviceError("bike_not_available", "state", { state: bike.vehicle_state });
-  if (vehicleTypeId !== null && bike.vehicle_type_id !== vehicleTypeId) {
-    throw serviceError("bike_not_available", "vehicleType");
-  }
+  checkTakeable(bike, vehicleTypeId);
   // A station that is not known cannot forbid it.
   const { tx, systemId } = command;
   const station = bike.station_id === null ? undefined : await findRentingStation(tx, systemId, bike.station_id);
-  if (station !== undefined && !rentsOut(station)) throw serviceError("station_offline");
+  if (station !== undefined) checkRents(station);
   return bike;
 }
 
@@ -136,7 +141,7 @@ async function lockAtStation(
   const { tx, systemId, now } = command;
   const station = await findRentingStation(tx, systemId, wanted.stationId);
   if (station === undefined) throw serviceError("not_found", "station");
-  if (!rentsOut(station)) throw serviceError("station_offline");
+  checkRents(station);
   // The bike of an overdue reservation would be a second lock, in the order of ids: then all are locked at once, below.
   const free = overdue === undefined ? await command.lockFreeBike(wanted) : undefined;
   if (free !== undefined) return free;

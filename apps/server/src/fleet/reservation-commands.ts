@@ -1,7 +1,5 @@
-import { MAX_TOTAL_HOLD_MINUTES } from "@bikeshare/contract";
-import { extensionOf, reservationTransitions, statusAt } from "@bikeshare/rules";
+import { extendedExpiry, mayCancel, serviceError, statusAt } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
-import { serviceError } from "../errors/service-error.ts";
 import { type FleetCommand, runCommand } from "./command.ts";
 import {
   claimOverdueReservations,
@@ -29,11 +27,8 @@ export function cancelReservation(
 ): Promise<string> {
   return runCommand(context, systemId, async (command) => {
     const reservation = await lockWithBike(command, partnerId, id);
-    const status = statusAt(reservation, command.now);
-    const next = reservationTransitions[status].cancel;
-    if (next === "same") return reservation.json;
-    if (next === "conflict") throw serviceError("reservation_not_active", "cancel", { status });
-    const [ended] = await command.endReservations([{ id, status: next, reason: "partner" }]);
+    if (!mayCancel(statusAt(reservation, command.now))) return reservation.json;
+    const [ended] = await command.endReservations([{ id, status: "cancelled", reason: "partner" }]);
     return ended?.json ?? reservation.json;
   });
 }
@@ -52,11 +47,7 @@ export function extendReservation(
   return runCommand(context, systemId, async (command) => {
     const { tx, now } = command;
     const reservation = await lockWithBike(command, partnerId, id);
-    const status = statusAt(reservation, now);
-    if (status !== "active") throw serviceError("reservation_not_active", "extend", { status });
-    const { expiresAt, minutesLeft } = extensionOf(reservation, minutes);
-    if (minutes <= minutesLeft) return updateReservationEnd(tx, systemId, id, { expiresAt, now });
-    throw serviceError("hold_limit_reached", "left", { limit: MAX_TOTAL_HOLD_MINUTES, left: minutesLeft });
+    return updateReservationEnd(tx, systemId, id, { expiresAt: extendedExpiry(reservation, minutes, now), now });
   });
 }
 

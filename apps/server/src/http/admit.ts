@@ -1,7 +1,13 @@
-import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
-import { type RateDecision, rateHeaders, type RateLimiter } from "@bikeshare/rules";
+import {
+  missingScope,
+  type RateDecision,
+  rateHeaders,
+  rateLimited,
+  type RateLimiter,
+  type ServiceError,
+  serviceError,
+} from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { type ServiceError, serviceError } from "../errors/service-error.ts";
 import { effectiveRateLimit } from "../keys/key.rules.ts";
 import type { LastUses } from "../keys/last-use.ts";
 import type { KeyRow } from "../keys/service.ts";
@@ -75,18 +81,18 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
 
   function admitKey(found: KeyRow): Promise<void> | undefined {
     const limit = effectiveRateLimit(found, options.rateLimit);
-    const missingScope = scopeError(found, scope);
+    const forbidden = scopeError(found, scope);
     const decision =
-      missingScope === undefined ? options.limiter.take(found.id, limit) : options.limiter.peek(found.id, limit);
+      forbidden === undefined ? options.limiter.take(found.id, limit) : options.limiter.peek(found.id, limit);
     return decision instanceof Promise ? decision.then(finish) : finish(decision);
 
     function finish(rate: RateDecision): undefined {
       reply.headers(rateHeaders(rate));
       request.caller = { key: found, rate };
       const who = { keyId: found.id, address: transport.address };
-      if (missingScope !== undefined) {
+      if (forbidden !== undefined) {
         options.refusals.refused("insufficient_scope", who);
-        throw missingScope;
+        throw forbidden;
       }
       if (!rate.allowed) {
         options.refusals.refused("rate_limited", who);
@@ -127,27 +133,9 @@ function httpsRequired({ address }: Transport, { refusals }: AdmitOptions): Serv
 function scopeError(key: KeyRow, scope: string): ServiceError | undefined {
   const isOperator = key.partner_id === null;
   if (isOperator && scope !== "operator") {
-    return serviceError(
-      "forbidden",
-      "operatorKey",
-      {},
-      {
-        headers: { "www-authenticate": `Bearer error="insufficient_scope"` },
-      },
-    );
+    const headers = { "www-authenticate": `Bearer error="insufficient_scope"` };
+    return serviceError("forbidden", "operatorKey", {}, { headers });
   }
   if (isOperator || scope === "any" || key.scopes.includes(scope)) return undefined;
-  return serviceError(
-    "forbidden",
-    "missingScope",
-    { scope },
-    {
-      headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="${scope}"` },
-    },
-  );
-}
-
-function rateLimited({ limit, resetSeconds }: RateDecision): ServiceError {
-  const values = { limit, windowSeconds: RATE_WINDOW_SECONDS, retryAfterSeconds: resetSeconds };
-  return serviceError("rate_limited", "key", values);
+  return missingScope(scope);
 }

@@ -1,15 +1,18 @@
 import type { EndpointMetadata } from "@bikeshare/contract";
 import {
-  bearerIssue,
   bearerKey,
-  isWellFormedKey,
+  invalidKey,
   keyStatus,
+  malformedKey,
+  missingKey,
   type RateDecision,
   type RateLimiter,
+  scopeOfPath,
+  type ServiceError,
+  serviceError,
 } from "@bikeshare/rules";
 import type { AppRoute } from "@ts-rest/core";
 import type { FastifyRequest } from "fastify";
-import { type ServiceError, serviceError } from "../errors/service-error.ts";
 import type { KeyCache } from "../keys/key-cache.ts";
 import type { KeyRow } from "../keys/service.ts";
 import type { RejectionReason } from "../metrics/http-metrics.ts";
@@ -31,8 +34,6 @@ export interface AuthenticateOptions {
  */
 const WRONG_CREDENTIALS_PER_MINUTE = 120;
 
-const INVALID_TOKEN = { headers: { "www-authenticate": `Bearer error="invalid_token"` } };
-
 /**
  * The key that a request carries: without a promise when it is cached, else after a look-up.
  * @throws ServiceError `unauthorized`; `rate_limited` for wrong credentials, when the address has sent too many
@@ -42,14 +43,7 @@ export function authenticate(request: FastifyRequest, options: AuthenticateOptio
   const header = request.headers.authorization;
   if (header === undefined) {
     options.refusals.refused("no_credentials", { address: addressOf(request) });
-    throw serviceError(
-      "unauthorized",
-      "missing",
-      {},
-      {
-        headers: { "www-authenticate": "Bearer" },
-      },
-    );
+    throw missingKey();
   }
   const presented = bearerKey(header);
   const kept = presented === undefined ? undefined : keys.get(presented);
@@ -65,26 +59,17 @@ async function judge(
   options: AuthenticateOptions,
 ): Promise<KeyRow> {
   const { keys, clock } = options;
-  if (presented === undefined) {
-    const error = serviceError("unauthorized", bearerIssue(header), {}, INVALID_TOKEN);
-    throw await refuse("malformed_credentials", error, request, options);
-  }
-  if (!isWellFormedKey(presented)) {
-    const error = serviceError("unauthorized", "malformedKey", {}, INVALID_TOKEN);
-    throw await refuse("malformed_credentials", error, request, options);
-  }
-  const key = kept ?? (await keys.load(presented)) ?? "unknown";
-  if (key === "unknown") {
-    const error = serviceError("unauthorized", "unknownKey", {}, INVALID_TOKEN);
-    throw await refuse("unknown_key", error, request, options);
-  }
+  const malformed = malformedKey(header);
+  if (malformed !== undefined) throw await refuse("malformed_credentials", malformed, request, options);
+  const key = kept ?? (await keys.load(presented ?? "")) ?? "unknown";
+  if (key === "unknown") throw await refuse("unknown_key", invalidKey("unknownKey"), request, options);
   if (isUsable(key, clock())) return key;
   const status = keyStatus(key, clock());
   if (status === "active") {
-    const error = serviceError("unauthorized", "suspendedPartner", { id: key.id, last4: key.last4 }, INVALID_TOKEN);
+    const error = invalidKey("suspendedPartner", { id: key.id, last4: key.last4 });
     throw await refuse("suspended_partner", error, request, options, key.id);
   }
-  const error = serviceError("unauthorized", "inactiveKey", { id: key.id, last4: key.last4, status }, INVALID_TOKEN);
+  const error = invalidKey("inactiveKey", { id: key.id, last4: key.last4, status });
   throw await refuse(`${status}_key`, error, request, options, key.id);
 }
 
@@ -168,10 +153,4 @@ function readMetadata({ metadata }: AppRoute): EndpointMetadata {
     throw new Error("an endpoint of the contract names no scope");
   }
   return metadata as EndpointMetadata; // the contract's own type says so
-}
-
-/** The scope of an unknown path. Under /operator and /v1 nobody learns without a key that it is unknown. */
-function scopeOfPath(url: string): EndpointMetadata["scope"] {
-  if (/^\/operator(\/|\?|$)/.test(url)) return "operator";
-  return /^\/v\d+(\/|\?|$)/.test(url) ? "any" : "none";
 }

@@ -1,8 +1,8 @@
+import { type ServiceError, serviceError } from "@bikeshare/rules";
 import type { AppRouter } from "@ts-rest/core";
 import { initServer, type RequestValidationError, type RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyInstance } from "fastify";
 import type { ZodError } from "zod";
-import { type ServiceError, serviceError } from "../errors/service-error.ts";
 import { describeIssues, type Whole } from "../issues.ts";
 import { sendError } from "./errors.ts";
 

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
+import { type ServiceError, serviceError } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { type ServiceError, serviceError } from "../errors/service-error.ts";
 
 /**
  * Reads bodies: JSON in UTF-8, as it is, and nothing else. Where the contract knows none, whatever comes is let pass

@@ -1,7 +1,7 @@
 import { errorCatalogue, type ErrorCode, MAX_BODY_BYTES, type ErrorBody } from "@bikeshare/contract";
+import { serviceError, ServiceError } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { codeOf, isDiskFull, isUnavailable } from "../db/errors.ts";
-import { ServiceError, serviceError } from "../errors/service-error.ts";
 
 /** Seconds after which a caller should try again when the service is unavailable: about what a restart takes. */
 const RETRY_SECONDS = 5;

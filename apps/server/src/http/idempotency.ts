@@ -1,6 +1,6 @@
 import { idempotencyKey } from "@bikeshare/contract";
+import { serviceError } from "@bikeshare/rules";
 import type { FastifyRequest } from "fastify";
-import { serviceError } from "../errors/service-error.ts";
 import { type Answer, doOnce, type IdempotencyContext, type Work } from "../idempotency/service.ts";
 import { callerOf } from "./authenticate.ts";
 

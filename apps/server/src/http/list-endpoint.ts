@@ -1,18 +1,9 @@
-import { DEFAULT_PAGE_SIZE } from "@bikeshare/contract";
-import { countPages } from "@bikeshare/rules";
+import { cursorScope, pageNumbers, type PageRequest, type PagingQuery, readPageRequest } from "@bikeshare/rules";
 import type { FastifyRequest } from "fastify";
-import { serviceError } from "../errors/service-error.ts";
-import type { Page, PageRequest, PositionCodec } from "../lists/page.ts";
+import type { Page, PositionCodec } from "../lists/page.ts";
 import { callerOf } from "./authenticate.ts";
 import { jsonBody } from "./bind.ts";
 import type { CursorCipher } from "./cursor.ts";
-
-/** The paging parameters as the contract has read them. */
-interface PagingQuery {
-  readonly page?: number | undefined;
-  readonly limit?: number | undefined;
-  readonly cursor?: string | undefined;
-}
 
 /** A list as an endpoint serves it. */
 export interface PagedList<Position, Filters> {
@@ -58,27 +49,9 @@ export function pageReader<Position, Filters extends object>(
         return decrypted === undefined ? undefined : list.position.decode(decrypted);
       },
     };
-    const asked = readPageRequest({ page, limit, cursor }, position);
+    const asked = readPageRequest({ page, limit, cursor }, (text) => position.decode(text));
     return writeEnvelope(asked, await list.read(request, filters, asked), position);
   };
-}
-
-function readPageRequest<Position>(query: PagingQuery, position: PositionCodec<Position>): PageRequest<Position> {
-  const limit = query.limit ?? DEFAULT_PAGE_SIZE;
-  if (query.cursor === undefined) {
-    return query.page === undefined ? { kind: "first", limit } : { kind: "page", page: query.page, limit };
-  }
-  if (query.page !== undefined) {
-    throw serviceError("invalid_parameter", "pageAndCursor");
-  }
-  if (query.cursor === "") {
-    throw serviceError("invalid_cursor", "empty");
-  }
-  const after = position.decode(query.cursor);
-  if (after === undefined) {
-    throw serviceError("invalid_cursor", "foreign");
-  }
-  return { kind: "cursor", after, limit };
 }
 
 function writeEnvelope<Position>(
@@ -86,27 +59,9 @@ function writeEnvelope<Position>(
   page: Page<Position>,
   position: PositionCodec<Position>,
 ): string {
+  const numbers = pageNumbers(request, page.total ?? 0);
   let text = `{"data":[${page.items}]`;
-  if (request.kind !== "cursor") {
-    const number = request.kind === "page" ? request.page : 1;
-    const totalPages = countPages(page.total ?? 0, request.limit);
-    if (number > totalPages) {
-      throw serviceError("page_out_of_range", "beyondLast", {
-        page: number,
-        lastPage: totalPages,
-        limit: request.limit,
-      });
-    }
-    text += `,"page":${number},"total_pages":${totalPages}`;
-  }
+  if (numbers !== undefined) text += `,"page":${numbers.page},"total_pages":${numbers.total_pages}`;
   if (request.kind !== "page" && page.next !== undefined) text += `,"next_cursor":"${position.encode(page.next)}"`;
   return `${text}}`;
-}
-
-/** What a cursor is valid for: the system, the list, and everything that selects the items in it. */
-function cursorScope(systemId: string, list: string, selection: Readonly<Record<string, unknown>>): string {
-  const given = Object.entries(selection)
-    .filter(([, value]) => value !== undefined)
-    .sort(([a], [b]) => (a < b ? -1 : 1));
-  return given.length === 0 ? `${systemId}\n${list}` : `${systemId}\n${list}\n${JSON.stringify(given)}`;
 }

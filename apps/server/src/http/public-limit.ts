@@ -1,6 +1,5 @@
 import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
-import type { RateDecision, RateLimiter } from "@bikeshare/rules";
-import { type ServiceError, serviceError } from "../errors/service-error.ts";
+import { type RateDecision, type RateLimiter, type ServiceError, serviceError } from "@bikeshare/rules";
 import type { RefusedRequests } from "./refused-requests.ts";
 import { countedAddress } from "./transport.ts";
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
+import { type ServiceError, serviceError } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { type ServiceError, serviceError } from "../errors/service-error.ts";
 
 /** Headers that name one thing: with two of them, each reader on the way could take another. */
 const SINGLE_HEADERS = ["host", "authorization", "content-type", "idempotency-key"] as const;

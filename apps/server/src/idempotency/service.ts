@@ -1,8 +1,8 @@
+import { hash } from "node:crypto";
+import { canonicalJson, forgottenBefore, serviceError } from "@bikeshare/rules";
 import { type PeriodicWork, startSweeper, type SweeperOptions } from "../background/periodic.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
-import { serviceError } from "../errors/service-error.ts";
-import { forgottenBefore, hashOfBody } from "./idempotency.rules.ts";
 import { type CallName, claimCall, findAnswer, forgetCalls, keepAnswer } from "./queries.ts";
 
 export type { CallName } from "./queries.ts";
@@ -39,7 +39,8 @@ export function doOnce(
   body: unknown,
   work: Work,
 ): Promise<Answer & { readonly replayed: boolean }> {
-  const bodyHash = hashOfBody(body);
+  // Two bodies that say the same, in whatever order and spacing, have the same hash.
+  const bodyHash = hash("sha256", canonicalJson(body), "buffer");
   return db.transaction(async (tx) => {
     const now = clock();
     const times = { now: new Date(now), forgottenBefore: forgottenBefore(now) };

@@ -1,4 +1,5 @@
 import { Readable } from "node:stream";
+import { ServiceError } from "@bikeshare/rules";
 import { createTestIds } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -6,7 +7,6 @@ import { examples, type TripImportHarness, NOW, openTripImportHarness } from "..
 import { listActs } from "../audit/audit-log.ts";
 import { checkInvariants } from "../check/service.ts";
 import { statement } from "../db/statement.ts";
-import { ServiceError } from "../errors/service-error.ts";
 import type { TripImportOptions } from "../feeds/trips/options.ts";
 import { openTimeZone } from "../feeds/trips/time-zone.rules.ts";
 import { pastRideLine, writePastRides } from "../fleet/ride-import.ts";

@@ -1,7 +1,8 @@
+import type { PageRequest } from "@bikeshare/rules";
 import type { Queryable } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
-import { fetchSize, joinRows, type PageRequest, type PageRows, startOf } from "./page.ts";
+import { fetchSize, joinRows, type PageRows, startOf } from "./page.ts";
 
 /** A list that can be filtered. Its rows belong to the system $1, and `id` is unique in it. */
 export interface FilterableList<Position> {

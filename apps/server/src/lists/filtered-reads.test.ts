@@ -1,6 +1,6 @@
+import { ServiceError } from "@bikeshare/rules";
 import { expect, it } from "vitest";
 import type { Queryable } from "../db/database.ts";
-import { ServiceError } from "../errors/service-error.ts";
 import { createFilteredReads } from "./read-context.ts";
 
 /** Reads that end when the test says so; a clock that stands still unless moved. */

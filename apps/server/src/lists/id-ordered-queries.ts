@@ -1,20 +1,11 @@
 import type { BoundingBox } from "@bikeshare/contract";
+import type { PageRequest } from "@bikeshare/rules";
 import type { CountedList } from "../counts/queries.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import { type Filter, type FilterableList, listFiltered } from "./filtered-queries.ts";
-import {
-  cutPage,
-  type FetchSize,
-  fetchSize,
-  joinRows,
-  jsonField,
-  type Page,
-  type PageRequest,
-  type PageRows,
-  startOf,
-} from "./page.ts";
+import { cutPage, type FetchSize, fetchSize, joinRows, jsonField, type Page, type PageRows, startOf } from "./page.ts";
 import type { ListReader, ReadContext } from "./read-context.ts";
 
 /** A condition on a row. `placeholder` adds a value to the statement and gives its `$n`. */

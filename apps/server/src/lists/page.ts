@@ -1,10 +1,4 @@
-import { compareIds } from "@bikeshare/rules";
-
-/** The page of a list that is asked for: the first one, one by its number, or what follows a position. */
-export type PageRequest<Position> =
-  | { readonly kind: "first"; readonly limit: number }
-  | { readonly kind: "page"; readonly page: number; readonly limit: number }
-  | { readonly kind: "cursor"; readonly after: Position; readonly limit: number };
+import { compareIds, type PageRequest } from "@bikeshare/rules";
 
 /** A page of a list. */
 export interface Page<Position> {

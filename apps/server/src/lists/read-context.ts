@@ -1,7 +1,7 @@
+import { type ServiceError, serviceError } from "@bikeshare/rules";
 import type { Queryable } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
 import type { ReadPool } from "../db/read-pool.ts";
-import { type ServiceError, serviceError } from "../errors/service-error.ts";
 
 /** What reading lists needs: the pipelined reader for what is quick, places of their own for what may take long. */
 export interface ReadContext {

@@ -1,11 +1,12 @@
 import type { Reservation } from "@bikeshare/contract";
+import type { PageRequest } from "@bikeshare/rules";
 import type { Queryable } from "../db/database.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 import { type FilterableList, listFiltered } from "../lists/filtered-queries.ts";
-import type { PageRequest, PageRows, TimePosition } from "../lists/page.ts";
+import type { PageRows, TimePosition } from "../lists/page.ts";
 
 export interface ReservationFilters {
   readonly status?: Reservation["status"] | undefined;

@@ -1,8 +1,8 @@
 import type { partnerContract } from "@bikeshare/contract";
+import { serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { CommandContext } from "../command-context.ts";
 import type { Database } from "../db/database.ts";
-import { serviceError } from "../errors/service-error.ts";
 import { createReservation } from "../fleet/create-reservation.ts";
 import { cancelReservation, extendReservation } from "../fleet/reservation-commands.ts";
 import { partnerOf } from "../http/authenticate.ts";

@@ -1,7 +1,7 @@
-import { reservationLimit } from "@bikeshare/rules";
+import { type PageRequest, reservationLimit } from "@bikeshare/rules";
 import type { Database, Queryable } from "../db/database.ts";
 import type { ReservationOwner } from "../fleet/reservation-commands.ts";
-import { cutPage, jsonField, type Page, type PageRequest, type TimePosition } from "../lists/page.ts";
+import { cutPage, jsonField, type Page, type TimePosition } from "../lists/page.ts";
 import type { ReadContext } from "../lists/read-context.ts";
 import type { PartnerHolds } from "../metrics/sampled-metrics.ts";
 import { systemsOf } from "../systems/service.ts";

@@ -1,18 +1,11 @@
+import type { PageRequest } from "@bikeshare/rules";
 import type { Queryable } from "../db/database.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 import { type Bind, type FilterableList, listFiltered } from "../lists/filtered-queries.ts";
-import {
-  type FetchSize,
-  fetchSize,
-  joinRows,
-  type PageRequest,
-  type PageRows,
-  startOf,
-  type TimePosition,
-} from "../lists/page.ts";
+import { type FetchSize, fetchSize, joinRows, type PageRows, startOf, type TimePosition } from "../lists/page.ts";
 
 export interface RideFilters {
   readonly status?: string | undefined;

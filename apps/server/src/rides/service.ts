@@ -1,12 +1,5 @@
-import {
-  cutPage,
-  jsonField,
-  type Page,
-  type PageRequest,
-  type PageRows,
-  startOf,
-  type TimePosition,
-} from "../lists/page.ts";
+import type { PageRequest } from "@bikeshare/rules";
+import { cutPage, jsonField, type Page, type PageRows, startOf, type TimePosition } from "../lists/page.ts";
 import type { ListReader, ReadContext } from "../lists/read-context.ts";
 import type { DepthIndex } from "./depth-index.ts";
 import {

@@ -1,6 +1,7 @@
 import type { BoundingBox } from "@bikeshare/contract";
+import type { PageRequest } from "@bikeshare/rules";
 import { equals, idOrderedList, updatedSince, within } from "../lists/id-ordered-queries.ts";
-import type { Page, PageRequest } from "../lists/page.ts";
+import type { Page } from "../lists/page.ts";
 import type { ListReader, ReadContext } from "../lists/read-context.ts";
 
 export interface StationFilters {

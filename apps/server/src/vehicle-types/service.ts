@@ -1,10 +1,11 @@
 import type { VehicleType } from "@bikeshare/contract";
+import type { PageRequest } from "@bikeshare/rules";
 import { recordActOf } from "../audit/audit-log.ts";
 import type { ActorContext } from "../command-context.ts";
 import type { Queryable } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
-import { pageOfItems, sortById, type Page, type PageRequest } from "../lists/page.ts";
+import { pageOfItems, sortById, type Page } from "../lists/page.ts";
 import {
   deleteType,
   findNamedTypes,

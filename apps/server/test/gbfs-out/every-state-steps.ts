@@ -9,9 +9,9 @@ import {
   stationCommand,
   stationUpsert,
 } from "@bikeshare/contract";
+import { ServiceError } from "@bikeshare/rules";
 import fc from "fast-check";
 import type { z } from "zod";
-import { ServiceError } from "../../src/errors/service-error.ts";
 import { FeedFailure } from "../../src/feeds/gbfs/feed.ts";
 import { importSnapshot } from "../../src/feeds/gbfs/import.ts";
 import { reportBikes, upsertBikes } from "../../src/fleet/bike-commands.ts";

@@ -1,15 +1,15 @@
 import type { Bike, Reservation, ReservationRequest, Station } from "@bikeshare/contract";
 import { reservation } from "@bikeshare/contract";
+import { type PageRequest, ServiceError } from "@bikeshare/rules";
 import { createTestClock, createTestIds, type TestClock } from "@bikeshare/test-kit";
 import type { Database } from "../../src/db/database.ts";
 import { openReadPool, type ReadPool } from "../../src/db/read-pool.ts";
 import { oneRow } from "../../src/db/rows.ts";
 import { statement } from "../../src/db/statement.ts";
-import { ServiceError } from "../../src/errors/service-error.ts";
 import { createReservation } from "../../src/fleet/create-reservation.ts";
 import { cancelReservation, extendReservation } from "../../src/fleet/reservation-commands.ts";
 import type { Ids } from "../../src/ids.ts";
-import type { PageRequest, TimePosition } from "../../src/lists/page.ts";
+import type { TimePosition } from "../../src/lists/page.ts";
 import type { FilteredReads } from "../../src/lists/read-context.ts";
 import { getReservation, listReservations, type ReservationFilters } from "../../src/reservations/service.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";

@@ -1,17 +1,18 @@
 import type { Scope } from "../wire.generated.ts";
+import type { Answer } from "./answer.ts";
 import type { Clock, FakePartner } from "./city.ts";
-import { type Answer, ServiceError, serviceError } from "./errors.ts";
 import {
-  bearerIssue,
   bearerKey,
-  errorMessage,
-  IDEMPOTENCY_KEY_HOURS,
-  isWellFormedKey,
+  canonicalJson,
+  forgottenBefore,
+  invalidKey,
   KEY_RANDOM_LENGTH,
   keyOf,
   keyStatus,
-  type MessageArguments,
+  malformedKey,
+  missingKey,
   scopeNames,
+  serviceError,
 } from "./rules.ts";
 
 /** What a key is made of. What is left out: every scope, the fake's own limit, the first partner, no end. */
@@ -71,26 +72,15 @@ export function createKeys(now: Clock, partner: FakePartner, rateLimit: number):
       key.revoked_at = new Date(now());
     },
     authenticate(header) {
-      if (header === null) throw unauthorized("Bearer", "missing");
-      const presented = bearerKey(header);
-      if (presented === undefined) throw invalidToken(bearerIssue(header));
-      const key = keys.get(presented);
-      if (key === undefined) throw invalidToken(isWellFormedKey(presented) ? "unknownKey" : "malformedKey");
+      if (header === null) throw missingKey();
+      const key = keys.get(bearerKey(header) ?? "");
+      if (key === undefined) throw malformedKey(header) ?? invalidKey("unknownKey");
       const status = keyStatus(key, now());
-      if (status !== "active") throw invalidToken("inactiveKey", { id: key.id, last4: key.text.slice(-4), status });
+      if (status !== "active") throw invalidKey("inactiveKey", { id: key.id, last4: key.text.slice(-4), status });
       return key;
     },
     isIn: (text) => text.includes("bss_") && [...keys.keys()].some((key) => text.includes(key)),
   };
-}
-
-function invalidToken(...message: MessageArguments<"unauthorized">): ServiceError {
-  return unauthorized(`Bearer error="invalid_token"`, ...message);
-}
-
-function unauthorized(challenge: string, ...message: MessageArguments<"unauthorized">): ServiceError {
-  const text = errorMessage("unauthorized", ...message);
-  return new ServiceError("unauthorized", text, { "www-authenticate": challenge });
 }
 
 /** Does what may be asked for several times once. */
@@ -114,7 +104,7 @@ export function createIdempotency(now: Clock): Idempotency {
       const name = `${caller}\n${key}`;
       const text = canonicalJson(body);
       const found = kept.get(name);
-      if (found !== undefined && found.at > now() - IDEMPOTENCY_KEY_HOURS * 3_600_000) {
+      if (found !== undefined && found.at > forgottenBefore(now()).getTime()) {
         if (found.body !== text) throw serviceError("idempotency_key_reused");
         return { ...found.answer, headers: { ...found.answer.headers, "idempotent-replayed": "true" } };
       }
@@ -123,13 +113,4 @@ export function createIdempotency(now: Clock): Idempotency {
       return answer;
     },
   };
-}
-
-/** A JSON value as the one text that all its writings have in common: members by name. */
-function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_name, member: unknown) =>
-    typeof member === "object" && member !== null && !Array.isArray(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : member,
-  );
 }

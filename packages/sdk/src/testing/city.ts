@@ -10,7 +10,7 @@ import type {
   Station,
   VehicleType,
 } from "../wire.generated.ts";
-import { EVENT_RETENTION_DAYS, isScope } from "./rules.ts";
+import { EVENT_RETENTION_DAYS, isScope, scopeOfEvent } from "./rules.ts";
 
 /** Milliseconds since 1970. */
 export type Clock = () => number;
@@ -117,7 +117,7 @@ export function addEvent(city: City, shown: EventRecord, partnerId: string | nul
 export function visibleEvents({ events, now }: City, partnerId: string, scopes: readonly Scope[]): RecordedEvent[] {
   const oldest = now() - EVENT_RETENTION_DAYS * 86_400_000;
   return events.filter(({ recordedAt, partnerId: owner, shown }) => {
-    const scope = `${shown.event.split(".")[0]}s:read`;
+    const scope = scopeOfEvent(shown.event);
     // Of a resource that is newer than this package there is no scope to ask for.
     const isReadable = !isScope(scope) || scopes.includes(scope);
     return recordedAt > oldest && (owner === null || owner === partnerId) && isReadable;

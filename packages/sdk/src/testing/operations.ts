@@ -1,27 +1,14 @@
 import type { routes } from "../routes.generated.ts";
-import type {
-  Bike,
-  BikeListQuery,
-  EventListQuery,
-  EventRecord,
-  ListEnvelope,
-  Me,
-  Reservation,
-  ReservationListQuery,
-  Ride,
-  RideListQuery,
-  Station,
-  StationListQuery,
-} from "../wire.generated.ts";
+import type { EventRecord, Me } from "../wire.generated.ts";
 import type { FakeKey, Idempotency } from "./access.ts";
-import { type City, type RecordedEvent, regionsIn, vehicleTypesIn, visibleEvents } from "./city.ts";
+import { type Answer, answer } from "./answer.ts";
+import { type City, regionsIn, vehicleTypesIn, visibleEvents } from "./city.ts";
 import { endpoints } from "./contract.generated.ts";
-import { type Answer, serviceError } from "./errors.ts";
 import { shownBike } from "./fleet.ts";
-import { pageOf } from "./lists.ts";
+import { filtered, pageOf } from "./lists.ts";
 import { readBody, type Values } from "./parameters.ts";
 import { activeOf, cancelReservation, createReservation, extendReservation } from "./reservations.ts";
-import { issueText, type RateDecision, readBoundingBox } from "./rules.ts";
+import { type Filter, issueText, listFilters, type RateDecision, serviceError } from "./rules.ts";
 
 type Routes = typeof routes;
 
@@ -51,50 +38,33 @@ export interface Asked {
 
 /** What each operation answers with. All that the contract has, or this does not compile. */
 export const operations: { readonly [Name in Exclude<Operation, OpenOperation>]: (asked: Asked) => Answer } = {
-  "GET /v1/stations": ({ city, query }) =>
-    listed(
-      "stations",
-      query,
-      [...city.stations.values()].map(({ shown }) => shown),
-      stationFilters,
-    ),
-  "GET /v1/stations/:id": ({ city, id }) => found("station", city.stations.get(id)?.shown),
-  "GET /v1/vehicle_types": ({ city, query }) => listed("vehicle_types", query, vehicleTypesIn(city)),
-  "GET /v1/regions": ({ city, query }) => listed("regions", query, regionsIn(city)),
-  "GET /v1/rides": ({ city, query }) => listed("rides", query, [...city.rides.values()], rideFilters, "started_at"),
-  "GET /v1/rides/:id": ({ city, id }) => found("ride", city.rides.get(id)),
-  "GET /v1/bikes": ({ city, query }) => listed("bikes", query, [...city.bikes.values()].map(shownBike), bikeFilters),
-  "GET /v1/bikes/:id": ({ city, id }) => {
-    const bike = city.bikes.get(id);
-    return found("bike", bike && shownBike(bike));
-  },
-  "GET /v1/reservations": ({ city, key, query }) =>
-    listed(`reservations of ${key.partner.id}`, query, ownReservations(city, key), reservationFilters, "created_at"),
-  "GET /v1/reservations/:id": ({ city, key, id }) =>
-    found(
-      "reservation",
-      ownReservations(city, key).find((each) => each.id === id),
-    ),
-  "POST /v1/reservations": ({ city, idempotency, key, path, headers, body }) => {
-    const request = readBody(body, endpoints["POST /v1/reservations"]?.body ?? {}, ({ station_id, bike_id }) => {
-      if ((station_id === undefined) !== (bike_id === undefined)) return [];
-      return [`station_id ${issueText(station_id === undefined ? "stationOrBike" : "stationAndBike")}`];
-    });
-    return idempotency.once(`${key.partner.id} ${path}`, headers.get("idempotency-key"), body, () => {
-      const made = createReservation(city, key.partner.id, request);
+  "GET /v1/stations": (asked) => listed(asked, "stations", stationsOf(asked)),
+  "GET /v1/stations/:id": (asked) => found(asked, "station", stationsOf(asked)),
+  "GET /v1/vehicle_types": (asked) => listed(asked, "vehicle_types", vehicleTypesIn(asked.city)),
+  "GET /v1/regions": (asked) => listed(asked, "regions", regionsIn(asked.city)),
+  "GET /v1/rides": (asked) => listed(asked, "rides", ridesOf(asked), "started_at"),
+  "GET /v1/rides/:id": (asked) => found(asked, "ride", ridesOf(asked)),
+  "GET /v1/bikes": (asked) => listed(asked, "bikes", bikesOf(asked)),
+  "GET /v1/bikes/:id": (asked) => found(asked, "bike", bikesOf(asked)),
+  "GET /v1/reservations": (asked) => listed(asked, "reservations", reservationsOf(asked), "created_at"),
+  "GET /v1/reservations/:id": (asked) => found(asked, "reservation", reservationsOf(asked)),
+  "POST /v1/reservations": (asked) =>
+    once(asked, "POST /v1/reservations", stationOrBike, (request) => {
+      const made = createReservation(asked.city, asked.key.partner.id, request);
       return { ...answer(made, 201), headers: { location: `/v1/reservations/${made.id}` } };
-    });
-  },
-  "PATCH /v1/reservations/:id": ({ city, idempotency, key, id, path, headers, body }) => {
-    const { hold_minutes } = readBody(body, endpoints["PATCH /v1/reservations/:id"]?.body ?? {});
-    return idempotency.once(`${key.partner.id} ${path}`, headers.get("idempotency-key"), body, () =>
-      answer(extendReservation(city, key.partner.id, id, Number(hold_minutes))),
-    );
-  },
+    }),
+  "PATCH /v1/reservations/:id": (asked) =>
+    once(asked, "PATCH /v1/reservations/:id", undefined, ({ hold_minutes }) =>
+      answer(extendReservation(asked.city, asked.key.partner.id, asked.id, Number(hold_minutes))),
+    ),
   "DELETE /v1/reservations/:id": ({ city, key, id }) => answer(cancelReservation(city, key.partner.id, id)),
-  "GET /v1/events": (asked) => answer(eventPage(asked)),
-  "GET /v1/events/:id": ({ city, key, id }) =>
-    found("event", visibleEvents(city, key.partner.id, key.scopes).find(({ shown }) => shown.id === id)?.shown),
+  "GET /v1/events": eventPage,
+  "GET /v1/events/:id": (asked) =>
+    found(
+      asked,
+      "event",
+      eventsOf(asked).map(({ shown }) => shown),
+    ),
   "GET /v1/me": ({ city, key: { id: key_id, partner, scopes, expires_at }, rate }) =>
     answer({
       key_id,
@@ -106,123 +76,82 @@ export const operations: { readonly [Name in Exclude<Operation, OpenOperation>]:
     } satisfies Me),
 };
 
-/** A successful answer. */
-export function answer(body: object, status = 200): Answer {
-  return { status, headers: {}, body: JSON.stringify(body) };
-}
+const stationsOf = ({ city }: Asked) => [...city.stations.values()].map(({ shown }) => shown);
+const bikesOf = ({ city }: Asked) => [...city.bikes.values()].map(shownBike);
+const ridesOf = ({ city }: Asked) => [...city.rides.values()];
+const reservationsOf = ({ city, key }: Asked) =>
+  [...city.reservations.values()].filter(({ partnerId }) => partnerId === key.partner.id).map(({ shown }) => shown);
+const eventsOf = ({ city, key }: Asked) => visibleEvents(city, key.partner.id, key.scopes);
 
-function found(what: "station" | "ride" | "bike" | "reservation" | "event", item: object | undefined): Answer {
-  if (item === undefined) throw serviceError("not_found", what);
+type Resource = "station" | "ride" | "bike" | "reservation" | "event";
+
+function found({ id }: Asked, resource: Resource, items: readonly { readonly id: string }[]): Answer {
+  const item = items.find((each) => each.id === id);
+  if (item === undefined) throw serviceError("not_found", resource);
   return answer(item);
 }
 
-/** Whether an item passes a filter of a value, by the filter's name. */
-type Filters<Item> = Readonly<Record<string, (item: Item, value: string) => boolean>>;
-
 /** A page of a list that is ordered by id, or newest first by one of its instants. */
 function listed<Item extends { readonly id: string }>(
+  { key, query }: Asked,
   name: string,
-  query: Values,
   all: readonly Item[],
-  filters: Filters<Item> = {},
   newestFirstBy?: keyof Item,
 ): Answer {
-  const positionOf = (item: Item) => [newestFirstBy === undefined ? "" : String(item[newestFirstBy]), item.id] as const;
-  const items = () => passing(all, filters, query);
-  return answer(pageOf({ name, positionOf, isNewestFirst: newestFirstBy !== undefined, items }, query));
-}
-
-/** Keeps the items that pass every filter given. */
-function passing<Item>(items: readonly Item[], filters: Filters<Item>, query: Values): readonly Item[] {
-  const given = Object.entries(filters).filter(([name]) => query[name] !== undefined);
-  return items.filter((item) => given.every(([name, passes]) => passes(item, String(query[name]))));
-}
-
-function ownReservations({ reservations }: City, { partner }: FakeKey): Reservation[] {
-  return [...reservations.values()].filter(({ partnerId }) => partnerId === partner.id).map(({ shown }) => shown);
+  const filters: Readonly<Record<string, Readonly<Record<string, Filter>>>> = listFilters;
+  const list = {
+    name,
+    // Partners see their own reservations alone; everything else is the same for all.
+    owner: name === "reservations" ? key.partner.id : "",
+    positionOf: (item: Item) => [newestFirstBy === undefined ? "" : String(item[newestFirstBy]), item.id] as const,
+    isNewestFirst: newestFirstBy !== undefined,
+    items: () => filtered(all, filters[name] ?? {}, query),
+  };
+  return answer(pageOf(list, query));
 }
 
 /** Events stand in the order in which they were recorded: their number, written in so many digits, orders them. */
 const POSITION_DIGITS = 12;
 
-function eventPage({ city, key, query }: Asked): ListEnvelope<EventRecord> {
-  const visible = visibleEvents(city, key.partner.id, key.scopes);
-  const { data, ...paging } = pageOf<RecordedEvent>(
-    {
-      // What can be seen is part of the list's name: the same position in another's list would skip or repeat events.
-      name: `events of ${key.partner.id} with ${key.scopes.join(" ")}`,
-      positionOf: ({ position, shown }) => [String(position).padStart(POSITION_DIGITS, "0"), shown.id],
-      isNewestFirst: false,
-      items: (isContinued) => {
-        // When the cursor was made, `after` was found; its event may be gone by now, and the list goes on.
-        const id = isContinued ? undefined : query["after"];
-        const after = visible.find(({ shown }) => shown.id === id);
-        if (id !== undefined && after === undefined) throw serviceError("checkpoint_lost", "after", { id });
-        const later = visible.filter(({ position }) => position > (after?.position ?? 0));
-        return passing(later, eventFilters, query);
-      },
+function eventPage(asked: Asked): Answer {
+  const { key, query } = asked;
+  const visible = eventsOf(asked);
+  const positions = new Map(visible.map(({ shown, position }) => [shown, position]));
+  const list = {
+    name: "events",
+    // What the key may see is part of what a cursor is for.
+    owner: `${key.partner.id} with ${key.scopes.join(" ")}`,
+    positionOf: (event: EventRecord) =>
+      [String(positions.get(event)).padStart(POSITION_DIGITS, "0"), event.id] as const,
+    items: () => {
+      // When a cursor was made, `after` was found; its event may be gone by now, and the list goes on.
+      const id = query["cursor"] === undefined ? query["after"] : undefined;
+      const after = visible.find(({ shown }) => shown.id === id);
+      if (id !== undefined && after === undefined) throw serviceError("checkpoint_lost", "after", { id });
+      const later = visible.filter(({ position }) => position > (after?.position ?? 0));
+      return filtered(
+        later.map(({ shown }) => shown),
+        listFilters.events,
+        query,
+      );
     },
-    query,
-  );
-  return { ...paging, data: data.map(({ shown }) => shown) };
+  };
+  return answer(pageOf(list, query));
 }
 
-/** All filters that the contract has for a list, or this does not compile. */
-type FiltersOf<Item, Query> = {
-  readonly [Name in Exclude<keyof Query, "page" | "limit" | "cursor">]-?: (item: Item, value: string) => boolean;
-};
+/** Does what a body asks for; with an `Idempotency-Key` once. @param fieldsTogether as of `readBody` */
+function once(
+  { idempotency, key, path, headers, body }: Asked,
+  operation: Operation,
+  fieldsTogether: ((values: Values) => string[]) | undefined,
+  work: (request: Values) => Answer,
+): Answer {
+  const request = readBody(body, endpoints[operation]?.body ?? {}, fieldsTogether);
+  return idempotency.once(`${key.partner.id} ${path}`, headers.get("idempotency-key"), body, () => work(request));
+}
 
-const equals =
-  <Field extends string>(field: Field) =>
-  (item: { readonly [Name in Field]: string | null }, value: string) =>
-    item[field] === value;
-
-const isSince =
-  <Field extends string>(field: Field) =>
-  (item: { readonly [Name in Field]: string }, value: string) =>
-    Date.parse(item[field]) >= Date.parse(value);
-
-const stationFilters: FiltersOf<Station, StationListQuery> = {
-  status: equals("status"),
-  region_id: equals("region_id"),
-  bbox: isWithin,
-  updated_since: isSince("updated_at"),
-};
-
-const bikeFilters: FiltersOf<Bike, BikeListQuery> = {
-  vehicle_state: equals("vehicle_state"),
-  station_id: equals("station_id"),
-  bbox: isWithin,
-  updated_since: isSince("updated_at"),
-};
-
-const rideFilters: FiltersOf<Ride, RideListQuery> = {
-  status: equals("status"),
-  bike_id: equals("bike_id"),
-  station_id: ({ start_station_id, end_station_id }, value) => start_station_id === value || end_station_id === value,
-  started_after: isSince("started_at"),
-  started_before: (ride, value) => !isSince("started_at")(ride, value),
-  updated_since: isSince("updated_at"),
-};
-
-const reservationFilters: FiltersOf<Reservation, ReservationListQuery> = {
-  status: equals("status"),
-  rider_ref: equals("rider_ref"),
-  bike_id: equals("bike_id"),
-  ride_id: equals("ride_id"),
-  updated_since: isSince("updated_at"),
-};
-
-/** `after` is a position rather than a filter. */
-const eventFilters: FiltersOf<RecordedEvent, Omit<EventListQuery, "after">> = {
-  event: ({ shown }, value) => shown.event === value,
-};
-
-/** What has no location is in no rectangle. */
-function isWithin({ lat, lon }: Pick<Bike, "lat" | "lon">, text: string): boolean {
-  const box = readBoundingBox(text);
-  if (typeof box === "string" || lat === null || lon === null) return false;
-  const { west, south, east, north } = box;
-  const isInLongitude = west <= east ? lon >= west && lon <= east : lon >= west || lon <= east;
-  return isInLongitude && lat >= south && lat <= north;
+/** What is wrong with a request for a bike that names neither a station nor a bike, or both. */
+function stationOrBike({ station_id, bike_id }: Values): string[] {
+  if ((station_id === undefined) !== (bike_id === undefined)) return [];
+  return [`station_id ${issueText(station_id === undefined ? "stationOrBike" : "stationAndBike")}`];
 }

@@ -1,5 +1,4 @@
 import type { Scope } from "../wire.generated.ts";
-import { serviceError } from "./errors.ts";
 import {
   isInstant,
   isPathStep,
@@ -7,6 +6,7 @@ import {
   isVisible,
   MAX_IDEMPOTENCY_KEY_LENGTH,
   readBoundingBox,
+  serviceError,
   unknownNames,
 } from "./rules.ts";
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Answer } from "./errors.ts";
+import type { Answer } from "./answer.ts";
 import { checksum } from "./lists.ts";
 import type { Operation } from "./operations.ts";
 import { type ScriptedAnswer, type Scripts, scriptedAnswer } from "./script.ts";

@@ -1,19 +1,18 @@
-import type { Reservation, ReservationRequest, Station } from "../wire.generated.ts";
+import type { Reservation, ReservationRequest } from "../wire.generated.ts";
 import { type BikeRecord, type City, instant, recordEvent, type ReservationRecord } from "./city.ts";
-import { serviceError } from "./errors.ts";
 import { changeBike, shownBike } from "./fleet.ts";
 import {
+  checkRents,
+  checkTakeable,
   chooseBike,
   compareIds,
   DEFAULT_HOLD_MINUTES,
   expiryOf,
-  extensionOf,
-  isFree,
-  MAX_TOTAL_HOLD_MINUTES,
-  rentsOut,
+  extendedExpiry,
+  mayCancel,
   reservationOutcomeEvents,
   type ReservationStatus,
-  reservationTransitions,
+  serviceError,
   statusAt,
 } from "./rules.ts";
 
@@ -65,11 +64,7 @@ export function createReservation(city: City, partnerId: string, request: Reserv
  */
 export function cancelReservation(city: City, partnerId: string, id: string): Reservation {
   const held = ownReservation(city, partnerId, id);
-  const { status } = held.shown;
-  const next = reservationTransitions[status as ReservationStatus].cancel;
-  if (next === "same") return held.shown;
-  if (next === "conflict") throw serviceError("reservation_not_active", "cancel", { status });
-  return cancel(city, held, "partner");
+  return mayCancel(heldOf(held.shown).status) ? cancel(city, held, "partner") : held.shown;
 }
 
 /**
@@ -79,11 +74,7 @@ export function cancelReservation(city: City, partnerId: string, id: string): Re
  */
 export function extendReservation(city: City, partnerId: string, id: string, minutes: number): Reservation {
   const { shown } = ownReservation(city, partnerId, id);
-  if (shown.status !== "active") throw serviceError("reservation_not_active", "extend", { status: shown.status });
-  const { expiresAt, minutesLeft } = extensionOf(datesOf(shown), minutes);
-  if (minutes > minutesLeft) {
-    throw serviceError("hold_limit_reached", "left", { limit: MAX_TOTAL_HOLD_MINUTES, left: minutesLeft });
-  }
+  const expiresAt = extendedExpiry(heldOf(shown), minutes, new Date(city.now()));
   const extended = { ...shown, expires_at: expiresAt.toISOString(), updated_at: instant(city.now()) };
   city.reservations.set(id, { partnerId, shown: extended });
   return extended;
@@ -106,7 +97,7 @@ export function releaseLostBike(city: City, bikeId: string): void {
 export function expireReservations(city: City): void {
   const now = new Date(city.now());
   const due = [...city.reservations.values()]
-    .filter(({ shown }) => shown.status === "active" && statusAt(datesOf(shown), now) === "expired")
+    .filter(({ shown }) => shown.status === "active" && statusAt(heldOf(shown), now) === "expired")
     .sort((a, b) => compareIds(a.shown.expires_at, b.shown.expires_at));
   for (const each of due) finish(city, each, { status: "expired", updated_at: each.shown.expires_at });
 }
@@ -150,12 +141,10 @@ function namedBike(city: City, bikeId: string, vehicleTypeId: string | null): Bi
   const bike = city.bikes.get(bikeId);
   if (bike === undefined) throw serviceError("not_found", "bike");
   const shown = choosable(bike);
-  if (!isFree(shown)) throw serviceError("bike_not_available", "state", { state: shown.vehicle_state });
-  if (vehicleTypeId !== null && shown.vehicle_type_id !== vehicleTypeId) {
-    throw serviceError("bike_not_available", "vehicleType");
-  }
+  checkTakeable(shown, vehicleTypeId);
+  const station = city.stations.get(shown.station_id ?? "")?.shown;
   // A station that nobody knows cannot forbid it.
-  checkRents(city.stations.get(shown.station_id ?? "")?.shown);
+  if (station !== undefined) checkRents(station);
   return bike;
 }
 
@@ -169,11 +158,8 @@ function bikeOfStation(city: City, stationId: string, vehicleTypeId: string | nu
   return bike;
 }
 
-function checkRents(station: Station | undefined): void {
-  if (station !== undefined && !rentsOut(station)) throw serviceError("station_offline");
-}
-
-function datesOf({ status, created_at, expires_at }: Reservation) {
+/** A reservation as the rules take it. */
+function heldOf({ status, created_at, expires_at }: Reservation) {
   return {
     status: status as ReservationStatus,
     created_at: new Date(created_at),

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../wire.generated.ts";
-import { type Answer, errorAnswer } from "./errors.ts";
+import { type Answer, errorAnswer } from "./answer.ts";
 import type { Operation } from "./operations.ts";
 import { errorCatalogue } from "./rules.ts";
 

@@ -1,18 +1,19 @@
-import { routes } from "../routes.generated.ts";
-import type { FakeKey, Idempotency, Keys } from "./access.ts";
+import type { Idempotency, Keys } from "./access.ts";
+import { type Answer, answer, errorAnswer } from "./answer.ts";
 import type { City } from "./city.ts";
 import { endpoints } from "./contract.generated.ts";
-import { type Answer, errorAnswer, ServiceError, serviceError } from "./errors.ts";
-import { answer, type Asked, type Operation, operations, type OpenOperation } from "./operations.ts";
+import { type Asked, type Operation, operations, type OpenOperation } from "./operations.ts";
 import { checkHeaders, type Endpoint, parameterIssues, readQuery, type Schemas } from "./parameters.ts";
 import { expireReservations } from "./reservations.ts";
 import {
-  errorMessage,
   MAX_BODY_BYTES,
   type MemoryRateLimiter,
-  RATE_WINDOW_SECONDS,
-  type RateDecision,
+  missingScope,
   rateHeaders,
+  rateLimited,
+  scopeOfPath,
+  ServiceError,
+  serviceError,
 } from "./rules.ts";
 
 /** A request as it comes in. */
@@ -32,25 +33,25 @@ export interface Parts {
   readonly idempotency: Idempotency;
 }
 
-/** Which operation a request asks for, and the id in its path. */
+const routeTable = Object.entries(endpoints).map(([name, endpoint]) => {
+  const [method = "", path = ""] = name.split(" ");
+  // The contract's table of endpoints has the operations.
+  return { operation: name as Operation, endpoint, method, pattern: new RegExp(`^${path.replace(":id", "([^/]*)")}$`) };
+});
+
+/** The operation that a request asks for, and the id in its path. */
 interface Matched {
   readonly operation: Operation;
+  readonly endpoint: Endpoint;
   readonly id: string;
 }
-
-const routeTable = Object.values(routes)
-  .flatMap((verbs) => Object.values(verbs) as readonly (readonly [Operation, ...unknown[]])[])
-  .map(([operation]) => {
-    const [method = "", path = ""] = operation.split(" ");
-    return { operation, method, pattern: new RegExp(`^${path.replace(":id", "([^/]*)")}$`) };
-  });
 
 /** Finds the operation of a request; undefined for an unknown path or method. HEAD is a GET without a body. */
 export function match({ method, url }: Pick<Incoming, "method" | "url">): Matched | undefined {
   const wanted = method === "HEAD" ? "GET" : method;
-  for (const route of routeTable) {
-    const [whole, id = ""] = (route.method === wanted && route.pattern.exec(url.pathname)) || [];
-    if (whole !== undefined) return { operation: route.operation, id };
+  for (const { operation, endpoint, method: own, pattern } of routeTable) {
+    const [whole, id = ""] = (own === wanted && pattern.exec(url.pathname)) || [];
+    if (whole !== undefined) return { operation, endpoint, id };
   }
   return undefined;
 }
@@ -62,23 +63,25 @@ export function match({ method, url }: Pick<Incoming, "method" | "url">): Matche
  * @param instead an answer to give in place of the work
  */
 export function serve(parts: Parts, incoming: Incoming, instead?: Answer): Answer {
-  let headers: Record<string, string> = {};
-  try {
+  const headers: Record<string, string> = {};
+  const respond = (): Answer => {
     const matched = match(incoming);
-    const endpoint = matched && endpoints[matched.operation];
     checkTransport(parts, incoming);
-    const scope = endpoint?.scope ?? scopeOfPath(incoming.url.pathname);
-    if (scope === "none") return instead ?? answerOpen(incoming, matched, endpoint);
-    const { key, rate, error } = admit(parts, incoming, scope);
-    headers = rateHeaders(rate);
-    if (error !== undefined) throw error;
-    // A scripted answer may say something else of the limit.
-    const answered = instead ?? work(parts, incoming, matched, endpoint, key, rate);
-    return { ...answered, headers: { ...headers, ...answered.headers } };
+    const scope = matched?.endpoint.scope ?? scopeOfPath(incoming.url.pathname);
+    const caller = scope === "none" ? undefined : authenticate(parts, incoming, scope, headers);
+    return instead ?? work(parts, incoming, matched, caller);
+  };
+  const answered = answerOrError(respond);
+  // A scripted answer may say something else of the limit.
+  return { ...answered, headers: { ...headers, ...answered.headers } };
+}
+
+function answerOrError(respond: () => Answer): Answer {
+  try {
+    return respond();
   } catch (error) {
-    if (!(error instanceof ServiceError)) throw error;
-    const refused = errorAnswer(error);
-    return { ...refused, headers: { ...headers, ...refused.headers } };
+    if (error instanceof ServiceError) return errorAnswer(error);
+    throw error;
   }
 }
 
@@ -89,67 +92,49 @@ function checkTransport({ keys }: Parts, { url }: Incoming): void {
   if (keys.isIn(url.pathname + url.search)) throw serviceError("invalid_parameter", "keyInUrl");
 }
 
-/** A path that is no endpoint: below /v1 and /operator nobody learns that without a key. */
-function scopeOfPath(path: string): string {
-  if (/^\/operator(\/|$)/.test(path)) return "operator";
-  return /^\/v\d+(\/|$)/.test(path) ? "any" : "none";
-}
+/** Who sends a request, and how many more requests the key may send. */
+type Caller = Pick<Asked, "key" | "rate">;
 
-interface Admitted {
-  readonly key: FakeKey;
-  readonly rate: RateDecision;
-  /** Why the request goes no further; its answer says what is left of the limit too. */
-  readonly error: ServiceError | undefined;
-}
-
-function admit({ keys, limiter }: Parts, { headers }: Incoming, scope: string): Admitted {
+/** @param answerHeaders takes what every answer to this key says, an error too */
+function authenticate(
+  { keys, limiter }: Parts,
+  { headers }: Incoming,
+  scope: string,
+  answerHeaders: Record<string, string>,
+): Caller {
   const key = keys.authenticate(headers.get("authorization"));
-  if (scope !== "any" && !key.scopes.some((name) => name === scope)) {
-    const challenge = { "www-authenticate": `Bearer error="insufficient_scope", scope="${scope}"` };
-    const error = new ServiceError("forbidden", errorMessage("forbidden", "missingScope", { scope }), challenge);
-    return { key, rate: limiter.peek(key.id, key.rateLimit), error };
-  }
-  const rate = limiter.take(key.id, key.rateLimit);
-  return { key, rate, error: rate.allowed ? undefined : rateLimited(rate) };
+  const isAllowed = scope === "any" || key.scopes.some((name) => name === scope);
+  // A refused scope does not use up the rate limit.
+  const rate = isAllowed ? limiter.take(key.id, key.rateLimit) : limiter.peek(key.id, key.rateLimit);
+  Object.assign(answerHeaders, rateHeaders(rate));
+  if (!isAllowed) throw missingScope(scope);
+  if (!rate.allowed) throw rateLimited(rate);
+  return { key, rate };
 }
 
-function rateLimited({ limit, resetSeconds }: RateDecision): ServiceError {
-  const values = { limit, windowSeconds: RATE_WINDOW_SECONDS, retryAfterSeconds: resetSeconds };
-  const headers = { "retry-after": String(resetSeconds) };
-  return new ServiceError("rate_limited", errorMessage("rate_limited", "key", values), headers);
-}
-
+/** @param caller undefined: the endpoint asks for no key */
 function work(
   { city, idempotency }: Parts,
   incoming: Incoming,
   matched: Matched | undefined,
-  endpoint: Endpoint | undefined,
-  key: FakeKey,
-  rate: RateDecision,
+  caller: Caller | undefined,
 ): Answer {
   checkEncoding(incoming);
-  if (matched === undefined || endpoint === undefined) throw noRoute(incoming);
+  if (matched === undefined) throw noRoute(incoming);
+  const { operation, endpoint } = matched;
+  const { headers, url } = incoming;
   expireReservations(city);
   checkNotCompressed(incoming);
   const body = endpoint.body && readJson(incoming);
   const id = readId(matched.id, endpoint.path);
-  const query = readQuery(incoming.url.searchParams, endpoint.query);
-  checkHeaders(incoming.headers, endpoint.headers);
-  const { headers, url } = incoming;
-  const asked: Asked = { city, idempotency, key, rate, id, query, path: url.pathname, headers, body };
-  const { operation } = matched;
-  return isOpen(operation) ? answer({ status: "ok" }) : operations[operation](asked);
+  const query = readQuery(url.searchParams, endpoint.query);
+  checkHeaders(headers, endpoint.headers);
+  if (caller === undefined || isOpen(operation)) return answer({ status: "ok" });
+  return operations[operation]({ city, idempotency, ...caller, id, query, path: url.pathname, headers, body });
 }
 
 function isOpen(operation: Operation): operation is OpenOperation {
   return endpoints[operation]?.scope === "none";
-}
-
-function answerOpen(incoming: Incoming, matched: Matched | undefined, endpoint: Endpoint | undefined): Answer {
-  checkEncoding(incoming);
-  if (matched === undefined || endpoint === undefined) throw noRoute(incoming);
-  readQuery(incoming.url.searchParams, endpoint.query);
-  return answer({ status: "ok" });
 }
 
 function noRoute({ method, url }: Incoming): ServiceError {
@@ -158,8 +143,7 @@ function noRoute({ method, url }: Incoming): ServiceError {
   const methods = routesHere.map((route) => route.method);
   if (methods.length === 0) return serviceError("not_found", "path");
   const allowed = [...methods, ...(methods.includes("GET") ? ["HEAD"] : [])].sort().join(", ");
-  const message = errorMessage("method_not_allowed", "allowed", { method, allowed });
-  return new ServiceError("method_not_allowed", message, { allow: allowed });
+  return serviceError("method_not_allowed", "allowed", { method, allowed }, { headers: { allow: allowed } });
 }
 
 /** Refuses a URL that is badly encoded. Nobody learns of it without a key. */

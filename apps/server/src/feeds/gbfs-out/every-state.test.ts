@@ -1,10 +1,10 @@
+import { ServiceError } from "@bikeshare/rules";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { beginWith, stepsOn, type StepSubject } from "../../../test/gbfs-out/every-state-steps.ts";
 import { openGbfsOutHarness } from "../../../test/gbfs-out/gbfs-out.harness.ts";
 import { schemaErrors, schemasAreHere, unlessHere } from "../../../test/gbfs-out/official-schemas.ts";
 import { addPartners } from "../../../test/partners.ts";
-import { ServiceError } from "../../errors/service-error.ts";
 import { createSystem } from "../../systems/service.ts";
 import { forms, type GbfsForm } from "./form.ts";
 import { gbfsDocument } from "./service.ts";

@@ -1,8 +1,8 @@
 import type { gbfsContract } from "@bikeshare/contract";
+import { ServiceError, serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import fresh from "fresh";
 import type { PageCache } from "../../background/page-cache.ts";
-import { ServiceError, serviceError } from "../../errors/service-error.ts";
 import { inParts, vary } from "../../http/response-body.ts";
 import { form23, form30, type GbfsForm } from "./form.ts";
 import { type GbfsPage, gbfsPage } from "./page.ts";

@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
+import { serviceError } from "@bikeshare/rules";
 import type { Database, Transaction } from "../../db/database.ts";
-import { serviceError } from "../../errors/service-error.ts";
 import { newPublicId } from "../../fleet/bike.rules.ts";
 import type { Ids } from "../../ids.ts";
 import { regionsOf } from "../../regions/service.ts";

@@ -1,7 +1,7 @@
+import type { ServiceError } from "@bikeshare/rules";
 import type { ActorContext } from "../../command-context.ts";
 import type { Transaction } from "../../db/database.ts";
 import { commandError } from "../../errors/command-errors.ts";
-import type { ServiceError } from "../../errors/service-error.ts";
 import { holdPartner } from "../../partners/service.ts";
 import { insertProbe } from "../queue/enqueue-queries.ts";
 import { updateReplaysStopped } from "../queue/replay-queries.ts";

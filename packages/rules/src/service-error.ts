@@ -1,16 +1,16 @@
-import { type ErrorCode, errorMessage, type MessageArguments } from "@bikeshare/contract";
+import { type ErrorCode, errorMessage, type MessageArguments } from "@bikeshare/contract/pure";
 
-/** A code of the contract's catalogue, or one that only commands meet (command-errors.ts). */
+/** A code of the contract's catalogue, or one that only the operator's commands meet. */
 export type ServiceErrorCode = ErrorCode | "conflict" | "secrets_file_mismatch";
 
 export interface ServiceErrorOptions extends ErrorOptions {
-  /** Headers that the answer must carry, such as `WWW-Authenticate`. */
+  /** Headers that the answer must carry, such as `WWW-Authenticate`; names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
  * What was asked for cannot be done, for a reason that a catalogue names. Nothing was changed. Made by `serviceError` and
- * `commandError` alone, so that every message is one of their catalogues'.
+ * the server's `commandError` alone, so that every message is one of their catalogues'.
  */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";

@@ -1,0 +1,40 @@
+/**
+ * How a list is filtered by a parameter: which comparison an item must pass, and with which of its fields. With several
+ * fields, one of them must.
+ */
+export type Filter<Field extends string = string> = readonly [
+  comparison: "equals" | "since" | "before" | "within",
+  ...fields: readonly Field[],
+];
+
+/** The filters of each list, by the parameter's name. A position, such as `after` of events, is not a filter. */
+export const listFilters = {
+  stations: {
+    status: ["equals", "status"],
+    region_id: ["equals", "region_id"],
+    bbox: ["within"],
+    updated_since: ["since", "updated_at"],
+  },
+  bikes: {
+    vehicle_state: ["equals", "vehicle_state"],
+    station_id: ["equals", "station_id"],
+    bbox: ["within"],
+    updated_since: ["since", "updated_at"],
+  },
+  rides: {
+    status: ["equals", "status"],
+    bike_id: ["equals", "bike_id"],
+    station_id: ["equals", "start_station_id", "end_station_id"],
+    started_after: ["since", "started_at"],
+    started_before: ["before", "started_at"],
+    updated_since: ["since", "updated_at"],
+  },
+  reservations: {
+    status: ["equals", "status"],
+    rider_ref: ["equals", "rider_ref"],
+    bike_id: ["equals", "bike_id"],
+    ride_id: ["equals", "ride_id"],
+    updated_since: ["since", "updated_at"],
+  },
+  events: { event: ["equals", "event"] },
+} as const satisfies Readonly<Record<string, Readonly<Record<string, Filter>>>>;
