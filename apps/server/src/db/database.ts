@@ -67,7 +67,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...timeouts(options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS),
   });
   // pg's own error has no code, and holds the whole connection.
-  pool.on("error", ({ message }) => options.onConnectionLost?.(new DatabaseUnavailable(message)));
+  pool.on("error", ({ message }) => {
+    // An embedded PostgreSQL that stops right after the pool may still break a connection that is being closed.
+    if (!pool.ending) options.onConnectionLost?.(new DatabaseUnavailable(message));
+  });
   return {
     connectionString: options.connectionString,
     usage: () => ({
