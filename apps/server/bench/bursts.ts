@@ -25,7 +25,7 @@ const BIKES = Number(process.env["BENCH_BIKES"] ?? 25_000);
 /** Seconds for which the process is watched from a burst's start. */
 const WATCHED_SECONDS = Number(process.env["BENCH_SECONDS"] ?? 20);
 /** Milliseconds between two requests of the other partner, and two looks at the memory. */
-const LOOK_INTERVAL_MS = 50;
+const POLL_INTERVAL_MS = 50;
 
 interface Target {
   readonly url: string;
@@ -172,7 +172,7 @@ async function watch(url: string, key: string, pid: number, seconds: number): Pr
     if (response?.status !== 200) failed++;
     waited.push(performance.now() - begun);
     worst = Math.max(worst, await residentMebibytes(pid));
-    await sleep(LOOK_INTERVAL_MS);
+    await sleep(POLL_INTERVAL_MS);
   }
   waited.sort((a, b) => a - b);
   const at = (share: number) => waited[Math.min(waited.length - 1, Math.floor(waited.length * share))] ?? Number.NaN;

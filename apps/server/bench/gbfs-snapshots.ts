@@ -21,7 +21,7 @@ import { runOnServer, withDatabaseName } from "../test/server-commands.ts";
 
 const STATIONS = 2_000;
 const BIKES = 26_000;
-const ROUNDS = Number(process.argv[2] ?? 5);
+const REPETITIONS = Number(process.argv[2] ?? 5);
 const START = Date.UTC(2025, 5, 1, 12);
 
 /** The feeds at a minute, as text; every hundredth station and bike differs from those of generation 0. */
@@ -93,8 +93,8 @@ try {
   await migrate(db);
   await createSystem(db, "main", "Bench", 0);
   await round("all new", 0, 0);
-  for (let i = 1; i <= ROUNDS; i++) await round("unchanged", i, 0);
-  for (let i = 1; i <= ROUNDS; i++) await round("1 % changed", ROUNDS + i, i);
+  for (let i = 1; i <= REPETITIONS; i++) await round("unchanged", i, 0);
+  for (let i = 1; i <= REPETITIONS; i++) await round("1 % changed", REPETITIONS + i, i);
 } finally {
   await db.close();
   await runOnServer(serverUrl, `drop database ${name} with (force)`);

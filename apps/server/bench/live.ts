@@ -160,15 +160,15 @@ async function measure(post: Post, pid: number, size: number, connections: numbe
         (_, n) => (((turn * size + n) * connections + connection) * 7919) % BIKES,
       );
       const begun = bikes.map((bike) => ({ id: `ride-${++rides}`, bike_id: `bike-${bike}` }));
-      const starting = await post("rides/start", begun);
+      const start = await post("rides/start", begun);
       const ends = begun.map(({ id }, n) => ({
         id,
         end_station_id: stationId((bikes[n] ?? 0) + turn),
         distance_meters: 1500,
       }));
-      const ending = await post("rides/end", ends);
+      const completion = await post("rides/end", ends);
       if (!isMeasured) continue;
-      latencies.push(starting, ending);
+      latencies.push(start, completion);
       ended += size;
     }
   };

@@ -21,7 +21,7 @@ import { cpuMicroseconds, startServer } from "./processes.ts";
  */
 
 const RIDES = Number(process.env["BENCH_RIDES"] ?? 2_000_000);
-const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 5);
+const REPETITIONS = Number(process.env["BENCH_ROUNDS"] ?? 5);
 /** Seconds of each turn. */
 const TURN = Number(process.env["BENCH_SECONDS"] ?? 4);
 const CONNECTIONS = 32;
@@ -115,7 +115,7 @@ async function makeKey(): Promise<string> {
   return issued.key;
 }
 
-/** A cursor half-way down the list, sealed as the service seals it: walking there would take 20,000 requests. */
+/** A cursor half-way down the list, encrypted as the service does: walking there would take 20,000 requests. */
 async function cursorInTheMiddle(): Promise<string> {
   const secrets = await loadSecrets(join(directory, "service", "secrets.json"), () => new Uint8Array());
   return createCursorCipher(secrets.cursorKeys).encrypt(
@@ -126,7 +126,7 @@ async function cursorInTheMiddle(): Promise<string> {
 
 async function measure(subjects: readonly Subject[]): Promise<Map<string, Figure>> {
   const figures = new Map<string, Figure>(subjects.map(({ name }) => [name, { perSecond: [], cpu: [] }]));
-  for (let round = 0; round <= ROUNDS; round++) {
+  for (let round = 0; round <= REPETITIONS; round++) {
     for (const subject of subjects) {
       const before = await cpuMicroseconds(subject.pid);
       const result = await autocannon({
@@ -143,7 +143,7 @@ async function measure(subjects: readonly Subject[]): Promise<Map<string, Figure
       figures.get(subject.name)?.perSecond.push(result.requests.total / result.duration);
       figures.get(subject.name)?.cpu.push(used / result.requests.total);
     }
-    process.stderr.write(`round ${round} of ${ROUNDS}\n`);
+    process.stderr.write(`round ${round} of ${REPETITIONS}\n`);
   }
   return figures;
 }
@@ -156,7 +156,7 @@ function report(
   const ratio = (a: string, b: string, of: keyof Figure = "perSecond") =>
     median(at(a)[of].map((value, round) => value / (at(b)[of][round] ?? Number.NaN))).toFixed(2);
   const lines = [
-    `${cpus().length} cores, load before ${load}, Node ${process.versions.node}, ${RIDES} rides, ${CONNECTIONS} connections, ${ROUNDS} rounds of ${TURN} s, station page ${stationsBytes} bytes`,
+    `${cpus().length} cores, load before ${load}, Node ${process.versions.node}, ${RIDES} rides, ${CONNECTIONS} connections, ${REPETITIONS} rounds of ${TURN} s, station page ${stationsBytes} bytes`,
     "",
     ...[...figures].map(
       ([name, { perSecond, cpu }]) =>

@@ -118,12 +118,12 @@ async function measure(index: number, { ports: [healthy = 0, ...evil], ca }: Rec
   collectGarbage();
   const before = process.memoryUsage.rss();
   let highest = before;
-  const look = (): void => {
+  const sample = (): void => {
     highest = Math.max(highest, process.memoryUsage.rss());
   };
-  const sampler = setInterval(look, 20);
+  const sampler = setInterval(sample, 20);
   const results = await Promise.all(Array.from({ length: count }, () => post(sender, evilUrl)));
-  look();
+  sample();
   clearInterval(sampler);
   const longest = Math.max(...results.map(({ timings }) => timings.total));
   const ends = [...new Set(results.map(({ outcome, failure }) => failure ?? outcome))].join(", ");

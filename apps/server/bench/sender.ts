@@ -47,7 +47,7 @@ function receive(): void {
   });
 }
 
-async function compare(posts: number, rounds: number): Promise<void> {
+async function compare(posts: number, repetitions: number): Promise<void> {
   const receiver = await startServer(fileURLToPath(import.meta.url), ["receiver"], {});
   const url = receiver.firstLine;
   const rules = { allowNetworks: new NetworkList(["127.0.0.0/8"]), allowPorts: [{ from: 1, to: 65_535 }] };
@@ -72,11 +72,11 @@ async function compare(posts: number, rounds: number): Promise<void> {
   try {
     for (const inFlight of [10, 50]) {
       const prices: Record<keyof typeof ways, Price[]> = { bare: [], sender: [] };
-      for (let round = 0; round < rounds; round++) {
+      for (let round = 0; round < repetitions; round++) {
         prices.bare.push(await priceOf(posts, inFlight, ways.bare));
         prices.sender.push(await priceOf(posts, inFlight, ways.sender));
       }
-      console.log(`${inFlight} in flight: ${tell(prices.bare)} bare, ${tell(prices.sender)} through the sender`);
+      console.log(`${inFlight} in flight: ${summary(prices.bare)} bare, ${summary(prices.sender)} through the sender`);
     }
   } finally {
     await Promise.all([sender.close(), agent.close()]);
@@ -117,7 +117,7 @@ async function priceOf(
   return { elapsed: ((performance.now() - began) * 1_000) / posts, processor: (used.user + used.system) / posts };
 }
 
-function tell(prices: readonly Price[]): string {
+function summary(prices: readonly Price[]): string {
   const rate = 1_000_000 / median(prices.map(({ elapsed }) => elapsed));
   const processor = prices.map((price) => price.processor);
   const least = Math.min(...processor).toFixed(1);

@@ -31,8 +31,8 @@ const KILLS = 3;
 const SEED = 7;
 const SCHEMAS =
   process.env["BIKESHARE_GBFS_SCHEMAS"] ?? join(import.meta.dirname, "../../../../shared/data/gbfs-json-schema");
-/** Longest hold of a client, and what the sweeper needs beyond it. */
-const HOLDS_LAPSE = 120_000 + 15_000;
+/** Milliseconds of the longest hold of a client, and what the sweeper needs beyond it. */
+const HOLDS_EXPIRE_MS = 120_000 + 15_000;
 
 const directory = await mkdtemp(join(tmpdir(), "bikeshare-soak-"));
 // As root PostgreSQL runs under another account, which must be able to enter.
@@ -51,9 +51,9 @@ try {
 } finally {
   await rm(directory, { recursive: true, force: true });
 }
-for (const fault of findings.faults.slice(0, 20)) say(`FAULT ${fault}`);
-say(findings.faults.length === 0 ? "no faults" : `${findings.faults.length} faults`);
-process.exitCode = findings.faults.length === 0 ? 0 : 1;
+for (const failure of findings.failures.slice(0, 20)) say(`FAILED ${failure}`);
+say(findings.failures.length === 0 ? "no failures" : `${findings.failures.length} failures`);
+process.exitCode = findings.failures.length === 0 ? 0 : 1;
 
 interface Keys {
   readonly operator: string;
@@ -155,7 +155,7 @@ async function judge(
   findings.expect(figures.failures === 0, () => `${figures.failures} commands of the simulator were refused`);
   findings.expect(figures.waiting === 0, () => `${figures.waiting} commands were never acknowledged`);
   const [one = ""] = keys.partners;
-  await settled(base, one);
+  await untilQuiet(base, one);
   const shownRides = await walk(base, one, "/v1/rides");
   compareRides(rides, shownRides, findings);
   await compareBikes(base, one, simulation, findings);
@@ -164,7 +164,7 @@ async function judge(
     const events = await walkEvents(base, key);
     const reservations = await walk(base, key, "/v1/reservations");
     say(`partner ${index + 1}: ${JSON.stringify(ledger.counts)}, events ${JSON.stringify(countByName(events))}`);
-    for (const fault of ledger.faults) findings.expect(false, () => fault);
+    for (const failure of ledger.failures) findings.expect(false, () => failure);
     compareReservations(ledger, reservations);
     checkWalk(events, await countEvents(base, key), findings);
     checkLifeEvents("ride", events, shownRides, findings);
@@ -174,10 +174,10 @@ async function judge(
   await checkStored();
 }
 
-/** Waits until the holds have lapsed and no event comes any more. */
-async function settled(base: string, key: string): Promise<void> {
+/** Waits until the holds have expired and no event comes any more. */
+async function untilQuiet(base: string, key: string): Promise<void> {
   const begin = Date.now();
-  while (Date.now() - begin < HOLDS_LAPSE) {
+  while (Date.now() - begin < HOLDS_EXPIRE_MS) {
     if ((await walk(base, key, "/v1/reservations?status=active")).length === 0) break;
     await setTimeout(2000);
   }

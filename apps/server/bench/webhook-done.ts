@@ -14,12 +14,12 @@ import { type ServerProcess, startServer } from "./processes.ts";
 /*
  * The service with its city at 60 times life, and a receiver that fails one request in three and is killed twice. Once
  * it is well again, everything must have arrived as logged. The retries keep their true times, so that the last ones may
- * need half an hour: `DONE_MINUTES=20` bounds the wait, `DONE_HURRY=1` asks for those that wait to be sent at once, as
+ * need half an hour: `DONE_MINUTES=20` bounds the wait, `DONE_RETRY_NOW=1` asks for those that wait to be sent at once, as
  * `webhooks redeliver` does. `DONE_SECONDS=200` says how long the city rides.
  */
 const SECONDS = Number(process.env["DONE_SECONDS"] ?? 200);
 const MINUTES = Number(process.env["DONE_MINUTES"] ?? 20);
-const HURRY = process.env["DONE_HURRY"] === "1";
+const RETRY_NOW = process.env["DONE_RETRY_NOW"] === "1";
 const EVENTS = [
   ...["ride.started", "ride.completed", "ride.cancelled", "station.offline", "station.online"],
   ...["reservation.created", "reservation.cancelled", "reservation.expired", "reservation.fulfilled"],
@@ -65,10 +65,10 @@ try {
   const postgres = await openEmbeddedPostgres({ dataDir, log: () => undefined });
   const db = openDatabase({ connectionString: postgres.connectionString });
   const scope = { systemId: "main", endpointId: made.id, wanted: EVENTS, since };
-  const { events, deliveries, attempts, ...faults } = await checkDone(db, scope, listed, join(directory, "receipts"));
+  const { events, deliveries, attempts, ...failures } = await checkDone(db, scope, listed, join(directory, "receipts"));
   await db.close();
   await postgres.close();
-  const all = { ...faults, notExplained: deliveries - explained };
+  const all = { ...failures, notExplained: deliveries - explained };
   const isDone = Object.values(all).every((n) => n === 0) && deliveries > 0;
   process.stdout.write(
     `${isDone ? "HOLDS" : "BROKEN"}: ${events} events, ${deliveries} deliveries, ${attempts} attempts; ${JSON.stringify(all)}\n`,
@@ -105,12 +105,12 @@ async function drain(partnerId: string): Promise<void> {
   const context = { db, clock, ids: createIds(clock), actor: "bench" };
   const scope = { systemId: "main", partnerId };
   const until = performance.now() + MINUTES * 60_000;
-  for (let looks = 0; performance.now() < until; looks++) {
+  for (let polls = 0; performance.now() < until; polls++) {
     const { deliveries: pending } = await listDeliveries(context, { ...scope, status: "pending", limit: 200 });
     if (pending.length === 0) break;
     const next = Math.min(...pending.flatMap(({ next_attempt_at: at }) => (at === null ? [] : [at.getTime()])));
-    if (looks % 5 === 0) say(`${pending.length} pending, the next in ${Math.round((next - clock()) / 1000)} s`);
-    if (HURRY) for (const { id } of pending) await redeliver(context, scope, id);
+    if (polls % 5 === 0) say(`${pending.length} pending, the next in ${Math.round((next - clock()) / 1000)} s`);
+    if (RETRY_NOW) for (const { id } of pending) await redeliver(context, scope, id);
     await wait(3_000);
   }
   await db.close();

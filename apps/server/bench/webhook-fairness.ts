@@ -15,7 +15,7 @@ const HANGING = Number(process.env["FAIRNESS_ENDPOINTS"] ?? 100);
 const BACKLOG = Number(process.env["FAIRNESS_BACKLOG"] ?? 100_000);
 const PER_SECOND = Number(process.env["FAIRNESS_PER_SECOND"] ?? 100);
 const SECONDS = Number(process.env["FAIRNESS_SECONDS"] ?? 60);
-const ROUNDS = Number(process.env["FAIRNESS_ROUNDS"] ?? 2);
+const REPETITIONS = Number(process.env["FAIRNESS_ROUNDS"] ?? 2);
 
 const directory = await mkdtemp(join(tmpdir(), "bikeshare-bench-"));
 // As root PostgreSQL runs under another account, which must be able to enter.
@@ -33,7 +33,7 @@ try {
   const load = loadavg()[0]?.toFixed(2);
   const without: number[] = [];
   const beside: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < REPETITIONS; round++) {
     for (const backlog of [0, BACKLOG]) {
       const delays = await measurePhase(world, cipher, healthy, { backlog, perSecond: PER_SECOND, seconds: SECONDS });
       (backlog === 0 ? without : beside).push(...delays);

@@ -22,7 +22,7 @@ const DELIVERIES = Number(process.env["BENCH_DELIVERIES"] ?? 30_000);
 const ENDPOINTS = Number(process.env["BENCH_ENDPOINTS"] ?? 50);
 /** Only those whose name contains this. */
 const WHO = process.env["BENCH_WHO"] ?? "";
-const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 3);
+const REPETITIONS = Number(process.env["BENCH_ROUNDS"] ?? 3);
 const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 15);
 
 const directory = await mkdtemp(join(tmpdir(), "bikeshare-bench-"));
@@ -44,7 +44,7 @@ try {
   ].filter(({ name }) => name.includes(WHO));
   const load = loadavg()[0]?.toFixed(2);
   const races = new Map<string, Race[]>(contestants.map(({ name }) => [name, []]));
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < REPETITIONS; round++) {
     for (const contestant of contestants) races.get(contestant.name)?.push(await race(contestant, url, world.db));
   }
   process.stdout.write(report(races, load));
@@ -108,14 +108,14 @@ function report(races: ReadonlyMap<string, readonly Race[]>, load: string | unde
   const bare = medianOf(races.get("bare undici") ?? [], "perSecond");
   const lines = [...races].map(([name, all]) => {
     const middle = medianOf(all, "perSecond");
-    const rounds = all.map(({ perSecond }) => Math.round(perSecond)).join(", ");
+    const rates = all.map(({ perSecond }) => Math.round(perSecond)).join(", ");
     const times = (["sender", "postgres", "receiver"] as const).map((side) => medianOf(all, side));
     const total = times.reduce((sum, time) => sum + time, 0);
     const spent = [...times, total].map((time) => time.toFixed(0)).join(" | ");
-    return `| ${name} | ${Math.round(middle)} | ${(middle / bare).toFixed(2)} | ${rounds} | ${spent} |`;
+    return `| ${name} | ${Math.round(middle)} | ${(middle / bare).toFixed(2)} | ${rates} | ${spent} |`;
   });
   return [
-    `${DELIVERIES} deliveries to ${ENDPOINTS} endpoints, ${ROUNDS} rounds, load ${load} before`,
+    `${DELIVERIES} deliveries to ${ENDPOINTS} endpoints, ${REPETITIONS} rounds, load ${load} before`,
     "µs: processor time of a delivery, the medians of each side",
     "| who | deliveries/s | of the bare loop | rounds | sender µs | PostgreSQL µs | receiver µs | together µs |",
     "|---|---|---|---|---|---|---|---|",

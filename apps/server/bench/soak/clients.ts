@@ -13,14 +13,14 @@ export interface Promised {
 export interface ClientLedger {
   readonly promised: Map<string, Promised>;
   readonly counts: { holds: number; cancels: number; refused: number; retries: number; replays: number };
-  readonly faults: string[];
+  readonly failures: string[];
 }
 
 export function createClientLedger(): ClientLedger {
   return {
     promised: new Map(),
     counts: { holds: 0, cancels: 0, refused: 0, retries: 0, replays: 0 },
-    faults: [],
+    failures: [],
   };
 }
 
@@ -40,7 +40,7 @@ interface Answer {
   readonly replayed: boolean;
 }
 
-/** Refusals that a busy city makes. */
+/** Error codes that are normal in a busy city. */
 const EXPECTED = new Set(["no_bike_available", "station_offline", "rider_has_active_reservation"]);
 
 /** Holds and cancels until the signal, each request with a key of its own, repeated until it is answered. */
@@ -66,11 +66,11 @@ async function hold(options: ClientOptions, random: Random, n: number): Promise<
   // Now and then an impatient client asks twice at once: one reservation all the same.
   const [answer, twin] = await Promise.all([post(), random.next() < 0.1 ? post() : undefined]);
   if (twin !== undefined && (twin.status !== answer.status || idOf(twin) !== idOf(answer))) {
-    ledger.faults.push(`${name}-${n}: asked twice, answered ${JSON.stringify([answer.body, twin.body])}`);
+    ledger.failures.push(`${name}-${n}: asked twice, answered ${JSON.stringify([answer.body, twin.body])}`);
   }
   ledger.counts.replays += Number(answer.replayed) + Number(twin?.replayed ?? false);
   if (answer.status !== 201) {
-    if (!EXPECTED.has(errorOf(answer))) ledger.faults.push(`POST: ${answer.status} ${JSON.stringify(answer.body)}`);
+    if (!EXPECTED.has(errorOf(answer))) ledger.failures.push(`POST: ${answer.status} ${JSON.stringify(answer.body)}`);
     ledger.counts.refused++;
     return undefined;
   }
@@ -81,13 +81,13 @@ async function hold(options: ClientOptions, random: Random, n: number): Promise<
 }
 
 async function cancel(options: ClientOptions, promised: Promised): Promise<void> {
-  const { counts, faults } = options.ledger;
+  const { counts, failures } = options.ledger;
   const answer = await send(options, "DELETE", `/v1/reservations/${promised.reservation.id}`, undefined, undefined);
   if (answer.status === 200) {
     promised.cancelled = true;
     counts.cancels++;
   } else if (errorOf(answer) !== "reservation_not_active") {
-    faults.push(`DELETE: ${answer.status} ${JSON.stringify(answer.body)}`);
+    failures.push(`DELETE: ${answer.status} ${JSON.stringify(answer.body)}`);
   }
 }
 

@@ -1,16 +1,16 @@
 /** What the soak found wrong. */
 export interface Findings {
-  /** Notes a fault where something is not as it must be. */
-  readonly expect: (isRight: boolean, fault: () => string) => void;
-  readonly faults: readonly string[];
+  /** Records a failure unless the condition holds. */
+  readonly expect: (isRight: boolean, failure: () => string) => void;
+  readonly failures: readonly string[];
 }
 
 export function createFindings(): Findings {
-  const faults: string[] = [];
+  const failures: string[] = [];
   return {
-    faults,
-    expect: (isRight, fault) => {
-      if (!isRight) faults.push(fault());
+    failures,
+    expect: (isRight, failure) => {
+      if (!isRight) failures.push(failure());
     },
   };
 }

@@ -7,7 +7,7 @@ import addFormats from "ajv-formats";
 import type { Findings } from "./findings.ts";
 
 /** Milliseconds between two samples. */
-const PAUSE = 5_000;
+const PAUSE_MS = 5_000;
 
 /** Fetches the public feeds now and then and holds them against the official schemas. @returns how many were valid */
 export async function sampleFeeds(
@@ -20,7 +20,7 @@ export async function sampleFeeds(
   const validators = new Map<string, ValidateFunction>();
   let valid = 0;
   while (!signal.aborted) {
-    await setTimeout(PAUSE, undefined, { signal }).catch(() => undefined);
+    await setTimeout(PAUSE_MS, undefined, { signal }).catch(() => undefined);
     for (const feed of [
       "gbfs",
       "system_information",
