@@ -59,7 +59,11 @@ export const retiredWords: readonly RetiredWord[] = [
   // Keys.
   { words: "door|doors", say: "authentication, hooks" },
   { words: "admit|admits|admitted|admission", say: "authenticate, authorize, accept" },
-  { words: "expose|exposes|exposed|exposing|exposure|exposures", say: "compromised, markCompromised" },
+  {
+    words: "expose|exposes|exposed|exposing|exposure|exposures",
+    say: "compromised, markCompromised",
+    unless: /expose-(headers|gc)/,
+  },
   { words: "seal|seals|sealed|sealer|sealers|sealing|unseal", say: "encrypt, encrypted" },
   { words: "key mark|marks", say: "key_fingerprint" },
 

@@ -12,7 +12,7 @@ import { openListener } from "./db/listener.ts";
 import { eventRoutes } from "./events/routes.ts";
 import { gbfsRoutes, type KeptPage, FEED_MIN_AGE_MS } from "./feeds/gbfs-out/routes.ts";
 import { createSystemList } from "./feeds/gbfs-out/system-list.ts";
-import { admitRequests } from "./http/admit.ts";
+import { authorizeRequests } from "./http/authorize.ts";
 import { bindContract } from "./http/bind.ts";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { allowOrigins } from "./http/cors.ts";
@@ -98,7 +98,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const caches = openCaches(http, options, connections.vital);
   if (options.https !== undefined) sendStrictTransport(http);
   allowOrigins(http, options.corsOrigins ?? []);
-  registerAdmission(http, options, caches.keys);
+  registerAuthorization(http, options, caches.keys);
   refuseMalformedRequests(http);
   showCallersTheirWrites(http, caches.stationPages);
   const draining = closeConnectionsWhenDraining(http);
@@ -108,7 +108,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
 
   const filtered = createFilteredReads({
     db: connections.filtered,
-    places: FILTERED_CONNECTIONS,
+    maxRunning: FILTERED_CONNECTIONS,
     monotonic: () => performance.now(),
     onRefused: (reason) => metrics?.filteredReadRejected(reason),
   });
@@ -120,15 +120,15 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { readPool } = connections;
   const read = { readPool, filtered };
   const depths = createDepthIndex({ read: (systemId) => rideHours(db, systemId), clock });
-  const sealer = createCursorCipher(options.secrets.cursorKeys);
+  const cursorCipher = createCursorCipher(options.secrets.cursorKeys);
   bindContract(http, partnerContract, {
-    stations: stationRoutes(read, sealer, caches.stationPages),
-    vehicleTypes: vehicleTypeRoutes(read, sealer),
-    regions: regionRoutes(read, sealer),
-    rides: rideRoutes({ ...read, depths }, sealer),
-    bikes: bikeRoutes(read, sealer),
-    reservations: reservationRoutes({ ...read, db, clock, ids }, sealer),
-    events: eventRoutes(read, sealer),
+    stations: stationRoutes(read, cursorCipher, caches.stationPages),
+    vehicleTypes: vehicleTypeRoutes(read, cursorCipher),
+    regions: regionRoutes(read, cursorCipher),
+    rides: rideRoutes({ ...read, depths }, cursorCipher),
+    bikes: bikeRoutes(read, cursorCipher),
+    reservations: reservationRoutes({ ...read, db, clock, ids }, cursorCipher),
+    events: eventRoutes(read, cursorCipher),
     me: meRoutes({ db, clock }),
     health: healthRoutes({ pingDatabase: () => ping(connections.vital), isDraining: draining.is, concerns }),
   });
@@ -187,9 +187,9 @@ function openCaches(http: FastifyInstance, { db, clock }: AppOptions, vital: Dat
 }
 
 /**
- * Forgets the kept pages of a system before a write to it is answered: that rows changed is heard some milliseconds after
- * their commit, and whoever reads what it has just written must not get the page of before. A request that was refused
- * wrote nothing: it must not cost others their kept pages.
+ * Clears the cached pages of a system before a write to it is answered: the notification arrives some milliseconds after
+ * the commit, and a caller must be able to read what it has just written. A rejected request wrote nothing, so it does
+ * not clear what others use.
  */
 function showCallersTheirWrites(http: FastifyInstance, stationPages: PageCache<ReadyBody>): void {
   http.addHook("onSend", (request, reply, payload, done) => {
@@ -200,38 +200,42 @@ function showCallersTheirWrites(http: FastifyInstance, stationPages: PageCache<R
   });
 }
 
-/** Registers what decides whether a request is handled: transport, key, scope, rate limit. */
-function registerAdmission(http: FastifyInstance, options: AppOptions, keys: KeyCache): void {
+/** Registers the checks of every request: transport, key, scope, rate limit. */
+function registerAuthorization(http: FastifyInstance, options: AppOptions, keys: KeyCache): void {
   const { db, clock, ids, logger } = options;
   const lastUses = createLastUses((uses) => recordUses(db, uses));
   const limiter = createMemoryRateLimiter(clock);
   const wrongCredentials = createMemoryRateLimiter(clock);
   const compromises = createMemoryRateLimiter(clock);
   const publicRequests = createMemoryRateLimiter(clock);
-  const refusals = createRefusedRequests({ metrics: options.metrics ?? NOT_COUNTED, log: logger, clock });
+  const refusedRequests = createRefusedRequests({ metrics: options.metrics ?? NOT_COUNTED, log: logger, clock });
   const maintenance = setInterval(() => {
     for (const windows of [limiter, wrongCredentials, compromises, publicRequests]) windows.sweep();
-    refusals.flush();
+    refusedRequests.flush();
     lastUses.flush().catch((error: unknown) => logger.warn({ err: error }, "last use of keys not recorded"));
   }, MAINTENANCE_INTERVAL_MS);
   http.addHook("onClose", async () => {
     clearInterval(maintenance);
     await lastUses.flush().catch(() => undefined);
   });
-  admitRequests(http, {
+  authorizeRequests(http, {
     transport: withProxyWarnings(createTransport(options.trustedProxies), logger),
     keys,
     clock,
     wrongCredentials,
-    refusals,
+    refusedRequests,
     limiter,
-    publicLimit: createPublicLimit(publicRequests, options.publicRateLimit ?? DEFAULT_PUBLIC_RATE_LIMIT, refusals),
+    publicLimit: createPublicLimit(
+      publicRequests,
+      options.publicRateLimit ?? DEFAULT_PUBLIC_RATE_LIMIT,
+      refusedRequests,
+    ),
     rateLimit: options.rateLimit,
     lastUses,
     compromisedKeys: {
       keys,
       limiter: compromises,
-      refusals,
+      refusedRequests,
       markCompromised: (key, where) => markKeyAsCompromised({ db, clock, ids, actor: "server" }, key, where),
       onFailed: (error) => {
         if (isUnavailable(error)) options.onUnavailable?.(error);

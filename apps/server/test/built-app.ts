@@ -14,7 +14,7 @@ export interface BuiltApp {
   close(): Promise<void>;
 }
 
-/** The secret that seals cursors in tests. */
+/** The key that encrypts cursors in tests. */
 const cursorKey = { id: 1, key: new Uint8Array(32).fill(7) };
 
 /** Builds and opens an app that differs from the test's own in what `changes` says. */

@@ -95,7 +95,7 @@ describe("an answer that is owed goes out before the error of what comes behind 
   });
 });
 
-describe("what is no HTTP", () => {
+describe("a request that is not HTTP", () => {
   it.each([
     "HEAD /v1/st\xe9 HTTP/1.1\r\nHost: a\r\n\r\n",
     "HEAD /v1/a b HTTP/1.1\r\nHost: a\r\n\r\n",

@@ -16,7 +16,7 @@ export interface TestDatabase {
  * Milliseconds that a test's own statements, and what waits for their connections, may take. Lower fails tests that do
  * much at once on a machine that is busy for a while.
  */
-const PATIENCE = 60_000;
+const TEST_TIMEOUT_MS = 60_000;
 
 /** A migrated database of the test's own, with one system. */
 export async function createTestDatabase(): Promise<TestDatabase> {
@@ -25,8 +25,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   await copyDatabase(serverUrl, inject("templateDatabase"), name);
   const db = openDatabase({
     connectionString: withDatabaseName(serverUrl, name),
-    connectTimeoutMs: PATIENCE,
-    statementTimeoutMs: PATIENCE,
+    connectTimeoutMs: TEST_TIMEOUT_MS,
+    statementTimeoutMs: TEST_TIMEOUT_MS,
   });
   const systemId = "main";
   await createSystem(db, systemId, "Test city", 0);

@@ -277,10 +277,10 @@ describe("without its database", () => {
 
   it("answers 503 when a statement takes too long", async () => {
     const db = openDatabase({ connectionString: app.db.connectionString, statementTimeoutMs: 100 });
-    const hurried = await buildAnother({ ...app, db });
+    const impatient = await buildAnother({ ...app, db });
     await app.db.transaction(async (tx) => {
       await tx.run("lock table bikes in access exclusive mode");
-      const response = await fetch(`${hurried.url}/v1/bikes?vehicle_state=available`, {
+      const response = await fetch(`${impatient.url}/v1/bikes?vehicle_state=available`, {
         headers: { authorization: `Bearer ${key}` },
       });
       expect(response.headers.get("retry-after")).toBe("5");
@@ -288,12 +288,12 @@ describe("without its database", () => {
     });
     // On a busy machine a tenth of a second is not always enough for what nobody holds up.
     await until(async () => {
-      const response = await fetch(`${hurried.url}/v1/bikes?vehicle_state=available`, {
+      const response = await fetch(`${impatient.url}/v1/bikes?vehicle_state=available`, {
         headers: { authorization: `Bearer ${key}` },
       });
       return response.status === 200;
     });
-    await hurried.close();
+    await impatient.close();
     await db.close();
   });
 });

@@ -3,5 +3,5 @@ import { createFilteredReads, type FilteredReads } from "../src/lists/read-conte
 
 /** Places for filtered lists as a process has them, on a test's own connections. */
 export function filteredReadsOn(db: Queryable): FilteredReads {
-  return createFilteredReads({ db, places: 3, monotonic: () => performance.now(), onRefused: () => undefined });
+  return createFilteredReads({ db, maxRunning: 3, monotonic: () => performance.now(), onRefused: () => undefined });
 }

@@ -6,8 +6,8 @@ import { type EndpointMetadata, operatorContract } from "@bikeshare/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother } from "./built-app.ts";
+import { report } from "./guides/report.ts";
 import { reserve } from "./guides/reserve.ts";
-import { tell } from "./guides/tell.ts";
 
 /** A command of a guide, and the answer that the guide shows below it. */
 interface Example {
@@ -98,7 +98,7 @@ function minutesBetween(from: unknown, to: unknown): number {
 describe("the programs of the guides", () => {
   it("are the ones that are compiled and run here", () => {
     for (const [name, file] of [
-      ["operators-guide.md", "tell.ts"],
+      ["operators-guide.md", "report.ts"],
       ["reservations.md", "reserve.ts"],
     ] as const) {
       const program = readFileSync(join(import.meta.dirname, "guides", file), "utf8");
@@ -106,13 +106,13 @@ describe("the programs of the guides", () => {
     }
   });
 
-  it("tell and reserve, and fail with the service's words", async () => {
+  it("report and reserve, and fail with the service's words", async () => {
     const key = env["OPERATOR_KEY"] ?? "";
-    const told = await tell(app.url, key, "stations", [{ id: "program", name: "Program", lat: 1, lon: 2 }]);
-    expect(told).toEqual([{ id: "program", outcome: "created", error: null }]);
-    await expect(tell(app.url, key, "stations", [])).rejects.toThrow("invalid_parameter: ");
+    const reported = await report(app.url, key, "stations", [{ id: "program", name: "Program", lat: 1, lon: 2 }]);
+    expect(reported).toEqual([{ id: "program", outcome: "created", error: null }]);
+    await expect(report(app.url, key, "stations", [])).rejects.toThrow("invalid_parameter: ");
     expect(await reserve(app.url, env["API_KEY"] ?? "", "program", "r-1")).toBeUndefined();
-    await tell(app.url, key, "bikes", [{ id: "program-bike", station_id: "program" }]);
+    await report(app.url, key, "bikes", [{ id: "program-bike", station_id: "program" }]);
     expect(await reserve(app.url, env["API_KEY"] ?? "", "program", "r-1")).toMatchObject({ bike_id: "program-bike" });
     await expect(reserve(app.url, env["API_KEY"] ?? "", "program", "r-1")).rejects.toThrow(
       "rider_has_active_reservation: ",

@@ -5,20 +5,20 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { statement } from "../src/db/statement.ts";
 import { createSequencer } from "../src/events/sequencer.ts";
 import { expireOverdueReservations } from "../src/fleet/reservation-commands.ts";
-import { type LiveRoom, openLiveRoom, stationItem } from "./fleet/fleet.harness.ts";
+import { type FleetHarness, openFleetHarness, stationItem } from "./fleet/fleet.harness.ts";
 
 const eventsSeen = statement(
   "test.eventsSeen",
   "select name as event, count(*) as n from events where system_id = $1 group by name order by name",
 );
 
-let room: LiveRoom;
+let harness: FleetHarness;
 
 beforeAll(async () => {
-  room = await openLiveRoom();
-  await room.stations(stationItem("A"), stationItem("B", { lat: 47.5 }), stationItem("C", { lat: 47.6 }));
+  harness = await openFleetHarness();
+  await harness.stations(stationItem("A"), stationItem("B", { lat: 47.5 }), stationItem("C", { lat: 47.6 }));
 });
-afterAll(() => room.close());
+afterAll(() => harness.close());
 
 /** A world of few things, so that commands meet: bikes, rides and stations by number. */
 const bike = fc.nat(3);
@@ -79,41 +79,41 @@ let worlds = 0;
 
 it("whatever is commanded at once, in whatever order: nothing that must be true of the rows is ever false", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(round, { minLength: 3, maxLength: 8 }), async (rounds) => {
+    fc.asyncProperty(fc.array(round, { minLength: 3, maxLength: 8 }), async (plan) => {
       const world = `w${++worlds}`;
       const held: string[] = [];
-      await room.online({ id: "A" }, { id: "B" }, { id: "C" });
-      await room.bikes(
+      await harness.online({ id: "A" }, { id: "B" }, { id: "C" });
+      await harness.bikes(
         ...[0, 1, 2, 3].map((n) => ({
           id: `${world}-${n}`,
           station_id: "A",
           vehicle_type_id: n < 2 ? "classic" : null,
         })),
       );
-      for (const { minutes, commands } of rounds) {
-        room.clock.advance(minutes * 60_000);
+      for (const { minutes, commands } of plan) {
+        harness.clock.advance(minutes * 60_000);
         await Promise.all(commands.map((one) => refusable(obey(one, world, held))));
-        await room.expectSound();
+        await harness.expectSound();
       }
     }),
     { numRuns: 60, seed: 20260602 },
   );
   const sequencer = createSequencer({
-    db: room.db,
-    clock: room.clock,
+    db: harness.db,
+    clock: harness.clock,
     pollIntervalMs: 0,
     onError: (error) => expect.unreachable(String(error)),
   });
-  await sequencer.runOnce(room.systemId);
+  await sequencer.runOnce(harness.systemId);
   await sequencer.close();
-  await room.expectSound();
+  await harness.expectSound();
   // The commands have brought everything about that they can.
-  const seen = await room.db.query<{ event: string; n: number }>(eventsSeen, [room.systemId]);
+  const seen = await harness.db.query<{ event: string; n: number }>(eventsSeen, [harness.systemId]);
   expect(seen.map(({ event }) => event)).toEqual([...eventNames].sort());
   expect(seen.filter(({ n }) => n < 3)).toEqual([]);
 });
 
-/** A refusal is an answer; any other failure is none. */
+/** Accepts a ServiceError as an answer; any other error fails the test. */
 async function refusable(work: Promise<unknown>): Promise<void> {
   await work.catch((error: unknown) => {
     if (!(error instanceof ServiceError)) throw error;
@@ -121,17 +121,17 @@ async function refusable(work: Promise<unknown>): Promise<void> {
 }
 
 async function obey(one: Command, world: string, held: string[]): Promise<unknown> {
-  const at = (minutes: number) => new Date(room.clock() + minutes * 60_000).toISOString();
+  const at = (minutes: number) => new Date(harness.clock() + minutes * 60_000).toISOString();
   const bikeId = (n: number) => `${world}-${n}`;
   const rideId = (n: number) => `${world}-ride-${n}`;
   if ("minutes" in one) {
     const what = "bike" in one ? { bike_id: bikeId(one.bike) } : { station_id: one.station };
-    const made = await room.reserve({ ...what, hold_minutes: one.minutes, rider_ref: `rider-${one.minutes % 5}` });
+    const made = await harness.reserve({ ...what, hold_minutes: one.minutes, rider_ref: `rider-${one.minutes % 5}` });
     return held.push(made.id);
   }
   if ("nth" in one) {
     const id = held[one.nth % Math.max(held.length, 1)];
-    return id === undefined ? undefined : room.giveBack(id);
+    return id === undefined ? undefined : harness.giveBack(id);
   }
   if ("bikes" in one) {
     const items = one.bikes.map((item) => ({
@@ -140,12 +140,12 @@ async function obey(one: Command, world: string, held: string[]): Promise<unknow
       ...(item.state === undefined ? {} : { vehicle_state: item.state }),
       ...("when" in item ? { at: at(item.when) } : {}),
     }));
-    return "when" in (one.bikes[0] ?? {}) ? room.report(...items) : room.bikes(...items);
+    return "when" in (one.bikes[0] ?? {}) ? harness.report(...items) : harness.bikes(...items);
   }
   if ("rides" in one) return obeyRides(one, at, rideId, bikeId);
   if ("station" in one)
-    return one.do === "offline" ? room.offline({ id: one.station }) : room.online({ id: one.station });
-  return expireOverdueReservations(room.live, room.systemId, 100);
+    return one.do === "offline" ? harness.offline({ id: one.station }) : harness.online({ id: one.station });
+  return expireOverdueReservations(harness.live, harness.systemId, 100);
 }
 
 function obeyRides(
@@ -164,7 +164,7 @@ function obeyRides(
     return { id: rideId(item.ride), cancelled_at: at(item.when) };
   });
   const [first] = rides;
-  if (first !== undefined && "bike" in first) return room.start(...items);
-  if (first !== undefined && "to" in first) return room.correct(...items);
-  return first !== undefined && "station" in first ? room.end(...items) : room.cancel(...items);
+  if (first !== undefined && "bike" in first) return harness.start(...items);
+  if (first !== undefined && "to" in first) return harness.correct(...items);
+  return first !== undefined && "station" in first ? harness.end(...items) : harness.cancel(...items);
 }

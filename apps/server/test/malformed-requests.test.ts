@@ -151,7 +151,7 @@ describe("a header that names one thing", () => {
     "Host: user@a",
     "Host: a/b",
     "Host: a,b:80:80",
-  ])("and is no host is 400 everywhere: %j", async (line) => {
+  ])("and names an invalid host is 400 everywhere: %j", async (line) => {
     for (const path of ["/v1/me", "/docs", "/healthz"]) {
       expectError(await send(`GET ${path}`, [line]), 400, "invalid_request");
     }

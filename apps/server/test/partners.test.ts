@@ -72,7 +72,7 @@ it("a suspended partner's keys are refused on every process within a second, and
   ]);
 });
 
-it("suspending and resuming again changes nothing, and is no act", async () => {
+it("suspending and resuming again changes nothing, and is not recorded as an act", async () => {
   const { id } = await partnerWithKey("Twice");
   expect((await resumePartner(keyContext(app), app.systemId, id)).changed).toBe(false);
   expect((await suspendPartner(keyContext(app), app.systemId, id)).changed).toBe(true);

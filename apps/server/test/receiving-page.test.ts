@@ -37,7 +37,7 @@ it("the introduction of the reference shows how long an attempt may take, and ho
 
 it("the event that a delivery tells of is found by the delivery's id as the page for receivers says", async () => {
   const eventOf = (deliveryId: string) => `event_${deliveryId.slice("delivery_".length, -6)}`;
-  const [, delivery = "", event = ""] = /`(delivery_\w+)` told of the event `(event_\w+)`/.exec(page) ?? [];
+  const [, delivery = "", event = ""] = /`(delivery_\w+)` belongs to the event `(event_\w+)`/.exec(page) ?? [];
   expect(eventOf(delivery)).toBe(event);
   const harness = await openDispatchHarness();
   await harness.endpoint();

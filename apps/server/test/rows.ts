@@ -88,13 +88,13 @@ export interface RowWriter {
 /** @param slot chooses the slot of the counts, so that tests spread over several */
 export function rowWriter(app: TestApp, slot: () => number = () => 0): RowWriter {
   const { db, systemId } = app;
-  const tellApp = createTeller(app);
+  const untilAppNotified = createNotificationBarrier(app);
   const change = async (list: List, work: (tx: Transaction) => Promise<void>) => {
     await db.transaction(async (tx) => {
       await work(tx);
       await tx.query(notify, [list, systemId]);
     });
-    await tellApp();
+    await untilAppNotified();
   };
   const insert = (list: Exclude<List, "rides">, rows: readonly Item[], own: Item) =>
     change(list, async (tx) => {
@@ -158,14 +158,14 @@ const renamePartner = statement(
 );
 
 /**
- * Makes a function that comes back when the app has heard of everything that was told before. What is told arrives
- * in order, and a partner's name is kept by the app until it is told of a change: once the new name shows, all
- * that was told earlier has been heard.
+ * Makes a function that resolves when the app has processed every notification sent before. Notifications arrive in
+ * order, and the app caches a partner's name until it is notified of a change: once the app answers the new name, it has
+ * processed all earlier notifications.
  */
-function createTeller({ db, get, systemId, partnerId }: TestApp): () => Promise<void> {
-  let told = 0;
+function createNotificationBarrier({ db, get, systemId, partnerId }: TestApp): () => Promise<void> {
+  let sent = 0;
   return async () => {
-    const name = `name ${String(++told).padStart(9, "0")}`;
+    const name = `name ${String(++sent).padStart(9, "0")}`;
     await db.query(renamePartner, [systemId, partnerId, name]);
     await db.query(notify, ["keys", systemId]);
     const isHeard = async () => ((await (await get("/v1/me")).json()) as Me).partner.name >= name;

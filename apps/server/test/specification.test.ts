@@ -48,7 +48,7 @@ async function read(path: string, key?: string): Promise<Envelope> {
   return (await response.json()) as Envelope;
 }
 
-async function refusal(
+async function errorOf(
   path: string,
   headers: Record<string, string> = {},
 ): Promise<{ status: number; error: string; message: string; headers: Headers }> {
@@ -65,7 +65,7 @@ const idsOf = ({ data }: Envelope) => data.map(({ id }) => id);
 describe("What the service does", () => {
   it("1. “Every request to the data endpoints carries an API key”: without one, nothing under /v1 is answered", async () => {
     for (const path of ["/v1/rides", "/v1/stations", "/v1/stations/station-0001", "/v1/no-such-thing", "/v1"]) {
-      expect(await refusal(path), path).toMatchObject({ status: 401, error: "unauthorized" });
+      expect(await errorOf(path), path).toMatchObject({ status: 401, error: "unauthorized" });
     }
   });
 
@@ -73,7 +73,7 @@ describe("What the service does", () => {
     const first = await app.get("/v1/rides");
     await first.arrayBuffer();
     expect(first.headers.get("set-cookie")).toBeNull();
-    expect(await refusal("/v1/rides")).toMatchObject({ status: 401 });
+    expect(await errorOf("/v1/rides")).toMatchObject({ status: 401 });
   });
 
   it("2. a cursor of one process is walked on by another", async () => {
@@ -267,21 +267,21 @@ describe("Authentication", () => {
   it("2. “Authorization: Bearer <API_KEY>. The value is the scheme word Bearer, one space, then the key. A missing space makes the credential invalid.”", async () => {
     const { key } = await app.issue();
     expect((await app.get("/v1/rides", { key: null, headers: { authorization: `Bearer ${key}` } })).status).toBe(200);
-    expect(await refusal("/v1/rides", { authorization: `Bearer${key}` })).toMatchObject({
+    expect(await errorOf("/v1/rides", { authorization: `Bearer${key}` })).toMatchObject({
       status: 401,
       error: "unauthorized",
       message: expect.stringContaining("one space") as string,
     });
-    expect(await refusal("/v1/rides", { authorization: `Bearer  ${key}` })).toMatchObject({
+    expect(await errorOf("/v1/rides", { authorization: `Bearer  ${key}` })).toMatchObject({
       status: 401,
       error: "unauthorized",
     });
   });
 
   it("3. “The header is required on every request.”", async () => {
-    expect(await refusal("/v1/rides?page=2")).toMatchObject({ status: 401 });
+    expect(await errorOf("/v1/rides?page=2")).toMatchObject({ status: 401 });
     const { next_cursor: cursor } = await read("/v1/rides");
-    expect(await refusal(`/v1/rides?cursor=${cursor}`)).toMatchObject({ status: 401 });
+    expect(await errorOf(`/v1/rides?cursor=${cursor}`)).toMatchObject({ status: 401 });
   });
 
   it("5. “each key carries named scopes that limit which parts of the API it may reach”", async () => {
@@ -320,13 +320,13 @@ describe("Authentication", () => {
 
   it("8. “Whether the key may be sent in a query parameter is not addressed. The header is the defined way.”: it may not", async () => {
     const { key } = await app.issue();
-    expect(await refusal(`/v1/rides?api_key=${key}`)).toMatchObject({ status: 400, error: "invalid_parameter" });
+    expect(await errorOf(`/v1/rides?api_key=${key}`)).toMatchObject({ status: 400, error: "invalid_parameter" });
   });
 });
 
 describe("Errors", () => {
   it("“No Authorization header: 401, WWW-Authenticate: Bearer; Content-Type: application/json … The message says that no credentials were provided, and error is unauthorized”", async () => {
-    const { headers, ...refused } = await refusal("/v1/stations");
+    const { headers, ...refused } = await errorOf("/v1/stations");
     expect(refused).toMatchObject({
       status: 401,
       error: "unauthorized",
@@ -338,7 +338,7 @@ describe("Errors", () => {
 
   it("“Key valid, scope insufficient: 403”, “distinct from 401”", async () => {
     const { key } = await app.issue({ scopes: ["stations:read"] });
-    const { status, headers } = await refusal("/v1/rides", { Authorization: `Bearer ${key}` });
+    const { status, headers } = await errorOf("/v1/rides", { Authorization: `Bearer ${key}` });
     expect(status).toBe(403);
     expect(headers.get("WWW-Authenticate")).not.toBe("Bearer");
   });

@@ -25,7 +25,7 @@ afterAll(async () => {
   await app.close();
 });
 
-async function expectRefusal(response: Response, status: number, error: string): Promise<void> {
+async function expectError(response: Response, status: number, error: string): Promise<void> {
   expect(response.status).toBe(status);
   expect(response.headers.get("content-type")).toBe("application/json");
   expect(response.headers.get("request-id")).not.toBeNull();
@@ -52,9 +52,9 @@ describe("plain HTTP from another machine", () => {
   it("is answered 403 https_required on every path, with a good key, with a wrong one and with none", async () => {
     const { key } = await app.issue();
     for (const path of ["/v1/rides", "/v1/rides/x", "/v1/nothing", "/nothing", "/openapi.json", "/docs", "/"]) {
-      await expectRefusal(await plainly(path), 403, "https_required");
-      await expectRefusal(await plainly(path, { authorization: `Bearer ${key}` }), 403, "https_required");
-      await expectRefusal(await plainly(path, { authorization: "Bearer nonsense" }), 403, "https_required");
+      await expectError(await plainly(path), 403, "https_required");
+      await expectError(await plainly(path, { authorization: `Bearer ${key}` }), 403, "https_required");
+      await expectError(await plainly(path, { authorization: "Bearer nonsense" }), 403, "https_required");
     }
   });
 
@@ -63,7 +63,7 @@ describe("plain HTTP from another machine", () => {
       const response = await plainly(path);
       expect([path, response.status, await response.json()]).toEqual([path, 200, { status: "ok" }]);
       const { id, key } = await app.issue();
-      await expectRefusal(await plainly(path, { authorization: `Bearer ${key}` }), 403, "https_required");
+      await expectError(await plainly(path, { authorization: `Bearer ${key}` }), 403, "https_required");
       expect(await compromisedAt(id)).not.toBeNull();
     }
   });
@@ -90,7 +90,7 @@ describe("plain HTTP from another machine", () => {
     expect((await fetch(`${proxied.url}/v1/me`, { headers })).status).toBe(200);
   });
 
-  it("is no use of a key", async () => {
+  it("does not count as a use of the key", async () => {
     const third = await buildAnother(app, { trustedProxies: new NetworkList(["127.0.0.1"]) });
     const { id, key } = await app.issue();
     await plainly("/v1/me", { authorization: `Bearer ${key}` }, third.url);
@@ -111,7 +111,7 @@ describe("plain HTTP from another machine", () => {
   it("behind a proxy is not assumed to be https because a header is missing", async () => {
     const { key } = await app.issue();
     const headers = { authorization: `Bearer ${key}`, "x-forwarded-for": "192.0.2.1" };
-    await expectRefusal(await fetch(`${proxied.url}/v1/me`, { headers }), 403, "https_required");
+    await expectError(await fetch(`${proxied.url}/v1/me`, { headers }), 403, "https_required");
   });
 });
 
@@ -130,7 +130,7 @@ describe("a proxy's word", () => {
     expect((await read({})).status).toBe(200);
     for (let repeat = 0; repeat < 2; repeat++) {
       const response = await read({ "x-forwarded-proto": "http", "x-forwarded-for": "203.0.113.9" });
-      await expectRefusal(response, 403, "https_required");
+      await expectError(response, 403, "https_required");
     }
     expect(await compromises(id)).toEqual([{ actor: "server", detail: { where: "plain HTTP" } }]);
     const warnings = other.logged.filter((line) => String(line["msg"]).includes("TRUSTED_PROXIES"));
@@ -144,7 +144,7 @@ describe("a proxy's word", () => {
     const { id, key } = await app.issue();
     for (const headers of [{}, { "x-forwarded-for": "203.0.113.9" }]) {
       const response = await fetch(`${other.url}/v1/me`, { headers: { authorization: `Bearer ${key}`, ...headers } });
-      await expectRefusal(response, 403, "https_required");
+      await expectError(response, 403, "https_required");
     }
     expect(await compromisedAt(id)).not.toBeNull();
     const warnings = other.logged.filter((line) => String(line["msg"]).includes("X-Forwarded-Proto"));
@@ -161,7 +161,7 @@ describe("a proxy's word", () => {
     for (let sent = 0; sent < 120; sent++) expect((await guess(`198.51.100.${sent}, 192.0.2.9`)).status).toBe(401);
     const refused = await guess("203.0.113.5, 192.0.2.9");
     expect(refused.headers.get("retry-after")).toBe("60");
-    await expectRefusal(refused, 429, "rate_limited");
+    await expectError(refused, 429, "rate_limited");
     expect((await guess("192.0.2.10")).status).toBe(401);
     const { key } = await app.issue();
     const headers = { "x-forwarded-proto": "https", "x-forwarded-for": "192.0.2.10", authorization: `Bearer ${key}` };
@@ -179,7 +179,7 @@ describe("a key in the URL", () => {
       const response = await app.get(path + key, { key: null });
       const text = await response.clone().text();
       expect(text).not.toContain(key);
-      await expectRefusal(response, 400, "invalid_parameter");
+      await expectError(response, 400, "invalid_parameter");
       expect(await compromisedAt(id)).toEqual(new Date(app.clock()));
       expect(await compromises(id)).toEqual([{ actor: "server", detail: { where: "query string" } }]);
     },
@@ -187,12 +187,12 @@ describe("a key in the URL", () => {
 
   it("is refused though the header holds a good key too", async () => {
     const { key } = await app.issue();
-    await expectRefusal(await app.get(`/v1/rides?key=${key}`), 400, "invalid_parameter");
+    await expectError(await app.get(`/v1/rides?key=${key}`), 400, "invalid_parameter");
   });
 
   it("that we did not make is refused all the same, and is marked nowhere", async () => {
     const unknown = makeKey("live", (bytes) => app.ids.randomBytes(bytes));
-    await expectRefusal(await app.get(`/v1/rides?key=${unknown}`, { key: null }), 400, "invalid_parameter");
+    await expectError(await app.get(`/v1/rides?key=${unknown}`, { key: null }), 400, "invalid_parameter");
   });
 
   it("and in nothing that was logged", () => {

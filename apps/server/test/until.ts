@@ -1,10 +1,10 @@
 import { setTimeout } from "node:timers/promises";
 
 /** Milliseconds after which a condition counts as never true. Lower fails good tests on a machine that is busy for a while. */
-const HANG = 60_000;
+const HANG_TIMEOUT_MS = 60_000;
 
 /** Asks again and again until the answer is yes; gives the milliseconds that took. Fails after `bound` milliseconds. */
-export async function until(isTrue: () => Promise<boolean> | boolean, bound = HANG): Promise<number> {
+export async function until(isTrue: () => Promise<boolean> | boolean, bound = HANG_TIMEOUT_MS): Promise<number> {
   const start = performance.now();
   while (!(await isTrue())) {
     if (performance.now() - start > bound) throw new Error(`still not true after ${bound} ms`);

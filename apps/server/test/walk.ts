@@ -4,7 +4,7 @@ import type { TestApp } from "./app.ts";
 /** An item as the tests of lists look at it. */
 export type Item = { readonly id: string } & Readonly<Record<string, unknown>>;
 
-/** A refusal with what its body says. */
+/** The status and body of an error response. */
 export interface ErrorAnswer {
   readonly status: number;
   readonly error: string;

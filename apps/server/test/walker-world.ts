@@ -54,12 +54,12 @@ export async function fillWorld(app: TestApp): Promise<void> {
 export async function fillSystem(app: TestApp): Promise<void> {
   const write = rowWriter(app);
   const samples = [sampleId, "sample-2"];
-  const places = namedBy("station_id");
+  const namedStations = namedBy("station_id");
   const free = namedBy("bike_id");
-  await write.stations([...samples, ...places].map((id) => stationRow({ id, region_id: "centre" })));
+  await write.stations([...samples, ...namedStations].map((id) => stationRow({ id, region_id: "centre" })));
   await write.bikes([
     ...[...samples, ...free].map((id) => bikeRow({ id })),
-    ...places.map((id) => bikeRow({ id: `at ${id}`, station_id: id })),
+    ...namedStations.map((id) => bikeRow({ id: `at ${id}`, station_id: id })),
     ...samples.map((id) => bikeRow({ id: `held by ${id}`, vehicle_state: "reserved" })),
   ]);
   await write.rides(samples.map((id, n) => rideRow({ id, started_at: `2026-05-01T07:0${n}:00.000Z` })));

@@ -100,7 +100,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
       for (const path of paths) await ask({ path }, given);
     };
     const look = async () => {
-      await both(({ harness }) => harness.settle());
+      await both(({ harness }) => harness.processDueWork());
       await askAll(["/v1/stations", "/v1/bikes", "/v1/rides", "/v1/reservations", "/v1/events"]);
     };
 
@@ -188,7 +188,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
         await ask(sent);
       }
       advance(31 * 60_000);
-      await both(({ harness }) => harness.settle());
+      await both(({ harness }) => harness.processDueWork());
       await ask({ path: "/v1/me" });
       for (const id of bikes) await operate("bikes.upsert", { id, vehicle_state: "removed" });
       await look();
@@ -398,7 +398,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
         fc.asyncProperty(anyRequest, async (request) => {
           const { status } = await ask(reserve(request));
           if (status === 201) advance(31 * 60_000);
-          await both(({ harness }) => harness.settle());
+          await both(({ harness }) => harness.processDueWork());
         }),
         { numRuns: 200, seed: 1 },
       );

@@ -11,7 +11,7 @@ export interface ParityHarness {
   /** Does what the operator's endpoint of this name does with one item. */
   operate(verb: OperatorVerb, item: OperatorItem): Promise<void>;
   /** Returns when what is due has expired, and when everything that happened can be read. */
-  settle(): Promise<void>;
+  processDueWork(): Promise<void>;
   /** Moves its clock, which stands still and begins at the same instant as every other's. */
   advance(ms: number): void;
   close(): Promise<void>;
@@ -65,7 +65,7 @@ function harnessOf(fake: FakeBikeShare): ParityHarness {
     key: async ({ isOtherPartners = false, ...input } = {}) =>
       fake.issueKey({ ...input, ...(isOtherPartners && { partner: { id: "partner_000099", name: "Other" } }) }),
     operate: async (verb, item) => void verbs[verb](fake, item),
-    settle: async () => {},
+    processDueWork: async () => {},
     advance: (ms) => fake.advance(ms),
     close: async () => {},
   };

@@ -64,7 +64,7 @@ it("that could not be made is tried again", async () => {
 
 it("that one caller could not make is made by each of those who waited for it", async () => {
   const { cache, state } = makeCache();
-  const refused = () => Promise.reject(new Error("one caller's refusal"));
+  const refused = () => Promise.reject(new Error("one caller's error"));
   const answers = await Promise.allSettled([
     cache.get("main", "a", refused),
     cache.get("main", "a", async () => ++state.made),

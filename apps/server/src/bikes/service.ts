@@ -1,6 +1,7 @@
 import type { BoundingBox } from "@bikeshare/contract";
 import type { PageRequest } from "@bikeshare/rules";
-import { equals, idOrderedList, updatedSince, within } from "../lists/id-ordered-queries.ts";
+import { equals, updatedSince, within } from "../lists/conditions.ts";
+import { listById } from "../lists/id-ordered-queries.ts";
 import type { Page } from "../lists/page.ts";
 import type { ListReader, ReadContext } from "../lists/read-context.ts";
 
@@ -11,7 +12,7 @@ export interface BikeFilters {
   readonly updated_since?: string | undefined;
 }
 
-const bikes = idOrderedList("bikes");
+const bikes = listById("bikes");
 
 /** A page of a system's bikes, ordered by id. */
 export function listBikes(

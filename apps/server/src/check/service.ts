@@ -1,5 +1,5 @@
 import type { Queryable } from "../db/database.ts";
-import { findBreach, invariants } from "./queries.ts";
+import { findBreach, listInvariants } from "./queries.ts";
 
 /** What became of the check of one invariant. */
 export interface InvariantCheck {
@@ -19,7 +19,7 @@ export interface InvariantCheck {
  */
 export async function checkInvariants(db: Queryable, systemId: string): Promise<InvariantCheck[]> {
   const checks: InvariantCheck[] = [];
-  for (const invariant of invariants) {
+  for (const invariant of listInvariants()) {
     const breach = await findBreach(db, systemId, invariant);
     checks.push({ name: invariant.name, meaning: invariant.meaning, ...breach });
   }

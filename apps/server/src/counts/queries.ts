@@ -29,13 +29,13 @@ const length = statement(
   `select coalesce(sum(n), 0)::bigint as n from list_counts where system_id = $1 and list = $2`,
 );
 
-/** A list's length. */
-export async function readListLength(db: Queryable, systemId: string, list: CountedList): Promise<number> {
+/** The length of a list. */
+export async function countList(db: Queryable, systemId: string, list: CountedList): Promise<number> {
   return oneRow(await db.query<{ n: number }>(length, [systemId, list])).n;
 }
 
 /** Adds `n` (negative: takes away) to a list's length. */
-export async function addToListCount(
+export async function updateListCount(
   tx: Transaction,
   systemId: string,
   list: CountedList,
@@ -46,7 +46,7 @@ export async function addToListCount(
 }
 
 /** Adds to the number of rides that started in each given hour (instants at full hours), and in its day and month. */
-export async function addToRidePeriods(
+export async function updateRideCounts(
   tx: Transaction,
   systemId: string,
   slot: number,

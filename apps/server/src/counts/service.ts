@@ -1,5 +1,5 @@
 import type { Transaction } from "../db/database.ts";
-import { addToListCount, addToRidePeriods, type CountedList, readListLength } from "./queries.ts";
+import { updateListCount, updateRideCounts, type CountedList, countList } from "./queries.ts";
 
 /**
  * Slots a count is spread over. With one, writers queue behind each other's commit (40 % slower at 16
@@ -13,7 +13,7 @@ export function pickSlot(random: () => number): number {
 }
 
 /** The kept length of a list. */
-export const lengthOf = readListLength;
+export const lengthOf = countList;
 
 /**
  * Changes the kept length of a list. To be the last statement of the transaction that inserts or deletes the
@@ -26,7 +26,7 @@ export async function countRows(
   slot: number,
   difference: number,
 ): Promise<void> {
-  if (difference !== 0) await addToListCount(tx, systemId, list, slot, difference);
+  if (difference !== 0) await updateListCount(tx, systemId, list, slot, difference);
 }
 
 /**
@@ -64,6 +64,6 @@ export async function changeRideCounts(
   if (hours.size === 0) return;
   let total = 0;
   for (const n of hours.values()) total += n;
-  await addToRidePeriods(tx, systemId, slot, new Map([...hours].map(([hour, n]) => [new Date(hour).toISOString(), n])));
-  await addToListCount(tx, systemId, "rides", slot, total);
+  await updateRideCounts(tx, systemId, slot, new Map([...hours].map(([hour, n]) => [new Date(hour).toISOString(), n])));
+  await updateListCount(tx, systemId, "rides", slot, total);
 }

@@ -42,8 +42,8 @@ describe("the day in which a page begins", () => {
   ];
 
   it("is the one that holds the event after those skipped", () => {
-    const places = [0, 1, 2, 3, 4, 5].map((skip) => locate(days, skip));
-    expect(places).toEqual([
+    const located = [0, 1, 2, 3, 4, 5].map((skip) => locate(days, skip));
+    expect(located).toEqual([
       { day: "2026-06-01", skip: 0 },
       { day: "2026-06-01", skip: 1 },
       { day: "2026-06-01", skip: 2 },

@@ -7,7 +7,7 @@ export interface EventViewer {
   readonly names: readonly EventName[];
 }
 
-/** The events that a partner's key lets one see. */
+/** The viewer for a partner's key with these scopes. */
 export function viewerWith(partnerId: string, scopes: readonly string[]): EventViewer {
   return { partnerId, names: eventNames.filter((name) => scopes.includes(scopeOfEvent(name))) };
 }

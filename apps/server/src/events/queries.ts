@@ -75,7 +75,7 @@ const byId = statement(
 );
 
 /** The first events after a position. @param limit how many of them the page shows */
-export async function readEvents(
+export async function listEventRows(
   readPool: ReadPool,
   systemId: string,
   viewer: EventViewer,
@@ -102,7 +102,7 @@ export async function findPositionAfter(
 }
 
 /** How many events each day after `day` has, in their order: from the kept numbers. */
-export function readDayCounts(
+export function countEventsByDay(
   readPool: ReadPool,
   systemId: string,
   viewer: EventViewer,
@@ -133,7 +133,7 @@ export async function findPosition(
 }
 
 /** One event's JSON. */
-export async function readEvent(
+export async function findEvent(
   readPool: ReadPool,
   systemId: string,
   viewer: EventViewer,

@@ -97,7 +97,7 @@ describe("GET /v1/events", () => {
     expect((await app.get(`/v1/events?cursor=${cursor}`, { key: otherKey })).status).toBe(200);
   });
 
-  it("refuses what is no event's name, an unknown id to begin after, and a page past the last, by name", async () => {
+  it("rejects an unknown event name, an unknown id to begin after, and a page past the last, by name", async () => {
     expect(await refused(app, "/v1/events?event=ride.stolen")).toMatchObject({
       status: 400,
       error: "invalid_parameter",

@@ -41,12 +41,12 @@ const move = statement(
    returning last_position`,
 );
 
-/** Whether committed events of a system wait for their place. */
-export async function hasNewEvents(db: Queryable, systemId: string): Promise<boolean> {
+/** Whether the outbox holds committed events of a system. */
+export async function findWhetherEventsWait(db: Queryable, systemId: string): Promise<boolean> {
   return oneRow(await db.query<{ waiting: boolean }>(isWaiting, [systemId])).waiting;
 }
 
-/** Locks a system's sequence; gives the last place taken. */
+/** Locks a system's sequence. @returns its last position */
 export async function lockSequence(tx: Transaction, systemId: string): Promise<number> {
   const [found] = await tx.query<{ last_position: number }>(lock, [systemId]);
   if (found !== undefined) return found.last_position;
@@ -55,11 +55,11 @@ export async function lockSequence(tx: Transaction, systemId: string): Promise<n
 }
 
 /**
- * Places the committed events of a system, `limit` at most, behind its `last` place.
+ * Moves committed events of a system, `limit` at most, from the outbox to the positions after `last`.
  * @param today the day to record them on, unless a later one is on record
- * @returns the last place taken now
+ * @returns the last position now
  */
-export async function moveNewEvents(
+export async function insertEventsFromOutbox(
   tx: Transaction,
   systemId: string,
   last: number,

@@ -34,14 +34,14 @@ const countsFromEvents = statement(
    from events where system_id = $1 group by 1, 2, 3 order by 1, 2, 3`,
 );
 
-/** One transaction: how many events it leaves, how many turns it waits between them and at its end, whether it commits. */
+/** One transaction: how many events it leaves, how many pauses it waits between them and at its end, whether it commits. */
 const transactions = fc.array(
-  fc.record({ events: fc.integer({ min: 1, max: 4 }), turns: fc.integer({ min: 0, max: 3 }), commits: fc.boolean() }),
+  fc.record({ events: fc.integer({ min: 1, max: 4 }), pauses: fc.integer({ min: 0, max: 3 }), commits: fc.boolean() }),
   { minLength: 10, maxLength: 40 },
 );
 
 /** Writes as a transaction of the plan says; gives the data of the events if it has committed. */
-async function write(plan: { events: number; turns: number; commits: boolean }, name: string): Promise<string[]> {
+async function write(plan: { events: number; pauses: number; commits: boolean }, name: string): Promise<string[]> {
   const written: string[] = [];
   try {
     await harness.db.transaction(async (tx) => {
@@ -56,7 +56,7 @@ async function write(plan: { events: number; turns: number; commits: boolean }, 
           },
         ]);
         written.push(data);
-        for (let turn = 0; turn < plan.turns; turn++) await tx.run("select pg_sleep(0.001)");
+        for (let pause = 0; pause < plan.pauses; pause++) await tx.run("select pg_sleep(0.001)");
       }
       if (!plan.commits) throw new RolledBack();
     });
@@ -75,7 +75,7 @@ describe("the sequencer", () => {
         const run = ++runs;
         const other = createSequencer({ db: harness.db, clock: harness.clock, onError: rethrow, pollIntervalMs: 0 });
         const before = await placedEvents(harness);
-        let after = lastPlace(before);
+        let after = lastPosition(before);
         const seen: string[] = [];
         const walk = async () => {
           const page = await pageOf(harness, { kind: "cursor", after, limit });
@@ -178,7 +178,7 @@ describe("a sequencer that runs", () => {
       onGap: () => sequencer.wake(harness.systemId),
     });
     await until(() => listener.listening());
-    let after = lastPlace(await placedEvents(harness));
+    let after = lastPosition(await placedEvents(harness));
     const waits: number[] = [];
     for (let i = 0; i < 200; i++) {
       await harness.write([{}]);
@@ -186,7 +186,7 @@ describe("a sequencer that runs", () => {
       waits.push(
         await until(async () => (await pageOf(harness, { kind: "cursor", after: from, limit: 1 })).data.length > 0),
       );
-      after = lastPlace(await placedEvents(harness));
+      after = lastPosition(await placedEvents(harness));
     }
     await listener.close();
     await sequencer.close();
@@ -210,16 +210,16 @@ describe("a sequencer that runs", () => {
   });
 });
 
-function lastPlace(placed: readonly { recorded_on: string; position: number }[]) {
+function lastPosition(placed: readonly { recorded_on: string; position: number }[]) {
   const last = placed.at(-1);
   return last === undefined ? { day: "0001-01-01", position: 0 } : { day: last.recorded_on, position: last.position };
 }
 
-const placeOf = statement(
-  "test.placeOf",
+const positionById = statement(
+  "test.positionById",
   "select recorded_on as day, position from events where system_id = $1 and id = $2",
 );
 
 function lastSeen(id: string | undefined) {
-  return harness.db.query<{ day: string; position: number }>(placeOf, [harness.systemId, id ?? null]);
+  return harness.db.query<{ day: string; position: number }>(positionById, [harness.systemId, id ?? null]);
 }

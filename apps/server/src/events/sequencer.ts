@@ -4,7 +4,7 @@ import type { Database } from "../db/database.ts";
 import { dayOf, eventsTable } from "../partitions/partition.rules.ts";
 import { createPartitions } from "../partitions/service.ts";
 import { systemsOf } from "../systems/service.ts";
-import { hasNewEvents, lockSequence, moveNewEvents } from "./sequencer-queries.ts";
+import { findWhetherEventsWait, lockSequence, insertEventsFromOutbox } from "./sequencer-queries.ts";
 
 /** Gives committed events their position in their system's list. Any number of processes may have one. */
 export interface Sequencer {
@@ -49,7 +49,7 @@ export function createSequencer({
     let moved = 0;
     // A batch that is not full contains everything that was committed when it began.
     for (let batch = BATCH; batch === BATCH; moved += batch) {
-      batch = (await hasNewEvents(db, systemId)) ? await moveBatch(systemId) : 0;
+      batch = (await findWhetherEventsWait(db, systemId)) ? await moveBatch(systemId) : 0;
     }
     return moved;
   }
@@ -61,7 +61,7 @@ export function createSequencer({
     preparedDay = undefined;
     const moved = await db.transaction(async (tx) => {
       const last = await lockSequence(tx, systemId);
-      return (await moveNewEvents(tx, systemId, last, today, BATCH)) - last;
+      return (await insertEventsFromOutbox(tx, systemId, last, today, BATCH)) - last;
     });
     preparedDay = today;
     return moved;

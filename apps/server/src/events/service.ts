@@ -1,6 +1,6 @@
 import type { EventName } from "@bikeshare/contract";
 import { type PageRequest, serviceError } from "@bikeshare/rules";
-import { cutPage, type PositionCodec, type Page, startOf } from "../lists/page.ts";
+import { toPage, type PositionCodec, type Page, startOf } from "../lists/page.ts";
 import type { ReadContext } from "../lists/read-context.ts";
 import {
   BEFORE_ALL,
@@ -12,7 +12,14 @@ import {
   readPosition,
   writePosition,
 } from "./event.rules.ts";
-import { countRestOfDay, findPosition, findPositionAfter, readDayCounts, readEvent, readEvents } from "./queries.ts";
+import {
+  countRestOfDay,
+  findPosition,
+  findPositionAfter,
+  countEventsByDay,
+  findEvent,
+  listEventRows,
+} from "./queries.ts";
 
 export interface EventFilters {
   readonly event?: EventName | undefined;
@@ -82,13 +89,13 @@ async function countDays(
   viewer: EventViewer,
   after: EventPosition | undefined,
 ): Promise<readonly DayCount[]> {
-  if (after === undefined) return readDayCounts(readPool, systemId, viewer, BEFORE_ALL.day);
+  if (after === undefined) return countEventsByDay(readPool, systemId, viewer, BEFORE_ALL.day);
   const whose = { systemId, partnerId: viewer.partnerId };
   const rest = {
     day: after.day,
     n: await filtered.read(whose, (db) => countRestOfDay(db, systemId, viewer, after)),
   };
-  return [rest, ...(await readDayCounts(readPool, systemId, viewer, after.day))];
+  return [rest, ...(await countEventsByDay(readPool, systemId, viewer, after.day))];
 }
 
 async function readPage(
@@ -98,8 +105,8 @@ async function readPage(
   request: PageRequest<EventPosition>,
   after: EventPosition,
 ): Promise<Page<EventPosition>> {
-  const found = await readEvents(readPool, systemId, viewer, after, request.limit);
-  return cutPage(request, { rows: found.rows, total: null }, () => {
+  const found = await listEventRows(readPool, systemId, viewer, after, request.limit);
+  return toPage(request, { rows: found.rows, total: null }, () => {
     if (found.last_day === null || found.last_position === null)
       throw new Error("a page that goes on has no last event");
     return { day: found.last_day, position: found.last_position };
@@ -113,5 +120,5 @@ export function getEvent(
   viewer: EventViewer,
   id: string,
 ): Promise<string | undefined> {
-  return readEvent(readPool, systemId, viewer, id);
+  return findEvent(readPool, systemId, viewer, id);
 }

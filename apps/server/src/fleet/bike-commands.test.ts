@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type LiveRoom, openLiveRoom, outcomes, stationItem } from "../../test/fleet/fleet.harness.ts";
+import { type FleetHarness, openFleetHarness, outcomes, stationItem } from "../../test/fleet/fleet.harness.ts";
 
-let harness: LiveRoom;
+let harness: FleetHarness;
 let bike: string;
 let made = 0;
 
 beforeAll(async () => {
-  harness = await openLiveRoom();
+  harness = await openFleetHarness();
   await harness.stations(stationItem("A"), stationItem("B", { lat: 47.5, lon: 8.6 }));
 });
 afterAll(() => harness.close());

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type LiveRoom, openLiveRoom, stationItem } from "../../test/fleet/fleet.harness.ts";
+import { type FleetHarness, openFleetHarness, stationItem } from "../../test/fleet/fleet.harness.ts";
 import { noticesIn, subscribe, tellingsOf } from "../../test/notices.ts";
 import { statement } from "../db/statement.ts";
 import type { VehicleReport } from "./bike-snapshot-decision.rules.ts";
@@ -7,9 +7,9 @@ import { applyBikeSnapshot } from "./bike-snapshot.ts";
 import { runCommand } from "./command.ts";
 import { expireOverdueReservations } from "./reservation-commands.ts";
 
-let room: LiveRoom;
+let room: FleetHarness;
 beforeEach(async () => {
-  room = await openLiveRoom();
+  room = await openFleetHarness();
   await room.stations(stationItem("A"), stationItem("B"));
   await room.bikes({ id: "1", station_id: "A" }, { id: "2", station_id: "A" });
 });

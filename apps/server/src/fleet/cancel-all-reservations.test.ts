@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { openReservationsRoom, type ReservationsRoom } from "../../test/reservations/reservations.harness.ts";
+import { openReservationsHarness, type ReservationsHarness } from "../../test/reservations/reservations.harness.ts";
 import { removePartner } from "../partners/removal.ts";
 import { suspendPartner } from "../partners/suspension.ts";
 
-let harness: ReservationsRoom;
+let harness: ReservationsHarness;
 beforeEach(async () => {
-  harness = await openReservationsRoom();
+  harness = await openReservationsHarness();
   await harness.fill("s1", [{ id: "b1" }, { id: "b2" }, { id: "b3" }, { id: "b4" }]);
 });
 afterEach(() => harness.close());

@@ -1,14 +1,20 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type Item, type LiveRoom, openLiveRoom, outcomes, stationItem } from "../../test/fleet/fleet.harness.ts";
+import {
+  type Item,
+  type FleetHarness,
+  openFleetHarness,
+  outcomes,
+  stationItem,
+} from "../../test/fleet/fleet.harness.ts";
 
-let harness: LiveRoom;
+let harness: FleetHarness;
 /** A bike whose ride has ended at station B ten minutes ago, for each test. */
 let bike: string;
 let ride: string;
 let made = 0;
 
 beforeAll(async () => {
-  harness = await openLiveRoom();
+  harness = await openFleetHarness();
   await harness.stations(
     stationItem("A"),
     stationItem("B", { lat: 47.5, lon: 8.6 }),
@@ -199,7 +205,7 @@ describe("a correction of an ended ride", () => {
 });
 
 describe("a command that contradicts what is stored", () => {
-  const conflict = async (work: Promise<Awaited<ReturnType<LiveRoom["end"]>>>) => {
+  const conflict = async (work: Promise<Awaited<ReturnType<FleetHarness["end"]>>>) => {
     const results = await work;
     expect(outcomes(results)).toEqual(["ride_conflict"]);
     return results.results[0]?.error?.message;

@@ -1,10 +1,10 @@
 import { station } from "@bikeshare/contract";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type LiveRoom, openLiveRoom, stationItem } from "../../test/fleet/fleet.harness.ts";
+import { type FleetHarness, openFleetHarness, stationItem } from "../../test/fleet/fleet.harness.ts";
 import { checkInvariants } from "../check/service.ts";
 import { statement } from "../db/statement.ts";
 
-let harness: LiveRoom;
+let harness: FleetHarness;
 const mirror = statement(
   "test.mirror",
   "update stations set counters = 'mirrored', num_bikes_available = 5 where system_id = $1",
@@ -17,7 +17,7 @@ const mirrorTypes = statement(
 );
 
 beforeAll(async () => {
-  harness = await openLiveRoom();
+  harness = await openFleetHarness();
   await harness.stations(stationItem("A"), stationItem("B"));
   await harness.bikes(...["1", "2", "3"].map((id) => ({ id, station_id: "A" })));
   await harness.db.query(mirror, [harness.systemId]);

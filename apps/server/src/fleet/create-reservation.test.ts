@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { addPartners } from "../../test/partners.ts";
 import {
-  openReservationsRoom,
+  openReservationsHarness,
   outcomeOf,
   partner,
-  type ReservationsRoom,
+  type ReservationsHarness,
 } from "../../test/reservations/reservations.harness.ts";
 import { statement } from "../db/statement.ts";
 import { largestHolders, reservationUse } from "../reservations/service.ts";
 import { createReservation } from "./create-reservation.ts";
 
-let harness: ReservationsRoom;
+let harness: ReservationsHarness;
 
 beforeEach(async () => {
-  harness = await openReservationsRoom();
+  harness = await openReservationsHarness();
 });
 afterEach(() => harness.close());
 

@@ -1,19 +1,19 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { startTestApp } from "../../test/app.ts";
 import {
-  openReservationsRoom,
+  openReservationsHarness,
   outcomeOf,
   partner,
-  type ReservationsRoom,
+  type ReservationsHarness,
 } from "../../test/reservations/reservations.harness.ts";
 import { openDatabase } from "../db/database.ts";
 import { upsertBikes } from "./bike-commands.ts";
 import { expireOverdueReservations, extendReservation } from "./reservation-commands.ts";
 
-let room: ReservationsRoom;
+let room: ReservationsHarness;
 
 beforeEach(async () => {
-  room = await openReservationsRoom();
+  room = await openReservationsHarness();
   await room.fill("s", [{ id: "a" }]);
 });
 afterEach(() => room.close());
@@ -95,7 +95,7 @@ describe("the list of reservations", () => {
     await room.fill("t", [{ id: "b" }, { id: "c" }]);
     const start = room.clock();
     const since = (n: number) => new Date(start + minutes(n)).toISOString();
-    const ids = async (filters: Parameters<ReservationsRoom["list"]>[0]) =>
+    const ids = async (filters: Parameters<ReservationsHarness["list"]>[0]) =>
       (await room.list(filters)).data.map(({ id }) => id);
     const [lapsing, cancelled, lasting] = [
       await room.create({ bike_id: "a", hold_minutes: 10 }),

@@ -1,16 +1,20 @@
 import { statusAt } from "@bikeshare/rules";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openReservationsRoom, partner, type ReservationsRoom } from "../../test/reservations/reservations.harness.ts";
+import {
+  openReservationsHarness,
+  partner,
+  type ReservationsHarness,
+} from "../../test/reservations/reservations.harness.ts";
 import { statement } from "../db/statement.ts";
 import { timePosition } from "../lists/page.ts";
 import { type FleetCommand, runCommand } from "./command.ts";
 import { expireOverdueReservations } from "./reservation-commands.ts";
 import type { ReservationOutcome } from "./reservation-queries.ts";
 
-let room: ReservationsRoom;
+let room: ReservationsHarness;
 
 beforeEach(async () => {
-  room = await openReservationsRoom();
+  room = await openReservationsHarness();
   await room.fill("s", [{ id: "a" }, { id: "b" }, { id: "c" }]);
 });
 afterEach(() => room.close());
@@ -116,7 +120,7 @@ describe("to readers", () => {
     await room.cancel(cancelled.id);
     const again = await room.create({ bike_id: "c", hold_minutes: 1, rider_ref: "r3" });
     room.clock.advance(minutes(1));
-    const found = async (filters: Parameters<ReservationsRoom["list"]>[0]) => {
+    const found = async (filters: Parameters<ReservationsHarness["list"]>[0]) => {
       const { data, total } = await room.list(filters);
       expect(total).toBe(data.length);
       return data.map(({ id }) => id);

@@ -4,11 +4,11 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { addPartners } from "../../test/partners.ts";
 import {
   insertBikes,
-  openReservationsRoom,
+  openReservationsHarness,
   outcomeOf,
   partner,
   partners,
-  type ReservationsRoom,
+  type ReservationsHarness,
 } from "../../test/reservations/reservations.harness.ts";
 import { bikeRow } from "../../test/rows.ts";
 import { until } from "../../test/until.ts";
@@ -17,12 +17,12 @@ import { statement } from "../db/statement.ts";
 import { createReservation } from "./create-reservation.ts";
 import { cancelReservation, expireOverdueReservations } from "./reservation-commands.ts";
 
-let room: ReservationsRoom;
+let room: ReservationsHarness;
 /** Another process's connections. */
 let other: Database;
 
 beforeEach(async () => {
-  room = await openReservationsRoom();
+  room = await openReservationsHarness();
   other = openDatabase({ connectionString: room.db.connectionString });
 });
 afterEach(async () => {
@@ -61,7 +61,7 @@ const contradictions = statement(
      when 'cancelled' then array['reservation.cancelled', 'reservation.created'] end`,
 );
 
-async function contradictionsIn({ db, systemId }: ReservationsRoom): Promise<string[]> {
+async function contradictionsIn({ db, systemId }: ReservationsHarness): Promise<string[]> {
   return (await db.query<{ what: string }>(contradictions, [systemId])).map(({ what }) => what);
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openReservationsRoom, type ReservationsRoom } from "../../test/reservations/reservations.harness.ts";
+import { openReservationsHarness, type ReservationsHarness } from "../../test/reservations/reservations.harness.ts";
 import { until } from "../../test/until.ts";
 import type { PeriodicWork } from "../background/periodic.ts";
 import { openDatabase } from "../db/database.ts";
@@ -7,12 +7,12 @@ import { statement } from "../db/statement.ts";
 import { expireOverdueReservations } from "./reservation-commands.ts";
 import { startReservationSweeper } from "./reservation-sweeper.ts";
 
-let room: ReservationsRoom;
+let room: ReservationsHarness;
 let sweepers: PeriodicWork<number>[];
 let failures: { error: unknown; systemId: string | undefined }[];
 
 beforeEach(async () => {
-  room = await openReservationsRoom();
+  room = await openReservationsHarness();
   sweepers = [];
   failures = [];
 });

@@ -1,6 +1,6 @@
 import { type RideCommand, rideTransitions } from "@bikeshare/rules";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type LiveRoom, openLiveRoom, outcomes, stationItem } from "../../test/fleet/fleet.harness.ts";
+import { type FleetHarness, openFleetHarness, outcomes, stationItem } from "../../test/fleet/fleet.harness.ts";
 import { until } from "../../test/until.ts";
 import { statement } from "../db/statement.ts";
 
@@ -10,14 +10,14 @@ const waiting = statement(
   "select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
 );
 
-let harness: LiveRoom;
+let harness: FleetHarness;
 /** A new bike at station A, and the id of a ride for it, for each test. */
 let bike: string;
 let ride: string;
 let made = 0;
 
 beforeAll(async () => {
-  harness = await openLiveRoom();
+  harness = await openFleetHarness();
   await harness.stations(stationItem("A"), stationItem("B", { lat: 47.5, lon: 8.6 }));
 });
 afterAll(() => harness.close());
@@ -34,7 +34,7 @@ const inMinutes = (minutes: number) => new Date(harness.clock() + minutes * 60_0
 
 /** Runs what must be refused, and holds it against having changed anything. */
 async function refused(
-  work: () => Promise<Awaited<ReturnType<LiveRoom["start"]>>>,
+  work: () => Promise<Awaited<ReturnType<FleetHarness["start"]>>>,
   ...codes: string[]
 ): Promise<string> {
   const before = await harness.picture();
@@ -58,7 +58,7 @@ describe("every step of a ride's life", () => {
       await harness.cancel({ id: ride });
     },
   };
-  const run: Record<RideCommand, () => ReturnType<LiveRoom["start"]>> = {
+  const run: Record<RideCommand, () => ReturnType<FleetHarness["start"]>> = {
     start: () => harness.start({ id: ride, bike_id: bike }),
     end: () => harness.end({ id: ride, end_station_id: "B" }),
     cancel: () => harness.cancel({ id: ride }),

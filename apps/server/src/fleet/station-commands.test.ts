@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { type LiveRoom, openLiveRoom, outcomes, stationItem } from "../../test/fleet/fleet.harness.ts";
+import { type FleetHarness, openFleetHarness, outcomes, stationItem } from "../../test/fleet/fleet.harness.ts";
 
-let harness: LiveRoom;
+let harness: FleetHarness;
 let id: string;
 let made = 0;
 
 beforeAll(async () => {
-  harness = await openLiveRoom();
+  harness = await openFleetHarness();
 });
 afterAll(() => harness.close());
 

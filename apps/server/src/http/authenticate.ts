@@ -25,11 +25,11 @@ export interface AuthenticateOptions {
   readonly clock: () => number;
   /** Counts wrong credentials by address. */
   readonly wrongCredentials: RateLimiter;
-  readonly refusals: Pick<RefusedRequests, "refused" | "compromised">;
+  readonly refusedRequests: Pick<RefusedRequests, "refused" | "compromised">;
 }
 
 /**
- * Wrong credentials that an address may send in any 60 s before it is told to wait. A valid key is never affected: it is
+ * Wrong credentials that an address may send in any 60 s before it must wait. A valid key is never affected: it is
  * looked up first, whatever others behind the same address send.
  */
 const WRONG_CREDENTIALS_PER_MINUTE = 120;
@@ -42,7 +42,7 @@ export function authenticate(request: FastifyRequest, options: AuthenticateOptio
   const { keys, clock } = options;
   const header = request.headers.authorization;
   if (header === undefined) {
-    options.refusals.refused("no_credentials", { address: addressOf(request) });
+    options.refusedRequests.refused("no_credentials", { address: addressOf(request) });
     throw missingKey();
   }
   const presented = bearerKey(header);
@@ -82,12 +82,12 @@ async function refuse(
   reason: RejectionReason,
   error: ServiceError,
   request: FastifyRequest,
-  { wrongCredentials, refusals }: AuthenticateOptions,
+  { wrongCredentials, refusedRequests }: AuthenticateOptions,
   keyId?: string,
 ): Promise<ServiceError> {
   const address = addressOf(request);
   const guard = await wrongCredentials.take(countedAddress(address), WRONG_CREDENTIALS_PER_MINUTE);
-  refusals.refused(guard.allowed ? reason : "too_many_wrong_credentials", {
+  refusedRequests.refused(guard.allowed ? reason : "too_many_wrong_credentials", {
     address: countedAddress(address),
     ...(keyId === undefined ? {} : { keyId }),
   });

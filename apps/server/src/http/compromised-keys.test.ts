@@ -24,7 +24,7 @@ it("a key is found in a URL whatever of it is percent-encoded", () => {
   );
 });
 
-it("of many keys in a text the first three are looked at, each once", () => {
+it("finds at most three keys in a string, each once", () => {
   const keys = Array.from({ length: 5 }, () => makeKey("test", randomBytes));
   expect(keysIn([key, key, ...keys].join("&"))).toEqual([key, ...keys.slice(0, 2)]);
   expect(keysIn("bss_live_" + "0".repeat(40))).toEqual([]);

@@ -7,7 +7,7 @@ export interface CompromisedKeysOptions {
   readonly keys: KeyCache;
   /** Counts by address what was sent where no key belongs. */
   readonly limiter: RateLimiter;
-  readonly refusals: Pick<RefusedRequests, "compromised">;
+  readonly refusedRequests: Pick<RefusedRequests, "compromised">;
   /** Records that others may have read a key. @returns whether this was the first time */
   readonly markCompromised: (key: string, where: string) => Promise<boolean>;
   readonly onFailed: (error: unknown) => void;
@@ -19,7 +19,7 @@ const MAX_KEYS = 3;
 const MAX_REQUESTS_PER_MINUTE = 30;
 
 /** How the audit log names where a key was seen. */
-const PLACES: Readonly<Record<CompromisedIn, string>> = { url: "query string", plain_http: "plain HTTP" };
+const AUDIT_NAMES: Readonly<Record<CompromisedIn, string>> = { url: "query string", plain_http: "plain HTTP" };
 
 /**
  * Marks keys as compromised that a request carried where others may have read them. The request is refused in any case,
@@ -29,14 +29,14 @@ export async function markCompromisedKeys(
   found: readonly string[],
   where: CompromisedIn,
   address: string,
-  { keys, limiter, refusals, markCompromised, onFailed }: CompromisedKeysOptions,
+  { keys, limiter, refusedRequests, markCompromised, onFailed }: CompromisedKeysOptions,
 ): Promise<void> {
   if (!(await limiter.take(countedAddress(address), MAX_REQUESTS_PER_MINUTE)).allowed) return;
   for (const presented of found) {
     try {
       const key = keys.get(presented) ?? (await keys.load(presented));
       if (key === undefined || key === "unknown" || key.compromised_at !== null) continue;
-      if (await markCompromised(presented, PLACES[where])) refusals.compromised(key.id, where, address);
+      if (await markCompromised(presented, AUDIT_NAMES[where])) refusedRequests.compromised(key.id, where, address);
     } catch (error) {
       onFailed(error);
     }

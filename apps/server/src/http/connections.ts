@@ -24,18 +24,19 @@ export interface Connections {
   /** Whether a request came over a connection that is being closed: nobody would get its answer. */
   readonly isClosing: (request: IncomingMessage) => boolean;
   /**
-   * Sends the last bytes of a connection on which what came is no HTTP, after the answers that are owed, and closes it.
-   * @param answer made when it is to be sent; not called where nobody would take it for an answer
+   * Sends the last bytes of a connection that received something other than HTTP, after the outstanding answers, and
+   * closes it.
+   * @param answer called when the answer is sent; not called where the client would not read it as an answer
    */
   readonly refuse: (socket: Socket, answer: () => string) => void;
 }
 
-/** Milliseconds between two looks at a connection that is being closed. */
-const LINGER_INTERVAL_MS = 250;
-/** Looks in a row at which nothing may have come: 5 s. Fewer, and a sender on a slow line never reads our answer. */
-const MAX_IDLE_LOOKS = 20;
-/** Looks in all: 30 s, which is as long as a request may take to arrive. */
-const MAX_LOOKS = 120;
+/** Milliseconds between two checks of a connection that is being closed. */
+const CHECK_INTERVAL_MS = 250;
+/** Checks in a row that may find nothing received: 5 s. Fewer, and a sender on a slow line never reads our answer. */
+const MAX_IDLE_CHECKS = 20;
+/** Checks in all: 30 s, which is as long as a request may take to arrive. */
+const MAX_CHECKS = 120;
 /** Bytes that are read and thrown away: beyond any body that was sent by mistake. */
 const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 
@@ -113,23 +114,23 @@ function linger(
   const start = socket.bytesRead;
   let seen = start;
   let idle = 0;
-  let looks = 0;
+  let checks = 0;
   const finish = () => {
     clearInterval(timer);
     end();
   };
   const timer = setInterval(() => {
-    looks++;
+    checks++;
     idle = socket.bytesRead === seen ? idle + 1 : 0;
     seen = socket.bytesRead;
-    const isSpent = idle >= MAX_IDLE_LOOKS || looks >= MAX_LOOKS || seen - start > MAX_DISCARDED_BYTES;
+    const isSpent = idle >= MAX_IDLE_CHECKS || checks >= MAX_CHECKS || seen - start > MAX_DISCARDED_BYTES;
     if (socket.destroyed) clearInterval(timer);
     else if (isOver()) finish();
     else if (isSpent) {
       clearInterval(timer);
       socket.destroy();
     }
-  }, LINGER_INTERVAL_MS).unref();
+  }, CHECK_INTERVAL_MS).unref();
   socket.once("end", finish);
 }
 

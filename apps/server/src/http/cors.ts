@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { vary } from "./response-body.ts";
 
-/** Headers of an answer that a page's program may read, beside those that any may. */
-const EXPOSED = [
+/** Response headers that a page's script may read, beside those that every script may. */
+const READABLE = [
   "Deprecation",
   "ETag",
   "Link",
@@ -14,15 +14,15 @@ const EXPOSED = [
   "WWW-Authenticate",
 ].join(", ");
 
-/** Headers of a request that a page's program may send, beside those that any may. */
+/** Request headers that a page's script may send, beside those that every script may. */
 const SENDABLE = "Authorization, If-Modified-Since, If-None-Match";
 
 /** Seconds for which a browser may remember what it may ask. */
 const PREFLIGHT_MAX_AGE = "600";
 
 /**
- * Lets programs of web pages read: the public feeds those of any page; the partners' interface and its document those
- * of the origins named. What changes something is for nobody's page.
+ * Lets scripts of web pages read: scripts of every page may read the public feeds, scripts of the given origins also the
+ * partners' API and its document. No page may change anything.
  */
 export function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
   app.addHook("onRequest", (request, reply, done) => {
@@ -33,7 +33,7 @@ export function allowOrigins(app: FastifyInstance, origins: readonly string[]): 
         sendPreflight(request, reply);
         return;
       }
-      reply.header("access-control-expose-headers", EXPOSED);
+      reply.header("access-control-expose-headers", READABLE);
     }
     done();
   });

@@ -20,7 +20,7 @@ test("however many ask whether the process is ready, the database is asked once"
   expect(asked).toBe(1);
 });
 
-test("a database that is away is told of to all who ask at the time", async () => {
+test("a database that is away is reported to every request that asks at the time", async () => {
   const ready = readiness(() => Promise.reject(new Error("away")));
   for (const answer of await Promise.allSettled([ready(), ready()])) expect(answer.status).toBe("rejected");
 });

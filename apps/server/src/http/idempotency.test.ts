@@ -143,9 +143,9 @@ describe("a call with a key", () => {
     }
   });
 
-  it("leaves the patience of its other statements as it was", async () => {
-    const patience = statement("test.patience", "select current_setting('lock_timeout') as lock_timeout");
-    const read = async (tx: Transaction) => ({ status: 200, body: JSON.stringify(await tx.query(patience)) });
+  it("leaves the lock timeout of its other statements as it was", async () => {
+    const lockTimeout = statement("test.lockTimeout", "select current_setting('lock_timeout') as lock_timeout");
+    const read = async (tx: Transaction) => ({ status: 200, body: JSON.stringify(await tx.query(lockTimeout)) });
     expect((await withIdempotency(context(), request(), read)).body).toBe('[{"lock_timeout":"0"}]');
   });
 });

@@ -13,7 +13,7 @@ export const DEFAULT_PUBLIC_RATE_LIMIT = 600;
  * Bytes of an answer for which one request is counted. Lower, and readers of large feeds run out of requests; higher,
  * and one address can have gigabytes a minute, which cost everybody's time.
  */
-const BYTES_OF_A_REQUEST = 256 * 1024;
+const COUNTED_REQUEST_BYTES = 256 * 1024;
 
 /** Counts requests to paths that need no key, by address. */
 export interface PublicLimit {
@@ -22,31 +22,31 @@ export interface PublicLimit {
    * @throws ServiceError `rate_limited` for an address that has used up its requests
    */
   count(address: string): Promise<void> | undefined;
-  /** Counts a large answer as as many requests as it is large. It is sent in any case: the next request waits. */
+  /** Counts a large answer as several requests, by its size. It is sent in any case: the next request waits. */
   countAnswer(address: string, bytes: number): void;
 }
 
 export function createPublicLimit(
   limiter: RateLimiter,
   limit: number,
-  refusals: Pick<RefusedRequests, "refused">,
+  refusedRequests: Pick<RefusedRequests, "refused">,
 ): PublicLimit {
   return {
     count(address) {
       const counted = countedAddress(address);
       const check = (decision: RateDecision): undefined => {
         if (decision.allowed) return;
-        refusals.refused("rate_limited", { address: counted });
+        refusedRequests.refused("rate_limited", { address: counted });
         throw rateLimited(decision);
       };
       const decision = limiter.take(counted, limit);
       return decision instanceof Promise ? decision.then(check) : check(decision);
     },
     countAnswer(address, bytes) {
-      if (bytes <= BYTES_OF_A_REQUEST) return;
+      if (bytes <= COUNTED_REQUEST_BYTES) return;
       const counted = countedAddress(address);
       // The request itself is counted already.
-      for (let more = Math.ceil(bytes / BYTES_OF_A_REQUEST) - 1; more > 0; more--) {
+      for (let more = Math.ceil(bytes / COUNTED_REQUEST_BYTES) - 1; more > 0; more--) {
         // Where it cannot be counted, the answer is no reason to fail.
         Promise.resolve(limiter.take(counted, limit)).catch(() => undefined);
       }

@@ -19,7 +19,7 @@ function makeRefusedRequests() {
 
 const message = "requests refused";
 
-it("the first refusal of an address or key is a line at once, those that follow one line a minute with their numbers", () => {
+it("logs the first rejected request of an address or key at once, and later ones as one line a minute with their number", () => {
   const { refused, flush, clock, lines, counted } = makeRefusedRequests();
   for (let n = 0; n < 100; n++) refused("unknown_key", { address: "192.0.2.1" });
   refused("rate_limited", { address: "192.0.2.1", keyId: "key_1" });

@@ -3,7 +3,7 @@ import type { HttpMetrics, RejectionReason } from "../metrics/http-metrics.ts";
 /** Where a key was seen that others may have read. */
 export type CompromisedIn = "url" | "plain_http";
 
-/** Counts the requests that are refused before an endpoint sees them, and tells the log of them. */
+/** Counts and logs the requests that are rejected before an endpoint sees them. */
 export interface RefusedRequests {
   /** @param who the caller's key where it is known, else its address */
   refused(reason: RejectionReason, who: Requester): void;
@@ -40,7 +40,7 @@ interface Tally {
   writtenAt: number;
 }
 
-/** The first refusal of an address or key is a line at once; those that follow are one line a minute, with their numbers. */
+/** Logs the first rejected request of an address or key at once, and later ones as one line a minute with their number. */
 export function createRefusedRequests({ metrics, log, clock }: RefusedRequestsOptions): RefusedRequests {
   const tallies = new Map<string, Tally>();
   const others: Tally = { who: { others: true }, counts: new Map(), writtenAt: 0 };

@@ -23,8 +23,8 @@ export function checkAddressing({ headers, httpVersion, rawHeaders }: IncomingMe
 }
 
 /**
- * Refuses what the router would let pass or refuse too early: a URL that is badly encoded, and headers that stand
- * twice. To be called after requests were admitted, so that nobody learns of it without a key.
+ * Rejects what the router would let pass or reject too early: a badly encoded URL, and repeated headers. Registered after
+ * authorization, so that callers without a key learn nothing of it.
  */
 export function refuseMalformedRequests(app: FastifyInstance): void {
   app.addHook("onRequest", (request, _reply, done) => {

@@ -54,8 +54,8 @@ export interface CodedBody extends ReadyBody {
 
 export type Coding = "br" | "gzip";
 
-/** Bytes from which a body is compressed: below, headers and latency cost more than the bytes saved. */
-const WORTH_COMPRESSING = 1024;
+/** Smallest body that is compressed: below, headers and latency cost more than the bytes saved. */
+const MIN_COMPRESSED_BYTES = 1024;
 
 const compressors: Readonly<Record<Coding, (bytes: Buffer) => Promise<Buffer>>> = {
   gzip: promisify(gzip),
@@ -71,7 +71,7 @@ export function codedBody(body: string | Buffer, codings: readonly Coding[]): Co
     ...plain,
     async inCoding(accepted) {
       const coding = codings.find((name) => acceptsCoding(accepted, name));
-      if (coding === undefined || plain.bytes.length < WORTH_COMPRESSING) {
+      if (coding === undefined || plain.bytes.length < MIN_COMPRESSED_BYTES) {
         return { bytes: plain.bytes, coding: undefined };
       }
       let compressed = made.get(coding);

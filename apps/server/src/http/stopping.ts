@@ -43,14 +43,14 @@ export async function stopAnswering({ http, drain, delay, idleMs, requestsMs }: 
 }
 
 /**
- * Waits for a moment without connections that the system has made and we have not taken yet: they are reset with the
- * listener, request and all. One is taken each time round the event loop.
+ * Waits until the operating system holds no connection that the listener has not accepted yet: closing the listener would
+ * reset it together with its request. One connection is accepted in each pass of the event loop.
  */
 async function untilNoneIsWaiting(server: Server): Promise<void> {
   let taken = 0;
   const take = () => taken++;
   server.on("connection", take);
-  for (let round = 0, before = -1; round < MOST_ROUNDS && taken !== before; round++) {
+  for (let pass = 0, before = -1; pass < MAX_PASSES && taken !== before; pass++) {
     before = taken;
     await setImmediate();
     await setImmediate();
@@ -58,8 +58,8 @@ async function untilNoneIsWaiting(server: Server): Promise<void> {
   server.off("connection", take);
 }
 
-/** Rounds of the event loop, each a fraction of a millisecond: clients that come without end must not hold up a stop. */
-const MOST_ROUNDS = 1_000;
+/** Passes of the event loop, each a fraction of a millisecond: an endless stream of clients must not hold up a stop. */
+const MAX_PASSES = 1_000;
 
 /** Takes no new connections; resolves when the last one has ended. */
 function closeListener(server: Server): Promise<void> {

@@ -67,8 +67,8 @@ function protoOf(headers: IncomingHttpHeaders): string | undefined {
 }
 
 /**
- * The nearest address that no trusted proxy added itself: what lies left of it anyone may have written. Where the
- * chain holds something that is no address, the last known address in front of it.
+ * The nearest address that belongs to no trusted proxy: anyone may have written what lies left of it. Where the chain
+ * holds something that cannot be read as an address, the last address read before it.
  */
 function clientAddress(
   header: string | string[] | undefined,
@@ -101,7 +101,7 @@ function peerAddress(address: string): string {
 
 /**
  * Reads an address as proxies write it: with or without a port, IPv6 in brackets or not, IPv4 inside IPv6.
- * @returns the address in its one canonical form, without the port; undefined for what is no IP address
+ * @returns the address in its one canonical form, without the port; undefined where it cannot be read as an IP address
  */
 export function parseAddress(text: string): string | undefined {
   const written = text.trim();
@@ -114,7 +114,7 @@ export function parseAddress(text: string): string | undefined {
 
 /**
  * What requests without a key are counted under: an IPv4 address itself, of IPv6 the /64 network, because that is
- * what a single customer commonly has to itself. A text that is no address stands for itself.
+ * what a single customer commonly has to itself. Anything else is counted under itself.
  */
 export function countedAddress(address: string): string {
   if (isIP(address) !== 6) return address;

@@ -55,8 +55,8 @@ const forget = statement(
 );
 
 /**
- * Makes a call the caller's own. While another transaction has it, waits `patience` milliseconds.
- * @returns false when it was answered already
+ * Claims a call for this transaction. While another transaction holds it, waits `lockTimeoutMs`.
+ * @returns false when it has been answered already
  * @throws with the code 55P03 when the other transaction was still running
  */
 export async function claimCall(
@@ -64,27 +64,27 @@ export async function claimCall(
   call: CallName,
   bodyHash: Uint8Array,
   times: { readonly now: Date; readonly forgottenBefore: Date },
-  patience: number,
+  lockTimeoutMs: number,
 ): Promise<boolean> {
-  await tx.run(`set local lock_timeout = ${patience}`);
+  await tx.run(`set local lock_timeout = ${lockTimeoutMs}`);
   const values = [...nameOf(call), bodyHash, times.now, times.forgottenBefore];
   const claimed = (await tx.query(claim, values)).length === 1;
   await tx.run("set local lock_timeout = default");
   return claimed;
 }
 
-/** What a call was answered. */
+/** The stored answer of a call. */
 export async function findAnswer(tx: Transaction, call: CallName): Promise<AnsweredCall> {
   return oneRow(await tx.query<AnsweredCall>(find, nameOf(call)));
 }
 
-/** Keeps what a call is answered. */
-export async function keepAnswer(tx: Transaction, call: CallName, status: number, body: string): Promise<void> {
+/** Stores the answer of a call. */
+export async function updateAnswer(tx: Transaction, call: CallName, status: number, body: string): Promise<void> {
   await tx.query(keep, [...nameOf(call), status, body]);
 }
 
-/** Forgets calls of a system that were answered before an instant, `limit` at most. @returns how many */
-export async function forgetCalls(db: Queryable, systemId: string, before: Date, limit: number): Promise<number> {
+/** Deletes calls of a system that were answered before an instant, `limit` at most. @returns how many */
+export async function deleteCalls(db: Queryable, systemId: string, before: Date, limit: number): Promise<number> {
   return oneRow(await db.query<{ n: number }>(forget, [systemId, before, limit])).n;
 }
 

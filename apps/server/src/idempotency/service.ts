@@ -3,7 +3,7 @@ import { canonicalJson, forgottenBefore, serviceError } from "@bikeshare/rules";
 import { type PeriodicWork, startSweeper, type SweeperOptions } from "../background/periodic.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
-import { type CallName, claimCall, findAnswer, forgetCalls, keepAnswer } from "./queries.ts";
+import { type CallName, claimCall, findAnswer, deleteCalls, updateAnswer } from "./queries.ts";
 
 export type { CallName } from "./queries.ts";
 
@@ -22,10 +22,10 @@ export interface Answer {
 export type Work = (tx: Transaction) => Promise<Answer>;
 
 /**
- * Milliseconds that a repeat waits for the call that is still running. Lower, and a hiccup of the disk looks like
- * one; higher, and repeats keep connections from others.
+ * Milliseconds that a repeat waits for a call that is still running. Lower, and a slow disk looks like a running call;
+ * higher, and repeats keep connections from others.
  */
-const PATIENCE = 50;
+const LOCK_TIMEOUT_MS = 50;
 
 /**
  * Does `work` once, however often it is called in the time that answers are kept: in one transaction with the record
@@ -44,10 +44,10 @@ export function doOnce(
   return db.transaction(async (tx) => {
     const now = clock();
     const times = { now: new Date(now), forgottenBefore: forgottenBefore(now) };
-    const isFirst = await claimCall(tx, call, bodyHash, times, PATIENCE).catch(refuseWhileRunning);
+    const isFirst = await claimCall(tx, call, bodyHash, times, LOCK_TIMEOUT_MS).catch(refuseWhileRunning);
     if (!isFirst) return { ...(await firstAnswer(tx, call, bodyHash)), replayed: true };
     const { status, body: text } = await work(tx);
-    await keepAnswer(tx, call, status, text);
+    await updateAnswer(tx, call, status, text);
     return { status, body: text, replayed: false };
   });
 }
@@ -79,7 +79,7 @@ export function startIdempotencySweeper({
     intervalMs: SWEEP_INTERVAL_MS,
     batchSize: BATCH_SIZE,
     systems,
-    sweep: (systemId, limit) => forgetCalls(db, systemId, forgottenBefore(clock()), limit),
+    sweep: (systemId, limit) => deleteCalls(db, systemId, forgottenBefore(clock()), limit),
     onError,
   });
 }

@@ -72,7 +72,7 @@ const recordUse = statement(
    where k.system_id = u.system_id and k.id = u.id and (k.last_used_at is null or k.last_used_at < u.at)`,
 );
 
-const tellChanged = statement("keys.tellChanged", `select pg_notify('keys', $1)`);
+const notifyChanged = statement("keys.notifyChanged", `select pg_notify('keys', $1)`);
 
 /** Deletes a key. Its acts stay in the audit log. */
 export async function deleteKey(db: Queryable, systemId: string, id: string): Promise<void> {
@@ -125,7 +125,7 @@ export async function insertKey(db: Queryable, key: NewKey): Promise<void> {
 }
 
 /** Ends a key at an instant, which may lie ahead; `successor` is the key that takes its place. */
-export async function setRevoked(
+export async function updateRevocation(
   db: Queryable,
   systemId: string,
   id: string,
@@ -135,8 +135,8 @@ export async function setRevoked(
   await db.query(revoke, [systemId, id, at, successor]);
 }
 
-/** Notes that a key was seen where others may have read it; gives its id the first time, undefined when there is none. */
-export async function markKeyCompromised(
+/** Marks a key as compromised. @returns its id the first time; undefined when it is already marked or unknown */
+export async function updateCompromised(
   db: Queryable,
   hash: Uint8Array,
   at: Date,
@@ -152,8 +152,8 @@ export interface KeyUse {
   readonly address: string;
 }
 
-/** Keeps the latest use of each key, many keys at once. */
-export async function recordKeyUses(db: Queryable, uses: readonly KeyUse[]): Promise<void> {
+/** Stores the latest use of each key, many keys at once. */
+export async function updateKeyUses(db: Queryable, uses: readonly KeyUse[]): Promise<void> {
   await db.query(recordUse, [
     uses.map((use) => use.systemId),
     uses.map((use) => use.id),
@@ -163,7 +163,7 @@ export async function recordKeyUses(db: Queryable, uses: readonly KeyUse[]): Pro
   ]);
 }
 
-/** Tells every process, when the transaction commits, that a key changed. */
+/** Notifies every process, when the transaction commits, that a key changed. */
 export async function notifyKeyChanged(db: Queryable, systemId: string): Promise<void> {
-  await db.query(tellChanged, [systemId]);
+  await db.query(notifyChanged, [systemId]);
 }

@@ -13,9 +13,9 @@ import {
   insertKey,
   type KeyRow,
   listKeys,
-  markKeyCompromised,
-  recordKeyUses,
-  setRevoked,
+  updateCompromised,
+  updateKeyUses,
+  updateRevocation,
   notifyKeyChanged,
 } from "./queries.ts";
 
@@ -55,7 +55,7 @@ async function revoke(context: ActorContext, tx: Transaction, systemId: string, 
   const key = await mustFind(tx, systemId, id);
   const now = context.clock();
   if (keyStatus(key, now) === "revoked") return key;
-  await setRevoked(tx, systemId, id, new Date(now), null);
+  await updateRevocation(tx, systemId, id, new Date(now), null);
   await recordActOf(context, tx, { systemId, action: "key.revoked", subject: id, detail: {} });
   await notifyKeyChanged(tx, systemId);
   return mustFind(tx, systemId, id);
@@ -82,7 +82,7 @@ export async function revokeKeysOf(
   const now = context.clock();
   const live = (await listKeys(tx, systemId, partnerId)).filter((key) => keyStatus(key, now) !== "revoked");
   for (const { id } of live) {
-    await setRevoked(tx, systemId, id, new Date(now), null);
+    await updateRevocation(tx, systemId, id, new Date(now), null);
     await recordActOf(context, tx, { systemId, action: "key.revoked", subject: id, detail: { partner_removed: true } });
   }
   await notifyKeyChanged(tx, systemId);
@@ -132,7 +132,7 @@ export async function rotateKey(
       { replaces: id },
     );
     const endsAt = new Date(now + overlap);
-    await setRevoked(tx, systemId, id, endsAt, issued.id);
+    await updateRevocation(tx, systemId, id, endsAt, issued.id);
     await notifyKeyChanged(tx, systemId);
     return { ...issued, replaces: id, replaced_key_ends_at: endsAt };
   });
@@ -165,7 +165,7 @@ export async function keyFor(context: Pick<ActorContext, "db">, presented: strin
  */
 export async function markKeyAsCompromised(context: ActorContext, presented: string, where: string): Promise<boolean> {
   return context.db.transaction(async (tx) => {
-    const key = await markKeyCompromised(tx, hashKey(presented), new Date(context.clock()));
+    const key = await updateCompromised(tx, hashKey(presented), new Date(context.clock()));
     if (key === undefined) return false;
     await recordActOf(context, tx, {
       systemId: key.system_id,
@@ -180,7 +180,7 @@ export async function markKeyAsCompromised(context: ActorContext, presented: str
 }
 
 /** Keeps the latest use of keys, many at once. */
-export const recordUses = recordKeyUses;
+export const recordUses = updateKeyUses;
 
 function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("hex");

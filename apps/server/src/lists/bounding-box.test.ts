@@ -12,12 +12,12 @@ const BIKES = 20_000;
 beforeAll(async () => {
   database = await createTestDatabase();
   // A city of 0.2 by 0.2 degrees; the golden ratio spreads its bikes and stations evenly.
-  const place = "59.8 + 0.2 * (n * 0.6180339887 % 1), 10.6 + 0.2 * (n * 0.7548776662 % 1)";
+  const location = "59.8 + 0.2 * (n * 0.6180339887 % 1), 10.6 + 0.2 * (n * 0.7548776662 % 1)";
   const fill = [
     `insert into bikes (system_id, id, vehicle_state, lat, lon, updated_at, source)
-     select 'main', 'b' || n, 'available', ${place}, now(), 'operator' from generate_series(1, ${BIKES}) as n`,
+     select 'main', 'b' || n, 'available', ${location}, now(), 'operator' from generate_series(1, ${BIKES}) as n`,
     `insert into stations (system_id, id, name, lat, lon, is_installed, is_renting, is_returning, status, updated_at, source, counters)
-     select 'main', 's' || n, 'S', ${place}, true, true, true, 'online', now(), 'operator', 'operated' from generate_series(1, ${BIKES}) as n`,
+     select 'main', 's' || n, 'S', ${location}, true, true, true, 'online', now(), 'operator', 'operated' from generate_series(1, ${BIKES}) as n`,
     "vacuum (analyze) bikes",
     "vacuum (analyze) stations",
   ];

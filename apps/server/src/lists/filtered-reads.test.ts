@@ -11,7 +11,7 @@ function makeReads(options: { readonly maxWaitMs?: number } = {}) {
   const ends = new Map<string, (error?: Error) => void>();
   const reads = createFilteredReads({
     db: {} as Queryable,
-    places: 3,
+    maxRunning: 3,
     monotonic: () => state.now,
     onRefused: (reason) => refused.push(reason),
     maxWaitMs: 60_000,
@@ -24,7 +24,7 @@ function makeReads(options: { readonly maxWaitMs?: number } = {}) {
       ends.set(name, (error) => (error === undefined ? resolve(name) : reject(error)));
       return promise;
     });
-    // A refusal may be looked at later.
+    // Prevents an unhandled rejection where a test awaits the error later.
     result.catch(() => undefined);
     return result;
   };

@@ -1,15 +1,12 @@
-import type { BoundingBox } from "@bikeshare/contract";
 import type { PageRequest } from "@bikeshare/rules";
 import type { CountedList } from "../counts/queries.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
+import type { Condition } from "./conditions.ts";
 import { type Filter, type FilterableList, listFiltered } from "./filtered-queries.ts";
-import { cutPage, type FetchSize, fetchSize, joinRows, jsonField, type Page, type PageRows, startOf } from "./page.ts";
+import { toPage, type FetchSize, fetchSize, joinRows, jsonField, type Page, type PageRows, startOf } from "./page.ts";
 import type { ListReader, ReadContext } from "./read-context.ts";
-
-/** A condition on a row. `placeholder` adds a value to the statement and gives its `$n`. */
-export type Condition = (placeholder: (value: unknown) => string) => string;
 
 /** A list that is ordered by id. */
 export interface IdOrderedList {
@@ -25,7 +22,7 @@ export interface IdOrderedList {
 }
 
 /** Stations and bikes: some thousands of rows, so that a page by number is reached by skipping those before it. */
-export function idOrderedList(table: Extract<CountedList, "stations" | "bikes">): IdOrderedList {
+export function listById(table: Extract<CountedList, "stations" | "bikes">): IdOrderedList {
   const { after, skipping, byId } = statementsOf(table);
   const filterable: FilterableList<string> = {
     table,
@@ -49,7 +46,7 @@ export function idOrderedList(table: Extract<CountedList, "stations" | "bikes">)
         given.length === 0
           ? await listAll(readPool, systemId, request)
           : await filtered.read(whose, (db) => listFiltered(db, filterable, filterOf(systemId, given), request));
-      return cutPage(request, rows, (json) => jsonField(json, "id"));
+      return toPage(request, rows, (json) => jsonField(json, "id"));
     },
     async find(readPool, systemId, id) {
       return (await readPool.read<{ json: string }>(byId, [systemId, id]))[0]?.json;
@@ -83,26 +80,4 @@ function filterOf(systemId: string, conditions: readonly Condition[]): Filter {
   const values: unknown[] = [systemId];
   const placeholder = (value: unknown) => `$${values.push(value)}`;
   return { branches: [["system_id = $1", ...conditions.map((each) => each(placeholder))].join(" and ")], values };
-}
-
-/** `column = value`; undefined where the filter is not given. */
-export function equals(column: string, value: string | undefined): Condition | undefined {
-  return value === undefined ? undefined : (placeholder) => `${column} = ${placeholder(value)}`;
-}
-
-/** Rows that changed at `since` (RFC 3339) or later; undefined where the filter is not given. */
-export function updatedSince(since: string | undefined): Condition | undefined {
-  return since === undefined ? undefined : (placeholder) => `updated_at >= ${placeholder(since)}::timestamptz`;
-}
-
-/** Locations in a rectangle of the map, borders included; undefined where the filter is not given. */
-export function within(bbox: BoundingBox | undefined): Condition | undefined {
-  if (bbox === undefined) return undefined;
-  const { west, south, east, north } = bbox;
-  return (placeholder) => {
-    const [w, e] = [placeholder(west), placeholder(east)];
-    // A rectangle across the antimeridian lies east of `west` or west of `east`.
-    const longitude = west <= east ? `lon between ${w} and ${e}` : `(lon >= ${w} or lon <= ${e})`;
-    return `lat between ${placeholder(south)} and ${placeholder(north)} and ${longitude}`;
-  };
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { cutPage, jsonField, cutRows, fetchSize, startOf, timePosition } from "./page.ts";
+import { toPage, jsonField, splitRows, fetchSize, startOf, timePosition } from "./page.ts";
 
 fc.configureGlobal({ seed: 1 });
 
@@ -10,18 +10,18 @@ const rows = fc.array(
   { minLength: 1, maxLength: 60 },
 );
 
-it("rows are cut where they were joined, whatever they hold", () => {
+it("splits rows where they were joined, whatever they contain", () => {
   fc.assert(
     fc.property(rows, fc.integer({ min: 1, max: 70 }), (items, limit) => {
-      const { items: cut, lastOfMore } = cutRows(items.join(",\n"), limit);
-      expect(cut).toBe(items.slice(0, limit).join(",\n"));
+      const { items: shown, lastOfMore } = splitRows(items.join(",\n"), limit);
+      expect(shown).toBe(items.slice(0, limit).join(",\n"));
       expect(lastOfMore).toBe(items.length > limit ? items[limit - 1] : undefined);
     }),
   );
 });
 
-it("no rows are no items", () => {
-  expect(cutRows(null, 50)).toEqual({ items: "", lastOfMore: undefined });
+it("makes an empty page of no rows", () => {
+  expect(splitRows(null, 50)).toEqual({ items: "", lastOfMore: undefined });
 });
 
 it("one more row is fetched than any limit shows", () => {
@@ -32,13 +32,13 @@ it("one more row is fetched than any limit shows", () => {
 it("the next position is the last shown item's, when more follow", () => {
   const json = (id: string) => JSON.stringify({ id });
   const joined = ["a", "b", "c"].map(json).join(",\n");
-  const cut = (limit: number, kind: "first" | "cursor") =>
-    cutPage(kind === "first" ? { kind, limit } : { kind, limit, after: "" }, { rows: joined, total: 3 }, (text) =>
+  const page = (limit: number, kind: "first" | "cursor") =>
+    toPage(kind === "first" ? { kind, limit } : { kind, limit, after: "" }, { rows: joined, total: 3 }, (text) =>
       jsonField(text, "id"),
     );
-  expect(cut(2, "first")).toMatchObject({ next: "b", total: 3 });
-  expect(cut(3, "first")).toMatchObject({ next: undefined, total: 3 });
-  expect(cut(1, "cursor")).toMatchObject({ next: "a", total: undefined });
+  expect(page(2, "first")).toMatchObject({ next: "b", total: 3 });
+  expect(page(3, "first")).toMatchObject({ next: undefined, total: 3 });
+  expect(page(1, "cursor")).toMatchObject({ next: "a", total: undefined });
 });
 
 it("a JSON without the field that orders it is a failure, not a wrong cursor", () => {

@@ -54,13 +54,13 @@ export interface PageRows {
   readonly total: number | null;
 }
 
-/** SQL that makes one text, `rows`, of the `json` column of a query. */
+/** SQL that joins the `json` column of a query into one string, `rows`. */
 export function joinRows(query: string): string {
   return `select string_agg(json, E'${ROW_SEPARATOR.replace("\n", "\\n")}') as rows from (${query}) as page`;
 }
 
-/** The first `limit` rows of a text, and the last of them when more follow. */
-export function cutRows(text: string | null, limit: number): { items: string; lastOfMore: string | undefined } {
+/** Splits joined rows after the first `limit`; `lastOfMore` is the last of these when more follow. */
+export function splitRows(text: string | null, limit: number): { items: string; lastOfMore: string | undefined } {
   if (text === null) return { items: "", lastOfMore: undefined };
   let end = -1;
   let start = 0;
@@ -74,15 +74,15 @@ export function cutRows(text: string | null, limit: number): { items: string; la
 }
 
 /**
- * Makes the page that was asked for of the rows that were fetched.
+ * Makes the requested page from the fetched rows.
  * @param positionOf reads the position of an item from its JSON
  */
-export function cutPage<Position>(
+export function toPage<Position>(
   request: PageRequest<Position>,
   { rows, total }: PageRows,
   positionOf: (json: string) => Position,
 ): Page<Position> {
-  const { items, lastOfMore } = cutRows(rows, request.limit);
+  const { items, lastOfMore } = splitRows(rows, request.limit);
   return {
     items,
     next: lastOfMore === undefined ? undefined : positionOf(lastOfMore),

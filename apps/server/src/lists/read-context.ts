@@ -29,51 +29,51 @@ export interface ListReader {
  */
 export interface FilteredReads {
   /**
-   * Runs a read as soon as there is a place for it. A partner has one at a time, whatever number of keys it uses.
-   * @throws ServiceError `unavailable` when no place is free in time, or when the read takes too long
+   * Runs a read as soon as fewer than `maxRunning` run. A partner has one at a time, whatever number of keys it uses.
+   * @throws ServiceError `unavailable` when the read cannot begin in time, or takes too long
    */
   read<Result>(whose: ListReader, work: (db: Queryable) => Promise<Result>): Promise<Result>;
   readonly usage: () => { readonly running: number; readonly waiting: number };
 }
 
 export interface FilteredReadsOptions {
-  /** Connections of their own, as many as there are places, whose statements PostgreSQL gives up after some time. */
+  /** A pool of `maxRunning` connections for these reads alone, with a statement timeout. */
   readonly db: Queryable;
-  readonly places: number;
+  readonly maxRunning: number;
   /** Milliseconds of a clock that never goes back. */
   readonly monotonic: () => number;
   readonly onRefused: (reason: "full" | "slow") => void;
-  /** Milliseconds to wait for a place. */
+  /** Milliseconds that a read may wait before it begins. */
   readonly maxWaitMs?: number;
 }
 
-/** Milliseconds after which PostgreSQL gives up a statement of a filtered list. */
+/** Milliseconds after which PostgreSQL cancels a statement of a filtered list. */
 export const FILTERED_STATEMENT_TIMEOUT_MS = 1_500;
 
-/** Long enough that quick reads sent side by side all get their turn; a caller who waits for longer could do better. */
+/** Long enough that quick reads sent side by side all run; a caller who would wait longer should retry later. */
 const MAX_WAIT_MS = 500;
 /** Reads of one partner that may wait. */
 const MAX_WAITING = 8;
 /**
- * A partner that has used more than so many milliseconds lately leaves the last place to others: some who read a lot
- * cannot keep all places, and quick reads always find one.
+ * A partner whose reads have recently run for more than so many milliseconds leaves the last connection to others:
+ * partners who read a lot cannot occupy all connections, and quick reads always find one.
  */
 const HEAVY_USE_MS = 1_000;
-/** The share of the time that passes by which use is forgotten: who uses less of a place is never a heavy user for long. */
+/** The share of passing time that is subtracted from past use: a partner that uses less of one connection never stays heavy. */
 const FORGOTTEN_SHARE = 0.1;
 
-/** Seconds that a refused caller is told to wait. */
+/** `Retry-After` of a rejected caller. */
 const RETRY_FULL_SECONDS = 1;
 const RETRY_SLOW_SECONDS = 5;
 
 export function createFilteredReads(options: FilteredReadsOptions): FilteredReads {
   const { db, monotonic, onRefused } = options;
-  const places = createPlaces(options);
+  const queue = createQueue(options);
   return {
-    usage: places.usage,
+    usage: queue.usage,
     async read({ systemId, partnerId }, work) {
       const reader = `${systemId}\n${partnerId}`;
-      await places.take(reader);
+      await queue.enter(reader);
       const begun = monotonic();
       try {
         return await work(db);
@@ -82,18 +82,18 @@ export function createFilteredReads(options: FilteredReadsOptions): FilteredRead
         onRefused("slow");
         throw tooSlow(error);
       } finally {
-        places.give(reader, monotonic() - begun);
+        queue.leave(reader, monotonic() - begun);
       }
     },
   };
 }
 
-/** Something that readers take one of at a time. */
-interface Places {
-  /** Resolves when the reader has a place. @throws ServiceError when it gets none in time */
-  take(reader: string): Promise<void>;
-  /** Gives a place back. @param ms for how long it was used */
-  give(reader: string, ms: number): void;
+/** Lets readers run, each once at a time and `maxRunning` in all. */
+interface ReadQueue {
+  /** Resolves when the reader may run. @throws ServiceError when it has waited too long */
+  enter(reader: string): Promise<void>;
+  /** @param ms for how long the read ran */
+  leave(reader: string, ms: number): void;
   readonly usage: FilteredReads["usage"];
 }
 
@@ -102,21 +102,21 @@ interface Waiting {
   readonly begin: () => void;
 }
 
-function createPlaces({ places, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS }: FilteredReadsOptions): Places {
+function createQueue({ maxRunning, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS }: FilteredReadsOptions): ReadQueue {
   const running = new Set<string>();
   const uses = createUses(monotonic);
   let waiting: Waiting[] = [];
 
-  const hasPlace = (reader: string) =>
-    !running.has(reader) && running.size < (uses.of(reader) > HEAVY_USE_MS ? places - 1 : places);
+  const canRun = (reader: string) =>
+    !running.has(reader) && running.size < (uses.of(reader) > HEAVY_USE_MS ? maxRunning - 1 : maxRunning);
   const refuse = (reader: string) => {
     onRefused("full");
-    return noPlace(running.has(reader));
+    return tooMany(running.has(reader));
   };
   return {
     usage: () => ({ running: running.size, waiting: waiting.length }),
-    take(reader) {
-      if (hasPlace(reader)) {
+    enter(reader) {
+      if (canRun(reader)) {
         running.add(reader);
         return Promise.resolve();
       }
@@ -130,11 +130,11 @@ function createPlaces({ places, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS }:
         waiting.push(entry);
       });
     },
-    give(reader, ms) {
+    leave(reader, ms) {
       uses.add(reader, ms);
       running.delete(reader);
-      const able = waiting.filter((each) => hasPlace(each.reader));
-      // Those first who have used least; among them who came first.
+      const able = waiting.filter((each) => canRun(each.reader));
+      // The reader with the least use comes first; of several, the one that has waited longest.
       const [next] = able.toSorted((one, other) => uses.of(one.reader) - uses.of(other.reader));
       if (next === undefined) return;
       waiting = waiting.filter((each) => each !== next);
@@ -144,7 +144,7 @@ function createPlaces({ places, monotonic, onRefused, maxWaitMs = MAX_WAIT_MS }:
   };
 }
 
-function noPlace(hasAnother: boolean): ServiceError {
+function tooMany(hasAnother: boolean): ServiceError {
   const message = hasAnother ? "ownFilteredLists" : "filteredLists";
   return serviceError("unavailable", message, { retryAfterSeconds: RETRY_FULL_SECONDS });
 }

@@ -14,13 +14,13 @@ import { dropPastDays, createPartitions } from "./service.ts";
 
 const HOUR = 3_600_000;
 
-let room: EventsHarness;
+let harness: EventsHarness;
 beforeAll(async () => {
-  room = await openEventsHarness();
+  harness = await openEventsHarness();
 });
-afterAll(() => room.close());
+afterAll(() => harness.close());
 
-const drop = () => dropPastDays({ ...room, warn: (_, message) => rethrow(new Error(message)) }, eventsTable);
+const drop = () => dropPastDays({ ...harness, warn: (_, message) => rethrow(new Error(message)) }, eventsTable);
 
 const countedDays = statement(
   "test.countedDays",
@@ -28,68 +28,68 @@ const countedDays = statement(
 );
 
 async function daysCounted(): Promise<string[]> {
-  return (await room.db.query<{ day: string }>(countedDays, [room.systemId])).map(({ day }) => day);
+  return (await harness.db.query<{ day: string }>(countedDays, [harness.systemId])).map(({ day }) => day);
 }
 
 // One after the other, as the days pass.
 describe("partitions of events", { shuffle: false }, () => {
   it("are made for today and tomorrow, once, by however many at the same time", async () => {
-    await Promise.all(Array.from({ length: 8 }, () => createPartitions(room.db, eventsTable, "2026-06-01")));
-    expect(await listPartitions(room.db, eventsTable)).toEqual(["events_20260601", "events_20260602"]);
+    await Promise.all(Array.from({ length: 8 }, () => createPartitions(harness.db, eventsTable, "2026-06-01")));
+    expect(await listPartitions(harness.db, eventsTable)).toEqual(["events_20260601", "events_20260602"]);
   });
 
   it("are made while others read and write events, without waiting for them to end", async () => {
     const other = openDatabase({
-      connectionString: room.db.connectionString,
+      connectionString: harness.db.connectionString,
       maxConnections: 1,
       // Ends what waits for the transaction below, which waits for it.
       statementTimeoutMs: 30_000,
     });
-    await room.write([{}]);
-    await room.db.transaction(async (tx) => {
+    await harness.write([{}]);
+    await harness.db.transaction(async (tx) => {
       await tx.run("select count(*) from events");
       await tx.run("insert into events values ('x', '2026-06-01', 1, 'x', 'ride.started', now(), null, '{}')");
       await createPartitions(other, eventsTable, "2026-06-03");
       await tx.run("delete from events where system_id = 'x'");
     });
     await other.close();
-    expect(await listPartitions(room.db, eventsTable)).toContain("events_20260604");
+    expect(await listPartitions(harness.db, eventsTable)).toContain("events_20260604");
   });
 
   it("take what is recorded after midnight, without anybody having made one", async () => {
-    await room.sequencer.runOnce(room.systemId);
-    room.clock.advance(12 * HOUR - 1);
-    await room.write([{}]);
-    await room.sequencer.runOnce(room.systemId);
-    room.clock.advance(1);
-    await room.write([{}]);
-    await room.sequencer.runOnce(room.systemId);
-    room.clock.advance(96 * HOUR);
-    await room.write([{}]);
-    await room.sequencer.runOnce(room.systemId);
-    expect((await placedEvents(room)).map((event) => event.recorded_on)).toEqual([
+    await harness.sequencer.runOnce(harness.systemId);
+    harness.clock.advance(12 * HOUR - 1);
+    await harness.write([{}]);
+    await harness.sequencer.runOnce(harness.systemId);
+    harness.clock.advance(1);
+    await harness.write([{}]);
+    await harness.sequencer.runOnce(harness.systemId);
+    harness.clock.advance(96 * HOUR);
+    await harness.write([{}]);
+    await harness.sequencer.runOnce(harness.systemId);
+    expect((await placedEvents(harness)).map((event) => event.recorded_on)).toEqual([
       "2026-06-01",
       "2026-06-01",
       "2026-06-02",
       "2026-06-06",
     ]);
-    expect(await listPartitions(room.db, eventsTable)).toContain("events_20260607");
+    expect(await listPartitions(harness.db, eventsTable)).toContain("events_20260607");
   });
 
   it("are dropped with their counts when their last event is older than 30 days, not a day before", async () => {
-    room.clock.advance(Date.parse("2026-07-01T23:59:59.999Z") - room.clock());
-    await createPartitions(room.db, eventsTable, dayOf(room.clock()));
+    harness.clock.advance(Date.parse("2026-07-01T23:59:59.999Z") - harness.clock());
+    await createPartitions(harness.db, eventsTable, dayOf(harness.clock()));
     await drop();
     expect(await daysCounted()).toEqual(["2026-06-01", "2026-06-02", "2026-06-06"]);
-    expect((await pageOf(room, { kind: "first", limit: 50 })).total).toBe(4);
-    room.clock.advance(1);
-    await createPartitions(room.db, eventsTable, dayOf(room.clock()));
+    expect((await pageOf(harness, { kind: "first", limit: 50 })).total).toBe(4);
+    harness.clock.advance(1);
+    await createPartitions(harness.db, eventsTable, dayOf(harness.clock()));
     await drop();
     expect(await daysCounted()).toEqual(["2026-06-02", "2026-06-06"]);
-    const page = await pageOf(room, { kind: "first", limit: 50 });
+    const page = await pageOf(harness, { kind: "first", limit: 50 });
     expect(page.total).toBe(2);
     expect(page.data).toHaveLength(2);
-    expect(await listPartitions(room.db, eventsTable)).toEqual([
+    expect(await listPartitions(harness.db, eventsTable)).toEqual([
       "events_20260602",
       "events_20260603",
       "events_20260604",
@@ -102,30 +102,30 @@ describe("partitions of events", { shuffle: false }, () => {
   });
 
   it("do not break a walk by cursor when they go: it goes on with the next event there is", async () => {
-    const first = await pageOf(room, { kind: "first", limit: 1 });
+    const first = await pageOf(harness, { kind: "first", limit: 1 });
     expect(first.next).toBeDefined();
-    room.clock.advance(2 * 24 * HOUR);
+    harness.clock.advance(2 * 24 * HOUR);
     await drop();
     expect(await daysCounted()).toEqual(["2026-06-06"]);
-    const next = await pageOf(room, { kind: "cursor", after: first.next ?? { day: "", position: 0 }, limit: 1 });
+    const next = await pageOf(harness, { kind: "cursor", after: first.next ?? { day: "", position: 0 }, limit: 1 });
     expect(next.data).toHaveLength(1);
   });
 
   it("that are in use are left for the next time, with their counts", async () => {
-    room.clock.advance(30 * 24 * HOUR);
-    await room.db.transaction(async (tx) => {
+    harness.clock.advance(30 * 24 * HOUR);
+    await harness.db.transaction(async (tx) => {
       await tx.run("select count(*) from events");
       await drop();
     });
     expect(await daysCounted()).toEqual(["2026-06-06"]);
     await drop();
     expect(await daysCounted()).toEqual([]);
-    expect((await pageOf(room, { kind: "first", limit: 50 })).total).toBe(0);
+    expect((await pageOf(harness, { kind: "first", limit: 50 })).total).toBe(0);
   });
 
   it("go on being numbered where they left off, after all that was kept is gone", async () => {
-    await room.write([{}]);
-    await room.sequencer.runOnce(room.systemId);
-    expect((await placedEvents(room)).map((event) => event.position)).toEqual([5]);
+    await harness.write([{}]);
+    await harness.sequencer.runOnce(harness.systemId);
+    expect((await placedEvents(harness)).map((event) => event.position)).toEqual([5]);
   });
 });

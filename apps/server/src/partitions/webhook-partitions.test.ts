@@ -16,14 +16,14 @@ const tables = dailyTables.filter(({ hasDefault }) => hasDefault);
 const [deliveries] = tables.filter(({ name }) => name === "webhook_deliveries");
 if (deliveries === undefined) throw new Error("there is no table of deliveries");
 
-let room: TestDatabase;
+let testDb: TestDatabase;
 let clock: TestClock;
 let ids: Ids;
 let today: string;
 let warned: unknown[];
 
 beforeEach(async () => {
-  room = await createTestDatabase();
+  testDb = await createTestDatabase();
   clock = createTestClock();
   ids = createTestIds();
   today = dayOf(clock());
@@ -32,11 +32,11 @@ beforeEach(async () => {
   await run(`insert into webhook_endpoints (system_id, id, partner_id, tag, url, events, status, created_at, updated_at)
     values ('main', 'e', 'p', 'aaaaaa', 'https://p.example', '{ride.started}', 'active', now(), now())`);
 });
-afterEach(() => room.close());
+afterEach(() => testDb.close());
 
-const run = (text: string) => room.db.transaction((tx) => tx.run(text));
+const run = (text: string) => testDb.db.transaction((tx) => tx.run(text));
 const context = () => ({
-  db: room.db,
+  db: testDb.db,
   clock,
   warn: (detail: object, message: string) => void warned.push({ ...detail, message }),
 });
@@ -44,8 +44,8 @@ const context = () => ({
 /** A ride starts, which makes one delivery; it is attempted at once. */
 async function rideStarts(): Promise<void> {
   const now = new Date(clock());
-  await room.db.transaction((tx) =>
-    recordEvents(tx, { ids, systemId: room.systemId, now }, [
+  await testDb.db.transaction((tx) =>
+    recordEvents(tx, { ids, systemId: testDb.systemId, now }, [
       { name: "ride.started", occurredAt: now, partnerId: null, data: "{}" },
     ]),
   );
@@ -56,12 +56,14 @@ async function rideStarts(): Promise<void> {
 
 /** How many rows a table has, and a partition of it. */
 async function count(table: string): Promise<number> {
-  const [row] = await room.db.query<{ n: number }>(statement("", `select count(*) as n from ${table}`));
+  const [row] = await testDb.db.query<{ n: number }>(statement("", `select count(*) as n from ${table}`));
   return row?.n ?? 0;
 }
 
 async function makeAll(): Promise<string[]> {
-  const stay = await Promise.all(tables.map((table) => createPartitionsBesideDefault(room.db, table, dayOf(clock()))));
+  const stay = await Promise.all(
+    tables.map((table) => createPartitionsBesideDefault(testDb.db, table, dayOf(clock()))),
+  );
   return stay.flat();
 }
 
@@ -69,7 +71,7 @@ async function makeAll(): Promise<string[]> {
 async function makeSurely(days = [dayOf(clock()), addDays(dayOf(clock()), 1)]): Promise<void> {
   await until(async () => {
     await makeAll();
-    const made = (await Promise.all(tables.map((table) => listPartitions(room.db, table)))).flat();
+    const made = (await Promise.all(tables.map((table) => listPartitions(testDb.db, table)))).flat();
     return tables.every((table) => days.every((day) => made.includes(partitionOf(table, day))));
   });
 }
@@ -80,12 +82,12 @@ describe("partitions of webhooks' tables", () => {
     // Who did not get the lock in time left it to the others.
     await makeSurely();
     for (const table of tables) {
-      expect(await listPartitions(room.db, table)).toEqual([
+      expect(await listPartitions(testDb.db, table)).toEqual([
         partitionOf(table, today),
         partitionOf(table, addDays(today, 1)),
         defaultOf(table),
       ]);
-      const parts = await room.db.query<{ indexes: number; checks: number }>(
+      const parts = await testDb.db.query<{ indexes: number; checks: number }>(
         statement(
           "",
           `select (select count(*) from pg_index where indrelid = inhrelid) as indexes,
@@ -126,20 +128,20 @@ describe("partitions of webhooks' tables", () => {
     );
     await rideStarts();
     for (const table of tables) {
-      expect(await listPartitions(room.db, table)).toEqual([partitionOf(table, addDays(today, 1)), defaultOf(table)]);
+      expect(await listPartitions(testDb.db, table)).toEqual([partitionOf(table, addDays(today, 1)), defaultOf(table)]);
       expect(await count(defaultOf(table))).toBe(2);
     }
   });
 
   it("are made while rides write theirs, which do not wait", async () => {
     const patient = openDatabase({
-      connectionString: room.db.connectionString,
+      connectionString: testDb.db.connectionString,
       maxConnections: 1,
       statementTimeoutMs: 2_000,
     });
     await makeSurely();
     clock.advance(DAY);
-    await room.db.transaction(async (tx) => {
+    await testDb.db.transaction(async (tx) => {
       await recordEvents(tx, { ids, systemId: "main", now: new Date(clock()) }, [
         { name: "ride.started", occurredAt: new Date(clock()), partnerId: null, data: "{}" },
       ]);
@@ -154,13 +156,13 @@ describe("partitions of webhooks' tables", () => {
   });
 
   it("are left for the next time while somebody uses the default", async () => {
-    await room.db.transaction(async (tx) => {
+    await testDb.db.transaction(async (tx) => {
       for (const table of tables) await tx.run(`select count(*) from ${table.name}`);
       expect(await makeAll()).toEqual([]);
     });
-    for (const table of tables) expect(await listPartitions(room.db, table)).toEqual([defaultOf(table)]);
+    for (const table of tables) expect(await listPartitions(testDb.db, table)).toEqual([defaultOf(table)]);
     await makeSurely();
-    for (const table of tables) expect(await listPartitions(room.db, table)).toHaveLength(3);
+    for (const table of tables) expect(await listPartitions(testDb.db, table)).toHaveLength(3);
   });
 });
 
@@ -185,7 +187,7 @@ describe("days that are past", () => {
     await dropAll();
     for (const table of tables) {
       expect(await count(table.name)).toBe(1);
-      expect(await listPartitions(room.db, table)).not.toContain(partitionOf(table, today));
+      expect(await listPartitions(testDb.db, table)).not.toContain(partitionOf(table, today));
     }
     expect(await count("webhook_queue")).toBe(1);
     expect(await count("webhook_replay_items")).toBe(0);
@@ -204,7 +206,7 @@ describe("days that are past", () => {
     await makeSurely();
     await rideStarts();
     clock.advance(31 * DAY);
-    await room.db.transaction(async (tx) => {
+    await testDb.db.transaction(async (tx) => {
       for (const table of tables) await tx.run(`select count(*) from ${table.name}`);
       await dropAll();
     });
@@ -218,7 +220,7 @@ describe("days that are past", () => {
     await rideStarts();
     clock.advance(31 * DAY);
     // Puts it in line while the dropping waits for its lock, and ends before that gives up.
-    const again = room.db.transaction(async (tx) => {
+    const again = testDb.db.transaction(async (tx) => {
       await tx.run("delete from webhook_queue");
       await tx.run("update webhook_deliveries set attempts = attempts");
       const dropping = dropPastDays(context(), deliveries);
@@ -255,7 +257,7 @@ describe("days that are past", () => {
   it("in the default do not keep a look from ending while somebody holds their rows", async () => {
     await rideStarts();
     clock.advance(31 * DAY);
-    await room.db.transaction(async (tx) => {
+    await testDb.db.transaction(async (tx) => {
       await tx.run("select * from webhook_deliveries for update");
       await emptyAll();
     });
@@ -270,8 +272,8 @@ async function untilSomebodyWaits(): Promise<void> {
     "",
     "select count(*) as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
   );
-  for (let look = 0; look < 1000; look++) {
-    const [row] = await room.db.query<{ n: number }>(waiting);
+  for (let poll = 0; poll < 1000; poll++) {
+    const [row] = await testDb.db.query<{ n: number }>(waiting);
     if (row !== undefined && row.n > 0) return;
   }
 }

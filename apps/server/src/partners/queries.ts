@@ -73,7 +73,11 @@ export async function lockPartner(tx: Transaction, systemId: string, id: string)
 }
 
 /** A partner that stays as it is until the transaction ends. */
-export async function sharePartner(tx: Transaction, systemId: string, id: string): Promise<PartnerRow | undefined> {
+export async function lockPartnerShared(
+  tx: Transaction,
+  systemId: string,
+  id: string,
+): Promise<PartnerRow | undefined> {
   return (await tx.query<PartnerRow>(share, [systemId, id]))[0];
 }
 

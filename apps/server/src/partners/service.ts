@@ -12,7 +12,7 @@ import {
   lockNames,
   lockPartner,
   type PartnerRow,
-  sharePartner,
+  lockPartnerShared,
   updatePartner,
 } from "./queries.ts";
 
@@ -92,7 +92,7 @@ export async function partnerWithId(
 
 /** The same, for as long as the transaction is open: the partner is neither suspended nor removed meanwhile. */
 export async function holdPartner(tx: Transaction, systemId: string, id: string): Promise<PartnerRow | undefined> {
-  const partner = await sharePartner(tx, systemId, id);
+  const partner = await lockPartnerShared(tx, systemId, id);
   return partner !== undefined && partnerStatus(partner) !== "removed" ? partner : undefined;
 }
 

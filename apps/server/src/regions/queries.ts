@@ -31,7 +31,7 @@ export function findOwnRegions(db: Queryable, systemId: string): Promise<Region[
   return db.query<Region>(own, [systemId]);
 }
 
-export async function saveRegion(tx: Transaction, systemId: string, { id, name }: Region): Promise<void> {
+export async function updateRegion(tx: Transaction, systemId: string, { id, name }: Region): Promise<void> {
   await tx.query(upsert, [systemId, id, name]);
   await tx.query(notify, [systemId]);
 }
@@ -48,6 +48,6 @@ export async function findUsedRegions(db: Queryable, systemId: string): Promise<
   return (await db.query<{ id: string }>(used, [systemId])).map(({ id }) => id);
 }
 
-export async function isRegionUsed(db: Queryable, systemId: string, id: string): Promise<boolean> {
+export async function findWhetherRegionUsed(db: Queryable, systemId: string, id: string): Promise<boolean> {
   return oneRow(await db.query<{ is_used: boolean }>(isUsed, [systemId, id])).is_used;
 }

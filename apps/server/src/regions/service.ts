@@ -6,7 +6,7 @@ import type { Queryable } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
 import { pageOfItems, sortById, type Page } from "../lists/page.ts";
-import { deleteRegion, findOwnRegions, findUsedRegions, isRegionUsed, saveRegion } from "./queries.ts";
+import { deleteRegion, findOwnRegions, findUsedRegions, findWhetherRegionUsed, updateRegion } from "./queries.ts";
 import { mergeRegions } from "./region.rules.ts";
 
 /** Every region that is named, or that a station is in. */
@@ -32,7 +32,7 @@ export async function listRegions(
 /** Notes what the operator calls a region. It goes before what sources say. */
 export async function nameRegion(context: ActorContext, systemId: string, region: Region): Promise<void> {
   await context.db.transaction(async (tx) => {
-    await saveRegion(tx, systemId, region);
+    await updateRegion(tx, systemId, region);
     const { id, name } = region;
     await recordActOf(context, tx, { systemId, action: "region.named", subject: id, detail: { name } });
   });
@@ -45,7 +45,7 @@ export async function nameRegion(context: ActorContext, systemId: string, region
 export async function removeRegion(context: ActorContext, systemId: string, id: string): Promise<void> {
   await context.db.transaction(async (tx) => {
     const isNamed = (await saidBySources(tx, systemId)).some((region) => region.id === id);
-    if (!isNamed && (await isRegionUsed(tx, systemId, id))) {
+    if (!isNamed && (await findWhetherRegionUsed(tx, systemId, id))) {
       throw commandError("invalid_parameter", "regionInUse", { id });
     }
     if (!(await deleteRegion(tx, systemId, id))) throw commandError("not_found", "region", { id });

@@ -1,22 +1,26 @@
 import { errorBody, partnerContract, reservation, reservationList } from "@bikeshare/contract";
 import Fastify, { type FastifyInstance } from "fastify";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { openReservationsRoom, partner, type ReservationsRoom } from "../../test/reservations/reservations.harness.ts";
+import {
+  openReservationsHarness,
+  partner,
+  type ReservationsHarness,
+} from "../../test/reservations/reservations.harness.ts";
 import type { Caller } from "../http/authenticate.ts";
 import { bindContract } from "../http/bind.ts";
 import { createCursorCipher } from "../http/cursor.ts";
 import { handleErrors } from "../http/errors.ts";
 import { reservationRoutes } from "./routes.ts";
 
-let harness: ReservationsRoom;
+let harness: ReservationsHarness;
 let http: FastifyInstance;
 
 beforeEach(async () => {
-  harness = await openReservationsRoom();
+  harness = await openReservationsHarness();
   await harness.fill("s", [{ id: "a" }, { id: "b" }, { id: "c" }]);
   http = Fastify();
   handleErrors(http);
-  // The door is not under test: the caller is whom the request says it is.
+  // Authentication is not under test: the caller is whom the request names.
   http.decorateRequest("caller");
   http.addHook("onRequest", (request, _reply, done) => {
     request.caller = {
@@ -24,14 +28,14 @@ beforeEach(async () => {
     } as unknown as Caller;
     done();
   });
-  const sealer = createCursorCipher([{ id: 1, key: new Uint8Array(32).fill(7) }]);
+  const cursorCipher = createCursorCipher([{ id: 1, key: new Uint8Array(32).fill(7) }]);
   bindContract(
     http,
     { reservations: partnerContract.reservations },
     {
       reservations: reservationRoutes(
         { ...harness.live, filtered: harness.filtered, readPool: harness.readPool },
-        sealer,
+        cursorCipher,
       ),
     },
   );
@@ -84,9 +88,9 @@ describe("POST /v1/reservations", () => {
     expect((await send("POST", "", { bike_id: "a" }, { key: "k" })).statusCode).toBe(201);
   });
 
-  test("answers refusals as the catalogue says", async () => {
+  test("answers errors as the catalogue says", async () => {
     await harness.create({ bike_id: "a", rider_ref: "rider" });
-    const refusals = [
+    const errors = [
       [404, "not_found", { station_id: "unknown" }],
       [404, "not_found", { bike_id: "unknown" }],
       [409, "bike_not_available", { bike_id: "a" }],
@@ -97,7 +101,7 @@ describe("POST /v1/reservations", () => {
       [400, "invalid_parameter", { station_id: "s", hold_minutes: 31 }],
       [400, "invalid_parameter", { station_id: "s", rider: "R" }],
     ] as const;
-    for (const [status, error, body] of refusals) {
+    for (const [status, error, body] of errors) {
       const refused = await send("POST", "", body);
       expect([refused.statusCode, errorBody.parse(refused.json()).error, body]).toEqual([status, error, body]);
     }
@@ -110,9 +114,9 @@ describe("DELETE /v1/reservations/{id}", () => {
     const cancelled = await send("DELETE", `/${id}`);
     expect([cancelled.statusCode, reservation.parse(cancelled.json()).status]).toEqual([200, "cancelled"]);
     expect((await send("DELETE", `/${id}`)).body).toBe(cancelled.body);
-    const lapsed = await harness.create({ bike_id: "a" });
+    const expired = await harness.create({ bike_id: "a" });
     harness.clock.advance(15 * 60_000);
-    const refused = await send("DELETE", `/${lapsed.id}`);
+    const refused = await send("DELETE", `/${expired.id}`);
     expect([refused.statusCode, errorBody.parse(refused.json()).error]).toEqual([409, "reservation_not_active"]);
   });
 });

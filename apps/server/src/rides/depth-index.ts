@@ -26,7 +26,7 @@ export interface DepthIndex {
  * Milliseconds between two refreshes of a system. Shorter and a list that changes all the time is learnt anew all the
  * time, about 30 ms of PostgreSQL each for five years of hours; longer and pages stay dearer after a change.
  */
-const REFRESH = 2_000;
+const REFRESH_INTERVAL_MS = 2_000;
 
 const HOUR = 3600;
 
@@ -49,7 +49,7 @@ export function createDepthIndex(options: {
       const now = options.clock();
       const last = refreshedAt.get(systemId);
       // A clock that was set back must not stop the refreshes.
-      if (last !== undefined && now >= last && now - last < REFRESH) return;
+      if (last !== undefined && now >= last && now - last < REFRESH_INTERVAL_MS) return;
       refreshedAt.set(systemId, now);
       options.read(systemId).then(
         (hours) => systems.set(systemId, { hours, upto: runningSums(hours.n) }),

@@ -1,5 +1,5 @@
 import type { PageRequest } from "@bikeshare/rules";
-import { cutPage, jsonField, type Page, type PageRows, startOf, type TimePosition } from "../lists/page.ts";
+import { toPage, jsonField, type Page, type PageRows, startOf, type TimePosition } from "../lists/page.ts";
 import type { ListReader, ReadContext } from "../lists/read-context.ts";
 import type { DepthIndex } from "./depth-index.ts";
 import {
@@ -30,7 +30,7 @@ export async function listRides(
   const rows = isFiltered
     ? await context.filtered.read(whose, (db) => listFilteredRideRows(db, systemId, filters, request))
     : await listAllRides(context, systemId, request);
-  return cutPage(request, rows, (json) => ({ at: jsonField(json, "started_at"), id: jsonField(json, "id") }));
+  return toPage(request, rows, (json) => ({ at: jsonField(json, "started_at"), id: jsonField(json, "id") }));
 }
 
 /** Uses the depth index where the page lies deep and the index is up to date. */

@@ -106,6 +106,6 @@ const DATA_DIR_ADVICE: Readonly<Record<string, string>> = {
   EEXIST: `is a file, and must be a directory. ${CHOOSE_ANOTHER}`,
   ENOTDIR: `a part of it is a file, and must be a directory. ${CHOOSE_ANOTHER}`,
   ENOENT: `it cannot be made there. ${CHOOSE_ANOTHER}`,
-  ENOSPC: "its disk is full. Make room there, and start again.",
-  EDQUOT: "this account's quota of its disk is used up. Make room there, and start again.",
+  ENOSPC: "its disk is full. Free space there, and start again.",
+  EDQUOT: "this account's quota of its disk is used up. Free space there, and start again.",
 };

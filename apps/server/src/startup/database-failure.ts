@@ -8,7 +8,7 @@ import { codeOf, isDiskFull, isUnavailable, sqlState } from "../db/errors.ts";
 export function explainDatabaseFailure(error: unknown, config: Pick<Config, "databaseUrl" | "dataDir">): unknown {
   if (config.databaseUrl === undefined) {
     if (!isDiskFull(error)) return error;
-    return explained(`DATA_DIR=${config.dataDir}: its disk is full. Make room there, and start again.`, error);
+    return explained(`DATA_DIR=${config.dataDir}: its disk is full. Free space there, and start again.`, error);
   }
   const advice = adviceFor(error, new URL(config.databaseUrl));
   return advice === undefined ? error : explained(`DATABASE_URL: ${advice}`, error);
@@ -23,7 +23,7 @@ export function explainFullDisk(error: unknown, config: Pick<Config, "databaseUr
   // Failures without an SQLSTATE come from files of this process, such as reports and files to import.
   const isOurs = config.databaseUrl === undefined || codeOf(error) !== sqlState.diskFull;
   const disk = isOurs ? `DATA_DIR (${config.dataDir})` : "the database";
-  return new Error(`The disk of ${disk} is full: ${reasonOf(error)}. Make room there, and run the command again.`);
+  return new Error(`The disk of ${disk} is full: ${reasonOf(error)}. Free space there, and run the command again.`);
 }
 
 function explained(message: string, cause: unknown): ConfigError {
@@ -38,7 +38,7 @@ function adviceFor(error: unknown, url: URL): string | undefined {
   const at = url.host === "" ? "the local socket" : url.host;
   const user = decodeURIComponent(url.username);
   const database = decodeURIComponent(url.pathname.slice(1));
-  if (isDiskFull(error)) return `the disk of the database at ${at} is full. Make room there.`;
+  if (isDiskFull(error)) return `the disk of the database at ${at} is full. Free space there.`;
   const advice = byCode({ at, user, database })[code];
   if (advice !== undefined) return advice;
   if (UNTRUSTED_CERTIFICATE_CODES.has(code)) {

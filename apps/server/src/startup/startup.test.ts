@@ -180,7 +180,7 @@ describe("a start with a wrong value names its variable, what is wrong, and what
   it("a disk that is full", () => {
     const full = Object.assign(new Error("could not extend file"), { code: "53100" });
     expect(String(explainDatabaseFailure(full, { databaseUrl: undefined, dataDir: "/data" }))).toMatch(
-      /DATA_DIR=\/data: its disk is full\. Make room there/,
+      /DATA_DIR=\/data: its disk is full\. Free space there/,
     );
     const ours = { databaseUrl: undefined, dataDir: "/data" };
     const theirs = { databaseUrl: "postgres://db/bikes", dataDir: "/data" };
@@ -190,9 +190,9 @@ describe("a start with a wrong value names its variable, what is wrong, and what
       String(explainFullDisk(full, theirs)),
       String(explainFullDisk(spool, theirs)),
     ]).toEqual([
-      "Error: The disk of DATA_DIR (/data) is full: could not extend file. Make room there, and run the command again.",
-      "Error: The disk of the database is full: could not extend file. Make room there, and run the command again.",
-      "Error: The disk of DATA_DIR (/data) is full: ENOSPC: no space left on device, write. Make room there, and run the command again.",
+      "Error: The disk of DATA_DIR (/data) is full: could not extend file. Free space there, and run the command again.",
+      "Error: The disk of the database is full: could not extend file. Free space there, and run the command again.",
+      "Error: The disk of DATA_DIR (/data) is full: ENOSPC: no space left on device, write. Free space there, and run the command again.",
     ]);
     const other = new Error("other");
     expect(explainFullDisk(other, ours)).toBe(other);

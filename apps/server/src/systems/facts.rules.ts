@@ -35,7 +35,7 @@ const MAX_LENGTH = 255;
 /** Every fact, and what it may be. */
 export const factRules: Readonly<Record<FactName, FactRule>> = {
   name: { read: line, expected: `one line of up to ${MAX_LENGTH} characters` },
-  timezone: { read: placeZone, expected: "an IANA time zone such as Europe/Oslo" },
+  timezone: { read: regionalZone, expected: "an IANA time zone such as Europe/Oslo" },
   language: { read: language, expected: "a BCP 47 language tag such as nb or en-GB" },
   feed_contact_email: { read: emailFrom, expected: "a mail address such as feeds@bikes.example" },
   opening_hours: { read: line, expected: "hours as OpenStreetMap writes them, such as Mo-Su 05:00-24:00" },
@@ -52,8 +52,8 @@ function line(text: string): string | undefined {
   return isLine ? trimmed : undefined;
 }
 
-/** Zones such as `EST` are offsets by another name: whoever types one means a place that also has summer time. */
-function placeZone(text: string): string | undefined {
+/** Zones such as `EST` are fixed offsets: an operator who enters one means a region that also has summer time. */
+function regionalZone(text: string): string | undefined {
   const zone = timeZoneFrom(text);
   return zone !== undefined && (zone === "UTC" || /^\w+\/./.test(text.trim())) ? zone : undefined;
 }

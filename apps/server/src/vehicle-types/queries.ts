@@ -68,7 +68,7 @@ export async function lockOwnType(tx: Transaction, systemId: string, id: string)
   return (await tx.query<VehicleType>(lock, [systemId, id]))[0];
 }
 
-export async function saveType(tx: Transaction, systemId: string, type: VehicleType): Promise<void> {
+export async function updateType(tx: Transaction, systemId: string, type: VehicleType): Promise<void> {
   const { id, name, form_factor, propulsion_type, max_range_meters } = type;
   await tx.query(upsert, [systemId, id, name, form_factor, propulsion_type, max_range_meters]);
   await tx.query(notify, [systemId]);

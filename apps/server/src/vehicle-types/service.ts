@@ -13,7 +13,7 @@ import {
   findRiddenTypes,
   findTypeUses,
   lockOwnType,
-  saveType,
+  updateType,
 } from "./queries.ts";
 import { mergeVehicleTypes } from "./vehicle-type.rules.ts";
 
@@ -60,7 +60,7 @@ export function describeVehicleType(
   return context.db.transaction(async (tx) => {
     const nothing = { name: null, form_factor: null, propulsion_type: null, max_range_meters: null };
     const type = { ...nothing, ...(await lockOwnType(tx, systemId, id)), ...changes, id };
-    await saveType(tx, systemId, type);
+    await updateType(tx, systemId, type);
     await recordActOf(context, tx, { systemId, action: "vehicle_type.described", subject: id, detail: { ...changes } });
     return type;
   });

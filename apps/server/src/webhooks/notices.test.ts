@@ -1,6 +1,6 @@
 import { STATION_NOTICE_SECONDS } from "@bikeshare/contract";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type LiveRoom, openLiveRoom, stationItem } from "../../test/fleet/fleet.harness.ts";
+import { type FleetHarness, openFleetHarness, stationItem } from "../../test/fleet/fleet.harness.ts";
 import { noticesIn, subscribe, tellingsOf } from "../../test/notices.ts";
 import { until } from "../../test/until.ts";
 import { statement } from "../db/statement.ts";
@@ -10,9 +10,9 @@ import { startStationNotices, publishChangedStations } from "./notices.ts";
 const SECOND = 1_000;
 const MINUTE = STATION_NOTICE_SECONDS * SECOND;
 
-let harness: LiveRoom;
+let harness: FleetHarness;
 beforeEach(async () => {
-  harness = await openLiveRoom();
+  harness = await openFleetHarness();
   await harness.stations(stationItem("A"), stationItem("B"));
 });
 afterEach(() => harness.close());

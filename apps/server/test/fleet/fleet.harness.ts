@@ -25,7 +25,7 @@ type Row = Readonly<Record<string, unknown>>;
 export type Item = Readonly<Record<string, unknown>> & { readonly id?: unknown };
 
 /** The live system with nothing in front of it: each verb takes items as they come from outside. */
-export interface LiveRoom extends TestDatabase {
+export interface FleetHarness extends TestDatabase {
   readonly clock: TestClock;
   readonly ids: Ids;
   readonly live: CommandContext;
@@ -79,7 +79,7 @@ const wholes = ["stations", "bikes", "rides", "reservations", "event_outbox", "l
 );
 
 /** A room on a database of its own. */
-export async function openLiveRoom(): Promise<LiveRoom> {
+export async function openFleetHarness(): Promise<FleetHarness> {
   const database = await createTestDatabase();
   const { db, systemId } = database;
   const clock = createTestClock();

@@ -40,7 +40,7 @@ export const typeWords = fc.record({
 });
 const count = fc.oneof(fc.nat(30), fc.constant(2 ** 31 - 1000));
 const state = fc.constantFrom("available", "non_operational", "non_contactable", "missing", "removed");
-const place = fc.oneof(
+const location = fc.oneof(
   fc.constant({}),
   fc.record({ lat: degrees(90), lon: degrees(180) }),
   fc.record({ station_id: fc.option(stationId) }),
@@ -69,7 +69,7 @@ export const bikeItem = fc.tuple(
     vehicle_state: optional(state),
     current_range_meters: orNull(count),
   }),
-  place,
+  location,
 );
 export const reportItem = fc.tuple(
   fc.record({
@@ -78,7 +78,7 @@ export const reportItem = fc.tuple(
     current_range_meters: orNull(count),
     ago: fc.integer({ min: -30_000, max: 9e8 }),
   }),
-  place,
+  location,
 );
 
 /** Anything that a feed may hold: what it should, or something else. */

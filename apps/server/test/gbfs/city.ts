@@ -16,7 +16,7 @@ const envelope = (version: string | undefined, data: unknown, last_updated: unkn
   data,
 });
 
-const places = {
+const locations = {
   harbour: { lat: 59.9, lon: 10.7 },
   square: { lat: 59.91, lon: 10.75 },
 };
@@ -26,8 +26,8 @@ export function city10(): Documents {
   return {
     station_information: envelope(undefined, {
       stations: [
-        { station_id: "harbour", name: "Harbour", ...places.harbour, capacity: 12 },
-        { station_id: "square", name: "Square", ...places.square, capacity: 20 },
+        { station_id: "harbour", name: "Harbour", ...locations.harbour, capacity: 12 },
+        { station_id: "square", name: "Square", ...locations.square, capacity: 20 },
       ],
     }),
     station_status: envelope(undefined, {
@@ -71,8 +71,8 @@ export function city23(): Documents {
   return {
     station_information: envelope("2.3", {
       stations: [
-        { station_id: "harbour", name: "Harbour", ...places.harbour, capacity: 12, is_virtual_station: false },
-        { station_id: "square", name: "Square", ...places.square, capacity: 20, is_virtual_station: false },
+        { station_id: "harbour", name: "Harbour", ...locations.harbour, capacity: 12, is_virtual_station: false },
+        { station_id: "square", name: "Square", ...locations.square, capacity: 20, is_virtual_station: false },
       ],
     }),
     station_status: envelope("v2.3", {
@@ -141,8 +141,8 @@ export function city3(version: "3.0" | "3.1"): Documents {
       version,
       {
         stations: [
-          { station_id: "harbour", name: text("Harbour", "Havn"), ...places.harbour, capacity: 12 },
-          { station_id: "square", name: text("Square", "Torg"), ...places.square, capacity: 20 },
+          { station_id: "harbour", name: text("Harbour", "Havn"), ...locations.harbour, capacity: 12 },
+          { station_id: "square", name: text("Square", "Torg"), ...locations.square, capacity: 20 },
         ],
       },
       at,

@@ -24,7 +24,7 @@ export const partner = "partner-1";
 export const partners: readonly string[] = Array.from({ length: 8 }, (_, n) => `partner-${n + 1}`);
 
 /** A database with stations and bikes, and the verbs on reservations as a partner calls them. */
-export interface ReservationsRoom extends TestDatabase {
+export interface ReservationsHarness extends TestDatabase {
   readonly clock: TestClock;
   readonly ids: Ids;
   readonly readPool: ReadPool;
@@ -83,7 +83,7 @@ const outbox = statement(
   "select name, occurred_at, partner_id, data::json as data from event_outbox where system_id = $1 order by id",
 );
 
-export async function openReservationsRoom(): Promise<ReservationsRoom> {
+export async function openReservationsHarness(): Promise<ReservationsHarness> {
   const database = await createTestDatabase();
   const { db, systemId } = database;
   const clock = createTestClock();
@@ -173,12 +173,12 @@ export async function insertBikes(
 }
 
 /** The code that a verb was refused with; any other failure is thrown on. */
-function refusalCode(reason: unknown): string {
+function errorCode(reason: unknown): string {
   if (reason instanceof ServiceError) return reason.code;
   throw reason;
 }
 
 /** `made`, or the code that a verb was refused with. */
 export function outcomeOf(answer: Promise<unknown>): Promise<string> {
-  return answer.then(() => "made", refusalCode);
+  return answer.then(() => "made", errorCode);
 }

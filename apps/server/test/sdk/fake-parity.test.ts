@@ -47,7 +47,7 @@ async function openHarness(): Promise<ParityHarness> {
       const text = await response.text();
       if (response.status !== 200 || !text.includes(`"failed":0`)) throw new Error(`${verb}: ${text}`);
     },
-    settle: async () => {
+    processDueWork: async () => {
       await expireOverdueReservations(app, systemId, 1000);
       await sequencer.runOnce(systemId);
       // Stations are answered from memory, which hears of what this process wrote a moment later.

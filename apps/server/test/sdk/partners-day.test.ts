@@ -11,7 +11,7 @@ import { PLATFORM, type Platform } from "../../../../packages/sdk/src/core/platf
 import type { RateLimitDetails } from "../../../../packages/sdk/src/hooks.ts";
 import { validateResponse } from "../../../../packages/sdk/src/validate.ts";
 import { startTestApp, type TestApp } from "../app.ts";
-import { tell } from "../guides/tell.ts";
+import { report } from "../guides/report.ts";
 import { bikeRow, rideRow, rowWriter, stationRow } from "../rows.ts";
 import { until } from "../until.ts";
 
@@ -81,7 +81,7 @@ it("a partner lists, holds, cancels and catches up though the service is killed 
     apiKey: (await app.issue()).key,
     validate: validateResponse,
     totalTimeoutMs: Infinity,
-    // A failure is told when the service is back: however long a start takes, it costs few tries.
+    // A failure is received when the service is back: however long a start takes, it costs few tries.
     fetch: (address, init) =>
       fetch(address, init).catch(async (error: unknown) => {
         failures++;
@@ -118,15 +118,15 @@ it("a partner lists, holds, cancels and catches up though the service is killed 
 
   expect(await client.reservations.cancel(held.id)).toMatchObject({ status: "cancelled", cancel_reason: "partner" });
   const operator = await app.issue({ kind: "operator", partnerId: null, scopes: [] });
-  await tell(third.url, operator.key, "stations/offline", [{ id: "station-001" }]);
+  await report(third.url, operator.key, "stations/offline", [{ id: "station-001" }]);
   const events = client.events.since(undefined);
-  const told: string[] = [];
+  const received: string[] = [];
   await until(async () => {
     const from = events.checkpoint() ? events.resumeFrom(String(events.checkpoint())) : events;
-    for await (const { event } of from) told.push(event);
-    return told.includes("station.offline");
+    for await (const { event } of from) received.push(event);
+    return received.includes("station.offline");
   });
-  expect(told.toSorted((a, b) => a.localeCompare(b))).toEqual([
+  expect(received.toSorted((a, b) => a.localeCompare(b))).toEqual([
     "reservation.cancelled",
     "reservation.created",
     "station.offline",

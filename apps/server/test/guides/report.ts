@@ -3,8 +3,8 @@ import type { BatchResult } from "@bikeshare/contract";
 
 type Answer = { results: BatchResult[]; error?: string; message?: string };
 
-/** Tells the service what happened, again and again until it is acknowledged. */
-export async function tell(baseUrl: string, operatorKey: string, path: string, items: object[]) {
+/** Reports to the service what happened, and repeats the report until it is acknowledged. */
+export async function report(baseUrl: string, operatorKey: string, path: string, items: object[]) {
   const request = {
     method: "POST",
     headers: {

@@ -11,7 +11,7 @@ const keptFrom = `
   from events where system_id = $1`;
 
 /** Name, meaning and query of each invariant of events. */
-export const eventStatements: readonly (readonly [name: string, meaning: string, broken: string])[] = [
+export const eventInvariants: readonly (readonly [name: string, meaning: string, broken: string])[] = [
   [
     "ride_events_once",
     "a ride has one ride.started event at most, and one at most of ride.completed and ride.cancelled",

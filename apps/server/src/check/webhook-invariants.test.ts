@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { answered, type EndpointsHarness, openEndpointsHarness } from "../../test/webhooks/endpoints.harness.ts";
 import { checkInvariants } from "./service.ts";
-import { webhookStatements } from "./webhook-queries.ts";
+import { webhookInvariants } from "./webhook-invariants.ts";
 
-const ours = new Set(webhookStatements.map(([name]) => name));
+const ours = new Set(webhookInvariants.map(([name]) => name));
 
 let harness: EndpointsHarness;
 let endpointId: string;

@@ -1,5 +1,5 @@
 /** Name, meaning and query of each invariant of the kept counts. */
-export const countStatements: readonly (readonly [name: string, meaning: string, broken: string])[] = [
+export const countInvariants: readonly (readonly [name: string, meaning: string, broken: string])[] = [
   [
     "list_counts",
     "the kept length of each list is the number of its rows",

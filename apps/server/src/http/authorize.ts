@@ -17,7 +17,7 @@ import type { PublicLimit } from "./public-limit.ts";
 import { checkAddressing } from "./request-form.ts";
 import { countedAddress, type Transport } from "./transport.ts";
 
-export interface AdmitOptions extends AuthenticateOptions {
+export interface AuthorizeOptions extends AuthenticateOptions {
   readonly transport: (request: FastifyRequest["raw"]) => Transport;
   readonly limiter: RateLimiter;
   readonly publicLimit: PublicLimit;
@@ -32,18 +32,18 @@ export interface AdmitOptions extends AuthenticateOptions {
  * Decides whether a request is handled: transport, key, scope and rate limit are checked, in this order. A request that
  * fails a check never reaches the next, so a refused key or scope does not use up the rate limit.
  */
-export function admitRequests(app: FastifyInstance, options: AdmitOptions): void {
+export function authorizeRequests(app: FastifyInstance, options: AuthorizeOptions): void {
   app.decorateRequest("transport");
   app.decorateRequest("caller");
   countLargeAnswers(app, options.publicLimit);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("request-id", request.id);
     try {
-      const admitted = admit(request, reply, options);
-      if (admitted === undefined) done();
-      // By callback, because most requests are admitted without waiting; the promise of the others ends here too.
+      const authorized = authorize(request, reply, options);
+      if (authorized === undefined) done();
+      // A callback, because most requests are authorized without waiting; the promise of the others ends here too.
       // oxlint-disable-next-line promise/no-callback-in-promise
-      else admitted.then(() => done(), done);
+      else authorized.then(() => done(), done);
     } catch (error) {
       done(error instanceof Error ? error : new Error(String(error)));
     }
@@ -62,8 +62,8 @@ function countLargeAnswers(app: FastifyInstance, publicLimit: PublicLimit): void
   });
 }
 
-/** Admits a request without a promise where the key and its rate are in memory: this is the hot path. */
-function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptions): Promise<void> | undefined {
+/** Authorizes a request without a promise where the key and its rate are in memory: this is the hot path. */
+function authorize(request: FastifyRequest, reply: FastifyReply, options: AuthorizeOptions): Promise<void> | undefined {
   checkAddressing(request.raw);
   const transport = options.transport(request.raw);
   request.transport = transport;
@@ -77,9 +77,9 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
     return answersPlainHttp(request) ? undefined : options.publicLimit.count(transport.address);
   }
   const key = authenticate(request, options);
-  return key instanceof Promise ? key.then((found) => admitKey(found)) : admitKey(key);
+  return key instanceof Promise ? key.then((found) => authorizeKey(found)) : authorizeKey(key);
 
-  function admitKey(found: KeyRow): Promise<void> | undefined {
+  function authorizeKey(found: KeyRow): Promise<void> | undefined {
     const limit = effectiveRateLimit(found, options.rateLimit);
     const forbidden = scopeError(found, scope);
     const decision =
@@ -91,11 +91,11 @@ function admit(request: FastifyRequest, reply: FastifyReply, options: AdmitOptio
       request.caller = { key: found, rate };
       const who = { keyId: found.id, address: transport.address };
       if (forbidden !== undefined) {
-        options.refusals.refused("insufficient_scope", who);
+        options.refusedRequests.refused("insufficient_scope", who);
         throw forbidden;
       }
       if (!rate.allowed) {
-        options.refusals.refused("rate_limited", who);
+        options.refusedRequests.refused("rate_limited", who);
         throw rateLimited(rate);
       }
       options.lastUses.note({
@@ -114,19 +114,19 @@ async function refuseCompromisedKeys(
   inUrl: readonly string[],
   inPlain: readonly string[],
   transport: Transport,
-  options: AdmitOptions,
+  options: AuthorizeOptions,
 ): Promise<never> {
   if (inPlain.length > 0) {
     await markCompromisedKeys(inPlain, "plain_http", transport.address, options.compromisedKeys);
     throw httpsRequired(transport, options);
   }
   await markCompromisedKeys(inUrl, "url", transport.address, options.compromisedKeys);
-  options.refusals.refused("key_in_url", { address: countedAddress(transport.address) });
+  options.refusedRequests.refused("key_in_url", { address: countedAddress(transport.address) });
   throw serviceError("invalid_parameter", "keyInUrl");
 }
 
-function httpsRequired({ address }: Transport, { refusals }: AdmitOptions): ServiceError {
-  refusals.refused("https_required", { address: countedAddress(address) });
+function httpsRequired({ address }: Transport, { refusedRequests }: AuthorizeOptions): ServiceError {
+  refusedRequests.refused("https_required", { address: countedAddress(address) });
   return serviceError("https_required");
 }
 

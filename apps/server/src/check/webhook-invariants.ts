@@ -1,5 +1,5 @@
 /** Name, meaning and query of each invariant of webhooks. */
-export const webhookStatements: readonly (readonly [name: string, meaning: string, broken: string])[] = [
+export const webhookInvariants: readonly (readonly [name: string, meaning: string, broken: string])[] = [
   [
     "deliveries_in_line",
     "a delivery is pending exactly while it waits in line, with as many attempts as are counted there",

@@ -175,7 +175,7 @@ describe.each(lists)("the JSON of $list", ({ list, any, schema }) => {
   const rows = any as fc.Arbitrary<Row>;
   const insert = writerOf(list);
 
-  async function expectWire(row: Row): Promise<void> {
+  async function expectJson(row: Row): Promise<void> {
     const [kept] = await app.db.query<{ json: string }>(statement("", `select json from ${list} where id = $1`), [
       row.id,
     ]);
@@ -198,10 +198,10 @@ describe.each(lists)("the JSON of $list", ({ list, any, schema }) => {
           ...("bike_id" in row ? { bike_id: `${own} ${String(row.bike_id)}` } : {}),
         });
         await insert([unique(first)]);
-        await expectWire(unique(first));
+        await expectJson(unique(first));
         const { id: kept, ...changes } = unique(second);
         await write.update(list, kept, changes);
-        await expectWire({ id: kept, ...changes });
+        await expectJson({ id: kept, ...changes });
       }),
       { numRuns: 60 },
     );
