@@ -23,7 +23,7 @@ interface ReplayOptions {
 }
 
 interface SyncOptions extends ImportOptions {
-  readonly interval: number;
+  readonly every: number;
 }
 
 /** `import gbfs`: one snapshot of all feeds of a GBFS system, versions 1.0 to 3.1. */
@@ -60,7 +60,7 @@ export function registerSyncGbfs(parent: Command, context: () => CliContext): vo
     // More often than each second is unfair to any feed; less often than daily does not follow it.
     .addOption(
       option(
-        "--interval <duration>",
+        "--every <duration>",
         "time between two requests, 1s to 1d; a feed's own ttl may make it longer",
         duration("1s", "1d"),
         "30s",
@@ -190,7 +190,7 @@ function replayText({ snapshots, events, failed }: ReplayOutcome, report: string
   return [...lines, ...(report === null ? [] : [`Report:    ${report}`])].join("\n");
 }
 
-async function sync(cli: CliContext, url: string, { interval, source, force = false }: SyncOptions): Promise<void> {
+async function sync(cli: CliContext, url: string, { every, source, force = false }: SyncOptions): Promise<void> {
   const { config, output, signals } = cli;
   if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ""))
     throw new UsageError("<url> must be the http or https URL of a gbfs.json.");
@@ -199,7 +199,7 @@ async function sync(cli: CliContext, url: string, { interval, source, force = fa
     const following = startFollowing({
       ...context,
       url,
-      every: interval,
+      every,
       systemId,
       source,
       force,

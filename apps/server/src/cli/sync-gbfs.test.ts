@@ -20,7 +20,7 @@ afterEach(async () => {
 const lines = () => harness.written.stdout.split("\n").filter((line) => line !== "");
 
 test("prints a line per round, JSON with --json, and ends when it is stopped", async () => {
-  const running = harness.run("gbfs", server.url, "--interval", "1s", "--json");
+  const running = harness.run("gbfs", server.url, "--every", "1s", "--json");
   await until(() => lines().length >= 2);
   harness.stop();
   await running;
@@ -52,8 +52,8 @@ test("for people prints the same as text, and what failed", async () => {
 
 test.each([
   [["gbfs", "feeds.example.com"], "http or https URL"],
-  [["gbfs", "http://127.0.0.1:1/gbfs.json", "--interval", "0s"], "from 1s to 1d"],
-  [["gbfs", "http://127.0.0.1:1/gbfs.json", "--interval", "soon"], "must be a duration"],
+  [["gbfs", "http://127.0.0.1:1/gbfs.json", "--every", "0s"], "from 1s to 1d"],
+  [["gbfs", "http://127.0.0.1:1/gbfs.json", "--every", "soon"], "must be a duration"],
 ])("rejects %s as wrong usage", async (args, message) => {
   await expect(harness.run(...args)).rejects.toThrow(message);
 });
