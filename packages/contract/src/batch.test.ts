@@ -36,7 +36,7 @@ describe("a batch", () => {
     );
   });
 
-  test("has as many faulty items as were sent wrong", () => {
+  test("reports every invalid item", () => {
     fc.assert(
       fc.property(fc.array(goodItem), fc.array(wrongItem, { minLength: 1 }), (good, wrong) => {
         const { items } = body.parse({ items: [...good, ...wrong] as never[] });
@@ -45,10 +45,10 @@ describe("a batch", () => {
     );
   });
 
-  test("refuses as a whole what is no list of items, and says where", () => {
-    const faulty = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.object());
+  test("rejects a value that is not an array of items, and names the field", () => {
+    const invalid = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null), fc.object());
     fc.assert(
-      fc.property(faulty, (items) => {
+      fc.property(invalid, (items) => {
         const result = checkZodSchema({ items }, body);
         expect(result.success).toBe(false);
         if (!result.success) expect(issuesOf(result.error)).toEqual(["items: must be an array of items"]);

@@ -45,8 +45,8 @@ describe.each(endpoints)("$name", ({ route, metadata }) => {
   });
 
   test("declares what may be wrong with a body unless nobody looks at one, as with GET", () => {
-    const looksAtBody = route.method !== "GET";
-    expect([413, 415].map((status) => statuses.includes(status))).toEqual([looksAtBody, looksAtBody]);
+    const readsBody = route.method !== "GET";
+    expect([413, 415].map((status) => statuses.includes(status))).toEqual([readsBody, readsBody]);
   });
 
   test("takes no query parameter that it does not name", () => {

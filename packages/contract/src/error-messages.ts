@@ -1,9 +1,9 @@
 import type { ErrorCode } from "./error-catalogue.ts";
 
 /**
- * Every message of every error, by code and name, with `{placeholders}` for the values of the case. Whoever refuses
- * something names an entry and gives values, so that the same refusal is worded once. A code that is missing here has one
- * message: its meaning and its action in the catalogue.
+ * Every message of every error, by code and name, with `{placeholders}` for the values of the case. The code
+ * that rejects a request names an entry and gives values, so that each message is written once. A code that is missing
+ * here has one message: its meaning and its action in the catalogue.
  */
 export const errorMessages = {
   unauthorized: {

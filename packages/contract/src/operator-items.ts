@@ -27,10 +27,13 @@ function oneLine(maxLength: number) {
     .refine(isOneLine, issueText("oneLine"));
 }
 
-/** Refuses half a position. */
-function wholePosition(place: { lat?: number | undefined; lon?: number | undefined }, ctx: z.RefinementCtx): void {
-  if ((place.lat === undefined) === (place.lon === undefined)) return;
-  const [missing, given] = place.lat === undefined ? ["lat", "lon"] : ["lon", "lat"];
+/** Rejects a latitude without a longitude, and the reverse. */
+function requireLatAndLon(
+  location: { lat?: number | undefined; lon?: number | undefined },
+  ctx: z.RefinementCtx,
+): void {
+  if ((location.lat === undefined) === (location.lon === undefined)) return;
+  const [missing, given] = location.lat === undefined ? ["lat", "lon"] : ["lon", "lat"];
   ctx.addIssue({ code: z.ZodIssueCode.custom, path: [missing], message: issueText("givenWith", { field: given }) });
 }
 
@@ -54,7 +57,7 @@ export const stationUpsert = extendApi(
       num_docks_disabled: count.nullable().optional(),
     })
     .strict()
-    .superRefine(wholePosition),
+    .superRefine(requireLatAndLon),
   { title: "StationUpsert" },
 );
 export type StationUpsert = z.infer<typeof stationUpsert>;
@@ -82,7 +85,7 @@ export const bikeUpsert = extendApi(
       ...bikeFields,
     })
     .strict()
-    .superRefine(wholePosition),
+    .superRefine(requireLatAndLon),
   { title: "BikeUpsert" },
 );
 export type BikeUpsert = z.infer<typeof bikeUpsert>;
@@ -92,7 +95,7 @@ export const bikeReport = extendApi(
   z
     .object({ id: givenIdentifier, at: givenInstant, ...bikeFields })
     .strict()
-    .superRefine(wholePosition),
+    .superRefine(requireLatAndLon),
   { title: "BikeReport", description: "What a bike said of itself at the instant `at`." },
 );
 export type BikeReport = z.infer<typeof bikeReport>;
@@ -131,7 +134,7 @@ export const rideEnd = extendApi(
         .describe("`returned` at a station, else `free_floating`, when left out"),
     })
     .strict()
-    .superRefine(wholePosition),
+    .superRefine(requireLatAndLon),
   { title: "RideEnd" },
 );
 export type RideEnd = z.infer<typeof rideEnd>;
@@ -161,7 +164,7 @@ export const rideCorrection = extendApi(
       rider_category: riderCategory.nullable().optional(),
     })
     .strict()
-    .superRefine(wholePosition),
+    .superRefine(requireLatAndLon),
   { title: "RideCorrection", description: "What is right of a ride that has ended. What is left out stays as it was." },
 );
 export type RideCorrection = z.infer<typeof rideCorrection>;

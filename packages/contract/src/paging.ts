@@ -61,7 +61,7 @@ export function listOf<Item extends z.ZodTypeAny>(item: Item, named: { title: st
   );
 }
 
-/** One page of a list, as it goes over the wire. */
+/** One page of a list, as JSON. */
 export interface ListEnvelope<Item> {
   readonly data: readonly Item[];
   readonly page?: number;

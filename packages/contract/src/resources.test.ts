@@ -64,8 +64,8 @@ describe.each(resources)("the schema of $name", ({ schema, example }) => {
   });
 
   test("refuses a field it does not know, at every depth", () => {
-    for (const { path, faulty } of objectsIn(example, (object) => ({ ...object, surprise: 1 }))) {
-      expect(schema.safeParse(faulty).error?.issues, path).toEqual([
+    for (const { path, invalid } of objectsIn(example, (object) => ({ ...object, surprise: 1 }))) {
+      expect(schema.safeParse(invalid).error?.issues, path).toEqual([
         expect.objectContaining({ code: "unrecognized_keys", keys: ["surprise"] }),
       ]);
     }
@@ -84,7 +84,7 @@ describe.each(resources)("the schema of $name", ({ schema, example }) => {
   });
 });
 
-test("an instant on the wire is a real one, in UTC, to the millisecond", () => {
+test("a timestamp in JSON is an existing date and time, in UTC, to the millisecond", () => {
   expect(timestamp.safeParse("2026-01-31T08:00:00.000Z").success).toBe(true);
   for (const text of [
     "2026-01-31T08:00:00Z",
@@ -130,15 +130,15 @@ function objectsIn(
   value: unknown,
   change: (object: Record<string, unknown>) => unknown,
   path = "$",
-): { path: string; faulty: unknown }[] {
+): { path: string; invalid: unknown }[] {
   if (typeof value !== "object" || value === null) return [];
   const inner = Object.entries(value).flatMap(([key, child]) =>
     objectsIn(child, change, `${path}.${key}`).map((found) => ({
       path: found.path,
-      faulty: Array.isArray(value)
-        ? value.map((item: unknown, index) => (String(index) === key ? found.faulty : item))
-        : { ...value, [key]: found.faulty },
+      invalid: Array.isArray(value)
+        ? value.map((item: unknown, index) => (String(index) === key ? found.invalid : item))
+        : { ...value, [key]: found.invalid },
     })),
   );
-  return Array.isArray(value) ? inner : [{ path, faulty: change({ ...value }) }, ...inner];
+  return Array.isArray(value) ? inner : [{ path, invalid: change({ ...value }) }, ...inner];
 }

@@ -4,7 +4,7 @@
 /** Letters, marks, digits, punctuation and signs of any script, with plain spaces between them. May be empty. */
 const VISIBLE = /^(?! )[\p{L}\p{M}\p{N}\p{P}\p{S} ]*(?<! )$/u;
 
-/** Any characters but controls, line breaks and halves of a character; no blanks at the ends. May be empty. */
+/** Any characters but controls, line breaks and lone surrogates; no blanks at the ends. May be empty. */
 const ONE_LINE = /^(?!\s)[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*(?<!\s)$/u;
 
 /** Whether a text consists of visible characters, with plain spaces only between them: fit for an identifier. */

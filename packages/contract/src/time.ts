@@ -3,7 +3,7 @@ import { z } from "zod";
 import { issueText } from "./messages.ts";
 import { isInstant } from "./query-values.ts";
 
-/** An instant on the wire: RFC 3339 in UTC, to the millisecond, ending in `Z`. */
+/** A timestamp in JSON: RFC 3339 in UTC, to the millisecond, ending in `Z`. */
 export const timestamp = z
   .string()
   .datetime({ precision: 3, message: "must be an instant like 2026-01-31T08:00:00.000Z" })

@@ -14,9 +14,9 @@ const server = createServer((request, response) => {
     "": { status: 200, body: { data: [exampleRide], page: 1, total_pages: 2, next_cursor: "c" } },
     c: { status: 200, body: { data: [{ ...exampleRide, id: "last" }] } },
   };
-  const refusal = { status: 401, body: { error: "unauthorized", message: "The key is unknown." } };
+  const unauthorized = { status: 401, body: { error: "unauthorized", message: "The key is unknown." } };
   const known = request.headers.authorization === "Bearer good";
-  const { status, body } = (known && answers[searchParams.get("cursor") ?? ""]) || refusal;
+  const { status, body } = (known && answers[searchParams.get("cursor") ?? ""]) || unauthorized;
   response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
 });
 

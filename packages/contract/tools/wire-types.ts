@@ -101,7 +101,7 @@ function declareTagged(name: string, description: string, tagged: Tagged, names:
     ...known,
     `${doc(`What ${unknown} is called. At run time any text: the type is a text that no known name equals, because comparing \`${tag}\` with a known name could otherwise not tell what \`${content}\` holds.`)}export type ${unknown}Name = \`(unknown) \${string}\`;`,
     `${doc(`One whose name is newer than this package: pass over it.`)}export interface ${unknown} {\n  ${tag}: ${unknown}Name;\n${fields.join("\n")}\n  ${content}: unknown;\n}`,
-    `${doc(`Those known today, told apart by \`${tag}\`.`)}export type Known${name} =\n  | ${Object.keys(members).join("\n  | ")};`,
+    `${doc(`Those known today, distinguished by \`${tag}\`.`)}export type Known${name} =\n  | ${Object.keys(members).join("\n  | ")};`,
     `${doc(description)}export type ${name} = Known${name} | ${unknown};`,
   ].join("\n\n");
 }

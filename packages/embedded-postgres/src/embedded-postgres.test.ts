@@ -90,7 +90,7 @@ describe("one user", () => {
 });
 
 describe("several users of one directory", () => {
-  it("settle to one cluster when they start at once on an empty directory, and the last to close stops it", async () => {
+  it("create one cluster when they start at once on an empty directory, and the last to close stops it", async () => {
     const users = await Promise.all([harness.startUser(), harness.startUser(), harness.startUser()]);
     const [first, second, third] = users;
     if (!first || !second || !third) throw new Error("three users were started");
@@ -167,11 +167,11 @@ describe("after crashes", () => {
   it.each([
     ["initdb", "postgresql.partial-"],
     ["the first start", "postgresql"],
-  ])("survives a user killed during %s", async (_moment, name) => {
-    const isMoment = async () =>
+  ])("survives a user killed during %s", async (_phase, name) => {
+    const isInPhase = async () =>
       (await namesIn(harness.dataDir)).some((found) => (name.endsWith("-") ? found.startsWith(name) : found === name));
-    while (await startsBeforeKill(isMoment)) {
-      // A busy machine looked away for too long: once more from the beginning.
+    while (await startsBeforeKill(isInPhase)) {
+      // A busy machine can miss the phase: start again from the beginning.
       await harness.clear();
       harness = await openHarness({ enterable: true });
     }
@@ -218,13 +218,13 @@ it("refuses a cluster whose connection file is lost and says what to do", async 
   await expect(harness.startUser()).rejects.toThrow(/connection\.json cannot be read.*Restore it/);
 });
 
-/** Starts a user and kills it at a moment of its start. @returns whether it was ready before it was killed */
-async function startsBeforeKill(isMoment: () => Promise<boolean>): Promise<boolean> {
+/** Starts a user and kills it in a phase of its start. @returns whether it was ready before it was killed */
+async function startsBeforeKill(isInPhase: () => Promise<boolean>): Promise<boolean> {
   let isReady = false;
   const starting = harness.startUser().then(() => (isReady = true));
   // Awaited below; until then its failure must not count as unhandled.
   starting.catch(() => undefined);
-  await until(async () => isReady || (await isMoment()));
+  await until(async () => isReady || (await isInPhase()));
   await harness.killUsers();
   const failure: unknown = await starting.catch((error: unknown) => error);
   if (failure !== true) expect(String(failure)).toContain("ended before it was ready");

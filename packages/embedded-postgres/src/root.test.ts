@@ -125,7 +125,7 @@ describe.skipIf(!isRoot() || process.platform !== "linux" || !nobody)(
       await expect(runnableBinaries(options)).rejects.toThrow(/cannot be trusted/);
     });
 
-    it("settle to one copy when several installations copy at once", async () => {
+    it("keep one copy when several installations copy at once", async () => {
       if (!nobody) return;
       const installed = await findNative();
       const native = { version: installed.version, directory: join(checkout, "native") };

@@ -208,7 +208,7 @@ describe("a response that is not the service's", () => {
     ["nothing", new Response(null, { status: 204 }), /status 204$/],
     ["a page", new Response("<html></html>"), /not JSON \(a proxy\?\)$/],
     ["half of it", new Response('{"id":'), /not JSON \(a proxy\?\)$/],
-    ["a text", jsonResponse("ride"), /not JSON \(a proxy\?\)$/],
+    ["a string", jsonResponse("ride"), /not JSON \(a proxy\?\)$/],
     ["null", jsonResponse(null), /not JSON \(a proxy\?\)$/],
   ])("%s is an error that is not retried", async (_, response, message) => {
     const { client, fetch, simulation } = setUp([response]);
@@ -364,7 +364,7 @@ describe("the key", () => {
 
   it("is not passed to hooks", async () => {
     const notes: unknown[] = [];
-    const note = (told: unknown) => void notes.push(told);
+    const note = (context: unknown) => void notes.push(context);
     const hooks: Hooks = { onRequest: note, onResponse: note, onRetry: note, onRateLimit: note };
     const { client, simulation } = setUp([errorResponse(429, "rate_limited"), jsonResponse({ id: "x" })], hooks);
     await simulation.run(client.rides.get("x"));
@@ -390,21 +390,21 @@ describe("the reason of a broken connection", () => {
 
 describe("hooks", () => {
   it("are called for each request, response and retry, in order", async () => {
-    const told: string[] = [];
+    const calls: string[] = [];
     const { client, simulation } = setUp(
       [errorResponse(503, "unavailable"), jsonResponse({ id: "x" }, 200, { "request-id": "req-1" })],
       {
         onRequest: ({ operation, method, attempt }: RequestDetails) =>
-          void told.push(`${attempt} ${method} ${operation}`),
+          void calls.push(`${attempt} ${method} ${operation}`),
         onResponse: ({ status, requestId, durationMs }: ResponseDetails) =>
-          void told.push(`${status} ${requestId} ${durationMs}`),
+          void calls.push(`${status} ${requestId} ${durationMs}`),
         onRetry: ({ error, delayMs, request }: RetryDetails) =>
-          void told.push(`${error.name} ${delayMs} ${request.attempt}`),
+          void calls.push(`${error.name} ${delayMs} ${request.attempt}`),
       },
     );
     await simulation.run(client.rides.get("x"));
     const operation = "GET GET /v1/rides/:id";
-    expect(told).toEqual([`1 ${operation}`, "503 req-503 0", "ServerError 250 1", `2 ${operation}`, "200 req-1 0"]);
+    expect(calls).toEqual([`1 ${operation}`, "503 req-503 0", "ServerError 250 1", `2 ${operation}`, "200 req-1 0"]);
   });
 
   it("end the call with the error that they throw", async () => {

@@ -28,7 +28,7 @@ function examples(): [operation: string, name: string, body: Body][] {
 }
 
 /** The paths of a body's fields, with that field changed. */
-function changed(body: Body, change: (field: string, of: Body) => Body): [place: string, body: Body][] {
+function changed(body: Body, change: (field: string, of: Body) => Body): [path: string, body: Body][] {
   return Object.keys(body).flatMap((field): [string, Body][] => {
     const value = body[field];
     const own: [string, Body] = [field, change(field, body)];
@@ -36,12 +36,12 @@ function changed(body: Body, change: (field: string, of: Body) => Body): [place:
       const inner = changed(value[0] as Body, change);
       return [
         own,
-        ...inner.map(([place, item]): [string, Body] => [`${field}[0].${place}`, { ...body, [field]: [item] }]),
+        ...inner.map(([path, item]): [string, Body] => [`${field}[0].${path}`, { ...body, [field]: [item] }]),
       ];
     }
     if (typeof value !== "object" || value === null || Array.isArray(value)) return [own];
     const inner = changed(value as Body, change);
-    return [own, ...inner.map(([place, item]): [string, Body] => [`${field}.${place}`, { ...body, [field]: item }])];
+    return [own, ...inner.map(([path, item]): [string, Body] => [`${field}.${path}`, { ...body, [field]: item }])];
   });
 }
 
@@ -65,20 +65,20 @@ describe.each(examples())("the response to %s (%s)", (operation, _, body) => {
   });
 
   it("must have every field, and the issue names its path", () => {
-    for (const [place, less] of changed(body, without)) {
+    for (const [path, less] of changed(body, without)) {
       // Of an event without a name nothing is known.
-      const isOpen = marks.includes(place) || /(^|\.)event$/.test(place);
-      expect(validateResponse(operation, less) ?? "", place).toMatch(isOpen ? /^$/ : `${place} is not a valid `);
+      const isOpen = marks.includes(path) || /(^|\.)event$/.test(path);
+      expect(validateResponse(operation, less) ?? "", path).toMatch(isOpen ? /^$/ : `${path} is not a valid `);
     }
   });
 
   it("must have values of the right type, and the issue does not repeat the value", () => {
     for (const wrong of [{ a: "secret" }, ["secret"], Symbol("secret")]) {
-      for (const [place, other] of changed(body, (field, of) => ({ ...of, [field]: wrong }))) {
-        if (/(^|\.)event$/.test(place)) continue;
-        if (Array.isArray(wrong) && place === "scopes") continue;
-        expect(validateResponse(operation, other) ?? "", place).toMatch(/ is not a valid /);
-        expect(validateResponse(operation, other) ?? "", place).not.toContain("secret");
+      for (const [path, other] of changed(body, (field, of) => ({ ...of, [field]: wrong }))) {
+        if (/(^|\.)event$/.test(path)) continue;
+        if (Array.isArray(wrong) && path === "scopes") continue;
+        expect(validateResponse(operation, other) ?? "", path).toMatch(/ is not a valid /);
+        expect(validateResponse(operation, other) ?? "", path).not.toContain("secret");
       }
     }
   });

@@ -121,7 +121,7 @@ export interface UnknownEvent {
   data: unknown;
 }
 
-/** Those known today, told apart by `event`. */
+/** Those known today, distinguished by `event`. */
 export type KnownEventRecord =
   | RideStartedEvent
   | RideCompletedEvent

@@ -27,8 +27,8 @@ function hold(isHeld: (request: Received) => boolean = () => true): { release(re
   };
 }
 
-/** Waits until the program has looked for new events a few times more. */
-async function looks(begun: Run): Promise<void> {
+/** Waits until the program has polled for events a few times more. */
+async function untilPolledAgain(begun: Run): Promise<void> {
   const before = begun.waits.length;
   await until(() => begun.waits.length > before + 3);
 }
@@ -60,7 +60,7 @@ it.each([
   for (let n = 0; n < 25; n++) harness().happen(1, about(n));
   const begun = listen(args);
   await until(() => harness().receiver.received.length === most);
-  await looks(begun);
+  await untilPolledAgain(begun);
   expect(harness().receiver.received).toHaveLength(most);
   while (begun.lines().length < 1 + 25) {
     release();
@@ -75,7 +75,7 @@ it("events about one ride are delivered in order, one after the other, and other
   harness().happen(2, about(2));
   const begun = listen();
   await until(() => begun.lines().length === 1 + 2);
-  await looks(begun);
+  await untilPolledAgain(begun);
   expect(received()).toEqual([0, 2, 3]);
   release();
   await until(() => harness().receiver.received.length === 4);
@@ -154,7 +154,7 @@ it("a single request probes whether something listens again, then all are sent",
   const { release } = hold();
   await harness().receiver.listen();
   await until(() => harness().receiver.received.length > 0);
-  await looks(begun);
+  await untilPolledAgain(begun);
   expect(received()).toEqual([0]);
   release();
   await until(() => harness().receiver.received.length === 8);

@@ -139,10 +139,10 @@ describe("listen", () => {
   it.each([
     ["a key without the scope", reply({ error: "forbidden", message: "Not yours." }, 403), "403 forbidden: Not yours."],
     ["a key that is unknown", reply({ error: "unauthorized", message: "Unknown." }, 401), "401 unauthorized: Unknown."],
-  ])("ends with 1 for %s: a retry does not help", async (_what, refusal, words) => {
+  ])("ends with 1 for %s: a retry does not help", async (_what, response, words) => {
     const begun = listen();
     await ready(begun);
-    harness().outage = refusal;
+    harness().outage = response;
     expect(await begun.ended).toBe(1);
     expect(begun.stderr()).toContain(words);
   });

@@ -64,13 +64,13 @@ export function describeClient(name: string, open: () => Promise<ClientHarness>)
     describeWalking(() => ({ harness, client, clientOf }));
     describeReserving(() => ({ harness, client, clientOf }));
     describeFollowing(() => ({ harness, client, clientOf }));
-    describeRefusals(() => ({ harness, client, clientOf }));
+    describeErrors(() => ({ harness, client, clientOf }));
     describePace(() => ({ harness, client, clientOf }));
     describeDay(() => ({ harness, client, clientOf }));
   });
 }
 
-interface Place {
+interface Suite {
   readonly harness: ClientHarness;
   readonly client: BikeShare;
   readonly clientOf: (
@@ -112,7 +112,7 @@ function describeReading(on: () => BikeShare): void {
   });
 }
 
-function describeWalking(on: () => Place): void {
+function describeWalking(on: () => Suite): void {
   it("iterates over all rides once, newest first, by item, by page and by number", async () => {
     const { client } = on();
     const idsOf = async (list: AsyncIterable<{ readonly id: string }>) => {
@@ -141,7 +141,7 @@ function describeWalking(on: () => Place): void {
   });
 }
 
-function describeReserving(on: () => Place): void {
+function describeReserving(on: () => Suite): void {
   it("reserves a bike and cancels; cancelling twice changes nothing", async () => {
     const { client, harness } = on();
     const [station] = stations as [string];
@@ -201,7 +201,7 @@ function describeReserving(on: () => Place): void {
   });
 }
 
-function describeFollowing(on: () => Place): void {
+function describeFollowing(on: () => Suite): void {
   it("returns the events since a checkpoint, each once, and the next checkpoint", async () => {
     const { client, harness } = on();
     await harness.addBikes(stations[3]!, ["bike-6"]);
@@ -242,7 +242,7 @@ function describeFollowing(on: () => Place): void {
   });
 }
 
-function describeRefusals(on: () => Place): void {
+function describeErrors(on: () => Suite): void {
   it("throws the class of each error, with the service's code", async () => {
     const { client } = on();
     const refused = async (call: PromiseLike<unknown>) => {
@@ -291,7 +291,7 @@ function platformOf(harness: ClientHarness): Platform {
   };
 }
 
-function describePace(on: () => Place): void {
+function describePace(on: () => Suite): void {
   const endless = { totalTimeoutMs: Infinity, timeoutMs: Infinity };
 
   it("waits before a key's limit, shared by two lists, so that nothing is rejected", async () => {
@@ -328,7 +328,7 @@ function describePace(on: () => Place): void {
   });
 }
 
-function describeDay(on: () => Place): void {
+function describeDay(on: () => Suite): void {
   it("works through a day: list, reserve, cancel, catch up, a restart and a series of 429s", async () => {
     const { clientOf, harness } = on();
     await harness.addBikes(stations[4]!, ["bike-7"]);

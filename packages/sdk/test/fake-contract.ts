@@ -56,9 +56,9 @@ ${endpoints.join("\n")}
 function endpointText({ method, path, metadata, body }: Route, { paths, components }: Document): string {
   const operation = paths[path.replaceAll(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()];
   const described = operation?.parameters ?? [];
-  const rules = (place: string) =>
+  const rules = (location: string) =>
     Object.fromEntries(
-      described.filter((each) => each.in === place).map(({ name, schema }) => [name.toLowerCase(), rule(schema)]),
+      described.filter((each) => each.in === location).map(({ name, schema }) => [name.toLowerCase(), rule(schema)]),
     );
   const { properties = {}, required = [] } = components.schemas[nameOf(operation)] ?? {};
   const fields = Object.entries(properties).map(([name, schema]) => [

@@ -99,7 +99,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
     const askAll = async (paths: readonly string[], given?: readonly (string | undefined)[]) => {
       for (const path of paths) await ask({ path }, given);
     };
-    const look = async () => {
+    const compareLists = async () => {
       await both(({ harness }) => harness.processDueWork());
       await askAll(["/v1/stations", "/v1/bikes", "/v1/rides", "/v1/reservations", "/v1/events"]);
     };
@@ -111,12 +111,12 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
     });
     afterAll(() => both(({ harness }) => harness.close()));
 
-    it("show the same city", look);
+    it("show the same city", compareLists);
 
     it("hold, refuse, give back and expire alike", async () => {
       for (const sent of reservationStory) {
         await ask(sent);
-        await look();
+        await compareLists();
       }
       advance(31 * 60_000);
       // For readers they have expired already; the service writes it down a little later.
@@ -125,7 +125,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
         "/v1/reservations?status=expired",
         "/v1/reservations?status=active",
       ]);
-      await look();
+      await compareLists();
       await ask({ path: "/v1/bikes?vehicle_state=reserved" });
     });
 
@@ -160,7 +160,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
       await ask({ ...extend(5), path: "/v1/reservations/nobody" });
       advance(60 * 60_000);
       await ask(extend(5));
-      await look();
+      await compareLists();
     });
 
     it("hold as many bikes for a partner, and not one more, alike", async () => {
@@ -191,24 +191,24 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
       await both(({ harness }) => harness.processDueWork());
       await ask({ path: "/v1/me" });
       for (const id of bikes) await operate("bikes.upsert", { id, vehicle_state: "removed" });
-      await look();
+      await compareLists();
     });
 
     it("start, end and cancel rides alike, on a held bike too", async () => {
       await ask(reserve({ bike_id: "b1", rider_ref: "rider" }));
       await operate("rides.start", { id: "live-1", bike_id: "b1", rider_category: "member" });
-      await look();
+      await compareLists();
       await ask(reserve({ bike_id: "b1" }));
       advance(120_000);
       await operate("rides.end", { id: "live-1", end_station_id: "s2", distance_meters: 900 });
-      await look();
+      await compareLists();
       await operate("rides.start", { id: "live-2", bike_id: "b2" });
       advance(5_000);
       await operate("rides.cancel", { id: "live-2" });
       await operate("rides.start", { id: "live-3", bike_id: "b1" });
       advance(60_000);
       await operate("rides.end", { id: "live-3" });
-      await look();
+      await compareLists();
     });
 
     it("correct rides that have ended alike", async () => {
@@ -217,7 +217,7 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
       await operate("rides.end", { id: "live-4", end_station_id: "s2", distance_meters: 900 });
       advance(1_000);
       await operate("rides.correct", { id: "live-4", end_station_id: "s1", distance_meters: 950 });
-      await look();
+      await compareLists();
       const { body } = (await ask({ path: "/v1/rides/live-4" })) as { readonly body: { readonly started_at: string } };
       const sooner = new Date(Date.parse(body.started_at) + 10_000).toISOString();
       await operate("rides.correct", { id: "live-4", ended_at: sooner });
@@ -225,35 +225,35 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
       advance(60_000);
       await operate("rides.end", { id: "live-5", end_station_id: "s2" });
       await operate("rides.correct", { id: "live-4", end_station_id: null });
-      await look();
+      await compareLists();
     });
 
-    it("give up what cannot be ridden, and hold nothing that has lapsed, alike", async () => {
+    it("release reservations of unavailable bikes, and ignore expired ones, alike", async () => {
       await ask(reserve({ bike_id: "b3", hold_minutes: 2 }));
       await operate("bikes.upsert", { id: "b3", vehicle_state: "non_operational" });
-      await look();
+      await compareLists();
       await ask(reserve({ bike_id: "b3" }));
       await operate("bikes.upsert", { id: "b3", vehicle_state: "available", station_id: "s2" });
       await ask(reserve({ bike_id: "b3", hold_minutes: 2 }));
       advance(120_000);
       await operate("rides.start", { id: "live-0", bike_id: "b3" });
       await operate("rides.end", { id: "live-0", end_station_id: "s1" });
-      await look();
+      await compareLists();
     });
 
     it("take stations offline and bring them back alike", async () => {
       await operate("stations.offline", { id: "s3" });
-      await look();
+      await compareLists();
       await operate("stations.online", { id: "s3" });
       await operate("stations.offline", { id: "s1" });
       await ask(reserve({ station_id: "s1" }));
       await ask(reserve({ bike_id: "b3" }));
-      await look();
+      await compareLists();
       await operate("stations.online", { id: "s1" });
       await operate("stations.upsert", { id: "s2", is_renting: false, is_returning: false });
       await operate("stations.upsert", { id: "s3", is_installed: true });
       await operate("stations.remove", { id: "s4" });
-      await look();
+      await compareLists();
       await ask(reserve({ station_id: "s4" }));
     });
 
@@ -314,8 +314,8 @@ export function describeParity(name: string, open: () => Promise<ParityHarness>)
         await ask({ path: "/v1/rides", headers: { authorization } }, [undefined, undefined]);
       }
       expect((await ask({ path: "/v1/me" })).status).toBe(200);
-      const exposed = await both((side, n) => side.send({ path: `/v1/rides?key=${keys[n]}` }, keys[n]));
-      expect(exposed[0]).toEqual(exposed[1]);
+      const answers = await both((side, n) => side.send({ path: `/v1/rides?key=${keys[n]}` }, keys[n]));
+      expect(answers[0]).toEqual(answers[1]);
     });
 
     it("know the same paths, methods, ids and bodies", async () => {
@@ -419,9 +419,9 @@ async function fillCity(operate: (verb: OperatorVerb, item: OperatorItem) => Pro
     });
   }
   for (const [n, id] of ["b1", "b2", "b3", "b4", "b5"].entries()) {
-    const place = n < 4 ? { station_id: n % 2 === 0 ? "s1" : "s2" } : { lat: 47.5, lon: 8.5 };
+    const location = n < 4 ? { station_id: n % 2 === 0 ? "s1" : "s2" } : { lat: 47.5, lon: 8.5 };
     const type = n < 3 ? "classic" : "electric";
-    await operate("bikes.upsert", { id, vehicle_type_id: type, current_range_meters: n * 1000, ...place });
+    await operate("bikes.upsert", { id, vehicle_type_id: type, current_range_meters: n * 1000, ...location });
   }
   await operate("bikes.upsert", { id: "b6", station_id: "s1", vehicle_state: "non_operational" });
   for (let n = 0; n < 12; n++) {

@@ -13,7 +13,7 @@ import * as testing from "../src/testing.ts";
 import { createFakeBikeShare, sampleCity } from "../src/testing.ts";
 import { isWebhookVerificationError, verify } from "../src/webhooks.ts";
 
-const place = { stations: [{ id: "s1" }], bikes: [{ id: "b1", station_id: "s1" }] };
+const oneBike = { stations: [{ id: "s1" }], bikes: [{ id: "b1", station_id: "s1" }] };
 const get = (fake: testing.FakeBikeShare, path: string, init: RequestInit = {}, key = fake.apiKey) =>
   fake.fetch(fake.baseUrl + path, { ...init, headers: { authorization: `Bearer ${key}` } });
 /** Faked for the client and the fake alike: both ask the same clock. */
@@ -33,7 +33,7 @@ it("the entry exports what is promised, no more and no less", () => {
 });
 
 it("a client is made of a fake as it is, and nothing leaves the process", async () => {
-  const fake = createFakeBikeShare(place);
+  const fake = createFakeBikeShare(oneBike);
   const client = new BikeShare(fake.options);
   expect((await client.stations.get("s1")).num_bikes_available).toBe(1);
   await expect(fake.fetch("https://elsewhere.example/v1/me")).rejects.toThrow("fetch failed");
@@ -61,13 +61,13 @@ it("whatever is left out is filled in as the contract has it", async () => {
 });
 
 it("two fakes know nothing of each other, and the same is the same in each", async () => {
-  const [one, other] = [createFakeBikeShare(place), createFakeBikeShare(place)];
+  const [one, other] = [createFakeBikeShare(oneBike), createFakeBikeShare(oneBike)];
   const held = await new BikeShare(one.options).reservations.create({ station_id: "s1" });
   expect((await new BikeShare(other.options).reservations.create({ bike_id: "b1" })).id).toBe(held.id);
 });
 
 it("a partner has as many active reservations as the fake is told, 50 if not said, and sees its use of them", async () => {
-  const fake = createFakeBikeShare({ ...place, bikes: [{ id: "b1" }, { id: "b2" }], maxReservations: 1 });
+  const fake = createFakeBikeShare({ ...oneBike, bikes: [{ id: "b1" }, { id: "b2" }], maxReservations: 1 });
   const client = new BikeShare(fake.options);
   const { id } = await client.reservations.create({ bike_id: "b1" });
   await expect(client.reservations.create({ bike_id: "b2" })).rejects.toMatchObject({ code: "too_many_reservations" });
@@ -78,7 +78,7 @@ it("a partner has as many active reservations as the fake is told, 50 if not sai
 });
 
 it("what came is kept, without the key", async () => {
-  const fake = createFakeBikeShare(place);
+  const fake = createFakeBikeShare(oneBike);
   await new BikeShare(fake.options).reservations.create({ bike_id: "b1" }, { idempotencyKey: "k" });
   expect(fake.requests).toMatchObject([
     {
@@ -95,7 +95,7 @@ it("what came is kept, without the key", async () => {
 
 describe("the fake's clock", () => {
   it("expires reservations, each as of its own end, and gives bikes back", async () => {
-    const fake = createFakeBikeShare({ ...place, now: () => Date.parse("2026-06-01T12:00:00.000Z") });
+    const fake = createFakeBikeShare({ ...oneBike, now: () => Date.parse("2026-06-01T12:00:00.000Z") });
     const client = new BikeShare(fake.options);
     const held = await client.reservations.create({ station_id: "s1", hold_minutes: 5 });
     fake.advance(5 * 60_000 - 1);
@@ -111,7 +111,7 @@ describe("the fake's clock", () => {
     expect([await ask(), await ask(), await ask()]).toEqual([200, 200, 429]);
     few.advance(60_000);
     expect(await ask()).toBe(200);
-    const fake = createFakeBikeShare(place);
+    const fake = createFakeBikeShare(oneBike);
     const client = new BikeShare(fake.options);
     await client.reservations.create({ bike_id: "b1" }, { idempotencyKey: "k" });
     fake.advance(24 * 3_600_000);
@@ -155,7 +155,7 @@ describe("keys", () => {
 
 describe("a script", () => {
   it("says what becomes of the next requests, and the client gets through", async () => {
-    const fake = createFakeBikeShare(place);
+    const fake = createFakeBikeShare(oneBike);
     const client = new BikeShare(fake.options);
     fakeTime();
     const script = fake.script([{ status: 503, retryAfter: 0 }, "reset", { status: 502 }, { status: 429 }]);
@@ -167,7 +167,7 @@ describe("a script", () => {
   });
 
   it("loses the answer of what was done: under its idempotency key it is done once", async () => {
-    const fake = createFakeBikeShare(place);
+    const fake = createFakeBikeShare(oneBike);
     fake.script(["lost"], { match: "POST /v1/reservations" });
     fakeTime();
     const called = new BikeShare(fake.options).reservations.create({ station_id: "s1" }).withResponse();
@@ -178,7 +178,7 @@ describe("a script", () => {
   });
 
   it("answers with any status, code and words, which the client's errors show", async () => {
-    const fake = createFakeBikeShare(place);
+    const fake = createFakeBikeShare(oneBike);
     const client = new BikeShare({ ...fake.options, maxRetries: 0 });
     const scripted = async (answer: testing.ScriptedAnswer) => {
       fake.script([answer]);
@@ -207,7 +207,7 @@ describe("a script", () => {
   });
 
   it("is for the requests that it matches, passes where it says so, and repeats until it is stopped", async () => {
-    const fake = createFakeBikeShare(place);
+    const fake = createFakeBikeShare(oneBike);
     const statuses = async (...paths: readonly string[]) => {
       const answers: number[] = [];
       for (const path of paths) answers.push((await get(fake, path)).status);
@@ -231,7 +231,7 @@ describe("a script", () => {
   });
 
   it("makes answers slow, or keeps them for ever; a caller that gives up is let go", async () => {
-    const fake = createFakeBikeShare(place);
+    const fake = createFakeBikeShare(oneBike);
     fakeTime();
     fake.script([{ delay: 300 }, "hang"]);
     let isAnswered = false;
@@ -255,7 +255,7 @@ describe("a script", () => {
 
 describe("what the operator does", () => {
   it("is followed by all that follows from it", async () => {
-    const fake = createFakeBikeShare(place);
+    const fake = createFakeBikeShare(oneBike);
     const { operator } = fake;
     const client = new BikeShare(fake.options);
     const held = await client.reservations.create({ station_id: "s1" });
@@ -278,7 +278,7 @@ describe("what the operator does", () => {
   });
 
   it("cannot be what cannot be", () => {
-    const { operator } = createFakeBikeShare(place);
+    const { operator } = createFakeBikeShare(oneBike);
     operator.startRide({ id: "r1", bike_id: "b1" });
     expect(() => operator.startRide({ bike_id: "b1" })).toThrow("is on ride r1");
     expect(() => operator.startRide({ bike_id: "b9" })).toThrow("no bike b9");
@@ -314,7 +314,7 @@ describe("a webhook", () => {
   });
 
   it("of an event of the list says what the list says, under one delivery id", async () => {
-    const fake = createFakeBikeShare(place);
+    const fake = createFakeBikeShare(oneBike);
     const ride = fake.operator.startRide({ bike_id: "b1" });
     const [event] = fake.events();
     const [one, two] = [await fake.webhook(event!), await fake.webhook(event!)];
@@ -346,7 +346,7 @@ describe("a webhook", () => {
 
 describe("a fake that listens", () => {
   it("answers over HTTP with the same city, breaks connections when told, and ends", async () => {
-    const fake = createFakeBikeShare(place);
+    const fake = createFakeBikeShare(oneBike);
     const { url, close } = await fake.listen();
     const client = new BikeShare({ baseUrl: url, apiKey: fake.apiKey, maxRetries: 0 });
     const held = await client.reservations.create({ station_id: "s1" });

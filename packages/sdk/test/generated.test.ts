@@ -94,7 +94,7 @@ test("an enum value may be new, and known ones are still suggested", () => {
 });
 
 test("comparing `event` with a name narrows `data`, and leaves unknown events unknown", () => {
-  const told = (event: wire.EventRecord) => {
+  const narrowed = (event: wire.EventRecord) => {
     switch (event.event) {
       case "ride.completed":
         return expectTypeOf(event.data).toEqualTypeOf<wire.Ride>();
@@ -104,5 +104,5 @@ test("comparing `event` with a name narrows `data`, and leaves unknown events un
         return expectTypeOf<Extract<typeof event, wire.UnknownEvent>["data"]>().toBeUnknown();
     }
   };
-  expect(told).toBeTypeOf("function");
+  expect(narrowed).toBeTypeOf("function");
 });

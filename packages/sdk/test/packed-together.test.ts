@@ -59,11 +59,11 @@ describe.skipIf(!isBuilt)(`a project with all published packages${isBuilt ? "" :
       noEmit: true,
     };
     await writeFile(join(directory, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["contracting.mts"] }));
-    const faults = await run(tsc, ["-p", "."], { cwd: directory }).then(
+    const errors = await run(tsc, ["-p", "."], { cwd: directory }).then(
       () => "",
       (error: unknown) => String(Reflect.get(error as object, "stdout")),
     );
-    expect(faults).toBe("");
+    expect(errors).toBe("");
   });
 
   it("verifies with either package what the other signs, and knows the other's errors", async () => {

@@ -159,11 +159,11 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
     };
     const project = join(directory, "tsconfig.json");
     await writeFile(project, JSON.stringify({ compilerOptions, files: ["calling.mts", "typing.mts"] }));
-    const faults = await run(tsc, ["-p", project], { cwd: directory }).then(
+    const errors = await run(tsc, ["-p", project], { cwd: directory }).then(
       () => "",
       (error: unknown) => String(Reflect.get(error as object, "stdout")),
     );
-    expect(faults).toBe("");
+    expect(errors).toBe("");
   });
 
   it("is bundled for browsers, within 5.5 kB, and works with nothing but what they have", async () => {

@@ -12,31 +12,31 @@ const IMPORT = /\b(from|import) "([^"]+)"/g;
 copy("@bikeshare/webhooks", "webhooks");
 copy("@bikeshare/rules", "testing/rules");
 
-/** Copies a package's main module, and those that it needs, into the folder `place` of dist/; `place.js` exports it. */
-function copy(name: string, place: string): void {
-  const target = `${dist}${place}`;
+/** Copies a package's main module, and those that it needs, into the folder `folder` of dist/; `folder.js` exports it. */
+function copy(name: string, folder: string): void {
+  const target = `${dist}${folder}`;
   rmSync(target, { recursive: true, force: true });
   mkdirSync(target);
   const main = resolve(name, "");
   /** What a module's copy is called: `index`, and of other packages `contract-limits`. */
   const fileName = (module: string) => module.replace(main.replace("index", ""), "").replace("/dist/", "-");
-  for (const ending of [".js", ".d.ts"]) {
-    for (const module of reachable(main, ending)) {
+  for (const extension of [".js", ".d.ts"]) {
+    for (const module of reachable(main, extension)) {
       const pointing = (_: string, keyword: string, specifier: string) =>
         `${keyword} "./${fileName(resolve(specifier, module))}.js"`;
-      writeFileSync(`${target}/${fileName(module)}${ending}`, read(module, ending).replace(IMPORT, pointing));
+      writeFileSync(`${target}/${fileName(module)}${extension}`, read(module, extension).replace(IMPORT, pointing));
     }
-    writeFileSync(`${target}${ending}`, `export * from "./${place.split("/").at(-1)}/${fileName(main)}.js";\n`);
+    writeFileSync(`${target}${extension}`, `export * from "./${folder.split("/").at(-1)}/${fileName(main)}.js";\n`);
   }
   rmSync(`${target}.js.map`, { force: true });
 }
 
 /** The modules that a module needs, itself included. */
-function reachable(module: string, ending: string, found: Set<string> = new Set()): Set<string> {
+function reachable(module: string, extension: string, found: Set<string> = new Set()): Set<string> {
   if (found.has(module)) return found;
   found.add(module);
-  for (const [, , specifier = ""] of read(module, ending).matchAll(IMPORT)) {
-    reachable(resolve(specifier, module), ending, found);
+  for (const [, , specifier = ""] of read(module, extension).matchAll(IMPORT)) {
+    reachable(resolve(specifier, module), extension, found);
   }
   return found;
 }
@@ -51,6 +51,6 @@ function resolve(specifier: string, importer: string): string {
 }
 
 /** A module's text, without the way to its source map: the source is not copied. */
-function read(module: string, ending: string): string {
-  return readFileSync(`${packages}${module}${ending}`, "utf8").replace(/^\/\/# sourceMappingURL=.*\n?/m, "");
+function read(module: string, extension: string): string {
+  return readFileSync(`${packages}${module}${extension}`, "utf8").replace(/^\/\/# sourceMappingURL=.*\n?/m, "");
 }

@@ -78,7 +78,7 @@ export async function bootstrapCity(options: BootstrapOptions, observed: Observe
     const bike = observed?.bikes.get(id);
     const station = bike === undefined ? initialStation : stationById.get(bike.station_id ?? "");
     const isReady = bike === undefined || (RIDABLE_STATES.has(bike.vehicle_state) && !taken.has(id));
-    if (isReady && station !== undefined) life.placeBike(id, station);
+    if (isReady && station !== undefined) life.putBike(id, station);
     else life.returnBike(id, time);
   }
 }

@@ -13,7 +13,7 @@ function createLife(seed: number, schedule: Schedule, send: (command: Command) =
   const instantOf = (time: number) => Date.parse("2026-06-01T12:00:00Z") + Math.round(time / 60);
   const life = createCityLife({ city, seed, run: "test", schedule, instantOf, send });
   for (const [index, bike] of city.bikes.entries()) {
-    life.placeBike(bike.id, city.stations[index % city.stations.length] ?? city.stations[0]);
+    life.putBike(bike.id, city.stations[index % city.stations.length] ?? city.stations[0]);
   }
   return life;
 }

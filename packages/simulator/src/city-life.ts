@@ -9,7 +9,7 @@ export interface CityLife {
   /** Schedules the events of one minute. */
   plan(minute: number): void;
   /** A bike is available at a station. */
-  placeBike(bikeId: string, station: CityStation): void;
+  putBike(bikeId: string, station: CityStation): void;
   /** A bike that may be anywhere is brought to a station, a while after `time`. */
   returnBike(bikeId: string, time: number): void;
   /** A station that is offline comes back, a while after `time`. */
@@ -61,10 +61,10 @@ export function createCityLife(options: CityLifeOptions): CityLife {
         schedule.at(time, () => apply(event, time));
       }
     },
-    placeBike: (bikeId, station) => fleet.put(bikeId, station),
+    putBike: (bikeId, station) => fleet.put(bikeId, station),
     returnBike(bikeId, time) {
       const returned = time + REPAIR_DELAY_MS;
-      schedule.at(returned, () => placeAvailable(backend, bikeId, returned, stationFor(city, bikeId)));
+      schedule.at(returned, () => putAvailable(backend, bikeId, returned, stationFor(city, bikeId)));
     },
     restoreStation: (station, time) => outages.add(station, time + REPAIR_DELAY_MS),
     onAnswer: rides.onAnswer,
@@ -86,7 +86,7 @@ function stationFor({ stations }: City, bikeId: string): CityStation {
 }
 
 /** Reports that a bike is available at a station. */
-function placeAvailable(backend: Backend, bikeId: string, time: number, station: CityStation): void {
+function putAvailable(backend: Backend, bikeId: string, time: number, station: CityStation): void {
   sendReport(backend, bikeId, time, { station, isAvailable: true });
   backend.fleet.put(bikeId, station);
 }
@@ -97,7 +97,7 @@ function breakBike(backend: Backend, { station, seconds }: CityEventOf<"bike_bre
   if (bikeId === undefined) return;
   sendReport(backend, bikeId, time, { station, isAvailable: false });
   const repaired = time + seconds * 1000;
-  backend.schedule.at(repaired, () => placeAvailable(backend, bikeId, repaired, station));
+  backend.schedule.at(repaired, () => putAvailable(backend, bikeId, repaired, station));
 }
 
 /** A van takes bikes from the fullest station to the emptiest. */
@@ -108,7 +108,7 @@ function driveVan(backend: Backend, { bikes, seconds }: CityEventOf<"van">, time
     const bikeId = fleet.take(from);
     if (bikeId === undefined) return;
     sendReport(backend, bikeId, time, { station: null, isAvailable: false });
-    schedule.at(unloaded, () => placeAvailable(backend, bikeId, unloaded, to));
+    schedule.at(unloaded, () => putAvailable(backend, bikeId, unloaded, to));
   }
 }
 

@@ -67,7 +67,7 @@ export interface SignedRequest<Name extends string = string> {
 }
 
 /**
- * A signed request as the service sends it. To test a refusal, sign with another `secret`, or with a `now` of ten minutes
+ * A signed request as the service sends it. To test that your receiver rejects a request, sign with another `secret`, or with a `now` of ten minutes
  * ago.
  */
 export async function signedRequest<Name extends KnownName | (string & {})>(

@@ -304,7 +304,7 @@ export interface UnknownDelivery {
   data: unknown;
 }
 
-/** Those known today, told apart by `event`. */
+/** Those known today, distinguished by `event`. */
 export type KnownDelivery =
   | RideStartedDelivery
   | RideCompletedDelivery

@@ -82,7 +82,7 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
         accepted: valid.length,
         refused: invalid.length,
         signed: valid.length,
-        faults: [],
+        failures: [],
       });
     });
 
@@ -119,11 +119,11 @@ describe.skipIf(!isBuilt)(`the packed package${isBuilt ? "" : " (skipped: not bu
     await symlink(join(root, "node_modules/fastify"), join(modules, "fastify"));
     await symlink(join(root, "node_modules/@types/express"), join(modules, "@types/express"));
     await symlink(join(root, "../../node_modules/@types/node"), join(modules, "@types/node"));
-    // Their own declarations have faults that are not ours to look for.
+    // `skipLibCheck`: the declarations of Express and Fastify have errors of their own.
     expect(await compile("serving.mts", { lib: ["es2023"], types: ["node"], skipLibCheck: true })).toBe("");
   });
 
-  /** What the compiler finds fault with. */
+  /** The compiler's errors. */
   async function compile(file: string, options: Record<string, unknown>): Promise<string> {
     const compilerOptions = {
       strict: true,

@@ -36,7 +36,7 @@ test("no field is missing here and none is added", () => {
 test("comparing `event` with a name narrows `data`, and leaves unknown events unknown", () => {
   const delivery: Delivery = createTestDelivery({ event: "station.offline" });
   if (delivery.event === "station.offline") expectTypeOf(delivery.data.num_bikes_available).toEqualTypeOf<number>();
-  const told = (given: Delivery) => {
+  const narrowed = (given: Delivery) => {
     switch (given.event) {
       case "ride.started":
       case "ride.completed":
@@ -46,5 +46,5 @@ test("comparing `event` with a name narrows `data`, and leaves unknown events un
         return expectTypeOf<Extract<typeof given, UnknownDelivery>["data"]>().toBeUnknown();
     }
   };
-  expect(told(delivery)).toBeDefined();
+  expect(narrowed(delivery)).toBeDefined();
 });

@@ -16,10 +16,10 @@ interface Item {
 }
 
 /** A list of items that answers as the service does, by cursor and by number. */
-function serve(items: () => readonly Item[], fault: (request: number) => Response | undefined = () => undefined) {
+function serve(items: () => readonly Item[], failure: (request: number) => Response | undefined = () => undefined) {
   let requests = 0;
   const fetch = script(({ url }) => {
-    const failed = fault(++requests);
+    const failed = failure(++requests);
     if (failed !== undefined) return failed;
     const all = items();
     const query = url.searchParams;
@@ -139,10 +139,10 @@ describe("an iterator", () => {
       fc.asyncProperty(
         fc.integer({ min: 0, max: 60 }),
         fc.array(fc.boolean(), { maxLength: 30 }),
-        async (n, faults) => {
+        async (n, failures) => {
           const { client, simulation } = serve(
             () => some(n),
-            (request) => (faults[request - 1] ? errorResponse(500, "internal") : undefined),
+            (request) => (failures[request - 1] ? errorResponse(500, "internal") : undefined),
           );
           const walk = client.rides.list({ limit: 7 })[Symbol.asyncIterator]();
           const seen: Item[] = [];

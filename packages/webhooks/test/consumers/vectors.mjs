@@ -4,7 +4,7 @@ import { isWebhookVerificationError, sign, verify } from "@bikeshare/webhooks";
 import { signSync } from "@bikeshare/webhooks/node";
 
 const { valid, invalid } = createRequire(import.meta.url)("@bikeshare/webhooks/vectors.json");
-const result = { accepted: 0, refused: 0, signed: 0, faults: [] };
+const result = { accepted: 0, refused: 0, signed: 0, failures: [] };
 
 /** "accepted", or why not. */
 async function outcomeOf({ body, header, secrets, now }) {
@@ -19,13 +19,13 @@ async function outcomeOf({ body, header, secrets, now }) {
 for (const vector of valid) {
   const outcome = await outcomeOf(vector);
   if (outcome === "accepted") result.accepted++;
-  else result.faults.push([vector.name, outcome]);
+  else result.failures.push([vector.name, outcome]);
   const input = { body: vector.body, secrets: vector.secrets, timestamp: vector.now };
   if (signSync(input) === (await sign(input))) result.signed++;
 }
 for (const vector of invalid) {
   const outcome = await outcomeOf(vector);
   if (outcome === vector.reason) result.refused++;
-  else result.faults.push([vector.name, outcome]);
+  else result.failures.push([vector.name, outcome]);
 }
 process.stdout.write(JSON.stringify(result));

@@ -105,7 +105,7 @@ export interface CircuitBreaker {
   /**
    * A connection was refused.
    *
-   * @returns milliseconds until the next probe; undefined where a refusal of the same time has returned them
+   * @returns milliseconds until the next probe; undefined if the next probe is scheduled already
    */
   refused(now: number): number | undefined;
   /** A connection was accepted. */
@@ -114,19 +114,19 @@ export interface CircuitBreaker {
 
 /** @param onOpen called when connections begin to be refused */
 export function createCircuitBreaker(onOpen: () => void): CircuitBreaker {
-  let refusals = 0;
+  let failures = 0;
   let probeAt = 0;
   return {
-    allows: (now, inFlight) => refusals === 0 || (inFlight === 0 && now >= probeAt),
+    allows: (now, inFlight) => failures === 0 || (inFlight === 0 && now >= probeAt),
     refused(now) {
-      if (refusals === 0) onOpen();
+      if (failures === 0) onOpen();
       else if (now < probeAt) return undefined;
-      const delayMs = Math.min(MAX_PROBE_DELAY_MS, FIRST_PROBE_DELAY_MS * 2 ** refusals++);
+      const delayMs = Math.min(MAX_PROBE_DELAY_MS, FIRST_PROBE_DELAY_MS * 2 ** failures++);
       probeAt = now + delayMs;
       return delayMs;
     },
     connected() {
-      refusals = 0;
+      failures = 0;
     },
   };
 }
