@@ -1,5 +1,17 @@
 import type { routes } from "../routes.generated.ts";
-import type { EventRecord, Me } from "../wire.generated.ts";
+import type {
+  Bike,
+  BikeListQuery,
+  EventListQuery,
+  EventRecord,
+  Me,
+  Reservation,
+  ReservationListQuery,
+  Ride,
+  RideListQuery,
+  Station,
+  StationListQuery,
+} from "../wire.generated.ts";
 import type { FakeKey, Idempotency } from "./access.ts";
 import { type Answer, answer } from "./answer.ts";
 import { type City, regionsIn, vehicleTypesIn, visibleEvents } from "./city.ts";
@@ -91,6 +103,21 @@ function found({ id }: Asked, resource: Resource, items: readonly { readonly id:
   return answer(item);
 }
 
+/** A filter for each parameter of a list that is not its paging. */
+type FiltersOf<Item, Query> = {
+  readonly [Name in Exclude<keyof Query, "page" | "limit" | "cursor" | "after">]-?: Filter<keyof Item & string>;
+};
+
+/** The rules have all filters that the contract has for a list, or this does not compile. */
+const contractFilters: {
+  readonly stations: FiltersOf<Station, StationListQuery>;
+  readonly bikes: FiltersOf<Bike, BikeListQuery>;
+  readonly rides: FiltersOf<Ride, RideListQuery>;
+  readonly reservations: FiltersOf<Reservation, ReservationListQuery>;
+  readonly events: FiltersOf<EventRecord, EventListQuery>;
+} = listFilters;
+const filtersByList: Readonly<Record<string, Readonly<Record<string, Filter>>>> = contractFilters;
+
 /** A page of a list that is ordered by id, or newest first by one of its instants. */
 function listed<Item extends { readonly id: string }>(
   { key, query }: Asked,
@@ -98,14 +125,13 @@ function listed<Item extends { readonly id: string }>(
   all: readonly Item[],
   newestFirstBy?: keyof Item,
 ): Answer {
-  const filters: Readonly<Record<string, Readonly<Record<string, Filter>>>> = listFilters;
   const list = {
     name,
     // Partners see their own reservations alone; everything else is the same for all.
     owner: name === "reservations" ? key.partner.id : "",
     positionOf: (item: Item) => [newestFirstBy === undefined ? "" : String(item[newestFirstBy]), item.id] as const,
     isNewestFirst: newestFirstBy !== undefined,
-    items: () => filtered(all, filters[name] ?? {}, query),
+    items: () => filtered(all, filtersByList[name] ?? {}, query),
   };
   return answer(pageOf(list, query));
 }
@@ -131,7 +157,7 @@ function eventPage(asked: Asked): Answer {
       const later = visible.filter(({ position }) => position > (after?.position ?? 0));
       return filtered(
         later.map(({ shown }) => shown),
-        listFilters.events,
+        contractFilters.events,
         query,
       );
     },
