@@ -4,7 +4,7 @@ import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { openListener } from "./db/listener.ts";
 import { createSequencer } from "./events/sequencer.ts";
-import { logRounds } from "./feeds/gbfs/follow-log.ts";
+import { logPolls } from "./feeds/gbfs/follow-log.ts";
 import { startFollowing } from "./feeds/gbfs/follow.ts";
 import { startReservationSweeper as startSweepingReservations } from "./fleet/reservation-sweeper.ts";
 import { startIdempotencySweeper } from "./idempotency/service.ts";
@@ -126,12 +126,12 @@ function webhookSettings(config: Config, secrets: AllSecrets, metrics: Metrics):
 async function followFeed(options: WorkersOptions): Promise<Work | undefined> {
   const { db, config, clock, ids, logger, conditions } = options;
   if (config.gbfsSync === undefined) return undefined;
-  const { url, intervalMs: every } = config.gbfsSync;
+  const { url, intervalMs } = config.gbfsSync;
   const systemId = await options.resolveSystem(db, undefined);
   const source = "gbfs";
-  const log = logRounds(logger, conditions, { system: systemId, source });
+  const log = logPolls(logger, conditions, { system: systemId, source });
   const reportDirectory = join(config.dataDir, "reports");
-  return startFollowing({ db, clock, ids, url, every, systemId, source, reportDirectory, log });
+  return startFollowing({ db, clock, ids, url, intervalMs, systemId, source, reportDirectory, log });
 }
 
 async function systemIds(db: Database): Promise<string[]> {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { type FollowRound, type RoundFailure, startFollowing } from "../feeds/gbfs/follow.ts";
+import { type PollResult, type FeedProblem, startFollowing } from "../feeds/gbfs/follow.ts";
 import type { ImportCounts, ImportOutcome } from "../feeds/gbfs/import.ts";
 import { type ReplayOutcome, replaySnapshots } from "../feeds/gbfs/replay.ts";
 import { describePendingStations, writeReport } from "../feeds/gbfs/report.ts";
@@ -91,7 +91,7 @@ async function importSnapshot(cli: CliContext, location: string, { source, force
       { id, stations, bikes, older: applied.late, failed, waiting, report },
       importText(outcome, id, report),
     );
-    if (outcome.isNothingTaken) throw new Error(nothingImported(outcome));
+    if (outcome.isNothingStored) throw new Error(nothingImported(outcome));
   });
 }
 
@@ -199,7 +199,7 @@ async function sync(cli: CliContext, url: string, { every, source, force = false
     const following = startFollowing({
       ...context,
       url,
-      every,
+      intervalMs: every,
       systemId,
       source,
       force,
@@ -211,7 +211,7 @@ async function sync(cli: CliContext, url: string, { every, source, force = false
   });
 }
 
-function roundText({ at, outcome, stations, bikes, events, failures, ages, report }: FollowRound): string {
+function roundText({ at, outcome, stations, bikes, events, failures, ages, report }: PollResult): string {
   const parts = [
     ...(stations ? [`stations ${countsText(stations)}`] : []),
     ...(bikes ? [`bikes ${countsText(bikes)}`] : []),
@@ -222,7 +222,7 @@ function roundText({ at, outcome, stations, bikes, events, failures, ages, repor
   return `${at} ${outcome}${parts.length ? `: ${parts.join("; ")}` : ""}`;
 }
 
-function describeFailure({ feed, message, since, retry_at }: RoundFailure, age: number | null | undefined): string {
+function describeFailure({ feed, message, since, retry_at }: FeedProblem, age: number | null | undefined): string {
   if (feed === "") return message;
   const good = typeof age === "number" ? `last good ${age} s ago` : "never good yet";
   return `${feed} failed: ${message} (since ${since}, ${good}, next request at ${retry_at})`;

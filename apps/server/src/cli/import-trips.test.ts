@@ -6,7 +6,7 @@ import { Command } from "commander";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { examples, type TripImportHarness, NOW, openTripImportHarness } from "../../test/trips/trip-import.harness.ts";
 import { readConfig } from "../config.ts";
-import { importsOf } from "../imports/service.ts";
+import { listImports } from "../imports/service.ts";
 import type { CliContext } from "./context.ts";
 import { registerImportTrips } from "./import-trips.ts";
 
@@ -73,13 +73,13 @@ describe("import trips", () => {
       await harness.write("b.csv", `${examples.lyft}${changed}\n${rows[2] ?? ""}\n`),
       await harness.write("c.csv", `${header}\n${rows[1] ?? ""}\n${(rows[0] ?? "").replace("member", "casual")}`),
     ];
-    const before = [await harness.rides(), await harness.stations(), await importsOf(harness.db, harness.systemId)];
+    const before = [await harness.rides(), await harness.stations(), await listImports(harness.db, harness.systemId)];
     await run(...files, ...zone, "--dry-run");
     const would = printed.at(-1)?.object;
     expect(would).toMatchObject({ dry_run: true, rows: 7, created: 2, unchanged: 3, rejected: 2, report: null });
     expect(would).toMatchObject({ first: "2021-02-03T15:00:00.000Z", last: "2021-02-04T04:11:28.000Z" });
     expect(printed.at(-1)?.text).toContain("Nothing was written.");
-    expect([await harness.rides(), await harness.stations(), await importsOf(harness.db, harness.systemId)]).toEqual(
+    expect([await harness.rides(), await harness.stations(), await listImports(harness.db, harness.systemId)]).toEqual(
       before,
     );
     expect(await readdir(join(files[0] ?? "", "../data/reports"))).toHaveLength(1);
@@ -113,7 +113,7 @@ describe("import trips", () => {
     expect(printed.at(-1)?.object).toMatchObject({ created: 3 });
     await expect(run("/nowhere.csv", "--time-zone", "America/New_York")).rejects.toThrow(/no such file/);
     expect(printed.at(-1)?.object).toMatchObject({ id: null, report: null });
-    expect(await importsOf(harness.db, harness.systemId)).toHaveLength(1);
+    expect(await listImports(harness.db, harness.systemId)).toHaveLength(1);
   });
 
   it("keeps the newest hundred reports, and other files", async () => {

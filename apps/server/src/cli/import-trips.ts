@@ -6,7 +6,7 @@ import type { Database } from "../db/database.ts";
 import { importTrips } from "../feeds/trips/import.ts";
 import type { TripImportResult } from "../feeds/trips/options.ts";
 import { openTimeZone, type TimeZone } from "../feeds/trips/time-zone.rules.ts";
-import { importWithId } from "../imports/service.ts";
+import { findImport } from "../imports/service.ts";
 import { type CliContext, withSystem } from "./context.ts";
 import { failureText, progressLine, resultText, shiftText, tookNearlyNothing } from "./import-trips-text.ts";
 import { removeOldReports, reportsDirectory } from "./imports.ts";
@@ -61,7 +61,7 @@ async function run(
     output.progress(undefined);
     const shift = result.time_shift;
     const earlierId = shift?.import_id ?? null;
-    const earlier = earlierId === null ? undefined : await importWithId(context.db, systemId, earlierId);
+    const earlier = earlierId === null ? undefined : await findImport(context.db, systemId, earlierId);
     const { id, ...rest } = result;
     const object = isTrial ? { dry_run: true, ...rest } : { id, ...rest };
     output.result(object, resultText(result, isTrial));

@@ -2,7 +2,7 @@ import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Command } from "commander";
 import type { Config } from "../config.ts";
-import { type ImportRow, importsOf } from "../imports/service.ts";
+import { type ImportRow, listImports } from "../imports/service.ts";
 import { undoImport, type Undone } from "../imports/undo.ts";
 import { type CliContext, withSystem } from "./context.ts";
 import { table } from "./output.ts";
@@ -12,7 +12,7 @@ export function registerImports(parent: Command, context: () => CliContext): voi
   parent
     .command("list")
     .description("list what was imported, the newest first")
-    .action(() => listImports(context()));
+    .action(() => printImports(context()));
   parent
     .command("undo")
     .description("undo an import: remove the rides, stations and bikes that it created")
@@ -20,9 +20,9 @@ export function registerImports(parent: Command, context: () => CliContext): voi
     .action((id: string) => undo(context(), id));
 }
 
-async function listImports(cli: CliContext): Promise<void> {
+async function printImports(cli: CliContext): Promise<void> {
   await withSystem(cli, async ({ db }, systemId) => {
-    const imports = await importsOf(db, systemId);
+    const imports = await listImports(db, systemId);
     cli.output.result({ imports }, imports.length === 0 ? "Nothing was imported yet." : importsTable(imports));
   });
 }

@@ -1,3 +1,4 @@
+import { arrayOf, columnsOfTable } from "../db/columns.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
@@ -15,14 +16,15 @@ export interface ImportProgress {
   readonly starts: { readonly first: Date; readonly last: Date } | null;
 }
 
-const columns = `id, kind, source, at, status, created, updated, unchanged, rejected, stations_created, first_at,
-  last_at, report, detail, undone_at`;
+const stored = columnsOfTable("imports").without("system_id");
+const written = stored
+  .without("first_at", "last_at", "undone_at")
+  .and<{ readonly detail: string }>({ detail: arrayOf("jsonb") });
+const columns = stored.list();
 
 const insert = statement(
   "imports.insert",
-  `insert into imports (system_id, id, kind, source, at, status, created, updated, unchanged, rejected,
-     stations_created, report, detail)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13::jsonb)`,
+  `insert into imports (system_id, ${written.list()}) select $1, ${written.list()} from ${written.unnest(2, "row")}`,
 );
 
 const list = statement("imports.list", `select ${columns} from imports where system_id = $1 order by at desc, id desc`);
@@ -31,8 +33,8 @@ const find = statement("imports.find", `select ${columns} from imports where sys
 
 const lock = statement("imports.lock", `select ${columns} from imports where system_id = $1 and id = $2 for update`);
 
-const addProgress = statement(
-  "imports.addProgress",
+const updateProgress = statement(
+  "imports.updateProgress",
   `update imports set created = created + $3::bigint, unchanged = unchanged + $4::bigint,
      rejected = rejected + $5::bigint, stations_created = stations_created + $6::bigint,
      first_at = least(first_at, $7::timestamptz), last_at = greatest(last_at, $8::timestamptz)
@@ -44,7 +46,7 @@ const finish = statement(
   "update imports set status = 'done', report = $3 where system_id = $1 and id = $2 and status = 'running'",
 );
 
-// Locked against being taken back until the overlap is there to be seen.
+// The lock prevents an undo until the overlap is committed.
 const lockStanding = statement(
   "imports.lockStanding",
   `select id from imports where system_id = $1 and id = any($2::text[]) and status in ('running', 'done')
@@ -59,7 +61,7 @@ const insertOverlaps = statement(
 );
 
 const overlapping = statement(
-  "imports.overlapping",
+  "imports.listOverlapping",
   `select imports.id from import_overlaps as overlap
    join imports on imports.system_id = $1 and imports.id = overlap.import_id
    where overlap.system_id = $1 and overlap.earlier_id = $2 and imports.status <> 'undone'
@@ -67,7 +69,7 @@ const overlapping = statement(
 );
 
 const laterOfSource = statement(
-  "imports.laterOfSource",
+  "imports.listLater",
   `select id from imports
    where system_id = $1 and kind = 'gbfs' and source = $2 and (at, id) > ($3::timestamptz, $4) and status <> 'undone'
    order by at desc, id desc`,
@@ -83,27 +85,12 @@ const setUndone = statement(
   "update imports set status = 'undone', undone_at = $3 where system_id = $1 and id = $2",
 );
 
-/** Writes an import down. */
 export async function insertImport(
   db: Queryable,
   systemId: string,
   row: Omit<ImportRow, "first_at" | "last_at" | "undone_at">,
 ): Promise<void> {
-  await db.query(insert, [
-    systemId,
-    row.id,
-    row.kind,
-    row.source,
-    row.at,
-    row.status,
-    row.created,
-    row.updated,
-    row.unchanged,
-    row.rejected,
-    row.stations_created,
-    row.report,
-    JSON.stringify(row.detail),
-  ]);
+  await db.query(insert, [systemId, ...written.arrays([{ ...row, detail: JSON.stringify(row.detail) }])]);
 }
 
 /** A system's imports, the newest first. */
@@ -120,18 +107,18 @@ export async function lockImport(tx: Transaction, systemId: string, id: string):
   return (await tx.query<ImportRow>(lock, [systemId, id]))[0];
 }
 
-/** Adds to an import that is under way. @returns false when it is not: it was taken back meanwhile */
-export async function addImportProgress(
+/** Adds to a running import. @returns false when it is not running any more, because it was undone meanwhile */
+export async function updateImportProgress(
   tx: Transaction,
   systemId: string,
   id: string,
   { created, unchanged, rejected, stationsCreated, starts }: ImportProgress,
 ): Promise<boolean> {
   const values = [systemId, id, created, unchanged, rejected, stationsCreated, starts?.first, starts?.last];
-  return (await tx.query(addProgress, values)).length > 0;
+  return (await tx.query(updateProgress, values)).length > 0;
 }
 
-export async function finishImportRow(
+export async function updateImportFinished(
   db: Queryable,
   systemId: string,
   id: string,
@@ -140,7 +127,7 @@ export async function finishImportRow(
   await db.query(finish, [systemId, id, report]);
 }
 
-/** Those of the imports that stand, locked in their order against being taken back until the transaction ends. */
+/** Locks those of the imports that are not undone or being undone, so that none is undone before the transaction ends. */
 export async function lockStandingImports(
   tx: Transaction,
   systemId: string,
@@ -149,7 +136,7 @@ export async function lockStandingImports(
   return (await tx.query<Pick<ImportRow, "id">>(lockStanding, [systemId, ids])).map(({ id }) => id);
 }
 
-/** Notes that an import found rides of earlier ones. */
+/** Records that an import found rides of earlier ones. */
 export async function insertImportOverlaps(
   tx: Transaction,
   systemId: string,
@@ -159,12 +146,12 @@ export async function insertImportOverlaps(
   await tx.query(insertOverlaps, [systemId, id, earlierIds]);
 }
 
-/** The imports that found rides of this one and that stand, the newest first. */
+/** The imports that found rides of this one and are not undone, the newest first. */
 export async function listOverlappingImports(db: Queryable, systemId: string, id: string): Promise<string[]> {
   return (await db.query<Pick<ImportRow, "id">>(overlapping, [systemId, id])).map((row) => row.id);
 }
 
-/** The imports of the same feed that came later and that stand, the newest first. */
+/** Later imports of the same feed that are not undone, the newest first. */
 export async function listLaterImports(
   db: Queryable,
   systemId: string,
@@ -173,11 +160,11 @@ export async function listLaterImports(
   return (await db.query<Pick<ImportRow, "id">>(laterOfSource, [systemId, source, at, id])).map((row) => row.id);
 }
 
-/** Notes that an import is being taken back: nothing adds to it any more. */
-export async function markImportUndoing(tx: Transaction, systemId: string, id: string): Promise<void> {
+/** From now on nothing is added to the import. */
+export async function updateImportUndoing(tx: Transaction, systemId: string, id: string): Promise<void> {
   await tx.query(setUndoing, [systemId, id]);
 }
 
-export async function markImportUndone(tx: Transaction, systemId: string, id: string, at: Date): Promise<void> {
+export async function updateImportUndone(tx: Transaction, systemId: string, id: string, at: Date): Promise<void> {
   await tx.query(setUndone, [systemId, id, at]);
 }

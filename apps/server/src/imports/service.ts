@@ -1,21 +1,17 @@
 import { recordActOf } from "../audit/audit-log.ts";
 import type { ActorContext } from "../command-context.ts";
-import type { Database, Queryable, Transaction } from "../db/database.ts";
+import type { Queryable, Transaction } from "../db/database.ts";
 import {
-  addImportProgress,
-  findImport,
-  finishImportRow,
+  updateImportProgress,
   type ImportProgress,
   type ImportRow,
   insertImport,
   insertImportOverlaps,
-  listImports,
   lockStandingImports,
 } from "./queries.ts";
 
-export type { ImportRow } from "./queries.ts";
+export { findImport, type ImportRow, listImports, updateImportFinished as finishImport } from "./queries.ts";
 
-/** What an import is called, what it was given, and when it began. */
 export interface ImportStart {
   readonly systemId: string;
   /** Its id, and the name of its report. */
@@ -24,15 +20,15 @@ export interface ImportStart {
   readonly source: string;
   /** `updated_at` of every row that it writes. */
   readonly at: Date;
-  /** What it was given: files or address, time zone. */
+  /** Its arguments: files or address, time zone. */
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** What an import that is over did. */
+/** The result of an import. */
 export interface ImportCounts {
   /** Rides, or stations and bikes. */
   readonly created: number;
-  /** What was there before, and was changed or removed. */
+  /** Changed or removed. */
   readonly updated: number;
   readonly unchanged: number;
   readonly rejected: number;
@@ -40,12 +36,12 @@ export interface ImportCounts {
   readonly stationsCreated: number;
 }
 
-/** The import that a process is working on was taken back by another. */
+/** Another process undid the import while it ran. */
 export class ImportTakenBack extends Error {
   override readonly name = "ImportTakenBack";
 }
 
-/** Writes down an import that is over, and who ran it. To be called where the import wrote something. */
+/** Records an import that is done, and who ran it. To be called only where the import wrote something. */
 export function recordImport(
   db: Queryable,
   by: Omit<ActorContext, "db">,
@@ -58,7 +54,7 @@ export function recordImport(
 
 const NOTHING: ImportCounts = { created: 0, updated: 0, unchanged: 0, rejected: 0, stationsCreated: 0 };
 
-/** Writes down an import that begins. Each of its transactions adds to it with `addToImport`. */
+/** Records an import that begins. Each of its transactions adds to it with `addToImport`. */
 export function beginImport(db: Queryable, by: Omit<ActorContext, "db">, start: ImportStart): Promise<void> {
   return write(db, by, start, "running", NOTHING, null);
 }
@@ -80,9 +76,9 @@ function write(
 }
 
 /**
- * Adds what a transaction of an import does to the import's record, in that transaction. The record's row stays
- * locked until it ends: to be called late.
- * @throws ImportTakenBack when another process took the import back meanwhile: nothing of the transaction may stay
+ * Adds the rows of a transaction to the import's record, in that transaction. To be called late, because the record stays
+ * locked until the transaction ends.
+ * @throws ImportTakenBack when another process undid the import meanwhile; the transaction must roll back
  */
 export async function addToImport(
   tx: Transaction,
@@ -91,13 +87,15 @@ export async function addToImport(
   progress: Partial<ImportProgress>,
 ): Promise<void> {
   const all = { created: 0, unchanged: 0, rejected: 0, stationsCreated: 0, starts: null, ...progress };
-  if (await addImportProgress(tx, systemId, id, all)) return;
-  throw new ImportTakenBack("This import was taken back while it ran. What it had not written yet was not written.");
+  if (await updateImportProgress(tx, systemId, id, all)) return;
+  throw new ImportTakenBack(
+    "This import was undone while it ran. The rows that it had not written yet were not written.",
+  );
 }
 
 /**
- * Notes that an import found rides of other imports, the same as its own: those must not be taken back before it.
- * @throws ImportTakenBack when one of them is being taken back at this moment
+ * Records that an import found rides of other imports equal to its own, so that those cannot be undone before it.
+ * @throws ImportTakenBack when one of them is being undone now
  */
 export async function noteOverlaps(
   tx: Transaction,
@@ -109,23 +107,8 @@ export async function noteOverlaps(
   const gone = earlierIds.find((earlier) => !standing.includes(earlier));
   if (gone !== undefined) {
     throw new ImportTakenBack(
-      `Import ${gone}, which has some of the same rides, is being taken back at this moment. Run this import again once it has been.`,
+      `Import ${gone}, which has some of the same rides, is being undone. Run this import again when that is done.`,
     );
   }
   await insertImportOverlaps(tx, systemId, id, earlierIds);
-}
-
-/** Notes that an import is over. */
-export function finishImport(db: Queryable, systemId: string, id: string, report: string | null): Promise<void> {
-  return finishImportRow(db, systemId, id, report);
-}
-
-/** A system's imports, the newest first. */
-export function importsOf(db: Database, systemId: string): Promise<ImportRow[]> {
-  return listImports(db, systemId);
-}
-
-/** An import; undefined when there is none with this id. */
-export function importWithId(db: Queryable, systemId: string, id: string): Promise<ImportRow | undefined> {
-  return findImport(db, systemId, id);
 }

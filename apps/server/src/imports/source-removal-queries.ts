@@ -69,7 +69,7 @@ export async function lockSourceRows(tx: Transaction, systemId: string, source: 
 }
 
 /** @param writtenAt `updated_at` of what the import wrote */
-export async function readSourceState(
+export async function findSourceState(
   db: Queryable,
   systemId: string,
   source: string,

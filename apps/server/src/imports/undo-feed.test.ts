@@ -9,7 +9,7 @@ import { listActs } from "../audit/audit-log.ts";
 import { checkInvariants } from "../check/service.ts";
 import { statement } from "../db/statement.ts";
 import { importGbfs } from "../feeds/gbfs/service.ts";
-import { importsOf } from "./service.ts";
+import { listImports } from "./service.ts";
 import { undoImport } from "./undo.ts";
 
 let database: TestDatabase;
@@ -81,7 +81,7 @@ const run = (text: string) => database.db.query(statement("", text), [database.s
 
 it("the import that brought a feed in is taken back with all that is known of the feed", async () => {
   const id = await importCity(0);
-  const [record] = await importsOf(database.db, database.systemId);
+  const [record] = await listImports(database.db, database.systemId);
   const { stations_created: stations = 0, created = 0 } = record ?? {};
   expect(stations).toBeGreaterThan(0);
   expect(await undo(id)).toEqual({ kind: "gbfs", rides: 0, stations, bikes: created - stations });
@@ -120,5 +120,5 @@ it.each([
   const before = await rowsLeft();
   await expect(undo(id)).rejects.toThrow(reason);
   expect(await rowsLeft()).toEqual(before);
-  expect(await importsOf(database.db, database.systemId)).toMatchObject([{ id, status: "done" }]);
+  expect(await listImports(database.db, database.systemId)).toMatchObject([{ id, status: "done" }]);
 });

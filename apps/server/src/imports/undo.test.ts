@@ -11,7 +11,7 @@ import type { TripImportOptions } from "../feeds/trips/options.ts";
 import { openTimeZone } from "../feeds/trips/time-zone.rules.ts";
 import { pastRideLine, writePastRides } from "../fleet/ride-import.ts";
 import { createSystem } from "../systems/service.ts";
-import { beginImport, importWithId, ImportTakenBack, importsOf } from "./service.ts";
+import { beginImport, findImport, ImportTakenBack, listImports } from "./service.ts";
 import { undoImport } from "./undo.ts";
 
 let room: TripImportHarness;
@@ -81,7 +81,7 @@ describe("undoImport, trips", () => {
     const right = await city.import(examples.citiBike);
     expect(right).toMatchObject({ created: 2, stations_created: 2, first: "2019-01-01T08:09:09.711Z" });
     await city.expectSound();
-    expect(await importsOf(room.db, city.systemId)).toMatchObject([
+    expect(await listImports(room.db, city.systemId)).toMatchObject([
       { id: right.id, status: "done", created: 2, stations_created: 2, detail: { time_zone: "America/New_York" } },
       { id: wrong.id, status: "undone" },
     ]);
@@ -109,7 +109,7 @@ describe("undoImport, trips", () => {
     );
     await expect(city.undo(id)).rejects.toMatchObject(refusal(/1 of its 3 rides were changed since \(such as A2\)/));
     expect((await city.state()).rides).toHaveLength(3);
-    expect(await importWithId(room.db, city.systemId, id ?? "")).toMatchObject({ status: "done" });
+    expect(await findImport(room.db, city.systemId, id ?? "")).toMatchObject({ status: "done" });
   });
 
   it("keeps stations that a feed has claimed, and those that bikes stand at", async () => {
@@ -134,7 +134,7 @@ describe("undoImport, trips", () => {
     await expect(city.undo(id, stop)).rejects.toThrow("stopped");
     expect((await city.state()).rides).toHaveLength(5);
     await city.expectSound();
-    expect(await importWithId(room.db, city.systemId, id ?? "")).toMatchObject({ status: "undoing" });
+    expect(await findImport(room.db, city.systemId, id ?? "")).toMatchObject({ status: "undoing" });
     await expect(city.import([HEADER, ...rows].join("\n"))).rejects.toBeInstanceOf(ImportTakenBack);
     expect(await city.undo(id)).toMatchObject({ rides: 5 });
     expect((await city.state()).rides).toEqual([]);

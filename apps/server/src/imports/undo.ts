@@ -10,12 +10,12 @@ import {
   listLaterImports,
   listOverlappingImports,
   lockImport,
-  markImportUndoing,
-  markImportUndone,
+  updateImportUndoing,
+  updateImportUndone,
 } from "./queries.ts";
-import { deleteSource, lockSourceRows, readSourceState } from "./source-removal-queries.ts";
+import { deleteSource, lockSourceRows, findSourceState } from "./source-removal-queries.ts";
 
-/** What was taken back. */
+/** The number of rows that an undo removed. */
 export interface Undone {
   readonly kind: ImportRow["kind"];
   readonly rides: number;
@@ -25,15 +25,15 @@ export interface Undone {
 
 export interface UndoContext extends ActorContext {
   readonly db: Database;
-  /** Called with how many rides were deleted, of how many; what it throws ends the undoing between two transactions. */
+  /** Called after each transaction; an error that it throws ends the undo. */
   readonly onProgress: (deleted: number, all: number) => void;
   /** Rides removed in one transaction; tests make it small. */
   readonly batchRows?: number;
 }
 
 /**
- * Takes an import back: what it made is removed as if it had never been. Makes no events. Where something was built on
- * it since, nothing is changed. Cut off, it is completed by calling it again.
+ * Undoes an import: deletes what it created, without events. Changes nothing where other rows depend on what it created.
+ * Calling it again completes an undo that was interrupted.
  * @throws ServiceError
  */
 export async function undoImport(context: UndoContext, systemId: string, id: string): Promise<Undone> {
@@ -46,36 +46,27 @@ export async function undoImport(context: UndoContext, systemId: string, id: str
       throw commandError("conflict", "importUndone", { id, at: row.undone_at?.toISOString() ?? "" });
     }
     if (row.kind === "gbfs") return { undone: await undoFeed(context, tx, systemId, row) };
-    if (row.status !== "undoing") await beginUndoingTrips(context, tx, systemId, row);
+    if (row.status !== "undoing") {
+      await requireUnchangedTrips(tx, systemId, row);
+      await updateImportUndoing(tx, systemId, row.id);
+      await recordUndo(context, tx, systemId, row);
+    }
     return { row };
   });
   return "undone" in begun ? begun.undone : undoTrips(context, systemId, begun.row);
 }
 
-/** A feed is small: it is taken back in the one transaction. */
+/** A feed is small enough for one transaction. */
 async function undoFeed(context: UndoContext, tx: Transaction, systemId: string, row: ImportRow): Promise<Undone> {
-  await refuseUnlessFeedStands(tx, systemId, row);
+  await requireUnchangedFeed(tx, systemId, row);
   const removed = await deleteSource(tx, systemId, row.source);
   await recordUndo(context, tx, systemId, row);
-  await markImportUndone(tx, systemId, row.id, new Date(context.clock()));
-  await countRemoved(
-    tx,
-    systemId,
-    pickSlot(() => context.ids.random()),
-    removed,
-  );
+  await updateImportUndone(tx, systemId, row.id, new Date(context.clock()));
+  // The last statements of the transaction, because they lock the counts.
+  const slot = pickSlot(() => context.ids.random());
+  await countRows(tx, systemId, "bikes", slot, -removed.bikes);
+  await countRows(tx, systemId, "stations", slot, -removed.stations);
   return { kind: row.kind, rides: 0, ...removed };
-}
-
-async function beginUndoingTrips(
-  context: UndoContext,
-  tx: Transaction,
-  systemId: string,
-  row: ImportRow,
-): Promise<void> {
-  await refuseUnlessTripsStand(tx, systemId, row);
-  await markImportUndoing(tx, systemId, row.id);
-  await recordUndo(context, tx, systemId, row);
 }
 
 function recordUndo(
@@ -88,7 +79,7 @@ function recordUndo(
   return recordActOf(context, tx, { systemId, action: "import.undone", subject: id, detail });
 }
 
-async function refuseUnlessTripsStand(tx: Transaction, systemId: string, row: ImportRow): Promise<void> {
+async function requireUnchangedTrips(tx: Transaction, systemId: string, row: ImportRow): Promise<void> {
   const later = await listOverlappingImports(tx, systemId, row.id);
   if (later.length > 0) {
     throw commandError("conflict", "importOverlapped", {
@@ -109,7 +100,7 @@ async function refuseUnlessTripsStand(tx: Transaction, systemId: string, row: Im
   });
 }
 
-async function refuseUnlessFeedStands(tx: Transaction, systemId: string, row: ImportRow): Promise<void> {
+async function requireUnchangedFeed(tx: Transaction, systemId: string, row: ImportRow): Promise<void> {
   const later = await listLaterImports(tx, systemId, row);
   if (later.length > 0) {
     throw commandError("conflict", "importNotLast", { id: row.id, source: row.source, commands: commands(later) });
@@ -125,7 +116,7 @@ function commands(ids: readonly string[]): string {
   return ids.map((id) => `\n  bikeshare import undo ${id}`).join("");
 }
 
-/** Undefined: it made none. */
+/** Undefined: it created none. */
 function ridesOf(systemId: string, { id, at, first_at: first, last_at: last }: ImportRow): ImportedRides | undefined {
   if (first === null || last === null) return undefined;
   return { systemId, importId: id, writtenAt: at, first, last };
@@ -139,37 +130,26 @@ async function undoTrips({ db, clock, ids, onProgress, batchRows }: UndoContext,
   const stations = await db.transaction(async (tx) => {
     const placeholders = { systemId, importId: row.id, source: row.source, writtenAt: row.at };
     const removed = await removePlaceholderStations(tx, placeholders, slot());
-    await markImportUndone(tx, systemId, row.id, new Date(clock()));
+    await updateImportUndone(tx, systemId, row.id, new Date(clock()));
     return removed;
   });
   return { kind: row.kind, rides: deleted, stations, bikes: 0 };
 }
 
 /**
- * Why a feed's source is not any more as an import left it; undefined when it is. Then the import brought the source
- * in, and nothing has used its stations and bikes since. Locks them until the transaction ends.
+ * Why a feed's source is no longer as the import left it; undefined when the import created the whole source and nothing
+ * has used its stations and bikes since. Locks them until the transaction ends.
  */
 async function sourceSinceImport(tx: Transaction, systemId: string, row: ImportRow): Promise<string | undefined> {
   await lockSourceRows(tx, systemId, row.source);
-  const { stations, bikes, changed, uses } = await readSourceState(tx, systemId, row.source, row.at);
+  const { stations, bikes, changed, uses } = await findSourceState(tx, systemId, row.source, row.at);
   const made = { stations: row.stations_created, bikes: row.created - row.stations_created };
   if (stations > made.stations || bikes > made.bikes || changed > 0) {
     return `${changed} stations and bikes of the source "${row.source}" were there before or were changed since.`;
   }
   if (stations < made.stations || bikes < made.bikes) {
-    return `some of the stations and bikes that it made are gone or belong to another source.`;
+    return `some of the stations and bikes that it created are gone or belong to another source.`;
   }
   if (uses > 0) return `rides, reservations or other bikes name ${uses} of its stations and bikes.`;
   return undefined;
-}
-
-/** Takes what was removed out of the kept lengths of the lists. To be the last statement of the transaction. */
-async function countRemoved(
-  tx: Transaction,
-  systemId: string,
-  slot: number,
-  { stations, bikes }: { readonly stations: number; readonly bikes: number },
-): Promise<void> {
-  await countRows(tx, systemId, "bikes", slot, -bikes);
-  await countRows(tx, systemId, "stations", slot, -stations);
 }

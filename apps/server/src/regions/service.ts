@@ -4,7 +4,7 @@ import { recordActOf } from "../audit/audit-log.ts";
 import type { ActorContext } from "../command-context.ts";
 import type { Queryable } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
-import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
+import { listDescriptions } from "../feeds/gbfs/source-descriptions.ts";
 import { pageOfItems, sortById, type Page } from "../lists/page.ts";
 import { deleteRegion, findOwnRegions, findUsedRegions, findWhetherRegionUsed, updateRegion } from "./queries.ts";
 import { mergeRegions } from "./region.rules.ts";
@@ -16,7 +16,7 @@ export async function regionsOf(db: Queryable, systemId: string): Promise<Region
 }
 
 async function saidBySources(db: Queryable, systemId: string): Promise<Region[]> {
-  const sources = await sourceDescriptions(db, systemId);
+  const sources = await listDescriptions(db, systemId);
   return sources.flatMap((source) => (source.feed === "system_regions" ? source.content : []));
 }
 

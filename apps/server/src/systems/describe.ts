@@ -2,7 +2,7 @@ import { recordActOf } from "../audit/audit-log.ts";
 import type { ActorContext } from "../command-context.ts";
 import type { Queryable } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
-import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
+import { listDescriptions } from "../feeds/gbfs/source-descriptions.ts";
 import { type SystemDetails, systemDetails } from "./details.rules.ts";
 import { findFacts, listFacts, lockFacts, updateFacts } from "./fact-queries.ts";
 import { factNames, type FactName, factRules } from "./facts.rules.ts";
@@ -44,12 +44,12 @@ export async function hasSystem(db: Queryable, systemId: string): Promise<boolea
 /** What holds of a system: the operator's word, else a source's, else a default; undefined without such a system. */
 export async function detailsOf(db: Queryable, systemId: string): Promise<SystemDetails | undefined> {
   const own = await findFacts(db, systemId);
-  return own && systemDetails(own, await sourceDescriptions(db, systemId));
+  return own && systemDetails(own, await listDescriptions(db, systemId));
 }
 
 /** What holds of every system, oldest first. */
 export async function detailsOfAll(db: Queryable): Promise<SystemDetails[]> {
   const details: SystemDetails[] = [];
-  for (const own of await listFacts(db)) details.push(systemDetails(own, await sourceDescriptions(db, own.system_id)));
+  for (const own of await listFacts(db)) details.push(systemDetails(own, await listDescriptions(db, own.system_id)));
   return details;
 }

@@ -4,7 +4,7 @@ import { recordActOf } from "../audit/audit-log.ts";
 import type { ActorContext } from "../command-context.ts";
 import type { Queryable } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
-import { sourceDescriptions } from "../feeds/gbfs/source-descriptions.ts";
+import { listDescriptions } from "../feeds/gbfs/source-descriptions.ts";
 import { pageOfItems, sortById, type Page } from "../lists/page.ts";
 import {
   deleteType,
@@ -34,7 +34,7 @@ async function typesNamed(db: Queryable, systemId: string, named: readonly strin
 }
 
 async function saidBySources(db: Queryable, systemId: string): Promise<VehicleType[]> {
-  const sources = await sourceDescriptions(db, systemId);
+  const sources = await listDescriptions(db, systemId);
   return sources.flatMap((source) => (source.feed === "vehicle_types" ? source.content : []));
 }
 

@@ -40,7 +40,8 @@ export type PublishedBike = Pick<
 const isStationPublished = (s: string) =>
   `${s}.status <> 'removed' and ${s}.offline_reason is distinct from 'removed_from_source'`;
 const isBikeShown = (b: string) => `${b}.vehicle_state in ('available', 'reserved', 'non_operational')`;
-const hasPlace = (b: string, s: string) => `((${b}.lat is not null and ${b}.lon is not null) or ${s}.id is not null)`;
+const hasLocation = (b: string, s: string) =>
+  `((${b}.lat is not null and ${b}.lon is not null) or ${s}.id is not null)`;
 const stationOf = (b: string, s: string) =>
   `left join stations ${s} on ${s}.system_id = ${b}.system_id and ${s}.id = ${b}.station_id and ${isStationPublished(s)}`;
 
@@ -57,7 +58,7 @@ const bikes = statement(
   "gbfsOut.bikes",
   `select b.public_id, b.vehicle_type_id, b.vehicle_state, s.id as station_id, b.lat, b.lon, b.current_range_meters, b.last_reported
    from bikes b ${stationOf("b", "s")}
-   where b.system_id = $1 and ${isBikeShown("b")} and ${hasPlace("b", "s")} and b.public_id is not null
+   where b.system_id = $1 and ${isBikeShown("b")} and ${hasLocation("b", "s")} and b.public_id is not null
    order by b.public_id`,
 );
 
@@ -72,21 +73,21 @@ const name = statement(
    from unnest($2::text[], $3::text[]) as given(id, public_id) where b.system_id = $1 and b.id = given.id`,
 );
 
-export function findStations(db: Queryable, systemId: string): Promise<PublishedStation[]> {
+export function listPublishedStations(db: Queryable, systemId: string): Promise<PublishedStation[]> {
   return db.query<PublishedStation>(stations, [systemId]);
 }
 
-export function findBikes(db: Queryable, systemId: string): Promise<PublishedBike[]> {
+export function listPublishedBikes(db: Queryable, systemId: string): Promise<PublishedBike[]> {
   return db.query<PublishedBike>(bikes, [systemId]);
 }
 
 /** Locks the bikes that were never published and gives their ids, in order. */
-export async function lockNamelessBikes(tx: Transaction, systemId: string): Promise<string[]> {
+export async function lockBikesWithoutPublicId(tx: Transaction, systemId: string): Promise<string[]> {
   return (await tx.query<{ id: string }>(lockNameless, [systemId])).map(({ id }) => id);
 }
 
 /** Gives locked bikes their public ids. */
-export async function nameBikes(
+export async function updatePublicIds(
   tx: Transaction,
   systemId: string,
   ids: readonly string[],
@@ -134,6 +135,6 @@ export async function lockPublication(tx: Transaction, key: FeedKey): Promise<Pu
   return oneRow(await tx.query<Publication>(lock, key));
 }
 
-export async function savePublication(tx: Transaction, key: FeedKey, publication: Publication): Promise<void> {
+export async function updatePublication(tx: Transaction, key: FeedKey, publication: Publication): Promise<void> {
   await tx.query(save, [...key, publication.digest, publication.last_updated, publication.shares_second]);
 }

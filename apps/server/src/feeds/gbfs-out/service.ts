@@ -19,11 +19,11 @@ import {
 import { type GbfsForm, EARLIEST } from "./form.ts";
 import {
   lockPublication,
-  savePublication,
-  findBikes,
-  findStations,
-  lockNamelessBikes,
-  nameBikes,
+  updatePublication,
+  listPublishedBikes,
+  listPublishedStations,
+  lockBikesWithoutPublicId,
+  updatePublicIds,
   type Publication,
 } from "./queries.ts";
 
@@ -50,8 +50,8 @@ export interface GbfsDocument {
  * Seconds that callers may keep what changes with each ride, and what seldom changes. Less costs them and us requests
  * that bring nothing new; with more, a rider walks to a bike that is gone, or a new station shows without its name.
  */
-const LIVE_TTL = 10;
-const STEADY_TTL = 60;
+const STATUS_TTL_SECONDS = 10;
+const DESCRIPTION_TTL_SECONDS = 60;
 
 /**
  * Makes the document of a feed from the live state, and notes it as published.
@@ -75,10 +75,11 @@ export async function gbfsDocument(
     if (system === undefined) throw serviceError("not_found", "system");
     const data = await dataOf(tx, context, { form, system, feed });
     if (data === undefined) throw serviceError("not_found", "feedOfSystem");
-    const ttl = feed === "station_status" || feed === form.names.vehicleFeed ? LIVE_TTL : STEADY_TTL;
+    const ttl =
+      feed === "station_status" || feed === form.names.vehicleFeed ? STATUS_TTL_SECONDS : DESCRIPTION_TTL_SECONDS;
     const content = `"ttl":${ttl},"version":"${form.version}","data":${JSON.stringify(data)}}`;
     const published = publish(held, hash("sha256", content, "buffer"), clock());
-    if (published !== held) await savePublication(tx, key, published);
+    if (published !== held) await updatePublication(tx, key, published);
     return {
       json: `{"last_updated":${JSON.stringify(form.instant(published.last_updated))},${content}`,
       lastUpdated: published.last_updated,
@@ -136,14 +137,14 @@ async function dataOf(
     case "vehicle_types":
       return vehicleTypes(form, system, await vehicleTypesOf(tx, systemId));
     case "station_information":
-      return stationInformation(form, system, await findStations(tx, systemId));
+      return stationInformation(form, system, await listPublishedStations(tx, systemId));
     case "station_status":
-      return stationStatus(form, await findStations(tx, systemId));
+      return stationStatus(form, await listPublishedStations(tx, systemId));
     case "system_regions":
       return systemRegions(form, system, await regionsOf(tx, systemId));
     default:
-      await nameNamelessBikes(tx, context.ids, systemId);
-      return vehicleStatus(form, await findBikes(tx, systemId));
+      await assignPublicIds(tx, context.ids, systemId);
+      return vehicleStatus(form, await listPublishedBikes(tx, systemId));
   }
 }
 
@@ -151,10 +152,10 @@ async function dataOf(
  * Gives a public id to each bike that has none, as imported bikes have before they are first published. Kept in the
  * bike's own row, so that every process publishes the same.
  */
-async function nameNamelessBikes(tx: Transaction, ids: Ids, systemId: string): Promise<void> {
-  const nameless = await lockNamelessBikes(tx, systemId);
+async function assignPublicIds(tx: Transaction, ids: Ids, systemId: string): Promise<void> {
+  const nameless = await lockBikesWithoutPublicId(tx, systemId);
   if (nameless.length > 0)
-    await nameBikes(
+    await updatePublicIds(
       tx,
       systemId,
       nameless,

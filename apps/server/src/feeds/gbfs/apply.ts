@@ -8,7 +8,7 @@ import { plannedPositions, planStations, writeStations } from "../../fleet/stati
 import type { StationChanges, StationPlan } from "../../fleet/station-snapshot.ts";
 import type { Ids } from "../../ids.ts";
 import type { Feed } from "./feed.ts";
-import { saveDescriptions, lockSourceTimes, saveSourceTimes, type SourceTimes } from "./queries.ts";
+import { updateDescriptions, lockSourceTimes, updateSourceTimes, type SourceTimes } from "./queries.ts";
 import type { GbfsSnapshot } from "./source.ts";
 
 /** Whose snapshot it is, and when it is applied. */
@@ -94,8 +94,8 @@ export async function applySnapshot(db: Queryable, context: ApplyContext, snapsh
     await command.writeBikes();
     const stations = await writeStations(command, plan);
     const vehiclesAt = snapshot.vehicles ? Math.max(snapshot.vehicles.at, times.vehiclesAt ?? 0) : times.vehiclesAt;
-    await saveSourceTimes(tx, systemId, source, { ...stations.timesAfter, vehiclesAt, publishedId });
-    await saveDescriptions(tx, systemId, source, snapshot.descriptions ?? []);
+    await updateSourceTimes(tx, systemId, source, { ...stations.timesAfter, vehiclesAt, publishedId });
+    await updateDescriptions(tx, systemId, source, snapshot.descriptions ?? []);
     return { stations, bikes, late: lateFeeds(times, snapshot) };
   });
 }

@@ -1,7 +1,7 @@
 import { extname } from "node:path";
 import { Worker, type ResourceLimits } from "node:worker_threads";
 import type { ThreadAnswer, ThreadRequest } from "./document-thread.ts";
-import type { DocumentName, DocumentReading } from "./documents.ts";
+import type { DocumentName, DocumentContent } from "./documents.ts";
 import { FeedFailure } from "./feed.ts";
 
 /** Reads documents on a thread of its own, so that requests are answered meanwhile, whatever a document holds. */
@@ -11,7 +11,7 @@ export interface DocumentReader {
    * @param now milliseconds since 1970
    * @throws FeedFailure when nothing in it can be used, or reading it takes too much memory or time
    */
-  read<Name extends DocumentName>(name: Name, bytes: Uint8Array, now: number): Promise<DocumentReading<Name>>;
+  read<Name extends DocumentName>(name: Name, bytes: Uint8Array, now: number): Promise<DocumentContent<Name>>;
   /** Ends the thread and gives its memory back; it starts anew where more is to be read. */
   release(): Promise<void>;
 }
@@ -32,7 +32,7 @@ export function createDocumentReader(limits: DocumentReaderLimits = {}): Documen
   let thread: Worker | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
-  async function read(name: DocumentName, bytes: Uint8Array, now: number): Promise<DocumentReading> {
+  async function read(name: DocumentName, bytes: Uint8Array, now: number): Promise<DocumentContent> {
     const started = (thread ??= startThread(resourceLimits));
     try {
       let answer = await ask(started, { read: name, bytes, now }, timeoutMs);
@@ -46,7 +46,7 @@ export function createDocumentReader(limits: DocumentReaderLimits = {}): Documen
         for (const [id, content] of answer.records) records.set(id, content);
       }
       const { content } = reading;
-      return "records" in content ? ({ ...reading, content: { ...content, records } } as DocumentReading) : reading; // the thread took them out
+      return "records" in content ? ({ ...reading, content: { ...content, records } } as DocumentContent) : reading; // the thread took them out
     } catch (error) {
       if (error instanceof FeedFailure) throw error;
       thread = undefined;
@@ -59,7 +59,7 @@ export function createDocumentReader(limits: DocumentReaderLimits = {}): Documen
     read<Name extends DocumentName>(name: Name, bytes: Uint8Array, now: number) {
       const reading = last.then(() => read(name, bytes, now));
       last = reading.catch(() => undefined);
-      return reading as Promise<DocumentReading<Name>>; // what was read is of the kind that was asked for
+      return reading as Promise<DocumentContent<Name>>; // what was read is of the kind that was asked for
     },
     async release() {
       const ended = thread;

@@ -1,5 +1,5 @@
 import { parentPort } from "node:worker_threads";
-import { readDocument, type DocumentName, type DocumentReading } from "./documents.ts";
+import { readDocument, type DocumentName, type DocumentContent } from "./documents.ts";
 import { FeedFailure } from "./feed.ts";
 
 /** What the thread is asked: to read a document, or for more of what it has read. */
@@ -12,18 +12,18 @@ export type ThreadAnswer =
   | { readonly failure: string }
   | {
       /** The reading without its records, with the first piece. */
-      readonly reading: DocumentReading | undefined;
+      readonly reading: DocumentContent | undefined;
       readonly records: readonly (readonly [string, object])[];
       readonly isLast: boolean;
     };
 
 /** Records in a piece. More would hold up whoever receives them: each is copied into its memory. */
-const PIECE = 2_000;
+const CHUNK_RECORDS = 2_000;
 
 let records: Iterator<[string, object], undefined> = [][Symbol.iterator]();
 
 parentPort?.on("message", (request: ThreadRequest) => {
-  if (request.read === "more") answer({ reading: undefined, ...nextPiece() });
+  if (request.read === "more") answer({ reading: undefined, ...nextChunk() });
   else read(request);
 });
 
@@ -36,7 +36,7 @@ function read({ read: name, bytes, now }: Exclude<ThreadRequest, { read: "more" 
     const { content, changesAt } = readDocument(name, bytes, now);
     if ("records" in content) {
       records = content.records[Symbol.iterator]();
-      answer({ reading: { content: { ...content, records: new Map() }, changesAt }, ...nextPiece() });
+      answer({ reading: { content: { ...content, records: new Map() }, changesAt }, ...nextChunk() });
     } else answer({ reading: { content, changesAt }, records: [], isLast: true });
   } catch (error) {
     // What has no feed is a mistake of ours: it ends the thread, and the reading with it.
@@ -45,9 +45,9 @@ function read({ read: name, bytes, now }: Exclude<ThreadRequest, { read: "more" 
   }
 }
 
-function nextPiece(): { records: [string, object][]; isLast: boolean } {
+function nextChunk(): { records: [string, object][]; isLast: boolean } {
   const piece: [string, object][] = [];
-  while (piece.length < PIECE) {
+  while (piece.length < CHUNK_RECORDS) {
     const next = records.next();
     if (next.done === true) return { records: piece, isLast: true };
     piece.push(next.value);

@@ -20,7 +20,7 @@ export interface Documents {
 export type DocumentName = keyof Documents;
 
 /** What a document says, and until when it will not say anything else. */
-export interface DocumentReading<Name extends DocumentName = DocumentName> {
+export interface DocumentContent<Name extends DocumentName = DocumentName> {
   readonly content: Documents[Name];
   /** Milliseconds since 1970, by what the document says of its own age and time to live. */
   readonly changesAt: number;
@@ -52,7 +52,7 @@ export function readDocument<Name extends DocumentName>(
   name: Name,
   bytes: Uint8Array,
   now: number,
-): DocumentReading<Name> {
+): DocumentContent<Name> {
   const document = parsed(name, bytes);
   return { content: readers[name](document, now), changesAt: nextChange(document, now) };
 }

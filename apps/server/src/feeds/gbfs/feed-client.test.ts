@@ -5,7 +5,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { makeCertificate } from "../../../test/servers/certificates.ts";
 import { startDnsServer } from "../../../test/servers/dns-server.ts";
-import { outgoingRules } from "../outgoing-rules.ts";
+import { createAddressRule } from "../outgoing.ts";
 import { AnswerError, createFeedClient } from "./feed-client.ts";
 import { feedAddresses } from "./source.ts";
 
@@ -84,13 +84,13 @@ describe("a feed leads to public addresses and to the configured host and port a
 
   test("a configured host that was public may not become private: its name is the publisher's", () => {
     const url = new URL("http://publisher.example/gbfs.json");
-    const rules = outgoingRules(url);
-    expect(rules.refuse("10.0.0.1", url)).toBeUndefined();
-    rules.reached(url, "10.0.0.1");
-    expect(rules.refuse("10.0.0.1", url)).toBeUndefined();
-    rules.reached(url, "1.1.1.1");
-    expect(rules.refuse("10.0.0.1", url)).toContain("a private network");
-    expect(rules.refuse("1.0.0.1", url)).toBeUndefined();
+    const rule = createAddressRule(url);
+    expect(rule.reject("10.0.0.1", url)).toBeUndefined();
+    rule.reached(url, "10.0.0.1");
+    expect(rule.reject("10.0.0.1", url)).toBeUndefined();
+    rule.reached(url, "1.1.1.1");
+    expect(rule.reject("10.0.0.1", url)).toContain("a private network");
+    expect(rule.reject("1.0.0.1", url)).toBeUndefined();
   });
 });
 
@@ -124,9 +124,9 @@ describe("what came over https", () => {
 test("a user or password in a URL is refused, and not repeated", async () => {
   const own = await listen(redirect("http://anna:secret@127.0.0.1/"));
   for (const from of [`http://anna:secret@127.0.0.1:${own.port}/`, `${own.url}/gbfs.json`]) {
-    const refusal = await get(from).catch((error: unknown) => String(error));
-    expect(refusal).toContain("holds a user or password before @");
-    expect(refusal).not.toContain("secret@127");
+    const message = await get(from).catch((error: unknown) => String(error));
+    expect(message).toContain("holds a user or password before @");
+    expect(message).not.toContain("secret@127");
   }
   expect(own.asked).toEqual(["/gbfs.json"]);
 });

@@ -4,8 +4,8 @@ import { afterFailure, afterSuccess, UNKNOWN_HEALTH, type FeedHealth } from "./f
 
 fc.configureGlobal({ seed: 1 });
 
-const fail = (health: FeedHealth, now: number, retryAfterMs: number | null = null, every = 30_000) =>
-  afterFailure(health, { now, message: "HTTP 500", retryAfterMs, every });
+const fail = (health: FeedHealth, now: number, retryAfterMs: number | null = null, intervalMs = 30_000) =>
+  afterFailure(health, { now, message: "HTTP 500", retryAfterMs, intervalMs });
 
 test("a feed that fails is asked in the next round, then ever more rarely, five minutes apart at most", () => {
   let health = afterSuccess(0);

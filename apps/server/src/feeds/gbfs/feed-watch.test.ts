@@ -4,7 +4,7 @@ import { createConcerns } from "../../conditions/concerns.ts";
 import { createConditions } from "../../conditions/conditions.ts";
 import { afterFailure, afterSuccess, UNKNOWN_HEALTH } from "./feed-health.rules.ts";
 import { allFeedAges, watchFeeds } from "./feed-watch.ts";
-import { saveFeedHealth } from "./queries.ts";
+import { updateFeedHealth } from "./queries.ts";
 
 const START = Date.UTC(2026, 0, 1);
 const MINUTE = 60_000;
@@ -16,10 +16,10 @@ test("every process says how old each part of a followed source is, and readines
   const concerns = createConcerns();
   let now = START;
   const watch = watchFeeds(db, { clock: () => now, conditions, concerns });
-  const save = (at: number, health: Parameters<typeof saveFeedHealth>[2], source = "oslo") =>
-    saveFeedHealth(db, { systemId, source, now: at }, health);
+  const save = (at: number, health: Parameters<typeof updateFeedHealth>[2], source = "oslo") =>
+    updateFeedHealth(db, { systemId, source, now: at }, health);
   const failed = (at: number) =>
-    afterFailure(UNKNOWN_HEALTH, { now: at, message: "HTTP 500", retryAfterMs: null, every: 30_000 });
+    afterFailure(UNKNOWN_HEALTH, { now: at, message: "HTTP 500", retryAfterMs: null, intervalMs: 30_000 });
 
   await save(
     START,

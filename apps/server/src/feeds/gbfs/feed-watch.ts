@@ -6,7 +6,7 @@ import type { Database, Queryable } from "../../db/database.ts";
 import { systemsOf } from "../../systems/service.ts";
 import { listFeedHealth } from "./queries.ts";
 
-/** Twice the longest rest that a feed is granted: older than that, something is wrong. */
+/** Twice the longest `ttl` that is honoured: an older feed has failed. */
 const TOO_OLD_MS = 20 * 60_000;
 /** Feeds that readiness names; the metric has them all. */
 const MAX_NAMED = 5;
@@ -18,12 +18,12 @@ export async function allFeedAges(db: Database, now: number): Promise<FeedAge[]>
   return ages;
 }
 
-/** Notices followed feeds that are too old, whichever process follows them. Readiness tells of them, and stays 200. */
+/** Reports followed feeds that are too old, whichever process follows them, in the readiness response, which stays 200. */
 export function watchFeeds(
   db: Database,
   { clock, conditions, concerns }: { clock: () => number; conditions: Conditions; concerns: Concerns },
 ): PeriodicWork {
-  const asking = conditions.of("looking for old feeds");
+  const asking = conditions.of("checking the age of feeds");
   return checkPeriodically(asking, async () => {
     const old = (await allFeedAges(db, clock())).filter(({ ageMs = Infinity }) => ageMs > TOO_OLD_MS);
     concerns.set("feeds", old.length === 0 ? undefined : describe(old));
@@ -50,17 +50,17 @@ export interface FeedAge {
   readonly failingMs: number;
 }
 
-/** A feed that nobody has looked at for so long is not followed any more. Shorter hides a follower that has died. */
+/** A feed that no process has polled for so long is not followed any more. Shorter hides a follower that has died. */
 const FORGOTTEN_MS = 7 * 24 * 3_600_000;
 
 /** The ages of a system's followed feeds. @param now milliseconds since 1970 */
 async function feedAges(db: Queryable, systemId: string, now: number): Promise<FeedAge[]> {
   const feeds = await listFeedHealth(db, systemId, now - FORGOTTEN_MS);
-  return feeds.map(({ source, feed, goodAt, failingSince }) => ({
+  return feeds.map(({ source, feed, succeeded_at: succeededAt, failing_since: failingSince }) => ({
     systemId,
     source,
     feed,
-    ageMs: goodAt === undefined ? undefined : Math.max(0, now - goodAt),
-    failingMs: failingSince === undefined ? 0 : Math.max(0, now - failingSince),
+    ageMs: succeededAt === null ? undefined : Math.max(0, now - succeededAt.getTime()),
+    failingMs: failingSince === null ? 0 : Math.max(0, now - failingSince.getTime()),
   }));
 }

@@ -2,7 +2,7 @@ import type { VehicleReport } from "../../fleet/bike-snapshot-decision.rules.ts"
 import type { StationInformation, StationStatusReport } from "../../fleet/station.rules.ts";
 import { ProblemLog, shown, type Problem } from "./problems.ts";
 import {
-  CLOCK_TOLERANCE,
+  CLOCK_TOLERANCE_MS,
   RecordReader,
   type Rejection,
   positionOf,
@@ -122,7 +122,7 @@ function listIn(name: string, lists: readonly string[], document: unknown): read
 export function snapshotTime(name: string, document: unknown, now: number, problems: ProblemLog): number {
   const value = isObject(document) ? document["last_updated"] : undefined;
   const at = instantFrom(value);
-  const future = at !== undefined && at > now + CLOCK_TOLERANCE;
+  const future = at !== undefined && at > now + CLOCK_TOLERANCE_MS;
   if (at !== undefined && at > 0 && !future) return at;
   const reason = future ? "in_the_future" : "not_an_instant";
   const problem = { feed: name, record: null, field: "last_updated", value: shown(value), reason };

@@ -8,7 +8,7 @@ import { CITY_TIME, city23, type Documents } from "../../../test/gbfs/city.ts";
 import { type FeedServer, startFeedServer } from "../../../test/gbfs/feed-server.ts";
 import { until } from "../../../test/until.ts";
 import { OtherSystemError } from "./apply.ts";
-import { type Following, type FollowOptions, type FollowRound, startFollowing } from "./follow.ts";
+import { type Following, type FollowOptions, type PollResult, startFollowing } from "./follow.ts";
 
 let database: TestDatabase;
 let directory: string;
@@ -16,7 +16,7 @@ let systems = 0;
 let systemId: string;
 let server: FeedServer;
 let clock: TestClock;
-let rounds: FollowRound[];
+let rounds: PollResult[];
 let errors: unknown[];
 const ids = createTestIds();
 const followings: Following[] = [];
@@ -51,7 +51,7 @@ function follow(over: Partial<FollowOptions> = {}): void {
       clock,
       ids,
       url: server.url,
-      every: 2,
+      intervalMs: 2,
       systemId,
       source: "gbfs",
       reportDirectory: join(directory, "reports"),
@@ -64,9 +64,9 @@ function follow(over: Partial<FollowOptions> = {}): void {
   );
 }
 
-async function roundUntil(isWanted: (round: FollowRound) => boolean): Promise<FollowRound> {
+async function roundUntil(isWanted: (round: PollResult) => boolean): Promise<PollResult> {
   const from = rounds.length;
-  let found: FollowRound | undefined;
+  let found: PollResult | undefined;
   await until(() => (found = rounds.slice(from).find(isWanted)) !== undefined);
   if (found === undefined) throw new Error("no such round");
   return found;

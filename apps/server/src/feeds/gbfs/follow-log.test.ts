@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { createConditions } from "../../conditions/conditions.ts";
-import { logRounds } from "./follow-log.ts";
-import type { FollowRound } from "./follow.ts";
+import { logPolls } from "./follow-log.ts";
+import type { PollResult } from "./follow.ts";
 
 const START = Date.UTC(2026, 0, 1);
-const quiet: FollowRound = {
+const quiet: PollResult = {
   at: "",
   outcome: "unchanged",
   stations: null,
@@ -24,10 +24,10 @@ function openLog() {
     void lines.push({ second: now / 1000, level, message, detail: { ...detail } });
   const log = { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") };
   const conditions = createConditions({ monotonic: () => now, log });
-  const hear = logRounds(log, conditions, { system: "main", source: "oslo" });
+  const hear = logPolls(log, conditions, { system: "main", source: "oslo" });
   return {
     lines,
-    round(over: Partial<FollowRound>, error?: unknown) {
+    round(over: Partial<PollResult>, error?: unknown) {
       hear({ ...quiet, ...over }, error);
       now += 10_000;
       conditions.check();

@@ -1,8 +1,8 @@
 import type { Conditions, WorkCondition } from "../../conditions/conditions.ts";
-import type { FollowRound, RoundFailure } from "./follow.ts";
+import type { PollResult, FeedProblem } from "./follow.ts";
 
 /** Where rounds are logged: a part of pino's logger. */
-interface RoundLogger {
+interface PollLogger {
   debug(detail: object, message: string): void;
   info(detail: object, message: string): void;
 }
@@ -22,14 +22,14 @@ class FeedFailing extends Error {
  * Logs the rounds of a followed source: what was applied, and what fails as a condition of each feed, so that a lasting
  * failure is one line, then one a minute, then one when the feed is well again.
  */
-export function logRounds(
-  logger: RoundLogger,
+export function logPolls(
+  logger: PollLogger,
   conditions: Conditions,
   name: FollowedName,
-): (round: FollowRound, error?: unknown) => void {
+): (round: PollResult, error?: unknown) => void {
   const works = new Map<string, WorkCondition>();
   /** When each failing feed is asked again: a new instant is a new failure. */
-  const seen = new Map<string, string>();
+  const lastFailures = new Map<string, string>();
   const workOf = (feed: string) => {
     const title = feed === "" ? `applying the GBFS source "${name.source}"` : `the feed ${feed} of "${name.source}"`;
     let work = works.get(feed);
@@ -39,10 +39,10 @@ export function logRounds(
     }
     return work;
   };
-  const fail = ({ feed, message, since, retry_at }: RoundFailure) => {
-    const look = `${since} ${retry_at} ${message}`;
-    if (seen.get(feed) === look) return;
-    seen.set(feed, look);
+  const fail = ({ feed, message, since, retry_at }: FeedProblem) => {
+    const failureKey = `${since} ${retry_at} ${message}`;
+    if (lastFailures.get(feed) === failureKey) return;
+    lastFailures.set(feed, failureKey);
     workOf(feed).failed(new FeedFailing(message), { feed, since, retry_at });
   };
   return (round, error) => {
@@ -53,7 +53,7 @@ export function logRounds(
     else works.get("")?.succeeded();
     for (const [feed, work] of works) {
       if (feed === "" || failing.has(feed)) continue;
-      seen.delete(feed);
+      lastFailures.delete(feed);
       work.succeeded();
     }
     if (stations !== null || bikes !== null)

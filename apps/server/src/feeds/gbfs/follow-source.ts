@@ -3,43 +3,41 @@ import type { DiscoveredFeeds } from "./discovery.ts";
 import { createDocumentReader, type DocumentReader } from "./document-reader.ts";
 import type { DocumentName, Documents } from "./documents.ts";
 import { createFeedClient, type FetchOptions, type FeedClient, type Validators } from "./feed-client.ts";
-import { type FeedHealth, createFeedHealths, type FeedHealths } from "./feed-health.rules.ts";
+import { type FeedHealth, createFeedHealths } from "./feed-health.rules.ts";
 import { FeedFailure } from "./feed.ts";
 import { feedAddresses, type GbfsSource, failure } from "./source.ts";
 
-/** A source that is asked again and again, and gives only what changed. */
+/** A source that is polled, and gives only what changed. */
 export interface FollowedSource extends GbfsSource {
   /**
-   * Begins a round. Gets the list of feeds where it may have changed.
+   * Begins a poll. Fetches the list of feeds where it may have changed.
    * @param now milliseconds since 1970
    */
   begin(now: number): Promise<void>;
-  /** Ends a round: what it gave counts as known from now on. Not called: nothing does, and all of it is got again. */
+  /** Marks what the poll gave as stored. Without it the next poll fetches the same again. */
   commit(): void;
-  /** Forgets what the feeds said, so that all are got whole in the next round. */
+  /** Forgets all responses, so that the next poll fetches every feed whole. */
   reset(): void;
-  /** How each feed does that the source has. */
   health(): ReadonlyMap<DocumentName, FeedHealth>;
-  /** Gives back what reading took, until there is more to read. */
+  /** Frees the memory that reading took. */
   release(): Promise<void>;
 }
 
-/** How often a source is looked at, and what stands in for the world in tests. */
 export interface FollowSourceOptions extends FetchOptions {
-  readonly every: number;
+  readonly intervalMs: number;
   readonly signal: AbortSignal;
 }
 
-/** Opens the `gbfs.json` at an address to be followed; fetches nothing yet. */
+/** Opens the `gbfs.json` at an address; fetches nothing yet. */
 export function followSource(location: URL, options: FollowSourceOptions): FollowedSource {
-  const { every, signal } = options;
+  const { intervalMs, signal } = options;
   const reader = createDocumentReader();
-  const answers = createAnswers(createFeedClient(location, options), reader, signal);
-  const healths = createFeedHealths(every);
+  const responses = createResponses(createFeedClient(location, options), reader, signal);
+  const healths = createFeedHealths(intervalMs);
   let list: { readonly feeds: DiscoveredFeeds; readonly base: URL } | undefined;
   let now = 0;
 
-  const ask = askKeepingBook(answers, healths, signal);
+  const ask = askRecordingHealth(responses, healths, signal);
 
   async function refreshList(): Promise<void> {
     const found = await ask("gbfs", [location], now);
@@ -52,11 +50,11 @@ export function followSource(location: URL, options: FollowSourceOptions): Follo
   return {
     async begin(at) {
       now = at;
-      answers.discard();
+      responses.discard();
       healths.begin(now);
       if (healths.isWaiting("gbfs")) return;
-      // A feed that failed may have moved, whatever the list said about its own age.
-      if (list !== undefined && !healths.hasRetries() && answers.isResting("gbfs", now)) return;
+      // A failed feed may have moved, so the list is fetched even where it is fresh.
+      if (list !== undefined && !healths.hasRetries() && responses.isFresh("gbfs", now)) return;
       try {
         await refreshList();
       } catch (error) {
@@ -66,39 +64,42 @@ export function followSource(location: URL, options: FollowSourceOptions): Follo
     async read<Name extends DocumentName>(feed: Name): Promise<Documents[Name] | undefined> {
       const listed = list?.feeds.get(feed);
       if (list === undefined || listed === undefined) return undefined;
-      // It is asked for after the feed that took its place had nothing new, which was the answer.
+      // `vehicle_status` is asked first; once it has responded, the older feed adds nothing.
       const isReplaced = feed === "free_bike_status" && list.feeds.has("vehicle_status");
-      if (isReplaced && answers.has("vehicle_status")) return undefined;
-      if (healths.isWaiting(feed) || answers.isResting(feed, now)) return undefined;
+      if (isReplaced && responses.has("vehicle_status")) return undefined;
+      if (healths.isWaiting(feed) || responses.isFresh(feed, now)) return undefined;
       return (await ask(feed, feedAddresses(listed, feed, list.base), now))?.content;
     },
     commit() {
-      answers.commit();
+      responses.commit();
       healths.commit();
     },
-    reset: () => answers.reset(),
+    reset: () => responses.reset(),
     health: () => healths.all(),
     release: () => reader.release(),
   };
 }
 
-/** Asks feeds, and keeps book of how they do. The function throws FeedFailure. */
-function askKeepingBook(answers: Answers, healths: FeedHealths, signal: AbortSignal): Answers["ask"] {
-  return async (feed, addresses, now) => {
+function askRecordingHealth(
+  responses: ReturnType<typeof createResponses>,
+  healths: ReturnType<typeof createFeedHealths>,
+  signal: AbortSignal,
+): typeof responses.ask {
+  return async (feed, addresses, at) => {
     try {
-      const answer = await answers.ask(feed, addresses, now);
+      const response = await responses.ask(feed, addresses, at);
       healths.succeeded(feed);
-      return answer;
+      return response;
     } catch (error) {
-      // What we gave up ourselves says nothing about the feed.
+      // A request that we aborted says nothing about the feed.
       if (error instanceof FeedFailure && !signal.aborted) healths.failed(error, feed);
       throw error;
     }
   };
 }
 
-/** The newest answer of one feed. */
-interface Answer {
+/** The last response of one feed. */
+interface LastResponse {
   readonly address: string;
   readonly validators: Validators;
   readonly hash: string;
@@ -106,40 +107,10 @@ interface Answer {
   readonly changesAt: number;
 }
 
-/** What a feed says now, and where. */
-interface NewAnswer<Name extends DocumentName> {
-  readonly content: Documents[Name];
-  readonly url: URL;
-}
-
-/** What the feeds of a source answered last, so that they are asked only for what changed since. */
-interface Answers {
-  /**
-   * Asks the first of the addresses that answers, and reads what it says.
-   * @param now milliseconds since 1970
-   * @returns undefined when the feed is as it was
-   * @throws FeedFailure when no address answers with what can be read
-   */
-  ask<Name extends DocumentName>(
-    feed: Name,
-    addresses: readonly URL[],
-    now: number,
-  ): Promise<NewAnswer<Name> | undefined>;
-  /** Whether the feed said that it has nothing new before a later instant. */
-  isResting(feed: DocumentName, now: number): boolean;
-  /** Whether the feed has ever answered. */
-  has(feed: DocumentName): boolean;
-  /** Forgets answers that were not committed. */
-  discard(): void;
-  /** Counts new answers as known. */
-  commit(): void;
-  /** Forgets all answers, so that every feed is got whole again. */
-  reset(): void;
-}
-
-function createAnswers(client: FeedClient, reader: DocumentReader, signal: AbortSignal): Answers {
-  const known = new Map<DocumentName, Answer>();
-  const fresh = new Map<DocumentName, Answer>();
+/** The last response of each feed of a source, so that only changes since are fetched. */
+function createResponses(client: FeedClient, reader: DocumentReader, signal: AbortSignal) {
+  const known = new Map<DocumentName, LastResponse>();
+  const fresh = new Map<DocumentName, LastResponse>();
 
   async function askOne<Name extends DocumentName>(feed: Name, address: URL, now: number) {
     const before = known.get(feed);
@@ -157,10 +128,15 @@ function createAnswers(client: FeedClient, reader: DocumentReader, signal: Abort
   }
 
   return {
-    async ask(feed, addresses, now) {
+    /**
+     * Asks the first of the addresses that responds.
+     * @returns undefined when the feed has not changed
+     * @throws FeedFailure when no address responds with a document that can be read
+     */
+    async ask<Name extends DocumentName>(feed: Name, addresses: readonly URL[], now: number) {
       const last = known.get(feed)?.address;
       let first: unknown;
-      // The one that answered last comes first: the others failed then, and may take their time to fail again.
+      // The address that responded last comes first, because the others may time out again.
       for (const address of addresses.toSorted((a, b) => Number(b.href === last) - Number(a.href === last))) {
         try {
           return await askOne(feed, address, now);
@@ -171,8 +147,10 @@ function createAnswers(client: FeedClient, reader: DocumentReader, signal: Abort
       }
       throw failure(feed, first);
     },
-    isResting: (feed, now) => now < (known.get(feed)?.changesAt ?? now),
-    has: (feed) => known.has(feed) || fresh.has(feed),
+    /** Whether the feed said that it does not change before a later instant. */
+    isFresh: (feed: DocumentName, now: number) => now < (known.get(feed)?.changesAt ?? now),
+    has: (feed: DocumentName) => known.has(feed) || fresh.has(feed),
+    /** Forgets responses that were not committed. */
     discard: () => fresh.clear(),
     commit() {
       for (const [feed, answer] of fresh) known.set(feed, answer);

@@ -8,14 +8,14 @@ import { createTestDatabase, type TestDatabase } from "../../../test/database.ts
 import { CITY_TIME, city23, type Documents } from "../../../test/gbfs/city.ts";
 import { type FeedServer, startFeedServer } from "../../../test/gbfs/feed-server.ts";
 import { until } from "../../../test/until.ts";
-import { type Following, type FollowOptions, type FollowRound, startFollowing } from "./follow.ts";
+import { type Following, type FollowOptions, type PollResult, startFollowing } from "./follow.ts";
 
 let database: TestDatabase;
 let systemId: string;
 let systems = 0;
 let server: FeedServer;
 let clock: TestClock;
-let rounds: FollowRound[];
+let rounds: PollResult[];
 let reportDirectory: string;
 const ids = createTestIds();
 const followings: Following[] = [];
@@ -49,13 +49,13 @@ const fresh = (documents: Documents, seconds = 0): Documents =>
   );
 
 function follow(over: Partial<FollowOptions> = {}): Following {
-  const log = (round: FollowRound) => void rounds.push(round);
+  const log = (round: PollResult) => void rounds.push(round);
   const following = startFollowing({
     db: database.db,
     clock,
     ids,
     url: server.url,
-    every: 5,
+    intervalMs: 5,
     systemId,
     source: "gbfs",
     reportDirectory,
@@ -67,9 +67,9 @@ function follow(over: Partial<FollowOptions> = {}): Following {
 }
 
 /** The rounds until one is as wanted. */
-async function roundUntil(isWanted: (round: FollowRound) => boolean): Promise<FollowRound> {
+async function roundUntil(isWanted: (round: PollResult) => boolean): Promise<PollResult> {
   const from = rounds.length;
-  let found: FollowRound | undefined;
+  let found: PollResult | undefined;
   await until(() => (found = rounds.slice(from).find(isWanted)) !== undefined);
   if (found === undefined) throw new Error("no such round");
   return found;

@@ -1,13 +1,14 @@
 import { setTimeout } from "node:timers/promises";
 import type { Queryable } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
+import { isHttp } from "../address.ts";
 import { eventsOf, OtherSystemError, publishedIdOf, type EventCounts } from "./apply.ts";
-import { isHttp, type FetchOptions } from "./feed-client.ts";
+import type { FetchOptions } from "./feed-client.ts";
 import { isFailing, type FeedHealth } from "./feed-health.rules.ts";
 import { FeedFailure } from "./feed.ts";
 import { followSource, type FollowedSource } from "./follow-source.ts";
-import { importReading, type ImportCounts, type ImportOutcome } from "./import.ts";
-import { saveFeedHealth } from "./queries.ts";
+import { applySourceSnapshot, type ImportCounts, type ImportOutcome } from "./import.ts";
+import { updateFeedHealth } from "./queries.ts";
 import { createProblemJournal, type ProblemJournal } from "./report.ts";
 import { readSnapshot, type GbfsSnapshot } from "./source.ts";
 
@@ -19,7 +20,7 @@ export interface FollowOptions {
   /** The address of gbfs.json. */
   readonly url: string;
   /** Milliseconds from the beginning of one round to that of the next; a round that takes longer delays the next. */
-  readonly every: number;
+  readonly intervalMs: number;
   readonly systemId: string;
   /** The feed's name among the sources of the system. */
   readonly source: string;
@@ -31,12 +32,12 @@ export interface FollowOptions {
    * Hears of each round when it has ended, except one that `close` broke off.
    * @param error why nothing could be applied, where that is not a feed's failure
    */
-  readonly log: (round: FollowRound, error?: unknown) => void;
+  readonly log: (round: PollResult, error?: unknown) => void;
   readonly fetchOptions?: Omit<FetchOptions, "signal">;
 }
 
 /** What one look at the feeds did. */
-export interface FollowRound {
+export interface PollResult {
   /** When it began, RFC 3339. */
   readonly at: string;
   /**
@@ -48,14 +49,14 @@ export interface FollowRound {
   readonly bikes: ImportCounts | null;
   readonly events: EventCounts;
   /** The feeds that fail, in this round or since an earlier one; an empty name is no feed, such as the database. */
-  readonly failures: readonly RoundFailure[];
+  readonly failures: readonly FeedProblem[];
   /** Seconds since each feed was last got and read whole; null: never yet. */
   readonly ages: Readonly<Record<string, number | null>>;
   /** Where new problems with records were written in this round; null: there are none. */
   readonly report: string | null;
 }
 
-export interface RoundFailure {
+export interface FeedProblem {
   readonly feed: string;
   readonly message: string;
   /** When it failed first, and before when it is not asked again, RFC 3339; null where it is no feed. */
@@ -78,21 +79,21 @@ const OTHER_SYSTEM_PAUSE_MS = 5 * 60_000;
  * @throws FeedFailure when `url` is no http(s) address
  */
 export function startFollowing(options: FollowOptions): Following {
-  const { url, every, log } = options;
+  const { url, intervalMs, log } = options;
   const location = URL.canParse(url) ? new URL(url) : undefined;
   if (!location || !isHttp(location)) throw new FeedFailure("gbfs", "it is not an http or https address");
   const stop = new AbortController();
   const { signal } = stop;
-  const source = followSource(location, { ...options.fetchOptions, every, signal });
+  const source = followSource(location, { ...options.fetchOptions, intervalMs, signal });
   const follower = new Follower(options, source, signal);
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
       const began = performance.now();
-      const { round, error } = await follower.lookOnce();
+      const { round, error } = await follower.pollOnce();
       if (signal.aborted && round.outcome === "failed") return;
       log(round, error);
-      await pause(Math.max(0, every - (performance.now() - began)), signal);
+      await pause(Math.max(0, intervalMs - (performance.now() - began)), signal);
     }
   }
 
@@ -106,8 +107,8 @@ export function startFollowing(options: FollowOptions): Following {
 }
 
 /** One round and, where nothing could be applied for another reason than a feed's failure, that reason. */
-interface Look {
-  readonly round: FollowRound;
+interface PollOutcome {
+  readonly round: PollResult;
   readonly error?: unknown;
 }
 
@@ -130,7 +131,7 @@ class Follower {
   }
 
   /** One round; whatever goes wrong is part of what it gives. */
-  async lookOnce(): Promise<Look> {
+  async pollOnce(): Promise<PollOutcome> {
     const { clock } = this.#options;
     const now = clock();
     try {
@@ -149,7 +150,7 @@ class Follower {
     }
   }
 
-  async #look(now: number): Promise<FollowRound> {
+  async #look(now: number): Promise<PollResult> {
     if (this.#refusal !== undefined && now < this.#refusal.retryAt) throw this.#refusal.error;
     await this.#source.begin(now);
     const reading = await readSnapshot(this.#source, now);
@@ -165,9 +166,9 @@ class Follower {
     return this.#round(now, this.#isAnyWell() ? "partial" : "failed", outcome, report);
   }
 
-  async #apply(now: number, reading: Parameters<typeof importReading>[2]): Promise<ImportOutcome> {
+  async #apply(now: number, reading: Parameters<typeof applySourceSnapshot>[2]): Promise<ImportOutcome> {
     const { db, ids, systemId, source } = this.#options;
-    const outcome = await importReading(db, { systemId, source, now, ids, force: this.#isForced }, reading);
+    const outcome = await applySourceSnapshot(db, { systemId, source, now, ids, force: this.#isForced }, reading);
     this.#isForced = false;
     this.#refusal = undefined;
     return outcome;
@@ -175,7 +176,7 @@ class Follower {
 
   #saveHealth(now: number): Promise<void> {
     const { db, systemId, source } = this.#options;
-    return saveFeedHealth(db, { systemId, source, now }, this.#source.health());
+    return updateFeedHealth(db, { systemId, source, now }, this.#source.health());
   }
 
   /** The list alone is no data. */
@@ -185,10 +186,10 @@ class Follower {
 
   #round(
     now: number,
-    outcome: FollowRound["outcome"],
+    outcome: PollResult["outcome"],
     imported: ImportOutcome | undefined,
     report: string | null,
-  ): FollowRound {
+  ): PollResult {
     const health = [...this.#source.health()];
     return {
       at: new Date(now).toISOString(),
@@ -196,7 +197,7 @@ class Follower {
       stations: imported?.stations ?? null,
       bikes: imported?.bikes ?? null,
       events: imported ? eventsOf(imported.applied) : {},
-      failures: health.filter(([, each]) => isFailing(each)).map(([feed, each]) => roundFailure(feed, each)),
+      failures: health.filter(([, each]) => isFailing(each)).map(([feed, each]) => feedProblem(feed, each)),
       ages: Object.fromEntries(
         health.map(([feed, { goodAt }]) => [feed, goodAt === undefined ? null : Math.round((now - goodAt) / 1000)]),
       ),
@@ -205,7 +206,7 @@ class Follower {
   }
 }
 
-function roundFailure(feed: string, { message, failingSince, retryAt }: FeedHealth): RoundFailure {
+function feedProblem(feed: string, { message, failingSince, retryAt }: FeedHealth): FeedProblem {
   return {
     feed,
     message: message ?? "",

@@ -3,7 +3,7 @@ import { applySnapshot, type Applied, type ApplyContext } from "./apply.ts";
 import { FeedFailure } from "./feed.ts";
 import type { Problem } from "./problems.ts";
 import { problemsOf } from "./report.ts";
-import { readSnapshot, type GbfsSnapshot, type SourceReading, type GbfsSource } from "./source.ts";
+import { readSnapshot, type GbfsSnapshot, type SourceSnapshot, type GbfsSource } from "./source.ts";
 
 /** What the import did to one list. */
 export interface ImportCounts {
@@ -20,9 +20,9 @@ export interface ImportOutcome {
   readonly stations: ImportCounts;
   readonly bikes: ImportCounts;
   readonly applied: Applied;
-  readonly reading: SourceReading;
+  readonly reading: SourceSnapshot;
   /** Whether nothing that the feeds said is stored: all of it was rejected, or is older than what is. */
-  readonly isNothingTaken: boolean;
+  readonly isNothingStored: boolean;
   readonly problems: readonly Problem[];
 }
 
@@ -34,14 +34,14 @@ export async function importSnapshot(db: Queryable, context: ApplyContext, sourc
   const reading = await readSnapshot(source, context.now);
   const { information, status, vehicles } = reading.snapshot;
   if (!information && !status && !vehicles) throw nothingUsable(reading.failures);
-  return importReading(db, context, reading);
+  return applySourceSnapshot(db, context, reading);
 }
 
 /** Imports what feeds of a source said, in one transaction. */
-export async function importReading(
+export async function applySourceSnapshot(
   db: Queryable,
   context: ApplyContext,
-  reading: SourceReading,
+  reading: SourceSnapshot,
 ): Promise<ImportOutcome> {
   const { information, status, vehicles } = reading.snapshot;
   const applied = await applySnapshot(db, context, reading.snapshot);
@@ -51,7 +51,7 @@ export async function importReading(
   const counted = { stations: counts(stations, rejectedStations), bikes: counts(bikes, rejectedBikes) };
   return {
     ...counted,
-    isNothingTaken: isNothingTaken(reading.snapshot, applied),
+    isNothingStored: isNothingTaken(reading.snapshot, applied),
     applied,
     reading,
     problems: problemsOf(reading, applied),

@@ -1,6 +1,7 @@
 import type { Transaction, Queryable } from "../../db/database.ts";
 import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
+import type { Tables } from "../../db/tables.generated.ts";
 import type { SnapshotTimes } from "../../fleet/station-parts.rules.ts";
 import type { Description } from "./descriptions.ts";
 import type { FeedHealth } from "./feed-health.rules.ts";
@@ -34,9 +35,7 @@ const saveSource = statement(
 
 /** Locks a source until the transaction ends, so that its snapshots are applied one after the other. */
 export async function lockSourceTimes(tx: Transaction, systemId: string, source: string): Promise<SourceTimes> {
-  type Row = Record<"information_at" | "status_at" | "previous_status_at" | "vehicles_at", Date | null> & {
-    readonly published_id: string | null;
-  };
+  type Row = Omit<Tables["gbfs_sources"], "system_id" | "source">;
   await tx.query(addSource, [systemId, source]);
   const [row] = await tx.query<Row>(lockSource, [systemId, source]);
   const informationAt = row?.information_at?.getTime();
@@ -50,7 +49,7 @@ export async function lockSourceTimes(tx: Transaction, systemId: string, source:
   };
 }
 
-export async function saveSourceTimes(
+export async function updateSourceTimes(
   tx: Transaction,
   systemId: string,
   source: string,
@@ -61,14 +60,14 @@ export async function saveSourceTimes(
   await tx.query(saveSource, [systemId, source, ...times, publishedId ?? null]);
 }
 
-// `held` is as the table was before; the source's row is locked, so nobody else writes its descriptions.
+// `held` is the table before the write; the source's row is locked, so no other transaction writes its descriptions.
 const upsertDescriptions = statement(
   "gbfsDescriptions.upsert",
   `with held as (select feed, content from gbfs_descriptions where system_id = $1 and source = $2),
    written as (
      insert into gbfs_descriptions (system_id, source, feed, as_of, content)
      select $1, $2, feed, as_of, content
-     from json_to_recordset($3::json) as said(feed text, as_of timestamptz, content jsonb)
+     from json_to_recordset($3::json) as given(feed text, as_of timestamptz, content jsonb)
      on conflict (system_id, source, feed) do update set as_of = excluded.as_of, content = excluded.content
      where (gbfs_descriptions.as_of, gbfs_descriptions.content) is distinct from (excluded.as_of, excluded.content)
        and gbfs_descriptions.as_of <= excluded.as_of
@@ -82,56 +81,45 @@ const all = statement(
   "select feed, content from gbfs_descriptions where system_id = $1 order by source, feed",
 );
 
-// Whoever keeps something made of descriptions listens for stations already.
-const tell = statement("gbfsDescriptions.tell", "select pg_notify('stations', $1)");
+// Caches of documents made from descriptions are cleared by the notification of stations.
+const notify = statement("gbfsDescriptions.tell", "select pg_notify('stations', $1)");
 
-/** What one source says, of one feed. */
+/** A feed's description by one source. */
 export type SourceDescription = Description extends infer Each
   ? Each extends Description
     ? Pick<Each, "feed" | "content">
     : never
   : never;
 
-/** Keeps what a source, whose row is locked, says of its system; an older document changes nothing. */
-export async function saveDescriptions(
+/** Stores descriptions of a source whose row is locked; an older document changes nothing. */
+export async function updateDescriptions(
   tx: Transaction,
   systemId: string,
   source: string,
   descriptions: readonly (SourceDescription & Pick<Description, "at">)[],
 ): Promise<void> {
   if (descriptions.length === 0) return;
-  const said = descriptions.map(({ feed, at, content }) => ({ feed, as_of: new Date(at).toISOString(), content }));
-  const { n } = oneRow(await tx.query<{ n: number }>(upsertDescriptions, [systemId, source, JSON.stringify(said)]));
-  if (n > 0) await tx.query(tell, [systemId]);
+  const rows = descriptions.map(({ feed, at, content }) => ({ feed, as_of: new Date(at).toISOString(), content }));
+  const { n } = oneRow(await tx.query<{ n: number }>(upsertDescriptions, [systemId, source, JSON.stringify(rows)]));
+  if (n > 0) await tx.query(notify, [systemId]);
 }
 
-/** What all sources say of a system, by the sources' names. */
-export function findDescriptions(db: Queryable, systemId: string): Promise<SourceDescription[]> {
+/** The descriptions of a system, ordered by source. */
+export function listDescriptions(db: Queryable, systemId: string): Promise<SourceDescription[]> {
   return db.query<SourceDescription>(all, [systemId]);
 }
 
-/** How a followed feed does, as any process sees it. Instants are milliseconds since 1970. */
-interface StoredFeedHealth {
-  readonly source: string;
-  readonly feed: string;
-  /** When a process last looked, whatever came of it. */
-  readonly lookedAt: number;
-  readonly goodAt: number | undefined;
-  readonly failingSince: number | undefined;
-  readonly message: string | undefined;
-}
-
-// A process that has just begun does not know when a feed was good before; one that was slower must not take it back.
+// `greatest`, because a process that has just started knows no earlier success, and a slow one must not go back in time.
 const upsertFeedHealth = statement(
   "gbfsFeedHealth.upsert",
-  `with said as (
+  `with given as (
      select feed, succeeded_at, failing_since, failures, message
      from json_to_recordset($4::json) as each(feed text, succeeded_at timestamptz, failing_since timestamptz,
                                               failures integer, message text)),
    gone as (
-     delete from gbfs_feed_health where system_id = $1 and source = $2 and feed not in (select feed from said))
+     delete from gbfs_feed_health where system_id = $1 and source = $2 and feed not in (select feed from given))
    insert into gbfs_feed_health (system_id, source, feed, checked_at, succeeded_at, failing_since, failures, message)
-   select $1, $2, feed, $3::timestamptz, succeeded_at, failing_since, failures, message from said order by feed
+   select $1, $2, feed, $3::timestamptz, succeeded_at, failing_since, failures, message from given order by feed
    on conflict (system_id, source, feed) do update set
      checked_at = greatest(gbfs_feed_health.checked_at, excluded.checked_at),
      succeeded_at = greatest(gbfs_feed_health.succeeded_at, excluded.succeeded_at),
@@ -140,43 +128,32 @@ const upsertFeedHealth = statement(
 
 const list = statement(
   "gbfsFeedHealth.list",
-  `select source, feed, checked_at, succeeded_at, failing_since, message from gbfs_feed_health
+  `select source, feed, succeeded_at, failing_since from gbfs_feed_health
    where system_id = $1 and checked_at > $2::timestamptz order by source, feed limit 100`,
 );
 
 /** @param now milliseconds since 1970 */
-export async function saveFeedHealth(
+export async function updateFeedHealth(
   db: Queryable,
   { systemId, source, now }: { readonly systemId: string; readonly source: string; readonly now: number },
   health: ReadonlyMap<string, FeedHealth>,
 ): Promise<void> {
-  const said = [...health].map(([feed, { goodAt, failingSince, failures, message }]) => ({
+  const rows = [...health].map(([feed, { goodAt, failingSince, failures, message }]) => ({
     feed,
     succeeded_at: instant(goodAt),
     failing_since: instant(failingSince),
     failures,
     message: message ?? null,
   }));
-  await db.query(upsertFeedHealth, [systemId, source, new Date(now), JSON.stringify(said)]);
+  await db.query(upsertFeedHealth, [systemId, source, new Date(now), JSON.stringify(rows)]);
 }
 
-/** The followed feeds of a system that somebody has looked at since an instant, 100 at most. */
-export async function listFeedHealth(db: Queryable, systemId: string, since: number): Promise<StoredFeedHealth[]> {
-  type Row = Record<"source" | "feed", string> & {
-    readonly checked_at: Date;
-    readonly succeeded_at: Date | null;
-    readonly failing_since: Date | null;
-    readonly message: string | null;
-  };
-  const rows = await db.query<Row>(list, [systemId, new Date(since)]);
-  return rows.map(({ source, feed, checked_at, succeeded_at, failing_since, message }) => ({
-    source,
-    feed,
-    lookedAt: checked_at.getTime(),
-    goodAt: succeeded_at?.getTime(),
-    failingSince: failing_since?.getTime(),
-    message: message ?? undefined,
-  }));
+/** The health of a followed feed as the database has it, the same for every process. */
+type StoredFeedHealth = Pick<Tables["gbfs_feed_health"], "source" | "feed" | "succeeded_at" | "failing_since">;
+
+/** The followed feeds of a system that any process has polled since an instant, 100 at most. */
+export function listFeedHealth(db: Queryable, systemId: string, since: number): Promise<StoredFeedHealth[]> {
+  return db.query<StoredFeedHealth>(list, [systemId, new Date(since)]);
 }
 
 function instant(at: number | undefined): string | null {

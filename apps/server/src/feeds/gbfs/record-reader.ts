@@ -5,9 +5,9 @@ const GREATEST_INTEGER = 2_147_483_647;
 /** Characters of a text. Higher lets one record's name fill every page that lists it. */
 const MAX_TEXT_LENGTH = 2_000;
 /** Older than any bike-share feed: Lyft's feeds say 86,400 s for "never". */
-const EARLIEST = Date.UTC(2000, 0, 1);
+const EARLIEST_MS = Date.UTC(2000, 0, 1);
 /** A source's clock a few seconds ahead is normal; one that is further ahead would outrank the feed's next states. */
-export const CLOCK_TOLERANCE = 5 * 60_000;
+export const CLOCK_TOLERANCE_MS = 5 * 60_000;
 
 /** A record that cannot be used, and why. */
 export interface Rejection {
@@ -106,8 +106,8 @@ export class RecordReader {
 
   #instantIssue(instant: number | undefined): string | undefined {
     if (instant === undefined) return "not_an_instant";
-    if (instant > this.#now + CLOCK_TOLERANCE) return "in_the_future";
-    return instant < EARLIEST ? "before_2000" : undefined;
+    if (instant > this.#now + CLOCK_TOLERANCE_MS) return "in_the_future";
+    return instant < EARLIEST_MS ? "before_2000" : undefined;
   }
 }
 

@@ -54,12 +54,12 @@ interface FailedLine {
 }
 
 /** Problems that are kept: a series that is wrong throughout would otherwise fill the memory. */
-const GREATEST_REPORT = 10_000;
+const MAX_PROBLEMS = 10_000;
 
 /**
  * Applies a series of `station_status` snapshots in the order of the file, each in a transaction of its own and as of
  * its own `last_updated`. A second replay of a file changes nothing and makes no event.
- * @throws FeedFailure when the information cannot be read; FileRefused when the file cannot
+ * @throws FeedFailure when the information cannot be read; ImportFileError when the file cannot
  */
 export async function replaySnapshots(options: ReplayOptions): Promise<ReplayOutcome> {
   const { db, clock, ids, systemId, source, file, signal } = options;
@@ -122,7 +122,7 @@ function unusable(reason: string): Problem {
 }
 
 function keep(kept: Problem[], found: readonly Problem[], where: string): void {
-  for (const problem of found.slice(0, Math.max(0, GREATEST_REPORT - kept.length))) {
+  for (const problem of found.slice(0, Math.max(0, MAX_PROBLEMS - kept.length))) {
     kept.push({ ...problem, reason: where + problem.reason });
   }
 }

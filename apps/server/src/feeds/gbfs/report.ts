@@ -5,10 +5,10 @@ import type { StationsWaiting } from "../../fleet/station-snapshot.ts";
 import type { Applied } from "./apply.ts";
 import type { FeedFailure } from "./feed.ts";
 import type { Problem } from "./problems.ts";
-import type { GbfsSnapshot, SourceReading } from "./source.ts";
+import type { GbfsSnapshot, SourceSnapshot } from "./source.ts";
 
 /** Everything that was wrong with a snapshot: in its feeds, in getting them, and in whose stations it names. */
-export function problemsOf({ snapshot, failures }: SourceReading, applied: Applied): Problem[] {
+export function problemsOf({ snapshot, failures }: SourceSnapshot, applied: Applied): Problem[] {
   const { information, status, vehicles, descriptions = [] } = snapshot;
   return [
     ...failures.map(failed),

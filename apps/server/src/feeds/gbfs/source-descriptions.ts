@@ -1,9 +1,2 @@
-import type { Queryable } from "../../db/database.ts";
-import { findDescriptions, type SourceDescription } from "./queries.ts";
-
-export type { SourceDescription } from "./queries.ts";
-
-/** What a system's sources say of it as a whole: of the system, its vehicle types and its regions. */
-export function sourceDescriptions(db: Queryable, systemId: string): Promise<SourceDescription[]> {
-  return findDescriptions(db, systemId);
-}
+/** Descriptions of a system, its vehicle types and its regions by its sources, for the nouns that publish them. */
+export { listDescriptions, type SourceDescription } from "./queries.ts";

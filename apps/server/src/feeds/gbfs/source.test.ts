@@ -156,7 +156,7 @@ describe("an address", () => {
     ["redirects without end", "/loop", "more than 3 redirects"],
     ["a redirect to a file", "/file", "a redirect to file:"],
     ["an answer without end", "/large", "larger than 1000 bytes"],
-    ["an answer that does not come", "/slow", "no whole answer in time"],
+    ["a response that does not come", "/slow", "no whole response in time"],
   ])("with %s is refused", async (_, path, message) => {
     const address = await serveJson({
       "/list.json": { data: { stations: [] } },

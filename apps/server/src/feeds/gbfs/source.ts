@@ -3,10 +3,11 @@ import { basename, dirname, join } from "node:path";
 import { codeOf } from "../../db/errors.ts";
 import type { VehicleReport } from "../../fleet/bike-snapshot-decision.rules.ts";
 import type { StationInformation, StationStatusReport } from "../../fleet/station.rules.ts";
+import { isHttp } from "../address.ts";
 import type { Description } from "./descriptions.ts";
 import { createDocumentReader, type DocumentReader } from "./document-reader.ts";
 import { MAX_DOCUMENT_BYTES, tooLarge, type DocumentName, type Documents } from "./documents.ts";
-import { AnswerError, createFeedClient, isHttp, type FeedClient, type FetchOptions } from "./feed-client.ts";
+import { AnswerError, createFeedClient, type FeedClient, type FetchOptions } from "./feed-client.ts";
 import { FeedFailure, type Feed } from "./feed.ts";
 
 /** Where a system's feeds are got from. */
@@ -143,7 +144,7 @@ export interface GbfsSnapshot {
 }
 
 /** A snapshot, and the feeds that failed. */
-export interface SourceReading {
+export interface SourceSnapshot {
   readonly snapshot: GbfsSnapshot;
   readonly failures: readonly FeedFailure[];
 }
@@ -153,7 +154,7 @@ export interface SourceReading {
  * no obstacle to the others.
  * @param now milliseconds since 1970
  */
-export async function readSnapshot(source: GbfsSource, now: number): Promise<SourceReading> {
+export async function readSnapshot(source: GbfsSource, now: number): Promise<SourceSnapshot> {
   const failures: FeedFailure[] = [];
   const read = async <Name extends DocumentName>(name: Name): Promise<Documents[Name] | undefined> => {
     try {

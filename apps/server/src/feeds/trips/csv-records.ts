@@ -13,11 +13,11 @@ export interface RecordHandler {
  * Bytes of one record at most. Trip files have some 250; without a bound, a quote that never closes would pull
  * the rest of the file into memory.
  */
-const MAX_RECORD_SIZE = 64 * 1024;
+const MAX_RECORD_BYTES = 64 * 1024;
 
 /**
  * Reads CSV. Empty lines are passed over; a quote within a field, doubled or not, is part of it.
- * @throws FileRefused when a quote that does not close makes it unknowable where the next record begins
+ * @throws ImportFileError when a quote that does not close makes it unknowable where the next record begins
  * @throws whatever the handler throws
  */
 export async function readRecords(text: AsyncIterable<Buffer>, handler: RecordHandler): Promise<void> {
@@ -53,7 +53,7 @@ function openParser(handler: RecordHandler): { parser: Parser; rethrow: () => vo
     relax_column_count: true,
     relax_quotes: true,
     skip_records_with_error: true,
-    max_record_size: MAX_RECORD_SIZE,
+    max_record_size: MAX_RECORD_BYTES,
     record_delimiter: ["\r\n", "\n", "\r"],
     on_record: (fields: string[], { lines }) => {
       const line = lastLine + 1;

@@ -32,6 +32,18 @@ export function columnKey(name: string): string {
   return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
 }
 
+/** The columns of both ends of a trip where each station has an id, a name and a location. */
+const stationColumns = (lat: string, lon: string) => ({
+  startStationId: "startstationid",
+  startStationName: "startstationname",
+  startLat: `start${lat}`,
+  startLon: `start${lon}`,
+  endStationId: "endstationid",
+  endStationName: "endstationname",
+  endLat: `end${lat}`,
+  endLon: `end${lon}`,
+});
+
 /** Citi Bike until January 2021, Bluebikes until March 2023 (there with a postal code since 2020). */
 const citiBike: TripFormat = {
   name: "Citi Bike until 2021, Bluebikes until 2023",
@@ -40,14 +52,7 @@ const citiBike: TripFormat = {
     startedAt: "starttime",
     endedAt: "stoptime",
     duration: "tripduration",
-    startStationId: "startstationid",
-    startStationName: "startstationname",
-    startLat: "startstationlatitude",
-    startLon: "startstationlongitude",
-    endStationId: "endstationid",
-    endStationName: "endstationname",
-    endLat: "endstationlatitude",
-    endLon: "endstationlongitude",
+    ...stationColumns("stationlatitude", "stationlongitude"),
     riderCategory: "usertype",
   },
   dropped: ["birthyear", "gender", "postalcode"],
@@ -61,14 +66,7 @@ const lyft: TripFormat = {
     vehicleType: "rideabletype",
     startedAt: "startedat",
     endedAt: "endedat",
-    startStationId: "startstationid",
-    startStationName: "startstationname",
-    startLat: "startlat",
-    startLon: "startlng",
-    endStationId: "endstationid",
-    endStationName: "endstationname",
-    endLat: "endlat",
-    endLon: "endlng",
+    ...stationColumns("lat", "lng"),
     riderCategory: "membercasual",
   },
   dropped: [],
@@ -126,14 +124,7 @@ const urbanSharing: TripFormat = {
     startedAt: "startedat",
     endedAt: "endedat",
     duration: "duration",
-    startStationId: "startstationid",
-    startStationName: "startstationname",
-    startLat: "startstationlatitude",
-    startLon: "startstationlongitude",
-    endStationId: "endstationid",
-    endStationName: "endstationname",
-    endLat: "endstationlatitude",
-    endLon: "endstationlongitude",
+    ...stationColumns("stationlatitude", "stationlongitude"),
   },
   dropped: ["startstationdescription", "endstationdescription"],
 };
@@ -141,12 +132,12 @@ const urbanSharing: TripFormat = {
 /** Every kind of trip file that is understood. */
 export const tripFormats: readonly TripFormat[] = [citiBike, lyft, divvy, divvyBefore2017, divvyReport, urbanSharing];
 
-/** Where a file has what. */
+/** Which column of a file holds which field. */
 export interface Layout {
   readonly format: TripFormat;
   /** How many columns each row must have. */
   readonly width: number;
-  /** The place of each field's column; undefined: this kind of file does not have it. */
+  /** The index of each field's column; undefined: this kind of file does not have it. */
   readonly columnIndexes: Readonly<Partial<Record<TripField, number>>>;
   /** The columns' names as the file writes them. */
   readonly names: readonly string[];
@@ -154,7 +145,7 @@ export interface Layout {
 
 /**
  * Recognises a trip file by its header, whatever the order, case and spacing of the columns.
- * @throws FileRefused for an unknown header, a missing column, or a column that such a file does not have
+ * @throws ImportFileError for an unknown header, a missing column, or a column that such a file does not have
  */
 export function recogniseHeader(header: readonly string[], line: number): Layout {
   const keys = header.map(columnKey);
@@ -167,7 +158,7 @@ export function recogniseHeader(header: readonly string[], line: number): Layout
     throw new ImportFileError(
       "unknown_header",
       line,
-      `the header "${shorten(header.join(","))}" is of no trip file we know (${known})`,
+      `the header "${shorten(header.join(","))}" is not that of a known trip file (${known})`,
     );
   }
   const { format, missing, extra } = best;
@@ -178,13 +169,13 @@ export function recogniseHeader(header: readonly string[], line: number): Layout
       `looks like ${format.name}, but has no column for ${missing.join(", ")}`,
     );
   }
-  const [place] = extra;
-  if (place !== undefined) {
-    const name = header[place] ?? "";
+  const [extraIndex] = extra;
+  if (extraIndex !== undefined) {
+    const name = header[extraIndex] ?? "";
     throw new ImportFileError(
       "extra_column",
       line,
-      `looks like ${format.name}, but column ${place + 1} ("${shorten(name)}") does not belong there`,
+      `looks like ${format.name}, but column ${extraIndex + 1} ("${shorten(name)}") does not belong there`,
     );
   }
   const columnIndexes = Object.fromEntries(
@@ -193,13 +184,13 @@ export function recogniseHeader(header: readonly string[], line: number): Layout
   return { format, width: keys.length, columnIndexes, names: header.map((name) => name.trim()) };
 }
 
-/** Which columns of a format are missing, and the places of those that do not belong to it or come twice. */
+/** Which columns of a format are missing, and the indexes of those that do not belong to it or come twice. */
 function compareColumns(keys: readonly string[], format: TripFormat): { missing: string[]; extra: number[] } {
   const required = Object.values(format.columns);
   const known = new Set([...required, ...format.dropped]);
   return {
     missing: required.filter((key) => !keys.includes(key)),
-    extra: keys.flatMap((key, place) => (known.has(key) && keys.indexOf(key) === place ? [] : [place])),
+    extra: keys.flatMap((key, index) => (known.has(key) && keys.indexOf(key) === index ? [] : [index])),
   };
 }
 

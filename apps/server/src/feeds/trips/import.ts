@@ -10,13 +10,12 @@ import { createTrialWriter, createTripWriter, type TripWriter } from "./writer.t
 
 /** Warnings of one file that are remembered. Beyond it, which only a broken file reaches, warnings may repeat. */
 const MAX_REMEMBERED_WARNINGS = 10_000;
-/** Milliseconds that a download may take, and that its server may be silent. */
 const DOWNLOAD_TIMEOUT_MS = 2 * 3_600_000;
 const DOWNLOAD_SILENCE_MS = 60_000;
 
-/** What the steps of one import share. */
+/** Shared by the steps of one import. */
 interface Run {
-  readonly order: TripImportOptions;
+  readonly options: TripImportOptions;
   /** Milliseconds since 1970. */
   readonly now: number;
   readonly writer: TripWriter;
@@ -26,26 +25,26 @@ interface Run {
 }
 
 /**
- * Imports trip files, each for itself: a refused file changes nothing and does not hinder the others. A file is
- * read to its end before its first ride is written; the next is read meanwhile. What is there already stays as it
- * is, so an import that was cut off is completed by running it again.
+ * Imports trip files. A rejected file changes nothing, and the others are imported all the same. A file is read to its end
+ * before its first ride is written; the next is read meanwhile. Stored rides stay as they are, so running an interrupted
+ * import again completes it.
  */
-export async function importTrips(order: TripImportOptions): Promise<TripImportResult> {
+export async function importTrips(options: TripImportOptions): Promise<TripImportResult> {
   const found = await findInputs({
-    arguments: order.files,
-    standardInput: order.standardInput,
-    temporaryDirectory: order.spoolDirectory,
-    name: order.importId,
-    downloads: { timeout: DOWNLOAD_TIMEOUT_MS, silence: DOWNLOAD_SILENCE_MS, signal: order.signal },
+    arguments: options.files,
+    standardInput: options.standardInput,
+    temporaryDirectory: options.spoolDirectory,
+    name: options.importId,
+    downloads: { timeoutMs: DOWNLOAD_TIMEOUT_MS, silenceMs: DOWNLOAD_SILENCE_MS, signal: options.signal },
     onBytes: (name, bytes) => {
-      order.signal.throwIfAborted();
-      order.onProgress({ file: name, doing: "fetching", rows: bytes, share: 0 });
+      options.signal.throwIfAborted();
+      options.onProgress({ file: name, doing: "fetching", rows: bytes, share: 0 });
     },
   });
   try {
-    if (!order.isTrial) return await run(order, found, createTripWriter);
-    return await tryPastRides(order.db, order.systemId, (tryBatch) =>
-      run(order, found, () => createTrialWriter(order, tryBatch)),
+    if (!options.isTrial) return await run(options, found, createTripWriter);
+    return await tryPastRides(options.db, options.systemId, (tryBatch) =>
+      run(options, found, () => createTrialWriter(options, tryBatch)),
     );
   } finally {
     await found.close();
@@ -53,15 +52,15 @@ export async function importTrips(order: TripImportOptions): Promise<TripImportR
 }
 
 async function run(
-  order: TripImportOptions,
-  { inputs, refused }: FoundInputs,
-  createWriter: (order: TripImportOptions, now: number) => TripWriter,
+  options: TripImportOptions,
+  { inputs, rejected }: FoundInputs,
+  createWriter: (options: TripImportOptions, now: number) => TripWriter,
 ): Promise<TripImportResult> {
-  const report = createReport(order.reportPath);
-  const now = order.clock();
-  const progress = createProgressMeter(inputs, order.onProgress);
-  const all: Run = { order, now, writer: createWriter(order, now), report, tally: createTally(), progress };
-  for (const { name, refusal } of refused) noteRefusal(all, name, refusal);
+  const report = createReport(options.reportPath);
+  const now = options.clock();
+  const progress = createProgressMeter(inputs, options.onProgress);
+  const all: Run = { options, now, writer: createWriter(options, now), report, tally: createTally(), progress };
+  for (const { name, error } of rejected) reportFileError(all, name, error);
   let reportPath: string | null = null;
   try {
     await importInputs(all, inputs);
@@ -76,13 +75,13 @@ async function importInputs(all: Run, inputs: readonly TripInput[]): Promise<voi
   try {
     for (const [index, input] of inputs.entries()) {
       const staged = await stage(all, input, index);
-      // One file is written after the other, so that of two rows with one id the first wins.
+      // Files are written one after the other, so that the first of two rows with the same id wins.
       await written.catch(async (error: unknown) => {
         await staged?.spool.close();
         throw error;
       });
       written = staged === undefined ? Promise.resolve() : write(all, input, staged);
-      // Whoever awaits it, in the next round or below, gets its failure.
+      // Awaited in the next iteration or below, where a failure is thrown.
       written.catch(() => undefined);
     }
     await written;
@@ -91,27 +90,26 @@ async function importInputs(all: Run, inputs: readonly TripInput[]): Promise<voi
   }
 }
 
-/** A file that may be imported, and its rides. */
 interface Staged {
   readonly file: StagedFile;
   readonly spool: Spool;
 }
 
-/** Reads a file; undefined when it is refused. */
+/** Reads a file into a spool; undefined when the file is rejected. */
 async function stage(all: Run, input: TripInput, index: number): Promise<Staged | undefined> {
-  const { order, now, report, progress } = all;
-  const spool = await openSpool(order.spoolDirectory, `${order.importId}-${index}`);
+  const { options, now, report, progress } = all;
+  const spool = await openSpool(options.spoolDirectory, `${options.importId}-${index}`);
   try {
     const file = await stageTripFile(
       {
         input,
-        source: order.source,
-        zone: order.zone,
+        source: options.source,
+        zone: options.zone,
         now,
         reject: (row, problem) => report.add({ kind: "rejected", file: input.name, row, ...problem }),
         warn: warner(all, input.name),
         progress: (bytes, rows) => {
-          order.signal.throwIfAborted();
+          options.signal.throwIfAborted();
           progress.read(input, bytes, rows);
         },
       },
@@ -122,21 +120,21 @@ async function stage(all: Run, input: TripInput, index: number): Promise<Staged 
     await spool.close();
     if (!(error instanceof ImportFileError)) throw error;
     progress.skip(input);
-    noteRefusal(all, input.name, error);
+    reportFileError(all, input.name, error);
     return undefined;
   }
 }
 
-function noteRefusal({ tally, report }: Run, name: string, { reason, row, message }: ImportFileError): void {
-  tally.refuse({ file: name, row, reason, message });
-  // Of what could not even be read the command itself says all there is to say.
+function reportFileError({ tally, report }: Run, name: string, { reason, row, message }: ImportFileError): void {
+  tally.rejectFile({ file: name, row, reason, message });
+  // The command prints why a file is unreadable; the report would only repeat it.
   if (reason === "unreadable") return;
   report.add({ kind: "refused", file: name, row, column: null, value: message, reason });
 }
 
 /** Writes a file's stations and rides. */
 async function write(all: Run, input: TripInput, { file, spool }: Staged): Promise<void> {
-  const { order, tally, writer, progress } = all;
+  const { options, tally, writer, progress } = all;
   try {
     await writeStations(all, input.name, file);
     tally.addFile(file);
@@ -144,7 +142,7 @@ async function write(all: Run, input: TripInput, { file, spool }: Staged): Promi
     let done = 0;
     const writeLane = async (batches: readonly Batch[]) => {
       for (const batch of batches) {
-        order.signal.throwIfAborted();
+        options.signal.throwIfAborted();
         await writeBatch(all, input.name, file.idColumn, batch);
         done += batch.rows;
         progress.wrote(input, done, rows);
@@ -182,7 +180,7 @@ async function writeBatch(all: Run, name: string, idColumn: string | null, batch
   }
 }
 
-/** Reports a warning once for each value: a rider category nobody knows may stand in every row. */
+/** Reports each value once: an unknown rider category may occur in every row. */
 function warner({ report, tally }: Run, name: string) {
   const seen = new Set<string>();
   return (reason: WarningReason, row: number, column: string, value: string): void => {

@@ -73,23 +73,13 @@ export interface TripImportResult {
   readonly time_shift: TimeShift | null;
 }
 
-/** How far an import is, over the reading and the writing of all its files. */
-export interface ProgressMeter {
-  /** What was read of a file so far. */
-  read(input: TripInput, bytes: number, rows: number): void;
-  /** What was written of a file so far. */
-  wrote(input: TripInput, rows: number, allRows: number): void;
-  /** A file that will not be written. */
-  skip(input: TripInput): void;
-}
-
 /** Of the work on a file, the reading: measured at 2.5 million rows. */
-const READING = 0.2;
+const READING_SHARE = 0.2;
 
-export function createProgressMeter(
-  inputs: readonly TripInput[],
-  onProgress: (progress: TripProgress) => void,
-): ProgressMeter {
+export type ProgressMeter = ReturnType<typeof createProgressMeter>;
+
+/** Measures how far an import is, over the reading and the writing of all its files. */
+export function createProgressMeter(inputs: readonly TripInput[], onProgress: (progress: TripProgress) => void) {
   const all = inputs.reduce((sum, { size }) => sum + size, 0);
   const done = new Map<TripInput, number>();
   let share = 0;
@@ -100,14 +90,15 @@ export function createProgressMeter(
     if (all > 0) share = Math.min(1, share + ((now - before) * input.size) / all);
   };
   return {
-    read(input, bytes, rows) {
-      advance(input, input.size === 0 ? 0 : READING * (bytes / input.size));
+    read(input: TripInput, bytes: number, rows: number): void {
+      advance(input, input.size === 0 ? 0 : READING_SHARE * (bytes / input.size));
       onProgress({ file: input.name, doing: "reading", rows, share });
     },
-    wrote(input, rows, allRows) {
-      advance(input, allRows === 0 ? 1 : READING + (1 - READING) * (rows / allRows));
+    wrote(input: TripInput, rows: number, allRows: number): void {
+      advance(input, allRows === 0 ? 1 : READING_SHARE + (1 - READING_SHARE) * (rows / allRows));
       onProgress({ file: input.name, doing: "writing", rows, share });
     },
-    skip: (input) => advance(input, 1),
+    /** A file that will not be written. */
+    skip: (input: TripInput) => advance(input, 1),
   };
 }

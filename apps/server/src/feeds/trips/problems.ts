@@ -12,7 +12,7 @@ export type RejectReason =
   | "wrong_column_count"
   | "duplicate_id";
 
-/** What was odd about a row that was imported all the same. */
+/** What was unusual about a row that was imported. */
 export type WarningReason =
   | "unknown_station"
   | "station_without_place"
@@ -20,7 +20,7 @@ export type WarningReason =
   | "unknown_rider_category"
   | "unknown_vehicle_type";
 
-/** Why a whole file was refused. */
+/** Why a whole file was rejected. */
 export type ImportFileErrorReason =
   | "unreadable"
   | "empty"
@@ -45,7 +45,7 @@ export interface RowProblem {
 
 /** Nothing of a file can be imported. */
 export class ImportFileError extends Error {
-  override readonly name = "FileRefused";
+  override readonly name = "ImportFileError";
   readonly reason: ImportFileErrorReason;
   /** The line, as an editor counts, that shows the issue; null: the file as a whole. */
   readonly row: number | null;
@@ -57,68 +57,51 @@ export class ImportFileError extends Error {
   }
 }
 
-/** Counts the rows of a file and their issues, and tells when it is the file that is ruined. */
-export interface RowIssues {
-  readonly rows: number;
-  readonly rejected: ReadonlyMap<RejectReason, number>;
-  /**
-   * To be called for each row, before `reject`.
-   * @throws FileRefused when enough rows show that the file is ruined
-   */
-  countRow(): void;
-  reject(row: number, problem: RowProblem): void;
-  /**
-   * To be called at the end of the file.
-   * @throws FileRefused when the file is ruined
-   */
-  finish(): void;
-}
-
-/**
- * Rows after which a file may be given up. A ruined file is ruined from its first row, so more would only be more
- * to read; with fewer, some bad rows at the head would cost the whole file.
- */
-const ENOUGH_TO_TELL = 1000;
-/** Faults that, in more than half of the rows, mean that the file is ruined and not its rows. */
-const RUINOUS: Readonly<Partial<Record<RejectReason, ImportFileErrorReason>>> = {
+/** Rows after which a file may be rejected. More reads in vain; with fewer, some bad first rows cost the whole file. */
+const ROWS_TO_JUDGE = 1000;
+/** Issues that, in more than half of the rows, show that the whole file is damaged. */
+const FILE_ERRORS: Readonly<Partial<Record<RejectReason, ImportFileErrorReason>>> = {
   bad_time: "ruined_times",
   wrong_column_count: "wrong_column_count",
 };
 
 /** What happened to a file with spreadsheet times, and what to do. */
 export const SPREADSHEET =
-  "a spreadsheet program has cut date and hour off when it saved the file: get the file anew from where it is published and import it without opening it in a spreadsheet program";
+  "a spreadsheet program removed the date and hour when it saved the file: download the file again and import it without opening it in a spreadsheet program";
 
-export function countRowIssues(): RowIssues {
+/** Counts the rows of a file and their issues. */
+export function countRowIssues() {
   const rejected = new Map<RejectReason, number>();
   const firstOf = new Map<RejectReason, { row: number; problem: RowProblem }>();
   let rows = 0;
   const finish = () => {
     for (const [reason, { row, problem }] of firstOf) {
-      const refusal = RUINOUS[reason];
+      const fileError = FILE_ERRORS[reason];
       const count = rejected.get(reason) ?? 0;
-      if (refusal !== undefined && count * 2 > rows)
-        throw new ImportFileError(refusal, row, ruin(problem, count, rows));
+      if (fileError !== undefined && count * 2 > rows)
+        throw new ImportFileError(fileError, row, describeRuin(problem, count, rows));
     }
   };
   return {
     get rows() {
       return rows;
     },
-    rejected,
-    countRow() {
-      if (rows === ENOUGH_TO_TELL) finish();
+    rejected: rejected as ReadonlyMap<RejectReason, number>,
+    /** To be called for each row, before `reject`. @throws ImportFileError when enough rows show that the file is damaged */
+    countRow(): void {
+      if (rows === ROWS_TO_JUDGE) finish();
       rows++;
     },
-    reject(row, problem) {
+    reject(row: number, problem: RowProblem): void {
       rejected.set(problem.reason, (rejected.get(problem.reason) ?? 0) + 1);
       if (!firstOf.has(problem.reason)) firstOf.set(problem.reason, { row, problem });
     },
+    /** To be called at the end of the file. @throws ImportFileError when the file is damaged */
     finish,
   };
 }
 
-function ruin({ reason, column, value }: RowProblem, count: number, rows: number): string {
+function describeRuin({ reason, column, value }: RowProblem, count: number, rows: number): string {
   const share = `${count} of ${rows} rows`;
   if (reason === "wrong_column_count") return `${share} do not have the header's columns; the first has ${value}`;
   const cause = isSpreadsheetTime(value ?? "") ? `: ${SPREADSHEET}` : "";

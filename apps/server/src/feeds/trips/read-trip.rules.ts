@@ -4,7 +4,7 @@ import type { TripField, Layout } from "./formats.ts";
 import type { RowProblem, WarningReason } from "./problems.ts";
 import type { TimeZone } from "./time-zone.rules.ts";
 import {
-  DURATION_TOLERANCE,
+  DURATION_TOLERANCE_MS,
   resolveTripTimes,
   type TripTimes,
   compactLocal,
@@ -44,7 +44,7 @@ export interface TripReading {
 }
 
 /** Why a row cannot be imported; thrown and caught within this file. */
-class Rejected extends Error {
+class RowRejected extends Error {
   readonly problem: RowProblem;
   constructor(problem: RowProblem) {
     super(problem.reason);
@@ -59,16 +59,16 @@ const RIDER_CATEGORIES: Readonly<Record<string, PastRide["riderCategory"]>> = {
   casual: "casual",
 };
 /** Seconds in 68 years: what the database's column holds. */
-const MAX_DURATION = 2_147_483_647;
+const MAX_DURATION_SECONDS = 2_147_483_647;
 const MAX_ID_LENGTH = 255;
 
 /** Makes the function that turns a row into a trip, or says what keeps it from being one. */
-export function tripReader(reading: TripReading): (fields: readonly string[], row: number) => Trip | RowProblem {
+export function createTripReader(reading: TripReading): (fields: readonly string[], row: number) => Trip | RowProblem {
   return (fields, row) => {
     try {
       return readTrip(reading, fields, row);
     } catch (error) {
-      if (error instanceof Rejected) return error.problem;
+      if (error instanceof RowRejected) return error.problem;
       throw error;
     }
   };
@@ -77,7 +77,7 @@ export function tripReader(reading: TripReading): (fields: readonly string[], ro
 function readTrip(reading: TripReading, fields: readonly string[], row: number): Trip {
   const { layout, zone, now } = reading;
   if (fields.length !== layout.width) {
-    throw new Rejected({
+    throw new RowRejected({
       reason: "wrong_column_count",
       column: null,
       value: `${fields.length} columns instead of ${layout.width}`,
@@ -91,7 +91,7 @@ function readTrip(reading: TripReading, fields: readonly string[], row: number):
   if (times.endedAt < times.startedAt) throw issue(values, "end_before_start", "endedAt");
   if (times.endedAt > now) throw issue(values, "ends_in_future", "endedAt");
   const length = times.endedAt - times.startedAt;
-  if (givenDuration !== null && Math.abs(length - givenDuration * 1000) > DURATION_TOLERANCE) {
+  if (givenDuration !== null && Math.abs(length - givenDuration * 1000) > DURATION_TOLERANCE_MS) {
     reading.warn("duration_differs", row, columnName(values, "duration"), value(values, "duration") ?? "");
   }
   const start = tripEnd(values, "startStationId", "startStationName", "startLat", "startLon");
@@ -139,8 +139,8 @@ function columnName({ layout }: RowValues, field: TripField): string {
   return layout.names[layout.columnIndexes[field] ?? -1] ?? field;
 }
 
-function issue(values: RowValues, reason: RowProblem["reason"], field: TripField): Rejected {
-  return new Rejected({ reason, column: columnName(values, field), value: value(values, field) ?? "" });
+function issue(values: RowValues, reason: RowProblem["reason"], field: TripField): RowRejected {
+  return new RowRejected({ reason, column: columnName(values, field), value: value(values, field) ?? "" });
 }
 
 function requiredTime(values: RowValues, field: TripField): WallTime {
@@ -156,7 +156,7 @@ function durationSeconds(values: RowValues): number | null {
   const text = value(values, "duration");
   if (text === undefined) return null;
   const seconds = /^(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?$/.test(text) ? Number(text.replaceAll(",", "")) : NaN;
-  if (!(seconds <= MAX_DURATION)) throw issue(values, "bad_duration", "duration");
+  if (!(seconds <= MAX_DURATION_SECONDS)) throw issue(values, "bad_duration", "duration");
   return Math.floor(seconds);
 }
 
@@ -207,7 +207,7 @@ function identity(
   ends: { readonly start: TripEnd; readonly end: TripEnd },
 ): { id: string; bikeId: string } {
   const { columnIndexes } = values.layout;
-  const at = `${compactLocal(start.local)}${times.secondReading ? "~2" : ""}`;
+  const at = `${compactLocal(start.local)}${times.isSecondOccurrence ? "~2" : ""}`;
   const givenBike = columnIndexes.bikeId === undefined ? undefined : requiredIdentifier(values, "bikeId");
   const id = () => {
     if (columnIndexes.rideId !== undefined) return requiredIdentifier(values, "rideId");

@@ -19,26 +19,20 @@ export interface ReportEntry {
   readonly reason: RejectReason | WarningReason | ImportFileErrorReason;
 }
 
-/** A file of problems, one JSON object a line. There is none until there is a problem. */
-export interface Report {
-  add(entry: ReportEntry): void;
-  /** Writes the rest; gives the file's path, or null when there was nothing to report. */
-  close(): string | null;
-}
-
 /** Characters of a value that are shown. Longer would fill the disk when a file is broken throughout. */
-const MAX_VALUE = 200;
+const MAX_VALUE_LENGTH = 200;
 /** Characters kept before they are written. */
-const BUFFER = 64 * 1024;
+const BUFFER_LENGTH = 64 * 1024;
 
-/** Prepares a report at a path; null: there is none. Its folder is made with the first entry. */
-export function createReport(path: string | null): Report {
-  if (path === null) return { add: () => undefined, close: () => null };
+export type Report = ReturnType<typeof createReport>;
+
+/** A file of problems, one JSON object a line, created with the first problem. @param path null: no file is written */
+export function createReport(path: string | null) {
   let file: number | undefined;
   let waiting = "";
-  // Entries come from within a parser, which cannot wait; they are few, so writing at once does no harm.
+  // Entries come from within a parser, which cannot wait; they are few, so synchronous writes do no harm.
   const flush = () => {
-    if (waiting === "") return;
+    if (waiting === "" || path === null) return;
     if (file === undefined) {
       makeDirectory(dirname(path));
       file = openSync(path, "w", 0o600);
@@ -47,13 +41,15 @@ export function createReport(path: string | null): Report {
     waiting = "";
   };
   return {
-    add(entry) {
-      const value =
-        entry.value !== null && entry.value.length > MAX_VALUE ? `${entry.value.slice(0, MAX_VALUE)}…` : entry.value;
-      waiting += `${JSON.stringify({ ...entry, value })}\n`;
-      if (waiting.length > BUFFER) flush();
+    add(entry: ReportEntry): void {
+      if (path === null) return;
+      const { value } = entry;
+      const shown = value !== null && value.length > MAX_VALUE_LENGTH ? `${value.slice(0, MAX_VALUE_LENGTH)}…` : value;
+      waiting += `${JSON.stringify({ ...entry, value: shown })}\n`;
+      if (waiting.length > BUFFER_LENGTH) flush();
     },
-    close() {
+    /** Writes the rest. @returns the file's path; null when there was nothing to report */
+    close(): string | null {
       flush();
       if (file === undefined) return null;
       closeSync(file);
@@ -62,19 +58,10 @@ export function createReport(path: string | null): Report {
   };
 }
 
-/** What adds up while an import runs. */
-export interface Tally {
-  refuse(file: RefusedFile): void;
-  warn(reason: WarningReason): void;
-  /** A file that was read and whose rides will be written. */
-  addFile(file: StagedFile): void;
-  addStations(made: number): void;
-  addBatch(written: PastRidesWritten): void;
-  /** @param id what the import is recorded as */
-  result(id: string | null, report: string | null): TripImportResult;
-}
+export type Tally = ReturnType<typeof createTally>;
 
-export function createTally(): Tally {
+/** Adds up the result of an import. */
+export function createTally() {
   const reasons = new Map<RejectReason, number>();
   const warnings = new Map<WarningReason, number>();
   const refused: RefusedFile[] = [];
@@ -87,25 +74,27 @@ export function createTally(): Tally {
   let last: number | undefined;
   const instant = (at: number | undefined) => (at === undefined ? null : new Date(at).toISOString());
   return {
-    refuse: (file) => void refused.push(file),
-    warn: (reason) => addUp(warnings, reason, 1),
-    addFile(file) {
+    rejectFile: (file: RefusedFile) => void refused.push(file),
+    warn: (reason: WarningReason) => addUp(warnings, reason, 1),
+    /** A file that was read and whose rides will be written. */
+    addFile(file: StagedFile): void {
       rows += file.rows;
       for (const [reason, n] of file.rejected) addUp(reasons, reason, n);
       if (file.starts === null) return;
       first = Math.min(first ?? Infinity, file.starts.first);
       last = Math.max(last ?? -Infinity, file.starts.last);
     },
-    addStations(made) {
+    addStations(made: number): void {
       stations += made;
     },
-    addBatch(written) {
+    addBatch(written: PastRidesWritten): void {
       created += written.created;
       unchanged += written.unchanged;
       addUp(reasons, "duplicate_id", written.differing.length);
       for (const ride of written.differing) shifts.add(ride);
     },
-    result: (id, report) => ({
+    /** @param id of the import's record */
+    result: (id: string | null, report: string | null): TripImportResult => ({
       id,
       rows,
       created,

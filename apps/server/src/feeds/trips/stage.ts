@@ -10,7 +10,7 @@ import {
   countRowIssues,
   SPREADSHEET,
 } from "./problems.ts";
-import { type Trip, tripReader, type TripEnd } from "./read-trip.rules.ts";
+import { type Trip, createTripReader, type TripEnd } from "./read-trip.rules.ts";
 import type { Spool } from "./spool.ts";
 import type { TimeZone } from "./time-zone.rules.ts";
 import { readTripText } from "./trip-file.ts";
@@ -44,7 +44,7 @@ const ROWS_TO_LOOK_AT = 20;
 
 /**
  * Reads a trip file to its end, its good rows into the spool.
- * @throws FileRefused when nothing of the file may be imported
+ * @throws ImportFileError when nothing of the file may be imported
  */
 export async function stageTripFile(staging: Staging, spool: Spool): Promise<StagedFile> {
   const sightings = collectSightings();
@@ -67,7 +67,7 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
         if (layout === undefined || read === undefined) {
           if (damage.look(fields, line)) return;
           layout = damage.begin(() => recogniseHeader(fields, line));
-          read = layout && tripReader({ ...staging, layout });
+          read = layout && createTripReader({ ...staging, layout });
           return;
         }
         issues.countRow();
@@ -135,23 +135,13 @@ function columnOf(layout: Layout, field: "rideId" | "startStationId" | "endStati
   return layout.names[layout.columnIndexes[field] ?? -1] ?? field;
 }
 
-/** Where in the file a station was first named. */
-interface FirstMention {
-  readonly row: number;
-  readonly column: string;
-}
+type Sightings = ReturnType<typeof collectSightings>;
 
-/** The stations that a file's trips name; each with the name and place of the first row that has a place. */
-interface Sightings {
-  add(end: TripEnd, row: number, column: string): void;
-  all(): readonly StationSighting[];
-  firstMention(stationId: string): FirstMention | undefined;
-}
-
-function collectSightings(): Sightings {
-  const stations = new Map<string, StationSighting & FirstMention>();
+/** Collects the stations that trips name, each with the name and location of the first row that has a location. */
+function collectSightings() {
+  const stations = new Map<string, StationSighting & { readonly row: number; readonly column: string }>();
   return {
-    add({ stationId, stationName, location }, row, column) {
+    add({ stationId, stationName, location }: TripEnd, row: number, column: string): void {
       if (stationId === null) return;
       const before = stations.get(stationId);
       if (before !== undefined && (before.location !== null || location === null)) return;
@@ -164,7 +154,8 @@ function collectSightings(): Sightings {
         column: first.column,
       });
     },
-    all: () => [...stations.values()],
-    firstMention: (stationId) => stations.get(stationId),
+    all: (): readonly StationSighting[] => [...stations.values()],
+    /** The row and column that name a station first. */
+    firstMention: (stationId: string) => stations.get(stationId),
   };
 }

@@ -10,42 +10,36 @@ export interface TimeShift {
   readonly import_id: string | null;
 }
 
-/** Collects rows whose ids belong to other rides, and tells when another time zone explains them. */
-export interface ShiftCounter {
-  add(ride: DifferingRide): void;
-  /** Undefined: they differ in other ways. */
-  result(): TimeShift | undefined;
-}
-
-const QUARTER = 15 * 60;
+const QUARTER_HOUR_SECONDS = 15 * 60;
 /** Seconds between the clocks of the two zones that are furthest apart. */
-const GREATEST_SHIFT = 26 * 3600;
+const MAX_SHIFT_SECONDS = 26 * 3600;
 /** Rows that must be moved alike. One or two rides may differ by whole hours for other reasons. */
-const LEAST_ROWS = 3;
+const MIN_ROWS = 3;
 /** Of ten rows that differ, this many. A ride over a change of clocks may not be moved like the others. */
-const LEAST_OF_TEN = 9;
+const MIN_OF_TEN_ROWS = 9;
 
 /**
- * Zones differ by whole quarters of an hour, and by one amount or two: in some weeks one of them has changed its clocks
- * and the other has not.
+ * Recognises rows that were imported before with another time zone: stored rides with their ids, moved by whole quarters of
+ * an hour. Two zones differ by one amount or two, because they change their clocks in different weeks.
  */
-export function createShiftCounter(): ShiftCounter {
+export function createShiftCounter() {
   const shifts = new Map<number, number>();
   const imports = new Map<string, number>();
   let rows = 0;
   let moved = 0;
   return {
-    add({ shiftSeconds, importId }) {
+    add({ shiftSeconds, importId }: DifferingRide): void {
       rows++;
-      if (shiftSeconds === null || shiftSeconds === 0 || shiftSeconds % QUARTER !== 0) return;
-      if (Math.abs(shiftSeconds) > GREATEST_SHIFT) return;
+      if (shiftSeconds === null || shiftSeconds === 0 || shiftSeconds % QUARTER_HOUR_SECONDS !== 0) return;
+      if (Math.abs(shiftSeconds) > MAX_SHIFT_SECONDS) return;
       moved++;
       shifts.set(shiftSeconds, (shifts.get(shiftSeconds) ?? 0) + 1);
       if (importId !== null) imports.set(importId, (imports.get(importId) ?? 0) + 1);
     },
-    result() {
+    /** Undefined: another time zone does not explain the differences. */
+    result(): TimeShift | undefined {
       const seconds = mostFrequent(shifts);
-      if (seconds === undefined || moved < LEAST_ROWS || moved * 10 < rows * LEAST_OF_TEN) return undefined;
+      if (seconds === undefined || moved < MIN_ROWS || moved * 10 < rows * MIN_OF_TEN_ROWS) return undefined;
       return { rows: moved, seconds, import_id: mostFrequent(imports) ?? null };
     },
   };

@@ -15,14 +15,14 @@ export class UnknownTimeZone extends Error {
 }
 
 /** A stretch of time, in UTC, in which the zone's offset from UTC stays the same. */
-interface Stretch {
+interface OffsetPeriod {
   readonly from: number;
   readonly to: number;
   readonly offset: number;
 }
 
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /**
  * Opens an IANA zone such as `America/New_York`. Asks `Intl` some 400 times for each year it meets and remembers
@@ -32,7 +32,7 @@ const DAY = 24 * HOUR;
 export function openTimeZone(name: string): TimeZone {
   refuseUnlessZone(name);
   const offsetAt = intlOffsets(name);
-  const years = new Map<number, readonly Stretch[]>();
+  const years = new Map<number, readonly OffsetPeriod[]>();
   // Local times from `sureFrom` until before `sureTo` have the one offset `sureOffset`.
   let sureFrom = 0;
   let sureTo = 0;
@@ -43,7 +43,7 @@ export function openTimeZone(name: string): TimeZone {
     instants(local) {
       if (local >= sureFrom && local < sureTo) return [local - sureOffset];
       const year = new Date(local).getUTCFullYear();
-      const stretches = years.get(year) ?? stretchesOfYear(year, offsetAt);
+      const stretches = years.get(year) ?? offsetPeriodsOfYear(year, offsetAt);
       years.set(year, stretches);
       const at = stretches.findIndex(({ from, to, offset }) => local - offset >= from && local - offset < to);
       const found = stretches[at];
@@ -61,7 +61,7 @@ export function openTimeZone(name: string): TimeZone {
 }
 
 /** The two readings of a local time that no clock showed. */
-function skippedTime(local: number, stretches: readonly Stretch[]): readonly number[] {
+function skippedTime(local: number, stretches: readonly OffsetPeriod[]): readonly number[] {
   const after = stretches.findIndex(({ from, offset }) => local - offset < from);
   const moved = stretches[after];
   const unmoved = stretches[after - 1];
@@ -70,16 +70,16 @@ function skippedTime(local: number, stretches: readonly Stretch[]): readonly num
 }
 
 /** The stretches that cover a year and two days on each side, so that every local time of the year lies within. */
-function stretchesOfYear(year: number, offsetAt: (instant: number) => number): readonly Stretch[] {
+function offsetPeriodsOfYear(year: number, offsetAt: (instant: number) => number): readonly OffsetPeriod[] {
   const end = Date.UTC(year + 1, 0, 3);
-  const stretches: Stretch[] = [];
-  let from = Date.UTC(year, 0, 1) - 2 * DAY;
+  const stretches: OffsetPeriod[] = [];
+  let from = Date.UTC(year, 0, 1) - 2 * DAY_MS;
   let offset = offsetAt(from);
   // A day at a time: a zone that changed its offset and changed it back within one day would be missed; none did.
-  for (let day = from; day < end; day += DAY) {
-    const later = offsetAt(day + DAY);
+  for (let day = from; day < end; day += DAY_MS) {
+    const later = offsetAt(day + DAY_MS);
     if (later === offset) continue;
-    const change = changeBetween(day, day + DAY, offset, offsetAt);
+    const change = changeBetween(day, day + DAY_MS, offset, offsetAt);
     stretches.push({ from, to: change, offset });
     from = change;
     offset = later;
@@ -107,7 +107,7 @@ function intlOffsets(timeZone: string): (instant: number) => number {
     // "GMT-05:00", "GMT+05:30", "GMT" for zero, "GMT-00:01:15" for local mean time
     const text = format.formatToParts(instant).find((part) => part.type === "timeZoneName")?.value ?? "";
     const [, sign, hours, minutes, seconds] = /^GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/.exec(text) ?? [];
-    const size = Number(hours ?? 0) * HOUR + Number(minutes ?? 0) * 60_000 + Number(seconds ?? 0) * 1000;
+    const size = Number(hours ?? 0) * HOUR_MS + Number(minutes ?? 0) * 60_000 + Number(seconds ?? 0) * 1000;
     return sign === "-" ? -size : size;
   };
 }

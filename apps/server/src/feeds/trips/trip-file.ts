@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import { ALWAYS_ALLOWED, GREATEST_RATIO } from "./inputs/find-inputs.ts";
+import { ALWAYS_ALLOWED_BYTES, MAX_UNPACK_RATIO } from "./inputs/find-inputs.ts";
 import { CHUNK_BYTES, inBinaryUnits, type TripInput } from "./inputs/input.ts";
 import { ImportFileError } from "./problems.ts";
 
@@ -17,7 +17,7 @@ export function readTripFile(path: string): AsyncGenerator<Buffer, void, undefin
 /**
  * A trip file's text as UTF-8 bytes, unpacked where its first bytes say that it is gzip, whatever it is called.
  * @param onRead told how many of the input's bytes were read so far
- * @throws FileRefused when it cannot be read, is empty, ends in the middle of its gzip stream, unpacks to far more than
+ * @throws ImportFileError when it cannot be read, is empty, ends in the middle of its gzip stream, unpacks to far more than
  *   trips do, or is no text
  */
 export async function* readTripText(
@@ -85,7 +85,7 @@ async function* unpack(
   try {
     for await (const chunk of unpacked) {
       size += chunk.length;
-      if (size > ALWAYS_ALLOWED + packedBytes() * GREATEST_RATIO) throw tooLarge(size);
+      if (size > ALWAYS_ALLOWED_BYTES + packedBytes() * MAX_UNPACK_RATIO) throw tooLarge(size);
       yield chunk;
     }
   } catch (error) {

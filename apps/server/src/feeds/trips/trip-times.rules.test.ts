@@ -9,7 +9,7 @@ function resolve(start: string, end: string, seconds?: number) {
   if (from === undefined || to === undefined) throw new Error("unreadable example");
   const times = resolveTripTimes(from, to, seconds === undefined ? undefined : seconds * 1000, zone);
   const { startedAt, endedAt } = times;
-  return [new Date(startedAt).toISOString(), new Date(endedAt).toISOString(), times.secondReading];
+  return [new Date(startedAt).toISOString(), new Date(endedAt).toISOString(), times.isSecondOccurrence];
 }
 
 describe("resolveTripTimes", () => {

@@ -5,14 +5,14 @@ export interface TripTimes {
   readonly startedAt: number;
   readonly endedAt: number;
   /** The start's local time is shown twice that day, and this is the second time. */
-  readonly secondReading: boolean;
+  readonly isSecondOccurrence: boolean;
 }
 
 /**
  * Milliseconds by which a given duration may differ from the times that it still confirms. Files of 2013 to 2017
  * have times to the minute and durations to the second; with an hour, a change of clocks would go unnoticed.
  */
-export const DURATION_TOLERANCE = 60_000;
+export const DURATION_TOLERANCE_MS = 60_000;
 
 /**
  * Turns a trip's local times into instants. Where clocks were moved there are several readings: a given duration
@@ -27,24 +27,24 @@ export function resolveTripTimes(
   duration: number | undefined,
   zone: TimeZone,
 ): TripTimes {
-  const starts = readings(start, zone);
-  const ends = readings(end, zone);
+  const starts = possibleInstants(start, zone);
+  const ends = possibleInstants(end, zone);
   let best: TripTimes | undefined;
   let smallestError = Infinity;
   for (const [index, startedAt] of starts.entries()) {
     for (const endedAt of ends) {
       const issue = durationError(endedAt - startedAt, duration);
       if (best !== undefined && issue >= smallestError) continue;
-      best = { startedAt, endedAt, secondReading: index === 1 && startedAt > (starts[0] ?? startedAt) };
+      best = { startedAt, endedAt, isSecondOccurrence: index === 1 && startedAt > (starts[0] ?? startedAt) };
       smallestError = issue;
     }
   }
   if (best === undefined) throw new RangeError(`the zone ${zone.name} has no reading of ${start.local}`);
-  if (duration === undefined || smallestError <= DURATION_TOLERANCE) return best;
+  if (duration === undefined || smallestError <= DURATION_TOLERANCE_MS) return best;
   return clockNotMoved(start, end, duration, best) ?? best;
 }
 
-function readings(time: WallTime, zone: TimeZone): readonly number[] {
+function possibleInstants(time: WallTime, zone: TimeZone): readonly number[] {
   return time.offset === undefined ? zone.instants(time.local) : [time.local - time.offset];
 }
 
@@ -58,7 +58,7 @@ function clockNotMoved(start: WallTime, end: WallTime, duration: number, times: 
   if (start.offset !== undefined || end.offset !== undefined) return undefined;
   const shown = end.local - start.local;
   const moved = shown !== times.endedAt - times.startedAt;
-  return moved && Math.abs(shown - duration) <= DURATION_TOLERANCE
+  return moved && Math.abs(shown - duration) <= DURATION_TOLERANCE_MS
     ? { ...times, endedAt: times.startedAt + shown }
     : undefined;
 }

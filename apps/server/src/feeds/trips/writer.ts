@@ -11,22 +11,22 @@ import { addToImport, beginImport, finishImport } from "../../imports/service.ts
 import { shownAddress } from "../address.ts";
 import type { TripImportOptions } from "./options.ts";
 
-/** Where an import's rides and stations go: into the database, or nowhere. */
+/** Writes an import's rides and stations: to the database or, in a dry run, nowhere. */
 export interface TripWriter {
   /** How many batches may be written at the same time. */
   readonly lanes: "several" | "one";
-  /** Makes the stations of a file that there are not. @param rejected rows of the file that were rejected while it was read */
+  /** Inserts placeholders for unknown stations. @param rejected rows of the file that were rejected while it was read */
   stations(sightings: readonly StationSighting[], rejected: number): Promise<PlaceholderStations>;
   rides(lines: () => Readable, rows: number): Promise<PastRidesWritten>;
-  /** Makes those stations of a file again that were removed while its rides were written: others were taken back. */
+  /** Inserts again the placeholders that undoing another import removed while the rides were written. */
   stationsAgain(sightings: readonly StationSighting[]): Promise<void>;
-  /** Notes that all was written; gives the id that the import is recorded as, or null when nothing was. */
+  /** Marks the import as done. @returns the id of its record; null when nothing was written */
   finish(report: string | null): Promise<string | null>;
 }
 
-/** Writes into the database, and keeps a record of it from the first file that has something to write. */
-export function createTripWriter(order: TripImportOptions, now: number): TripWriter {
-  const { db, systemId, source, importId, ids, files, zone } = order;
+/** Writes to the database, and records the import with the first file that has something to write. */
+export function createTripWriter(options: TripImportOptions, now: number): TripWriter {
+  const { db, systemId, source, importId, ids, files, zone } = options;
   const updatedAt = new Date(now).toISOString();
   // Drawn anew for each transaction, so that writers rarely share a slot.
   const origin = () => ({ systemId, importId, source, updatedAt, slot: pickSlot(() => ids.random()) });
@@ -34,20 +34,17 @@ export function createTripWriter(order: TripImportOptions, now: number): TripWri
   return {
     lanes: "several",
     async stations(sightings, rejected) {
-      return db
-        .transaction(async (tx) => {
-          if (!isBegun) {
-            const detail = { files: files.map(shownAddress), time_zone: zone.name };
-            await beginImport(tx, order, { systemId, id: importId, kind: "trips", source, at: new Date(now), detail });
-          }
-          const placeholders = await makePlaceholderStations(tx, origin(), sightings);
-          await addToImport(tx, systemId, importId, { rejected, stationsCreated: placeholders.made.length });
-          return placeholders;
-        })
-        .then((placeholders) => {
-          isBegun = true;
-          return placeholders;
-        });
+      const placeholders = await db.transaction(async (tx) => {
+        if (!isBegun) {
+          const detail = { files: files.map(shownAddress), time_zone: zone.name };
+          await beginImport(tx, options, { systemId, id: importId, kind: "trips", source, at: new Date(now), detail });
+        }
+        const made = await makePlaceholderStations(tx, origin(), sightings);
+        await addToImport(tx, systemId, importId, { rejected, stationsCreated: made.made.length });
+        return made;
+      });
+      isBegun = true;
+      return placeholders;
     },
     rides: (lines, rows) => writePastRides(db, origin(), lines, rows),
     async stationsAgain(sightings) {
@@ -64,7 +61,7 @@ export function createTripWriter(order: TripImportOptions, now: number): TripWri
   };
 }
 
-/** Says what would be written, and writes nothing. */
+/** Counts what would be written. */
 export function createTrialWriter({ db, systemId }: TripImportOptions, tryBatch: TryPastRides): TripWriter {
   const made = new Set<string>();
   return {

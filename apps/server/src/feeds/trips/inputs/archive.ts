@@ -21,13 +21,13 @@ const MAX_ENTRIES = 10_000;
  * The files of a zip archive in the order of their paths, without what the Finder and other programs leave beside them.
  * The file stays the caller's, to be closed once no entry is read any more.
  * @param greatestSize bytes at most that all its files have, unpacked
- * @throws FileRefused when it is broken, encrypted, packed in a way that is not understood, or unpacks to more
+ * @throws ImportFileError when it is broken, encrypted, packed in a way that is not understood, or unpacks to more
  */
 export async function readArchive(fd: number, greatestSize: number): Promise<readonly ArchiveEntry[]> {
-  const zip = await refusing(() => yauzl.fromFdPromise(fd, { lazyEntries: true, autoClose: false }));
+  const zip = await rejecting(() => yauzl.fromFdPromise(fd, { lazyEntries: true, autoClose: false }));
   const found: yauzl.Entry[] = [];
   let size = 0;
-  await refusing(async () => {
+  await rejecting(async () => {
     for await (const entry of zip.eachEntry()) {
       if (isFolder(entry) || isLeftover(entry.fileName)) continue;
       found.push(entry);
@@ -54,10 +54,10 @@ async function openEntry(zip: yauzl.ZipFile, entry: yauzl.Entry): Promise<Readab
       `it is packed by method ${entry.compressionMethod}, which is not understood: unpack it first, or pack it as usual (deflate)`,
     );
   }
-  const packed = await refusing(() => zip.openReadStreamPromise(entry));
+  const packed = await rejecting(() => zip.openReadStreamPromise(entry));
   const checked = verifyChecksum(entry.crc32);
   // Whoever reads gets the failure; the packed stream has no other reader.
-  packed.on("error", (error) => checked.destroy(asRefusal(error)));
+  packed.on("error", (error) => checked.destroy(asImportFileError(error)));
   checked.on("close", () => packed.destroy());
   return packed.pipe(checked);
 }
@@ -85,15 +85,15 @@ function isLeftover(path: string): boolean {
   return path.split("/").includes("__MACOSX") || basename(path).startsWith(".");
 }
 
-async function refusing<Result>(work: () => Promise<Result>): Promise<Result> {
+async function rejecting<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    throw asRefusal(error);
+    throw asImportFileError(error);
   }
 }
 
-function asRefusal(error: unknown): ImportFileError {
+function asImportFileError(error: unknown): ImportFileError {
   if (error instanceof ImportFileError) return error;
   return broken(error instanceof Error ? error.message : String(error), { cause: error });
 }

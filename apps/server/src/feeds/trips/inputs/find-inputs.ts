@@ -26,22 +26,22 @@ export interface InputSearch {
 /** What was found. */
 export interface FoundInputs {
   readonly inputs: readonly TripInput[];
-  readonly refused: readonly { readonly name: string; readonly refusal: ImportFileError }[];
+  readonly rejected: readonly { readonly name: string; readonly error: ImportFileError }[];
   /** Closes archives and removes what was brought here. */
   close(): Promise<void>;
 }
 
 /** Bytes that are brought here at most: ten times the largest month that any operator publishes. */
-const GREATEST_SIZE = 16 * 1024 ** 3;
+const MAX_COPY_BYTES = 16 * 1024 ** 3;
 /**
  * How many times its size an archive may unpack to. Trip files shrink to an eighth or so; what unpacks to far more is
  * made to fill the disk.
  */
-export const GREATEST_RATIO = 100;
+export const MAX_UNPACK_RATIO = 100;
 /** Bytes that any archive may unpack to: a small file of many equal rows shrinks to less. */
-export const ALWAYS_ALLOWED = 64 * 1024 ** 2;
+export const ALWAYS_ALLOWED_BYTES = 64 * 1024 ** 2;
 /** Archives in archives: a year's archive has one for each month. */
-const GREATEST_DEPTH = 2;
+const MAX_ARCHIVE_DEPTH = 2;
 
 const TRIP_FILE = /\.(?:csv|txt)(?:\.gz)?$|\.gz$/i;
 const ARCHIVE = /\.zip$/i;
@@ -50,7 +50,7 @@ const ARCHIVE = /\.zip$/i;
 interface Finding {
   readonly search: InputSearch;
   readonly inputs: TripInput[];
-  readonly refused: FoundInputs["refused"][number][];
+  readonly refused: FoundInputs["rejected"][number][];
   readonly closing: (() => Promise<void>)[];
 }
 
@@ -71,29 +71,29 @@ export async function findInputs(search: InputSearch): Promise<FoundInputs> {
     await close();
     throw error;
   }
-  return { inputs: finding.inputs, refused: finding.refused, close };
+  return { inputs: finding.inputs, rejected: finding.refused, close };
 }
 
 async function findArgument(finding: Finding, argument: string): Promise<void> {
   const { standardInput, downloads } = finding.search;
   if (argument === "-") {
-    await findOrRefuse(finding, STANDARD_INPUT, () => findBrought(finding, STANDARD_INPUT, standardInput));
+    await findOrReject(finding, STANDARD_INPUT, () => findInCopy(finding, STANDARD_INPUT, standardInput));
   } else if (isAddress(argument)) {
     const name = shownAddress(argument);
-    await findOrRefuse(finding, name, () => findBrought(finding, name, download(argument, downloads)));
+    await findOrReject(finding, name, () => findInCopy(finding, name, download(argument, downloads)));
   } else {
-    await findOrRefuse(finding, argument, () => findPath(finding, argument));
+    await findOrReject(finding, argument, () => findPath(finding, argument));
   }
 }
 
 const STANDARD_INPUT = "standard input";
 
 /** Whatever is refused is noted under its name. */
-async function findOrRefuse({ refused }: Finding, name: string, find: () => Promise<void>): Promise<void> {
+async function findOrReject({ refused }: Finding, name: string, find: () => Promise<void>): Promise<void> {
   try {
     await find();
   } catch (error) {
-    refused.push({ name, refusal: asRefusal(error) });
+    refused.push({ name, error: asImportFileError(error) });
   }
 }
 
@@ -101,7 +101,7 @@ async function findPath(finding: Finding, path: string): Promise<void> {
   const about = await stat(path);
   if (about.isDirectory()) return findFolder(finding, path);
   // A pipe can be read but once.
-  if (!about.isFile()) return findBrought(finding, path, createReadStream(path));
+  if (!about.isFile()) return findInCopy(finding, path, createReadStream(path));
   const file = await open(path);
   if (!isArchive(file.fd)) {
     await file.close();
@@ -121,7 +121,7 @@ async function findFolder(finding: Finding, path: string): Promise<void> {
   if (wanted.length === 0) throw new ImportFileError("empty", null, "the folder has no .csv, .csv.gz or .zip file");
   for (const name of wanted) {
     const file = join(path, name);
-    await findOrRefuse(finding, file, () => findPath(finding, file));
+    await findOrReject(finding, file, () => findPath(finding, file));
   }
 }
 
@@ -138,25 +138,26 @@ async function findArchive(finding: Finding, name: string, fd: number, budget: B
   }
   for (const entry of archives) {
     const inner = `${name}/${entry.path}`;
-    await findOrRefuse(finding, inner, async () => {
-      if (depth === GREATEST_DEPTH) throw new ImportFileError("broken_zip", null, "it lies too deep in other archives");
+    await findOrReject(finding, inner, async () => {
+      if (depth === MAX_ARCHIVE_DEPTH)
+        throw new ImportFileError("broken_zip", null, "it lies too deep in other archives");
       budget.left -= entry.size;
-      const file = await keep(finding, inner, await entry.open(), entry.size);
+      const file = await copyHere(finding, inner, await entry.open(), entry.size);
       await findArchive(finding, inner, file.fd, budget, depth + 1);
     });
   }
 }
 
 /** Brings bytes here, and finds what is in them. */
-async function findBrought(finding: Finding, name: string, source: AsyncIterable<Buffer>): Promise<void> {
-  const file = await keep(finding, name, source, GREATEST_SIZE);
+async function findInCopy(finding: Finding, name: string, source: AsyncIterable<Buffer>): Promise<void> {
+  const file = await copyHere(finding, name, source, MAX_COPY_BYTES);
   if (isArchive(file.fd)) return findArchive(finding, name, file.fd, budgetOf(file.size), 1);
   finding.inputs.push({ name, size: file.size, open: () => Promise.resolve(file.read()) });
   return undefined;
 }
 
 /** Copies bytes into a file that is there until the search is closed. */
-async function keep(
+async function copyHere(
   { search, closing }: Finding,
   name: string,
   source: AsyncIterable<Buffer>,
@@ -177,10 +178,10 @@ function isArchive(fd: number): boolean {
 }
 
 function budgetOf(packedSize: number): Budget {
-  return { left: packedSize * GREATEST_RATIO + ALWAYS_ALLOWED };
+  return { left: packedSize * MAX_UNPACK_RATIO + ALWAYS_ALLOWED_BYTES };
 }
 
-function asRefusal(error: unknown): ImportFileError {
+function asImportFileError(error: unknown): ImportFileError {
   if (error instanceof ImportFileError) return error;
   // What the operating system says of a path; anything else is a bug.
   if (!(error instanceof Error) || !("code" in error)) throw error;

@@ -87,13 +87,13 @@ async function read(args: readonly string[], changes: Partial<InputSearch> = {})
     standardInput: Readable.from([]),
     temporaryDirectory: join(directory, "spool"),
     name: "import",
-    downloads: { timeout: 60_000, silence: 60_000, signal: new AbortController().signal },
+    downloads: { timeoutMs: 60_000, silenceMs: 60_000, signal: new AbortController().signal },
     onBytes: () => undefined,
     ...changes,
   });
-  const texts: [string, string][] = found.refused.map(({ name, refusal }) => [
+  const texts: [string, string][] = found.rejected.map(({ name, error }) => [
     name,
-    `${refusal.reason}: ${refusal.message}`,
+    `${error.reason}: ${error.message}`,
   ]);
   for (const input of found.inputs) texts.push([input.name, await textOf(input)]);
   await found.close();
@@ -184,7 +184,7 @@ it("what cannot be read is refused by name, and the others are read", async () =
     "secret.zip/a.csv": anything("encrypted"),
     "deflate64.zip/a.csv": anything("method 9"),
     "/404": anything("HTTP 404"),
-    "/loop": anything("redirects more than 5 times"),
+    "/loop": anything("more than 5 redirects"),
     "/file": anything("not http or https"),
     "good.csv": "good",
   });
@@ -229,14 +229,14 @@ it("an archive or gzip stream that unpacks to far more than trips do is refused 
 
 it("a download that is silent, or stopped, ends", async () => {
   handlers.set("/silent", (_, response) => void response.writeHead(200).write("begun"));
-  const downloads = { timeout: 60_000, silence: 20, signal: new AbortController().signal };
+  const downloads = { timeoutMs: 60_000, silenceMs: 20, signal: new AbortController().signal };
   expect(await read([`${origin}/silent`], { downloads })).toMatchObject({
     "/silent": anything("sent nothing"),
   });
   const stop = new AbortController();
   const reason = new Error("stopped");
   const stopped = read([`${origin}/silent`], {
-    downloads: { ...downloads, silence: 60_000, signal: stop.signal },
+    downloads: { ...downloads, silenceMs: 60_000, signal: stop.signal },
     onBytes: () => stop.abort(reason),
   });
   await expect(stopped).rejects.toBe(reason);

@@ -19,7 +19,7 @@ export interface TemporaryFile {
  * Copies bytes into a temporary file.
  * @param greatestSize bytes at most
  * @param onBytes told how many bytes have come so far
- * @throws FileRefused when there are more bytes, or `source` fails
+ * @throws ImportFileError when there are more bytes, or `source` fails
  */
 export async function copyToTemporaryFile(
   directory: string,

@@ -1,0 +1,152 @@
+import type { Socket } from "node:net";
+import { Client, fetch, type Response } from "undici";
+import { judgeAddress, portOf } from "../addresses/address-guard.ts";
+import { connectTo, type ConnectLimits, type ConnectOptions } from "../addresses/connect.ts";
+import { lookUpLikeSystem, resolveName } from "../addresses/resolve.ts";
+import { lazySecureContext } from "../addresses/sockets.ts";
+import { isHttp, shownAddress } from "./address.ts";
+
+const DNS_TIMEOUT_MS = 5_000;
+const CONNECT_LIMITS: ConnectLimits = { connectTimeoutMs: 10_000, attemptDelayMs: 250, maxAddresses: 6 };
+
+/** Replaces parts of the network in tests. */
+export interface OutgoingOptions {
+  /** DNS servers (`address:port`) instead of the system's. */
+  readonly dnsServers?: readonly string[] | undefined;
+  /** Certificate authorities (PEM) instead of those that Node trusts. */
+  readonly ca?: string | undefined;
+}
+
+/** A GET request, and how far its redirects are followed. */
+export interface OutgoingRequest {
+  readonly headers: (url: URL) => Readonly<Record<string, string>>;
+  readonly maxRedirects: number;
+  readonly signal: AbortSignal;
+}
+
+/** A response with the connection that carries it; to be closed once the body has been read. */
+export interface OutgoingResponse {
+  readonly url: URL;
+  readonly response: Response;
+  readonly close: () => Promise<void>;
+}
+
+/** Makes GET requests that begin at an address which the operator configured. */
+export interface OutgoingClient {
+  /** @throws Error that says in a few words what went wrong, without the query of any URL */
+  get(url: URL, request: OutgoingRequest): Promise<OutgoingResponse>;
+}
+
+/** @param location the configured address; its host alone is resolved as every program of this machine does */
+export function createOutgoingClient(location: URL, { dnsServers, ca }: OutgoingOptions = {}): OutgoingClient {
+  const rule = createAddressRule(location);
+  const connectOptions: ConnectOptions = {
+    refuse: rule.reject,
+    resolve: (name) =>
+      dnsServers === undefined && name === location.hostname
+        ? lookUpLikeSystem(name, DNS_TIMEOUT_MS)
+        : resolveName(name, { timeoutMs: DNS_TIMEOUT_MS, servers: dnsServers }),
+    limits: CONNECT_LIMITS,
+    monotonic: () => performance.now(),
+    secureContext: lazySecureContext(ca),
+  };
+
+  async function request(url: URL, { headers, signal }: OutgoingRequest): Promise<OutgoingResponse> {
+    if (url.username !== "" || url.password !== "") {
+      throw new Error(`${shownAddress(url.href)} holds a user or password before @; nothing is fetched with one`);
+    }
+    const { socket, remoteAddress } = await connectUntil(url, connectOptions, signal);
+    rule.reached(url, remoteAddress);
+    const dispatcher = connectionOver(socket, url);
+    const close = () => dispatcher.destroy();
+    try {
+      const response = await fetch(url, { signal, redirect: "manual", headers: headers(url), dispatcher });
+      return { url, response, close };
+    } catch (error) {
+      await close();
+      throw error;
+    }
+  }
+
+  return {
+    async get(url, options) {
+      let address = url;
+      for (let redirects = 0; redirects <= options.maxRedirects; redirects++) {
+        const answer = await request(address, options);
+        const target = answer.response.headers.get("location");
+        if (!isRedirect(answer.response) || target === null) return answer;
+        await answer.close();
+        address = redirectTarget(target, address);
+      }
+      throw new Error(`more than ${options.maxRedirects} redirects from ${shownAddress(url.href)}`);
+    },
+  };
+}
+
+/**
+ * Which addresses may be called. Feeds and trip files come from public ones: whoever publishes them would otherwise choose
+ * what this machine requests from its own network. The configured host and port may be private, because the operator named
+ * it; once it has been reached at a public address it must stay public, because its name is the publisher's.
+ */
+export function createAddressRule(location: URL) {
+  let wasPublic = false;
+  const isConfigured = (url: URL) => url.hostname === location.hostname && portOf(url) === portOf(location);
+  return {
+    /** Why an address that a URL resolves to must not be called; undefined where it may. */
+    reject: (address: string, url: URL): string | undefined => {
+      const verdict = judgeAddress(address);
+      if (verdict.ok || (isConfigured(url) && !wasPublic)) return undefined;
+      return `${url.hostname}: ${verdict.message} Only public addresses are called, and the host that was configured`;
+    },
+    reached: (url: URL, address: string | null): void => {
+      if (address !== null && isConfigured(url) && judgeAddress(address).ok) wasPublic = true;
+    },
+  };
+}
+
+function isRedirect({ status }: Response): boolean {
+  return status >= 300 && status < 400;
+}
+
+function redirectTarget(location: string, from: URL): URL {
+  const target = URL.parse(location, from.href);
+  if (target === null) throw new Error("a redirect to an invalid URL");
+  if (!isHttp(target)) throw new Error(`a redirect to ${target.protocol}, which is not http or https`);
+  if (from.protocol === "https:" && target.protocol === "http:") {
+    throw new Error(`a redirect from https to plain http (${shownAddress(target.href)})`);
+  }
+  return target;
+}
+
+/** An undici client over one open socket; it never opens another. */
+function connectionOver(socket: Socket, url: URL): Client {
+  let unused: Socket | undefined = socket;
+  return new Client(url.origin, {
+    connect: (_request, callback) => {
+      if (unused === undefined) return callback(new Error("the connection was closed"), null);
+      const opened = unused;
+      unused = undefined;
+      // undici does not expect its connection before it has asked for one.
+      return queueMicrotask(() => callback(null, opened));
+    },
+  });
+}
+
+async function connectUntil(url: URL, options: ConnectOptions, signal: AbortSignal) {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  const connecting = connectTo(url, options);
+  try {
+    const { result, remoteAddress } = await Promise.race([connecting, aborted.promise]);
+    if (!("socket" in result)) throw new Error(result.detail);
+    return { socket: result.socket, remoteAddress };
+  } catch (error) {
+    // A socket that opens after the abort is closed. `connectTo` never rejects.
+    if (signal.aborted) connecting.then(({ result }) => "socket" in result && result.socket.destroy()).catch(() => {});
+    throw error;
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
