@@ -12,6 +12,7 @@ import { openListener } from "./db/listener.ts";
 import { eventRoutes } from "./events/routes.ts";
 import { gbfsRoutes, type KeptPage, FEED_MIN_AGE_MS } from "./feeds/gbfs-out/routes.ts";
 import { createSystemList } from "./feeds/gbfs-out/system-list.ts";
+import { operatorRoutes } from "./fleet/routes.ts";
 import { authorizeRequests } from "./http/authorize.ts";
 import { bindContract } from "./http/bind.ts";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
@@ -33,16 +34,14 @@ import { meRoutes } from "./keys/routes.ts";
 import { markKeyAsCompromised, keysFor, recordUses } from "./keys/service.ts";
 import { createFilteredReads, FILTERED_STATEMENT_TIMEOUT_MS } from "./lists/read-context.ts";
 import type { HttpMetrics } from "./metrics/http-metrics.ts";
-import { operatorRoutes } from "./operator/routes.ts";
-import { regionRoutes } from "./regions/routes.ts";
 import { reservationRoutes } from "./reservations/routes.ts";
 import { createDepthIndex } from "./rides/depth-index.ts";
 import { rideRoutes } from "./rides/routes.ts";
 import { rideHours } from "./rides/service.ts";
 import type { Secrets } from "./secrets.ts";
 import { stationRoutes } from "./stations/routes.ts";
+import { systemRoutes } from "./systems/routes.ts";
 import { systemsOf } from "./systems/service.ts";
-import { vehicleTypeRoutes } from "./vehicle-types/routes.ts";
 
 export interface AppOptions {
   readonly db: Database;
@@ -123,8 +122,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const cursorCipher = createCursorCipher(options.secrets.cursorKeys);
   bindContract(http, partnerContract, {
     stations: stationRoutes(read, cursorCipher, caches.stationPages),
-    vehicleTypes: vehicleTypeRoutes(read, cursorCipher),
-    regions: regionRoutes(read, cursorCipher),
+    ...systemRoutes(read, cursorCipher),
     rides: rideRoutes({ ...read, depths }, cursorCipher),
     bikes: bikeRoutes(read, cursorCipher),
     reservations: reservationRoutes({ ...read, db, clock, ids }, cursorCipher),

@@ -1,3 +1,4 @@
+import type { ActorContext } from "../command-context.ts";
 import type { Queryable } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
@@ -60,4 +61,13 @@ export function listActs(
   { since, actor, subject, limit }: AuditFilters,
 ): Promise<AuditEntry[]> {
   return db.query<AuditEntry>(list, [systemId, since ?? null, actor ?? null, subject ?? null, limit]);
+}
+
+/** Writes an act into the audit log, in the transaction of the act itself. @param act without a time: now */
+export function insertActOf(
+  { clock, ids, actor }: Omit<ActorContext, "db">,
+  tx: Queryable,
+  act: Omit<Act, "id" | "at" | "actor"> & Partial<Pick<Act, "at">>,
+): Promise<void> {
+  return insertAct(tx, { at: new Date(clock()), ...act, id: ids.next("act"), actor });
 }

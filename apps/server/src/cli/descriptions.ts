@@ -1,13 +1,13 @@
 import { formFactor, propulsionType, type VehicleType } from "@bikeshare/contract";
 import type { Command } from "commander";
-import { nameRegion, regionsOf, removeRegion } from "../regions/service.ts";
 import { integer, oneOf } from "../startup/values.ts";
+import { nameRegion, regionsOf, removeRegion } from "../systems/regions.ts";
 import {
   allVehicleTypesOf,
   describeVehicleType,
   removeVehicleType,
   type VehicleTypeChanges,
-} from "../vehicle-types/service.ts";
+} from "../systems/vehicle-types.ts";
 import { type CliContext, withSystem } from "./context.ts";
 import { lineOfText, option, orEmpty, readGivenId, readValue, UsageError } from "./options.ts";
 import { table } from "./output.ts";

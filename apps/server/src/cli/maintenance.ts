@@ -1,6 +1,6 @@
 import { createOpenApiDocument } from "@bikeshare/contract/openapi";
 import type { Command } from "commander";
-import { listActs } from "../audit/audit-log.ts";
+import { listActs } from "../audit/queries.ts";
 import { checkInvariants } from "../check/service.ts";
 import { integer } from "../startup/values.ts";
 import { readVersion } from "../version.ts";

@@ -2,10 +2,15 @@ import { DEFAULT_MAX_RESERVATIONS, EVENT_RETENTION_DAYS } from "@bikeshare/contr
 import type { Command } from "commander";
 import type { ActorContext } from "../command-context.ts";
 import { commandError } from "../errors/command-errors.ts";
-import { partnerStatus } from "../partners/partner.rules.ts";
-import { removePartner } from "../partners/removal.ts";
-import { createPartner, type PartnerRow, partnersOf, partnerWithId, setPartner } from "../partners/service.ts";
-import { resumePartner, suspendPartner } from "../partners/suspension.ts";
+import {
+  partnerStatus,
+  createPartner,
+  type PartnerRow,
+  partnersOf,
+  partnerWithId,
+  setPartner,
+} from "../partners/service.ts";
+import { removePartner, resumePartner, suspendPartner } from "../partners/suspend-or-remove.ts";
 import { integer } from "../startup/values.ts";
 import { type CliContext, withSystem } from "./context.ts";
 import { option, UsageError } from "./options.ts";

@@ -1,9 +1,16 @@
 import type { Command } from "commander";
 import { commandError } from "../errors/command-errors.ts";
 import { systemId as parseSystemId } from "../startup/values.ts";
-import { describeSystem, detailsOf, detailsOfAll, type FactChanges, type SystemDetails } from "../systems/describe.ts";
 import { type FactName, factNames, factRules } from "../systems/facts.rules.ts";
-import { addSystem, systemsOf } from "../systems/service.ts";
+import {
+  describeSystem,
+  detailsOf,
+  detailsOfAll,
+  type FactChanges,
+  type SystemDetails,
+  addSystem,
+  systemsOf,
+} from "../systems/service.ts";
 import { type CliContext, withSystem } from "./context.ts";
 import { readValue, UsageError } from "./options.ts";
 import { table } from "./output.ts";

@@ -19,9 +19,9 @@ import { upsertStations } from "../fleet/station-commands.ts";
 import type { Ids } from "../ids.ts";
 import { issueKey, keyFor } from "../keys/service.ts";
 import { createPartner, partnersOf } from "../partners/service.ts";
-import { nameRegion } from "../regions/service.ts";
-import { describeSystem, detailsOf } from "../systems/describe.ts";
-import { allVehicleTypesOf, describeVehicleType, type VehicleTypeChanges } from "../vehicle-types/service.ts";
+import { nameRegion } from "../systems/regions.ts";
+import { describeSystem, detailsOf } from "../systems/service.ts";
+import { allVehicleTypesOf, describeVehicleType, type VehicleTypeChanges } from "../systems/vehicle-types.ts";
 
 /** The types of a made-up city's bikes. */
 const vehicleTypes: Readonly<Record<string, VehicleTypeChanges>> = {

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { openReservationsHarness, type ReservationsHarness } from "../../test/reservations/reservations.harness.ts";
-import { removePartner } from "../partners/removal.ts";
-import { suspendPartner } from "../partners/suspension.ts";
+import { removePartner, suspendPartner } from "../partners/suspend-or-remove.ts";
 
 let harness: ReservationsHarness;
 beforeEach(async () => {

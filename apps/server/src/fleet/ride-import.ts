@@ -2,7 +2,7 @@ import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { COUNTABLE_FROM_SECONDS } from "@bikeshare/contract";
 import { changeRideCounts } from "../counts/service.ts";
-import type { Database } from "../db/database.ts";
+import type { Database, Queryable } from "../db/database.ts";
 import { addToImport, noteOverlaps } from "../imports/service.ts";
 import {
   clearPastRides,
@@ -17,9 +17,15 @@ import {
   pastRideColumns,
   preparePastRides,
   prepareTrialRides,
+  countUntouchedRides,
+  deleteUntouchedRides,
+  type ImportedRides,
+  listChangedRides,
+  listUntouchedRides,
+  type RideMark,
 } from "./ride-import-queries.ts";
 
-export type { DifferingRide } from "./ride-import-queries.ts";
+export type { DifferingRide, ImportedRides } from "./ride-import-queries.ts";
 
 /** A ride that was over before we heard of it. */
 export interface PastRide {
@@ -58,7 +64,7 @@ export interface PastRidesOrder {
   readonly slot: number;
 }
 
-const HOUR = 3_600_000;
+const HOUR_MS = 3_600_000;
 
 /**
  * Writes past rides, with the counts and the import's record, in one transaction. Makes no events. Of several rows with
@@ -91,7 +97,7 @@ export function writePastRides(
       const progress = { created, unchanged, rejected: differing.length, starts: startsOf(hours) };
       await addToImport(tx, systemId, importId, progress);
     }
-    await changeRideCounts(tx, systemId, slot, new Map(hours.map(({ hour, n }) => [hour * HOUR, n])));
+    await changeRideCounts(tx, systemId, slot, new Map(hours.map(({ hour, n }) => [hour * HOUR_MS, n])));
     return { created, unchanged, differing };
   });
 }
@@ -156,4 +162,50 @@ export function tryPastRides<Result>(
       return { created, unchanged: rows - created - differing.length, differing };
     });
   });
+}
+
+/** Rides deleted in one transaction: more keep others from the counts for longer, fewer commit more often. */
+const BATCH_ROWS = 20_000;
+/** Ids that are shown of rides that were changed. */
+const SHOWN = 3;
+
+/** How many of an import's rides are not any more as it wrote them (`made` were), and some of their ids. */
+export async function changedSince(
+  db: Queryable,
+  rides: ImportedRides,
+  made: number,
+): Promise<{ readonly n: number; readonly examples: readonly string[] }> {
+  const n = made - (await countUntouchedRides(db, rides));
+  return { n, examples: n === 0 ? [] : await listChangedRides(db, rides, SHOWN) };
+}
+
+/**
+ * Deletes an import's rides that are as it wrote them, with their counts, in transactions of a bounded size. Makes no
+ * events. Cut off, it is completed by calling it again.
+ * @param slot gives a slot of the counts for each transaction
+ * @param onProgress called with how many it has deleted; what it throws ends the deletion between two transactions
+ * @param batchRows rides in one transaction
+ * @returns how many it deleted
+ */
+export async function deletePastRides(
+  db: Database,
+  rides: ImportedRides,
+  slot: () => number,
+  onProgress: (deleted: number) => void,
+  batchRows = BATCH_ROWS,
+): Promise<number> {
+  let deleted = 0;
+  let after: RideMark | undefined;
+  for (;;) {
+    const batch = await listUntouchedRides(db, rides, after, batchRows);
+    after = batch.at(-1);
+    if (after === undefined) return deleted;
+    const ids = batch.map(({ id }) => id);
+    deleted += await db.transaction(async (tx) => {
+      const hours = await deleteUntouchedRides(tx, rides, ids);
+      await changeRideCounts(tx, rides.systemId, slot(), new Map(hours.map(({ hour, n }) => [hour * HOUR_MS, -n])));
+      return hours.reduce((sum, { n }) => sum + n, 0);
+    });
+    onProgress(deleted);
+  }
 }

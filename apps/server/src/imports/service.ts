@@ -1,4 +1,4 @@
-import { recordActOf } from "../audit/audit-log.ts";
+import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import {
@@ -71,7 +71,7 @@ function write(
     const counts = { created, updated, unchanged, rejected, stations_created: stationsCreated };
     await insertImport(tx, systemId, { id, kind, source, at, status, ...counts, report, detail });
     const act = { systemId, action: `import.${kind}`, subject: id, detail: { source, ...detail } };
-    await recordActOf(by, tx, act);
+    await insertActOf(by, tx, act);
   });
 }
 

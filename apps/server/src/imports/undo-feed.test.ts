@@ -5,7 +5,7 @@ import { createTestIds } from "@bikeshare/test-kit";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { CITY_TIME, city23 } from "../../test/gbfs/city.ts";
-import { listActs } from "../audit/audit-log.ts";
+import { listActs } from "../audit/queries.ts";
 import { checkInvariants } from "../check/service.ts";
 import { statement } from "../db/statement.ts";
 import { importGbfs } from "../feeds/gbfs/service.ts";

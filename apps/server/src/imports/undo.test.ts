@@ -4,7 +4,7 @@ import { createTestIds } from "@bikeshare/test-kit";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { examples, type TripImportHarness, NOW, openTripImportHarness } from "../../test/trips/trip-import.harness.ts";
-import { listActs } from "../audit/audit-log.ts";
+import { listActs } from "../audit/queries.ts";
 import { checkInvariants } from "../check/service.ts";
 import { statement } from "../db/statement.ts";
 import type { TripImportOptions } from "../feeds/trips/options.ts";

@@ -1,10 +1,10 @@
-import { recordActOf } from "../audit/audit-log.ts";
+import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
 import { pickSlot, countRows } from "../counts/service.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { removePlaceholderStations } from "../fleet/placeholder-stations.ts";
-import { changedSince, deletePastRides, type ImportedRides } from "../fleet/ride-import-undo.ts";
+import { changedSince, deletePastRides, type ImportedRides } from "../fleet/ride-import.ts";
 import {
   type ImportRow,
   listLaterImports,
@@ -76,7 +76,7 @@ function recordUndo(
   { id, source, at, created, stations_created: stations }: ImportRow,
 ): Promise<void> {
   const detail = { source, imported_at: at.toISOString(), created, stations };
-  return recordActOf(context, tx, { systemId, action: "import.undone", subject: id, detail });
+  return insertActOf(context, tx, { systemId, action: "import.undone", subject: id, detail });
 }
 
 async function requireUnchangedTrips(tx: Transaction, systemId: string, row: ImportRow): Promise<void> {

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { Scope } from "@bikeshare/contract";
 import { type KeyKind, keyStatus } from "@bikeshare/rules";
-import { recordActOf } from "../audit/audit-log.ts";
+import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
@@ -56,7 +56,7 @@ async function revoke(context: ActorContext, tx: Transaction, systemId: string, 
   const now = context.clock();
   if (keyStatus(key, now) === "revoked") return key;
   await updateRevocation(tx, systemId, id, new Date(now), null);
-  await recordActOf(context, tx, { systemId, action: "key.revoked", subject: id, detail: {} });
+  await insertActOf(context, tx, { systemId, action: "key.revoked", subject: id, detail: {} });
   await notifyKeyChanged(tx, systemId);
   return mustFind(tx, systemId, id);
 }
@@ -83,7 +83,7 @@ export async function revokeKeysOf(
   const live = (await listKeys(tx, systemId, partnerId)).filter((key) => keyStatus(key, now) !== "revoked");
   for (const { id } of live) {
     await updateRevocation(tx, systemId, id, new Date(now), null);
-    await recordActOf(context, tx, { systemId, action: "key.revoked", subject: id, detail: { partner_removed: true } });
+    await insertActOf(context, tx, { systemId, action: "key.revoked", subject: id, detail: { partner_removed: true } });
   }
   await notifyKeyChanged(tx, systemId);
   return live.length;
@@ -167,7 +167,7 @@ export async function markKeyAsCompromised(context: ActorContext, presented: str
   return context.db.transaction(async (tx) => {
     const key = await updateCompromised(tx, hashKey(presented), new Date(context.clock()));
     if (key === undefined) return false;
-    await recordActOf(context, tx, {
+    await insertActOf(context, tx, {
       systemId: key.system_id,
       action: "key.compromised",
       subject: key.id,
@@ -218,7 +218,7 @@ async function issue(
     createdAt: new Date(context.clock()),
     expiresAt: issued.expires_at,
   });
-  await recordActOf(context, tx, {
+  await insertActOf(context, tx, {
     systemId: input.systemId,
     action,
     subject: id,

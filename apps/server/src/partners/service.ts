@@ -1,9 +1,8 @@
-import { recordActOf } from "../audit/audit-log.ts";
+import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
 import type { Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { commandError } from "../errors/command-errors.ts";
-import { partnerStatus } from "./partner.rules.ts";
 import {
   findPartner,
   findPartnerByName,
@@ -17,6 +16,21 @@ import {
 } from "./queries.ts";
 
 export type { PartnerRow } from "./queries.ts";
+
+/** `suspended`: keys are refused and deliveries held until it is resumed. `removed`: for good. */
+export type PartnerStatus = "active" | "suspended" | "removed";
+
+/** How a partner stands. */
+export function partnerStatus({
+  suspended_at: suspendedAt,
+  removed_at: removedAt,
+}: {
+  readonly suspended_at: Date | null;
+  readonly removed_at: Date | null;
+}): PartnerStatus {
+  if (removedAt !== null) return "removed";
+  return suspendedAt === null ? "active" : "suspended";
+}
 
 /** What a partner may have that differs from the default. */
 export interface PartnerOptions {
@@ -41,7 +55,7 @@ export async function createPartner(
     const made = { id: ids.next("partner"), name, created_at: at, max_reservations: maxReservations ?? null };
     const partner = oneRow([await insertPartner(tx, systemId, made)].filter((row) => row !== undefined));
     const detail = { name, max_reservations: partner.max_reservations };
-    await recordActOf(context, tx, { systemId, at, action: "partner.created", subject: partner.id, detail });
+    await insertActOf(context, tx, { systemId, at, action: "partner.created", subject: partner.id, detail });
     return partner;
   });
 }
@@ -70,7 +84,7 @@ export async function setPartner(
     if (name !== before.name) await mustBeFree(tx, systemId, name, id);
     const partner = await writePartner(tx, systemId, { ...before, name, max_reservations: maxReservations });
     const detail = { name, max_reservations: maxReservations };
-    await recordActOf(context, tx, { systemId, action: "partner.changed", subject: id, detail });
+    await insertActOf(context, tx, { systemId, action: "partner.changed", subject: id, detail });
     return { partner, changed: true };
   });
 }

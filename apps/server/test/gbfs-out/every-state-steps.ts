@@ -25,9 +25,9 @@ import {
   takeStationsOffline,
   upsertStations,
 } from "../../src/fleet/station-commands.ts";
-import { nameRegion, removeRegion } from "../../src/regions/service.ts";
-import { describeSystem } from "../../src/systems/describe.ts";
-import { describeVehicleType, removeVehicleType } from "../../src/vehicle-types/service.ts";
+import { nameRegion, removeRegion } from "../../src/systems/regions.ts";
+import { describeSystem } from "../../src/systems/service.ts";
+import { describeVehicleType, removeVehicleType } from "../../src/systems/vehicle-types.ts";
 import { sourceOf } from "../gbfs/city.ts";
 import {
   nasty,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { systemDetails } from "../../systems/details.rules.ts";
+import { systemDetails } from "../../systems/facts.rules.ts";
 import { stationStatus, systemInformation, systemRegions, vehicleStatus, vehicleTypes } from "./documents.ts";
 import { form23, form30, forms } from "./form.ts";
 import type { PublishedBike, PublishedStation } from "./queries.ts";

@@ -1,7 +1,6 @@
 import type { Region, VehicleType } from "@bikeshare/contract";
 import { sortById } from "../../lists/page.ts";
-import type { SystemDetails } from "../../systems/details.rules.ts";
-import { isLicenceId } from "../../systems/facts.rules.ts";
+import { type SystemDetails, isLicenceId } from "../../systems/facts.rules.ts";
 import { EARLIEST, type GbfsForm, forms } from "./form.ts";
 import type { PublishedBike, PublishedStation } from "./queries.ts";
 

@@ -8,8 +8,7 @@ import { upsertBikes } from "../../fleet/bike-commands.ts";
 import { endRides } from "../../fleet/finish-rides.ts";
 import { startRides } from "../../fleet/start-rides.ts";
 import { takeStationsOffline, upsertStations } from "../../fleet/station-commands.ts";
-import { describeSystem } from "../../systems/describe.ts";
-import { createSystem } from "../../systems/service.ts";
+import { describeSystem, createSystem } from "../../systems/service.ts";
 
 let harness: GbfsOutHarness;
 

@@ -3,9 +3,9 @@ import { serviceError } from "@bikeshare/rules";
 import type { Database, Transaction } from "../../db/database.ts";
 import { newPublicId } from "../../fleet/bike.rules.ts";
 import type { Ids } from "../../ids.ts";
-import { regionsOf } from "../../regions/service.ts";
-import { detailsOf, hasSystem, type SystemDetails } from "../../systems/describe.ts";
-import { vehicleTypesOf } from "../../vehicle-types/service.ts";
+import { regionsOf } from "../../systems/regions.ts";
+import { detailsOf, hasSystem, type SystemDetails } from "../../systems/service.ts";
+import { vehicleTypesOf } from "../../systems/vehicle-types.ts";
 import {
   discovery,
   versions,

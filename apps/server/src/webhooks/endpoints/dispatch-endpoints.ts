@@ -1,4 +1,4 @@
-import { recordAct } from "../../audit/audit-log.ts";
+import { insertAct } from "../../audit/queries.ts";
 import type { Queryable, Transaction } from "../../db/database.ts";
 import type { EndpointStatus, PauseCause } from "../rules/endpoint-health.ts";
 import {
@@ -121,5 +121,5 @@ function recordFinding(
 ): Promise<void> {
   // Derived from the content: an endpoint changes its status once in a millisecond at most.
   const id = `act_${endpointId}_${action}_${now.getTime()}`;
-  return recordAct(tx, { systemId, id, at: now, actor: "server", action, subject: endpointId, detail });
+  return insertAct(tx, { systemId, id, at: now, actor: "server", action, subject: endpointId, detail });
 }

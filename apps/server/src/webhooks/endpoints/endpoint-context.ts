@@ -1,4 +1,4 @@
-import { recordActOf } from "../../audit/audit-log.ts";
+import { insertActOf } from "../../audit/queries.ts";
 import type { ActorContext } from "../../command-context.ts";
 import type { Queryable, Transaction } from "../../db/database.ts";
 import { commandError } from "../../errors/command-errors.ts";
@@ -27,7 +27,7 @@ export async function recordEndpointAct(
   subject: string,
   detail: Readonly<Record<string, unknown>>,
 ): Promise<void> {
-  await recordActOf(context, tx, { systemId, action, subject, detail });
+  await insertActOf(context, tx, { systemId, action, subject, detail });
   await notifyEndpointChanged(tx, systemId);
 }
 

@@ -1,4 +1,4 @@
-import { recordActOf } from "../../audit/audit-log.ts";
+import { insertActOf } from "../../audit/queries.ts";
 import type { ActorContext } from "../../command-context.ts";
 import type { Database } from "../../db/database.ts";
 import { commandError } from "../../errors/command-errors.ts";
@@ -91,7 +91,7 @@ export async function stopReplay(context: ActorContext, systemId: string, id: st
     }
     const { total, queued } = stopped;
     const detail = { total, queued };
-    await recordActOf(context, tx, { systemId, at, action: "webhook.replay_stopped", subject: id, detail });
+    await insertActOf(context, tx, { systemId, at, action: "webhook.replay_stopped", subject: id, detail });
     return { ...stopped, changed: true };
   });
 }

@@ -1,6 +1,6 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 import { createTestDelivery } from "@bikeshare/webhooks/testing";
-import { recordActOf } from "../../audit/audit-log.ts";
+import { insertActOf } from "../../audit/queries.ts";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../errors/command-errors.ts";
 import { type PartnerScope, recordEndpointAct, requireEndpoint } from "../endpoints/endpoint-context.ts";
@@ -50,7 +50,7 @@ export async function redeliver(context: ActorContext, scope: DeliveryScope, id:
     const isRetriedNow = !isBack && (await updateDueNow(tx, systemId, id, now));
     if (!isBack && !isRetriedNow) return { id, outcome: "already_due" };
     const detail = { partner_id: row.partner_id, was: row.status };
-    await recordActOf(context, tx, { systemId, at: now, action: "webhook.redelivered", subject: id, detail });
+    await insertActOf(context, tx, { systemId, at: now, action: "webhook.redelivered", subject: id, detail });
     await notifyQueued(tx, systemId);
     return { id, outcome: isBack ? "redelivered" : "retried_now" };
   });

@@ -3,14 +3,14 @@ import type { RouterImplementation } from "@ts-rest/fastify";
 import type { FastifyRequest } from "fastify";
 import type { CommandContext } from "../command-context.ts";
 import type { Database } from "../db/database.ts";
-import { reportBikes, upsertBikes } from "../fleet/bike-commands.ts";
-import { correctRides } from "../fleet/correct-rides.ts";
-import { cancelRides, endRides } from "../fleet/finish-rides.ts";
-import { upsertPastRides } from "../fleet/past-rides.ts";
-import { startRides } from "../fleet/start-rides.ts";
-import { bringStationsOnline, removeStations, takeStationsOffline, upsertStations } from "../fleet/station-commands.ts";
 import { jsonBody } from "../http/bind.ts";
 import { markReplay, repeatableRequest, withIdempotency } from "../http/idempotency.ts";
+import { reportBikes, upsertBikes } from "./bike-commands.ts";
+import { correctRides } from "./correct-rides.ts";
+import { cancelRides, endRides } from "./finish-rides.ts";
+import { upsertPastRides } from "./past-rides.ts";
+import { startRides } from "./start-rides.ts";
+import { bringStationsOnline, removeStations, takeStationsOffline, upsertStations } from "./station-commands.ts";
 
 type Verb<Item> = (
   context: CommandContext,

@@ -1,6 +1,6 @@
 import type { VehicleType } from "@bikeshare/contract";
 import type { PageRequest } from "@bikeshare/rules";
-import { recordActOf } from "../audit/audit-log.ts";
+import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
 import type { Queryable } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
@@ -14,8 +14,7 @@ import {
   findTypeUses,
   lockOwnType,
   updateType,
-} from "./queries.ts";
-import { mergeVehicleTypes } from "./vehicle-type.rules.ts";
+} from "./vehicle-type-queries.ts";
 
 /** Every vehicle type that is described, or that a bike or a station names. */
 export async function vehicleTypesOf(db: Queryable, systemId: string): Promise<VehicleType[]> {
@@ -61,7 +60,7 @@ export function describeVehicleType(
     const nothing = { name: null, form_factor: null, propulsion_type: null, max_range_meters: null };
     const type = { ...nothing, ...(await lockOwnType(tx, systemId, id)), ...changes, id };
     await updateType(tx, systemId, type);
-    await recordActOf(context, tx, { systemId, action: "vehicle_type.described", subject: id, detail: { ...changes } });
+    await insertActOf(context, tx, { systemId, action: "vehicle_type.described", subject: id, detail: { ...changes } });
     return type;
   });
 }
@@ -85,6 +84,32 @@ export async function removeVehicleType(context: ActorContext, systemId: string,
       throw commandError("invalid_parameter", "vehicleTypeInUse", { users: users.join(" and "), id });
     }
     await deleteType(tx, systemId, id);
-    await recordActOf(context, tx, { systemId, action: "vehicle_type.removed", subject: id, detail: {} });
+    await insertActOf(context, tx, { systemId, action: "vehicle_type.removed", subject: id, detail: {} });
+  });
+}
+
+/**
+ * The vehicle types of a system: each that the operator or a source describes, or that is named by anything.
+ * @param own what the operator says: it goes before what sources say, field by field
+ * @param said what sources say, the first source first
+ * @param named ids that stations, bikes or rides name
+ */
+export function mergeVehicleTypes(
+  own: readonly VehicleType[],
+  said: readonly VehicleType[],
+  named: Iterable<string>,
+): VehicleType[] {
+  const ids = new Set([...own, ...said].map(({ id }) => id).concat([...named]));
+  return [...ids].map((id) => {
+    const words = [own, said].flatMap((types) => types.find((type) => type.id === id) ?? []);
+    const first = <Field extends keyof VehicleType>(field: Field) =>
+      words.find((word) => word[field] !== null)?.[field] ?? null;
+    return {
+      id,
+      name: first("name"),
+      form_factor: first("form_factor"),
+      propulsion_type: first("propulsion_type"),
+      max_range_meters: first("max_range_meters"),
+    };
   });
 }

@@ -1,13 +1,18 @@
 import type { Region } from "@bikeshare/contract";
 import type { PageRequest } from "@bikeshare/rules";
-import { recordActOf } from "../audit/audit-log.ts";
+import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
 import type { Queryable } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { listDescriptions } from "../feeds/gbfs/source-descriptions.ts";
 import { pageOfItems, sortById, type Page } from "../lists/page.ts";
-import { deleteRegion, findOwnRegions, findUsedRegions, findWhetherRegionUsed, updateRegion } from "./queries.ts";
-import { mergeRegions } from "./region.rules.ts";
+import {
+  deleteRegion,
+  findOwnRegions,
+  findUsedRegions,
+  findWhetherRegionUsed,
+  updateRegion,
+} from "./region-queries.ts";
 
 /** Every region that is named, or that a station is in. */
 export async function regionsOf(db: Queryable, systemId: string): Promise<Region[]> {
@@ -34,7 +39,7 @@ export async function nameRegion(context: ActorContext, systemId: string, region
   await context.db.transaction(async (tx) => {
     await updateRegion(tx, systemId, region);
     const { id, name } = region;
-    await recordActOf(context, tx, { systemId, action: "region.named", subject: id, detail: { name } });
+    await insertActOf(context, tx, { systemId, action: "region.named", subject: id, detail: { name } });
   });
 }
 
@@ -49,6 +54,19 @@ export async function removeRegion(context: ActorContext, systemId: string, id: 
       throw commandError("invalid_parameter", "regionInUse", { id });
     }
     if (!(await deleteRegion(tx, systemId, id))) throw commandError("not_found", "region", { id });
-    await recordActOf(context, tx, { systemId, action: "region.removed", subject: id, detail: {} });
+    await insertActOf(context, tx, { systemId, action: "region.removed", subject: id, detail: {} });
   });
+}
+
+/**
+ * The regions of a system: each that the operator or a source names, or that a station is in.
+ * @param own what the operator says: it goes before what sources say
+ * @param said what sources say, the first source first
+ * @param used ids that stations name
+ */
+export function mergeRegions(own: readonly Region[], said: readonly Region[], used: readonly string[]): Region[] {
+  const unnamed = used.map((id) => ({ id, name: id }));
+  // Of two with one id a map keeps the last.
+  const byId = new Map([...unnamed, ...said.toReversed(), ...own].map((region) => [region.id, region]));
+  return [...byId.values()];
 }

@@ -1,0 +1,102 @@
+import { insertActOf } from "../audit/queries.ts";
+import type { ActorContext } from "../command-context.ts";
+import { cancelAllReservations } from "../fleet/reservation-commands.ts";
+import { notifyKeysChanged, revokeKeysOf } from "../keys/service.ts";
+import {
+  pauseForSuspension,
+  type ResumedEndpoint,
+  resumeAfterSuspension,
+  removeEndpointOf,
+} from "../webhooks/endpoints/endpoint-status.ts";
+import { mustLock, type PartnerRow, writePartner } from "./service.ts";
+
+/** A partner whose status was asked to change. */
+export interface PartnerStatusChange {
+  readonly partner: PartnerRow;
+  /** False: it was so already. */
+  readonly changed: boolean;
+}
+
+/**
+ * Suspends a partner: on every process each of its keys is refused within a second, and its deliveries are held as at a
+ * paused endpoint. Its reservations stay: they end by themselves within the hour.
+ * @throws ServiceError when there is no such partner
+ */
+export async function suspendPartner(
+  context: ActorContext,
+  systemId: string,
+  id: string,
+): Promise<PartnerStatusChange> {
+  return context.db.transaction(async (tx) => {
+    const before = await mustLock(tx, systemId, id);
+    if (before.suspended_at !== null) return { partner: before, changed: false };
+    const partner = await writePartner(tx, systemId, { ...before, suspended_at: new Date(context.clock()) });
+    await insertActOf(context, tx, { systemId, action: "partner.suspended", subject: id, detail: {} });
+    await pauseForSuspension({ ...context, db: tx }, tx, { systemId, partnerId: id });
+    await notifyKeysChanged(tx, systemId);
+    return { partner, changed: true };
+  });
+}
+
+/** A partner that was resumed. */
+export interface ResumedPartner extends PartnerStatusChange {
+  /** Its endpoint, where the suspension held it; null: there is none, or it is paused for another reason. */
+  readonly endpoint: ResumedEndpoint | null;
+}
+
+/**
+ * Resumes a suspended partner: its keys work again, and its endpoint goes on as after any pause, beginning with a probe. An
+ * endpoint that was paused before the suspension stays paused.
+ * @throws ServiceError when there is no such partner
+ */
+export async function resumePartner(context: ActorContext, systemId: string, id: string): Promise<ResumedPartner> {
+  return context.db.transaction(async (tx) => {
+    const before = await mustLock(tx, systemId, id);
+    if (before.suspended_at === null) return { partner: before, changed: false, endpoint: null };
+    const partner = await writePartner(tx, systemId, { ...before, suspended_at: null });
+    await insertActOf(context, tx, { systemId, action: "partner.resumed", subject: id, detail: {} });
+    const endpoint = await resumeAfterSuspension({ ...context, db: tx }, tx, { systemId, partnerId: id });
+    await notifyKeysChanged(tx, systemId);
+    return { partner, changed: true, endpoint };
+  });
+}
+
+/** A partner that was removed, and what ended with it. */
+export interface RemovedPartner {
+  readonly partner: PartnerRow;
+  /** Keys that worked, or would have. */
+  readonly revoked_keys: number;
+  readonly cancelled_reservations: number;
+  /** Whether it had an endpoint. */
+  readonly endpoint_removed: boolean;
+  /** Deliveries that were not sent: held with the rest of the log, until their 30 days are over. */
+  readonly unsent_deliveries: number;
+}
+
+/**
+ * Ends everything of a partner, all or nothing: its keys are revoked, its endpoint is removed with its secrets, its active
+ * reservations are cancelled. What is kept leads nowhere any more: the log of deliveries for its 30 days, past reservations,
+ * the audit log, and the row itself, so that its id is never another's.
+ * @throws ServiceError when there is no such partner, or it was removed already
+ */
+export async function removePartner(context: ActorContext, systemId: string, id: string): Promise<RemovedPartner> {
+  return context.db.transaction(async (tx) => {
+    const within = { ...context, db: tx };
+    // Locked first: a reservation is either made before, and cancelled here, or finds the partner gone.
+    const before = await mustLock(tx, systemId, id);
+    const partner = await writePartner(tx, systemId, { ...before, removed_at: new Date(context.clock()) });
+    const revoked_keys = await revokeKeysOf(within, tx, systemId, id);
+    // Before its reservations: nobody is there any more who would be told of their end.
+    const endpoint = await removeEndpointOf(within, tx, { systemId, partnerId: id });
+    const cancelled_reservations = await cancelAllReservations(within, { systemId, partnerId: id });
+    const ended = {
+      revoked_keys,
+      cancelled_reservations,
+      endpoint_removed: endpoint?.changed === true,
+      unsent_deliveries: endpoint?.unsent ?? 0,
+    };
+    const detail = { name: before.name, ...ended };
+    await insertActOf(context, tx, { systemId, action: "partner.removed", subject: id, detail });
+    return { partner, ...ended };
+  });
+}
