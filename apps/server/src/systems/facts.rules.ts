@@ -3,7 +3,7 @@ import type { SourceDescription } from "../feeds/gbfs/source-descriptions.ts";
 import { emailFrom, languageFrom, timeZoneFrom } from "../feeds/gbfs/values.ts";
 
 /** What may be said of a system, in the words of GBFS where it has one. */
-export interface SystemFacts {
+interface SystemFacts {
   /** What riders call the system. */
   readonly name: string;
   /** An IANA time zone. */
