@@ -64,7 +64,7 @@ export async function removeRegion(context: ActorContext, systemId: string, id: 
  * @param said what sources say, the first source first
  * @param used ids that stations name
  */
-export function mergeRegions(own: readonly Region[], said: readonly Region[], used: readonly string[]): Region[] {
+function mergeRegions(own: readonly Region[], said: readonly Region[], used: readonly string[]): Region[] {
   const unnamed = used.map((id) => ({ id, name: id }));
   // Of two with one id a map keeps the last.
   const byId = new Map([...unnamed, ...said.toReversed(), ...own].map((region) => [region.id, region]));

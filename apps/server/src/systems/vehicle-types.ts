@@ -94,7 +94,7 @@ export async function removeVehicleType(context: ActorContext, systemId: string,
  * @param said what sources say, the first source first
  * @param named ids that stations, bikes or rides name
  */
-export function mergeVehicleTypes(
+function mergeVehicleTypes(
   own: readonly VehicleType[],
   said: readonly VehicleType[],
   named: Iterable<string>,
