@@ -109,7 +109,7 @@ export const schemaRules: readonly SchemaRule[] = [
     },
   },
   {
-    rule: "a column that is generated calls one function of ours at most, a *_wire",
+    rule: "a column that is generated calls one function of ours at most, a *_json",
     offenders: `select d.adrelid::regclass::text || '.' || ${column("d.adrelid", "d.adnum")} as name
       from pg_attrdef d
       join pg_depend on pg_depend.classid = 'pg_attrdef'::regclass and pg_depend.objid = d.oid
@@ -118,8 +118,8 @@ export const schemaRules: readonly SchemaRule[] = [
       group by d.adrelid, d.adnum having count(*) > 1 or bool_or(f.proname not like '%\\_json')`,
     breach: {
       sql: `create function breach(t text) returns text language sql immutable as $$ select t $$;
-        alter table bikes add column upper_wire text generated always as (breach(source)) stored`,
-      offender: "bikes.upper_wire",
+        alter table bikes add column upper_json text generated always as (breach(source)) stored`,
+      offender: "bikes.upper_json",
     },
   },
 ];

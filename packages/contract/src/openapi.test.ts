@@ -30,8 +30,8 @@ describe.each([
   });
 
   test("is looked at by a validator that is awake: it refuses a document with an issue", async () => {
-    const faulty = { ...structuredClone(asJson), servers: "https://bikes.example" };
-    expect((await new Validator().validate(faulty)).valid).toBe(false);
+    const rejected = { ...structuredClone(asJson), servers: "https://bikes.example" };
+    expect((await new Validator().validate(rejected)).valid).toBe(false);
   });
 
   test("has nothing left of OpenAPI 3.0: no `nullable`, no boolean bounds, no union of types beside a type", () => {
@@ -112,9 +112,9 @@ describe.each(documented)("$route.method $route.path", ({ route, metadata, opera
   });
 
   test("has every parameter of the contract, and no other", () => {
-    const named = (place: string) =>
+    const named = (location: string) =>
       inlineParameters(operation)
-        .filter((p) => p.in === place)
+        .filter((p) => p.in === location)
         .map((p) => p.name);
     expect(named("query")).toEqual(Object.keys(shapeOf(route.query)));
     expect(named("path")).toEqual([...route.path.matchAll(/:(\w+)/g)].map(([, name]) => name));
@@ -245,7 +245,7 @@ describe("what is to come is valid by the document of today", () => {
     expect(isPage({ data: [{ id: event["id"], event: "ride.stolen" }] })).toBe(false);
   });
 
-  test("a new status, state, reason, error code or scope, but none that is no text", () => {
+  test("a new status, state, reason, error code or scope, but none that is not a string", () => {
     for (const [id, status, schema, field] of [
       ["rides.get", "200", "Ride", "status"],
       ["stations.get", "200", "Station", "offline_reason"],

@@ -1,4 +1,16 @@
 import { createApi } from "./core/api.ts";
+import type {
+  Bike,
+  BikeListQuery,
+  Region,
+  RegionListQuery,
+  Ride,
+  RideListQuery,
+  Station,
+  StationListQuery,
+  VehicleType,
+  VehicleTypeListQuery,
+} from "./json-types.generated.ts";
 import type { ClientOptions } from "./options.ts";
 import {
   createCurrentKey,
@@ -15,18 +27,6 @@ import {
   type Resource,
 } from "./resources.ts";
 import { routes } from "./routes.generated.ts";
-import type {
-  Bike,
-  BikeListQuery,
-  Region,
-  RegionListQuery,
-  Ride,
-  RideListQuery,
-  Station,
-  StationListQuery,
-  VehicleType,
-  VehicleTypeListQuery,
-} from "./wire.generated.ts";
 
 /**
  * A client of the Bike-Sharing Data Service. Make one for each key and keep it: its calls share the key's rate limit.

@@ -25,4 +25,4 @@ export {
 export type { Hooks, RateLimitDetails, RequestDetails, ResponseDetails, RetryDetails } from "./hooks.ts";
 export type { ClientOptions, IdempotentRequestOptions, RequestOptions, RetryOptions } from "./options.ts";
 export type { SinceQuery } from "./resources.ts";
-export type * from "./wire.generated.ts";
+export type * from "./json-types.generated.ts";

@@ -2,8 +2,6 @@ import type { ApiPromise } from "./core/api-promise.ts";
 import type { Api } from "./core/api.ts";
 import type { List } from "./core/list.ts";
 import type { Route } from "./core/request.ts";
-import type { IdempotentRequestOptions, RequestOptions } from "./options.ts";
-import { routes } from "./routes.generated.ts";
 import type {
   EventListQuery,
   EventRecord,
@@ -13,7 +11,9 @@ import type {
   ReservationExtension,
   ReservationListQuery,
   ReservationRequest,
-} from "./wire.generated.ts";
+} from "./json-types.generated.ts";
+import type { IdempotentRequestOptions, RequestOptions } from "./options.ts";
+import { routes } from "./routes.generated.ts";
 
 /** Resources that are listed. */
 export interface ListResource<Item, Query> {

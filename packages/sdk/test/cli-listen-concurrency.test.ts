@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Environment } from "../src/cli/environment.ts";
 import { createDispatcher } from "../src/cli/listen/dispatcher.ts";
-import type { Ride } from "../src/wire.generated.ts";
+import type { Ride } from "../src/json-types.generated.ts";
 import { useListenHarness } from "./cli-listen.harness.ts";
 import { type Received, type Reply, type Run, type RunOptions, until } from "./cli.harness.ts";
 

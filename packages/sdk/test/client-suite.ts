@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BikeShare } from "../src/client.ts";
 import { PLATFORM, type Platform } from "../src/core/platform.ts";
 import type { RateLimitDetails } from "../src/hooks.ts";
+import type { EventRecord, Reservation, Scope } from "../src/json-types.generated.ts";
 import type { ClientOptions } from "../src/options.ts";
 import { validateResponse } from "../src/validate.ts";
-import type { EventRecord, Reservation, Scope } from "../src/wire.generated.ts";
 
 /** Something that answers as the service does: the service itself, or what stands for it in partners' tests. */
 export interface ClientHarness {

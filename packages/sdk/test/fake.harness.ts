@@ -1,6 +1,6 @@
+import type { Scope } from "../src/json-types.generated.ts";
 import { createFakeBikeShare, type FakeBikeShare } from "../src/testing.ts";
 import type { RideFields, RideStart } from "../src/testing/rides.ts";
-import type { Scope } from "../src/wire.generated.ts";
 
 /** Something that answers as the service does, and of which a test is the operator too. */
 export interface ParityHarness {

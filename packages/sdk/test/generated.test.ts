@@ -2,17 +2,17 @@ import { readFileSync } from "node:fs";
 import type * as contract from "@bikeshare/contract";
 import { type EndpointMetadata, errorCodes, eventNames, partnerContract, scopeNames } from "@bikeshare/contract";
 import { expect, expectTypeOf, test } from "vitest";
-import { wireTypeFiles } from "../../contract/tools/wire-types-files.ts";
+import { jsonTypeFiles } from "../../contract/tools/json-types-files.ts";
+import type * as sent from "../src/json-types.generated.ts";
 import { routes } from "../src/routes.generated.ts";
 import { VERSION } from "../src/version.ts";
-import type * as wire from "../src/wire.generated.ts";
 import { responseShapesFile, responseShapesText } from "../tools/response-shapes.ts";
 import { routesFile, routesText } from "../tools/routes.ts";
 
 const advice = "run `pnpm --filter @bikeshare/sdk run generate`";
 
 test("the generated types are up to date", () => {
-  const file = wireTypeFiles().find(({ url }) => url.pathname.endsWith("/sdk/src/wire.generated.ts"));
+  const file = jsonTypeFiles().find(({ url }) => url.pathname.endsWith("/sdk/src/json-types.generated.ts"));
   expect(readFileSync(file!.url, "utf8"), advice).toBe(file!.text);
 });
 
@@ -54,54 +54,54 @@ type Literals<Type> = Type extends string ? (string extends Type ? never : Type)
 type Input<Schema extends { readonly _input: unknown }> = Schema["_input"];
 
 test("the contract's resources fit the types here, and vice versa except for unknown values", () => {
-  expectTypeOf<contract.Station>().toExtend<wire.Station>();
-  expectTypeOf<contract.Ride>().toExtend<wire.Ride>();
-  expectTypeOf<contract.Bike>().toExtend<wire.Bike>();
-  expectTypeOf<contract.Reservation>().toExtend<wire.Reservation>();
-  expectTypeOf<contract.Me>().toExtend<wire.Me>();
-  expectTypeOf<contract.ErrorBody>().toExtend<wire.ErrorBody>();
-  expectTypeOf<contract.EventRecord>().toExtend<wire.KnownEventRecord>();
-  expectTypeOf<Closed<wire.Station>>().toExtend<contract.Station>();
-  expectTypeOf<Closed<wire.Ride>>().toExtend<contract.Ride>();
-  expectTypeOf<Closed<wire.Bike>>().toExtend<contract.Bike>();
-  expectTypeOf<Closed<wire.Reservation>>().toExtend<contract.Reservation>();
+  expectTypeOf<contract.Station>().toExtend<sent.Station>();
+  expectTypeOf<contract.Ride>().toExtend<sent.Ride>();
+  expectTypeOf<contract.Bike>().toExtend<sent.Bike>();
+  expectTypeOf<contract.Reservation>().toExtend<sent.Reservation>();
+  expectTypeOf<contract.Me>().toExtend<sent.Me>();
+  expectTypeOf<contract.ErrorBody>().toExtend<sent.ErrorBody>();
+  expectTypeOf<contract.EventRecord>().toExtend<sent.KnownEventRecord>();
+  expectTypeOf<Closed<sent.Station>>().toExtend<contract.Station>();
+  expectTypeOf<Closed<sent.Ride>>().toExtend<contract.Ride>();
+  expectTypeOf<Closed<sent.Bike>>().toExtend<contract.Bike>();
+  expectTypeOf<Closed<sent.Reservation>>().toExtend<contract.Reservation>();
 });
 
 test("requests are what the contract accepts, and nothing else", () => {
-  expectTypeOf<wire.StationListQuery>().toExtend<Input<typeof contract.stationListQuery>>();
-  expectTypeOf<wire.RideListQuery>().toExtend<Input<typeof contract.rideListQuery>>();
-  expectTypeOf<wire.BikeListQuery>().toExtend<Input<typeof contract.bikeListQuery>>();
-  expectTypeOf<wire.ReservationListQuery>().toExtend<Input<typeof contract.reservationListQuery>>();
-  expectTypeOf<wire.EventListQuery>().toExtend<Input<typeof contract.eventListQuery>>();
-  expectTypeOf<wire.ReservationRequest>().toExtend<contract.ReservationRequest>();
-  expectTypeOf<contract.ReservationRequest>().toExtend<wire.ReservationRequest>();
-  expectTypeOf<keyof wire.RideListQuery>().toEqualTypeOf<keyof Input<typeof contract.rideListQuery>>();
-  expectTypeOf<keyof wire.StationListQuery>().toEqualTypeOf<keyof Input<typeof contract.stationListQuery>>();
+  expectTypeOf<sent.StationListQuery>().toExtend<Input<typeof contract.stationListQuery>>();
+  expectTypeOf<sent.RideListQuery>().toExtend<Input<typeof contract.rideListQuery>>();
+  expectTypeOf<sent.BikeListQuery>().toExtend<Input<typeof contract.bikeListQuery>>();
+  expectTypeOf<sent.ReservationListQuery>().toExtend<Input<typeof contract.reservationListQuery>>();
+  expectTypeOf<sent.EventListQuery>().toExtend<Input<typeof contract.eventListQuery>>();
+  expectTypeOf<sent.ReservationRequest>().toExtend<contract.ReservationRequest>();
+  expectTypeOf<contract.ReservationRequest>().toExtend<sent.ReservationRequest>();
+  expectTypeOf<keyof sent.RideListQuery>().toEqualTypeOf<keyof Input<typeof contract.rideListQuery>>();
+  expectTypeOf<keyof sent.StationListQuery>().toEqualTypeOf<keyof Input<typeof contract.stationListQuery>>();
 });
 
 test("names are the contract's", () => {
-  expectTypeOf<wire.EventName>().toEqualTypeOf<contract.EventName>();
-  expectTypeOf<wire.Scope>().toEqualTypeOf<contract.Scope>();
-  expectTypeOf<wire.ErrorCode>().toEqualTypeOf<contract.ErrorCode>();
-  const text = readFileSync(new URL("../src/wire.generated.ts", import.meta.url), "utf8");
+  expectTypeOf<sent.EventName>().toEqualTypeOf<contract.EventName>();
+  expectTypeOf<sent.Scope>().toEqualTypeOf<contract.Scope>();
+  expectTypeOf<sent.ErrorCode>().toEqualTypeOf<contract.ErrorCode>();
+  const text = readFileSync(new URL("../src/json-types.generated.ts", import.meta.url), "utf8");
   for (const name of [...eventNames, ...scopeNames, ...errorCodes]) expect(text).toContain(`"${name}"`);
 });
 
 test("an enum value may be new, and known ones are still suggested", () => {
-  expectTypeOf<"a state of tomorrow">().toExtend<wire.Ride["status"]>();
-  expectTypeOf<"completed">().toExtend<wire.Ride["status"]>();
-  expectTypeOf<"a state of tomorrow">().not.toExtend<NonNullable<wire.RideListQuery["status"]>>();
+  expectTypeOf<"a state of tomorrow">().toExtend<sent.Ride["status"]>();
+  expectTypeOf<"completed">().toExtend<sent.Ride["status"]>();
+  expectTypeOf<"a state of tomorrow">().not.toExtend<NonNullable<sent.RideListQuery["status"]>>();
 });
 
 test("comparing `event` with a name narrows `data`, and leaves unknown events unknown", () => {
-  const narrowed = (event: wire.EventRecord) => {
+  const narrowed = (event: sent.EventRecord) => {
     switch (event.event) {
       case "ride.completed":
-        return expectTypeOf(event.data).toEqualTypeOf<wire.Ride>();
+        return expectTypeOf(event.data).toEqualTypeOf<sent.Ride>();
       case "station.offline":
-        return expectTypeOf(event.data).toEqualTypeOf<wire.Station>();
+        return expectTypeOf(event.data).toEqualTypeOf<sent.Station>();
       default:
-        return expectTypeOf<Extract<typeof event, wire.UnknownEvent>["data"]>().toBeUnknown();
+        return expectTypeOf<Extract<typeof event, sent.UnknownEvent>["data"]>().toBeUnknown();
     }
   };
   expect(narrowed).toBeTypeOf("function");

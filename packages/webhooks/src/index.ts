@@ -7,4 +7,4 @@ export {
   WebhookVerificationError,
 } from "./verification-error.ts";
 export { type Clock, DEFAULT_TOLERANCE_SECONDS, type DeliveryOf, type VerificationOptions, verify } from "./verify.ts";
-export type * from "./wire.generated.ts";
+export type * from "./json-types.generated.ts";

@@ -1,9 +1,9 @@
+import type { Delivery } from "./json-types.generated.ts";
 import { type RawBody, TOO_LARGE, type TooLarge } from "./raw-body.ts";
 import { requireCleanSecrets, type Secrets } from "./secret.ts";
 import type { HeaderValue } from "./signature.ts";
 import { isWebhookVerificationError } from "./verification-error.ts";
 import { type Clock, requireTolerance, verify } from "./verify.ts";
-import type { Delivery } from "./wire.generated.ts";
 
 /** The options of every receiver. */
 export interface ReceiverOptions {

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, expectTypeOf, it } from "vitest";
 import { exampleDeliveries } from "./examples.generated.ts";
+import type { KnownDelivery, Ride } from "./json-types.generated.ts";
 import { createTestDelivery, signedRequest, TEST_SECRET } from "./testing.ts";
 import { verify } from "./verify.ts";
-import type { KnownDelivery, Ride } from "./wire.generated.ts";
 
 fc.configureGlobal({ seed: 1 });
 

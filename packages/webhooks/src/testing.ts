@@ -1,8 +1,8 @@
 import { exampleDeliveries } from "./examples.generated.ts";
+import type { KnownDelivery } from "./json-types.generated.ts";
 import type { Secrets } from "./secret.ts";
 import { sign, SIGNATURE_HEADER } from "./signature.ts";
 import { type Clock, type DeliveryOf, systemClock } from "./verify.ts";
-import type { KnownDelivery } from "./wire.generated.ts";
 
 type KnownName = KnownDelivery["event"];
 

@@ -1,10 +1,10 @@
 import { hasMatch, hmacHex, signedContent } from "./hmac.ts";
+import type { Delivery, KnownDelivery } from "./json-types.generated.ts";
 import { likelyMistake } from "./likely-mistake.ts";
 import { type RawBody, requireRawBody } from "./raw-body.ts";
 import { readSecrets, type Secrets } from "./secret.ts";
 import { type HeaderValue, parseHeader } from "./signature.ts";
 import { WebhookVerificationError } from "./verification-error.ts";
-import type { Delivery, KnownDelivery } from "./wire.generated.ts";
 
 /** The delivery of one event: `DeliveryOf<"ride.completed">`. */
 export type DeliveryOf<Name extends KnownDelivery["event"]> = Extract<KnownDelivery, { event: Name }>;

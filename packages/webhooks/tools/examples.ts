@@ -14,7 +14,7 @@ export function examplesText(): string {
   return `// An example of each delivery.
 // Made from packages/contract by \`pnpm --filter @bikeshare/webhooks run generate\`. Do not edit here.
 import type { DeliveryOf } from "./verify.ts";
-import type { KnownDelivery } from "./wire.generated.ts";
+import type { KnownDelivery } from "./json-types.generated.ts";
 
 export const exampleDeliveries: { readonly [Name in KnownDelivery["event"]]: DeliveryOf<Name> } = ${JSON.stringify(Object.fromEntries(examples), null, 2)};
 `;

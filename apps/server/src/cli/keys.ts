@@ -152,6 +152,6 @@ function lastUse({ last_used_at: at, last_used_path: path, last_used_address: ad
 function statusText(key: KeyRow, now: number): string {
   const compromised = key.compromised_at === null ? "" : ", compromised";
   const status = keyStatus(key, now);
-  const isEnding = status === "active" && key.revoked_at !== null;
-  return `${isEnding ? `ends ${key.revoked_at.toISOString()}` : status}${compromised}`;
+  const isRotated = status === "active" && key.revoked_at !== null;
+  return `${isRotated ? `ends ${key.revoked_at.toISOString()}` : status}${compromised}`;
 }

@@ -22,7 +22,7 @@ export interface SampleWebhooks {
 /** Deliveries printed one by one; what follows is counted. A city that rides would fill the terminal. */
 const SHOWN = 12;
 /** Milliseconds between two counts. */
-const COUNT_EVERY = 30_000;
+const COUNT_INTERVAL_MS = 30_000;
 
 export async function startSampleWebhooks(cli: CliContext): Promise<SampleWebhooks> {
   const printer = createPrinter(cli.output);
@@ -75,7 +75,7 @@ function createPrinter(output: Output): { show(delivery: Delivery): void; close(
   const timer = setInterval(() => {
     if (counted > 0) output.note(`webhooks: ${counted} more received and verified`);
     counted = 0;
-  }, COUNT_EVERY);
+  }, COUNT_INTERVAL_MS);
   timer.unref();
   return {
     show(delivery) {

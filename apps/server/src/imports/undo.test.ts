@@ -14,11 +14,11 @@ import { createSystem } from "../systems/service.ts";
 import { beginImport, findImport, ImportTakenBack, listImports } from "./service.ts";
 import { undoImport } from "./undo.ts";
 
-let room: TripImportHarness;
+let harness: TripImportHarness;
 beforeAll(async () => {
-  room = await openTripImportHarness();
+  harness = await openTripImportHarness();
 });
-afterAll(() => room.close());
+afterAll(() => harness.close());
 
 const ids = createTestIds();
 const HEADER = examples.lyft.split("\n")[0] ?? "";
@@ -28,41 +28,41 @@ const stationsOf = statement(
   "select id, name, lat, lon, status, source from stations where system_id = $1 order by id",
 );
 const eventsOf = statement("test.undo.events", "select id from event_outbox where system_id = $1");
-const run = (text: string) => (systemId: string) => room.db.query(statement("", text), [systemId]);
+const run = (text: string) => (systemId: string) => harness.db.query(statement("", text), [systemId]);
 
 let systems = 0;
-/** A system of its own in the room's database, with all that a test does to it. */
+/** A system of its own in the harness's database, with all that a test does to it. */
 async function openSystem() {
   const systemId = `city${++systems}`;
   let at = NOW;
-  await createSystem(room.db, systemId, systemId, NOW);
+  await createSystem(harness.db, systemId, systemId, NOW);
   return {
     systemId,
     async import(text: string, changes: Partial<TripImportOptions> = {}) {
-      const file = await room.write(`${ids.next("file")}.csv`, text);
+      const file = await harness.write(`${ids.next("file")}.csv`, text);
       const importId = ids.next("import");
       at += 1000;
       const now = at;
-      return room.import([file], { systemId, importId, clock: () => now, ...changes });
+      return harness.import([file], { systemId, importId, clock: () => now, ...changes });
     },
     undo: (id: string | null, onProgress: () => void = () => undefined) =>
       undoImport(
-        { db: room.db, clock: () => at, ids, actor: "cli:test", onProgress, batchRows: 2 },
+        { db: harness.db, clock: () => at, ids, actor: "cli:test", onProgress, batchRows: 2 },
         systemId,
         id ?? "",
       ),
     async state() {
-      const rides = await room.db.query<{ id: string }>(ridesOf, [systemId]);
-      const stations = await room.db.query<{ id: string }>(stationsOf, [systemId]);
+      const rides = await harness.db.query<{ id: string }>(ridesOf, [systemId]);
+      const stations = await harness.db.query<{ id: string }>(stationsOf, [systemId]);
       return { rides, stations };
     },
     async expectSound() {
-      expect((await checkInvariants(room.db, systemId)).filter(({ broken }) => broken > 0)).toEqual([]);
+      expect((await checkInvariants(harness.db, systemId)).filter(({ broken }) => broken > 0)).toEqual([]);
     },
   };
 }
 
-const refusal = (pattern: RegExp) => ({ name: "ServiceError", message: expect.stringMatching(pattern) as string });
+const rejection = (pattern: RegExp) => ({ name: "ServiceError", message: expect.stringMatching(pattern) as string });
 
 describe("undoImport, trips", () => {
   it("removes rides and placeholder stations with their counts, makes no event, and lets the file be imported as another zone", async () => {
@@ -71,9 +71,9 @@ describe("undoImport, trips", () => {
     expect(wrong).toMatchObject({ created: 2, stations_created: 2, first: "2019-01-01T02:09:09.711Z" });
     expect(await city.undo(wrong.id)).toEqual({ kind: "trips", rides: 2, stations: 2, bikes: 0 });
     expect(await city.state()).toEqual({ rides: [], stations: [] });
-    expect(await room.db.query(eventsOf, [city.systemId])).toEqual([]);
+    expect(await harness.db.query(eventsOf, [city.systemId])).toEqual([]);
     await city.expectSound();
-    const acts = await listActs(room.db, city.systemId, { limit: 10 });
+    const acts = await listActs(harness.db, city.systemId, { limit: 10 });
     expect(acts.map(({ action, subject }) => [action, subject])).toEqual([
       ["import.undone", wrong.id],
       ["import.trips", wrong.id],
@@ -81,7 +81,7 @@ describe("undoImport, trips", () => {
     const right = await city.import(examples.citiBike);
     expect(right).toMatchObject({ created: 2, stations_created: 2, first: "2019-01-01T08:09:09.711Z" });
     await city.expectSound();
-    expect(await listImports(room.db, city.systemId)).toMatchObject([
+    expect(await listImports(harness.db, city.systemId)).toMatchObject([
       { id: right.id, status: "done", created: 2, stations_created: 2, detail: { time_zone: "America/New_York" } },
       { id: wrong.id, status: "undone" },
     ]);
@@ -92,12 +92,12 @@ describe("undoImport, trips", () => {
     const first = await city.import(examples.lyft);
     const again = await city.import(examples.lyft);
     expect(again).toMatchObject({ created: 0, unchanged: 3 });
-    await expect(city.undo(first.id)).rejects.toMatchObject(refusal(new RegExp(`undo ${again.id}`)));
+    await expect(city.undo(first.id)).rejects.toMatchObject(rejection(new RegExp(`undo ${again.id}`)));
     expect((await city.state()).rides).toHaveLength(3);
     await city.undo(again.id);
     expect((await city.state()).rides).toHaveLength(3);
     expect(await city.undo(first.id)).toMatchObject({ rides: 3 });
-    await expect(city.undo(first.id)).rejects.toMatchObject(refusal(/already/));
+    await expect(city.undo(first.id)).rejects.toMatchObject(rejection(/already/));
     await expect(city.undo("import_none")).rejects.toBeInstanceOf(ServiceError);
   });
 
@@ -107,9 +107,9 @@ describe("undoImport, trips", () => {
     await run("update rides set distance_meters = 1, updated_at = now() where system_id = $1 and id = 'A2'")(
       city.systemId,
     );
-    await expect(city.undo(id)).rejects.toMatchObject(refusal(/1 of its 3 rides were changed since \(such as A2\)/));
+    await expect(city.undo(id)).rejects.toMatchObject(rejection(/1 of its 3 rides were changed since \(such as A2\)/));
     expect((await city.state()).rides).toHaveLength(3);
-    expect(await findImport(room.db, city.systemId, id ?? "")).toMatchObject({ status: "done" });
+    expect(await findImport(harness.db, city.systemId, id ?? "")).toMatchObject({ status: "done" });
   });
 
   it("keeps stations that a feed has claimed, and those that bikes stand at", async () => {
@@ -134,7 +134,7 @@ describe("undoImport, trips", () => {
     await expect(city.undo(id, stop)).rejects.toThrow("stopped");
     expect((await city.state()).rides).toHaveLength(5);
     await city.expectSound();
-    expect(await findImport(room.db, city.systemId, id ?? "")).toMatchObject({ status: "undoing" });
+    expect(await findImport(harness.db, city.systemId, id ?? "")).toMatchObject({ status: "undoing" });
     await expect(city.import([HEADER, ...rows].join("\n"))).rejects.toBeInstanceOf(ImportTakenBack);
     expect(await city.undo(id)).toMatchObject({ rides: 5 });
     expect((await city.state()).rides).toEqual([]);
@@ -152,7 +152,7 @@ describe("undoImport, trips", () => {
       at: new Date(NOW),
       detail: {},
     } as const;
-    await beginImport(room.db, acting, start);
+    await beginImport(harness.db, acting, start);
     await city.undo("import_running");
     const line = pastRideLine({
       row: 1,
@@ -175,7 +175,7 @@ describe("undoImport, trips", () => {
       updatedAt: new Date(NOW).toISOString(),
       slot: 0,
     };
-    await expect(writePastRides(room.db, order, lines, 1)).rejects.toBeInstanceOf(ImportTakenBack);
+    await expect(writePastRides(harness.db, order, lines, 1)).rejects.toBeInstanceOf(ImportTakenBack);
     expect((await city.state()).rides).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
+import type { ListEnvelope } from "../json-types.generated.ts";
 import { type ClientOptions, type IdempotentRequestOptions, readOptions, type RequestOptions } from "../options.ts";
-import type { ListEnvelope } from "../wire.generated.ts";
 import { ApiPromise } from "./api-promise.ts";
 import type { ApiResponse } from "./attempt.ts";
 import type { Position } from "./list-iterator.ts";

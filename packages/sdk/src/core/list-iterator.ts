@@ -1,6 +1,6 @@
 import { UsageError } from "../errors/errors.ts";
+import type { ListEnvelope } from "../json-types.generated.ts";
 import { MAX_PAGE_SIZE } from "../routes.generated.ts";
-import type { ListEnvelope } from "../wire.generated.ts";
 import { createMutex } from "./mutex.ts";
 import type { Query } from "./request.ts";
 

@@ -1,5 +1,5 @@
 import { UnexpectedResponseError, UsageError } from "../errors/errors.ts";
-import type { ListEnvelope } from "../wire.generated.ts";
+import type { ListEnvelope } from "../json-types.generated.ts";
 import { ApiPromise } from "./api-promise.ts";
 import type { ApiResponse } from "./attempt.ts";
 import {

@@ -1,4 +1,4 @@
-import type { ErrorCode, Open } from "../wire.generated.ts";
+import type { ErrorCode, Open } from "../json-types.generated.ts";
 
 /** What an error tells besides its message. */
 export interface ErrorDetails {

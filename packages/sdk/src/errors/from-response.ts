@@ -1,4 +1,4 @@
-import type { ErrorBody } from "../wire.generated.ts";
+import type { ErrorBody } from "../json-types.generated.ts";
 import {
   ApiError,
   CheckpointLostError,

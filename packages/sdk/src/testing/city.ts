@@ -9,7 +9,7 @@ import type {
   Scope,
   Station,
   VehicleType,
-} from "../wire.generated.ts";
+} from "../json-types.generated.ts";
 import { EVENT_RETENTION_DAYS, isScope, scopeOfEvent } from "./rules.ts";
 
 /** Milliseconds since 1970. */

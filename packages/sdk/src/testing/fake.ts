@@ -1,5 +1,5 @@
+import type { EventRecord, Region } from "../json-types.generated.ts";
 import type { DeliveryOf } from "../webhooks.ts";
-import type { EventRecord, Region } from "../wire.generated.ts";
 import { createIdempotency, createKeys, type FakeKeyInput } from "./access.ts";
 import { type Clock, createCity, type FakePartner, type VehicleTypeFields } from "./city.ts";
 import type { BikeFields, StationFields } from "./fleet.ts";

@@ -1,4 +1,4 @@
-import type { Bike, Station } from "../wire.generated.ts";
+import type { Bike, Station } from "../json-types.generated.ts";
 import { type BikeRecord, type City, instant, recordEvent, type StationRecord } from "./city.ts";
 import {
   compareIds,

@@ -1,4 +1,4 @@
-import type { ListEnvelope } from "../wire.generated.ts";
+import type { ListEnvelope } from "../json-types.generated.ts";
 import type { Values } from "./parameters.ts";
 import {
   compareIds,

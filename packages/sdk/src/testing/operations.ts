@@ -1,4 +1,3 @@
-import type { routes } from "../routes.generated.ts";
 import type {
   Bike,
   BikeListQuery,
@@ -11,7 +10,8 @@ import type {
   RideListQuery,
   Station,
   StationListQuery,
-} from "../wire.generated.ts";
+} from "../json-types.generated.ts";
+import type { routes } from "../routes.generated.ts";
 import type { FakeKey, Idempotency } from "./access.ts";
 import { type Answer, answer } from "./answer.ts";
 import { type City, regionsIn, vehicleTypesIn, visibleEvents } from "./city.ts";

@@ -1,4 +1,4 @@
-import type { EventRecord, Region, Ride } from "../wire.generated.ts";
+import type { EventRecord, Region, Ride } from "../json-types.generated.ts";
 import { addEvent, type City, instant, putVehicleType, type VehicleTypeFields } from "./city.ts";
 import {
   type BikeFields,

@@ -1,4 +1,4 @@
-import type { Scope } from "../wire.generated.ts";
+import type { Scope } from "../json-types.generated.ts";
 import {
   isInstant,
   isPathStep,

@@ -1,4 +1,4 @@
-import type { Reservation, ReservationRequest } from "../wire.generated.ts";
+import type { Reservation, ReservationRequest } from "../json-types.generated.ts";
 import { type BikeRecord, type City, instant, recordEvent, type ReservationRecord } from "./city.ts";
 import { changeBike, shownBike } from "./fleet.ts";
 import {

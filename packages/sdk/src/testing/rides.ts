@@ -1,4 +1,4 @@
-import type { Ride } from "../wire.generated.ts";
+import type { Ride } from "../json-types.generated.ts";
 import { type City, instant, recordEvent } from "./city.ts";
 import { type BikeLocation, changeBike, locationOf } from "./fleet.ts";
 import { fulfilReservation } from "./reservations.ts";

@@ -1,4 +1,4 @@
-import type { Region } from "../wire.generated.ts";
+import type { Region } from "../json-types.generated.ts";
 import type { VehicleTypeFields } from "./city.ts";
 import type { BikeFields, StationFields } from "./fleet.ts";
 import type { RideFields } from "./rides.ts";

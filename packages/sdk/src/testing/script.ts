@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../wire.generated.ts";
+import type { ErrorCode } from "../json-types.generated.ts";
 import { type Answer, errorAnswer } from "./answer.ts";
 import type { Operation } from "./operations.ts";
 import { errorCatalogue } from "./rules.ts";

@@ -1,6 +1,6 @@
 import { deliveryIdOf } from "../delivery-id.ts";
+import type { Bike, EventRecord, Reservation, Ride, Station } from "../json-types.generated.ts";
 import { type DeliveryOf, type KnownDelivery, sign, SIGNATURE_HEADER } from "../webhooks.ts";
-import type { Bike, EventRecord, Reservation, Ride, Station } from "../wire.generated.ts";
 import { type City, type Clock, createCity, type FakePartner, instant } from "./city.ts";
 import { putBike, putStation, shownBike, takeOffline } from "./fleet.ts";
 import { putReservation } from "./reservations.ts";

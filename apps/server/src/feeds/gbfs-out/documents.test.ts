@@ -75,20 +75,20 @@ describe("of a system", () => {
   });
 
   test("says who runs it, where to read on, and under which licence, in the words of each version", () => {
-    const told = { ...silent, operator: "City Bikes", url: "https://bikes.example/", licence: "CC-BY-4.0" };
-    expect(systemInformation(form23, systemDetails(told, []))).toMatchObject({
+    const warned = { ...silent, operator: "City Bikes", url: "https://bikes.example/", licence: "CC-BY-4.0" };
+    expect(systemInformation(form23, systemDetails(warned, []))).toMatchObject({
       operator: "City Bikes",
       url: "https://bikes.example/",
       license_url: "https://spdx.org/licenses/CC-BY-4.0.html",
     });
-    expect(systemInformation(form30, systemDetails(told, []))).toMatchObject({
+    expect(systemInformation(form30, systemDetails(warned, []))).toMatchObject({
       operator: [{ text: "City Bikes", language: "en" }],
       url: "https://bikes.example/",
       license_id: "CC-BY-4.0",
     });
     const licence = "https://bikes.example/licence";
     for (const form of forms) {
-      const document = systemInformation(form, systemDetails({ ...told, licence }, []));
+      const document = systemInformation(form, systemDetails({ ...warned, licence }, []));
       expect(document).toMatchObject({ license_url: licence });
       expect(document).not.toHaveProperty("license_id");
     }

@@ -43,7 +43,7 @@ test("a word about the system that means nothing is left out and reported", () =
     opening_hours: null,
   });
   expect(issues(said)).toEqual([
-    ["name", "not_a_text"],
+    ["name", "not_a_string"],
     ["language", "not_a_language"],
     ["timezone", "not_a_time_zone"],
     ["feed_contact_email", "not_an_address"],

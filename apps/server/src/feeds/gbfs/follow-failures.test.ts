@@ -16,7 +16,7 @@ let systems = 0;
 let systemId: string;
 let server: FeedServer;
 let clock: TestClock;
-let rounds: PollResult[];
+let polls: PollResult[];
 let errors: unknown[];
 const ids = createTestIds();
 const followings: Following[] = [];
@@ -26,7 +26,7 @@ beforeEach(async () => {
   systemId = `s${++systems}`;
   directory = await mkdtemp(join(tmpdir(), "gbfs-follow-"));
   clock = createTestClock(new Date(CITY_TIME + 3_600_000).toISOString());
-  rounds = [];
+  polls = [];
   errors = [];
   server = await startFeedServer(withoutRest({ ...city23(), system_information: systemCalled("oslo") }));
 });
@@ -56,7 +56,7 @@ function follow(over: Partial<FollowOptions> = {}): void {
       source: "gbfs",
       reportDirectory: join(directory, "reports"),
       log: (round, error) => {
-        rounds.push(round);
+        polls.push(round);
         errors.push(error);
       },
       ...over,
@@ -65,9 +65,9 @@ function follow(over: Partial<FollowOptions> = {}): void {
 }
 
 async function roundUntil(isWanted: (round: PollResult) => boolean): Promise<PollResult> {
-  const from = rounds.length;
+  const from = polls.length;
   let found: PollResult | undefined;
-  await until(() => (found = rounds.slice(from).find(isWanted)) !== undefined);
+  await until(() => (found = polls.slice(from).find(isWanted)) !== undefined);
   if (found === undefined) throw new Error("no such round");
   return found;
 }
@@ -91,10 +91,10 @@ test("a server that says when it may be asked again is not asked before, and its
     ages: { free_bike_status: 0, station_status: null },
   });
   clock.advance(119_000);
-  // What fails is still told of in rounds that do not ask for it.
-  const seen = rounds.length;
-  await until(() => rounds.length > seen + 5);
-  expect(rounds.at(-1)).toMatchObject({ outcome: "partial", failures: [{ feed: "station_status" }] });
+  // What fails is still told of in polls that do not ask for it.
+  const seen = polls.length;
+  await until(() => polls.length > seen + 5);
+  expect(polls.at(-1)).toMatchObject({ outcome: "partial", failures: [{ feed: "station_status" }] });
   expect(asked("station_status")).toBe(1);
   expect(asked("free_bike_status")).toBeGreaterThan(5);
   server.pages["station_status"] = withoutRest(city23())["station_status"];

@@ -15,7 +15,7 @@ let systemId: string;
 let systems = 0;
 let server: FeedServer;
 let clock: TestClock;
-let rounds: PollResult[];
+let polls: PollResult[];
 let reportDirectory: string;
 const ids = createTestIds();
 const followings: Following[] = [];
@@ -30,7 +30,7 @@ afterAll(async () => {
 beforeEach(async () => {
   systemId = `s${++systems}`;
   clock = createTestClock(new Date(CITY_TIME + 3_600_000).toISOString());
-  rounds = [];
+  polls = [];
   server = await startFeedServer(city());
 });
 afterEach(async () => {
@@ -49,7 +49,7 @@ const fresh = (documents: Documents, seconds = 0): Documents =>
   );
 
 function follow(over: Partial<FollowOptions> = {}): Following {
-  const log = (round: PollResult) => void rounds.push(round);
+  const log = (round: PollResult) => void polls.push(round);
   const following = startFollowing({
     db: database.db,
     clock,
@@ -66,11 +66,11 @@ function follow(over: Partial<FollowOptions> = {}): Following {
   return following;
 }
 
-/** The rounds until one is as wanted. */
+/** The polls until one is as wanted. */
 async function roundUntil(isWanted: (round: PollResult) => boolean): Promise<PollResult> {
-  const from = rounds.length;
+  const from = polls.length;
   let found: PollResult | undefined;
-  await until(() => (found = rounds.slice(from).find(isWanted)) !== undefined);
+  await until(() => (found = polls.slice(from).find(isWanted)) !== undefined);
   if (found === undefined) throw new Error("no such round");
   return found;
 }
@@ -247,7 +247,7 @@ test("closing gives up a fetch that hangs, tells of no such round, and begins no
   const following = follow({ fetchOptions: { timeoutMs: 60_000 } });
   await until(() => asked);
   await following.close();
-  expect(rounds).toEqual([]);
+  expect(polls).toEqual([]);
 });
 
 test("an address that is none is refused at once", () => {

@@ -120,7 +120,7 @@ class Follower {
   /** Whether the next snapshot is taken even from another system. */
   #isForced: boolean;
   /** The source has become another system: nothing is applied before it says that it is the old one. */
-  #refusal: { readonly error: OtherSystemError; readonly retryAt: number } | undefined;
+  #rejection: { readonly error: OtherSystemError; readonly retryAt: number } | undefined;
 
   constructor(options: FollowOptions, source: FollowedSource, signal: AbortSignal) {
     this.#options = options;
@@ -135,11 +135,11 @@ class Follower {
     const { clock } = this.#options;
     const now = clock();
     try {
-      return { round: await this.#look(now) };
+      return { round: await this.#poll(now) };
     } catch (error) {
-      if (error instanceof OtherSystemError && this.#refusal?.error !== error) {
+      if (error instanceof OtherSystemError && this.#rejection?.error !== error) {
         this.#source.reset();
-        this.#refusal = { error, retryAt: now + OTHER_SYSTEM_PAUSE_MS };
+        this.#rejection = { error, retryAt: now + OTHER_SYSTEM_PAUSE_MS };
       }
       const message = error instanceof Error ? error.message : String(error);
       const failure = { feed: "", message, since: null, retry_at: null };
@@ -150,12 +150,12 @@ class Follower {
     }
   }
 
-  async #look(now: number): Promise<PollResult> {
-    if (this.#refusal !== undefined && now < this.#refusal.retryAt) throw this.#refusal.error;
+  async #poll(now: number): Promise<PollResult> {
+    if (this.#rejection !== undefined && now < this.#rejection.retryAt) throw this.#rejection.error;
     await this.#source.begin(now);
     const reading = await readSnapshot(this.#source, now);
     this.#signal.throwIfAborted();
-    if (this.#refusal !== undefined && publishedIdOf(reading.snapshot) === undefined) throw this.#refusal.error;
+    if (this.#rejection !== undefined && publishedIdOf(reading.snapshot) === undefined) throw this.#rejection.error;
     const outcome = isEmpty(reading.snapshot) ? undefined : await this.#apply(now, reading);
     // Only now: what could not be stored must be got again.
     this.#source.commit();
@@ -170,7 +170,7 @@ class Follower {
     const { db, ids, systemId, source } = this.#options;
     const outcome = await applySourceSnapshot(db, { systemId, source, now, ids, force: this.#isForced }, reading);
     this.#isForced = false;
-    this.#refusal = undefined;
+    this.#rejection = undefined;
     return outcome;
   }
 

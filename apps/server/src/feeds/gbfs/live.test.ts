@@ -86,7 +86,7 @@ const eventNames = async () =>
   );
 const reserve = (bike_id: string) =>
   createReservation(context(), { systemId, partnerId, request: { bike_id, hold_minutes: 15 } });
-const liveBike = (id: string) =>
+const reservedBike = (id: string) =>
   runCommand(context(), systemId, async (command) => (await command.lockBikes([id])).get(id));
 
 describe("a bike that our reservation holds", () => {
@@ -125,7 +125,7 @@ describe("a bike that our reservation holds", () => {
     await cancelReservation(context(), { systemId, partnerId }, held?.id ?? "");
     await apply(1, bike("a", { station_id: null, lat: 5, lon: 6 }));
     expect(await bikes()).toEqual(["a available"]);
-    expect(await liveBike("a")).toMatchObject({
+    expect(await reservedBike("a")).toMatchObject({
       reported_state: "available",
       reported_station_id: null,
       reported_lat: 5,

@@ -22,7 +22,7 @@ interface Part {
 
 const flag = fc.boolean();
 const status = fc.record({ is_installed: flag, is_renting: flag, is_returning: flag, num_bikes_available: fc.nat(3) });
-const place = fc.record({ name: fc.constantFrom("x", "y"), lat: fc.constant(1), lon: fc.constant(2) });
+const location = fc.record({ name: fc.constantFrom("x", "y"), lat: fc.constant(1), lon: fc.constant(2) });
 const document = (at: number, feed: Part["feed"], record: fc.Arbitrary<object>): fc.Arbitrary<Part> =>
   fc
     .tuple(
@@ -35,7 +35,7 @@ const document = (at: number, feed: Part["feed"], record: fc.Arbitrary<object>):
     )
     .map((stations) => ({ feed, at, stations: stations.filter((station) => station !== undefined) }));
 const history = fc
-  .tuple(...[1, 2, 3, 4].flatMap((at) => [document(at, "information", place), document(at, "status", status)]))
+  .tuple(...[1, 2, 3, 4].flatMap((at) => [document(at, "information", location), document(at, "status", status)]))
   .map((parts) => parts.filter((part) => part.stations.length > 0));
 
 /** Each document whole, or cut into several with the same time. */

@@ -31,15 +31,15 @@ export class ProblemLog {
   readonly kept: Problem[] = [];
   /** Problems beyond those kept. */
   omitted = 0;
-  readonly #room: number;
+  readonly #capacity: number;
 
-  constructor(room = MAX_PROBLEMS) {
-    this.#room = room;
+  constructor(capacity = MAX_PROBLEMS) {
+    this.#capacity = capacity;
   }
 
   /** @param make called only where there is room */
   note(make: () => Problem): void {
-    if (this.kept.length < this.#room) this.kept.push(make());
+    if (this.kept.length < this.#capacity) this.kept.push(make());
     else this.omitted++;
   }
 }

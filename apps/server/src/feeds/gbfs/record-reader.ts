@@ -36,7 +36,7 @@ export class RecordReader {
 
   text(field: string): string | null {
     const text = textFrom(this.raw[field]);
-    if (text === undefined && this.#isGiven(field) && this.raw[field] !== "") this.#note(field, "not_a_text");
+    if (text === undefined && this.#isGiven(field) && this.raw[field] !== "") this.#note(field, "not_a_string");
     if (text === undefined || text.length <= MAX_TEXT_LENGTH) return text ?? null;
     this.#note(field, "too_long");
     return text.slice(0, MAX_TEXT_LENGTH).toWellFormed();

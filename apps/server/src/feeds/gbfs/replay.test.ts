@@ -98,11 +98,11 @@ test("one event per edge, at the snapshot's own time, none for stations that are
 
 test("a second replay makes no event and changes nothing", async () => {
   await replay(series);
-  const wires = () =>
+  const json = () =>
     database.db.query({ name: "", text: "select json from stations where system_id = $1 order by id" }, [systemId]);
-  const before = await wires();
+  const before = await json();
   expect(await replay(series)).toMatchObject({ snapshots: 8, events: {} });
-  expect([await wires(), await events()]).toEqual([before, expected]);
+  expect([await json(), await events()]).toEqual([before, expected]);
 });
 
 test("a replay that was broken off is completed by the next, with the same events", async () => {
@@ -120,7 +120,7 @@ test("reads gzip as well as plain text, with or without a last line end", async 
   expect(await replay([], { file })).toMatchObject({ snapshots: 8, failed: [] });
 });
 
-test("skips and names lines that are no snapshot, or say no time; a line separator inside a text ends no line", async () => {
+test("skips and names lines that are not a snapshot or have no time; a line separator inside a string does not end a line", async () => {
   const odd = JSON.stringify({ ...(JSON.parse(line(1, "ab")) as object), note: "x\u2028y" });
   const timeless = JSON.stringify({ ...(JSON.parse(line(2, "AB")) as object), last_updated: undefined });
   const outcome = await replay([line(0, "ab"), "{oops", "", odd, "[]", line(2, ""), timeless, line(3, "Ab")]);

@@ -79,7 +79,7 @@ describe("a directory", () => {
     }
   });
 
-  test("may lack feeds, and one that is no JSON is named", async () => {
+  test("may lack feeds, and one that is not JSON is named", async () => {
     const directory = await directoryOf({
       station_information: `\ufeff${JSON.stringify(city23()["station_information"])}`,
       station_status: "{oops",

@@ -19,7 +19,7 @@ export function identifierFrom(value: unknown): string | undefined {
 
 /**
  * A text, or in 3.x the English one (else the first) of `[{ text, language }]`. What PostgreSQL cannot store (NUL,
- * halves of surrogate pairs) is left out, blanks around it too; undefined when nothing is left.
+ * lone surrogates) is left out, blanks around it too; undefined when nothing is left.
  */
 export function textFrom(value: unknown): string | undefined {
   if (Array.isArray(value)) return localisedText(value);

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { columnKey, tripFormats, recogniseHeader } from "./formats.ts";
 import { ImportFileError } from "./problems.ts";
 
-function refusal(header: readonly string[]): ImportFileError {
+function rejection(header: readonly string[]): ImportFileError {
   try {
     recogniseHeader(header, 1);
   } catch (error) {
@@ -38,12 +38,12 @@ describe("recogniseHeader", () => {
   });
 
   it("refuses a header of another kind, a column too many, a column twice and a column too few, by name", () => {
-    expect(refusal(["a", "b"])).toMatchObject({ reason: "unknown_header", row: 1 });
-    expect(refusal([...lyft, "notes"])).toMatchObject({ reason: "extra_column" });
-    expect(refusal([...lyft, "notes"]).message).toContain('14 ("notes")');
-    expect(refusal([...lyft, ""])).toMatchObject({ reason: "extra_column" });
-    expect(refusal([...lyft, "ride_id"])).toMatchObject({ reason: "extra_column" });
-    const short = refusal(lyft.filter((name) => name !== "ended_at"));
+    expect(rejection(["a", "b"])).toMatchObject({ reason: "unknown_header", row: 1 });
+    expect(rejection([...lyft, "notes"])).toMatchObject({ reason: "extra_column" });
+    expect(rejection([...lyft, "notes"]).message).toContain('14 ("notes")');
+    expect(rejection([...lyft, ""])).toMatchObject({ reason: "extra_column" });
+    expect(rejection([...lyft, "ride_id"])).toMatchObject({ reason: "extra_column" });
+    const short = rejection(lyft.filter((name) => name !== "ended_at"));
     expect(short).toMatchObject({ reason: "missing_column" });
     expect(short.message).toContain("endedat");
   });

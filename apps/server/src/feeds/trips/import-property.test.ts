@@ -92,14 +92,16 @@ describe("importTrips", () => {
           expect(result).toMatchObject({ rows: trips.length, rejected: 0, refused: [] });
           expect(rides).toHaveLength(result.created);
           expect(result.created + result.unchanged).toBe(trips.length);
-          const told = (start: number, end: number, seconds: number) =>
+          const timesOf = (start: number, end: number, seconds: number) =>
             `${wall(start, utc)} ${wall(end, utc)} ${given ? seconds : ""}`;
           expect(
             new Set(
-              rides.map((ride) => told(Date.parse(ride.started_at), Date.parse(ride.ended_at), ride.duration_seconds)),
+              rides.map((ride) =>
+                timesOf(Date.parse(ride.started_at), Date.parse(ride.ended_at), ride.duration_seconds),
+              ),
             ),
           ).toEqual(
-            new Set(trips.map((one) => told(one.start, one.start + one.length, Math.floor(one.length / 1000)))),
+            new Set(trips.map((one) => timesOf(one.start, one.start + one.length, Math.floor(one.length / 1000)))),
           );
           if (columns.bikeId !== undefined || columns.rideId !== undefined) expect(result.unchanged).toBe(0);
           for (const ride of rides) {

@@ -129,9 +129,9 @@ interface RowValues {
 
 /** A field's text; undefined where the file has no such column, or leaves it empty, or writes a database's null. */
 function value({ fields, layout }: RowValues, field: TripField): string | undefined {
-  const place = layout.columnIndexes[field];
-  if (place === undefined) return undefined;
-  const text = fields[place]?.trim();
+  const columnIndex = layout.columnIndexes[field];
+  if (columnIndex === undefined) return undefined;
+  const text = fields[columnIndex]?.trim();
   return text === "" || text === "NULL" || text === "\\N" ? undefined : text;
 }
 

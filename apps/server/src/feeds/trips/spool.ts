@@ -34,7 +34,7 @@ const LANES = 2;
  */
 const BATCH_ROWS = 20_000;
 
-/** Bytes that a lane has room for at first: what BATCH_ROWS rides take in most files. */
+/** Bytes that a lane has needed for at first: what BATCH_ROWS rides take in most files. */
 const LANE_BYTES = 4 * 1024 * 1024;
 /** UTF-8 takes at most three bytes for each unit of a JavaScript string. */
 const MOST_BYTES_PER_UNIT = 3;
@@ -89,9 +89,9 @@ interface Lane {
 
 /** Lines go into bytes at once: kept as strings they would outlive the young generation, at four times the memory. */
 function append(lane: Lane, line: string): void {
-  const room = lane.used + line.length * MOST_BYTES_PER_UNIT;
-  if (room > lane.bytes.length) {
-    const larger = Buffer.allocUnsafe(Math.max(LANE_BYTES, 2 * lane.bytes.length, room));
+  const needed = lane.used + line.length * MOST_BYTES_PER_UNIT;
+  if (needed > lane.bytes.length) {
+    const larger = Buffer.allocUnsafe(Math.max(LANE_BYTES, 2 * lane.bytes.length, needed));
     lane.bytes.copy(larger, 0, 0, lane.used);
     lane.bytes = larger;
   }

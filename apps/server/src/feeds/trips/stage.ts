@@ -39,8 +39,8 @@ export interface Staging {
   progress(bytes: number, rows: number): void;
 }
 
-/** Rows looked at, where the header is of no trip file, for what a spreadsheet program did to them. */
-const ROWS_TO_LOOK_AT = 20;
+/** Rows checked at, where the header is of no trip file, for what a spreadsheet program did to them. */
+const ROWS_TO_CHECK = 20;
 
 /**
  * Reads a trip file to its end, its good rows into the spool.
@@ -65,7 +65,7 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
     {
       record(fields, line) {
         if (layout === undefined || read === undefined) {
-          if (damage.look(fields, line)) return;
+          if (damage.check(fields, line)) return;
           layout = damage.begin(() => recogniseHeader(fields, line));
           read = layout && createTripReader({ ...staging, layout });
           return;
@@ -99,8 +99,8 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
  * header tell, and then that is what the operator has to know.
  */
 function createDamageSearch() {
-  let refusal: ImportFileError | undefined;
-  let looked = 0;
+  let rejection: ImportFileError | undefined;
+  let checked = 0;
   return {
     /** Runs the recognition of the header; undefined when it refused. */
     begin(recognise: () => Layout): Layout | undefined {
@@ -108,25 +108,25 @@ function createDamageSearch() {
         return recognise();
       } catch (error) {
         if (!(error instanceof ImportFileError)) throw error;
-        refusal = error;
+        rejection = error;
         return undefined;
       }
     },
     /** Looks at a row after a refused header. @returns false when no header was refused */
-    look(fields: readonly string[], line: number): boolean {
-      if (refusal === undefined) return false;
+    check(fields: readonly string[], line: number): boolean {
+      if (rejection === undefined) return false;
       const ruined = fields.find((field) => isSpreadsheetTime(field.trim()));
       if (ruined !== undefined) {
         throw new ImportFileError("ruined_times", line, `"${ruined}" was a time, and ${SPREADSHEET}`, {
-          cause: refusal,
+          cause: rejection,
         });
       }
-      if (++looked === ROWS_TO_LOOK_AT) throw refusal;
+      if (++checked === ROWS_TO_CHECK) throw rejection;
       return true;
     },
     /** To be called at the end of the file. */
     finish() {
-      if (refusal !== undefined) throw refusal;
+      if (rejection !== undefined) throw rejection;
     },
   };
 }

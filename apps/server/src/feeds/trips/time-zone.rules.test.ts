@@ -54,7 +54,7 @@ describe("openTimeZone", () => {
     }
   });
 
-  it("refuses a name that is no zone, and says what a name looks like", () => {
+  it("refuses a name that is not a zone, and says what a name looks like", () => {
     expect(() => openTimeZone("New York")).toThrow(UnknownTimeZone);
     expect(() => openTimeZone("New York")).toThrow(/America\/New_York/);
   });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { EventRecord } from "../../wire.generated.ts";
+import type { EventRecord } from "../../json-types.generated.ts";
 import { createDeliveryQueue, type DeliveryQueue } from "./delivery-queue.ts";
 
 /** An event about a resource, which may have no id. */

@@ -1,4 +1,4 @@
-import type { EventRecord } from "../../wire.generated.ts";
+import type { EventRecord } from "../../json-types.generated.ts";
 
 /** An event that is being sent. */
 export interface Delivery {

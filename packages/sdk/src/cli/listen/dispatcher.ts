@@ -1,5 +1,5 @@
 import { deliveryIdOf } from "../../delivery-id.ts";
-import type { EventRecord } from "../../wire.generated.ts";
+import type { EventRecord } from "../../json-types.generated.ts";
 import type { Environment } from "../environment.ts";
 import { type Output, printable } from "../output.ts";
 import {

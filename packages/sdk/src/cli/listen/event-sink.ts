@@ -1,4 +1,4 @@
-import type { EventRecord } from "../../wire.generated.ts";
+import type { EventRecord } from "../../json-types.generated.ts";
 import type { Environment } from "../environment.ts";
 
 /** Where `listen` sends events. */

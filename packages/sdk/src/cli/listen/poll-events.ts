@@ -1,8 +1,8 @@
 import type { BikeShare } from "../../client.ts";
 import { isRetryable } from "../../core/retry.ts";
 import { isBikeShareError, UsageError } from "../../errors/errors.ts";
+import type { EventListQuery } from "../../json-types.generated.ts";
 import { MAX_PAGE_SIZE } from "../../routes.generated.ts";
-import type { EventListQuery } from "../../wire.generated.ts";
 import type { Environment } from "../environment.ts";
 import { type Output, printable } from "../output.ts";
 import type { EventSink } from "./event-sink.ts";

@@ -1,7 +1,7 @@
 import { deliveryIdOf } from "../../delivery-id.ts";
+import type { EventRecord } from "../../json-types.generated.ts";
 import { VERSION } from "../../version.ts";
 import { sign, SIGNATURE_HEADER } from "../../webhooks.ts";
-import type { EventRecord } from "../../wire.generated.ts";
 
 /** Milliseconds for the whole request, as at the service. Lower and a receiver fails here that would not there. */
 const TIMEOUT_MS = 15_000;

@@ -37,7 +37,7 @@ import {
 } from "@bikeshare/contract";
 import type { z } from "zod";
 import { eventSchemaName } from "../src/schema-name.ts";
-import { type Declaration, type Side, wireTypes } from "./wire-types.ts";
+import { type Declaration, type Side, jsonTypes } from "./json-types.ts";
 
 /** A generated file: where it stands, and what must be in it. */
 export interface GeneratedFile {
@@ -46,10 +46,10 @@ export interface GeneratedFile {
 }
 
 /** The declarations of the wire that each published package carries, so that it needs neither us nor zod. */
-export function wireTypeFiles(): readonly GeneratedFile[] {
+export function jsonTypeFiles(): readonly GeneratedFile[] {
   return [
-    { url: new URL("../../sdk/src/wire.generated.ts", import.meta.url), text: sdkTypes() },
-    { url: new URL("../../webhooks/src/wire.generated.ts", import.meta.url), text: webhookTypes() },
+    { url: new URL("../../sdk/src/json-types.generated.ts", import.meta.url), text: sdkTypes() },
+    { url: new URL("../../webhooks/src/json-types.generated.ts", import.meta.url), text: webhookTypes() },
   ];
 }
 
@@ -89,7 +89,7 @@ const MORE = "More are added over time: accept unknown ones.";
 
 function sdkTypes(): string {
   const item = new Map<z.ZodTypeAny, string>([[ride, "Item"]]);
-  const envelope = wireTypes("", [object("ListEnvelope<Item>", rideList)], item)
+  const envelope = jsonTypes("", [object("ListEnvelope<Item>", rideList)], item)
     .trim()
     .replace(RIDES_PAGE, "items");
   const records = Object.fromEntries(
@@ -125,7 +125,7 @@ function sdkTypes(): string {
   ];
   // The package has a copy of the webhooks package, which declares the resources.
   const imported = { from: "./webhooks.ts", declarations: resources };
-  return wireTypes(heading("What goes over the wire, as types."), declarations, new Map(), imported);
+  return jsonTypes(heading("The types of the API's JSON."), declarations, new Map(), imported);
 }
 
 /** The word in the description of the list that the envelope is taken from. */
@@ -135,7 +135,7 @@ function webhookTypes(): string {
   const deliveries = Object.fromEntries(
     deliveryNames.map((name) => [eventSchemaName(name, "Delivery"), deliveryOf(name)]),
   );
-  return wireTypes(heading("What deliveries carry, as types."), [
+  return jsonTypes(heading("What deliveries carry, as types."), [
     ...resources,
     names("EventName", `What can be delivered today. ${MORE}`, deliveryNames),
     {

@@ -1,4 +1,4 @@
-// What goes over the wire, as types.
+// The types of the API's JSON.
 // Made from packages/contract by `pnpm --filter @bikeshare/sdk run generate`. Do not edit here.
 
 import type { Bike, CancelReason, EndReason, OfflineReason, Open, Reservation, ReservationStatus, Ride, RideStatus, RiderCategory, Station, StationStatus, VehicleState } from "./webhooks.ts";

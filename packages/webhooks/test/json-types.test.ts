@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import type * as contract from "@bikeshare/contract";
 import { expect, expectTypeOf, test } from "vitest";
-import { wireTypeFiles } from "../../contract/tools/wire-types-files.ts";
+import { jsonTypeFiles } from "../../contract/tools/json-types-files.ts";
 import type { Delivery, DeliveryOf, KnownDelivery, UnknownDelivery } from "../src/index.ts";
 import { createTestDelivery } from "../src/testing.ts";
 import { examplesFile, examplesText } from "../tools/examples.ts";
 
 test("the generated types are up to date", () => {
-  const file = wireTypeFiles().find(({ url }) => url.pathname.endsWith("/webhooks/src/wire.generated.ts"));
+  const file = jsonTypeFiles().find(({ url }) => url.pathname.endsWith("/webhooks/src/json-types.generated.ts"));
   expect(file).toBeDefined();
   expect(readFileSync(file!.url, "utf8"), "run `pnpm --filter @bikeshare/sdk run generate`").toBe(file!.text);
 });

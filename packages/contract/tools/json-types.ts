@@ -47,7 +47,7 @@ interface Names {
  * @param imported declarations that another file makes: they are imported from there, and exported again
  * @throws Error for a schema that it has no words for
  */
-export function wireTypes(
+export function jsonTypes(
   heading: string,
   declarations: readonly Declaration[],
   substitutes: ReadonlyMap<z.ZodTypeAny, string> = new Map(),
