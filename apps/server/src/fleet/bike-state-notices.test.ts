@@ -7,34 +7,34 @@ import { applyBikeSnapshot } from "./bike-snapshot.ts";
 import { runCommand } from "./command.ts";
 import { expireOverdueReservations } from "./reservation-commands.ts";
 
-let room: FleetHarness;
+let harness: FleetHarness;
 beforeEach(async () => {
-  room = await openFleetHarness();
-  await room.stations(stationItem("A"), stationItem("B"));
-  await room.bikes({ id: "1", station_id: "A" }, { id: "2", station_id: "A" });
+  harness = await openFleetHarness();
+  await harness.stations(stationItem("A"), stationItem("B"));
+  await harness.bikes({ id: "1", station_id: "A" }, { id: "2", station_id: "A" });
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
-const minutes = (n: number) => room.clock.advance(n * 60_000);
+const minutes = (n: number) => harness.clock.advance(n * 60_000);
 const countIn = async (table: string) =>
-  (await room.db.query<{ n: number }>(statement("", `select count(*) as n from ${table}`)))[0]?.n;
+  (await harness.db.query<{ n: number }>(statement("", `select count(*) as n from ${table}`)))[0]?.n;
 
 describe("bike.state_changed", () => {
   it("is told of each state that a bike comes to, from available to reserved, on_trip and back, in the order of commit", async () => {
-    await subscribe(room, "p", ["bike.state_changed"]);
+    await subscribe(harness, "p", ["bike.state_changed"]);
     minutes(1);
-    const { id } = await room.reserve({ bike_id: "1" });
+    const { id } = await harness.reserve({ bike_id: "1" });
     minutes(1);
-    await room.giveBack(id);
+    await harness.giveBack(id);
     minutes(1);
-    await room.reserve({ bike_id: "1" }, "p");
+    await harness.reserve({ bike_id: "1" }, "p");
     minutes(1);
-    await room.start({ id: "r", bike_id: "1" });
+    await harness.start({ id: "r", bike_id: "1" });
     minutes(5);
-    await room.end({ id: "r", end_station_id: "B" });
+    await harness.end({ id: "r", end_station_id: "B" });
     minutes(1);
-    await room.report({ id: "1", at: new Date(room.clock()).toISOString(), vehicle_state: "non_operational" });
-    const told = await noticesIn(room);
+    await harness.report({ id: "1", at: new Date(harness.clock()).toISOString(), vehicle_state: "non_operational" });
+    const told = await noticesIn(harness);
     expect(told.map(({ data }) => [data["vehicle_state"], data["station_id"], data["id"]])).toEqual([
       ["reserved", "A", "1"],
       ["available", "A", "1"],
@@ -50,33 +50,39 @@ describe("bike.state_changed", () => {
   });
 
   it("carries the bike as GET shows it after the change", async () => {
-    await subscribe(room, "p", ["bike.state_changed"]);
-    await room.start({ id: "r", bike_id: "2" });
-    const [notice] = await noticesIn(room);
-    const { json } = await room.bike("2");
+    await subscribe(harness, "p", ["bike.state_changed"]);
+    await harness.start({ id: "r", bike_id: "2" });
+    const [notice] = await noticesIn(harness);
+    const { json } = await harness.bike("2");
     expect(notice?.data).toEqual(JSON.parse(String(json)));
   });
 
   it("is told when a hold runs out, and when a bike is new; not when something else of a bike changes", async () => {
-    await room.reserve({ bike_id: "1" });
-    await subscribe(room, "p", ["bike.state_changed"]);
+    await harness.reserve({ bike_id: "1" });
+    await subscribe(harness, "p", ["bike.state_changed"]);
     minutes(1);
-    await room.bikes({ id: "3", station_id: "B" });
-    await room.report({ id: "2", at: new Date(room.clock()).toISOString(), lat: 47.1, lon: 8.1, station_id: "B" });
-    await room.bikes({ id: "2", number: "two" });
+    await harness.bikes({ id: "3", station_id: "B" });
+    await harness.report({
+      id: "2",
+      at: new Date(harness.clock()).toISOString(),
+      lat: 47.1,
+      lon: 8.1,
+      station_id: "B",
+    });
+    await harness.bikes({ id: "2", number: "two" });
     minutes(60);
-    await expireOverdueReservations(room.live, room.systemId, 10);
-    expect(await tellingsOf(room, "id")).toEqual(["3", "1"]);
-    expect(await tellingsOf(room, "vehicle_state")).toEqual(["available", "available"]);
+    await expireOverdueReservations(harness.live, harness.systemId, 10);
+    expect(await tellingsOf(harness, "id")).toEqual(["3", "1"]);
+    expect(await tellingsOf(harness, "vehicle_state")).toEqual(["available", "available"]);
   });
 
   it("is told of what a feed says: of bikes that are new, and of states that are", async () => {
-    await subscribe(room, "p", ["bike.state_changed"]);
+    await subscribe(harness, "p", ["bike.state_changed"]);
     const feed = (records: readonly [string, Partial<VehicleReport>][]) =>
-      runCommand(room.live, room.systemId, (command) =>
+      runCommand(harness.live, harness.systemId, (command) =>
         applyBikeSnapshot(command, {
           source: "feed",
-          at: room.clock(),
+          at: harness.clock(),
           records: new Map(records.map(([id, fields]) => [id, { ...someReport, ...fields }])),
           rejected: new Set(),
           stationPositions: new Map(),
@@ -93,25 +99,25 @@ describe("bike.state_changed", () => {
     ]);
     minutes(1);
     await feed([["b", {}]]);
-    const told = (await noticesIn(room)).map(({ data }) => `${String(data["id"])} ${String(data["vehicle_state"])}`);
+    const told = (await noticesIn(harness)).map(({ data }) => `${String(data["id"])} ${String(data["vehicle_state"])}`);
     expect(told.slice(0, 2).sort()).toEqual(["a available", "b non_operational"]);
     expect(told.slice(2)).toEqual(["a reserved", "b available"]);
   });
 
   it("leaves no row, and no message, where nobody wants it", async () => {
-    await subscribe(room, "p", ["ride.completed"]);
-    await room.reserve({ bike_id: "1" }, "p");
-    await room.bikes({ id: "3", station_id: "B" });
-    await room.report({ id: "2", at: new Date(room.clock()).toISOString(), vehicle_state: "missing" });
+    await subscribe(harness, "p", ["ride.completed"]);
+    await harness.reserve({ bike_id: "1" }, "p");
+    await harness.bikes({ id: "3", station_id: "B" });
+    await harness.report({ id: "2", at: new Date(harness.clock()).toISOString(), vehicle_state: "missing" });
     for (const table of ["webhook_bodies", "webhook_deliveries", "webhook_queue"]) expect(await countIn(table)).toBe(0);
   });
 
   it("goes to every endpoint that wants it, said once; a paused one's is held", async () => {
-    await subscribe(room, "p", ["bike.state_changed"]);
-    await subscribe(room, "q", ["bike.state_changed"], "paused");
-    await subscribe(room, "r", ["station.updated"]);
-    await room.reserve({ bike_id: "1" }, "p");
-    const told = await noticesIn(room);
+    await subscribe(harness, "p", ["bike.state_changed"]);
+    await subscribe(harness, "q", ["bike.state_changed"], "paused");
+    await subscribe(harness, "r", ["station.updated"]);
+    await harness.reserve({ bike_id: "1" }, "p");
+    const told = await noticesIn(harness);
     expect(new Map(told.map(({ partner, ...notice }) => [partner, notice]))).toEqual(
       new Map([
         ["p", expect.objectContaining({ status: "pending", due: true })],
@@ -122,18 +128,18 @@ describe("bike.state_changed", () => {
   });
 
   it("is never among the events of the list", async () => {
-    await subscribe(room, "p", ["bike.state_changed"]);
-    await room.start({ id: "r", bike_id: "1" });
-    expect(await room.events()).toEqual(["ride.started r"]);
+    await subscribe(harness, "p", ["bike.state_changed"]);
+    await harness.start({ id: "r", bike_id: "1" });
+    expect(await harness.events()).toEqual(["ride.started r"]);
   });
 
   it("is not told of a change that did not come to be", async () => {
-    await subscribe(room, "p", ["bike.state_changed"]);
+    await subscribe(harness, "p", ["bike.state_changed"]);
     const undone = new Error("undone");
-    const tried = runCommand(room.live, room.systemId, async (command) => {
+    const tried = runCommand(harness.live, harness.systemId, async (command) => {
       await applyBikeSnapshot(command, {
         source: "feed",
-        at: room.clock(),
+        at: harness.clock(),
         records: new Map([["a", someReport]]),
         rejected: new Set(),
         stationPositions: new Map(),
@@ -141,7 +147,7 @@ describe("bike.state_changed", () => {
       throw undone;
     });
     await expect(tried).rejects.toBe(undone);
-    expect(await noticesIn(room)).toEqual([]);
+    expect(await noticesIn(harness)).toEqual([]);
   });
 });
 

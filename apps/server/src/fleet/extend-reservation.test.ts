@@ -10,79 +10,79 @@ import { openDatabase } from "../db/database.ts";
 import { upsertBikes } from "./bike-commands.ts";
 import { expireOverdueReservations, extendReservation } from "./reservation-commands.ts";
 
-let room: ReservationsHarness;
+let harness: ReservationsHarness;
 
 beforeEach(async () => {
-  room = await openReservationsHarness();
-  await room.fill("s", [{ id: "a" }]);
+  harness = await openReservationsHarness();
+  await harness.fill("s", [{ id: "a" }]);
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
 const minutes = (n: number) => n * 60_000;
-const inMinutes = (n: number) => new Date(room.clock() + minutes(n)).toISOString();
+const inMinutes = (n: number) => new Date(harness.clock() + minutes(n)).toISOString();
 
 describe("extending a hold", () => {
   test("holds the bike for so many minutes more, and changes nothing else", async () => {
-    const made = await room.create({ bike_id: "a", hold_minutes: 10, rider_ref: "rider" });
-    room.clock.advance(minutes(4));
-    const extended = await room.extend(made.id, 20);
+    const made = await harness.create({ bike_id: "a", hold_minutes: 10, rider_ref: "rider" });
+    harness.clock.advance(minutes(4));
+    const extended = await harness.extend(made.id, 20);
     expect(extended).toEqual({ ...made, expires_at: inMinutes(26), updated_at: inMinutes(0) });
-    expect(await room.get(made.id)).toEqual(extended);
-    room.clock.advance(minutes(26) - 1);
-    expect(await expireOverdueReservations(room.live, room.systemId, 10)).toBe(0);
-    expect(await room.bike("a")).toMatchObject({ vehicle_state: "reserved" });
-    room.clock.advance(1);
-    expect(await expireOverdueReservations(room.live, room.systemId, 10)).toBe(1);
-    expect((await room.events()).map(({ name }) => name)).toEqual(["reservation.created", "reservation.expired"]);
+    expect(await harness.get(made.id)).toEqual(extended);
+    harness.clock.advance(minutes(26) - 1);
+    expect(await expireOverdueReservations(harness.live, harness.systemId, 10)).toBe(0);
+    expect(await harness.bike("a")).toMatchObject({ vehicle_state: "reserved" });
+    harness.clock.advance(1);
+    expect(await expireOverdueReservations(harness.live, harness.systemId, 10)).toBe(1);
+    expect((await harness.events()).map(({ name }) => name)).toEqual(["reservation.created", "reservation.expired"]);
   });
 
   test("never makes it longer than 60 minutes in all, and says how many are left", async () => {
-    const { id } = await room.create({ bike_id: "a", hold_minutes: 10 });
-    await room.extend(id, 30);
-    await expect(room.extend(id, 21)).rejects.toMatchObject({
+    const { id } = await harness.create({ bike_id: "a", hold_minutes: 10 });
+    await harness.extend(id, 30);
+    await expect(harness.extend(id, 21)).rejects.toMatchObject({
       code: "hold_limit_reached",
       message: "A hold lasts at most 60 minutes in all. This one can be extended by 20 more.",
     });
-    expect(await room.extend(id, 20)).toMatchObject({ expires_at: inMinutes(60) });
-    room.clock.advance(minutes(60) - 1);
-    expect(await outcomeOf(room.extend(id, 1))).toBe("hold_limit_reached");
+    expect(await harness.extend(id, 20)).toMatchObject({ expires_at: inMinutes(60) });
+    harness.clock.advance(minutes(60) - 1);
+    expect(await outcomeOf(harness.extend(id, 1))).toBe("hold_limit_reached");
   });
 
   test("is too late for one that has ended, by the clock too, and another partner's is not there", async () => {
-    const lapsed = await room.create({ bike_id: "a", hold_minutes: 1 });
-    expect(await outcomeOf(room.extend(lapsed.id, 1, "partner-2"))).toBe("not_found");
-    expect(await outcomeOf(room.extend("unknown", 1))).toBe("not_found");
-    room.clock.advance(minutes(1));
-    await expect(room.extend(lapsed.id, 1)).rejects.toMatchObject({
+    const lapsed = await harness.create({ bike_id: "a", hold_minutes: 1 });
+    expect(await outcomeOf(harness.extend(lapsed.id, 1, "partner-2"))).toBe("not_found");
+    expect(await outcomeOf(harness.extend("unknown", 1))).toBe("not_found");
+    harness.clock.advance(minutes(1));
+    await expect(harness.extend(lapsed.id, 1)).rejects.toMatchObject({
       code: "reservation_not_active",
       message: "The reservation is expired, so it cannot be extended.",
     });
-    const given = await room.create({ bike_id: "a" });
-    await room.cancel(given.id);
-    expect(await outcomeOf(room.extend(given.id, 1))).toBe("reservation_not_active");
+    const given = await harness.create({ bike_id: "a" });
+    await harness.cancel(given.id);
+    expect(await outcomeOf(harness.extend(given.id, 1))).toBe("reservation_not_active");
   });
 
   test("at once with its expiry leaves it held to the new end, or expired; many at once add up to no more than the most", async () => {
-    const other = openDatabase({ connectionString: room.db.connectionString });
+    const other = openDatabase({ connectionString: harness.db.connectionString });
     try {
       for (let round = 0; round < 20; round++) {
-        const { id } = await room.create({ bike_id: "a", hold_minutes: 10 });
+        const { id } = await harness.create({ bike_id: "a", hold_minutes: 10 });
         // What a process does whose clock is an instant ahead.
-        const ahead = { ...room.live, db: other, clock: () => room.clock() + minutes(10) };
-        const owner = { systemId: room.systemId, partnerId: partner };
+        const ahead = { ...harness.live, db: other, clock: () => harness.clock() + minutes(10) };
+        const owner = { systemId: harness.systemId, partnerId: partner };
         const answers = await Promise.all([
-          outcomeOf(extendReservation(room.live, owner, id, 30)),
-          outcomeOf(extendReservation({ ...room.live, db: other }, owner, id, 30)),
-          expireOverdueReservations(ahead, room.systemId, 10).then(() => "swept"),
+          outcomeOf(extendReservation(harness.live, owner, id, 30)),
+          outcomeOf(extendReservation({ ...harness.live, db: other }, owner, id, 30)),
+          expireOverdueReservations(ahead, harness.systemId, 10).then(() => "swept"),
         ]);
-        const kept = await room.get(id);
+        const kept = await harness.get(id);
         const extensions = answers.filter((answer) => answer === "made").length;
         expect(extensions).toBeLessThanOrEqual(1);
         expect(kept).toMatchObject(
           extensions === 1 ? { status: "active", expires_at: inMinutes(40) } : { status: "expired" },
         );
-        expect(await room.bike("a")).toMatchObject({ reservation_id: extensions === 1 ? id : null });
-        if (extensions === 1) await room.cancel(id);
+        expect(await harness.bike("a")).toMatchObject({ reservation_id: extensions === 1 ? id : null });
+        if (extensions === 1) await harness.cancel(id);
       }
     } finally {
       await other.close();
@@ -92,27 +92,27 @@ describe("extending a hold", () => {
 
 describe("the list of reservations", () => {
   test("is filtered by the ride that fulfilled one, and by when they changed, expiries as of their own end", async () => {
-    await room.fill("t", [{ id: "b" }, { id: "c" }]);
-    const start = room.clock();
+    await harness.fill("t", [{ id: "b" }, { id: "c" }]);
+    const start = harness.clock();
     const since = (n: number) => new Date(start + minutes(n)).toISOString();
     const ids = async (filters: Parameters<ReservationsHarness["list"]>[0]) =>
-      (await room.list(filters)).data.map(({ id }) => id);
+      (await harness.list(filters)).data.map(({ id }) => id);
     const [lapsing, cancelled, lasting] = [
-      await room.create({ bike_id: "a", hold_minutes: 10 }),
-      await room.create({ bike_id: "b", hold_minutes: 30 }),
-      await room.create({ bike_id: "c", hold_minutes: 30 }),
+      await harness.create({ bike_id: "a", hold_minutes: 10 }),
+      await harness.create({ bike_id: "b", hold_minutes: 30 }),
+      await harness.create({ bike_id: "c", hold_minutes: 30 }),
     ];
-    room.clock.advance(minutes(5));
-    await room.cancel(cancelled.id);
+    harness.clock.advance(minutes(5));
+    await harness.cancel(cancelled.id);
     expect(await ids({ updated_since: since(5) })).toEqual([cancelled.id]);
-    room.clock.advance(minutes(10));
+    harness.clock.advance(minutes(10));
     for (const isSwept of [false, true]) {
-      if (isSwept) await expireOverdueReservations(room.live, room.systemId, 10);
+      if (isSwept) await expireOverdueReservations(harness.live, harness.systemId, 10);
       expect(await ids({ updated_since: since(10) })).toEqual([lapsing.id]);
       expect(await ids({ updated_since: since(10), status: "expired" })).toEqual([lapsing.id]);
       expect(await ids({ updated_since: new Date(start + minutes(10) + 1).toISOString() })).toEqual([]);
     }
-    await room.extend(lasting.id, 5);
+    await harness.extend(lasting.id, 5);
     expect(await ids({ updated_since: since(15) })).toEqual([lasting.id]);
     expect(await ids({ ride_id: "nobody" })).toEqual([]);
   });

@@ -11,23 +11,23 @@ import { type FleetCommand, runCommand } from "./command.ts";
 import { expireOverdueReservations } from "./reservation-commands.ts";
 import type { ReservationOutcome } from "./reservation-queries.ts";
 
-let room: ReservationsHarness;
+let harness: ReservationsHarness;
 
 beforeEach(async () => {
-  room = await openReservationsHarness();
-  await room.fill("s", [{ id: "a" }, { id: "b" }, { id: "c" }]);
+  harness = await openReservationsHarness();
+  await harness.fill("s", [{ id: "a" }, { id: "b" }, { id: "c" }]);
 });
-afterEach(() => room.close());
+afterEach(() => harness.close());
 
 const minutes = (n: number) => n * 60_000;
-const namesOf = async () => (await room.events()).map(({ name }) => name);
+const namesOf = async () => (await harness.events()).map(({ name }) => name);
 
 describe("cancelling", () => {
   test("ends the reservation, gives the bike back, counts it, and tells of it", async () => {
-    const { id } = await room.create({ bike_id: "a" });
-    room.clock.advance(1_000);
-    const cancelled = await room.cancel(id);
-    const at = new Date(room.clock()).toISOString();
+    const { id } = await harness.create({ bike_id: "a" });
+    harness.clock.advance(1_000);
+    const cancelled = await harness.cancel(id);
+    const at = new Date(harness.clock()).toISOString();
     expect(cancelled).toMatchObject({
       id,
       status: "cancelled",
@@ -35,10 +35,10 @@ describe("cancelling", () => {
       cancelled_at: at,
       updated_at: at,
     });
-    expect(await room.get(id)).toEqual(cancelled);
-    expect(await room.bike("a")).toEqual({ vehicle_state: "available", station_id: "s", reservation_id: null });
-    expect(await room.counters("s")).toMatchObject({ num_bikes_available: 3, num_bikes_reserved: 0 });
-    expect((await room.events()).at(-1)).toEqual({
+    expect(await harness.get(id)).toEqual(cancelled);
+    expect(await harness.bike("a")).toEqual({ vehicle_state: "available", station_id: "s", reservation_id: null });
+    expect(await harness.counters("s")).toMatchObject({ num_bikes_available: 3, num_bikes_reserved: 0 });
+    expect((await harness.events()).at(-1)).toEqual({
       name: "reservation.cancelled",
       occurred_at: new Date(at),
       partner_id: partner,
@@ -47,65 +47,65 @@ describe("cancelling", () => {
   });
 
   test("again answers the same and changes nothing, whoever holds the bike by then", async () => {
-    const { id } = await room.create({ bike_id: "a" });
-    const cancelled = await room.cancel(id);
-    room.clock.advance(minutes(20));
-    const next = await room.create({ bike_id: "a" });
-    expect(await room.cancel(id)).toEqual(cancelled);
-    expect(await room.bike("a")).toMatchObject({ vehicle_state: "reserved", reservation_id: next.id });
+    const { id } = await harness.create({ bike_id: "a" });
+    const cancelled = await harness.cancel(id);
+    harness.clock.advance(minutes(20));
+    const next = await harness.create({ bike_id: "a" });
+    expect(await harness.cancel(id)).toEqual(cancelled);
+    expect(await harness.bike("a")).toMatchObject({ vehicle_state: "reserved", reservation_id: next.id });
     expect(await namesOf()).toEqual(["reservation.created", "reservation.cancelled", "reservation.created"]);
   });
 
   test("eight times at once cancels once", async () => {
-    const { id } = await room.create({ bike_id: "a" });
-    const answers = await Promise.all(Array.from({ length: 8 }, () => room.cancel(id)));
+    const { id } = await harness.create({ bike_id: "a" });
+    const answers = await Promise.all(Array.from({ length: 8 }, () => harness.cancel(id)));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);
     expect(await namesOf()).toEqual(["reservation.created", "reservation.cancelled"]);
   });
 
   test("is refused from the instant of expiry on, swept or not", async () => {
-    const { id } = await room.create({ bike_id: "a" });
-    room.clock.advance(minutes(15));
-    await expect(room.cancel(id)).rejects.toMatchObject({ code: "reservation_not_active" });
-    await expireOverdueReservations(room.live, room.systemId, 10);
-    await expect(room.cancel(id)).rejects.toMatchObject({ code: "reservation_not_active" });
+    const { id } = await harness.create({ bike_id: "a" });
+    harness.clock.advance(minutes(15));
+    await expect(harness.cancel(id)).rejects.toMatchObject({ code: "reservation_not_active" });
+    await expireOverdueReservations(harness.live, harness.systemId, 10);
+    await expect(harness.cancel(id)).rejects.toMatchObject({ code: "reservation_not_active" });
   });
 
   test("works though a feed has deleted the bike", async () => {
-    const { id } = await room.create({ bike_id: "a" });
-    await room.db.query(statement("", "delete from bikes where system_id = $1 and id = 'a'"), [room.systemId]);
-    expect(await room.cancel(id)).toMatchObject({ status: "cancelled" });
+    const { id } = await harness.create({ bike_id: "a" });
+    await harness.db.query(statement("", "delete from bikes where system_id = $1 and id = 'a'"), [harness.systemId]);
+    expect(await harness.cancel(id)).toMatchObject({ status: "cancelled" });
   });
 });
 
 describe("another partner's reservation", () => {
   test("is not there: not to read, not to list, not to cancel", async () => {
-    const { id } = await room.create({ bike_id: "a", rider_ref: "rider" });
-    expect(await room.get(id, "partner-2")).toBeUndefined();
-    expect(await room.list({}, { kind: "first", limit: 10 }, "partner-2")).toEqual({
+    const { id } = await harness.create({ bike_id: "a", rider_ref: "rider" });
+    expect(await harness.get(id, "partner-2")).toBeUndefined();
+    expect(await harness.list({}, { kind: "first", limit: 10 }, "partner-2")).toEqual({
       data: [],
       next: undefined,
       total: 0,
     });
-    await expect(room.cancel(id, "partner-2")).rejects.toMatchObject({ code: "not_found" });
-    expect(await room.get(id)).toMatchObject({ status: "active" });
+    await expect(harness.cancel(id, "partner-2")).rejects.toMatchObject({ code: "not_found" });
+    expect(await harness.get(id)).toMatchObject({ status: "active" });
   });
 });
 
 describe("to readers", () => {
   test("a reservation expires at expires_at to the millisecond, and looks the same before and after the sweep", async () => {
-    const made = await room.create({ bike_id: "a", hold_minutes: 1 });
-    room.clock.advance(minutes(1) - 1);
-    expect(await room.get(made.id)).toEqual(made);
-    expect((await room.list()).data).toEqual([made]);
-    room.clock.advance(1);
+    const made = await harness.create({ bike_id: "a", hold_minutes: 1 });
+    harness.clock.advance(minutes(1) - 1);
+    expect(await harness.get(made.id)).toEqual(made);
+    expect((await harness.list()).data).toEqual([made]);
+    harness.clock.advance(1);
     const expired = { ...made, status: "expired", updated_at: made.expires_at };
-    expect(await room.get(made.id)).toEqual(expired);
-    expect((await room.list()).data).toEqual([expired]);
-    room.clock.advance(minutes(3));
-    expect(await expireOverdueReservations(room.live, room.systemId, 10)).toBe(1);
-    expect(await room.get(made.id)).toEqual(expired);
-    expect((await room.events()).at(-1)).toMatchObject({
+    expect(await harness.get(made.id)).toEqual(expired);
+    expect((await harness.list()).data).toEqual([expired]);
+    harness.clock.advance(minutes(3));
+    expect(await expireOverdueReservations(harness.live, harness.systemId, 10)).toBe(1);
+    expect(await harness.get(made.id)).toEqual(expired);
+    expect((await harness.events()).at(-1)).toMatchObject({
       name: "reservation.expired",
       occurred_at: new Date(made.expires_at),
       data: expired,
@@ -113,15 +113,15 @@ describe("to readers", () => {
   });
 
   test("the filters see the status as of now, the rider and the bike", async () => {
-    const lapsed = await room.create({ bike_id: "a", hold_minutes: 1, rider_ref: "r1" });
-    room.clock.advance(minutes(1));
-    const active = await room.create({ bike_id: "b", rider_ref: "r1" });
-    const cancelled = await room.create({ bike_id: "c", rider_ref: "r2" });
-    await room.cancel(cancelled.id);
-    const again = await room.create({ bike_id: "c", hold_minutes: 1, rider_ref: "r3" });
-    room.clock.advance(minutes(1));
+    const lapsed = await harness.create({ bike_id: "a", hold_minutes: 1, rider_ref: "r1" });
+    harness.clock.advance(minutes(1));
+    const active = await harness.create({ bike_id: "b", rider_ref: "r1" });
+    const cancelled = await harness.create({ bike_id: "c", rider_ref: "r2" });
+    await harness.cancel(cancelled.id);
+    const again = await harness.create({ bike_id: "c", hold_minutes: 1, rider_ref: "r3" });
+    harness.clock.advance(minutes(1));
     const found = async (filters: Parameters<ReservationsHarness["list"]>[0]) => {
-      const { data, total } = await room.list(filters);
+      const { data, total } = await harness.list(filters);
       expect(total).toBe(data.length);
       return data.map(({ id }) => id);
     };
@@ -137,22 +137,22 @@ describe("to readers", () => {
   test("the list goes from the newest to the oldest, by page and by cursor alike", async () => {
     const ids: string[] = [];
     for (let n = 0; n < 7; n++) {
-      const { id } = await room.create({ bike_id: "a" });
-      await room.cancel(id);
+      const { id } = await harness.create({ bike_id: "a" });
+      await harness.cancel(id);
       ids.unshift(id);
       // Some are made in the same millisecond.
-      if (n % 3 === 0) room.clock.advance(1);
+      if (n % 3 === 0) harness.clock.advance(1);
     }
     const byPage: string[] = [];
     for (const page of [1, 2, 3, 4])
-      byPage.push(...(await room.list({}, { kind: "page", page, limit: 2 })).data.map(({ id }) => id));
+      byPage.push(...(await harness.list({}, { kind: "page", page, limit: 2 })).data.map(({ id }) => id));
     expect(byPage).toEqual(ids);
-    let slice = await room.list({}, { kind: "first", limit: 3 });
+    let slice = await harness.list({}, { kind: "first", limit: 3 });
     expect(slice.total).toBe(7);
     const byCursor = slice.data.map(({ id }) => id);
     while (slice.next !== undefined) {
       const after = timePosition.decode(timePosition.encode(slice.next))!;
-      slice = await room.list({}, { kind: "cursor", after, limit: 3 });
+      slice = await harness.list({}, { kind: "cursor", after, limit: 3 });
       byCursor.push(...slice.data.map(({ id }) => id));
     }
     expect(byCursor).toEqual(ids);
@@ -161,7 +161,7 @@ describe("to readers", () => {
 
 describe("for the verbs of rides and bikes", () => {
   const inLock = <Result>(bikes: readonly string[], work: (command: FleetCommand) => Promise<Result>) =>
-    runCommand(room.live, room.systemId, async (command) => {
+    runCommand(harness.live, harness.systemId, async (command) => {
       await command.lockBikes(bikes);
       return work(command);
     });
@@ -169,12 +169,12 @@ describe("for the verbs of rides and bikes", () => {
     inLock(["a", "b", "c"], (command) => command.endReservations(outcomes));
 
   test("rides fulfil the active ones of many reservations; lapsed ones expire, ended ones stay", async () => {
-    const lapsed = await room.create({ bike_id: "a", hold_minutes: 1 });
-    room.clock.advance(minutes(1));
-    const active = await room.create({ bike_id: "b" });
-    const cancelled = await room.create({ bike_id: "c" });
-    await room.cancel(cancelled.id);
-    const at = new Date(room.clock() - 5_000);
+    const lapsed = await harness.create({ bike_id: "a", hold_minutes: 1 });
+    harness.clock.advance(minutes(1));
+    const active = await harness.create({ bike_id: "b" });
+    const cancelled = await harness.create({ bike_id: "c" });
+    await harness.cancel(cancelled.id);
+    const at = new Date(harness.clock() - 5_000);
     const given = [lapsed, active, cancelled].map(({ id }) => ({
       id,
       status: "fulfilled" as const,
@@ -184,19 +184,19 @@ describe("for the verbs of rides and bikes", () => {
     const ended = await end([...given, { id: "unknown", status: "fulfilled", rideId: "ride", at }]);
     const fulfilled = ended.filter(({ status }) => status === "fulfilled");
     expect(fulfilled).toMatchObject([{ id: active.id, partner_id: partner, bike_id: "b", status: "fulfilled" }]);
-    expect(await room.get(active.id)).toEqual(JSON.parse(fulfilled[0]!.json));
-    expect(await room.get(active.id)).toMatchObject({
+    expect(await harness.get(active.id)).toEqual(JSON.parse(fulfilled[0]!.json));
+    expect(await harness.get(active.id)).toMatchObject({
       status: "fulfilled",
       ride_id: `ride of ${active.id}`,
       cancelled_at: null,
     });
-    expect(await room.get(lapsed.id)).toMatchObject({
+    expect(await harness.get(lapsed.id)).toMatchObject({
       status: "expired",
       ride_id: null,
       updated_at: lapsed.expires_at,
     });
-    expect(await room.get(cancelled.id)).toMatchObject({ status: "cancelled", ride_id: null });
-    const told = (await room.events())
+    expect(await harness.get(cancelled.id)).toMatchObject({ status: "cancelled", ride_id: null });
+    const told = (await harness.events())
       .slice(4)
       .map(({ name, occurred_at: when, data }) => [name, when.toISOString(), data.id]);
     expect(new Set(told)).toEqual(
@@ -206,14 +206,14 @@ describe("for the verbs of rides and bikes", () => {
       ]),
     );
     expect(await end(given)).toEqual([]);
-    await expect(room.cancel(active.id)).rejects.toMatchObject({ code: "reservation_not_active" });
+    await expect(harness.cancel(active.id)).rejects.toMatchObject({ code: "reservation_not_active" });
   });
 
   test("bikes that cannot be had cancel the active ones of many reservations, each for its reason", async () => {
-    const lapsed = await room.create({ bike_id: "a", hold_minutes: 1 });
-    room.clock.advance(minutes(1));
-    const broken = await room.create({ bike_id: "b" });
-    const taken = await room.create({ bike_id: "c" });
+    const lapsed = await harness.create({ bike_id: "a", hold_minutes: 1 });
+    harness.clock.advance(minutes(1));
+    const broken = await harness.create({ bike_id: "b" });
+    const taken = await harness.create({ bike_id: "c" });
     const given: ReservationOutcome[] = [
       { id: lapsed.id, status: "cancelled", reason: "bike_unavailable" },
       { id: broken.id, status: "cancelled", reason: "bike_unavailable" },
@@ -221,9 +221,9 @@ describe("for the verbs of rides and bikes", () => {
     ];
     const ended = (await end(given)).filter(({ status }) => status === "cancelled");
     expect(ended.map(({ id }) => id).sort()).toEqual([broken.id, taken.id].sort());
-    expect(await room.get(lapsed.id)).toMatchObject({ status: "expired", cancel_reason: null });
-    expect(await room.get(broken.id)).toMatchObject({ status: "cancelled", cancel_reason: "bike_unavailable" });
-    expect(await room.get(taken.id)).toMatchObject({ status: "cancelled", cancel_reason: "operator" });
+    expect(await harness.get(lapsed.id)).toMatchObject({ status: "expired", cancel_reason: null });
+    expect(await harness.get(broken.id)).toMatchObject({ status: "cancelled", cancel_reason: "bike_unavailable" });
+    expect(await harness.get(taken.id)).toMatchObject({ status: "cancelled", cancel_reason: "operator" });
     expect(await end(given)).toEqual([]);
     expect((await namesOf()).slice(3).sort()).toEqual([
       "reservation.cancelled",
@@ -231,12 +231,12 @@ describe("for the verbs of rides and bikes", () => {
       "reservation.expired",
     ]);
     // The partner's own cancel finds it done.
-    expect(await room.cancel(broken.id)).toMatchObject({ cancel_reason: "bike_unavailable" });
+    expect(await harness.cancel(broken.id)).toMatchObject({ cancel_reason: "bike_unavailable" });
   });
 
   test("locked reservations are given as they are kept, for statusAt to judge", async () => {
-    const { id, expires_at } = await room.create({ bike_id: "a" });
-    room.clock.advance(minutes(15));
+    const { id, expires_at } = await harness.create({ bike_id: "a" });
+    harness.clock.advance(minutes(15));
     const locked = (await inLock(["a"], (command) => command.lockReservations([id, "unknown"]))).get(id)!;
     expect(locked).toMatchObject({
       status: "active",
@@ -244,6 +244,6 @@ describe("for the verbs of rides and bikes", () => {
       bike_id: "a",
       partner_id: partner,
     });
-    expect(statusAt(locked, new Date(room.clock()))).toBe("expired");
+    expect(statusAt(locked, new Date(harness.clock()))).toBe("expired");
   });
 });

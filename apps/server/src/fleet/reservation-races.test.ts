@@ -17,20 +17,20 @@ import { statement } from "../db/statement.ts";
 import { createReservation } from "./create-reservation.ts";
 import { cancelReservation, expireOverdueReservations } from "./reservation-commands.ts";
 
-let room: ReservationsHarness;
+let harness: ReservationsHarness;
 /** Another process's connections. */
 let other: Database;
 
 beforeEach(async () => {
-  room = await openReservationsHarness();
-  other = openDatabase({ connectionString: room.db.connectionString });
+  harness = await openReservationsHarness();
+  other = openDatabase({ connectionString: harness.db.connectionString });
 });
 afterEach(async () => {
   await other.close();
-  await room.close();
+  await harness.close();
 });
 
-/** How many answers there were of each kind: `made`, or the refusal's code. Any other failure fails the test. */
+/** How many answers there were of each kind: `made`, or the rejection's code. Any other failure fails the test. */
 async function tally(answers: readonly Promise<unknown>[]): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const kind of await Promise.all(answers.map(outcomeOf))) counts[kind] = (counts[kind] ?? 0) + 1;
@@ -69,83 +69,83 @@ async function contradictionsIn({ db, systemId }: ReservationsHarness): Promise<
 const ROUNDS = 1000;
 
 test(`of eight who want the last bike at once one gets it, each of ${ROUNDS} times`, { timeout: 600_000 }, async () => {
-  await room.fill("s", [{ id: "last" }]);
-  const { systemId } = room;
+  await harness.fill("s", [{ id: "last" }]);
+  const { systemId } = harness;
   for (let round = 0; round < ROUNDS; round++) {
     const made: { readonly json: string; readonly by: string }[] = [];
     const answers = partners.map(async (partnerId, n) => {
-      const live = { ...room.live, db: n % 2 === 0 ? room.db : other };
+      const live = { ...harness.live, db: n % 2 === 0 ? harness.db : other };
       const json = await createReservation(live, { systemId, partnerId, request: { station_id: "s" } });
       made.push({ json, by: partnerId });
     });
     expect(await tally(answers)).toEqual({ made: 1, no_bike_available: 7 });
-    if (round % 2 === 0) await room.cancel((JSON.parse(made[0]!.json) as Reservation).id, made[0]!.by);
-    else room.clock.advance(15 * 60_000);
+    if (round % 2 === 0) await harness.cancel((JSON.parse(made[0]!.json) as Reservation).id, made[0]!.by);
+    else harness.clock.advance(15 * 60_000);
   }
-  await expireOverdueReservations(room.live, room.systemId, 10);
-  expect(await contradictionsIn(room)).toEqual([]);
+  await expireOverdueReservations(harness.live, harness.systemId, 10);
+  expect(await contradictionsIn(harness)).toEqual([]);
 });
 
 test("of eight who want one bike at once one gets it", async () => {
-  await room.fill("s", [{ id: "a" }]);
+  await harness.fill("s", [{ id: "a" }]);
   for (let round = 0; round < 50; round++) {
     const made: { readonly id: string; readonly by: string }[] = [];
-    const answers = partners.map(async (by) => made.push({ ...(await room.create({ bike_id: "a" }, by)), by }));
+    const answers = partners.map(async (by) => made.push({ ...(await harness.create({ bike_id: "a" }, by)), by }));
     expect(await tally(answers)).toEqual({ made: 1, bike_not_available: 7 });
-    await room.cancel(made[0]!.id, made[0]!.by);
+    await harness.cancel(made[0]!.id, made[0]!.by);
   }
 });
 
 test("as many get a bike as there are bikes, also when their reservations have all lapsed", async () => {
-  await room.fill(
+  await harness.fill(
     "s",
     ["a", "b", "c", "d", "e"].map((id) => ({ id })),
   );
   for (let round = 0; round < 20; round++) {
-    const answers = partners.map((by) => room.create({ station_id: "s" }, by));
+    const answers = partners.map((by) => harness.create({ station_id: "s" }, by));
     expect(await tally(answers)).toEqual({ made: 5, no_bike_available: 3 });
-    room.clock.advance(15 * 60_000);
+    harness.clock.advance(15 * 60_000);
   }
-  expect(await contradictionsIn(room)).toEqual([]);
+  expect(await contradictionsIn(harness)).toEqual([]);
 });
 
 test("a rider who asks eight times at once holds one bike", async () => {
-  await room.fill(
+  await harness.fill(
     "s",
     Array.from({ length: 8 }, (_, n) => ({ id: `bike-${n}` })),
   );
   for (let round = 0; round < 50; round++) {
-    const answers = Array.from({ length: 8 }, () => room.create({ station_id: "s", rider_ref: "rider" }));
+    const answers = Array.from({ length: 8 }, () => harness.create({ station_id: "s", rider_ref: "rider" }));
     expect(await tally(answers)).toEqual({ made: 1, rider_has_active_reservation: 7 });
     // Half of the rounds begin with a hold that has lapsed.
-    if (round % 2 === 0) room.clock.advance(15 * 60_000);
-    else await room.cancel((await room.list({ status: "active" })).data[0]!.id);
+    if (round % 2 === 0) harness.clock.advance(15 * 60_000);
+    else await harness.cancel((await harness.list({ status: "active" })).data[0]!.id);
   }
-  await expireOverdueReservations(room.live, room.systemId, 100);
-  expect(await contradictionsIn(room)).toEqual([]);
+  await expireOverdueReservations(harness.live, harness.systemId, 100);
+  expect(await contradictionsIn(harness)).toEqual([]);
 });
 
 test.each([1, 7])(
   "a partner who asks for twenty bikes at once, on two processes, gets exactly the %i that it may have",
   async (limit) => {
-    const { systemId } = room;
-    await addPartners(room.db, systemId, ["bounded"], limit);
-    await room.fill(
+    const { systemId } = harness;
+    await addPartners(harness.db, systemId, ["bounded"], limit);
+    await harness.fill(
       "s",
       Array.from({ length: 20 }, (_, n) => ({ id: `bike-${n}` })),
     );
     for (let round = 0; round < 5; round++) {
       const answers = Array.from({ length: 20 }, (_, n) => {
-        const live = { ...room.live, db: n % 2 === 0 ? room.db : other };
+        const live = { ...harness.live, db: n % 2 === 0 ? harness.db : other };
         const request = n % 3 === 0 ? { bike_id: `bike-${n}` } : { station_id: "s" };
         return createReservation(live, { systemId, partnerId: "bounded", request });
       });
       expect(await tally(answers)).toMatchObject({ made: limit });
-      expect((await room.list({ status: "active" }, undefined, "bounded")).data).toHaveLength(limit);
+      expect((await harness.list({ status: "active" }, undefined, "bounded")).data).toHaveLength(limit);
       // What has lapsed no longer counts, swept or not.
-      room.clock.advance(15 * 60_000);
+      harness.clock.advance(15 * 60_000);
     }
-    expect(await contradictionsIn(room)).toEqual([]);
+    expect(await contradictionsIn(harness)).toEqual([]);
   },
 );
 
@@ -158,10 +158,10 @@ describe("a bike that is locked for a moment", () => {
   const isWaiting = async () => (await other.query<{ n: number }>(waiting))[0]!.n > 0;
 
   test("by a report that leaves it free, is reserved once that is over", async () => {
-    await room.fill("s", [{ id: "a" }]);
+    await harness.fill("s", [{ id: "a" }]);
     const made = other.transaction(async (tx) => {
-      await tx.query(lock, [room.systemId, "a"]);
-      const answer = room.create({ station_id: "s" }, "partner-2");
+      await tx.query(lock, [harness.systemId, "a"]);
+      const answer = harness.create({ station_id: "s" }, "partner-2");
       await until(isWaiting);
       return { answer };
     });
@@ -169,17 +169,17 @@ describe("a bike that is locked for a moment", () => {
   });
 
   test("by one who takes it, while another comes back, leads to the other", async () => {
-    await room.fill("s", [{ id: "a" }, { id: "b", vehicle_state: "non_operational" }]);
+    await harness.fill("s", [{ id: "a" }, { id: "b", vehicle_state: "non_operational" }]);
     const made = other.transaction(async (tx) => {
       await createReservation(
-        { ...room.live, db: tx },
-        { systemId: room.systemId, partnerId: partner, request: { bike_id: "a" } },
+        { ...harness.live, db: tx },
+        { systemId: harness.systemId, partnerId: partner, request: { bike_id: "a" } },
       );
-      const answer = room.create({ station_id: "s" }, "partner-2");
+      const answer = harness.create({ station_id: "s" }, "partner-2");
       await until(isWaiting);
-      await room.db.query(
+      await harness.db.query(
         statement("", "update bikes set vehicle_state = 'available' where system_id = $1 and id = 'b'"),
-        [room.systemId],
+        [harness.systemId],
       );
       return { answer };
     });
@@ -187,10 +187,10 @@ describe("a bike that is locked for a moment", () => {
   });
 
   test("is passed over without a wait while there is another", async () => {
-    await room.fill("s", [{ id: "a", current_range_meters: 9 }, { id: "b" }]);
+    await harness.fill("s", [{ id: "a", current_range_meters: 9 }, { id: "b" }]);
     await other.transaction(async (tx) => {
-      await tx.query(lock, [room.systemId, "a"]);
-      expect(await room.create({ station_id: "s" })).toMatchObject({ bike_id: "b" });
+      await tx.query(lock, [harness.systemId, "a"]);
+      expect(await harness.create({ station_id: "s" })).toMatchObject({ bike_id: "b" });
     });
   });
 });
@@ -200,12 +200,12 @@ test("after any storm of creating, cancelling and expiring, bikes, reservations,
   for (const station of stations) {
     // Few, so that a station often has none left.
     const bikes = Array.from({ length: 3 }, (_, n) => ({ id: `${station}-${n}` }));
-    await room.fill(station, bikes, { counters: station === "s3" ? "mirrored" : "operated" });
+    await harness.fill(station, bikes, { counters: station === "s3" ? "mirrored" : "operated" });
   }
-  await insertBikes(room, [bikeRow({ id: "loose", station_id: null })]);
+  await insertBikes(harness, [bikeRow({ id: "loose", station_id: null })]);
   const tried: Record<string, number> = {};
   for (let storm = 0; storm < 5; storm++) {
-    const pools = [openDatabase(room.db), openDatabase(room.db)] as const;
+    const pools = [openDatabase(harness.db), openDatabase(harness.db)] as const;
     const workers = Array.from({ length: 12 }, async (_, n) => {
       const random = createRandom(100 * storm + n);
       for (let acts = 0; acts < 40; acts++) {
@@ -214,11 +214,11 @@ test("after any storm of creating, cancelling and expiring, bikes, reservations,
       }
     });
     await Promise.all(workers);
-    expect(await contradictionsIn(room)).toEqual([]);
+    expect(await contradictionsIn(harness)).toEqual([]);
     // A connection tells of its deadlocks when it ends.
     await Promise.all(pools.map((pool) => pool.close()));
     const deadlocks = statement("", "select deadlocks as n from pg_stat_database where datname = current_database()");
-    expect(await room.db.query(deadlocks)).toEqual([{ n: 0 }]);
+    expect(await harness.db.query(deadlocks)).toEqual([{ n: 0 }]);
   }
   // A storm in which nothing happened would prove nothing.
   for (const kind of [
@@ -232,8 +232,8 @@ test("after any storm of creating, cancelling and expiring, bikes, reservations,
   }
 
   async function act(random: Random, db: Database): Promise<unknown> {
-    const live = { ...room.live, db };
-    const owner = { systemId: room.systemId, partnerId: random.pick(["partner-1", "partner-2", "partner-3"]) };
+    const live = { ...harness.live, db };
+    const owner = { systemId: harness.systemId, partnerId: random.pick(["partner-1", "partner-2", "partner-3"]) };
     const rider = random.pick(["r1", "r2", "r3", "r4", undefined, undefined, undefined]);
     const request = { hold_minutes: random.between(1, 3), ...(rider === undefined ? {} : { rider_ref: rider }) };
     switch (
@@ -246,13 +246,13 @@ test("after any storm of creating, cancelling and expiring, bikes, reservations,
         return createReservation(live, { ...owner, request: { ...request, bike_id } });
       }
       case "cancel": {
-        const [first, ...more] = (await room.list({}, { kind: "first", limit: 8 }, owner.partnerId)).data;
+        const [first, ...more] = (await harness.list({}, { kind: "first", limit: 8 }, owner.partnerId)).data;
         return first && cancelReservation(live, owner, random.pick([first, ...more]).id);
       }
       case "expire":
-        return expireOverdueReservations(live, room.systemId, 3);
+        return expireOverdueReservations(live, harness.systemId, 3);
       case "wait":
-        return room.clock.advance(random.between(0, 20_000));
+        return harness.clock.advance(random.between(0, 20_000));
     }
   }
 });

@@ -7,23 +7,23 @@ import { statement } from "../db/statement.ts";
 import { expireOverdueReservations } from "./reservation-commands.ts";
 import { startReservationSweeper } from "./reservation-sweeper.ts";
 
-let room: ReservationsHarness;
+let harness: ReservationsHarness;
 let sweepers: PeriodicWork<number>[];
 let failures: { error: unknown; systemId: string | undefined }[];
 
 beforeEach(async () => {
-  room = await openReservationsHarness();
+  harness = await openReservationsHarness();
   sweepers = [];
   failures = [];
 });
 afterEach(async () => {
   await Promise.all(sweepers.map((sweeper) => sweeper.close()));
-  await room.close();
+  await harness.close();
 });
 
-function startSweeper(systems: readonly string[] = [room.systemId], db = room.db): PeriodicWork<number> {
+function startSweeper(systems: readonly string[] = [harness.systemId], db = harness.db): PeriodicWork<number> {
   const sweeper = startReservationSweeper({
-    ...room.live,
+    ...harness.live,
     db,
     systems: () => Promise.resolve(systems),
     onError: (error, systemId) => void failures.push({ error, systemId }),
@@ -38,26 +38,26 @@ async function letLapse(n: number): Promise<void> {
     ["s1", "partner-1"],
     ["s2", "partner-2"],
   ] as const) {
-    await room.fill(
+    await harness.fill(
       station,
       Array.from({ length: n }, (_, index) => ({ id: `${station}-${index}` })),
     );
-    for (let index = 0; index < n; index++) await room.create({ station_id: station, hold_minutes: 1 }, by);
+    for (let index = 0; index < n; index++) await harness.create({ station_id: station, hold_minutes: 1 }, by);
   }
-  room.clock.advance(60_000);
+  harness.clock.advance(60_000);
 }
 
-const expiredEvents = async () => (await room.events()).filter(({ name }) => name === "reservation.expired");
+const expiredEvents = async () => (await harness.events()).filter(({ name }) => name === "reservation.expired");
 const keptAs = async (status: string) => {
   const count = statement("", "select count(*) as n from reservations where system_id = $1 and status = $2");
-  return (await room.db.query<{ n: number }>(count, [room.systemId, status]))[0]!.n;
+  return (await harness.db.query<{ n: number }>(count, [harness.systemId, status]))[0]!.n;
 };
 
 test("two sweepers at once expire each reservation once, with one event each", async () => {
   await letLapse(30);
-  const other = openDatabase({ connectionString: room.db.connectionString });
+  const other = openDatabase({ connectionString: harness.db.connectionString });
   try {
-    const [one, two] = [startSweeper(), startSweeper([room.systemId], other)];
+    const [one, two] = [startSweeper(), startSweeper([harness.systemId], other)];
     let expired = 0;
     // What one finds locked by the other it leaves for the next time.
     await until(async () => {
@@ -69,7 +69,7 @@ test("two sweepers at once expire each reservation once, with one event each", a
     expect([told.length, new Set(told).size]).toEqual([60, 60]);
     expect(expired).toBeLessThanOrEqual(60);
     for (const station of ["s1", "s2"]) {
-      expect(await room.counters(station)).toMatchObject({ num_bikes_available: 30, num_bikes_reserved: 0 });
+      expect(await harness.counters(station)).toMatchObject({ num_bikes_available: 30, num_bikes_reserved: 0 });
     }
     expect(failures).toEqual([]);
   } finally {
@@ -83,7 +83,9 @@ test("many at once in small parts expire each reservation once", async () => {
   const expired: number[] = [];
   while ((await keptAs("active")) > 0) {
     expired.push(
-      ...(await Promise.all(Array.from({ length: 8 }, () => expireOverdueReservations(room.live, room.systemId, 7)))),
+      ...(await Promise.all(
+        Array.from({ length: 8 }, () => expireOverdueReservations(harness.live, harness.systemId, 7)),
+      )),
     );
   }
   expect(expired.reduce((sum, n) => sum + n, 0)).toBe(40);
@@ -93,31 +95,33 @@ test("many at once in small parts expire each reservation once", async () => {
 
 test("nothing is expired early, and a bike that is locked at the moment is left for the next sweep", async () => {
   await letLapse(1);
-  room.clock.advance(-1);
-  expect(await expireOverdueReservations(room.live, room.systemId, 10)).toBe(0);
-  room.clock.advance(1);
-  await room.db.transaction(async (tx) => {
-    await tx.query(statement("", "select from bikes where system_id = $1 and id = 's1-0' for update"), [room.systemId]);
-    expect(await expireOverdueReservations(room.live, room.systemId, 10)).toBe(1);
+  harness.clock.advance(-1);
+  expect(await expireOverdueReservations(harness.live, harness.systemId, 10)).toBe(0);
+  harness.clock.advance(1);
+  await harness.db.transaction(async (tx) => {
+    await tx.query(statement("", "select from bikes where system_id = $1 and id = 's1-0' for update"), [
+      harness.systemId,
+    ]);
+    expect(await expireOverdueReservations(harness.live, harness.systemId, 10)).toBe(1);
   });
-  expect(await expireOverdueReservations(room.live, room.systemId, 10)).toBe(1);
+  expect(await expireOverdueReservations(harness.live, harness.systemId, 10)).toBe(1);
 });
 
 test("a reservation whose bike a feed has deleted expires too", async () => {
   await letLapse(1);
-  await room.db.query(statement("", "delete from bikes where system_id = $1 and id = 's1-0'"), [room.systemId]);
+  await harness.db.query(statement("", "delete from bikes where system_id = $1 and id = 's1-0'"), [harness.systemId]);
   const swept = await Promise.all([
-    expireOverdueReservations(room.live, room.systemId, 10),
-    expireOverdueReservations(room.live, room.systemId, 10),
+    expireOverdueReservations(harness.live, harness.systemId, 10),
+    expireOverdueReservations(harness.live, harness.systemId, 10),
   ]);
-  expect(swept[0] + swept[1] + (await expireOverdueReservations(room.live, room.systemId, 10))).toBe(2);
+  expect(swept[0] + swept[1] + (await expireOverdueReservations(harness.live, harness.systemId, 10))).toBe(2);
   expect(await expiredEvents()).toHaveLength(2);
 });
 
 test("one system's failure is logged and does not keep the others from being swept", async () => {
   await letLapse(1);
   // No text of PostgreSQL holds a NUL: a system that cannot be swept.
-  const sweeper = startSweeper(["\0", room.systemId]);
+  const sweeper = startSweeper(["\0", harness.systemId]);
   await until(async () => (await sweeper.runOnce()) === 2 || (await expiredEvents()).length === 2);
   expect(failures.length).toBeGreaterThan(0);
   expect(failures[0]).toMatchObject({ systemId: "\0" });

@@ -29,13 +29,13 @@ const context = (over: { source?: string; now?: number } = {}) => ({
   ...over,
 });
 const load = (documents: Documents, over = {}) => importSnapshot(database.db, context(over), sourceOf(documents));
-const json = async (table: "stations" | "bikes") =>
+const readRows = async (table: "stations" | "bikes") =>
   (await sql<{ json: string }>(`select json from ${table} where system_id = $1 order by id`)).map(
     ({ json }) => JSON.parse(json) as Record<string, unknown>,
   );
 const states = async () => {
   const byId: Record<string, string> = {};
-  for (const { id, status, offline_reason } of await json("stations")) {
+  for (const { id, status, offline_reason } of await readRows("stations")) {
     byId[String(id)] = [status, offline_reason].filter(Boolean).join(" ");
   }
   return byId;
@@ -77,12 +77,12 @@ test("a source that names other stations each time is refused at a bound, whole,
   await apply({ ...informationAt(0, ["a", "b"]), ...statusAt(0, ["a", "b"]) }, bound);
   // One that waits for its other feed counts.
   await apply(informationAt(1, ["a", "b", "c"]), bound);
-  const before = await json("stations");
+  const before = await readRows("stations");
   const refusal = '"gbfs" has 3 stations, and this snapshot names 1 others; it may have 3 in all. Nothing was changed.';
   for (const snapshot of [informationAt(2, ["a", "d"], { name: "new" }), statusAt(2, ["e"])]) {
     await expect(apply(snapshot, bound)).rejects.toThrow(refusal);
   }
-  expect(await json("stations")).toEqual(before);
+  expect(await readRows("stations")).toEqual(before);
   const { stations } = await apply({ ...informationAt(3, ["a", "b", "c"]), ...statusAt(3, ["a", "b", "c"]) }, bound);
   expect(stations).toMatchObject({ created: 1 });
 });
@@ -100,7 +100,7 @@ describe.each([
       { ...none, created: 3 },
       [],
     ]);
-    const before = [await json("stations"), await json("bikes")];
+    const before = [await readRows("stations"), await readRows("bikes")];
     for (const json of before[0] ?? []) station.parse(json);
     for (const json of before[1] ?? []) bike.parse(json);
     expect(before[0]?.[0]).toMatchObject({
@@ -122,7 +122,7 @@ describe.each([
       { ...none, unchanged: 2 },
       { ...none, unchanged: 3 },
     ]);
-    expect([await json("stations"), await json("bikes")]).toEqual(before);
+    expect([await readRows("stations"), await readRows("bikes")]).toEqual(before);
   });
 });
 
@@ -167,7 +167,7 @@ describe("the parts of a station", () => {
       ...statusAt(4, ["a"], { num_bikes_available: 9 }),
     });
     expect([late.late, late.stations.unchanged]).toEqual([["station_information", "station_status"], 1]);
-    expect((await json("stations"))[0]).toMatchObject({ name: "New", num_bikes_available: 1 });
+    expect((await readRows("stations"))[0]).toMatchObject({ name: "New", num_bikes_available: 1 });
   });
 });
 
@@ -239,7 +239,7 @@ describe("whose station it is", () => {
       await placeholder(source);
       const { stations, applied } = await load(city23());
       expect([stations, applied.stations.stateChanges]).toEqual([{ ...none, created: 1, updated: 1 }, []]);
-      expect((await json("stations"))[0]).toMatchObject({ id: "harbour", name: "Harbour", status: "online" });
+      expect((await readRows("stations"))[0]).toMatchObject({ id: "harbour", name: "Harbour", status: "online" });
       expect(await sql("select source from stations where system_id = $1 and id = 'harbour'")).toEqual([
         { source: "gbfs" },
       ]);
@@ -248,14 +248,14 @@ describe("whose station it is", () => {
 
   test("one of another source is left alone and reported, and so are its bikes", async () => {
     await load(city23(), { source: "first" });
-    const before = [await json("stations"), await json("bikes")];
+    const before = [await readRows("stations"), await readRows("bikes")];
     const { stations, bikes, problems } = await load(city23(), { source: "second", now: CITY_TIME + 5000 });
     expect([stations, bikes]).toEqual([
       { ...none, created: 0, rejected: 2 },
       { ...none, rejected: 3 },
     ]);
     expect(problems).toHaveLength(5);
-    expect([await json("stations"), await json("bikes")]).toEqual(before);
+    expect([await readRows("stations"), await readRows("bikes")]).toEqual(before);
   });
 
   test("the operator's word stands against the feed's", async () => {
@@ -300,7 +300,7 @@ describe("bikes", () => {
     ),
   });
   const free = (bike_id: string, over = {}) => ({ bike_id, lat: 1, lon: 2, is_reserved: 0, is_disabled: 0, ...over });
-  const ids = async () => (await json("bikes")).map(({ id }) => id);
+  const ids = async () => (await readRows("bikes")).map(({ id }) => id);
 
   test("that a snapshot does not name are deleted, an older snapshot says nothing and finds only what is stored unchanged", async () => {
     await apply(bikesAt(1, free("a"), free("b")));
@@ -331,7 +331,7 @@ describe("bikes", () => {
       "update bikes set vehicle_state = 'on_trip', lat = null, lon = null where system_id = $1 and id in ('a', 'b')",
     );
     expect((await apply(bikesAt(2, free("a"), free("c")))).bikes).toMatchObject({ unchanged: 2, removed: 0 });
-    expect((await json("bikes")).map(({ vehicle_state }) => vehicle_state)).toEqual([
+    expect((await readRows("bikes")).map(({ vehicle_state }) => vehicle_state)).toEqual([
       "on_trip",
       "on_trip",
       "available",
@@ -340,7 +340,7 @@ describe("bikes", () => {
 
   test("at a station without a place of their own have the station's", async () => {
     await load(city23());
-    expect((await json("bikes"))[1]).toMatchObject({ id: "b2", station_id: "harbour", lat: 59.9, lon: 10.7 });
+    expect((await readRows("bikes"))[1]).toMatchObject({ id: "b2", station_id: "harbour", lat: 59.9, lon: 10.7 });
   });
 });
 

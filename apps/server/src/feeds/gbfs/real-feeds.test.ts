@@ -31,7 +31,7 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
       await source.close();
     }
   };
-  const json = (table: string) =>
+  const readRows = (table: string) =>
     database.db.query<{ id: string; json: string }>(
       { name: "", text: `select id, json from ${table} where system_id = $1 order by id` },
       [systemId],
@@ -48,7 +48,7 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
     expect(new Set(first.problems.map(({ field, reason }) => `${field} ${reason}`))).toEqual(
       new Set(["num_bikes_available fewer_than_types"]),
     );
-    const before = [await json("stations"), await json("bikes")];
+    const before = [await readRows("stations"), await readRows("bikes")];
     for (const { json } of before[0] ?? []) {
       const { num_bikes_available, vehicle_types_available } = station.parse(JSON.parse(json));
       expect(vehicle_types_available.reduce((sum, { count }) => sum + count, 0)).toBe(num_bikes_available);
@@ -64,7 +64,7 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
       { ...none, unchanged: 1811 },
       { ...none, unchanged: 1244 },
     ]);
-    expect([await json("stations"), await json("bikes")]).toEqual(before);
+    expect([await readRows("stations"), await readRows("bikes")]).toEqual(before);
   });
 
   test("JUMP: the status of a station that nobody describes waits", async () => {
@@ -92,7 +92,7 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
       ["009", "name", "missing", "repaired"],
       ["010", "lat,lon", "position_missing", "rejected"],
     ]);
-    expect((await json("stations")).map(({ id }) => id)).toEqual(["001", "002", "003", "004", "005", "008", "009"]);
+    expect((await readRows("stations")).map(({ id }) => id)).toEqual(["001", "002", "003", "004", "005", "008", "009"]);
   });
 
   test("Oslo: a month's 515 snapshots make six events, each once, also when they are replayed again", async () => {
@@ -112,8 +112,8 @@ describe.skipIf(!there)(`real feeds${there ? "" : " (skipped: the shared data is
       failed: [],
       waiting: { withoutInformation: 0, withoutStatus: 0 },
     });
-    const before = await json("stations");
+    const before = await readRows("stations");
     expect(await replay()).toMatchObject({ snapshots: 515, events: {} });
-    expect(await json("stations")).toEqual(before);
+    expect(await readRows("stations")).toEqual(before);
   });
 });
