@@ -42,7 +42,12 @@ export const retiredWords: readonly RetiredWord[] = [
     unless: /\ballSettled\b/,
   },
   { words: "lapse|lapses|lapsed|lapsing", say: "overdue, expired" },
-  { words: "ending|endings", say: "ReservationOutcome, AttemptOutcome; end", in: CODE },
+  {
+    words: "ending|endings",
+    say: "ReservationOutcome, AttemptOutcome; end",
+    in: CODE,
+    except: { "apps/server/src/db/database.ts": "pg names the property of a pool that is closing so" },
+  },
   { words: "ended reservation|reservations", say: "ReservationOutcome", in: CODE },
 
   // Where.

@@ -71,7 +71,7 @@ export function resultText(result: TripImportResult, isTrial: boolean): string {
 
 /** Why the command fails: the files that were refused, and that next to nothing could be taken. */
 export function failureText(result: TripImportResult): string {
-  const lines = result.refused.map(refusalText);
+  const lines = result.refused.map(rejectionText);
   if (tookNearlyNothing(result)) {
     const { rows, created, unchanged, reasons } = result;
     const [reason] = Object.entries(reasons).toSorted(([, a], [, b]) => b - a)[0] ?? ["rejected"];
@@ -105,7 +105,7 @@ function zoneOf({ detail }: ImportRow): string | undefined {
   return typeof detail.time_zone === "string" ? detail.time_zone : undefined;
 }
 
-function refusalText({ file, row, message }: RefusedFile): string {
+function rejectionText({ file, row, message }: RefusedFile): string {
   return `${file}${row === null ? "" : `, row ${row}`}: refused, nothing of it was imported: ${message}`;
 }
 

@@ -102,7 +102,7 @@ describe("reports", () => {
 
   // Few instants, so that reports tie, before and after the start and the end of the ride.
   const minute = fc.integer({ min: -70, max: 0 }).map((n) => n - (n % 10));
-  const place = fc.oneof(
+  const location = fc.oneof(
     fc.constantFrom({}, { station_id: null }, { station_id: "A" }, { station_id: "B" }),
     fc.record({ lat: fc.constantFrom(47.1, 47.2), lon: fc.constantFrom(8.1, 8.2) }),
   );
@@ -115,7 +115,7 @@ describe("reports", () => {
       },
       { requiredKeys: [] },
     ),
-    place,
+    location,
   });
   const story = fc.record({
     reports: fc.array(report, { minLength: 1, maxLength: 6 }),
@@ -132,7 +132,7 @@ describe("reports", () => {
         harness.clock.advance(3_600_000);
         if (ride !== "none")
           await harness.start(...bikes.map((id) => ({ id, bike_id: id, started_at: inMinutes(-40) })));
-        for (const [n, id] of bikes.entries()) await tell(id, orders[n] ?? [], reports, ride, batched[n] ?? false);
+        for (const [n, id] of bikes.entries()) await send(id, orders[n] ?? [], reports, ride, batched[n] ?? false);
         const [first, ...others] = await Promise.all(bikes.map(stateOf));
         for (const other of others) expect(other).toEqual(first);
       }),
@@ -142,14 +142,14 @@ describe("reports", () => {
   });
 
   /** Tells one bike's story in an order: reports, some of them twice, and the end of its ride. */
-  async function tell(
+  async function send(
     id: string,
     order: readonly number[],
     reports: readonly (typeof report extends fc.Arbitrary<infer Report> ? Report : never)[],
     ride: string,
     batched: boolean,
   ): Promise<void> {
-    const items = reports.map(({ minute: at, fields, place: where }) => ({
+    const items = reports.map(({ minute: at, fields, location: where }) => ({
       id,
       at: inMinutes(at),
       ...fields,

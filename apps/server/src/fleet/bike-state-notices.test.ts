@@ -20,7 +20,7 @@ const countIn = async (table: string) =>
   (await harness.db.query<{ n: number }>(statement("", `select count(*) as n from ${table}`)))[0]?.n;
 
 describe("bike.state_changed", () => {
-  it("is told of each state that a bike comes to, from available to reserved, on_trip and back, in the order of commit", async () => {
+  it("is notices of each state that a bike comes to, from available to reserved, on_trip and back, in the order of commit", async () => {
     await subscribe(harness, "p", ["bike.state_changed"]);
     minutes(1);
     const { id } = await harness.reserve({ bike_id: "1" });
@@ -34,8 +34,8 @@ describe("bike.state_changed", () => {
     await harness.end({ id: "r", end_station_id: "B" });
     minutes(1);
     await harness.report({ id: "1", at: new Date(harness.clock()).toISOString(), vehicle_state: "non_operational" });
-    const told = await noticesIn(harness);
-    expect(told.map(({ data }) => [data["vehicle_state"], data["station_id"], data["id"]])).toEqual([
+    const notices = await noticesIn(harness);
+    expect(notices.map(({ data }) => [data["vehicle_state"], data["station_id"], data["id"]])).toEqual([
       ["reserved", "A", "1"],
       ["available", "A", "1"],
       ["reserved", "A", "1"],
@@ -43,9 +43,9 @@ describe("bike.state_changed", () => {
       ["available", "B", "1"],
       ["non_operational", "B", "1"],
     ]);
-    expect(told.every(({ due, status }) => due && status === "pending")).toBe(true);
-    expect(told.map(({ occurred_at }) => occurred_at.toISOString())).toEqual(
-      told.map(({ data }) => data["updated_at"]),
+    expect(notices.every(({ due, status }) => due && status === "pending")).toBe(true);
+    expect(notices.map(({ occurred_at }) => occurred_at.toISOString())).toEqual(
+      notices.map(({ data }) => data["updated_at"]),
     );
   });
 
@@ -57,7 +57,7 @@ describe("bike.state_changed", () => {
     expect(notice?.data).toEqual(JSON.parse(String(json)));
   });
 
-  it("is told when a hold runs out, and when a bike is new; not when something else of a bike changes", async () => {
+  it("is notices when a hold runs out, and when a bike is new; not when something else of a bike changes", async () => {
     await harness.reserve({ bike_id: "1" });
     await subscribe(harness, "p", ["bike.state_changed"]);
     minutes(1);
@@ -76,7 +76,7 @@ describe("bike.state_changed", () => {
     expect(await tellingsOf(harness, "vehicle_state")).toEqual(["available", "available"]);
   });
 
-  it("is told of what a feed says: of bikes that are new, and of states that are", async () => {
+  it("is notices of what a feed says: of bikes that are new, and of states that are", async () => {
     await subscribe(harness, "p", ["bike.state_changed"]);
     const feed = (records: readonly [string, Partial<VehicleReport>][]) =>
       runCommand(harness.live, harness.systemId, (command) =>
@@ -99,9 +99,11 @@ describe("bike.state_changed", () => {
     ]);
     minutes(1);
     await feed([["b", {}]]);
-    const told = (await noticesIn(harness)).map(({ data }) => `${String(data["id"])} ${String(data["vehicle_state"])}`);
-    expect(told.slice(0, 2).sort()).toEqual(["a available", "b non_operational"]);
-    expect(told.slice(2)).toEqual(["a reserved", "b available"]);
+    const notices = (await noticesIn(harness)).map(
+      ({ data }) => `${String(data["id"])} ${String(data["vehicle_state"])}`,
+    );
+    expect(notices.slice(0, 2).sort()).toEqual(["a available", "b non_operational"]);
+    expect(notices.slice(2)).toEqual(["a reserved", "b available"]);
   });
 
   it("leaves no row, and no message, where nobody wants it", async () => {
@@ -117,8 +119,8 @@ describe("bike.state_changed", () => {
     await subscribe(harness, "q", ["bike.state_changed"], "paused");
     await subscribe(harness, "r", ["station.updated"]);
     await harness.reserve({ bike_id: "1" }, "p");
-    const told = await noticesIn(harness);
-    expect(new Map(told.map(({ partner, ...notice }) => [partner, notice]))).toEqual(
+    const notices = await noticesIn(harness);
+    expect(new Map(notices.map(({ partner, ...notice }) => [partner, notice]))).toEqual(
       new Map([
         ["p", expect.objectContaining({ status: "pending", due: true })],
         ["q", expect.objectContaining({ status: "held", due: false })],
@@ -133,7 +135,7 @@ describe("bike.state_changed", () => {
     expect(await harness.events()).toEqual(["ride.started r"]);
   });
 
-  it("is not told of a change that did not come to be", async () => {
+  it("is not notices of a change that did not come to be", async () => {
     await subscribe(harness, "p", ["bike.state_changed"]);
     const undone = new Error("undone");
     const tried = runCommand(harness.live, harness.systemId, async (command) => {

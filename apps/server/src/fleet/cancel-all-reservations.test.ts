@@ -12,7 +12,7 @@ afterEach(() => harness.close());
 const acting = () => ({ ...harness.live, actor: "test" });
 
 it("removing a partner cancels its active reservations in the operator's name and frees their bikes, and no other's", async () => {
-  const lapsed = await harness.create({ station_id: "s1", hold_minutes: 1 });
+  const overdue = await harness.create({ station_id: "s1", hold_minutes: 1 });
   harness.clock.advance(60_000);
   const [first, second] = [await harness.create({ bike_id: "b3" }), await harness.create({ bike_id: "b4" })];
   const others = await harness.create({ station_id: "s1" }, "partner-2");
@@ -21,7 +21,7 @@ it("removing a partner cancels its active reservations in the operator's name an
   for (const { id } of [first, second]) {
     expect(await harness.get(id)).toMatchObject({ status: "cancelled", cancel_reason: "operator" });
   }
-  expect(await harness.get(lapsed.id)).toMatchObject({ status: "expired" });
+  expect(await harness.get(overdue.id)).toMatchObject({ status: "expired" });
   expect(await harness.get(others.id, "partner-2")).toMatchObject({ status: "active" });
   expect(await harness.counters("s1")).toMatchObject({ num_bikes_available: 3, num_bikes_reserved: 1 });
   expect(await harness.bike("b3")).toMatchObject({ vehicle_state: "available", reservation_id: null });

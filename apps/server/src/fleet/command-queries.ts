@@ -195,7 +195,7 @@ export interface CounterShift {
 }
 
 /** Changes the counters of locked stations that mirror a feed. */
-export async function shiftCounters(
+export async function updateCountersBy(
   tx: Transaction,
   systemId: string,
   now: Date,

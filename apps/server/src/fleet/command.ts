@@ -7,11 +7,11 @@ import { type BikeState, changedBike } from "./bike.rules.ts";
 import { type CounterShift, insertBikes, lockBikes, lockFreeBike, updateBikes } from "./command-queries.ts";
 import { changedBikes, noEffects, withPublicId, writeCounters, writeEffects } from "./effects.ts";
 import {
-  type EndedReservation,
+  type ClosedReservation,
   type LockedReservation,
   lockReservations,
   type ReservationOutcome,
-  updateEndedReservations,
+  updateClosedReservations,
 } from "./reservation-queries.ts";
 import { lockRides, type RideState } from "./ride-queries.ts";
 import { lockStations, type StationFields } from "./station-queries.ts";
@@ -129,10 +129,10 @@ export class FleetCommand implements Command {
    * Ends reservations that are active, and frees the locked bikes that they hold. One that has passed its end expires,
    * whatever else it was to become; one that has ended stays as it is.
    */
-  async endReservations(outcomes: readonly ReservationOutcome[]): Promise<EndedReservation[]> {
+  async endReservations(outcomes: readonly ReservationOutcome[]): Promise<ClosedReservation[]> {
     if (outcomes.length === 0) return [];
     this.locks("reservations");
-    const ended = await updateEndedReservations(this.tx, this.systemId, this.now, outcomes);
+    const ended = await updateClosedReservations(this.tx, this.systemId, this.now, outcomes);
     const fulfilledAt = new Map(outcomes.map((outcome) => [outcome.id, "at" in outcome ? outcome.at : this.now]));
     for (const reservation of ended) {
       const { id, status, partner_id: partnerId, expires_at: expiresAt, json: data } = reservation;

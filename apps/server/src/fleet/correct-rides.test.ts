@@ -91,11 +91,11 @@ describe("a correction of an ended ride", () => {
     await correct({ id: ride, end_station_id: null, lat: 47.1, lon: 8.1 });
     expect(await harness.ride(ride)).toMatchObject({ end_station_id: null, end_reason: "free_floating" });
     expect(await harness.bike(bike)).toMatchObject({ station_id: null, lat: 47.1, lon: 8.1 });
-    // Partners see nothing of a ride's position, so nothing is told when it alone is wrong.
-    const told = await eventsOf(ride);
+    // Partners see nothing of a ride's position, so nothing is recorded when it alone is wrong.
+    const recorded = await eventsOf(ride);
     expect(await correct({ id: ride, lat: 47.2, lon: 8.2 })).toEqual(["updated"]);
     expect(await harness.bike(bike)).toMatchObject({ station_id: null, lat: 47.2, lon: 8.2 });
-    expect(await eventsOf(ride)).toEqual(told);
+    expect(await eventsOf(ride)).toEqual(recorded);
     await correct({ id: ride, end_reason: "timeout", end_station_id: "C" });
     await correct({ id: ride, end_station_id: "B" });
     expect(await harness.ride(ride)).toMatchObject({ end_station_id: "B", end_reason: "timeout" });
@@ -147,7 +147,7 @@ describe("a correction of an ended ride", () => {
     await harness.expectSound();
   });
 
-  test("twice in a batch counts in the batch's order, also of two rides of one bike, and is told once a ride", async () => {
+  test("twice in a batch counts in the batch's order, also of two rides of one bike, and is recorded once a ride", async () => {
     harness.clock.advance(60_000);
     const next = `${ride}-next`;
     await harness.start({ id: next, bike_id: bike });

@@ -104,7 +104,7 @@ describe("reserving a bike of a station", () => {
     await expect(harness.create({ station_id: "s" })).rejects.toMatchObject({ code: "no_bike_available" });
   });
 
-  test("takes a bike whose reservation has lapsed, before any sweep", async () => {
+  test("takes a bike whose reservation is overdue, before any sweep", async () => {
     await harness.fill("s", [{ id: "a" }]);
     const first = await harness.create({ station_id: "s" }, "partner-2");
     harness.clock.advance(minutes(15) - 1);
@@ -159,7 +159,7 @@ describe("reserving one bike", () => {
     ]);
   });
 
-  test("takes it when its reservation has lapsed, which expires on the way with its own event", async () => {
+  test("takes it when its reservation is overdue, which expires on the way with its own event", async () => {
     await harness.fill("s", [{ id: "a" }]);
     const first = await harness.create({ bike_id: "a", hold_minutes: 1 });
     harness.clock.advance(minutes(1));
@@ -188,7 +188,7 @@ describe("a rider", () => {
   });
 
   test.each([{ station_id: "s" }, { bike_id: "c" }, { bike_id: "a" }])(
-    "whose hold has lapsed may hold again (%o), and the bike held before is free",
+    "whose hold is overdue may hold again (%o), and the bike held before is free",
     async (request) => {
       const first = await harness.create({ bike_id: "a", rider_ref: "rider" });
       harness.clock.advance(minutes(15));
@@ -204,7 +204,7 @@ describe("a rider", () => {
     },
   );
 
-  test("whose hold has lapsed may hold again though a feed has deleted the bike", async () => {
+  test("whose hold is overdue may hold again though a feed has deleted the bike", async () => {
     const first = await harness.create({ bike_id: "a", rider_ref: "rider" });
     await harness.db.query(statement("", "delete from bikes where system_id = $1 and id = 'a'"), [harness.systemId]);
     harness.clock.advance(minutes(15));
@@ -214,7 +214,7 @@ describe("a rider", () => {
 });
 
 describe("a partner", () => {
-  test("has at most as many active reservations as it may have; what has lapsed or was given back does not count", async () => {
+  test("has at most as many active reservations as it may have; what is overdue or was given back does not count", async () => {
     await harness.fill("s", [{ id: "a" }, { id: "b" }, { id: "c" }]);
     await addPartners(harness.db, harness.systemId, ["bounded"], 2);
     const use = () => reservationUse(harness.live, { systemId: harness.systemId, partnerId: "bounded" });

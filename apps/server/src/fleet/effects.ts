@@ -7,7 +7,7 @@ import {
   type CounterShift,
   lockCountedStations,
   notifyChanged,
-  shiftCounters,
+  updateCountersBy,
   updateCounters,
 } from "./command-queries.ts";
 
@@ -52,7 +52,7 @@ export async function writeCounters(
   const { operated, mirrored } = await lockCountedStations(tx, systemId, stationIds, shiftedIds);
   if (operated.length > 0) await updateCounters(tx, systemId, now, operated);
   const mirroredShifts = shifts.filter(({ stationId }) => mirrored.has(stationId));
-  if (mirroredShifts.length > 0) await shiftCounters(tx, systemId, now, mirroredShifts);
+  if (mirroredShifts.length > 0) await updateCountersBy(tx, systemId, now, mirroredShifts);
   return operated.length + mirroredShifts.length > 0;
 }
 

@@ -49,11 +49,11 @@ describe("extending a hold", () => {
   });
 
   test("is too late for one that has ended, by the clock too, and another partner's is not there", async () => {
-    const lapsed = await harness.create({ bike_id: "a", hold_minutes: 1 });
-    expect(await outcomeOf(harness.extend(lapsed.id, 1, "partner-2"))).toBe("not_found");
+    const overdue = await harness.create({ bike_id: "a", hold_minutes: 1 });
+    expect(await outcomeOf(harness.extend(overdue.id, 1, "partner-2"))).toBe("not_found");
     expect(await outcomeOf(harness.extend("unknown", 1))).toBe("not_found");
     harness.clock.advance(minutes(1));
-    await expect(harness.extend(lapsed.id, 1)).rejects.toMatchObject({
+    await expect(harness.extend(overdue.id, 1)).rejects.toMatchObject({
       code: "reservation_not_active",
       message: "The reservation is expired, so it cannot be extended.",
     });
@@ -97,7 +97,7 @@ describe("the list of reservations", () => {
     const since = (n: number) => new Date(start + minutes(n)).toISOString();
     const ids = async (filters: Parameters<ReservationsHarness["list"]>[0]) =>
       (await harness.list(filters)).data.map(({ id }) => id);
-    const [lapsing, cancelled, lasting] = [
+    const [overdue, cancelled, lasting] = [
       await harness.create({ bike_id: "a", hold_minutes: 10 }),
       await harness.create({ bike_id: "b", hold_minutes: 30 }),
       await harness.create({ bike_id: "c", hold_minutes: 30 }),
@@ -108,8 +108,8 @@ describe("the list of reservations", () => {
     harness.clock.advance(minutes(10));
     for (const isSwept of [false, true]) {
       if (isSwept) await expireOverdueReservations(harness.live, harness.systemId, 10);
-      expect(await ids({ updated_since: since(10) })).toEqual([lapsing.id]);
-      expect(await ids({ updated_since: since(10), status: "expired" })).toEqual([lapsing.id]);
+      expect(await ids({ updated_since: since(10) })).toEqual([overdue.id]);
+      expect(await ids({ updated_since: since(10), status: "expired" })).toEqual([overdue.id]);
       expect(await ids({ updated_since: new Date(start + minutes(10) + 1).toISOString() })).toEqual([]);
     }
     await harness.extend(lasting.id, 5);

@@ -113,7 +113,7 @@ describe("to readers", () => {
   });
 
   test("the filters see the status as of now, the rider and the bike", async () => {
-    const lapsed = await harness.create({ bike_id: "a", hold_minutes: 1, rider_ref: "r1" });
+    const overdue = await harness.create({ bike_id: "a", hold_minutes: 1, rider_ref: "r1" });
     harness.clock.advance(minutes(1));
     const active = await harness.create({ bike_id: "b", rider_ref: "r1" });
     const cancelled = await harness.create({ bike_id: "c", rider_ref: "r2" });
@@ -126,10 +126,10 @@ describe("to readers", () => {
       return data.map(({ id }) => id);
     };
     expect(await found({ status: "active" })).toEqual([active.id]);
-    expect(await found({ status: "expired" })).toEqual([again.id, lapsed.id]);
+    expect(await found({ status: "expired" })).toEqual([again.id, overdue.id]);
     expect(await found({ status: "cancelled" })).toEqual([cancelled.id]);
     expect(await found({ status: "fulfilled" })).toEqual([]);
-    expect(await found({ rider_ref: "r1" })).toEqual([active.id, lapsed.id]);
+    expect(await found({ rider_ref: "r1" })).toEqual([active.id, overdue.id]);
     expect(await found({ bike_id: "c" })).toEqual([again.id, cancelled.id]);
     expect(await found({ bike_id: "c", status: "expired" })).toEqual([again.id]);
   });
@@ -168,14 +168,14 @@ describe("for the verbs of rides and bikes", () => {
   const end = (outcomes: readonly ReservationOutcome[]) =>
     inLock(["a", "b", "c"], (command) => command.endReservations(outcomes));
 
-  test("rides fulfil the active ones of many reservations; lapsed ones expire, ended ones stay", async () => {
-    const lapsed = await harness.create({ bike_id: "a", hold_minutes: 1 });
+  test("rides fulfil the active ones of many reservations; overdue ones expire, ended ones stay", async () => {
+    const overdue = await harness.create({ bike_id: "a", hold_minutes: 1 });
     harness.clock.advance(minutes(1));
     const active = await harness.create({ bike_id: "b" });
     const cancelled = await harness.create({ bike_id: "c" });
     await harness.cancel(cancelled.id);
     const at = new Date(harness.clock() - 5_000);
-    const given = [lapsed, active, cancelled].map(({ id }) => ({
+    const given = [overdue, active, cancelled].map(({ id }) => ({
       id,
       status: "fulfilled" as const,
       rideId: `ride of ${id}`,
@@ -190,18 +190,18 @@ describe("for the verbs of rides and bikes", () => {
       ride_id: `ride of ${active.id}`,
       cancelled_at: null,
     });
-    expect(await harness.get(lapsed.id)).toMatchObject({
+    expect(await harness.get(overdue.id)).toMatchObject({
       status: "expired",
       ride_id: null,
-      updated_at: lapsed.expires_at,
+      updated_at: overdue.expires_at,
     });
     expect(await harness.get(cancelled.id)).toMatchObject({ status: "cancelled", ride_id: null });
-    const told = (await harness.events())
+    const recorded = (await harness.events())
       .slice(4)
       .map(({ name, occurred_at: when, data }) => [name, when.toISOString(), data.id]);
-    expect(new Set(told)).toEqual(
+    expect(new Set(recorded)).toEqual(
       new Set([
-        ["reservation.expired", lapsed.expires_at, lapsed.id],
+        ["reservation.expired", overdue.expires_at, overdue.id],
         ["reservation.fulfilled", at.toISOString(), active.id],
       ]),
     );
@@ -210,18 +210,18 @@ describe("for the verbs of rides and bikes", () => {
   });
 
   test("bikes that cannot be had cancel the active ones of many reservations, each for its reason", async () => {
-    const lapsed = await harness.create({ bike_id: "a", hold_minutes: 1 });
+    const overdue = await harness.create({ bike_id: "a", hold_minutes: 1 });
     harness.clock.advance(minutes(1));
     const broken = await harness.create({ bike_id: "b" });
     const taken = await harness.create({ bike_id: "c" });
     const given: ReservationOutcome[] = [
-      { id: lapsed.id, status: "cancelled", reason: "bike_unavailable" },
+      { id: overdue.id, status: "cancelled", reason: "bike_unavailable" },
       { id: broken.id, status: "cancelled", reason: "bike_unavailable" },
       { id: taken.id, status: "cancelled", reason: "operator" },
     ];
     const ended = (await end(given)).filter(({ status }) => status === "cancelled");
     expect(ended.map(({ id }) => id).sort()).toEqual([broken.id, taken.id].sort());
-    expect(await harness.get(lapsed.id)).toMatchObject({ status: "expired", cancel_reason: null });
+    expect(await harness.get(overdue.id)).toMatchObject({ status: "expired", cancel_reason: null });
     expect(await harness.get(broken.id)).toMatchObject({ status: "cancelled", cancel_reason: "bike_unavailable" });
     expect(await harness.get(taken.id)).toMatchObject({ status: "cancelled", cancel_reason: "operator" });
     expect(await end(given)).toEqual([]);

@@ -143,7 +143,7 @@ export type ReservationOutcome = { readonly id: string } & (
 );
 
 /** A reservation that has just ended. */
-export interface EndedReservation extends Pick<Row, "id" | "partner_id" | "bike_id" | "expires_at"> {
+export interface ClosedReservation extends Pick<Row, "id" | "partner_id" | "bike_id" | "expires_at"> {
   readonly status: ReservationOutcome["status"];
   readonly json: string;
 }
@@ -152,19 +152,19 @@ export interface EndedReservation extends Pick<Row, "id" | "partner_id" | "bike_
  * Ends those of the reservations that are active, each with its outcome; those that have passed their end expire instead,
  * and only they do.
  */
-export function updateEndedReservations(
+export function updateClosedReservations(
   tx: Transaction,
   systemId: string,
   now: Date,
   outcomes: readonly ReservationOutcome[],
-): Promise<EndedReservation[]> {
+): Promise<ClosedReservation[]> {
   const rows = outcomes.map((outcome) => ({
     id: outcome.id,
     status: outcome.status,
     ride_id: outcome.status === "fulfilled" ? outcome.rideId : null,
     cancel_reason: outcome.status === "cancelled" ? outcome.reason : null,
   }));
-  return tx.query<EndedReservation>(end, [systemId, now, ...outcomeColumns.arrays(rows)]);
+  return tx.query<ClosedReservation>(end, [systemId, now, ...outcomeColumns.arrays(rows)]);
 }
 
 /** Has a locked, active reservation end later. @returns its JSON */

@@ -66,12 +66,12 @@ async function contradictionsIn({ db, systemId }: ReservationsHarness): Promise<
 }
 
 /** Rounds of the race that matters most; half of them end with a cancellation, half with an expiry. */
-const ROUNDS = 1000;
+const RUNS = 1000;
 
-test(`of eight who want the last bike at once one gets it, each of ${ROUNDS} times`, { timeout: 600_000 }, async () => {
+test(`of eight who want the last bike at once one gets it, each of ${RUNS} times`, { timeout: 600_000 }, async () => {
   await harness.fill("s", [{ id: "last" }]);
   const { systemId } = harness;
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < RUNS; round++) {
     const made: { readonly json: string; readonly by: string }[] = [];
     const answers = partners.map(async (partnerId, n) => {
       const live = { ...harness.live, db: n % 2 === 0 ? harness.db : other };
@@ -96,7 +96,7 @@ test("of eight who want one bike at once one gets it", async () => {
   }
 });
 
-test("as many get a bike as there are bikes, also when their reservations have all lapsed", async () => {
+test("as many get a bike as there are bikes, also when their reservations are all overdue", async () => {
   await harness.fill(
     "s",
     ["a", "b", "c", "d", "e"].map((id) => ({ id })),
@@ -117,7 +117,7 @@ test("a rider who asks eight times at once holds one bike", async () => {
   for (let round = 0; round < 50; round++) {
     const answers = Array.from({ length: 8 }, () => harness.create({ station_id: "s", rider_ref: "rider" }));
     expect(await tally(answers)).toEqual({ made: 1, rider_has_active_reservation: 7 });
-    // Half of the rounds begin with a hold that has lapsed.
+    // Half of the runs begin with an overdue hold.
     if (round % 2 === 0) harness.clock.advance(15 * 60_000);
     else await harness.cancel((await harness.list({ status: "active" })).data[0]!.id);
   }
@@ -142,7 +142,7 @@ test.each([1, 7])(
       });
       expect(await tally(answers)).toMatchObject({ made: limit });
       expect((await harness.list({ status: "active" }, undefined, "bounded")).data).toHaveLength(limit);
-      // What has lapsed no longer counts, swept or not.
+      // What is overdue no longer counts, swept or not.
       harness.clock.advance(15 * 60_000);
     }
     expect(await contradictionsIn(harness)).toEqual([]);

@@ -33,7 +33,7 @@ function startSweeper(systems: readonly string[] = [harness.systemId], db = harn
 }
 
 /** Reserves `n` bikes at each of two stations for a minute, and lets the minute pass. */
-async function letLapse(n: number): Promise<void> {
+async function makeOverdue(n: number): Promise<void> {
   for (const [station, by] of [
     ["s1", "partner-1"],
     ["s2", "partner-2"],
@@ -54,7 +54,7 @@ const keptAs = async (status: string) => {
 };
 
 test("two sweepers at once expire each reservation once, with one event each", async () => {
-  await letLapse(30);
+  await makeOverdue(30);
   const other = openDatabase({ connectionString: harness.db.connectionString });
   try {
     const [one, two] = [startSweeper(), startSweeper([harness.systemId], other)];
@@ -65,8 +65,8 @@ test("two sweepers at once expire each reservation once, with one event each", a
       expired += numbers[0] + numbers[1];
       return (await keptAs("active")) === 0;
     });
-    const told = (await expiredEvents()).map(({ data }) => data.id);
-    expect([told.length, new Set(told).size]).toEqual([60, 60]);
+    const recorded = (await expiredEvents()).map(({ data }) => data.id);
+    expect([recorded.length, new Set(recorded).size]).toEqual([60, 60]);
     expect(expired).toBeLessThanOrEqual(60);
     for (const station of ["s1", "s2"]) {
       expect(await harness.counters(station)).toMatchObject({ num_bikes_available: 30, num_bikes_reserved: 0 });
@@ -79,7 +79,7 @@ test("two sweepers at once expire each reservation once, with one event each", a
 });
 
 test("many at once in small parts expire each reservation once", async () => {
-  await letLapse(20);
+  await makeOverdue(20);
   const expired: number[] = [];
   while ((await keptAs("active")) > 0) {
     expired.push(
@@ -94,7 +94,7 @@ test("many at once in small parts expire each reservation once", async () => {
 });
 
 test("nothing is expired early, and a bike that is locked at the moment is left for the next sweep", async () => {
-  await letLapse(1);
+  await makeOverdue(1);
   harness.clock.advance(-1);
   expect(await expireOverdueReservations(harness.live, harness.systemId, 10)).toBe(0);
   harness.clock.advance(1);
@@ -108,7 +108,7 @@ test("nothing is expired early, and a bike that is locked at the moment is left 
 });
 
 test("a reservation whose bike a feed has deleted expires too", async () => {
-  await letLapse(1);
+  await makeOverdue(1);
   await harness.db.query(statement("", "delete from bikes where system_id = $1 and id = 's1-0'"), [harness.systemId]);
   const swept = await Promise.all([
     expireOverdueReservations(harness.live, harness.systemId, 10),
@@ -119,7 +119,7 @@ test("a reservation whose bike a feed has deleted expires too", async () => {
 });
 
 test("one system's failure is logged and does not keep the others from being swept", async () => {
-  await letLapse(1);
+  await makeOverdue(1);
   // No text of PostgreSQL holds a NUL: a system that cannot be swept.
   const sweeper = startSweeper(["\0", harness.systemId]);
   await until(async () => (await sweeper.runOnce()) === 2 || (await expiredEvents()).length === 2);
@@ -128,7 +128,7 @@ test("one system's failure is logged and does not keep the others from being swe
 });
 
 test("a sweeper sweeps by itself, until it is closed", async () => {
-  await letLapse(1);
+  await makeOverdue(1);
   const sweeper = startSweeper();
   await until(async () => (await expiredEvents()).length === 2);
   await sweeper.close();

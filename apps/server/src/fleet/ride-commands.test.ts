@@ -135,18 +135,18 @@ describe("a ride that starts", () => {
     }
   });
 
-  test("does not fulfil a reservation that has lapsed, swept or not: that expires", async () => {
-    const lapsed = await harness.reserve({ bike_id: bike, hold_minutes: 1 });
+  test("does not fulfil a reservation that is overdue, swept or not: it expires", async () => {
+    const overdue = await harness.reserve({ bike_id: bike, hold_minutes: 1 });
     harness.clock.advance(60_000);
     await refused(
-      () => harness.start({ id: ride, bike_id: bike, reservation_id: lapsed.id }),
+      () => harness.start({ id: ride, bike_id: bike, reservation_id: overdue.id }),
       "reservation_not_active",
     );
     expect(outcomes(await harness.start({ id: ride, bike_id: bike, started_at: inMinutes(-0.5) }))).toEqual([
       "created",
     ]);
     expect((await harness.ride(ride))["reservation_id"]).toBeNull();
-    expect(await harness.events()).toContain(`reservation.expired ${lapsed.id}`);
+    expect(await harness.events()).toContain(`reservation.expired ${overdue.id}`);
     await harness.expectSound();
   });
 
@@ -234,7 +234,7 @@ describe("bad input changes nothing and says what is wrong", () => {
     }
   });
 
-  test("an unknown station, and one that was removed, is no start and no end", async () => {
+  test("an unknown station, and one that was removed, is neither a start nor an end", async () => {
     await harness.stations(stationItem(`gone-${made}`));
     await harness.remove({ id: `gone-${made}` });
     for (const station of ["nowhere", `gone-${made}`]) {

@@ -18,8 +18,8 @@ const compared = columnsOfTable("rides").only(
 const copied = [...compared.names, "end_reason"] as const;
 
 /** What a line of a past ride has, in its order. */
-export const pastRideColumns = ["row", ...copied] as const;
-export type PastRideColumn = (typeof pastRideColumns)[number];
+export const PAST_RIDE_COLUMNS = ["row", ...copied] as const;
+export type PastRideColumn = (typeof PAST_RIDE_COLUMNS)[number];
 
 // Private to the connection and empty after each commit, so nobody has to clean it up. The time-out of requests does not
 // suit thousands of rows.
@@ -29,7 +29,7 @@ const prepareConnection = `
   create temporary table if not exists past_rides on commit delete rows as
     select 0::bigint as row, ${copied.join(", ")} from rides with no data`;
 
-const copyPastRides = `copy past_rides (${pastRideColumns.join(", ")}) from stdin`;
+const copyPastRides = `copy past_rides (${PAST_RIDE_COLUMNS.join(", ")}) from stdin`;
 
 /** How many rides of a list of `started_at` started in each hour (hours since 1970), the first and the last of them. */
 const perHour = (list: string) => `
@@ -73,12 +73,12 @@ const heldPastRides = (stored: string) => `
 const held = statement("rides.heldPast", heldPastRides("rides"));
 
 /** Makes the connection ready for `openPastRides` in this transaction. */
-export async function preparePastRides(tx: Transaction): Promise<void> {
+export async function createPastRidesTable(tx: Transaction): Promise<void> {
   await tx.run(prepareConnection);
 }
 
 /** A stream that takes the lines of past rides, in the text format of `copy`. */
-export function openPastRides(tx: Transaction): NodeJS.WritableStream {
+export function copyPastRides(tx: Transaction): NodeJS.WritableStream {
   return tx.copyIn(copyPastRides);
 }
 
@@ -182,12 +182,12 @@ const heldOrTried = statement(
 );
 
 /** Makes the transaction's connection ready to try rides. */
-export async function prepareTrialRides(tx: Transaction): Promise<void> {
+export async function createTrialRidesTable(tx: Transaction): Promise<void> {
   await tx.run(prepareTrial);
 }
 
 /** Forgets the past rides of the batch before. */
-export async function clearPastRides(tx: Transaction): Promise<void> {
+export async function truncatePastRides(tx: Transaction): Promise<void> {
   await tx.run("truncate past_rides");
 }
 

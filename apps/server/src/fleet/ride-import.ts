@@ -5,18 +5,18 @@ import { changeRideCounts } from "../counts/service.ts";
 import type { Database, Queryable } from "../db/database.ts";
 import { addToImport, noteOverlaps } from "../imports/service.ts";
 import {
-  clearPastRides,
+  truncatePastRides,
   type DifferingRide,
   findHeldOrTriedRides,
   findHeldRides,
   type HourOfRides,
   insertRides,
   insertTriedRides,
-  openPastRides,
+  copyPastRides,
   type PastRideColumn,
-  pastRideColumns,
-  preparePastRides,
-  prepareTrialRides,
+  PAST_RIDE_COLUMNS,
+  createPastRidesTable,
+  createTrialRidesTable,
   countUntouchedRides,
   deleteUntouchedRides,
   type ImportedRides,
@@ -80,8 +80,8 @@ export function writePastRides(
   rows: number,
 ): Promise<PastRidesWritten> {
   return db.transaction(async (tx) => {
-    await preparePastRides(tx);
-    await pipeline(lines(), openPastRides(tx));
+    await createPastRidesTable(tx);
+    await pipeline(lines(), copyPastRides(tx));
     const hours = await insertRides(tx, systemId, {
       source,
       updatedAt,
@@ -123,7 +123,7 @@ const fields: Readonly<Record<PastRideColumn, (ride: PastRide) => string>> = {
   rider_category: ({ riderCategory }) => text(riderCategory),
   end_reason: ({ endReason }) => text(endReason),
 };
-const fieldsInOrder = pastRideColumns.map((name) => fields[name]);
+const fieldsInOrder = PAST_RIDE_COLUMNS.map((name) => fields[name]);
 
 /** One past ride as a line of `copy`'s text format. */
 export function pastRideLine(ride: PastRide): string {
@@ -151,11 +151,11 @@ export function tryPastRides<Result>(
   work: (tryBatch: TryPastRides) => Promise<Result>,
 ): Promise<Result> {
   return db.transaction(async (tx) => {
-    await preparePastRides(tx);
-    await prepareTrialRides(tx);
+    await createPastRidesTable(tx);
+    await createTrialRidesTable(tx);
     return work(async (lines, rows) => {
-      await clearPastRides(tx);
-      await pipeline(lines(), openPastRides(tx));
+      await truncatePastRides(tx);
+      await pipeline(lines(), copyPastRides(tx));
       const hours = await insertTriedRides(tx, systemId);
       const created = hours.reduce((sum, { n }) => sum + n, 0);
       const { differing } = created === rows ? { differing: [] } : await findHeldOrTriedRides(tx, systemId);

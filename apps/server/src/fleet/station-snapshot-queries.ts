@@ -164,7 +164,7 @@ export async function listPendingParts(tx: Transaction, systemId: string, source
   return rows.map((row) => ({ ...row, as_of: milliseconds(row.as_of) }));
 }
 
-export async function upsertPendingParts(
+export async function insertPendingParts(
   tx: Transaction,
   systemId: string,
   source: string,

@@ -21,7 +21,7 @@ import {
   lockFeedStations,
   type StationRow,
   updateFeedStations,
-  upsertPendingParts,
+  insertPendingParts,
   type WaitingRow,
 } from "./station-snapshot-queries.ts";
 import {
@@ -175,7 +175,7 @@ function decideAll(context: SnapshotContext, held: ReadonlyMap<string, StationRo
 async function keepWaiting({ tx, systemId }: FleetCommand, source: string, decisions: readonly Decision[]) {
   const saved = decisions.flatMap((decision) => (decision.kind === "wait" ? decision.save : []));
   const dropped = decisions.flatMap((decision) => decision.drop);
-  if (saved.length) await upsertPendingParts(tx, systemId, source, saved);
+  if (saved.length) await insertPendingParts(tx, systemId, source, saved);
   if (dropped.length) await deletePendingParts(tx, systemId, source, dropped);
 }
 

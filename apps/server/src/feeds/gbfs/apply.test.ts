@@ -78,9 +78,10 @@ test("a source that names other stations each time is refused at a bound, whole,
   // One that waits for its other feed counts.
   await apply(informationAt(1, ["a", "b", "c"]), bound);
   const before = await readRows("stations");
-  const refusal = '"gbfs" has 3 stations, and this snapshot names 1 others; it may have 3 in all. Nothing was changed.';
+  const rejection =
+    '"gbfs" has 3 stations, and this snapshot names 1 others; it may have 3 in all. Nothing was changed.';
   for (const snapshot of [informationAt(2, ["a", "d"], { name: "new" }), statusAt(2, ["e"])]) {
-    await expect(apply(snapshot, bound)).rejects.toThrow(refusal);
+    await expect(apply(snapshot, bound)).rejects.toThrow(rejection);
   }
   expect(await readRows("stations")).toEqual(before);
   const { stations } = await apply({ ...informationAt(3, ["a", "b", "c"]), ...statusAt(3, ["a", "b", "c"]) }, bound);

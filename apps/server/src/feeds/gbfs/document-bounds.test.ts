@@ -17,7 +17,7 @@ test("whatever JSON there is within the bounds is parsed as JSON.parse does, bra
   expect(parse("\ufeff[1]")).toEqual([1]);
 });
 
-test("bytes that are no JSON are refused as such", () => {
+test("bytes that are not JSON are refused as such", () => {
   for (const text of ["", "<html>", "{", "[1,", '"\\', "]]]]"]) expect(() => parse(text)).toThrow("it is not JSON");
 });
 

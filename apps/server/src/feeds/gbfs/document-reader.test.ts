@@ -56,16 +56,16 @@ test("a feed of two hundred thousand empty records fails by name, while everythi
     [largest, "none of its records can be used"],
   ] as const) {
     let isOver = false;
-    let turns = 0;
+    let ticks = 0;
     const reading = reader.read("station_status", bytes, CITY_TIME).finally(() => (isOver = true));
     const failed = expect(reading).rejects.toThrow(message);
     while (!isOver) {
       await setImmediate(); // a turn of the event loop
-      turns++;
+      ticks++;
     }
     await failed;
     // Read here, it would be over in the first.
-    expect(turns).toBeGreaterThan(50);
+    expect(ticks).toBeGreaterThan(50);
   }
 });
 

@@ -152,7 +152,7 @@ test.each([
   { data: { stations: {} } },
   { data: { stations: [] } },
   { data: { stations: [null] } },
-])("%j is no snapshot", (document) => {
+])("%j is not a snapshot", (document) => {
   expect(() => readStationStatus(document, now)).toThrow(FeedFailure);
   expect(() => readStationInformation(document, now)).toThrow(FeedFailure);
   expect(() => readVehicles("vehicle_status", document, now)).toThrow(FeedFailure);
@@ -206,7 +206,7 @@ test("of a feed's problems ten thousand are kept and the others counted; a feed 
   expect(() => readStationStatus({ data: { stations } }, now)).toThrow("it has more than 200,000 records");
 });
 
-test("a text that would fill every page is cut", () => {
+test("a string that would fill every page is cut", () => {
   const feed = information({ station_id: "a", name: "x".repeat(100_000), lat: 1, lon: 1 });
   expect(feed.records.get("a")?.name).toHaveLength(2_000);
   expect(feed.problems.map(({ field, reason }) => [field, reason])).toEqual([["name", "too_long"]]);

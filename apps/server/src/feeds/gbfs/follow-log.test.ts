@@ -61,7 +61,7 @@ test("a feed that fails for long is one line, then one a minute with a count, th
   expect(second).toMatchObject({ detail: { works: ['the feed station_status of "oslo"'], failures: 5 } });
 });
 
-test("a feed that is not asked again yet is no further failure", () => {
+test("a feed that is not asked again yet is not a further failure", () => {
   const { lines, round } = openLog();
   for (let each = 0; each < 15; each++) round({ outcome: "partial", failures: [failing(0)] });
   expect(lines.map(({ level }) => level)).toEqual(["warn"]);
@@ -77,7 +77,7 @@ test("what was applied is a line with the source's name, also beside what fails"
   });
 });
 
-test("what is no feed's failure is logged as what it is", () => {
+test("what is not a failure of a feed is logged as what it is", () => {
   const { lines, round } = openLog();
   const away = Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
   const failure = { feed: "", message: away.message, since: null, retry_at: null };

@@ -133,7 +133,7 @@ test("takes the same bytes for unchanged where a server knows no conditions", as
 test.each([
   ["answers 500", (response: ServerResponse) => response.writeHead(500).end()],
   ["is garbage", (response: ServerResponse) => response.end("<html>")],
-  ["is no feed", (response: ServerResponse) => response.end("[]")],
+  ["is not a feed", (response: ServerResponse) => response.end("[]")],
   [
     "breaks off",
     (response: ServerResponse) => response.writeHead(200, { "content-length": "99" }).write("{") && response.destroy(),

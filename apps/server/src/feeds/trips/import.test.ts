@@ -283,7 +283,7 @@ describe("importTrips, stations", () => {
       created: 4,
       rejected: 0,
       stations_created: 2,
-      warnings: { unknown_station: 2, station_without_place: 1 },
+      warnings: { unknown_station: 2, station_without_location: 1 },
     });
     const placeholder = { status: "offline", offline_reason: "removed_from_source", source: "test" };
     expect(await harness.stations()).toEqual([
@@ -299,7 +299,7 @@ describe("importTrips, stations", () => {
     expect(await harness.report(result)).toMatchObject([
       { row: 2, column: "start_station_id", value: "JC1", reason: "unknown_station", kind: "warning" },
       { row: 2, column: "end_station_id", value: "JC2", reason: "unknown_station" },
-      { row: 4, column: "start_station_id", value: "nowhere", reason: "station_without_place" },
+      { row: 4, column: "start_station_id", value: "nowhere", reason: "station_without_location" },
     ]);
     expect(await harness.wrongCounts()).toEqual([]);
   });

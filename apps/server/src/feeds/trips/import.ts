@@ -167,7 +167,7 @@ async function writeStations(all: Run, name: string, { sightings, rejected }: St
     if (mention !== undefined) warn(reason, mention.row, mention.column, id);
   };
   for (const id of placeholders.made) warnOf("unknown_station", id);
-  for (const id of placeholders.withoutLocation) warnOf("station_without_place", id);
+  for (const id of placeholders.withoutLocation) warnOf("station_without_location", id);
   all.tally.addStations(placeholders.made.length);
 }
 

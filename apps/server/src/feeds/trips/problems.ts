@@ -15,7 +15,7 @@ export type RejectReason =
 /** What was unusual about a row that was imported. */
 export type WarningReason =
   | "unknown_station"
-  | "station_without_place"
+  | "station_without_location"
   | "duration_differs"
   | "unknown_rider_category"
   | "unknown_vehicle_type";
