@@ -18,7 +18,7 @@ export interface OutgoingOptions {
 }
 
 /** A GET request, and how far its redirects are followed. */
-export interface OutgoingRequest {
+interface OutgoingRequest {
   readonly headers: (url: URL) => Readonly<Record<string, string>>;
   readonly maxRedirects: number;
   readonly signal: AbortSignal;
