@@ -1,6 +1,6 @@
 import type { BoundingBox } from "@bikeshare/contract";
-import type { PageRequest } from "@bikeshare/rules";
-import { equals, updatedSince, within } from "../lists/conditions.ts";
+import { listFilters, type PageRequest } from "@bikeshare/rules";
+import { conditionsOf } from "../lists/conditions.ts";
 import { listById } from "../lists/id-ordered-queries.ts";
 import type { Page } from "../lists/page.ts";
 import type { ListReader, ReadContext } from "../lists/read-context.ts";
@@ -18,16 +18,10 @@ const bikes = listById("bikes");
 export function listBikes(
   context: ReadContext,
   whose: ListReader,
-  { vehicle_state, station_id, updated_since, bbox }: BikeFilters,
+  filters: BikeFilters,
   request: PageRequest<string>,
 ): Promise<Page<string>> {
-  const conditions = [
-    equals("vehicle_state", vehicle_state),
-    equals("station_id", station_id),
-    updatedSince(updated_since),
-    within(bbox),
-  ];
-  return bikes.list(context, whose, conditions, request);
+  return bikes.list(context, whose, conditionsOf(listFilters.bikes, filters), request);
 }
 
 /** One bike's JSON; undefined when there is none. */

@@ -1,22 +1,48 @@
 import type { BoundingBox } from "@bikeshare/contract";
+import type { Filter } from "@bikeshare/rules";
 
 /** A condition on a row. `placeholder` adds a value to the statement and returns its `$n`. */
 export type Condition = (placeholder: (value: unknown) => string) => string;
 
-/** `column = value`; undefined where the filter is not given. */
-export function equals(column: string, value: string | undefined): Condition | undefined {
-  return value === undefined ? undefined : (placeholder) => `${column} = ${placeholder(value)}`;
+/** The value of a filter, as the contract has read it. */
+type FilterValue = string | BoundingBox;
+
+/**
+ * The conditions of the filters that are given. A field that a filter names is a column of the list's table.
+ * @param filters how each parameter of the list filters it
+ * @param given the values; without those for which the caller has conditions of its own
+ */
+export function conditionsOf<Name extends string>(
+  filters: Readonly<Record<Name, Filter>>,
+  given: Readonly<Partial<Record<NoInfer<Name>, FilterValue | undefined>>>,
+): Condition[] {
+  const names = Object.keys(filters) as Name[]; // the keys are those of its type
+  return names.flatMap((name) => {
+    const value = given[name];
+    return value === undefined ? [] : [conditionOf(filters[name], value)];
+  });
 }
 
-/** Rows that changed at `since` (RFC 3339) or later; undefined where the filter is not given. */
-export function updatedSince(since: string | undefined): Condition | undefined {
-  return since === undefined ? undefined : (placeholder) => `updated_at >= ${placeholder(since)}::timestamptz`;
+function conditionOf([comparison, ...columns]: Filter, value: FilterValue): Condition {
+  if (typeof value === "object") return within(value);
+  const test = comparisons[comparison];
+  return (placeholder) => {
+    const alternatives = columns.map((column) => test(column, placeholder(value)));
+    return alternatives.length === 1 ? alternatives.join("") : `(${alternatives.join(" or ")})`;
+  };
 }
 
-/** Locations in a rectangle of the map, borders included; undefined where the filter is not given. */
-export function within(bbox: BoundingBox | undefined): Condition | undefined {
-  if (bbox === undefined) return undefined;
-  const { west, south, east, north } = bbox;
+const comparisons: Readonly<Record<Filter[0], (column: string, value: string) => string>> = {
+  equals: (column, value) => `${column} = ${value}`,
+  since: (column, value) => `${column} >= ${value}::timestamptz`,
+  before: (column, value) => `${column} < ${value}::timestamptz`,
+  within: () => {
+    throw new Error("a filter by a rectangle of the map has been given a string");
+  },
+};
+
+/** Locations in a rectangle of the map, borders included. */
+function within({ west, south, east, north }: BoundingBox): Condition {
   return (placeholder) => {
     const [w, e] = [placeholder(west), placeholder(east)];
     // A rectangle across the antimeridian lies east of `west` or west of `east`.

@@ -14,7 +14,7 @@ export interface IdOrderedList {
   list(
     context: ReadContext,
     whose: ListReader,
-    conditions: readonly (Condition | undefined)[],
+    conditions: readonly Condition[],
     request: PageRequest<string>,
   ): Promise<Page<string>>;
   /** One row's JSON. */
@@ -41,11 +41,10 @@ export function listById(table: Extract<CountedList, "stations" | "bikes">): IdO
   return {
     async list({ readPool, filtered }, whose, conditions, request) {
       const { systemId } = whose;
-      const given = conditions.filter((condition) => condition !== undefined);
       const rows =
-        given.length === 0
+        conditions.length === 0
           ? await listAll(readPool, systemId, request)
-          : await filtered.read(whose, (db) => listFiltered(db, filterable, filterOf(systemId, given), request));
+          : await filtered.read(whose, (db) => listFiltered(db, filterable, filterOf(systemId, conditions), request));
       return toPage(request, rows, (json) => jsonField(json, "id"));
     },
     async find(readPool, systemId, id) {

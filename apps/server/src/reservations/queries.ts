@@ -1,10 +1,11 @@
 import type { Reservation } from "@bikeshare/contract";
-import type { PageRequest } from "@bikeshare/rules";
+import { listFilters, type PageRequest } from "@bikeshare/rules";
 import type { Queryable } from "../db/database.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
+import { conditionsOf } from "../lists/conditions.ts";
 import { type FilterableList, listFiltered } from "../lists/filtered-queries.ts";
 import type { PageRows, TimePosition } from "../lists/page.ts";
 
@@ -73,18 +74,17 @@ const list: FilterableList<TimePosition> = {
 export function listReservationPage(
   db: Queryable,
   scope: ReservationScope,
-  filters: ReservationFilters,
+  { status, updated_since: since, ...filters }: ReservationFilters,
   request: PageRequest<TimePosition>,
 ): Promise<PageRows> {
   const values: unknown[] = [scope.systemId, scope.partnerId, scope.now];
   const bind = (value: unknown) => `$${values.push(value)}`;
   // PostgreSQL must be told the type of a value that a statement does not use.
   const conditions = ["system_id = $1", "partner_id = $2", "$3::timestamptz is not null"];
-  if (filters.status !== undefined) conditions.push(statusConditions[filters.status]);
-  if (filters.rider_ref !== undefined) conditions.push(`rider_ref = ${bind(filters.rider_ref)}`);
-  if (filters.bike_id !== undefined) conditions.push(`bike_id = ${bind(filters.bike_id)}`);
-  if (filters.ride_id !== undefined) conditions.push(`ride_id = ${bind(filters.ride_id)}`);
-  if (filters.updated_since !== undefined) conditions.push(updatedSince(bind(filters.updated_since)));
+  // The clock decides on these two as well.
+  if (status !== undefined) conditions.push(statusConditions[status]);
+  if (since !== undefined) conditions.push(updatedSince(bind(since)));
+  conditions.push(...conditionsOf(listFilters.reservations, filters).map((condition) => condition(bind)));
   return listFiltered(db, list, { branches: [conditions.join(" and ")], values }, request);
 }
 

@@ -1,9 +1,10 @@
-import type { PageRequest } from "@bikeshare/rules";
+import { listFilters, type PageRequest } from "@bikeshare/rules";
 import type { Queryable } from "../db/database.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
+import { conditionsOf } from "../lists/conditions.ts";
 import { type Bind, type FilterableList, listFiltered } from "../lists/filtered-queries.ts";
 import { type FetchSize, fetchSize, joinRows, type PageRows, startOf, type TimePosition } from "../lists/page.ts";
 
@@ -150,7 +151,8 @@ const list: FilterableList<TimePosition> = {
   placeholders: ({ at, id }, bind) => [`${bind(at)}::timestamptz`, bind(id)],
 };
 
-/** A page of the rides that pass filters. */ export function listFilteredRideRows(
+/** A page of the rides that pass filters. */
+export function listFilteredRideRows(
   db: Queryable,
   systemId: string,
   filters: RideFilters,
@@ -165,17 +167,11 @@ const list: FilterableList<TimePosition> = {
  * Conditions, as alternatives that no ride fulfils twice. A station's rides are those that started there and those
  * that only ended there: each alternative has an index in the list's order, the two joined by `or` have none.
  */
-function filterBranches(filters: RideFilters, bind: Bind): string[] {
-  const conditions = ["system_id = $1"];
-  if (filters.status !== undefined) conditions.push(`status = ${bind(filters.status)}`);
-  if (filters.bike_id !== undefined) conditions.push(`bike_id = ${bind(filters.bike_id)}`);
-  if (filters.started_after !== undefined) conditions.push(`started_at >= ${bind(filters.started_after)}::timestamptz`);
-  if (filters.started_before !== undefined)
-    conditions.push(`started_at < ${bind(filters.started_before)}::timestamptz`);
-  if (filters.updated_since !== undefined) conditions.push(`updated_at >= ${bind(filters.updated_since)}::timestamptz`);
-  const common = conditions.join(" and ");
-  if (filters.station_id === undefined) return [common];
-  const station = bind(filters.station_id);
+function filterBranches({ station_id: stationId, ...filters }: RideFilters, bind: Bind): string[] {
+  const conditions = conditionsOf(listFilters.rides, filters).map((condition) => condition(bind));
+  const common = ["system_id = $1", ...conditions].join(" and ");
+  if (stationId === undefined) return [common];
+  const station = bind(stationId);
   return [
     `${common} and start_station_id = ${station}`,
     `${common} and end_station_id = ${station} and start_station_id is distinct from ${station}`,

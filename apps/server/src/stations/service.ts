@@ -1,6 +1,6 @@
 import type { BoundingBox } from "@bikeshare/contract";
-import type { PageRequest } from "@bikeshare/rules";
-import { equals, updatedSince, within } from "../lists/conditions.ts";
+import { listFilters, type PageRequest } from "@bikeshare/rules";
+import { conditionsOf } from "../lists/conditions.ts";
 import { listById } from "../lists/id-ordered-queries.ts";
 import type { Page } from "../lists/page.ts";
 import type { ListReader, ReadContext } from "../lists/read-context.ts";
@@ -18,16 +18,10 @@ const stations = listById("stations");
 export function listStations(
   context: ReadContext,
   whose: ListReader,
-  { status, region_id, updated_since, bbox }: StationFilters,
+  filters: StationFilters,
   request: PageRequest<string>,
 ): Promise<Page<string>> {
-  const conditions = [
-    equals("status", status),
-    equals("region_id", region_id),
-    updatedSince(updated_since),
-    within(bbox),
-  ];
-  return stations.list(context, whose, conditions, request);
+  return stations.list(context, whose, conditionsOf(listFilters.stations, filters), request);
 }
 
 /** One station's JSON; undefined when there is none. */
