@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Conditions, WorkOptions } from "./conditions/conditions.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
@@ -6,6 +5,7 @@ import { openListener } from "./db/listener.ts";
 import { createSequencer } from "./events/sequencer.ts";
 import { logPolls } from "./feeds/gbfs/follow-log.ts";
 import { startFollowing } from "./feeds/gbfs/follow.ts";
+import { reportsDirectory } from "./feeds/report-files.ts";
 import { startReservationSweeper as startSweepingReservations } from "./fleet/reservation-sweeper.ts";
 import { startIdempotencySweeper } from "./idempotency/service.ts";
 import type { Ids } from "./ids.ts";
@@ -130,7 +130,7 @@ async function followFeed(options: WorkersOptions): Promise<Work | undefined> {
   const systemId = await options.resolveSystem(db, undefined);
   const source = "gbfs";
   const log = logPolls(logger, conditions, { system: systemId, source });
-  const reportDirectory = join(config.dataDir, "reports");
+  const reportDirectory = reportsDirectory(config);
   return startFollowing({ db, clock, ids, url, intervalMs, systemId, source, reportDirectory, log });
 }
 

@@ -4,10 +4,10 @@ import type { ImportCounts, ImportOutcome } from "../feeds/gbfs/import.ts";
 import { type ReplayOutcome, replaySnapshots } from "../feeds/gbfs/replay.ts";
 import { describePendingStations, writeReport } from "../feeds/gbfs/report.ts";
 import { importGbfs } from "../feeds/gbfs/service.ts";
+import { reportsDirectory } from "../feeds/report-files.ts";
 import type { StationsWaiting } from "../fleet/station-snapshot.ts";
 import { duration } from "../startup/values.ts";
 import { type CliContext, withSystem } from "./context.ts";
-import { reportsDirectory } from "./imports.ts";
 import { option, UsageError } from "./options.ts";
 
 const sourceOption = ["--source <name>", "the feed's name among the sources of this system", "gbfs"] as const;

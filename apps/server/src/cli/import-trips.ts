@@ -3,14 +3,17 @@ import type { Readable } from "node:stream";
 import type { Command } from "commander";
 import type { ActorContext } from "../command-context.ts";
 import type { Database } from "../db/database.ts";
+import { removeOldReports, reportsDirectory } from "../feeds/report-files.ts";
 import { importTrips } from "../feeds/trips/import.ts";
 import type { TripImportResult } from "../feeds/trips/options.ts";
 import { openTimeZone, type TimeZone } from "../feeds/trips/time-zone.rules.ts";
 import { findImport } from "../imports/service.ts";
 import { type CliContext, withSystem } from "./context.ts";
 import { failureText, progressLine, resultText, shiftText, tookNearlyNothing } from "./import-trips-text.ts";
-import { removeOldReports, reportsDirectory } from "./imports.ts";
 import { option } from "./options.ts";
+
+/** The reports of trip imports. One is read soon or never, and that of a ruined file has a line for each of its rows. */
+const REPORT_NAME = /^import_\w+\.ndjson$/;
 
 interface Options {
   readonly timeZone: TimeZone;
@@ -105,7 +108,7 @@ async function importFiles(
     onProgress: progressLine(cli),
     signal: stop.signal,
   });
-  await removeOldReports(reportsDirectory(config));
+  await removeOldReports(reportsDirectory(config), REPORT_NAME);
   return result;
 }
 

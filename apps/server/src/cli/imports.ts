@@ -1,7 +1,4 @@
-import { readdir, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
 import type { Command } from "commander";
-import type { Config } from "../config.ts";
 import { type ImportRow, listImports } from "../imports/service.ts";
 import { undoImport, type Undone } from "../imports/undo.ts";
 import { type CliContext, withSystem } from "./context.ts";
@@ -70,26 +67,4 @@ function undoneText(id: string, { kind, rides, stations, bikes }: Undone): strin
   const removed =
     kind === "trips" ? `${rides} rides and ${stations} stations` : `${stations} stations and ${bikes} bikes`;
   return `Undid import ${id}: removed ${removed}.`;
-}
-
-/** A report is read soon or never, and one of a ruined file has a line for each of its rows. */
-const MAX_REPORTS = 100;
-const REPORT_NAME = /^import_\w+\.ndjson$/;
-
-/** Where the reports of imports are written. */
-export function reportsDirectory({ dataDir }: Pick<Config, "dataDir">): string {
-  return join(dataDir, "reports");
-}
-
-/** Removes all but the newest reports of trip imports. Other files in the directory stay. */
-export async function removeOldReports(directory: string): Promise<void> {
-  // Without a directory there is no report.
-  const names = await readdir(directory).catch(() => []);
-  const reports = await Promise.all(
-    names
-      .filter((name) => REPORT_NAME.test(name))
-      .map(async (name) => ({ name, at: (await stat(join(directory, name))).mtimeMs })),
-  );
-  const old = reports.toSorted((a, b) => b.at - a.at || (a.name < b.name ? 1 : -1)).slice(MAX_REPORTS);
-  await Promise.all(old.map(({ name }) => rm(join(directory, name), { force: true })));
 }

@@ -1,3 +1,4 @@
+import { shorten } from "../report-files.ts";
 /** One thing wrong in a feed, and what we did about it: a line of the report. */
 export interface Problem {
   /** The feed's name: `station_status`, … */
@@ -12,15 +13,11 @@ export interface Problem {
   readonly action: "repaired" | "rejected";
 }
 
-/** Characters of a wrong value that the report keeps: less hides what it was, more lets one record fill the disk. */
-const SHOWN_LENGTH = 200;
-
 /** A value as the report shows it. */
 export function shown(value: unknown): unknown {
   if (value === undefined) return null;
   if (value === null || typeof value === "number" || typeof value === "boolean") return value;
-  const text = typeof value === "string" ? value : JSON.stringify(value);
-  return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
+  return shorten(typeof value === "string" ? value : JSON.stringify(value));
 }
 
 /** Problems of one document that are kept; further ones are counted. More would let one bad feed fill the memory. */

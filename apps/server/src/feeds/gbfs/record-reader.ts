@@ -125,7 +125,7 @@ export function positionOf(raw: JsonObject): { lat: number; lon: number } | Posi
 
 /** The vehicles at a station, by their type. */
 export interface TypesAvailable {
-  /** In the form that `StationReadings` wants: compact, ordered, only what can be read. */
+  /** In the form that `StationStatusReport` wants: compact, ordered, only what can be read. */
   readonly json: string;
   /** How many vehicles they are together. */
   readonly total: number;

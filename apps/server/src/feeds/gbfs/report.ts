@@ -1,7 +1,8 @@
-import { appendFile, readdir, rm, stat } from "node:fs/promises";
+import { appendFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
 import type { StationsWaiting } from "../../fleet/station-snapshot.ts";
+import { removeOldReports } from "../report-files.ts";
 import type { Applied } from "./apply.ts";
 import type { FeedFailure } from "./feed.ts";
 import type { Problem } from "./problems.ts";
@@ -21,8 +22,7 @@ export function problemsOf({ snapshot, failures }: SourceSnapshot, applied: Appl
   ];
 }
 
-/** Reports of feeds that are kept; the oldest go first. Each is 2 MB at most, so that all of them fit on any disk. */
-const MAX_REPORTS = 100;
+/** The reports of feeds. */
 const REPORT_NAME = /^(gbfs|replay|sync)_.*\.ndjson$/;
 
 /**
@@ -41,22 +41,8 @@ async function appendReport(directory: string, name: string, lines: readonly obj
   makeDirectory(directory, 0o700);
   const path = join(directory, `${name}.ndjson`);
   await appendFile(path, lines.map((line) => `${JSON.stringify(line)}\n`).join(""), { mode: 0o600 });
-  await removeOldReports(directory);
+  await removeOldReports(directory, REPORT_NAME);
   return path;
-}
-
-async function removeOldReports(directory: string): Promise<void> {
-  const names = (await readdir(directory)).filter((name) => REPORT_NAME.test(name));
-  if (names.length <= MAX_REPORTS) return;
-  const dated = await Promise.all(
-    names.map(async (name) => {
-      const path = join(directory, name);
-      return { path, at: (await stat(path).catch(() => undefined))?.mtimeMs ?? 0 };
-    }),
-  );
-  const old = dated.toSorted((a, b) => b.at - a.at).slice(MAX_REPORTS);
-  // Another process may be removing the same.
-  for (const { path } of old) await rm(path, { force: true });
 }
 
 interface Found {

@@ -1,3 +1,4 @@
+import { shorten } from "../report-files.ts";
 import { ImportFileError } from "./problems.ts";
 
 /** What a column of a trip file may mean to us. */
@@ -192,8 +193,4 @@ function compareColumns(keys: readonly string[], format: TripFormat): { missing:
     missing: required.filter((key) => !keys.includes(key)),
     extra: keys.flatMap((key, index) => (known.has(key) && keys.indexOf(key) === index ? [] : [index])),
   };
-}
-
-function shorten(text: string): string {
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }

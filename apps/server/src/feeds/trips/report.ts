@@ -2,6 +2,7 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
 import type { PastRidesWritten } from "../../fleet/ride-import.ts";
+import { shorten } from "../report-files.ts";
 import type { RefusedFile, TripImportResult } from "./options.ts";
 import type { ImportFileErrorReason, RejectReason, WarningReason } from "./problems.ts";
 import type { StagedFile } from "./stage.ts";
@@ -19,8 +20,6 @@ export interface ReportEntry {
   readonly reason: RejectReason | WarningReason | ImportFileErrorReason;
 }
 
-/** Characters of a value that are shown. Longer would fill the disk when a file is broken throughout. */
-const MAX_VALUE_LENGTH = 200;
 /** Characters kept before they are written. */
 const BUFFER_LENGTH = 64 * 1024;
 
@@ -44,8 +43,7 @@ export function createReport(path: string | null) {
     add(entry: ReportEntry): void {
       if (path === null) return;
       const { value } = entry;
-      const shown = value !== null && value.length > MAX_VALUE_LENGTH ? `${value.slice(0, MAX_VALUE_LENGTH)}…` : value;
-      waiting += `${JSON.stringify({ ...entry, value: shown })}\n`;
+      waiting += `${JSON.stringify({ ...entry, value: value === null ? null : shorten(value) })}\n`;
       if (waiting.length > BUFFER_LENGTH) flush();
     },
     /** Writes the rest. @returns the file's path; null when there was nothing to report */

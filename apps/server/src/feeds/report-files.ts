@@ -1,0 +1,30 @@
+import { readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+
+/** Reports of one kind that are kept. Each is a few MB at most, so that all of them fit on any disk. */
+const MAX_REPORTS = 100;
+/** Characters of a wrong value that a report keeps: less hides what it was, more lets one record fill the disk. */
+const MAX_VALUE_LENGTH = 200;
+
+/** Where the reports of imports are written. */
+export function reportsDirectory({ dataDir }: { readonly dataDir: string }): string {
+  return join(dataDir, "reports");
+}
+
+/** A wrong value as reports and messages show it. */
+export function shorten(text: string): string {
+  return text.length > MAX_VALUE_LENGTH ? `${text.slice(0, MAX_VALUE_LENGTH)}…` : text;
+}
+
+/** Removes all but the newest reports of one kind. Other files in the directory stay. @param pattern of their names */
+export async function removeOldReports(directory: string, pattern: RegExp): Promise<void> {
+  // Without a directory there is no report.
+  const names = (await readdir(directory).catch(() => [])).filter((name) => pattern.test(name));
+  if (names.length <= MAX_REPORTS) return;
+  // Another process may be removing the same.
+  const dated = await Promise.all(
+    names.map(async (name) => ({ name, at: (await stat(join(directory, name)).catch(() => undefined))?.mtimeMs ?? 0 })),
+  );
+  const old = dated.toSorted((a, b) => b.at - a.at || (a.name < b.name ? 1 : -1)).slice(MAX_REPORTS);
+  await Promise.all(old.map(({ name }) => rm(join(directory, name), { force: true })));
+}
