@@ -25,5 +25,5 @@ async function endSurvivor({ home, binaries, account, usersFile, mutexFile }: Su
   }
 }
 
-// Run as a program by the shell of survivor-watch.ts, which nobody listens to.
+// Run as a program by the shell of supervisor.ts, which nobody listens to.
 await endSurvivor(JSON.parse(process.argv[2] ?? "") as SurvivorTask);

@@ -95,10 +95,11 @@ export function decideBike(context: BikeSnapshotContext, row: BikeRow, wanted: F
   // The feed may not know of the reservation: only a bike that cannot be ridden ends it.
   if (row.reservation_id !== null) return wanted?.vehicle_state === "non_operational" ? "update" : stays;
   if (!wanted) return context.rejected.has(row.id) ? "none" : "delete";
-  return fields.every((field) => row[field] === wanted[field]) ? "keep" : "update";
+  return feedBikeFields.every((field) => row[field] === wanted[field]) ? "keep" : "update";
 }
 
-const fields = [
+/** In the order in which statements write them. */
+export const feedBikeFields = [
   "number",
   "vehicle_type_id",
   "vehicle_state",

@@ -3,7 +3,7 @@ import type { Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import { isSubscribed } from "../webhooks/queue/sql-fragments.ts";
-import type { BikeRow, FeedBike } from "./bike-snapshot-decision.rules.ts";
+import { type BikeRow, type FeedBike, feedBikeFields } from "./bike-snapshot-decision.rules.ts";
 
 /** A row to be written. */
 export interface BikeWrite extends FeedBike {
@@ -11,17 +11,7 @@ export interface BikeWrite extends FeedBike {
 }
 
 /** What a feed decides of a bike. */
-const columns = columnsOfTable("bikes").only(
-  "id",
-  "number",
-  "vehicle_type_id",
-  "vehicle_state",
-  "station_id",
-  "lat",
-  "lon",
-  "current_range_meters",
-  "last_reported",
-);
+const columns = columnsOfTable("bikes").only("id", ...feedBikeFields);
 
 // Times as numbers, because tens of thousands of rows are compared, and all but a few are then forgotten.
 const found = `${columns.without("last_reported").list()}, source, ride_id, reservation_id,

@@ -72,7 +72,7 @@ const heldPastRides = (stored: string) => `
 
 const held = statement("rides.heldPast", heldPastRides("rides"));
 
-/** Makes the connection ready for `openPastRides` in this transaction. */
+/** Makes the connection ready for `copyIntoPastRides` in this transaction. */
 export async function createPastRidesTable(tx: Transaction): Promise<void> {
   await tx.run(prepareConnection);
 }

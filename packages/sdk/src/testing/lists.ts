@@ -56,8 +56,8 @@ export function pageOf<Item>(list: Listing<Item>, query: Values): ListEnvelope<I
 }
 
 /**
- * A position in a list, made unreadable: programs must not get used to building or decoding cursors. It holds no secret,
- * so whoever tries can forge one; a damaged one, or one of another list, is found out.
+ * A position in a list, encoded and with a checksum. It holds no secret, so whoever tries can read or forge one; a damaged
+ * cursor, or one of another list, is rejected.
  *
  * @param scope the list and its filters
  */
