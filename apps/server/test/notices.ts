@@ -41,7 +41,7 @@ export async function subscribe(
 export interface DeliveredNotice {
   readonly partner: string;
   readonly status: string;
-  /** Whether it is in line to be sent. */
+  /** Whether it is queued. */
   readonly due: boolean;
   readonly event: "station.updated" | "bike.state_changed";
   readonly delivery_id: string;

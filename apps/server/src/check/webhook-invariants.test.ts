@@ -31,16 +31,16 @@ it("webhooks that were sent as they should be break no invariant", async () => {
 it.each([
   ["a delivery that fell out of the line", "delete from webhook_queue where system_id = $1 and attempts = 0"],
   [
-    "a delivery in line that is not pending",
+    "a queued delivery that is not pending",
     "update webhook_deliveries set status = 'succeeded' where system_id = $1 and attempts = 0",
   ],
   ["an attempt that was not counted", "update webhook_queue set attempts = 0 where system_id = $1 and attempts = 1", 2],
 ])("%s is found", async (_what, damage, rows = 1) => {
   await harness.rows(damage);
-  expect(await broken()).toEqual([`deliveries_in_line ${rows}`]);
+  expect(await broken()).toEqual([`deliveries_queued ${rows}`]);
 });
 
-it("a delivery in line without its event is found", async () => {
+it("a queued delivery without its event is found", async () => {
   await harness.rows("delete from webhook_bodies where system_id = $1");
   expect(await broken()).toEqual(["delivery_bodies 2"]);
 });

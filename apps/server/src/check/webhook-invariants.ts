@@ -1,8 +1,8 @@
 /** Name, meaning and query of each invariant of webhooks. */
 export const webhookInvariants: readonly (readonly [name: string, meaning: string, broken: string])[] = [
   [
-    "deliveries_in_line",
-    "a delivery is pending exactly while it waits in line, with as many attempts as are counted there",
+    "deliveries_queued",
+    "a delivery is pending exactly while it is in the queue, with as many attempts as are counted there",
     `select coalesce(delivery.id, due.delivery_id)
      from (select * from webhook_deliveries where system_id = $1 and status = 'pending') as delivery
      full join (select * from webhook_queue where system_id = $1) as due

@@ -215,11 +215,11 @@ describe("days that are past", () => {
     for (const table of tables) expect(await count(table.name)).toBe(0);
   });
 
-  it("take along a delivery that was put in line again while the day was being dropped", async () => {
+  it("take along a delivery that was queued again while the day was being dropped", async () => {
     await makeSurely();
     await rideStarts();
     clock.advance(31 * DAY);
-    // Puts it in line while the dropping waits for its lock, and ends before that gives up.
+    // Queues it while the dropping waits for its lock, and ends before that gives up.
     const again = testDb.db.transaction(async (tx) => {
       await tx.run("delete from webhook_queue");
       await tx.run("update webhook_deliveries set attempts = attempts");

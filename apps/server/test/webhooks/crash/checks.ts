@@ -38,7 +38,7 @@ const attempts = statement(
    from webhook_attempts where system_id = $1 order by delivery_id, number`,
 );
 
-/** Compares the database with the receiver. To be called when nothing is in line any more. */
+/** Compares the database with the receiver. To be called when the queue is empty. */
 export async function checkCrashes(
   db: Database,
   receipts: ReadonlyMap<string, readonly string[]>,

@@ -47,9 +47,9 @@ const orphaned = statement(
    join webhook_lanes lane on lane.system_id = $1 and lane.endpoint_id = due.endpoint_id
    where due.system_id = $1 and due.claim is not null and due.claim <> lane.token`,
 );
-const inLine = statement("crash.inLine", "select count(*) as n from webhook_queue where system_id = $1");
+const queued = statement("crash.queued", "select count(*) as n from webhook_queue where system_id = $1");
 
-async function count(db: Database, query: typeof inLine, ...values: string[]): Promise<number> {
+async function count(db: Database, query: typeof queued, ...values: string[]): Promise<number> {
   return (await db.query<{ n: number }>(query, ["main", ...values]))[0]?.n ?? 0;
 }
 
@@ -61,7 +61,7 @@ export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
     await world.startWriter(options.eventsPerSecond);
     const done = await killAll(world, workers, options);
     await world.stopWriter();
-    await until(async () => (await count(world.db, inLine)) === 0, 120_000);
+    await until(async () => (await count(world.db, queued)) === 0, 120_000);
     await Promise.all(workers.map((worker) => worker.stop()));
     const receipts = await world.receipts();
     const checks = await checkCrashes(world.db, receipts, await world.acknowledged(), options.endpoints);
@@ -77,7 +77,7 @@ async function killAll(world: CrashWorld, workers: WorkerProcess[], options: Cra
     await setTimeout(options.random() * 500);
     if (kill % 5 === 3) {
       await world.killPostgres();
-      await count(world.db, inLine);
+      await count(world.db, queued);
       done.postgresKills++;
     } else {
       const waits = done.dueAgain.length < options.trueLeases && isItsTurn(kill, done.dueAgain.length, options);
@@ -85,7 +85,7 @@ async function killAll(world: CrashWorld, workers: WorkerProcess[], options: Cra
     }
     // Taken out meanwhile, so that the receiver does not keep them all.
     await world.receipts();
-    if (kill % 10 === 0) options.onProgress(`${kill} kills, ${await count(world.db, inLine)} in line`);
+    if (kill % 10 === 0) options.onProgress(`${kill} kills, ${await count(world.db, queued)} queued`);
   }
   return done;
 }
