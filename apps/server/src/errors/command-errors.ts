@@ -47,15 +47,15 @@ const commandErrors = {
     endpointRemoved:
       "The endpoint of partner {partnerId} was removed: `webhooks set` makes it anew. Nothing was changed.",
     importChangedOthers:
-      "Import {id} cannot be taken back: it changed {count} stations and bikes that were there before, and what they were is not kept. Import the feed they came from again instead.",
+      "Import {id} cannot be undone: it changed {count} stations and bikes that were there before, and what they were is not kept. Import the feed they came from again instead.",
     importNotLast:
-      'Import {id} cannot be taken back before the later ones of the source "{source}". Take back first, in this order:{commands}',
+      'Import {id} cannot be undone before the later ones of the source "{source}". Undo these first, in this order:{commands}',
     importOverlapped:
-      "Import {id} cannot be taken back before {later}, which found rides of it and left them as they were. Take back first, in this order:{commands}",
-    importSourceInUse: "Import {id} cannot be taken back: {reason} Nothing was changed.",
+      "Import {id} cannot be undone before {later}, which found rides of it and left them as they were. Undo these first, in this order:{commands}",
+    importSourceInUse: "Import {id} cannot be undone: {reason} Nothing was changed.",
     importTripsChanged:
-      "Import {id} cannot be taken back: {changed} of its {created} rides were changed since{examples}. Nothing was changed.",
-    importUndone: "Import {id} was taken back already, at {at}.",
+      "Import {id} cannot be undone: {changed} of its {created} rides were changed since{examples}. Nothing was changed.",
+    importUndone: "Import {id} was already undone, at {at}.",
     keyInactive: "Key {id} is {status} already: issue a new one instead.",
     keyRotated: "Key {id} was rotated already, to {successor}.",
     notSending: "No process is running that sends webhooks, so nothing was sent: start `serve`, then try again.",

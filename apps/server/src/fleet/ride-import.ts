@@ -71,7 +71,7 @@ const HOUR_MS = 3_600_000;
  * one id, the first wins. Two calls at the same time must not have an id in common, or which row wins is left to chance.
  * @param lines opens the rides as `pastRideLine` writes them; opened again when the transaction has to be repeated
  * @param rows how many lines there are
- * @throws ImportTakenBack
+ * @throws ImportUndone
  */
 export function writePastRides(
   db: Database,

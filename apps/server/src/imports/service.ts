@@ -37,8 +37,8 @@ export interface ImportCounts {
 }
 
 /** Another process undid the import while it ran. */
-export class ImportTakenBack extends Error {
-  override readonly name = "ImportTakenBack";
+export class ImportUndone extends Error {
+  override readonly name = "ImportUndone";
 }
 
 /** Records an import that is done, and who ran it. To be called only where the import wrote something. */
@@ -78,7 +78,7 @@ function write(
 /**
  * Adds the rows of a transaction to the import's record, in that transaction. To be called late, because the record stays
  * locked until the transaction ends.
- * @throws ImportTakenBack when another process undid the import meanwhile; the transaction must roll back
+ * @throws ImportUndone when another process undid the import meanwhile; the transaction must roll back
  */
 export async function addToImport(
   tx: Transaction,
@@ -88,14 +88,12 @@ export async function addToImport(
 ): Promise<void> {
   const all = { created: 0, unchanged: 0, rejected: 0, stationsCreated: 0, starts: null, ...progress };
   if (await updateImportProgress(tx, systemId, id, all)) return;
-  throw new ImportTakenBack(
-    "This import was undone while it ran. The rows that it had not written yet were not written.",
-  );
+  throw new ImportUndone("This import was undone while it ran. The rows that it had not written yet were not written.");
 }
 
 /**
  * Records that an import found rides of other imports equal to its own, so that those cannot be undone before it.
- * @throws ImportTakenBack when one of them is being undone now
+ * @throws ImportUndone when one of them is being undone now
  */
 export async function noteOverlaps(
   tx: Transaction,
@@ -106,7 +104,7 @@ export async function noteOverlaps(
   const standing = await lockStandingImports(tx, systemId, earlierIds);
   const gone = earlierIds.find((earlier) => !standing.includes(earlier));
   if (gone !== undefined) {
-    throw new ImportTakenBack(
+    throw new ImportUndone(
       `Import ${gone}, which has some of the same rides, is being undone. Run this import again when that is done.`,
     );
   }

@@ -79,7 +79,7 @@ async function expectSound(): Promise<void> {
 
 const run = (text: string) => database.db.query(statement("", text), [database.systemId]);
 
-it("the import that brought a feed in is taken back with all that is known of the feed", async () => {
+it("the import that brought a feed in is undone with all that is known of the feed", async () => {
   const id = await importCity(0);
   const [record] = await listImports(database.db, database.systemId);
   const { stations_created: stations = 0, created = 0 } = record ?? {};

@@ -11,7 +11,7 @@ import type { TripImportOptions } from "../feeds/trips/options.ts";
 import { openTimeZone } from "../feeds/trips/time-zone.rules.ts";
 import { pastRideLine, writePastRides } from "../fleet/ride-import.ts";
 import { createSystem } from "../systems/service.ts";
-import { beginImport, findImport, ImportTakenBack, listImports } from "./service.ts";
+import { beginImport, findImport, ImportUndone, listImports } from "./service.ts";
 import { undoImport } from "./undo.ts";
 
 let harness: TripImportHarness;
@@ -135,7 +135,7 @@ describe("undoImport, trips", () => {
     expect((await city.state()).rides).toHaveLength(5);
     await city.expectSound();
     expect(await findImport(harness.db, city.systemId, id ?? "")).toMatchObject({ status: "undoing" });
-    await expect(city.import([HEADER, ...rows].join("\n"))).rejects.toBeInstanceOf(ImportTakenBack);
+    await expect(city.import([HEADER, ...rows].join("\n"))).rejects.toBeInstanceOf(ImportUndone);
     expect(await city.undo(id)).toMatchObject({ rides: 5 });
     expect((await city.state()).rides).toEqual([]);
   });
@@ -175,7 +175,7 @@ describe("undoImport, trips", () => {
       updatedAt: new Date(NOW).toISOString(),
       slot: 0,
     };
-    await expect(writePastRides(harness.db, order, lines, 1)).rejects.toBeInstanceOf(ImportTakenBack);
+    await expect(writePastRides(harness.db, order, lines, 1)).rejects.toBeInstanceOf(ImportUndone);
     expect((await city.state()).rides).toEqual([]);
   });
 });
