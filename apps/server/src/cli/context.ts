@@ -1,9 +1,16 @@
+import type { CommandUnknownOpts } from "@commander-js/extra-typings";
 import type { ActorContext } from "../command-context.ts";
 import type { Config } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
 import type { Signals } from "../startup/signals.ts";
 import type { Output } from "./output.ts";
+
+/** The program, or a command that others are below. */
+export type ParentCommand = CommandUnknownOpts;
+
+/** Gives the context once the options of the command line are read. */
+export type OpenCli = () => CliContext;
 
 /** What every command gets: made once in main.ts. */
 export interface CliContext {
@@ -28,10 +35,29 @@ export interface CliContext {
   readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
 }
 
+/** What a command on one system works with. */
+export interface SystemContext extends CliContext, ActorContext {
+  readonly db: Database;
+  readonly systemId: string;
+}
+
 /** Opens the database and runs a command on the system that `--system` names, or on the only one. */
 export function withSystem<Result>(
-  { actor, clock, ids, system, withDatabase, resolveSystem }: CliContext,
-  work: (context: ActorContext & { readonly db: Database }, systemId: string) => Promise<Result>,
+  cli: CliContext,
+  work: (context: SystemContext, systemId: string) => Promise<Result>,
 ): Promise<Result> {
-  return withDatabase(async (db) => work({ db, clock, ids, actor }, await resolveSystem(db, system)));
+  return cli.withDatabase(async (db) => {
+    const systemId = await cli.resolveSystem(db, cli.system);
+    return work({ ...cli, db, systemId }, systemId);
+  });
+}
+
+/** Is aborted with the message when the process is told to stop. */
+export function stopSignal({ signals }: CliContext, message: string): AbortSignal {
+  const stop = new AbortController();
+  signals.untilStopped().then(
+    () => stop.abort(new Error(message)),
+    (error: unknown) => stop.abort(error),
+  );
+  return stop.signal;
 }

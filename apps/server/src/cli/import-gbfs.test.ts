@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
-import { Command } from "commander";
+import { Command } from "@commander-js/extra-typings";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { CITY_TIME, city23 } from "../../test/gbfs/city.ts";
@@ -47,7 +47,7 @@ async function run(json: boolean, ...args: string[]) {
     withDatabase: (work) => work(database.db, []),
     resolveSystem: (_, named) => Promise.resolve(named ?? database.systemId),
   };
-  registerImportGbfs(program, () => ({ ...context, system: program.opts<{ system?: string }>().system }));
+  registerImportGbfs(program, () => ({ ...context, system: program.opts().system }));
   await program.parseAsync(["gbfs", directory, ...args], { from: "user" });
   return written;
 }

@@ -4,9 +4,8 @@ import type { RefusedFile, TripImportResult, TripProgress } from "../feeds/trips
 import type { TimeShift } from "../feeds/trips/time-shift.rules.ts";
 import type { ImportRow } from "../imports/service.ts";
 import type { CliContext } from "./context.ts";
+import { PROGRESS_INTERVAL_MS } from "./output.ts";
 
-/** Milliseconds between two progress lines. More often flickers; more rarely looks as if it hung. */
-const PROGRESS_INTERVAL_MS = 200;
 /** What must be done before the time left is guessed: milliseconds, and the share of all. */
 const GUESS_AFTER_MS = 3_000;
 const GUESS_AFTER_SHARE = 0.01;

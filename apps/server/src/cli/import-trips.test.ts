@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { createTestIds } from "@bikeshare/test-kit";
-import { Command } from "commander";
+import { Command } from "@commander-js/extra-typings";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { examples, type TripImportHarness, NOW, openTripImportHarness } from "../../test/trips/trip-import.harness.ts";
 import { readConfig } from "../config.ts";

@@ -1,34 +1,24 @@
 import { join, resolve } from "node:path";
 import type { Readable } from "node:stream";
-import type { Command } from "commander";
-import type { ActorContext } from "../command-context.ts";
-import type { Database } from "../db/database.ts";
 import { removeOldReports, reportsDirectory } from "../feeds/report-files.ts";
 import { importTrips } from "../feeds/trips/import.ts";
-import type { TripImportResult } from "../feeds/trips/options.ts";
-import { openTimeZone, type TimeZone } from "../feeds/trips/time-zone.rules.ts";
+import type { TripImportOptions, TripImportResult } from "../feeds/trips/options.ts";
+import { openTimeZone } from "../feeds/trips/time-zone.rules.ts";
 import { findImport } from "../imports/service.ts";
-import { type CliContext, withSystem } from "./context.ts";
+import { type OpenCli, type ParentCommand, stopSignal, type SystemContext, withSystem } from "./context.ts";
 import { failureText, progressLine, resultText, shiftText, tookNearlyNothing } from "./import-trips-text.ts";
 import { option } from "./options.ts";
 
 /** The reports of trip imports. One is read soon or never, and that of a ruined file has a line for each of its rows. */
 const REPORT_NAME = /^import_\w+\.ndjson$/;
 
-interface Options {
-  readonly timeZone: TimeZone;
-  readonly source: string;
-  readonly dryRun?: boolean;
-  readonly report?: string;
-}
-
 /**
  * Adds `import trips` to the command `import`.
  * @param openStandardInput what `-` names
  */
 export function registerImportTrips(
-  parent: Command,
-  context: () => CliContext,
+  parent: ParentCommand,
+  cli: OpenCli,
   openStandardInput: () => Readable = () => process.stdin,
 ): void {
   parent
@@ -39,77 +29,65 @@ export function registerImportTrips(
       "trip files of Citi Bike, Divvy, Bluebikes, other Lyft systems, or Urban Sharing; zip archives or folders of them; their addresses (http, https); or - for standard input",
     )
     .addOption(
-      option("--time-zone <IANA>", "zone of the files' local times, such as America/New_York", (name) =>
-        openTimeZone(name),
+      option(
+        "--time-zone <IANA>",
+        "zone of the files' local times, such as America/New_York",
+        openTimeZone,
       ).makeOptionMandatory(),
     )
     .addOption(
-      option("--source <name>", "where the rides come from; part of the ids that old files lack", sourceName, "trips"),
+      option("--source <name>", "where the rides come from; part of the ids that old files lack", sourceName).default(
+        "trips",
+      ),
     )
     .option("--dry-run", "say what the import would do, and write nothing")
     .option("--report <file>", "where to write what was rejected, instead of a file in DATA_DIR/reports")
-    .action((files: string[], options: Options) => run(context(), openStandardInput, files, options));
+    .action((files, { timeZone: zone, source, dryRun: isTrial = false, report }) =>
+      withSystem(cli(), async (context) => {
+        const input = { files, standardInput: openStandardInput(), zone, source, isTrial };
+        await showResult(context, input, await importFiles(context, input, report));
+      }),
+    );
 }
 
-async function run(
-  cli: CliContext,
-  openStandardInput: () => Readable,
-  files: readonly string[],
-  options: Options,
-): Promise<void> {
-  const { output } = cli;
-  const isTrial = options.dryRun === true;
-  await withSystem(cli, async (context, systemId) => {
-    const result = await importFiles(cli, context, { openStandardInput, systemId, files, options });
-    output.progress(undefined);
-    const shift = result.time_shift;
-    const earlierId = shift?.import_id ?? null;
-    const earlier = earlierId === null ? undefined : await findImport(context.db, systemId, earlierId);
-    const { id, ...rest } = result;
-    const object = isTrial ? { dry_run: true, ...rest } : { id, ...rest };
-    output.result(object, resultText(result, isTrial));
-    if (shift !== null) output.note(shiftText(shift, options.timeZone.name, earlier));
-    // The result is printed; this makes the command fail.
-    if (result.refused.length > 0 || tookNearlyNothing(result)) throw new Error(failureText(result));
-  });
-}
+type Input = Pick<TripImportOptions, "files" | "standardInput" | "zone" | "source" | "isTrial">;
 
 async function importFiles(
-  cli: CliContext,
-  context: ActorContext & { readonly db: Database },
-  input: {
-    readonly openStandardInput: () => Readable;
-    readonly systemId: string;
-    readonly files: readonly string[];
-    readonly options: Options;
-  },
+  context: SystemContext,
+  input: Input,
+  report: string | undefined,
 ): Promise<TripImportResult> {
-  const { config, signals } = cli;
-  const { options } = input;
-  const isTrial = options.dryRun === true;
-  const stop = new AbortController();
-  signals.untilStopped().then(
-    () => stop.abort(new Error(isTrial ? "Stopped." : STOPPED)),
-    (error: unknown) => stop.abort(error),
-  );
+  const { config } = context;
   const importId = context.ids.next("import");
-  const ownReport = isTrial ? null : join(reportsDirectory(config), `${importId}.ndjson`);
+  const ownReport = input.isTrial ? null : join(reportsDirectory(config), `${importId}.ndjson`);
   const result = await importTrips({
     ...context,
-    systemId: input.systemId,
-    files: input.files,
-    standardInput: input.openStandardInput(),
-    zone: options.timeZone,
-    source: options.source,
+    ...input,
     importId,
-    isTrial,
-    reportPath: options.report === undefined ? ownReport : resolve(options.report),
+    reportPath: report === undefined ? ownReport : resolve(report),
     spoolDirectory: join(config.dataDir, "spool"),
-    onProgress: progressLine(cli),
-    signal: stop.signal,
+    onProgress: progressLine(context),
+    signal: stopSignal(context, input.isTrial ? "Stopped." : STOPPED),
   });
   await removeOldReports(reportsDirectory(config), REPORT_NAME);
+  context.output.progress(undefined);
   return result;
+}
+
+async function showResult(
+  { db, output, systemId }: SystemContext,
+  { isTrial, zone }: Input,
+  result: TripImportResult,
+): Promise<void> {
+  const { id, ...rest } = result;
+  output.result(isTrial ? { dry_run: true, ...rest } : { id, ...rest }, resultText(result, isTrial));
+  const shift = result.time_shift;
+  if (shift !== null) {
+    const earlier = shift.import_id === null ? undefined : await findImport(db, systemId, shift.import_id);
+    output.note(shiftText(shift, zone.name, earlier));
+  }
+  // The result is printed; this makes the command fail.
+  if (result.refused.length > 0 || tookNearlyNothing(result)) throw new Error(failureText(result));
 }
 
 const STOPPED =

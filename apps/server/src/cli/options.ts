@@ -1,41 +1,30 @@
 import { givenIdentifier, isScope, type Scope, scopeNames } from "@bikeshare/contract";
-import { type Command, Option } from "commander";
-import { duration } from "../startup/values.ts";
+import { Option } from "@commander-js/extra-typings";
+import { duration, integer } from "../startup/values.ts";
 
 /** The command was called with words or values it cannot take; the message says which and what is allowed. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/**
- * An option whose value is read as a variable of the configuration is; a wrong one is a usage error that names the option.
- * @param defaultText as the caller would write it
- */
-export function option(
-  flags: string,
-  description: string,
-  parse: (text: string) => unknown,
-  defaultText?: string,
-): Option {
+/** An option whose value is read as a variable of the configuration is; a wrong one is a usage error that names the option. */
+export function option<Flags extends string, Value>(flags: Flags, description: string, parse: (text: string) => Value) {
   const [name = flags] = flags.split(" ");
-  const made = new Option(flags, description).argParser((text) => readValue(name, text, parse));
-  return defaultText === undefined ? made : made.default(parse(defaultText), defaultText);
+  return new Option(flags, description).argParser((text): Value => readValue(name, text, parse));
+}
+
+/** `--partner`, which the commands on an endpoint need. */
+export const partnerOption = ["--partner <id>", "whose endpoint"] as const;
+
+/** `--limit`: how many items a list shows. */
+export function limitOption(maximum: number, usual: number) {
+  return option("--limit <n>", `how many at most, 1 to ${maximum}`, integer(1, maximum)).default(usual);
 }
 
 /** `--overlap`: how long an old key or secret works beside its successor. */
-export function overlapOption(description: string, maxDays: number): Option {
+export function overlapOption(description: string, maxDays: number) {
   const parse = duration("0h", `${maxDays}d`);
-  return option("--overlap <duration>", `${description}: 0h to ${maxDays}d`, parse, "24h");
-}
-
-/** What `--partner` names. */
-export interface PartnerOption {
-  readonly partner: string;
-}
-
-/** Adds `--partner`, which the commands on an endpoint need. */
-export function withPartner(command: Command): Command {
-  return command.requiredOption("--partner <id>", "whose endpoint");
+  return option("--overlap <duration>", `${description}: 0h to ${maxDays}d`, parse).default(parse("24h"), "24h");
 }
 
 /** Reads a value given on the command line. @param name what the message calls it */

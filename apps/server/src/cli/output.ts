@@ -12,6 +12,9 @@ export interface Output {
   progress(text: string | undefined): void;
 }
 
+/** Between two progress lines. More often flickers; more rarely looks as if it hung. */
+export const PROGRESS_INTERVAL_MS = 200;
+
 interface Streams {
   readonly stdout: NodeJS.WritableStream;
   readonly stderr: NodeJS.WritableStream & { isTTY?: boolean };
@@ -60,25 +63,29 @@ function escapeUnits(character: string): string {
   return units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("");
 }
 
-/** The columns of a table: each title with the cell that it shows of a row. */
-export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | Date | null>>;
+/** What one cell of a table may hold. */
+type Cell = string | number | Date | null;
+
+/** The columns of a table: each title with what it shows of a row, a property or a function of it. */
+export type Columns<Row> = Readonly<Record<string, PropertyOf<Row> | ((row: Row) => Cell)>>;
+
+type PropertyOf<Row> = { [Name in keyof Row]: Row[Name] extends Cell ? Name : never }[keyof Row];
 
 /** Lays rows out in columns for a terminal. */
 export function table<Row>(rows: readonly Row[], columns: Columns<Row>): string {
-  const lines = [Object.keys(columns), ...rows.map((row) => Object.values(columns).map((cell) => cellText(cell(row))))];
-  const widths = Object.keys(columns).map((_, column) => Math.max(...lines.map((line) => (line[column] ?? "").length)));
-  return lines
-    .map((line) =>
-      line
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  const titles = Object.keys(columns);
+  const shown = rows.map((row) =>
+    // A property that is named as a column holds a cell.
+    Object.values(columns).map((show) => cellText(typeof show === "function" ? show(row) : (row[show] as Cell))),
+  );
+  const lines = [titles, ...shown];
+  const widths = titles.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? "").length)));
+  const joined = (line: readonly string[]) => line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ");
+  return lines.map((line) => joined(line).trimEnd()).join("\n");
 }
 
 /** A value as one cell, without line ends: names come from outside. */
-function cellText(value: string | number | Date | null): string {
+function cellText(value: Cell): string {
   if (value === null) return "-";
   const text = value instanceof Date ? value.toISOString() : String(value);
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, "\uFFFD");

@@ -1,20 +1,7 @@
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError } from "@commander-js/extra-typings";
 import { ConfigError } from "../config.ts";
-import type { CliContext } from "./context.ts";
-import { registerRegions, registerVehicleTypes } from "./descriptions.ts";
-import { registerBikes, registerStations } from "./fleet.ts";
-import { registerImportGbfs, registerReplayGbfs, registerSyncGbfs } from "./gbfs.ts";
-import { registerImportTrips } from "./import-trips.ts";
-import { registerImports } from "./imports.ts";
-import { registerKeys } from "./keys.ts";
-import { registerMaintenance } from "./maintenance.ts";
+import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
 import { UsageError } from "./options.ts";
-import { registerPartners } from "./partners.ts";
-import { registerServe } from "./serve.ts";
-import { registerSimulate } from "./simulate.ts";
-import { registerStart } from "./start.ts";
-import { registerSystems } from "./systems.ts";
-import { registerWebhooks } from "./webhooks.ts";
 
 /** Exit statuses of every command. */
 const FAILED = 1;
@@ -37,15 +24,70 @@ export async function runProgram(
   open: (options: GlobalOptions) => CliContext,
 ): Promise<number> {
   try {
-    await createProgram(version, open).parseAsync(args, { from: "user" });
+    const program = await createProgram(version, open, args[0]);
+    await program.parseAsync(args, { from: "user" });
     return 0;
   } catch (error) {
     return exitStatus(error, (text) => process.stderr.write(`${text}\n`));
   }
 }
 
-/** Every command of the program, with its options. */
-export function createProgram(version: string, open: (options: GlobalOptions) => CliContext): Command {
+type Register = (program: ParentCommand, cli: OpenCli) => void;
+
+/** What adds the commands that begin with some words, in the order of the program's help. */
+const groups: readonly { readonly words: readonly string[]; readonly load: () => Promise<Register> }[] = [
+  { words: ["start"], load: async () => (await import("./start.ts")).registerStart },
+  { words: ["serve"], load: async () => (await import("./serve.ts")).registerServe },
+  { words: ["systems"], load: async () => (await import("./systems.ts")).registerSystems },
+  { words: ["vehicle-types"], load: async () => (await import("./descriptions.ts")).registerVehicleTypes },
+  { words: ["regions"], load: async () => (await import("./descriptions.ts")).registerRegions },
+  { words: ["stations"], load: async () => (await import("./fleet.ts")).registerStations },
+  { words: ["bikes"], load: async () => (await import("./fleet.ts")).registerBikes },
+  { words: ["partners"], load: async () => (await import("./partners.ts")).registerPartners },
+  { words: ["keys"], load: async () => (await import("./keys.ts")).registerKeys },
+  { words: ["webhooks"], load: async () => (await import("./webhooks.ts")).registerWebhooks },
+  { words: ["import"], load: loadImports },
+  {
+    words: ["migrate", "check", "audit", "openapi"],
+    load: async () => (await import("./maintenance.ts")).registerMaintenance,
+  },
+  { words: ["simulate"], load: async () => (await import("./simulate.ts")).registerSimulate },
+  {
+    words: ["replay"],
+    load: async () => below("replay", "apply recorded data", (await import("./gbfs.ts")).registerReplayGbfs),
+  },
+  {
+    words: ["sync"],
+    load: async () => below("sync", "follow live data", (await import("./gbfs.ts")).registerSyncGbfs),
+  },
+];
+
+async function loadImports(): Promise<Register> {
+  const { registerImportGbfs } = await import("./gbfs.ts");
+  const { registerImportTrips } = await import("./import-trips.ts");
+  const { registerImports } = await import("./imports.ts");
+  return below("import", "import data", (imports, cli) => {
+    registerImportGbfs(imports, cli);
+    registerImportTrips(imports, cli);
+    registerImports(imports, cli);
+  });
+}
+
+/** Adds commands below a word that does nothing by itself. */
+function below(word: string, description: string, register: Register): Register {
+  return (program, cli) => register(program.command(word).description(description), cli);
+}
+
+/**
+ * The program, with its commands and their options.
+ * @param called the first word of the command line. Only that command's modules are loaded: those of all would keep a
+ *   service from starting for half a second. Every command is there when it is no command, such as `--help`.
+ */
+export async function createProgram(
+  version: string,
+  open: (options: GlobalOptions) => CliContext,
+  called?: string,
+): Promise<ParentCommand> {
   const program = new Command("bikeshare")
     .description("The Bike-Sharing Data Service")
     .version(version)
@@ -54,28 +96,12 @@ export function createProgram(version: string, open: (options: GlobalOptions) =>
     .exitOverride()
     .configureHelp({ showGlobalOptions: true });
   let opened: CliContext | undefined;
-  const context = () => {
-    const { json = false, system } = program.opts<Partial<GlobalOptions>>();
+  const cli = () => {
+    const { json = false, system } = program.opts();
     return (opened ??= open({ json, system }));
   };
-  registerStart(program, context);
-  registerServe(program, context);
-  registerSystems(program, context);
-  registerVehicleTypes(program, context);
-  registerRegions(program, context);
-  registerStations(program, context);
-  registerBikes(program, context);
-  registerPartners(program, context);
-  registerKeys(program, context);
-  registerWebhooks(program, context);
-  const imports = program.command("import").description("import data");
-  registerImportGbfs(imports, context);
-  registerImportTrips(imports, context);
-  registerImports(imports, context);
-  registerMaintenance(program, context);
-  registerSimulate(program, context);
-  registerReplayGbfs(program.command("replay").description("apply recorded data"), context);
-  registerSyncGbfs(program.command("sync").description("follow live data"), context);
+  const only = groups.filter(({ words }) => words.includes(called ?? ""));
+  for (const { load } of only.length === 0 ? groups : only) (await load())(program, cli);
   return program;
 }
 

@@ -1,26 +1,25 @@
-import { type Command, Option } from "commander";
+import { Option } from "@commander-js/extra-typings";
 import type { Config } from "../config.ts";
 import { isLogForPeople } from "../logger.ts";
-import type { ServeOptions } from "../serve.ts";
 import { startUnlessStopped } from "../startup/signals.ts";
-import type { CliContext } from "./context.ts";
+import type { OpenCli, ParentCommand } from "./context.ts";
 
 /** `serve`: runs until it is stopped. */
-export function registerServe(program: Command, context: () => CliContext): void {
+export function registerServe(program: ParentCommand, cli: OpenCli): void {
   program
     .command("serve")
     .description("run the service until SIGTERM or SIGINT")
     .addOption(
       new Option("--role <role>", "answer requests (api), do the work beside them (worker), or both")
         .choices(["all", "api", "worker"])
-        .default("all"),
+        .default("all" as const),
     )
     .option(
       "--new-secrets",
       "the secrets file is gone for good: go on with a new one (see Secrets in docs/operations.md)",
     )
-    .action(async ({ role, newSecrets = false }: { role: ServeOptions["role"]; newSecrets?: boolean }) => {
-      const { clock, config, ids, output, resolveSystem, signals } = context();
+    .action(async ({ role, newSecrets = false }) => {
+      const { clock, config, ids, output, resolveSystem, signals } = cli();
       const stopped = signals.untilStopped();
       // Only now: the server and all it stands on would cost every other command 60 MB.
       const { serve } = await import("../serve.ts");

@@ -2,7 +2,6 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { ensureLockFile, tryExclusiveLock } from "@bikeshare/embedded-postgres";
 import { createOperatorClient, readCity, type Simulation, startSimulation } from "@bikeshare/simulator";
-import type { Command } from "commander";
 import { type Config, ConfigError } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import {
@@ -19,7 +18,7 @@ import { isLogForPeople } from "../logger.ts";
 import { prepareDataDir } from "../startup/checks.ts";
 import { integer } from "../startup/values.ts";
 import { systemsOf } from "../systems/service.ts";
-import type { CliContext } from "./context.ts";
+import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
 import { option } from "./options.ts";
 import type { Output } from "./output.ts";
 import { localAddress } from "./serve.ts";
@@ -27,36 +26,28 @@ import { startSampleWebhooks } from "./start-webhooks.ts";
 import { welcome } from "./welcome.ts";
 
 /** `start`: the service with a made-up city that rides, where there is no data yet: to try it. */
-export function registerStart(program: Command, context: () => CliContext): void {
+export function registerStart(program: ParentCommand, cli: OpenCli): void {
+  const speeds = "how much faster than real time the city rides; 0: it stands still";
   program
     .command("start")
     .description("try it: make a city where the database is empty, serve it, let it ride, print how to call it")
-    .addOption(
-      option(
-        "--speed <n>",
-        "how much faster than real time the city rides; 0: it stands still",
-        integer(0, 1000),
-        "10",
-      ),
-    )
-    .action(({ speed }: { speed: number }) => start(context(), speed));
+    .addOption(option("--speed <n>", speeds, integer(0, 1000)).default(10))
+    .action(({ speed }) => start(cli(), speed));
 }
 
 async function start(given: CliContext, speed: number): Promise<void> {
   const cli = { ...given, output: withoutNotesAmongLogs(given) };
-  const { clock, ids, output, signals } = cli;
+  const { output } = cli;
   const lock = await lockStart(cli.config);
-  const stopped = signals.untilStopped();
+  const stopped = cli.signals.untilStopped();
   const webhooks = await startSampleWebhooks(cli);
   const { config } = webhooks;
   let demo: Demo | undefined;
   // Only now, as in `serve`.
   const { serve } = await import("../serve.ts");
   const service = await serve({
+    ...cli,
     config: { ...config, logLevel: isLogForPeople(config) ? "warn" : config.logLevel },
-    clock,
-    ids,
-    resolveSystem: cli.resolveSystem,
     role: "all",
     isForTrying: true,
     prepare: async (db) => {
@@ -99,22 +90,27 @@ interface Demo {
 
 /** @returns undefined when the database holds data that `start` did not make: they are left alone */
 async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefined> {
-  const { actor, clock, config, ids, output } = cli;
-  const systemId = await demoSystem(cli, db);
-  const file = join(config.dataDir, "demo-key");
-  const options: DemoOptions = { db, systemId, clock, ids, actor, keyKind: config.mode };
+  const [first] = await systemsOf(db);
+  const systemId = first?.system_id ?? (await cli.resolveSystem(db, undefined));
+  const file = join(cli.config.dataDir, "demo-key");
+  const options: DemoOptions = { ...cli, db, systemId, keyKind: cli.config.mode };
   const access = () => createSimulatorKeys(options);
   if (await isEmpty(db, systemId)) {
-    output.note("The database is empty: making a city with 200 stations, 2,000 bikes and 50,000 past rides …");
+    cli.output.note("The database is empty: making a city with 200 stations, 2,000 bikes and 50,000 past rides …");
     await fillWithDemoCity(options);
     const { key, partnerId } = await issueDemoKey(options);
     // Kept, so that the next start can show it again: a demo's key guards nothing.
     await writeFile(file, `${key}\n`, { mode: 0o600 });
     return { systemId, partnerId, key, access };
   }
-  const kept = (await readFile(file, "utf8").catch(() => "")).trim();
+  const kept = await trimmedText(file);
   const partnerId = await demoPartner(options, kept);
   return partnerId === undefined ? undefined : { systemId, partnerId, key: kept, access };
+}
+
+/** What a file says; nothing where there is none. */
+async function trimmedText(file: string): Promise<string> {
+  return (await readFile(file, "utf8").catch(() => "")).trim();
 }
 
 /** A demo whose city stands still is better than none: an error is shown, and `start` goes on. */
@@ -140,11 +136,6 @@ async function startCity(
   }
 }
 
-async function demoSystem({ resolveSystem }: CliContext, db: Database): Promise<string> {
-  const [first] = await systemsOf(db);
-  return first?.system_id ?? resolveSystem(db, undefined);
-}
-
 /** The right to be the one `start` of a data directory. The system takes it back when the process ends, however it ends. */
 interface StartLock {
   /** Writes the address down for a second `start`, which names it. */
@@ -165,7 +156,7 @@ async function lockStart(config: Pick<Config, "dataDir">): Promise<StartLock> {
   const lock = tryExclusiveLock(lockFile);
   if (lock === undefined) {
     // It may be starting, without an address yet.
-    const url = (await readFile(addressFile, "utf8").catch(() => "")).trim();
+    const url = await trimmedText(addressFile);
     throw new ConfigError(
       `DATA_DIR=${config.dataDir}: \`start\` is running there already${url === "" ? "" : `, at ${url}`}. Use that one, stop it first, or set DATA_DIR to another directory.`,
     );

@@ -1,4 +1,3 @@
-import type { Command } from "commander";
 import { commandError } from "../errors/command-errors.ts";
 import { systemId as parseSystemId } from "../startup/values.ts";
 import { type FactName, factNames, factRules } from "../systems/facts.rules.ts";
@@ -11,7 +10,7 @@ import {
   addSystem,
   systemsOf,
 } from "../systems/service.ts";
-import { type CliContext, withSystem } from "./context.ts";
+import { type CliContext, type OpenCli, type ParentCommand, withSystem } from "./context.ts";
 import { readValue, UsageError } from "./options.ts";
 import { table } from "./output.ts";
 
@@ -28,53 +27,50 @@ const factOptions: Readonly<Record<FactName, readonly [option: string, meaning: 
 };
 
 /** `systems create`, `set` and `list`. */
-export function registerSystems(program: Command, context: () => CliContext): void {
+export function registerSystems(program: ParentCommand, cli: OpenCli): void {
   const systems = program.command("systems").description("the bike-share systems of this deployment");
   systems
     .command("create")
     .description("add another system")
     .argument("<id>", "the system's id (GBFS system_id): visible ASCII characters")
     .option("--name <name>", "what people call it")
-    .action((id: string, { name }: { name?: string }) => create(context(), id, name ?? id));
-  const set = systems
+    .action((id, { name = id }) => create(cli(), id, name));
+  const set: ParentCommand = systems
     .command("set")
     .description(
       "describe a system, as GBFS publishes it; it takes precedence over feeds. An empty value removes a field",
     );
   for (const [option, meaning] of Object.values(factOptions)) set.option(`${option} <value>`, meaning);
-  set.action((given: Readonly<Record<string, string>>) => setFacts(context(), given));
+  set.action(() => {
+    const changes = readChanges(set.opts());
+    return withSystem(cli(), async (context, systemId) => {
+      await describeSystem(context, systemId, changes);
+      const details = await detailsOf(context.db, systemId);
+      if (details === undefined) throw commandError("not_found", "system", { id: systemId });
+      context.output.result(factsOf(details), textOf(details));
+    });
+  });
   systems
     .command("list")
     .description("list the systems, and how each is described")
-    .action(() => list(context()));
+    .action(() => list(cli()));
 }
 
 async function create(cli: CliContext, text: string, name: string): Promise<void> {
   const id = readValue("The id", text, parseSystemId);
-  const { actor, clock, config, ids, output, resolveSystem } = cli;
   await cli.withDatabase(async (db) => {
     // The first system exists before the second: otherwise commands that name none would change their meaning.
-    if ((await systemsOf(db)).length === 0 && id !== config.systemId) await resolveSystem(db, undefined);
-    if (!(await addSystem({ db, clock, ids, actor }, id, name))) throw new Error(`There is a system "${id}" already.`);
-    output.result({ id }, `Created system ${id}.`);
+    if ((await systemsOf(db)).length === 0 && id !== cli.config.systemId) await cli.resolveSystem(db, undefined);
+    if (!(await addSystem({ ...cli, db }, id, name))) throw new Error(`There is a system "${id}" already.`);
+    cli.output.result({ id }, `Created system ${id}.`);
   });
 }
 
-async function setFacts(cli: CliContext, given: Readonly<Record<string, string>>): Promise<void> {
-  const changes = readChanges(given);
-  await withSystem(cli, async (context, systemId) => {
-    await describeSystem(context, systemId, changes);
-    const details = await detailsOf(context.db, systemId);
-    if (details === undefined) throw commandError("not_found", "system", { id: systemId });
-    cli.output.result(factsOf(details), textOf(details));
-  });
-}
-
-function readChanges(given: Readonly<Record<string, string>>): FactChanges {
+function readChanges(given: Readonly<Record<string, unknown>>): FactChanges {
   const changes = factNames.flatMap((name): [FactName, string | null][] => {
     const [option] = factOptions[name];
     const text = given[option.slice(2).replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase())];
-    if (text === undefined) return [];
+    if (typeof text !== "string") return [];
     if (text === "") return [[name, null]];
     if (factRules[name].read(text) === undefined)
       throw new UsageError(`${option} cannot be ${JSON.stringify(text)}: it must be ${factRules[name].expected}.`);
@@ -92,14 +88,14 @@ async function list({ output, withDatabase }: CliContext): Promise<void> {
     const systems = await detailsOfAll(db);
     const made = new Map((await systemsOf(db)).map((system) => [system.system_id, system.created_at]));
     const overview = table(systems, {
-      id: ({ id }) => id,
-      name: ({ name }) => name,
+      id: "id",
+      name: "name",
       "time zone": (system) => knownFact(system, "timezone"),
       language: (system) => knownFact(system, "language"),
       email: (system) => knownFact(system, "feed_contact_email"),
-      operator: ({ operator }) => operator,
-      licence: ({ licence }) => licence,
-      url: ({ url }) => url,
+      operator: "operator",
+      licence: "licence",
+      url: "url",
     });
     output.result(
       { systems: systems.map((system) => ({ ...factsOf(system), created_at: made.get(system.id) })) },
@@ -123,9 +119,9 @@ function factsOf({ timezone, feed_contact_email, missing, ...system }: SystemDet
 }
 
 function textOf(details: SystemDetails): string {
-  const lines = factNames.map((name) => [factOptions[name][0].slice(2), knownFact(details, name) ?? "-"] as const);
-  const facts = table(lines, { [details.id]: ([name]) => name, "in GBFS": ([, value]) => value });
-  return [facts, ...missingText(details, false)].join("\n");
+  const facts = factNames.map((name) => ({ option: factOptions[name][0].slice(2), value: knownFact(details, name) }));
+  const shown = table(facts, { [details.id]: "option", "in GBFS": "value" });
+  return [shown, ...missingText(details, false)].join("\n");
 }
 
 /** What feeds show in place of missing facts, and how to set them. */

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { createTestIds } from "@bikeshare/test-kit";
-import { Command } from "commander";
-import type { CliContext } from "../../src/cli/context.ts";
+import { Command } from "@commander-js/extra-typings";
+import type { CliContext, OpenCli, ParentCommand } from "../../src/cli/context.ts";
 import { createOutput } from "../../src/cli/output.ts";
 import { readConfig } from "../../src/config.ts";
 import { createTestDatabase, type TestDatabase } from "../database.ts";
@@ -21,7 +21,7 @@ export interface CliHarness extends TestDatabase {
 }
 
 export interface CliHarnessOptions {
-  readonly register: (program: Command, context: () => CliContext) => void;
+  readonly register: (program: ParentCommand, cli: OpenCli) => void;
   readonly clock: () => number;
 }
 
@@ -47,7 +47,7 @@ export async function openCliHarness({ register, clock }: CliHarnessOptions): Pr
       Object.assign(written, { stdout: "", stderr: "" });
       const program = new Command().exitOverride().option("--json").option("--system <id>");
       const context = (): CliContext => ({
-        system: program.opts<{ system?: string }>().system,
+        system: program.opts().system,
         config: readConfig({ DATA_DIR: join(directory, "data") }, directory),
         clock,
         ids,
