@@ -14,7 +14,7 @@ import { openDatabase } from "../src/db/database.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { applySnapshot } from "../src/feeds/gbfs/apply.ts";
 import { readDocument } from "../src/feeds/gbfs/documents.ts";
-import { readSnapshot, type GbfsSource } from "../src/feeds/gbfs/source.ts";
+import { readSnapshot, type GbfsSource } from "../src/feeds/gbfs/snapshot.ts";
 import { createIds } from "../src/ids.ts";
 import { createSystem } from "../src/systems/service.ts";
 import { runOnServer, withDatabaseName } from "../test/server-commands.ts";

@@ -1,8 +1,7 @@
 import { type PollResult, type FeedProblem, startFollowing } from "../feeds/gbfs/follow.ts";
-import type { ImportCounts, ImportOutcome } from "../feeds/gbfs/import.ts";
+import { importGbfs, type ImportCounts, type ImportOutcome } from "../feeds/gbfs/import.ts";
 import { type ReplayOutcome, replaySnapshots } from "../feeds/gbfs/replay.ts";
 import { describePendingStations, writeReport } from "../feeds/gbfs/report.ts";
-import { importGbfs } from "../feeds/gbfs/service.ts";
 import { reportsDirectory } from "../feeds/report-files.ts";
 import type { StationsWaiting } from "../fleet/station-snapshot.ts";
 import { duration } from "../startup/values.ts";

@@ -8,7 +8,7 @@ import { CITY_TIME, city23 } from "../../test/gbfs/city.ts";
 import { listActs } from "../audit/queries.ts";
 import { checkInvariants } from "../check/service.ts";
 import { statement } from "../db/statement.ts";
-import { importGbfs } from "../feeds/gbfs/service.ts";
+import { importGbfs } from "../feeds/gbfs/import.ts";
 import { listImports } from "./service.ts";
 import { undoImport } from "./undo.ts";
 

@@ -12,8 +12,8 @@ import {
 import { ServiceError } from "@bikeshare/rules";
 import fc from "fast-check";
 import type { z } from "zod";
-import { FeedFailure } from "../../src/feeds/gbfs/feed.ts";
 import { importSnapshot } from "../../src/feeds/gbfs/import.ts";
+import { FeedFailure } from "../../src/feeds/gbfs/problems.ts";
 import { reportBikes, upsertBikes } from "../../src/fleet/bike-commands.ts";
 import { createReservation } from "../../src/fleet/create-reservation.ts";
 import { cancelRides, endRides } from "../../src/fleet/finish-rides.ts";

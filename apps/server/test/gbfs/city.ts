@@ -1,5 +1,5 @@
 import { readDocument } from "../../src/feeds/gbfs/documents.ts";
-import type { GbfsSource } from "../../src/feeds/gbfs/source.ts";
+import type { GbfsSource } from "../../src/feeds/gbfs/snapshot.ts";
 
 // A city of two stations and three vehicles, as feeds of each version write it. For tests.
 

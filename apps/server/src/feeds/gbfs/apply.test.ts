@@ -6,9 +6,9 @@ import { createTestDatabase, type TestDatabase } from "../../../test/database.ts
 import { CITY_TIME, city10, city23, city3, sourceOf, type Documents } from "../../../test/gbfs/city.ts";
 import { until } from "../../../test/until.ts";
 import { applySnapshot } from "./apply.ts";
-import { readStationInformation, readStationStatus, readVehicles } from "./feed.ts";
+import { readStationInformation, readStationStatus, readVehicles } from "./fleet-feeds.ts";
 import { importSnapshot } from "./import.ts";
-import type { GbfsSnapshot } from "./source.ts";
+import type { GbfsSnapshot } from "./snapshot.ts";
 
 let database: TestDatabase;
 let systemId: string;

@@ -1,15 +1,19 @@
 import type { EventName } from "@bikeshare/contract";
 import type { Queryable } from "../../db/database.ts";
 import type { VehicleReport } from "../../fleet/bike-snapshot-decision.rules.ts";
-import type { BikeChanges } from "../../fleet/bike-snapshot.ts";
-import { applyBikeSnapshot, ignoreBikeSnapshot } from "../../fleet/bike-snapshot.ts";
+import { applyBikeSnapshot, type BikeChanges, ignoreBikeSnapshot } from "../../fleet/bike-snapshot.ts";
 import { type FleetCommand, runCommand } from "../../fleet/command.ts";
-import { plannedPositions, planStations, writeStations } from "../../fleet/station-snapshot.ts";
-import type { StationChanges, StationPlan } from "../../fleet/station-snapshot.ts";
+import {
+  plannedPositions,
+  planStations,
+  type StationChanges,
+  type StationPlan,
+  writeStations,
+} from "../../fleet/station-snapshot.ts";
 import type { Ids } from "../../ids.ts";
 import type { Feed } from "./feed.ts";
 import { updateDescriptions, lockSourceTimes, updateSourceTimes, type SourceTimes } from "./queries.ts";
-import type { GbfsSnapshot } from "./source.ts";
+import type { GbfsSnapshot } from "./snapshot.ts";
 
 /** Whose snapshot it is, and when it is applied. */
 export interface ApplyContext {
@@ -60,10 +64,8 @@ export class OtherSystemError extends Error {
 
 /** What a snapshot's source calls its system; undefined where it does not say. */
 export function publishedIdOf({ descriptions = [] }: GbfsSnapshot): string | undefined {
-  for (const description of descriptions) {
-    if (description.feed === "system_information") return description.publishedId ?? undefined;
-  }
-  return undefined;
+  const system = descriptions.find((description) => description.feed === "system_information");
+  return system?.publishedId ?? undefined;
 }
 
 const NO_BIKES: BikeChanges = { created: 0, updated: 0, unchanged: 0, removed: 0, ownedByOthers: [], cancelled: 0 };
@@ -120,13 +122,13 @@ async function applyVehicles(
 }
 
 function lateFeeds(times: SourceTimes, { information, status, vehicles }: GbfsSnapshot): string[] {
-  const late: string[] = [];
-  if (information && isLate(information, times.information?.latest)) late.push(information.name);
-  if (status && isLate(status, times.status?.latest)) late.push(status.name);
-  if (vehicles && isLate(vehicles, times.vehiclesAt)) late.push(vehicles.name);
-  return late;
+  return [
+    ...(isLate(information, times.information?.latest) ? [information.name] : []),
+    ...(isLate(status, times.status?.latest) ? [status.name] : []),
+    ...(isLate(vehicles, times.vehiclesAt) ? [vehicles.name] : []),
+  ];
 }
 
-function isLate({ at }: { readonly at: number }, latest: number | undefined): boolean {
-  return latest !== undefined && at < latest;
+function isLate<Content>(feed: Feed<Content> | undefined, latest: number | undefined): feed is Feed<Content> {
+  return feed !== undefined && latest !== undefined && feed.at < latest;
 }

@@ -1,8 +1,8 @@
 import { formFactor, propulsionType, type Region, type VehicleType } from "@bikeshare/contract";
-import { FeedFailure, readFeed, snapshotTime, type Feed, type FeedForm } from "./feed.ts";
-import { ProblemLog, shown, type Problem } from "./problems.ts";
+import { dataOf, readFeed, snapshotTime, type FeedFormat } from "./feed.ts";
+import { ProblemLog, type Problem } from "./problems.ts";
 import { RecordReader } from "./record-reader.ts";
-import { emailFrom, isObject, languageFrom, numberFrom, timeZoneFrom } from "./values.ts";
+import { emailFrom, languageFrom, numberFrom, timeZoneFrom } from "./values.ts";
 
 /** What a source says of its system as a whole; null: nothing, or nothing that can be read. */
 interface SystemDescription {
@@ -17,7 +17,6 @@ interface SystemDescription {
 export type Description = {
   readonly at: number;
   readonly problems: readonly Problem[];
-  readonly omittedProblems: number;
 } & (
   | {
       readonly feed: "system_information";
@@ -32,7 +31,7 @@ export type Description = {
 /** Each list is kept whole in one row. */
 const MAX_RECORDS = 10_000;
 
-const vehicleTypes: FeedForm<VehicleType> = {
+const vehicleTypes: FeedFormat<VehicleType> = {
   lists: ["vehicle_types"],
   ids: ["vehicle_type_id"],
   maxRecords: MAX_RECORDS,
@@ -52,7 +51,7 @@ const vehicleTypes: FeedForm<VehicleType> = {
   },
 };
 
-const regions: FeedForm<Region> = {
+const regions: FeedFormat<Region> = {
   lists: ["regions"],
   ids: ["region_id"],
   maxRecords: MAX_RECORDS,
@@ -65,46 +64,42 @@ export function readDescription(feed: Description["feed"], document: unknown, no
     case "system_information":
       return readSystem(document, now);
     case "vehicle_types":
-      return { feed, ...listOf(readFeed(feed, vehicleTypes, document, now)) };
+      return { feed, ...readList(feed, vehicleTypes, document, now) };
     case "system_regions":
-      return { feed, ...listOf(readFeed(feed, regions, document, now)) };
+      return { feed, ...readList(feed, regions, document, now) };
   }
 }
 
-function listOf<Content>({ at, problems, omittedProblems, records }: Feed<Content>) {
+function readList<Content extends object>(
+  feed: Description["feed"],
+  format: FeedFormat<Content>,
+  document: unknown,
+  now: number,
+) {
+  const { at, problems, records } = readFeed(feed, format, document, now);
   // In the order of their ids, so that the same list is the same text.
   const ordered = [...records].sort(([a], [b]) => (a < b ? -1 : 1));
-  return { at, problems, omittedProblems, content: ordered.map(([, content]) => content) };
+  return { at, problems, content: ordered.map(([, content]) => content) };
 }
 
 function readSystem(document: unknown, now: number): Description {
   const feed = "system_information";
-  const data = isObject(document) ? document["data"] : undefined;
-  if (!isObject(data)) throw new FeedFailure(feed, "it has no `data`");
-  const problems = new ProblemLog();
-  const reader = new RecordReader(data, now, (field, reason) => {
-    problems.note(() => ({ feed, record: null, field, value: shown(data[field]), reason, action: "repaired" }));
-  });
-  const read = (field: string, meaning: (value: unknown) => string | undefined, reason: string) => {
-    const value = data[field];
-    const text = meaning(value);
-    if (text === undefined && value !== undefined && value !== null && value !== "") reader.repaired(field, reason);
-    return text ?? null;
-  };
+  const data = dataOf(feed, document);
+  const problems = new ProblemLog(feed);
+  const reader = new RecordReader(data, null, now, problems);
   const { languages } = data;
   const content = {
     name: reader.text("name"),
     // 3.x lists them, the chief one first.
     language: Array.isArray(languages)
       ? (languageFrom(languages[0]) ?? null)
-      : read("language", languageFrom, "not_a_language"),
-    timezone: read("timezone", timeZoneFrom, "not_a_time_zone"),
-    feed_contact_email: read("feed_contact_email", emailFrom, "not_an_address"),
+      : reader.meaning("language", languageFrom, "not_a_language"),
+    timezone: reader.meaning("timezone", timeZoneFrom, "not_a_time_zone"),
+    feed_contact_email: reader.meaning("feed_contact_email", emailFrom, "not_an_address"),
     opening_hours: reader.text("opening_hours"),
   };
-  const at = snapshotTime(feed, document, now, problems);
-  const publishedId = reader.identifier("system_id");
-  return { feed, content, publishedId, at, problems: problems.kept, omittedProblems: problems.omitted };
+  const at = snapshotTime(document, now, problems);
+  return { feed, content, publishedId: reader.identifier("system_id"), at, problems: problems.list() };
 }
 
 function oneOf<Word extends string>(words: readonly Word[], reader: RecordReader, field: string, fallback: Word): Word {

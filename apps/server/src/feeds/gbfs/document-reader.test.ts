@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { CITY_TIME, city23, city3 } from "../../../test/gbfs/city.ts";
 import { createDocumentReader, type DocumentReaderLimits } from "./document-reader.ts";
 import { readDocument } from "./documents.ts";
-import { FeedFailure } from "./feed.ts";
+import { FeedFailure } from "./problems.ts";
 
 function open(limits: DocumentReaderLimits = {}) {
   const reader = createDocumentReader(limits);

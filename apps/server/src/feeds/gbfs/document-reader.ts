@@ -2,7 +2,7 @@ import { extname } from "node:path";
 import { Worker, type ResourceLimits } from "node:worker_threads";
 import type { ThreadAnswer, ThreadRequest } from "./document-thread.ts";
 import type { DocumentName, DocumentContent } from "./documents.ts";
-import { FeedFailure } from "./feed.ts";
+import { FeedFailure } from "./problems.ts";
 
 /** Reads documents on a thread of its own, so that requests are answered meanwhile, whatever a document holds. */
 export interface DocumentReader {

@@ -1,6 +1,6 @@
 import { parentPort } from "node:worker_threads";
 import { readDocument, type DocumentName, type DocumentContent } from "./documents.ts";
-import { FeedFailure } from "./feed.ts";
+import { FeedFailure } from "./problems.ts";
 
 /** What the thread is asked: to read a document, or for more of what it has read. */
 export type ThreadRequest =

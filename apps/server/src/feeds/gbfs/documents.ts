@@ -1,9 +1,11 @@
 import type { VehicleReport } from "../../fleet/bike-snapshot-decision.rules.ts";
 import type { StationInformation, StationStatusReport } from "../../fleet/station.rules.ts";
+import { parseBounded } from "./bounded-json.ts";
 import { readDescription, type Description } from "./descriptions.ts";
-import { discoveredFeeds, type DiscoveredFeeds } from "./discovery.ts";
-import { FeedFailure, type Feed, readStationInformation, readStationStatus, readVehicles } from "./feed.ts";
-import { instantFrom, isObject, numberFrom } from "./values.ts";
+import type { Feed } from "./feed.ts";
+import { readStationInformation, readStationStatus, readVehicles } from "./fleet-feeds.ts";
+import { FeedFailure } from "./problems.ts";
+import { instantFrom, isObject, numberFrom, type JsonObject } from "./values.ts";
 
 /** The documents of a source that we use, by the names that GBFS gives them, and what is read in each. */
 export interface Documents {
@@ -26,12 +28,6 @@ export interface DocumentContent<Name extends DocumentName = DocumentName> {
   readonly changesAt: number;
 }
 
-/**
- * Milliseconds for which a feed's word that it will not change is believed at most. Higher and a feed that claims a
- * day hides its changes for a day; lower and feeds that ask for rest are asked all the same.
- */
-const MAX_TTL_MS = 10 * 60_000;
-
 const readers: { readonly [Name in DocumentName]: (document: unknown, now: number) => Documents[Name] } = {
   gbfs: readDiscovery,
   station_information: readStationInformation,
@@ -53,23 +49,20 @@ export function readDocument<Name extends DocumentName>(
   bytes: Uint8Array,
   now: number,
 ): DocumentContent<Name> {
-  const document = parsed(name, bytes);
+  let document: unknown;
+  try {
+    document = parseBounded(bytes);
+  } catch (error) {
+    throw FeedFailure.from(name, error);
+  }
   return { content: readers[name](document, now), changesAt: nextChange(document, now) };
 }
 
-function parsed(name: DocumentName, bytes: Uint8Array): unknown {
-  try {
-    return parseBounded(bytes);
-  } catch (error) {
-    throw new FeedFailure(name, error instanceof Error ? error.message : String(error));
-  }
-}
-
-function readDiscovery(document: unknown): DiscoveredFeeds {
-  const feeds = discoveredFeeds(document);
-  if (feeds === undefined) throw new FeedFailure("gbfs", "it has no list of feeds");
-  return feeds;
-}
+/**
+ * Milliseconds for which a feed is believed that it does not change, at most. Higher and a feed that claims a
+ * day hides its changes for a day; lower and feeds that ask for rest are asked all the same.
+ */
+const MAX_TTL_MS = 10 * 60_000;
 
 /** When a document may change next; a clock that is ahead counts as ours. */
 function nextChange(document: unknown, now: number): number {
@@ -79,63 +72,31 @@ function nextChange(document: unknown, now: number): number {
   return made + Math.min(ttl, MAX_TTL_MS);
 }
 
-/**
- * Bytes of a document, unpacked. The largest known feeds have 15 MB; lower refuses them, higher multiplies with what
- * parsing makes of each byte.
- */
-export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
-/**
- * JSON values in a document. 26,000 vehicles of 20 fields are half a million; higher lets a document of small objects
- * take thirty times its size in memory.
- */
-const MAX_VALUES = 1_000_000;
-/** Levels of objects and lists. Feeds have six; a geofence has ten. */
-const MAX_DEPTH = 64;
+/** URLs of a source's feeds, as its `gbfs.json` lists them, by the feeds' names. */
+export type DiscoveredFeeds = ReadonlyMap<string, string>;
 
-/** A document is larger than is read. */
-export function tooLarge(maxBytes = MAX_DOCUMENT_BYTES): Error {
-  const mebibyte = 1024 * 1024;
-  const size = maxBytes >= mebibyte ? `${maxBytes / mebibyte} MiB` : `${maxBytes} bytes`;
-  return new Error(`it is larger than ${size}`);
+/** Feeds of a list that are looked at: GBFS knows about 20. */
+const MAX_FEEDS = 200;
+/** Characters of a name or URL. */
+const MAX_URL_LENGTH = 2_048;
+
+/** Reads a `gbfs.json`. 1.x and 2.x list the feeds by language, of which English is taken, else the first; 3.x lists them once. */
+function readDiscovery(document: unknown): DiscoveredFeeds {
+  const data = isObject(document) && isObject(document["data"]) ? document["data"] : {};
+  const listed = data["feeds"] ?? chooseLanguage(data)?.["feeds"];
+  if (!Array.isArray(listed)) throw new FeedFailure("gbfs", "it has no list of feeds");
+  const feeds = new Map<string, string>();
+  for (const feed of listed.slice(0, MAX_FEEDS)) {
+    if (!isObject(feed)) continue;
+    const { name, url } = feed;
+    const isUsable = [name, url].every((text) => typeof text === "string" && text.length <= MAX_URL_LENGTH);
+    if (isUsable) feeds.set(String(name), String(url));
+  }
+  return feeds;
 }
 
-/**
- * Parses JSON whose cost is known before it is parsed: the parser itself knows no bounds.
- * @throws Error when the bytes are no JSON, or too much of it
- */
-export function parseBounded(bytes: Uint8Array): unknown {
-  if (bytes.byteLength > MAX_DOCUMENT_BYTES) throw tooLarge();
-  checkExtent(bytes);
-  try {
-    // Drops a byte order mark, which JSON.parse would refuse.
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch (error) {
-    throw new Error("it is not JSON", { cause: error });
-  }
-}
-
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const BACKSLASH = 0x5c;
-const OPENING = [0x5b, 0x7b] as const;
-const CLOSING = [0x5d, 0x7d] as const;
-
-/** Counts what makes a value and a level; whether it is JSON at all is for the parser to say. */
-function checkExtent(bytes: Uint8Array): void {
-  let values = 0;
-  let depth = 0;
-  let isText = false;
-  for (let index = 0; index < bytes.length; index++) {
-    const byte = bytes[index];
-    if (isText) {
-      if (byte === BACKSLASH) index++;
-      else if (byte === QUOTE) isText = false;
-    } else if (byte === QUOTE) isText = true;
-    else if (byte === COMMA) values++;
-    else if (byte === OPENING[0] || byte === OPENING[1]) {
-      values++;
-      if (++depth > MAX_DEPTH) throw new Error(`it is nested more than ${MAX_DEPTH} levels deep`);
-    } else if (byte === CLOSING[0] || byte === CLOSING[1]) depth--;
-    if (values > MAX_VALUES) throw new Error(`it has more than ${MAX_VALUES.toLocaleString("en")} values`);
-  }
+function chooseLanguage(data: JsonObject): JsonObject | undefined {
+  const languages = Object.entries(data).filter(([, value]) => isObject(value) && Array.isArray(value["feeds"]));
+  const [, chosen] = languages.find(([language]) => /^en\b/i.test(language)) ?? languages[0] ?? [];
+  return isObject(chosen) ? chosen : undefined;
 }

@@ -6,8 +6,9 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { makeCertificate } from "../../../test/servers/certificates.ts";
 import { startDnsServer } from "../../../test/servers/dns-server.ts";
 import { createAddressRule } from "../outgoing.ts";
-import { AnswerError, createFeedClient } from "./feed-client.ts";
-import { feedAddresses } from "./source.ts";
+import { feedAddresses } from "./address-source.ts";
+import { createFeedClient } from "./feed-client.ts";
+import { AnswerError } from "./problems.ts";
 
 interface Listening {
   readonly port: number;

@@ -2,7 +2,8 @@ import type { Response } from "undici";
 import { readRetryAfter } from "../../http/retry-after.ts";
 import { shownAddress } from "../address.ts";
 import { createOutgoingClient, type OutgoingOptions } from "../outgoing.ts";
-import { MAX_DOCUMENT_BYTES, tooLarge } from "./documents.ts";
+import { MAX_DOCUMENT_BYTES, tooLarge } from "./bounded-json.ts";
+import { AnswerError } from "./problems.ts";
 
 /** Fetches the documents of one source. */
 export interface FeedClient {
@@ -32,49 +33,37 @@ export interface FetchOptions extends OutgoingOptions {
   readonly signal?: AbortSignal;
 }
 
-/** A response that is not a document. */
-export class AnswerError extends Error {
-  override readonly name = "AnswerError";
-  /** Milliseconds for which the server asked us to wait; null where it did not. */
-  readonly retryAfterMs: number | null;
-
-  constructor(message: string, retryAfterMs: number | null) {
-    super(message);
-    this.retryAfterMs = retryAfterMs;
-  }
-}
-
 /** For a whole document. Lower fails slow cities; higher lets one feed delay all others. */
 const FETCH_TIMEOUT_MS = 20_000;
 /** Real feeds have one or two (http to https, a new host). */
 const MAX_REDIRECTS = 3;
-const NO_VALIDATORS: Validators = { etag: null, lastModified: null };
 
 /** @param location the configured address of gbfs.json */
 export function createFeedClient(location: URL, options: FetchOptions = {}): FeedClient {
   const client = createOutgoingClient(location, options);
-  const { maxBytes = MAX_DOCUMENT_BYTES } = options;
 
-  async function fetchBytes(from: URL, held: Validators, signal: AbortSignal): Promise<FetchedBytes> {
-    const headers = {
-      accept: "application/json",
-      ...(held.etag === null ? {} : { "if-none-match": held.etag }),
-      ...(held.lastModified === null ? {} : { "if-modified-since": held.lastModified }),
+  async function fetchBytes(from: URL, held: Validators | undefined, signal: AbortSignal): Promise<FetchedBytes> {
+    const conditions = {
+      ...(held?.etag ? { "if-none-match": held.etag } : {}),
+      ...(held?.lastModified ? { "if-modified-since": held.lastModified } : {}),
     };
-    const { url, response, close } = await client.get(from, {
-      headers: () => headers,
-      maxRedirects: MAX_REDIRECTS,
-      signal,
-    });
+    const headers = () => ({ accept: "application/json", ...conditions });
+    const { url, response, close } = await client.get(from, { headers, maxRedirects: MAX_REDIRECTS, signal });
     try {
-      return { url, ...(await readResponse(response, url, held, maxBytes)) };
+      const { status, ok, headers: received } = response;
+      const isConditional = Object.keys(conditions).length > 0;
+      if (status === 304 && isConditional && held !== undefined) return { url, bytes: undefined, validators: held };
+      const name = shownAddress(url.href);
+      if (!ok) throw new AnswerError(`HTTP ${status} from ${name}`, readRetryAfter([...received], undefined));
+      const validators = { etag: received.get("etag"), lastModified: received.get("last-modified") };
+      return { url, bytes: await readBody(response, options.maxBytes ?? MAX_DOCUMENT_BYTES), validators };
     } finally {
       await close();
     }
   }
 
   return {
-    async get(url, held = NO_VALIDATORS) {
+    async get(url, held) {
       const timeout = AbortSignal.timeout(options.timeoutMs ?? FETCH_TIMEOUT_MS);
       const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
       try {
@@ -86,17 +75,6 @@ export function createFeedClient(location: URL, options: FetchOptions = {}): Fee
       }
     },
   };
-}
-
-async function readResponse(response: Response, url: URL, held: Validators, maxBytes: number) {
-  const { status, headers } = response;
-  const isConditional = held.etag !== null || held.lastModified !== null;
-  if (status === 304 && isConditional) return { bytes: undefined, validators: held };
-  if (!response.ok) {
-    throw new AnswerError(`HTTP ${status} from ${shownAddress(url.href)}`, readRetryAfter([...headers], undefined));
-  }
-  const bytes = await readBody(response, maxBytes);
-  return { bytes, validators: { etag: headers.get("etag"), lastModified: headers.get("last-modified") } };
 }
 
 /** Leaving the loop ends the connection, and with it the decompression. */

@@ -1,6 +1,3 @@
-import type { DocumentName } from "./documents.ts";
-import type { FeedFailure } from "./feed.ts";
-
 /** The health of one followed feed. Instants are milliseconds since 1970. */
 export interface FeedHealth {
   /** When it was last fetched and read whole, changed or not; undefined: never. */
@@ -57,36 +54,4 @@ export function afterFailure(before: FeedHealth, { now, message, retryAfterMs, i
 
 export function isFailing({ failures }: FeedHealth): boolean {
   return failures > 0;
-}
-
-/** The health of each feed of a followed source. */
-export function createFeedHealths(intervalMs: number) {
-  const health = new Map<DocumentName, FeedHealth>();
-  const well = new Set<DocumentName>();
-  let now = 0;
-  const of = (feed: DocumentName) => health.get(feed) ?? UNKNOWN_HEALTH;
-  const isWaiting = (feed: DocumentName) => now < of(feed).retryAt;
-  return {
-    /** @param at milliseconds since 1970 */
-    begin(at: number): void {
-      now = at;
-      well.clear();
-    },
-    /** Whether a failed feed is not to be asked yet. */
-    isWaiting,
-    /** Whether a failed feed is to be asked in this poll. */
-    hasRetries: () => [...health].some(([feed, each]) => isFailing(each) && !isWaiting(feed)),
-    /** Counts once the poll is committed. */
-    succeeded: (feed: DocumentName) => void well.add(feed),
-    failed: ({ message, retryAfterMs }: FeedFailure, feed: DocumentName) =>
-      void health.set(feed, afterFailure(of(feed), { now, message, retryAfterMs, intervalMs })),
-    commit(): void {
-      for (const feed of well) health.set(feed, afterSuccess(now));
-    },
-    /** Forgets feeds that the source does not list any more. */
-    keep(isListed: (feed: DocumentName) => boolean): void {
-      for (const feed of health.keys()) if (!isListed(feed)) health.delete(feed);
-    },
-    all: (): ReadonlyMap<DocumentName, FeedHealth> => health,
-  };
 }

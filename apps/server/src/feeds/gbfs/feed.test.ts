@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CITY_TIME, city10, city23, city3 } from "../../../test/gbfs/city.ts";
-import { FeedFailure, readStationInformation, readStationStatus, readVehicles } from "./feed.ts";
+import { readStationInformation, readStationStatus, readVehicles } from "./fleet-feeds.ts";
+import { FeedFailure } from "./problems.ts";
 
 const now = CITY_TIME + 1000;
 const seconds = CITY_TIME / 1000;
@@ -201,7 +202,11 @@ test("whatever is in some records, the good ones are all read as they are", () =
 
 test("of a feed's problems ten thousand are kept and the others counted; a feed of too many records is not read", () => {
   const feed = status(good, ...Array.from({ length: 10_500 }, () => ({})));
-  expect([feed.problems.length, feed.omittedProblems, feed.rejections]).toEqual([10_000, 500, 10_500]);
+  expect([feed.problems.length, feed.problems.at(-1), feed.rejections]).toMatchObject([
+    10_001,
+    { reason: "more_problems", value: 500 },
+    10_500,
+  ]);
   const stations = Array.from({ length: 200_001 }, () => 0);
   expect(() => readStationStatus({ data: { stations } }, now)).toThrow("it has more than 200,000 records");
 });

@@ -1,16 +1,10 @@
 import type { Conditions, WorkCondition } from "../../conditions/conditions.ts";
 import type { PollResult, FeedProblem } from "./follow.ts";
 
-/** Where rounds are logged: a part of pino's logger. */
+/** A part of pino's logger. */
 interface PollLogger {
   debug(detail: object, message: string): void;
   info(detail: object, message: string): void;
-}
-
-/** Whose rounds they are: in every line. */
-interface FollowedName {
-  readonly system: string;
-  readonly source: string;
 }
 
 /** A feed fails; its message says why. */
@@ -19,24 +13,23 @@ class FeedFailing extends Error {
 }
 
 /**
- * Logs the rounds of a followed source: what was applied, and what fails as a condition of each feed, so that a lasting
+ * Logs the polls of a followed source: what was applied, and what fails as a condition of each feed, so that a lasting
  * failure is one line, then one a minute, then one when the feed is well again.
+ * @param name whose polls they are: in every line
  */
 export function logPolls(
   logger: PollLogger,
   conditions: Conditions,
-  name: FollowedName,
-): (round: PollResult, error?: unknown) => void {
+  name: { readonly system: string; readonly source: string },
+): (result: PollResult, error?: unknown) => void {
   const works = new Map<string, WorkCondition>();
-  /** When each failing feed is asked again: a new instant is a new failure. */
+  /** The last failure of each failing feed: another instant of its next request makes it a new one. */
   const lastFailures = new Map<string, string>();
   const workOf = (feed: string) => {
     const title = feed === "" ? `applying the GBFS source "${name.source}"` : `the feed ${feed} of "${name.source}"`;
-    let work = works.get(feed);
-    if (work === undefined) {
-      work = conditions.of(title, { quietMs: Number.POSITIVE_INFINITY, level: "warn", detail: name });
-      works.set(feed, work);
-    }
+    const work =
+      works.get(feed) ?? conditions.of(title, { quietMs: Number.POSITIVE_INFINITY, level: "warn", detail: name });
+    works.set(feed, work);
     return work;
   };
   const fail = ({ feed, message, since, retry_at }: FeedProblem) => {
@@ -45,14 +38,12 @@ export function logPolls(
     lastFailures.set(feed, failureKey);
     workOf(feed).failed(new FeedFailing(message), { feed, since, retry_at });
   };
-  return (round, error) => {
-    const { outcome, failures, stations, bikes, events, report } = round;
+  return ({ outcome, failures, stations, bikes, events, report }, error) => {
     const failing = new Set(failures.map(({ feed }) => feed));
     for (const failure of failures) if (failure.feed !== "") fail(failure);
     if (error !== undefined) workOf("").failed(error);
-    else works.get("")?.succeeded();
     for (const [feed, work] of works) {
-      if (feed === "" || failing.has(feed)) continue;
+      if (failing.has(feed) || (feed === "" && error !== undefined)) continue;
       lastFailures.delete(feed);
       work.succeeded();
     }

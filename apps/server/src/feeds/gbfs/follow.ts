@@ -2,15 +2,15 @@ import { setTimeout } from "node:timers/promises";
 import type { Queryable } from "../../db/database.ts";
 import type { Ids } from "../../ids.ts";
 import { isHttp } from "../address.ts";
+import { AddressSource } from "./address-source.ts";
 import { eventsOf, OtherSystemError, publishedIdOf, type EventCounts } from "./apply.ts";
 import type { FetchOptions } from "./feed-client.ts";
 import { isFailing, type FeedHealth } from "./feed-health.rules.ts";
-import { FeedFailure } from "./feed.ts";
-import { followSource, type FollowedSource } from "./follow-source.ts";
-import { applySourceSnapshot, type ImportCounts, type ImportOutcome } from "./import.ts";
+import { applyReading, type ImportCounts, type ImportOutcome } from "./import.ts";
+import { FeedFailure } from "./problems.ts";
 import { updateFeedHealth } from "./queries.ts";
-import { createProblemJournal, type ProblemJournal } from "./report.ts";
-import { readSnapshot, type GbfsSnapshot } from "./source.ts";
+import { ProblemJournal } from "./report.ts";
+import { readSnapshot, type GbfsSnapshot } from "./snapshot.ts";
 
 export interface FollowOptions {
   readonly db: Queryable;
@@ -19,40 +19,40 @@ export interface FollowOptions {
   readonly ids: Ids;
   /** The address of gbfs.json. */
   readonly url: string;
-  /** Milliseconds from the beginning of one round to that of the next; a round that takes longer delays the next. */
+  /** Milliseconds from the beginning of one poll to that of the next; a poll that takes longer delays the next. */
   readonly intervalMs: number;
   readonly systemId: string;
   /** The feed's name among the sources of the system. */
   readonly source: string;
-  /** Takes the first snapshot even where the source calls its system otherwise than before. */
+  /** Applies the first snapshot even where the source calls its system otherwise than before. */
   readonly force?: boolean;
   /** Where what is wrong with records is written, each once. */
   readonly reportDirectory: string;
   /**
-   * Hears of each round when it has ended, except one that `close` broke off.
+   * Called after each poll, except one that `close` broke off.
    * @param error why nothing could be applied, where that is not a feed's failure
    */
-  readonly log: (round: PollResult, error?: unknown) => void;
+  readonly log: (result: PollResult, error?: unknown) => void;
   readonly fetchOptions?: Omit<FetchOptions, "signal">;
 }
 
-/** What one look at the feeds did. */
+/** What one poll did. */
 export interface PollResult {
   /** When it began, RFC 3339. */
   readonly at: string;
   /**
    * Applied: some feed had something new, and none fails. Unchanged: none had, and none fails. Partial: some feeds fail
-   * and others do not. Failed: nothing could be got, or nothing stored. What failed keeps its last good state.
+   * and others do not. Failed: nothing could be fetched, or nothing stored. What failed keeps its last good state.
    */
   readonly outcome: "applied" | "unchanged" | "partial" | "failed";
   readonly stations: ImportCounts | null;
   readonly bikes: ImportCounts | null;
   readonly events: EventCounts;
-  /** The feeds that fail, in this round or since an earlier one; an empty name is no feed, such as the database. */
+  /** The feeds that fail, in this poll or since an earlier one; an empty name is no feed, such as the database. */
   readonly failures: readonly FeedProblem[];
-  /** Seconds since each feed was last got and read whole; null: never yet. */
+  /** Seconds since each feed was last fetched and read whole; null: never yet. */
   readonly ages: Readonly<Record<string, number | null>>;
-  /** Where new problems with records were written in this round; null: there are none. */
+  /** Where new problems with records were written in this poll; null: there are none. */
   readonly report: string | null;
 }
 
@@ -66,34 +66,33 @@ export interface FeedProblem {
 
 /** A feed that is being followed. */
 export interface Following {
-  /** Ends the round under way (its fetches are given up, its transaction is not) and begins no other. */
+  /** Ends the poll under way (its fetches are given up, its transaction is not) and begins no other. */
   close(): Promise<void>;
 }
 
-/** Milliseconds between two looks at a source that has become another system. */
-const OTHER_SYSTEM_PAUSE_MS = 5 * 60_000;
-
 /**
- * Follows a live feed: looks at it again and again, and applies what changed. Rounds never overlap. Whatever fails is
- * told to `log` and tried again. Any number of processes may follow one source.
+ * Follows a live feed: polls it again and again, and applies what changed. Polls never overlap. Whatever fails is passed
+ * to `log` and tried again. Any number of processes may follow one source.
  * @throws FeedFailure when `url` is no http(s) address
  */
 export function startFollowing(options: FollowOptions): Following {
   const { url, intervalMs, log } = options;
-  const location = URL.canParse(url) ? new URL(url) : undefined;
-  if (!location || !isHttp(location)) throw new FeedFailure("gbfs", "it is not an http or https address");
+  const location = URL.parse(url);
+  if (location === null || !isHttp(location)) throw new FeedFailure("gbfs", "it is not an http or https address");
   const stop = new AbortController();
   const { signal } = stop;
-  const source = followSource(location, { ...options.fetchOptions, intervalMs, signal });
-  const follower = new Follower(options, source, signal);
+  const follower = new Follower(options, location, signal);
 
   async function run(): Promise<void> {
     while (!signal.aborted) {
       const began = performance.now();
-      const { round, error } = await follower.pollOnce();
-      if (signal.aborted && round.outcome === "failed") return;
-      log(round, error);
-      await pause(Math.max(0, intervalMs - (performance.now() - began)), signal);
+      const { result, error } = await follower.poll();
+      if (signal.aborted && result.outcome === "failed") return;
+      log(result, error);
+      const restMs = Math.max(0, intervalMs - (performance.now() - began));
+      await setTimeout(restMs, undefined, { signal }).catch((reason: unknown) => {
+        if (!signal.aborted) throw reason;
+      });
     }
   }
 
@@ -106,36 +105,32 @@ export function startFollowing(options: FollowOptions): Following {
   };
 }
 
-/** One round and, where nothing could be applied for another reason than a feed's failure, that reason. */
-interface PollOutcome {
-  readonly round: PollResult;
-  readonly error?: unknown;
-}
+/** Milliseconds between two polls of a source that has become another system. */
+const OTHER_SYSTEM_PAUSE_MS = 5 * 60_000;
 
 class Follower {
   readonly #options: FollowOptions;
-  readonly #source: FollowedSource;
+  readonly #source: AddressSource;
   readonly #signal: AbortSignal;
   readonly #journal: ProblemJournal;
-  /** Whether the next snapshot is taken even from another system. */
+  /** Whether the next snapshot is applied even from another system. */
   #isForced: boolean;
   /** The source has become another system: nothing is applied before it says that it is the old one. */
   #rejection: { readonly error: OtherSystemError; readonly retryAt: number } | undefined;
 
-  constructor(options: FollowOptions, source: FollowedSource, signal: AbortSignal) {
+  constructor(options: FollowOptions, location: URL, signal: AbortSignal) {
     this.#options = options;
-    this.#source = source;
     this.#signal = signal;
+    this.#source = new AddressSource(location, { ...options.fetchOptions, intervalMs: options.intervalMs, signal });
     this.#isForced = options.force ?? false;
-    this.#journal = createProblemJournal(options.reportDirectory, () => options.ids.next("sync"));
+    this.#journal = new ProblemJournal(options.reportDirectory, () => options.ids.next("sync"));
   }
 
-  /** One round; whatever goes wrong is part of what it gives. */
-  async pollOnce(): Promise<PollOutcome> {
-    const { clock } = this.#options;
-    const now = clock();
+  /** Polls once. Whatever goes wrong is part of the result. */
+  async poll(): Promise<{ readonly result: PollResult; readonly error?: unknown }> {
+    const now = this.#options.clock();
     try {
-      return { round: await this.#poll(now) };
+      return { result: await this.#applyChanges(now) };
     } catch (error) {
       if (error instanceof OtherSystemError && this.#rejection?.error !== error) {
         this.#source.reset();
@@ -143,54 +138,48 @@ class Follower {
       }
       const message = error instanceof Error ? error.message : String(error);
       const failure = { feed: "", message, since: null, retry_at: null };
-      const round = this.#round(now, "failed", undefined, null);
-      return { round: { ...round, failures: [failure, ...round.failures] }, error };
+      const result = this.#resultOf(now, "failed");
+      return { result: { ...result, failures: [failure, ...result.failures] }, error };
     } finally {
       await this.#source.release();
     }
   }
 
-  async #poll(now: number): Promise<PollResult> {
-    if (this.#rejection !== undefined && now < this.#rejection.retryAt) throw this.#rejection.error;
+  async #applyChanges(now: number): Promise<PollResult> {
+    const { db, ids, systemId, source } = this.#options;
+    const rejection = this.#rejection;
+    if (rejection !== undefined && now < rejection.retryAt) throw rejection.error;
+    // A list that cannot be fetched is among the feeds' health; the feeds of the list before are still read.
     await this.#source.begin(now);
     const reading = await readSnapshot(this.#source, now);
     this.#signal.throwIfAborted();
-    if (this.#rejection !== undefined && publishedIdOf(reading.snapshot) === undefined) throw this.#rejection.error;
-    const outcome = isEmpty(reading.snapshot) ? undefined : await this.#apply(now, reading);
-    // Only now: what could not be stored must be got again.
+    if (rejection !== undefined && publishedIdOf(reading.snapshot) === undefined) throw rejection.error;
+    let imported: ImportOutcome | undefined;
+    if (!isEmpty(reading.snapshot)) {
+      imported = await applyReading(db, { systemId, source, now, ids, force: this.#isForced }, reading);
+      this.#isForced = false;
+      this.#rejection = undefined;
+    }
+    // Only now: what could not be stored must be fetched again.
     this.#source.commit();
-    const report = outcome === undefined ? null : await this.#journal.add(outcome.problems, now);
-    await this.#saveHealth(now);
-    const health = [...this.#source.health().values()];
-    if (!health.some(isFailing)) return this.#round(now, outcome ? "applied" : "unchanged", outcome, report);
-    return this.#round(now, this.#isAnyWell() ? "partial" : "failed", outcome, report);
+    const report = imported === undefined ? null : await this.#journal.add(imported.problems, now);
+    const { health } = this.#source;
+    await updateFeedHealth(db, { systemId, source, now }, health);
+    if (![...health.values()].some(isFailing))
+      return this.#resultOf(now, imported ? "applied" : "unchanged", imported, report);
+    // The list alone is no data.
+    const isAnyWell = [...health].some(([feed, each]) => feed !== "gbfs" && !isFailing(each));
+    return this.#resultOf(now, isAnyWell ? "partial" : "failed", imported, report);
   }
 
-  async #apply(now: number, reading: Parameters<typeof applySourceSnapshot>[2]): Promise<ImportOutcome> {
-    const { db, ids, systemId, source } = this.#options;
-    const outcome = await applySourceSnapshot(db, { systemId, source, now, ids, force: this.#isForced }, reading);
-    this.#isForced = false;
-    this.#rejection = undefined;
-    return outcome;
-  }
-
-  #saveHealth(now: number): Promise<void> {
-    const { db, systemId, source } = this.#options;
-    return updateFeedHealth(db, { systemId, source, now }, this.#source.health());
-  }
-
-  /** The list alone is no data. */
-  #isAnyWell(): boolean {
-    return [...this.#source.health()].some(([feed, each]) => feed !== "gbfs" && !isFailing(each));
-  }
-
-  #round(
+  #resultOf(
     now: number,
     outcome: PollResult["outcome"],
-    imported: ImportOutcome | undefined,
-    report: string | null,
+    imported?: ImportOutcome,
+    report: string | null = null,
   ): PollResult {
-    const health = [...this.#source.health()];
+    const health = [...this.#source.health];
+    const ageOf = ({ goodAt }: FeedHealth) => (goodAt === undefined ? null : Math.round((now - goodAt) / 1000));
     return {
       at: new Date(now).toISOString(),
       outcome,
@@ -198,29 +187,17 @@ class Follower {
       bikes: imported?.bikes ?? null,
       events: imported ? eventsOf(imported.applied) : {},
       failures: health.filter(([, each]) => isFailing(each)).map(([feed, each]) => feedProblem(feed, each)),
-      ages: Object.fromEntries(
-        health.map(([feed, { goodAt }]) => [feed, goodAt === undefined ? null : Math.round((now - goodAt) / 1000)]),
-      ),
+      ages: Object.fromEntries(health.map(([feed, each]) => [feed, ageOf(each)])),
       report,
     };
   }
 }
 
-function feedProblem(feed: string, { message, failingSince, retryAt }: FeedHealth): FeedProblem {
-  return {
-    feed,
-    message: message ?? "",
-    since: failingSince === undefined ? null : new Date(failingSince).toISOString(),
-    retry_at: new Date(retryAt).toISOString(),
-  };
+function feedProblem(feed: string, { message = "", failingSince, retryAt }: FeedHealth): FeedProblem {
+  const since = failingSince === undefined ? null : new Date(failingSince).toISOString();
+  return { feed, message, since, retry_at: new Date(retryAt).toISOString() };
 }
 
 function isEmpty({ information, status, vehicles, descriptions = [] }: GbfsSnapshot): boolean {
   return !information && !status && !vehicles && descriptions.length === 0;
-}
-
-async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  await setTimeout(milliseconds, undefined, { signal }).catch((error: unknown) => {
-    if (!signal.aborted) throw error;
-  });
 }

@@ -1,9 +1,25 @@
-import type { Queryable } from "../../db/database.ts";
+import type { Database, Queryable } from "../../db/database.ts";
+import { recordImport } from "../../imports/service.ts";
+import { shownAddress } from "../address.ts";
 import { applySnapshot, type Applied, type ApplyContext } from "./apply.ts";
-import { FeedFailure } from "./feed.ts";
-import type { Problem } from "./problems.ts";
-import { problemsOf } from "./report.ts";
-import { readSnapshot, type GbfsSnapshot, type SourceSnapshot, type GbfsSource } from "./source.ts";
+import { FeedFailure, type Problem } from "./problems.ts";
+import { problemsOf, writeReport } from "./report.ts";
+import { readSnapshot, type GbfsSnapshot, type SourceSnapshot, type GbfsSource } from "./snapshot.ts";
+import { openSource } from "./source.ts";
+
+/** What to import, who does it, and where the report goes. */
+export interface GbfsImport extends Omit<ApplyContext, "now"> {
+  /** A directory of saved feeds, or the address of gbfs.json. */
+  readonly location: string;
+  /** The import's id, and the name of its report. */
+  readonly importId: string;
+  /** Where the report is written when there is something to report; made when it is not there. */
+  readonly reportDirectory: string;
+  /** Milliseconds since 1970. */
+  readonly clock: () => number;
+  /** For the audit log. */
+  readonly actor: string;
+}
 
 /** What the import did to one list. */
 export interface ImportCounts {
@@ -27,6 +43,44 @@ export interface ImportOutcome {
 }
 
 /**
+ * Imports one snapshot of all feeds of a GBFS system, versions 1.0 to 3.1, writes what was wrong with it into a report,
+ * and keeps a record of the import where it changed something.
+ * @returns what it did, its id (null where nothing was changed, so that there is nothing to undo), and the report's
+ *   path (null without one)
+ * @throws FeedFailure when not one feed of stations or vehicles can be used; nothing was changed then
+ * @throws OtherSystemError when the source has become another system; nothing was changed then
+ */
+export async function importGbfs(
+  db: Database,
+  { location, importId, reportDirectory, clock, actor, ...context }: GbfsImport,
+): Promise<ImportOutcome & { readonly id: string | null; readonly report: string | null }> {
+  const now = clock();
+  const source = await openSource(location, now);
+  try {
+    const outcome = await importSnapshot(db, { ...context, now }, source);
+    const report = await writeReport(reportDirectory, importId, outcome.problems);
+    const { stations, bikes } = outcome;
+    const sum = (count: keyof ImportCounts) => stations[count] + bikes[count];
+    const counts = {
+      created: sum("created"),
+      updated: sum("updated") + sum("removed"),
+      unchanged: sum("unchanged"),
+      rejected: sum("rejected"),
+      stationsCreated: stations.created,
+    };
+    if (counts.created + counts.updated === 0) return { ...outcome, id: null, report };
+    const { systemId, ids } = context;
+    // The address without its query, which may hold a key.
+    const detail = { location: shownAddress(location) };
+    const start = { systemId, id: importId, kind: "gbfs", source: context.source, at: new Date(now), detail } as const;
+    await recordImport(db, { clock, ids, actor }, start, counts, report);
+    return { ...outcome, id: importId, report };
+  } finally {
+    await source.close();
+  }
+}
+
+/**
  * Imports one snapshot of all feeds of a source, in one transaction.
  * @throws FeedFailure when not one feed of stations or vehicles can be used; nothing was changed then
  */
@@ -34,52 +88,47 @@ export async function importSnapshot(db: Queryable, context: ApplyContext, sourc
   const reading = await readSnapshot(source, context.now);
   const { information, status, vehicles } = reading.snapshot;
   if (!information && !status && !vehicles) throw nothingUsable(reading.failures);
-  return applySourceSnapshot(db, context, reading);
+  return applyReading(db, context, reading);
 }
 
-/** Imports what feeds of a source said, in one transaction. */
-export async function applySourceSnapshot(
+function nothingUsable(failures: readonly FeedFailure[]): FeedFailure {
+  const none = "The source has no station_information, station_status, free_bike_status or vehicle_status";
+  if (failures.length === 0) return new FeedFailure("gbfs", `${none}; nothing was changed.`);
+  const reasons = failures.map(({ feed, message }) => `\n  ${feed}: ${message}`).join("");
+  return new FeedFailure("gbfs", `${none} that can be used; nothing was changed:${reasons}`);
+}
+
+/** Imports what feeds of a source say, in one transaction. */
+export async function applyReading(
   db: Queryable,
   context: ApplyContext,
   reading: SourceSnapshot,
 ): Promise<ImportOutcome> {
-  const { information, status, vehicles } = reading.snapshot;
-  const applied = await applySnapshot(db, context, reading.snapshot);
-  const { stations, bikes } = applied;
-  const rejectedStations = (information?.rejections ?? 0) + (status?.rejections ?? 0) + stations.ownedByOthers.length;
-  const rejectedBikes = (vehicles?.rejections ?? 0) + bikes.ownedByOthers.length;
-  const counted = { stations: counts(stations, rejectedStations), bikes: counts(bikes, rejectedBikes) };
+  const { snapshot } = reading;
+  const { information, status, vehicles } = snapshot;
+  const applied = await applySnapshot(db, context, snapshot);
   return {
-    ...counted,
-    isNothingStored: isNothingTaken(reading.snapshot, applied),
+    stations: countsOf(applied.stations, (information?.rejections ?? 0) + (status?.rejections ?? 0)),
+    bikes: countsOf(applied.bikes, vehicles?.rejections ?? 0),
+    isNothingStored: isNothingStored(snapshot, applied),
     applied,
     reading,
     problems: problemsOf(reading, applied),
   };
 }
 
-function counts(
-  { created, updated, unchanged, removed }: Omit<ImportCounts, "rejected">,
-  rejected: number,
+function countsOf(
+  { created, updated, unchanged, removed, ownedByOthers }: Applied["stations" | "bikes"],
+  unusable: number,
 ): ImportCounts {
-  return { created, updated, unchanged, removed, rejected };
+  return { created, updated, unchanged, removed, rejected: unusable + ownedByOthers.length };
 }
 
 /** Feeds that were older may still have added what the newer ones did not name. */
-function isNothingTaken({ information, status, vehicles }: GbfsSnapshot, applied: Applied): boolean {
-  const { stations, bikes, late } = applied;
+function isNothingStored({ information, status, vehicles }: GbfsSnapshot, { stations, bikes, late }: Applied): boolean {
   if ([stations, bikes].some(({ created, updated, removed }) => created + updated + removed > 0)) return false;
-  const offered = [information, status, vehicles].filter((feed) => feed !== undefined);
-  if (offered.length > 0 && offered.every(({ name }) => late.includes(name))) return true;
+  const feeds = [information, status, vehicles].filter((feed) => feed !== undefined);
+  if (feeds.length > 0 && feeds.every(({ name }) => late.includes(name))) return true;
   const named = new Set([...(information?.records.keys() ?? []), ...(status?.records.keys() ?? [])]);
   return stations.ownedByOthers.length === named.size && bikes.ownedByOthers.length === (vehicles?.records.size ?? 0);
-}
-
-function nothingUsable(failures: readonly FeedFailure[]): FeedFailure {
-  const reasons = failures.map(({ feed, message }) => `\n  ${feed}: ${message}`).join("");
-  const none = "The source has no station_information, station_status, free_bike_status or vehicle_status";
-  return new FeedFailure(
-    "gbfs",
-    failures.length ? `${none} that can be used; nothing was changed:${reasons}` : `${none}; nothing was changed.`,
-  );
 }

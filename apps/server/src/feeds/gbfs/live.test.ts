@@ -12,8 +12,8 @@ import { startRides } from "../../fleet/start-rides.ts";
 import { upsertStations } from "../../fleet/station-commands.ts";
 import { createSystem } from "../../systems/service.ts";
 import { applySnapshot } from "./apply.ts";
-import { readStationInformation, readStationStatus, readVehicles } from "./feed.ts";
-import type { GbfsSnapshot } from "./source.ts";
+import { readStationInformation, readStationStatus, readVehicles } from "./fleet-feeds.ts";
+import type { GbfsSnapshot } from "./snapshot.ts";
 
 let database: TestDatabase;
 let systemId: string;

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import { applySnapshot } from "./apply.ts";
-import { readStationInformation, readStationStatus } from "./feed.ts";
-import type { GbfsSnapshot } from "./source.ts";
+import { readStationInformation, readStationStatus } from "./fleet-feeds.ts";
+import type { GbfsSnapshot } from "./snapshot.ts";
 
 let database: TestDatabase;
 beforeAll(async () => void (database = await createTestDatabase()));

@@ -1,4 +1,5 @@
 import { shorten } from "../report-files.ts";
+
 /** One thing wrong in a feed, and what we did about it: a line of the report. */
 export interface Problem {
   /** The feed's name: `station_status`, … */
@@ -13,30 +14,73 @@ export interface Problem {
   readonly action: "repaired" | "rejected";
 }
 
-/** A value as the report shows it. */
-export function shown(value: unknown): unknown {
-  if (value === undefined) return null;
-  if (value === null || typeof value === "number" || typeof value === "boolean") return value;
-  return shorten(typeof value === "string" ? value : JSON.stringify(value));
+/** The problem of a feed of which nothing can be used. */
+export function rejectedFeed(feed: string, reason: string): Problem {
+  return { feed, record: null, field: null, value: null, reason, action: "rejected" };
 }
 
 /** Problems of one document that are kept; further ones are counted. More would let one bad feed fill the memory. */
 const MAX_PROBLEMS = 10_000;
 
-/** What was wrong in one document: each problem as long as there is room, then how many more there were. */
+/** What is wrong in one document. */
 export class ProblemLog {
-  readonly kept: Problem[] = [];
-  /** Problems beyond those kept. */
-  omitted = 0;
-  readonly #capacity: number;
+  readonly #feed: string;
+  readonly #problems: Problem[] = [];
+  #omitted = 0;
 
-  constructor(capacity = MAX_PROBLEMS) {
-    this.#capacity = capacity;
+  constructor(feed: string) {
+    this.#feed = feed;
   }
 
-  /** @param make called only where there is room */
-  note(make: () => Problem): void {
-    if (this.kept.length < this.#capacity) this.kept.push(make());
-    else this.omitted++;
+  /** @param problem its value as the feed has it */
+  add(problem: Omit<Problem, "feed">): void {
+    if (this.#problems.length === MAX_PROBLEMS) this.#omitted++;
+    else this.#problems.push({ feed: this.#feed, ...problem, value: shown(problem.value) });
+  }
+
+  /** The problems, and a last one that counts those which were not kept. */
+  list(): readonly Problem[] {
+    if (this.#omitted === 0) return this.#problems;
+    return [...this.#problems, { ...rejectedFeed(this.#feed, "more_problems"), value: this.#omitted }];
+  }
+}
+
+/** A value as the report shows it. */
+function shown(value: unknown): unknown {
+  if (value === undefined) return null;
+  if (value === null || typeof value === "number" || typeof value === "boolean") return value;
+  return shorten(typeof value === "string" ? value : JSON.stringify(value));
+}
+
+/** A server's response that is not a document. */
+export class AnswerError extends Error {
+  override readonly name = "AnswerError";
+  /** Milliseconds for which the server asks us to wait; null where it does not. */
+  readonly retryAfterMs: number | null;
+
+  constructor(message: string, retryAfterMs: number | null) {
+    super(message);
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** A feed that is no snapshot: it cannot be fetched or read, or it has nothing in it. */
+export class FeedFailure extends Error {
+  override readonly name = "FeedFailure";
+  readonly feed: string;
+  /** As in `AnswerError`. */
+  readonly retryAfterMs: number | null;
+
+  constructor(feed: string, reason: string, retryAfterMs: number | null = null) {
+    super(reason);
+    this.feed = feed;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  /** The failure of a feed from whatever was thrown while it was fetched or read. */
+  static from(feed: string, error: unknown): FeedFailure {
+    if (error instanceof FeedFailure) return error;
+    const retryAfterMs = error instanceof AnswerError ? error.retryAfterMs : null;
+    return new FeedFailure(feed, error instanceof Error ? error.message : String(error), retryAfterMs);
   }
 }

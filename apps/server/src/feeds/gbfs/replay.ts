@@ -5,10 +5,10 @@ import type { StationsWaiting } from "../../fleet/station-snapshot.ts";
 import type { Ids } from "../../ids.ts";
 import { readTripFile } from "../trips/trip-file.ts";
 import { applySnapshot, type EventCounts, eventsOf } from "./apply.ts";
-import { readDocument, MAX_DOCUMENT_BYTES } from "./documents.ts";
-import { FeedFailure, type Feed } from "./feed.ts";
-import type { Problem } from "./problems.ts";
-import { failure } from "./source.ts";
+import { MAX_DOCUMENT_BYTES } from "./bounded-json.ts";
+import { readDocument } from "./documents.ts";
+import { FeedFailure, type Problem, rejectedFeed } from "./problems.ts";
+import type { GbfsSnapshot } from "./snapshot.ts";
 
 export interface ReplayOptions {
   readonly db: Queryable;
@@ -22,16 +22,10 @@ export interface ReplayOptions {
   readonly file: string;
   /** A `station_information` document. Without one, stations that are not known already wait for theirs. */
   readonly information?: string | undefined;
-  /** Hears how far it is, after each line. */
-  readonly onProgress?: (progress: ReplayProgress) => void;
+  /** Called after each snapshot with how many there were, and its `last_updated` in milliseconds since 1970. */
+  readonly onProgress?: (progress: { readonly snapshots: number; readonly at: number }) => void;
   /** Ends the replay between two snapshots, by its reason. What was applied stays. */
   readonly signal?: AbortSignal;
-}
-
-interface ReplayProgress {
-  readonly snapshots: number;
-  /** `last_updated` of the snapshot, milliseconds since 1970. */
-  readonly at: number;
 }
 
 /** What a replay did. */
@@ -39,18 +33,12 @@ export interface ReplayOutcome {
   /** Snapshots applied. */
   readonly snapshots: number;
   readonly events: EventCounts;
-  /** Lines that are no snapshot, and were skipped. */
-  readonly failed: readonly FailedLine[];
+  /** Lines that are no snapshot, counted from 1. They were skipped. */
+  readonly failed: readonly { readonly line: number; readonly reason: string }[];
   /** Stations that are not listed at the end, because one of their feeds does not name them. */
   readonly waiting: StationsWaiting;
-  /** What was wrong with the snapshots, and the lines that are none; at most `GREATEST_REPORT`. */
+  /** What was wrong with the snapshots, and the lines that are none; at most `MAX_PROBLEMS`. */
   readonly problems: readonly Problem[];
-}
-
-/** Lines are counted from 1. */
-interface FailedLine {
-  readonly line: number;
-  readonly reason: string;
 }
 
 /** Problems that are kept: a series that is wrong throughout would otherwise fill the memory. */
@@ -62,31 +50,39 @@ const MAX_PROBLEMS = 10_000;
  * @throws FeedFailure when the information cannot be read; ImportFileError when the file cannot
  */
 export async function replaySnapshots(options: ReplayOptions): Promise<ReplayOutcome> {
-  const { db, clock, ids, systemId, source, file, signal } = options;
-  const context = () => ({ systemId, source, ids, now: clock() });
+  const { db, clock, ids, systemId, source } = options;
   const events: { [Name in EventName]?: number } = {};
-  const failed: FailedLine[] = [];
+  const failed: { line: number; reason: string }[] = [];
   const problems: Problem[] = [];
   let snapshots = 0;
   let waiting: StationsWaiting = { withoutInformation: 0, withoutStatus: 0 };
+  const apply = async (snapshot: GbfsSnapshot) => {
+    const applied = await applySnapshot(db, { systemId, source, ids, now: clock() }, snapshot);
+    ({ waiting } = applied.stations);
+    for (const [name, n] of Object.entries(eventsOf(applied)) as [EventName, number][])
+      // the keys of EventCounts
+      events[name] = (events[name] ?? 0) + n;
+  };
+  const report = (found: readonly Problem[], where = "") => {
+    const kept = found.slice(0, MAX_PROBLEMS - problems.length);
+    problems.push(...kept.map((problem) => ({ ...problem, reason: where + problem.reason })));
+  };
   if (options.information !== undefined) {
     const information = await readInformation(options.information, clock());
-    keep(problems, information.problems, "");
-    ({ waiting } = (await applySnapshot(db, context(), { information })).stations);
+    report(information.problems);
+    await apply({ information });
   }
-  for await (const { line, bytes } of readLines(readTripFile(file))) {
-    signal?.throwIfAborted();
-    const status = readLine(bytes, clock());
-    if (typeof status === "string") {
-      failed.push({ line, reason: status });
-      keep(problems, [unusable(status)], `line ${line}: `);
+  for await (const { line, bytes } of readLines(readTripFile(options.file))) {
+    options.signal?.throwIfAborted();
+    const status = readStatus(bytes, clock());
+    if (status instanceof FeedFailure) {
+      failed.push({ line, reason: status.message });
+      report([rejectedFeed(status.feed, status.message)], `line ${line}: `);
       continue;
     }
-    keep(problems, status.problems, `line ${line}: `);
-    const applied = await applySnapshot(db, context(), { status });
+    report(status.problems, `line ${line}: `);
+    await apply({ status });
     snapshots++;
-    waiting = applied.stations.waiting;
-    for (const [name, n] of Object.entries(eventsOf(applied))) add(events, name as EventName, n); // the keys of EventCounts
     options.onProgress?.({ snapshots, at: status.at });
   }
   return { snapshots, events, failed, waiting, problems };
@@ -95,40 +91,24 @@ export async function replaySnapshots(options: ReplayOptions): Promise<ReplayOut
 async function readInformation(path: string, now: number) {
   const feed = "station_information";
   const bytes = await readFile(path).catch((error: unknown) => {
-    throw failure(feed, error);
+    throw FeedFailure.from(feed, error);
   });
   return readDocument(feed, bytes, now).content;
 }
 
-/** A line's snapshot, or why it is none. */
-function readLine(bytes: Uint8Array | undefined, now: number) {
-  if (bytes === undefined) return "it is too long";
+/** A line's snapshot, or why it is none. @param bytes undefined: too many */
+function readStatus(bytes: Uint8Array | undefined, now: number) {
+  const feed = "station_status";
+  if (bytes === undefined) return new FeedFailure(feed, "it is too long");
   try {
-    const feed = readDocument("station_status", bytes, now).content;
+    const status = readDocument(feed, bytes, now).content;
+    const hasTime = !status.problems.some(({ record, field }) => record === null && field === "last_updated");
     // In a live feed that is now; here it would outrank every snapshot that follows.
-    return hasNoTime(feed) ? "it has no last_updated that can be used" : feed;
+    return hasTime ? status : new FeedFailure(feed, "it has no last_updated that can be used");
   } catch (error) {
-    if (error instanceof FeedFailure) return error.message;
+    if (error instanceof FeedFailure) return error;
     throw error;
   }
-}
-
-function hasNoTime({ problems }: Feed<unknown>): boolean {
-  return problems.some(({ record, field }) => record === null && field === "last_updated");
-}
-
-function unusable(reason: string): Problem {
-  return { feed: "station_status", record: null, field: null, value: null, reason, action: "rejected" };
-}
-
-function keep(kept: Problem[], found: readonly Problem[], where: string): void {
-  for (const problem of found.slice(0, Math.max(0, MAX_PROBLEMS - kept.length))) {
-    kept.push({ ...problem, reason: where + problem.reason });
-  }
-}
-
-function add(counts: { [Name in EventName]?: number }, name: EventName, n: number): void {
-  counts[name] = (counts[name] ?? 0) + n;
 }
 
 const LINE_END = 0x0a;
@@ -140,38 +120,33 @@ interface Line {
 }
 
 /**
- * Cuts bytes into lines. Only a line feed ends one: JSON may hold the other characters (U+2028 …) that readers of
+ * Splits bytes into lines. Only a line feed ends one: JSON may hold the other characters (U+2028 …) that readers of
  * text take for line ends.
  */
-async function* readLines(
-  chunks: AsyncIterable<Buffer>,
-  greatest = MAX_DOCUMENT_BYTES,
-): AsyncGenerator<Line, void, undefined> {
+async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Line, void, undefined> {
   let parts: Buffer[] = [];
   let size = 0;
-  let line = 1;
-  const cut = (): Line[] => {
-    const bytes = size > greatest ? undefined : Buffer.concat(parts, size);
-    const isEmpty = bytes !== undefined && bytes.toString("latin1").trim() === "";
-    const found = isEmpty ? [] : [{ line, bytes }];
+  let line = 0;
+  const add = (part: Buffer) => {
+    size += part.length;
+    if (size <= MAX_DOCUMENT_BYTES) parts.push(part);
+    else parts = [];
+  };
+  const end = (): Line[] => {
+    const bytes = size > MAX_DOCUMENT_BYTES ? undefined : Buffer.concat(parts);
     parts = [];
     size = 0;
     line++;
-    return found;
-  };
-  const take = (part: Buffer) => {
-    size += part.length;
-    if (size > greatest) parts = [];
-    else parts.push(part);
+    return bytes?.toString("latin1").trim() === "" ? [] : [{ line, bytes }];
   };
   for await (const chunk of chunks) {
     let from = 0;
-    for (let end = chunk.indexOf(LINE_END); end >= 0; end = chunk.indexOf(LINE_END, from)) {
-      take(chunk.subarray(from, end));
-      yield* cut();
-      from = end + 1;
+    for (let to = chunk.indexOf(LINE_END); to >= 0; to = chunk.indexOf(LINE_END, from)) {
+      add(chunk.subarray(from, to));
+      yield* end();
+      from = to + 1;
     }
-    take(chunk.subarray(from));
+    add(chunk.subarray(from));
   }
-  yield* cut();
+  yield* end();
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { MAX_DOCUMENT_BYTES, parseBounded } from "./documents.ts";
+import { MAX_DOCUMENT_BYTES, parseBounded } from "./bounded-json.ts";
 
 fc.configureGlobal({ seed: 1 });
 

@@ -1,0 +1,177 @@
+import { createHash } from "node:crypto";
+import { isHttp } from "../address.ts";
+import { createDocumentReader } from "./document-reader.ts";
+import type { DiscoveredFeeds, DocumentName, Documents } from "./documents.ts";
+import { createFeedClient, type FetchOptions, type FeedClient, type Validators } from "./feed-client.ts";
+import { afterFailure, afterSuccess, type FeedHealth, isFailing, UNKNOWN_HEALTH } from "./feed-health.rules.ts";
+import { FeedFailure } from "./problems.ts";
+import type { GbfsSource } from "./snapshot.ts";
+
+export interface AddressSourceOptions extends FetchOptions {
+  /** Milliseconds between two polls, where there is more than one. */
+  readonly intervalMs?: number;
+}
+
+/** The last response of one feed. */
+interface LastResponse {
+  readonly address: string;
+  readonly validators: Validators;
+  readonly hash: string;
+  /** Before this instant the feed has nothing new, as it says itself. */
+  readonly changesAt: number;
+}
+
+/** The feeds that the `gbfs.json` at an address lists. Each poll gives only what changed since the one before. */
+export class AddressSource implements GbfsSource {
+  readonly #location: URL;
+  readonly #options: AddressSourceOptions;
+  readonly #client: FeedClient;
+  readonly #reader = createDocumentReader();
+  readonly #responses = new Map<DocumentName, LastResponse>();
+  readonly #health = new Map<DocumentName, FeedHealth>();
+  /** Of the poll under way: new responses, and the feeds that responded, changed or not. */
+  readonly #newResponses = new Map<DocumentName, LastResponse>();
+  readonly #responded = new Set<DocumentName>();
+  #list: { readonly feeds: DiscoveredFeeds; readonly base: URL } | undefined;
+  #now = 0;
+
+  constructor(location: URL, options: AddressSourceOptions = {}) {
+    this.#location = location;
+    this.#options = options;
+    this.#client = createFeedClient(location, options);
+  }
+
+  /**
+   * Begins a poll. Fetches the list of feeds where it may have changed.
+   * @param now milliseconds since 1970
+   * @returns why the list could not be fetched, if that failed; a list that was fetched before remains
+   */
+  async begin(now: number): Promise<FeedFailure | undefined> {
+    this.#now = now;
+    this.#newResponses.clear();
+    this.#responded.clear();
+    // A failed feed may have moved, so the list is fetched even where it is fresh.
+    const hasRetries = [...this.#health].some(([feed, each]) => isFailing(each) && !this.#isWaiting(feed));
+    const isUpToDate = this.#list !== undefined && !hasRetries && this.#isFresh("gbfs");
+    if (isUpToDate || this.#isWaiting("gbfs")) return undefined;
+    try {
+      const response = await this.#ask("gbfs", [this.#location]);
+      if (response !== undefined) this.#takeList(response.content, response.url);
+      return undefined;
+    } catch (error) {
+      if (error instanceof FeedFailure) return error;
+      throw error;
+    }
+  }
+
+  /** What a feed says; undefined when there is no such feed, or it has not changed. @throws FeedFailure */
+  async read<Name extends DocumentName>(feed: Name): Promise<Documents[Name] | undefined> {
+    const listed = this.#list?.feeds.get(feed);
+    if (this.#list === undefined || listed === undefined) return undefined;
+    const { feeds, base } = this.#list;
+    // `vehicle_status` is asked first; once it has responded, the older feed adds nothing.
+    const isReplaced = feed === "free_bike_status" && feeds.has("vehicle_status");
+    if (isReplaced && (this.#responses.has("vehicle_status") || this.#newResponses.has("vehicle_status")))
+      return undefined;
+    if (this.#isWaiting(feed) || this.#isFresh(feed)) return undefined;
+    return (await this.#ask(feed, feedAddresses(listed, feed, base)))?.content;
+  }
+
+  /** Marks what the poll gave as stored. Without it the next poll fetches the same again. */
+  commit(): void {
+    for (const [feed, response] of this.#newResponses) this.#responses.set(feed, response);
+    this.#newResponses.clear();
+    for (const feed of this.#responded) this.#health.set(feed, afterSuccess(this.#now));
+  }
+
+  /** Forgets all responses, so that the next poll fetches every feed whole. */
+  reset(): void {
+    this.#responses.clear();
+    this.#newResponses.clear();
+  }
+
+  get health(): ReadonlyMap<DocumentName, FeedHealth> {
+    return this.#health;
+  }
+
+  /** Frees the memory that reading takes. */
+  release(): Promise<void> {
+    return this.#reader.release();
+  }
+
+  /** Whether the feed failed, and is not to be asked yet. */
+  #isWaiting(feed: DocumentName): boolean {
+    return this.#now < (this.#health.get(feed)?.retryAt ?? this.#now);
+  }
+
+  /** Whether the feed said that it does not change before a later instant. */
+  #isFresh(feed: DocumentName): boolean {
+    return this.#now < (this.#responses.get(feed)?.changesAt ?? this.#now);
+  }
+
+  #takeList(feeds: DiscoveredFeeds, base: URL): void {
+    this.#list = { feeds, base };
+    for (const feed of this.#health.keys()) if (feed !== "gbfs" && !feeds.has(feed)) this.#health.delete(feed);
+  }
+
+  /**
+   * Asks the first of the addresses that responds.
+   * @returns undefined when the feed has not changed
+   * @throws FeedFailure when no address responds with a document that can be read
+   */
+  async #ask<Name extends DocumentName>(feed: Name, addresses: readonly URL[]) {
+    const { signal, intervalMs = 0 } = this.#options;
+    const last = this.#responses.get(feed)?.address;
+    let firstError: unknown;
+    // The address that responded last comes first, because the others may time out again.
+    for (const address of addresses.toSorted((a, b) => Number(b.href === last) - Number(a.href === last))) {
+      try {
+        const response = await this.#fetch(feed, address);
+        this.#responded.add(feed);
+        return response;
+      } catch (error) {
+        firstError ??= error;
+        if (signal?.aborted === true) break;
+      }
+    }
+    const failure = FeedFailure.from(feed, firstError);
+    // A request that we aborted says nothing about the feed.
+    if (signal?.aborted !== true) {
+      const { message, retryAfterMs } = failure;
+      const before = this.#health.get(feed) ?? UNKNOWN_HEALTH;
+      this.#health.set(feed, afterFailure(before, { now: this.#now, message, retryAfterMs, intervalMs }));
+    }
+    throw failure;
+  }
+
+  async #fetch<Name extends DocumentName>(feed: Name, address: URL) {
+    const before = this.#responses.get(feed);
+    const held = before?.address === address.href ? before.validators : undefined;
+    const { url, bytes, validators } = await this.#client.get(address, held);
+    if (bytes === undefined) return undefined;
+    const hash = createHash("sha256").update(bytes).digest("base64");
+    if (before !== undefined && hash === before.hash) {
+      this.#newResponses.set(feed, { ...before, address: address.href, validators });
+      return undefined;
+    }
+    const { content, changesAt } = await this.#reader.read(feed, bytes, this.#now);
+    this.#newResponses.set(feed, { address: address.href, validators, hash, changesAt });
+    return { content, url };
+  }
+}
+
+/**
+ * Where a listed feed may be: at the given address; else, since a moved or copied gbfs.json often names the host
+ * it came from, beside the gbfs.json itself. A list that came over https leads to https alone: whoever is on the way
+ * could otherwise decide what the feeds say.
+ */
+export function feedAddresses(listed: string, feed: string, base: URL): URL[] {
+  const beside = new URL(`${feed}.json`, base);
+  const given = URL.parse(listed, base.href);
+  if (given === null || !isHttp(given)) return [beside];
+  if (base.protocol === "https:" && given.protocol === "http:") {
+    if (given.port !== "") return [beside];
+    given.protocol = "https:";
+  }
+  return given.host === base.host ? [given] : [given, beside];
+}

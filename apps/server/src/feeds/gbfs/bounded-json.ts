@@ -1,0 +1,56 @@
+// JSON whose cost is known before it is parsed: the parser itself has no bounds.
+
+/**
+ * Bytes of a document, decompressed. The largest known feeds have 15 MB; lower refuses them, higher multiplies with what
+ * parsing makes of each byte.
+ */
+export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
+/**
+ * JSON values in a document. 26,000 vehicles of 20 fields are half a million; higher lets a document of small objects
+ * take thirty times its size in memory.
+ */
+const MAX_VALUES = 1_000_000;
+/** Levels of objects and arrays. Feeds have six; a geofence has ten. */
+const MAX_DEPTH = 64;
+
+/** The error for a document that is larger than is read. */
+export function tooLarge(maxBytes = MAX_DOCUMENT_BYTES): Error {
+  const mebibyte = 1024 * 1024;
+  const size = maxBytes >= mebibyte ? `${maxBytes / mebibyte} MiB` : `${maxBytes} bytes`;
+  return new Error(`it is larger than ${size}`);
+}
+
+/** @throws Error when the bytes are no JSON, or too much of it */
+export function parseBounded(bytes: Uint8Array): unknown {
+  if (bytes.byteLength > MAX_DOCUMENT_BYTES) throw tooLarge();
+  checkExtent(bytes);
+  try {
+    // Drops a byte order mark, which JSON.parse would refuse.
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch (error) {
+    throw new Error("it is not JSON", { cause: error });
+  }
+}
+
+const [QUOTE, COMMA, BACKSLASH] = Buffer.from(`",\\`);
+const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from("[]{}");
+
+/** Counts values and levels; whether it is JSON at all is for the parser to say. */
+function checkExtent(bytes: Uint8Array): void {
+  let values = 0;
+  let depth = 0;
+  let isInString = false;
+  for (let index = 0; index < bytes.length; index++) {
+    const byte = bytes[index];
+    if (isInString) {
+      if (byte === BACKSLASH) index++;
+      else if (byte === QUOTE) isInString = false;
+    } else if (byte === QUOTE) isInString = true;
+    else if (byte === COMMA) values++;
+    else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      values++;
+      if (++depth > MAX_DEPTH) throw new Error(`it is nested more than ${MAX_DEPTH} levels deep`);
+    } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) depth--;
+    if (values > MAX_VALUES) throw new Error(`it has more than ${MAX_VALUES.toLocaleString("en")} values`);
+  }
+}

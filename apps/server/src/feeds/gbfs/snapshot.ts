@@ -1,0 +1,59 @@
+import type { VehicleReport } from "../../fleet/bike-snapshot-decision.rules.ts";
+import type { StationInformation, StationStatusReport } from "../../fleet/station.rules.ts";
+import type { Description } from "./descriptions.ts";
+import type { DocumentName, Documents } from "./documents.ts";
+import type { Feed } from "./feed.ts";
+import { FeedFailure } from "./problems.ts";
+
+/** Where a system's feeds come from. */
+export interface GbfsSource {
+  /**
+   * What a feed says; undefined when the source has no such feed, or nothing new in it.
+   * @param now milliseconds since 1970
+   * @throws FeedFailure
+   */
+  read<Name extends DocumentName>(feed: Name, now: number): Promise<Documents[Name] | undefined>;
+}
+
+/** What the feeds of a source say, as far as they can be fetched and read. Undefined: no snapshot of that feed. */
+export interface GbfsSnapshot {
+  readonly information?: Feed<StationInformation> | undefined;
+  readonly status?: Feed<StationStatusReport> | undefined;
+  readonly vehicles?: Feed<VehicleReport> | undefined;
+  /** What it says of the system as a whole. */
+  readonly descriptions?: readonly Description[];
+}
+
+/** A snapshot, and the feeds that failed. */
+export interface SourceSnapshot {
+  readonly snapshot: GbfsSnapshot;
+  readonly failures: readonly FeedFailure[];
+}
+
+/**
+ * Fetches and reads all feeds that we use, one after the other, so that no two are in memory at a time. One that fails is
+ * no obstacle to the others.
+ * @param now milliseconds since 1970
+ */
+export async function readSnapshot(source: GbfsSource, now: number): Promise<SourceSnapshot> {
+  const failures: FeedFailure[] = [];
+  const read = async <Name extends DocumentName>(name: Name): Promise<Documents[Name] | undefined> => {
+    try {
+      return await source.read(name, now);
+    } catch (error) {
+      if (!(error instanceof FeedFailure)) throw error;
+      failures.push(error);
+      return undefined;
+    }
+  };
+  const information = await read("station_information");
+  const status = await read("station_status");
+  // 3.x has vehicle_status; a source that offers both says the same in each.
+  const vehicles = (await read("vehicle_status")) ?? (await read("free_bike_status"));
+  const descriptions: Description[] = [];
+  for (const name of ["system_information", "vehicle_types", "system_regions"] as const) {
+    const description = await read(name);
+    if (description) descriptions.push(description);
+  }
+  return { snapshot: { information, status, vehicles, descriptions }, failures };
+}
