@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
-import { parseNetworks, type NetworkList } from "./addresses/network-list.ts";
+import { parseNetworks } from "./addresses/network-list.ts";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { parseOrigins } from "./http/cors.ts";
 import { DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
@@ -22,61 +22,15 @@ import {
 import { type AddressRules, parsePorts, type PortRange } from "./webhooks/rules/receiver-url.ts";
 
 /** The configuration of the process, checked and frozen. */
-export interface Config {
-  readonly host: string;
-  readonly port: number;
-  /** The base URL in links and documents; undefined: made from host and port. */
-  readonly publicUrl: string | undefined;
-  /** Undefined: an embedded PostgreSQL runs in `dataDir`. */
-  readonly databaseUrl: string | undefined;
-  /** Absolute. */
-  readonly dataDir: string;
-  readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
-  /** Networks whose `X-Forwarded-*` headers are trusted. */
-  readonly trustedProxies: NetworkList;
-  /** The id of the system that is made in an empty database. */
-  readonly systemId: string;
-  /** Whether `SYSTEM_ID` is set, rather than defaulted. */
-  readonly isSystemIdSet: boolean;
-  readonly mode: "live" | "test";
-  /** Requests in any 60 s for keys without a rate of their own. */
-  readonly rateLimit: number;
-  /** Requests in any 60 s from one address without a key. */
-  readonly publicRateLimit: number;
-  /** Connections open at once. */
-  readonly maxConnections: number;
-  /** Origins that CORS allows to read the partner interface. */
-  readonly corsOrigins: readonly string[];
-  /** Whether the API reference is served at /docs. */
-  readonly docs: boolean;
-  readonly secretsFile: string | undefined;
-  /** The GBFS feed that the service follows. Undefined: none. */
-  readonly gbfsSync: { readonly url: string; readonly intervalMs: number } | undefined;
-  /** Where webhooks may be sent besides public addresses on port 443. */
-  readonly webhooks: AddressRules;
-  /** The mail server and the sender of mails. Undefined: mails are logged. */
-  readonly mail: { readonly smtpUrl: string; readonly from: string } | undefined;
-  /** Where metrics are served; without a port they are not. */
-  readonly metricsHost: string;
-  readonly metricsPort: number | undefined;
-  /** How long requests are still accepted after a stop signal. Undefined: the command decides. */
-  readonly drainDelayMs: number | undefined;
-  /** The key with which `simulate` drives a service on another machine. */
-  readonly operatorKey: string | undefined;
-  readonly logLevel: LogLevel;
-  /** Undefined: text on a terminal, JSON elsewhere. */
-  readonly logFormat: LogFormat | undefined;
+export type Config = Readonly<ReturnType<typeof readVariables>> & {
   /** Variables whose names are nearly those of ours. */
   readonly warnings: readonly string[];
-}
+};
 
 /** The port of https. */
 const HTTPS_PORT: PortRange = { from: 443, to: 443 };
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
-type LogLevel = (typeof LOG_LEVELS)[number];
-const LOG_FORMATS = ["json", "text"] as const;
-type LogFormat = (typeof LOG_FORMATS)[number];
 
 /** A variable has a value that the program cannot use. */
 export class ConfigError extends Error {
@@ -103,54 +57,71 @@ export function readConfig(env: Readonly<Record<string, string | undefined>>, di
       return fallback;
     }
   };
-  const path = (text: string) => resolve(directory, text);
-  const publicUrl = read("PUBLIC_URL", undefined, optional(baseUrl));
-  const config: Omit<Config, "warnings"> = {
-    publicUrl,
-    ...readPorts(read, issues),
-    ...readFeed(read),
-    databaseUrl: read("DATABASE_URL", undefined, optional(databaseUrl)),
-    dataDir: read("DATA_DIR", path(".bikeshare"), path),
-    tls: readTlsFiles(read, path, issues),
-    trustedProxies: read("TRUSTED_PROXIES", parseNetworks(""), parseNetworks),
-    systemId: read("SYSTEM_ID", "main", systemId),
-    isSystemIdSet: (env["SYSTEM_ID"] ?? "") !== "",
-    mode: read("MODE", "live", oneOf(["live", "test"])),
-    rateLimit: read("RATE_LIMIT_PER_MINUTE", DEFAULT_RATE_LIMIT, integer(1, 1_000_000)),
-    ...readPublicAccess(read),
-    secretsFile: read("SECRETS_FILE", undefined, optional(path)),
-    webhooks: {
-      allowNetworks: read("WEBHOOK_ALLOW_NETWORKS", parseNetworks(""), parseNetworks),
-      allowPorts: read("WEBHOOK_ALLOW_PORTS", [HTTPS_PORT], parsePorts),
-    },
-    mail: readMail(read, publicUrl, (env["MAIL_FROM"] ?? "") !== "", issues),
-    drainDelayMs: read("DRAIN_DELAY", undefined, optional(duration("0s", "5m"))),
-    operatorKey: read("OPERATOR_KEY", undefined, optional(String)),
-    logLevel: read("LOG_LEVEL", "info", oneOf(LOG_LEVELS)),
-    logFormat: read<LogFormat | undefined>("LOG_FORMAT", undefined, oneOf(LOG_FORMATS)),
-  };
+  const config = readVariables(read, (text) => resolve(directory, text), issues);
   if (issues.length > 0) throw new ConfigError(issues.join("\n"));
   return Object.freeze({ ...config, warnings: warningsOfTypos(env, names) });
+}
+
+/** Reads every variable. @param issues gets what is wrong with several together */
+function readVariables(read: Read, path: (text: string) => string, issues: string[]) {
+  /** The base URL in links and documents; undefined: made from host and port. */
+  const publicUrl = read("PUBLIC_URL", undefined, optional(baseUrl));
+  return {
+    publicUrl,
+    ...readPorts(read, issues),
+    /** Undefined: an embedded PostgreSQL runs in `dataDir`. */
+    databaseUrl: read("DATABASE_URL", undefined, optional(databaseUrl)),
+    /** Absolute. */
+    dataDir: read("DATA_DIR", path(".bikeshare"), path),
+    tls: readTlsFiles(read, path, issues),
+    /** Networks whose `X-Forwarded-*` headers are trusted. */
+    trustedProxies: read("TRUSTED_PROXIES", parseNetworks(""), parseNetworks),
+    /** The id of the system that is made in an empty database. */
+    systemId: read("SYSTEM_ID", "main", systemId),
+    /** Whether `SYSTEM_ID` is set, rather than defaulted. */
+    isSystemIdSet: read("SYSTEM_ID", false, () => true),
+    mode: read("MODE", "live", oneOf(["live", "test"])),
+    /** Requests in any 60 s for keys without a rate of their own. */
+    rateLimit: read("RATE_LIMIT_PER_MINUTE", DEFAULT_RATE_LIMIT, integer(1, 1_000_000)),
+    /** Requests in any 60 s from one address without a key. */
+    publicRateLimit: read("PUBLIC_RATE_LIMIT_PER_MINUTE", DEFAULT_PUBLIC_RATE_LIMIT, integer(1, 1_000_000)),
+    /** Connections open at once. */
+    maxConnections: read("MAX_CONNECTIONS", DEFAULT_MAX_CONNECTIONS, integer(10, 1_000_000)),
+    /** Origins that CORS allows to read the partner interface. */
+    corsOrigins: read("CORS_ORIGINS", [], parseOrigins),
+    /** Whether the API reference is served at /docs. */
+    docs: read("DOCS", "on", oneOf(["on", "off"])) === "on",
+    secretsFile: read("SECRETS_FILE", undefined, optional(path)),
+    gbfsSync: readFeed(read),
+    webhooks: readAddressRules(read),
+    mail: readMail(read, publicUrl, issues),
+    /** How long requests are still accepted after a stop signal. Undefined: the command decides. */
+    drainDelayMs: read("DRAIN_DELAY", undefined, optional(duration("0s", "5m"))),
+    /** The key with which `simulate` drives a service on another machine. */
+    operatorKey: read("OPERATOR_KEY", undefined, optional(String)),
+    logLevel: read("LOG_LEVEL", "info", oneOf(LOG_LEVELS)),
+    /** Undefined: text on a terminal, JSON elsewhere. */
+    logFormat: read("LOG_FORMAT", undefined, optional(oneOf(["json", "text"]))),
+  };
 }
 
 /** Reads one variable. A variable that is unset or invalid gets the fallback. */
 type Read = <Value>(name: string, fallback: Value, parse: (text: string) => Value) => Value;
 
-function readPorts(read: Read, issues: string[]): Pick<Config, "host" | "port" | "metricsHost" | "metricsPort"> {
+function readPorts(read: Read, issues: string[]) {
   const port = read("PORT", 3000, integer(0, 65_535));
   const metricsPort = read("METRICS_PORT", undefined, optional(integer(0, 65_535)));
   if (metricsPort === port && port !== 0) issues.push(`METRICS_PORT=${port}: is PORT's too; it must be another port`);
-  const host = read("HOST", "127.0.0.1", hostName);
-  return { host, port, metricsHost: read("METRICS_HOST", "127.0.0.1", hostName), metricsPort };
+  return {
+    host: read("HOST", "127.0.0.1", hostName),
+    port,
+    /** Where metrics are served; without a port they are not. */
+    metricsHost: read("METRICS_HOST", "127.0.0.1", hostName),
+    metricsPort,
+  };
 }
 
-function readFeed(read: Read): Pick<Config, "gbfsSync"> {
-  const url = read("GBFS_SYNC_URL", undefined, optional(feedUrl));
-  const intervalMs = read("GBFS_SYNC_EVERY", 30_000, duration("1s", "1d"));
-  return { gbfsSync: url === undefined ? undefined : { url, intervalMs } };
-}
-
-function readTlsFiles(read: Read, path: (text: string) => string, issues: string[]): Config["tls"] {
+function readTlsFiles(read: Read, path: (text: string) => string, issues: string[]) {
   const certFile = read("TLS_CERT_FILE", undefined, optional(path));
   const keyFile = read("TLS_KEY_FILE", undefined, optional(path));
   if ((certFile === undefined) !== (keyFile === undefined)) {
@@ -159,23 +130,30 @@ function readTlsFiles(read: Read, path: (text: string) => string, issues: string
   return certFile === undefined || keyFile === undefined ? undefined : { certFile, keyFile };
 }
 
-function readMail(read: Read, publicUrl: string | undefined, isFromSet: boolean, issues: string[]): Config["mail"] {
+/** The GBFS feed that the service follows. Undefined: none. */
+function readFeed(read: Read) {
+  const url = read("GBFS_SYNC_URL", undefined, optional(feedUrl));
+  const intervalMs = read("GBFS_SYNC_EVERY", 30_000, duration("1s", "1d"));
+  return url === undefined ? undefined : { url, intervalMs };
+}
+
+/** Where webhooks may be sent besides public addresses on port 443. */
+function readAddressRules(read: Read): AddressRules {
+  return {
+    allowNetworks: read("WEBHOOK_ALLOW_NETWORKS", parseNetworks(""), parseNetworks),
+    allowPorts: read("WEBHOOK_ALLOW_PORTS", [HTTPS_PORT], parsePorts),
+  };
+}
+
+/** The mail server and the sender of mails. Undefined: mails are logged. */
+function readMail(read: Read, publicUrl: string | undefined, issues: string[]) {
   const smtpUrl = read("SMTP_URL", undefined, optional(mailServerUrl));
   const from = read("MAIL_FROM", senderAt(publicUrl), optional(mailSender));
+  const isFromSet = read("MAIL_FROM", false, () => true);
   if (smtpUrl !== undefined && from === undefined && !isFromSet) {
     issues.push("MAIL_FROM: must be set beside SMTP_URL, to what mails are from, such as bikes@example.com");
   }
   return smtpUrl === undefined || from === undefined ? undefined : { smtpUrl, from };
-}
-
-/** Limits and permissions for callers without a key, and for browsers. */
-function readPublicAccess(read: Read): Pick<Config, "publicRateLimit" | "maxConnections" | "corsOrigins" | "docs"> {
-  return {
-    publicRateLimit: read("PUBLIC_RATE_LIMIT_PER_MINUTE", DEFAULT_PUBLIC_RATE_LIMIT, integer(1, 1_000_000)),
-    maxConnections: read("MAX_CONNECTIONS", DEFAULT_MAX_CONNECTIONS, integer(10, 1_000_000)),
-    corsOrigins: read("CORS_ORIGINS", [], parseOrigins),
-    docs: read("DOCS", "on", oneOf(["on", "off"])) === "on",
-  };
 }
 
 /** The environment of this process. Nothing else reads it. */

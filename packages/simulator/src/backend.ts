@@ -15,11 +15,8 @@ export interface Backend {
   readonly timestamp: (bikeId: string, time: number) => string;
 }
 
-export interface BackendOptions {
-  readonly city: City;
-  readonly schedule: Schedule;
+export interface BackendOptions extends Pick<Backend, "city" | "schedule" | "send"> {
   readonly instantOf: (time: number) => number;
-  readonly send: (command: Command) => void;
 }
 
 export function createBackend({ city, schedule, instantOf, send }: BackendOptions): Backend {
@@ -45,11 +42,7 @@ export interface Schedule {
 }
 
 export function createSchedule(): Schedule {
-  interface Entry {
-    readonly time: number;
-    readonly order: number;
-    readonly act: () => void;
-  }
+  type Entry = { readonly time: number; readonly order: number; readonly act: () => void };
   const queue = new TinyQueue<Entry>([], (a, b) => a.time - b.time || a.order - b.order);
   let added = 0;
   return {
@@ -61,59 +54,43 @@ export function createSchedule(): Schedule {
 }
 
 /** Where the operator's backend believes its available bikes to be. */
-interface Fleet {
-  put(bikeId: string, station: CityStation): void;
-  /** Takes the bike that has been there longest; undefined when there is none. */
-  take(station: CityStation): string | undefined;
-  at(station: CityStation): readonly string[];
-  /** The stations with the most and the fewest bikes for their docks. */
-  fullest(): CityStation;
-  emptiest(): CityStation;
-}
+type Fleet = ReturnType<typeof createFleet>;
 
-function createFleet(city: City): Fleet {
+function createFleet(city: City) {
   const bikes = new Map<string, string[]>(city.stations.map(({ id }) => [id, []]));
-  const at = (station: CityStation) => bikes.get(station.id) ?? [];
+  const at = (station: CityStation): readonly string[] => bikes.get(station.id) ?? [];
+  /** Bikes for each dock. */
   const fill = (station: CityStation) => at(station).length / station.capacity;
   return {
     at,
-    put: (bikeId, station) => void bikes.get(station.id)?.push(bikeId),
-    take: (station) => bikes.get(station.id)?.shift(),
+    put: (bikeId: string, station: CityStation) => void bikes.get(station.id)?.push(bikeId),
+    /** Takes the bike that has been there longest; undefined when there is none. */
+    take: (station: CityStation) => bikes.get(station.id)?.shift(),
     fullest: () => city.stations.reduce((best, station) => (fill(station) > fill(best) ? station : best)),
     emptiest: () => city.stations.reduce((best, station) => (fill(station) < fill(best) ? station : best)),
   };
 }
 
 /** The stations that are offline. */
-export interface Outages {
-  /** A station goes offline until a time. */
-  begin(station: CityStation, until: number): void;
-  /** A station is offline already; it comes back at a time. */
-  add(station: CityStation, until: number): void;
-  has(station: CityStation): boolean;
-  /** Brings all of them back. */
-  endAll(): void;
-}
-
-export function createOutages({ schedule, send }: Backend): Outages {
+export function createOutages({ schedule, send }: Backend) {
   const offline = new Set<CityStation>();
   const end = (station: CityStation) => {
     if (offline.delete(station)) send({ path: "stations/online", subjectId: station.id, item: { id: station.id } });
   };
+  /** A station is offline already; it comes back at a time. */
   const add = (station: CityStation, until: number) => {
     offline.add(station);
     schedule.at(until, () => end(station));
   };
   return {
     add,
-    begin(station, until) {
+    /** A station goes offline until a time. */
+    begin(station: CityStation, until: number) {
       if (offline.has(station)) return;
       send({ path: "stations/offline", subjectId: station.id, item: { id: station.id } });
       add(station, until);
     },
-    has: (station) => offline.has(station),
-    endAll() {
-      for (const station of offline) end(station);
-    },
+    has: (station: CityStation) => offline.has(station),
+    endAll: () => offline.forEach(end),
   };
 }

@@ -87,7 +87,7 @@ function stationFor({ stations }: City, bikeId: string): CityStation {
 
 /** Reports that a bike is available at a station. */
 function putAvailable(backend: Backend, bikeId: string, time: number, station: CityStation): void {
-  sendReport(backend, bikeId, time, { station, isAvailable: true });
+  sendReport(backend, bikeId, time, station, "available");
   backend.fleet.put(bikeId, station);
 }
 
@@ -95,7 +95,7 @@ function putAvailable(backend: Backend, bikeId: string, time: number, station: C
 function breakBike(backend: Backend, { station, seconds }: CityEventOf<"bike_breaks">, time: number): void {
   const bikeId = backend.fleet.take(station);
   if (bikeId === undefined) return;
-  sendReport(backend, bikeId, time, { station, isAvailable: false });
+  sendReport(backend, bikeId, time, station, "non_operational");
   const repaired = time + seconds * 1000;
   backend.schedule.at(repaired, () => putAvailable(backend, bikeId, repaired, station));
 }
@@ -107,7 +107,7 @@ function driveVan(backend: Backend, { bikes, seconds }: CityEventOf<"van">, time
   for (let n = 0; n < bikes; n++) {
     const bikeId = fleet.take(from);
     if (bikeId === undefined) return;
-    sendReport(backend, bikeId, time, { station: null, isAvailable: false });
+    sendReport(backend, bikeId, time, null, "non_operational");
     schedule.at(unloaded, () => putAvailable(backend, bikeId, unloaded, to));
   }
 }
@@ -134,17 +134,14 @@ function sendLateReport({ send }: Backend, rides: Rides, id: string): void {
   send({ path: "bikes/reports", subjectId: id, item: { id, at: last.startedAt, station_id: last.from.id } });
 }
 
+/** Reports where a bike is, and whether it can be taken. @param station null: on the way */
 function sendReport(
   { send, timestamp }: Backend,
   id: string,
   time: number,
-  { station, isAvailable }: { readonly station: CityStation | null; readonly isAvailable: boolean },
+  station: CityStation | null,
+  state: "available" | "non_operational",
 ): void {
-  const item = {
-    id,
-    at: timestamp(id, time),
-    vehicle_state: isAvailable ? ("available" as const) : ("non_operational" as const),
-    station_id: station?.id ?? null,
-  };
+  const item = { id, at: timestamp(id, time), vehicle_state: state, station_id: station?.id ?? null };
   send({ path: "bikes/reports", subjectId: id, item });
 }

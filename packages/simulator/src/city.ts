@@ -31,29 +31,11 @@ const CENTER = { lat: 54.5, lon: 3.5 };
 const RADIUS_KM = 6;
 const KILOMETRES_PER_DEGREE = 111.32;
 
-const FIRST_WORDS = [
-  "Harbour",
-  "Mill",
-  "Market",
-  "Station",
-  "Castle",
-  "River",
-  "Garden",
-  "Church",
-  "Museum",
-  "Bridge",
-  "Park",
-  "School",
-  "Orchard",
-  "Tower",
-  "Canal",
-  "Meadow",
-  "Linden",
-  "Foundry",
-  "Weaver",
-  "Baker",
-] as const;
-const SECOND_WORDS = ["Street", "Square", "Lane", "Gate", "Quay", "Avenue", "Row", "Hill", "Yard", "Corner"] as const;
+const FIRST_WORDS =
+  "Harbour Mill Market Station Castle River Garden Church Museum Bridge Park School Orchard Tower Canal Meadow Linden Foundry Weaver Baker".split(
+    " ",
+  );
+const SECOND_WORDS = "Street Square Lane Gate Quay Avenue Row Hill Yard Corner".split(" ");
 const REGIONS = ["centre", "north", "east", "south", "west"] as const;
 
 /** Makes a city with bikes. At most 200 stations have different names. */
@@ -69,7 +51,7 @@ export function makeCity(random: Random, size: { readonly stations: number; read
       CENTER.lon + (distance * Math.cos(angle)) / (KILOMETRES_PER_DEGREE * Math.cos((CENTER.lat * Math.PI) / 180));
     const round = Math.floor(index / names.length);
     return {
-      id: `station-${String(index + 1).padStart(3, "0")}`,
+      id: `station-${paddedNumber(index, 3)}`,
       name: `${names[(index * 37) % names.length]}${round > 0 ? ` ${round + 1}` : ""}`,
       lat: Number(lat.toFixed(6)),
       lon: Number(lon.toFixed(6)),
@@ -83,13 +65,14 @@ export function makeCity(random: Random, size: { readonly stations: number; read
     stations: [first, ...others],
     bikes: Array.from({ length: size.bikes }, (_, index) => {
       const isElectric = random.next() < 0.3;
-      return {
-        id: `bike-${String(index + 1).padStart(4, "0")}`,
-        vehicleTypeId: isElectric ? "ebike" : "bike",
-        isElectric,
-      };
+      return { id: `bike-${paddedNumber(index, 4)}`, vehicleTypeId: isElectric ? "ebike" : "bike", isElectric };
     }),
   };
+}
+
+/** Numbers that begin at 1 and sort as texts. */
+function paddedNumber(index: number, length: number): string {
+  return String(index + 1).padStart(length, "0");
 }
 
 /** Metres between two stations, as the crow flies. */
@@ -114,29 +97,23 @@ export interface CityRide {
   readonly riderCategory: "member" | "casual";
 }
 
-export interface History {
-  /** In the order in which they started. */
-  readonly rides: readonly CityRide[];
-  /** Where each bike stands after its last ride. */
-  readonly standing: ReadonlyMap<CityBike, CityStation>;
-}
-
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** How many rides start in each hour of a day (UTC), relative to one another: two rush hours and a quiet night. */
 export const HOURLY_WEIGHTS = [
   1, 1, 1, 1, 2, 6, 14, 26, 30, 18, 13, 14, 17, 17, 16, 18, 26, 34, 30, 20, 14, 9, 6, 3,
 ] as const;
+export const TOTAL_WEIGHT = HOURLY_WEIGHTS.reduce((sum, weight) => sum + weight, 0);
 
 /**
- * Makes past rides, spread over the days before `now`. Each bike starts where it stopped and never rides twice at
- * once.
+ * Makes past rides, spread over the days before `now`. Each bike starts where it stopped and never rides twice at once.
+ * @returns the rides in the order in which they started, and where each bike stands after its last one
  */
 export function makeHistory(
   city: City,
   random: Random,
-  options: { readonly rides: number; readonly days: number; readonly now: number },
-): History {
+  options: HistoryOptions,
+): { readonly rides: readonly CityRide[]; readonly standing: ReadonlyMap<CityBike, CityStation> } {
   const standing = new Map(city.bikes.map((bike) => [bike, random.pick(city.stations)]));
   // A few more than asked for: a ride that finds no time between its neighbours is left out.
   const ridesPerBike = Math.ceil((options.rides / city.bikes.length) * 1.05) + 1;
@@ -146,10 +123,14 @@ export function makeHistory(
   rides.sort((a, b) => a.startedAt - b.startedAt || (a.bike.id < b.bike.id ? -1 : 1));
   // The oldest go first, so that each bike's last ride still ends where it stands.
   const kept = rides.slice(-options.rides);
-  return {
-    rides: kept.map((ride, index) => ({ ...ride, id: `ride-${String(index + 1).padStart(6, "0")}` })),
-    standing,
-  };
+  return { rides: kept.map((ride, index) => ({ ...ride, id: `ride-${paddedNumber(index, 6)}` })), standing };
+}
+
+interface HistoryOptions {
+  readonly rides: number;
+  readonly days: number;
+  /** Milliseconds since 1970. */
+  readonly now: number;
 }
 
 function ridesOf(
@@ -157,39 +138,37 @@ function ridesOf(
   city: City,
   random: Random,
   standing: Map<CityBike, CityStation>,
-  options: { readonly rides: number; readonly days: number; readonly now: number },
-): CityRide[] {
+  options: HistoryOptions,
+): Omit<CityRide, "id">[] {
   const starts = Array.from({ length: options.rides }, () => startInstant(random, options)).sort((a, b) => a - b);
-  const rides: CityRide[] = [];
-  for (const [index, startedAt] of starts.entries()) {
+  return starts.flatMap((startedAt, index) => {
     const from = standing.get(bike) ?? city.stations[0];
     const to = random.pick(city.stations);
-    const distanceMeters = Math.round(metresBetween(from, to) * 1.3) + random.between(50, 400);
+    const distanceMeters = riddenMetres(random, from, to);
     const speed = (bike.isElectric ? 5 : 4) * (0.7 + 0.5 * random.next());
     const arrival = startedAt + Math.round((distanceMeters / speed) * 1000) + random.between(20, 240) * 1000;
     // The bike must be back before its next ride, and before now.
     const endedAt = Math.min(arrival, (starts[index + 1] ?? options.now) - 1000);
-    if (endedAt <= startedAt) continue;
-    const outside = random.next() < 0.01;
-    rides.push({
-      id: "",
-      bike,
-      from,
-      to: outside ? undefined : to,
-      startedAt,
-      endedAt,
-      distanceMeters,
-      riderCategory: random.next() < 0.8 ? "member" : "casual",
-    });
+    if (endedAt <= startedAt) return [];
+    const isOutside = random.next() < 0.01;
+    const riderCategory = randomRider(random);
     // A bike left outside a station is brought to the nearest one: here, to where its rider was going.
     standing.set(bike, to);
-  }
-  return rides;
+    return { bike, from, to: isOutside ? undefined : to, startedAt, endedAt, distanceMeters, riderCategory };
+  });
 }
 
-function startInstant(random: Random, { days, now }: { readonly days: number; readonly now: number }): number {
-  const total = HOURLY_WEIGHTS.reduce((sum, weight) => sum + weight, 0);
-  let remaining = random.next() * total;
+/** How far a rider goes between two stations: streets wind. */
+export function riddenMetres(random: Random, from: CityStation, to: CityStation): number {
+  return Math.round(metresBetween(from, to) * 1.3) + random.between(50, 400);
+}
+
+export function randomRider(random: Random): "member" | "casual" {
+  return random.next() < 0.8 ? "member" : "casual";
+}
+
+function startInstant(random: Random, { days, now }: HistoryOptions): number {
+  let remaining = random.next() * TOTAL_WEIGHT;
   const hour = HOURLY_WEIGHTS.findIndex((weight) => (remaining -= weight) < 0);
   const today = Math.floor(now / DAY_MS) * DAY_MS;
   const instant = today - random.between(0, days - 1) * DAY_MS + hour * HOUR_MS + random.between(0, HOUR_MS - 1);

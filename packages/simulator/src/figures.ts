@@ -20,18 +20,12 @@ export interface Figures {
   readonly reasons: ReadonlyMap<string, number>;
 }
 
-export interface FigureCounter {
-  answered(command: Command, result: BatchResult): void;
-  requested(outcome: Answer["kind"], reason: string): void;
-  read(riding: number, waiting: number, now: number): Figures;
-}
-
 /** Distinct reasons kept. More would fill memory where a message names an id. */
 const MAX_REASONS = 50;
 const RATE_WINDOW_MS = 60_000;
 
-/** @param startedAt milliseconds since 1970 */
-export function createFigures(startedAt: number): FigureCounter {
+/** Counts what a simulation does. @param startedAt milliseconds since 1970 */
+export function createFigures(startedAt: number) {
   const counts = { started: 0, completed: 0, cancelled: 0, requests: 0, retries: 0, failures: 0 };
   const reasons = new Map<string, number>();
   const samples: { at: number; started: number }[] = [{ at: startedAt, started: 0 }];
@@ -39,7 +33,7 @@ export function createFigures(startedAt: number): FigureCounter {
     if (reasons.has(reason) || reasons.size < MAX_REASONS) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
   };
   return {
-    answered({ path }, { outcome, error }) {
+    answered({ path }: Command, { outcome, error }: BatchResult) {
       if (outcome === "failed") {
         counts.failures++;
         countReason(`${path}: ${error?.error ?? ""} ${error?.message ?? ""}`);
@@ -48,24 +42,19 @@ export function createFigures(startedAt: number): FigureCounter {
       if (path === "rides/end" && outcome === "updated") counts.completed++;
       if (path === "rides/cancel" && outcome === "updated") counts.cancelled++;
     },
-    requested(outcome, reason) {
+    requested(outcome: Answer["kind"], reason: string) {
       counts.requests++;
       if (outcome === "done") return;
       counts.retries++;
       countReason(reason);
     },
-    read(riding, waiting, now) {
+    read(riding: number, waiting: number, now: number): Figures {
       samples.push({ at: now, started: counts.started });
       while (samples.length > 2 && (samples[1]?.at ?? now) <= now - RATE_WINDOW_MS) samples.shift();
       const since = samples[0] ?? { at: now, started: 0 };
       const minutes = Math.max(1000, now - since.at) / 60_000;
-      return {
-        ...counts,
-        riding,
-        waiting,
-        reasons,
-        perMinute: Math.round((counts.started - since.started) / minutes),
-      };
+      const perMinute = Math.round((counts.started - since.started) / minutes);
+      return { ...counts, riding, waiting, reasons, perMinute };
     },
   };
 }

@@ -59,15 +59,12 @@ const REQUEST_TIMEOUT_MS = 20_000;
 
 /** Calls the operator interface of a service. */
 export function createOperatorClient(baseUrl: string, operatorKey: string): PostBatch {
+  const headers = { authorization: `Bearer ${operatorKey}`, "content-type": "application/json" };
   return async (path, items, idempotencyKey) => {
     try {
       const response = await fetch(`${baseUrl}/operator/v1/${path}`, {
         method: "POST",
-        headers: {
-          authorization: `Bearer ${operatorKey}`,
-          "content-type": "application/json",
-          "idempotency-key": idempotencyKey,
-        },
+        headers: { ...headers, "idempotency-key": idempotencyKey },
         body: JSON.stringify({ items }),
         signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
       });

@@ -1,11 +1,28 @@
-import { type City, type CityStation, HOURLY_WEIGHTS, metresBetween } from "./city.ts";
+import {
+  type City,
+  type CityStation,
+  HOURLY_WEIGHTS,
+  metresBetween,
+  randomRider,
+  riddenMetres,
+  TOTAL_WEIGHT,
+} from "./city.ts";
 import { createRandom, type Random } from "./random.ts";
 
 /** Something that happens in a made-up city, in simulated time. */
 export type CityEvent = {
   /** Milliseconds after the minute's start. */
   readonly offsetMs: number;
-} & (PlannedRide | StationFailure | BikeFailure | VanTour | Telemetry);
+} & (
+  | PlannedRide
+  /** A station loses its power. */
+  | { readonly kind: "station_fails"; readonly station: CityStation; readonly seconds: number }
+  /** A bike of a station breaks and is repaired. */
+  | { readonly kind: "bike_breaks"; readonly station: CityStation; readonly seconds: number }
+  /** A van brings bikes from where they are many to where they are few. */
+  | { readonly kind: "van"; readonly bikes: number; readonly seconds: number }
+  | Telemetry
+);
 
 /** An event of one kind. */
 export type CityEventOf<Kind extends CityEvent["kind"]> = Extract<CityEvent, { readonly kind: Kind }>;
@@ -24,27 +41,6 @@ interface PlannedRide {
   readonly isDelayed: boolean;
   /** The backend sends its commands twice. */
   readonly isRepeated: boolean;
-}
-
-/** A station loses its power. */
-interface StationFailure {
-  readonly kind: "station_fails";
-  readonly station: CityStation;
-  readonly seconds: number;
-}
-
-/** A bike of a station breaks and is repaired. */
-interface BikeFailure {
-  readonly kind: "bike_breaks";
-  readonly station: CityStation;
-  readonly seconds: number;
-}
-
-/** A van brings bikes from where they are many to where they are few. */
-interface VanTour {
-  readonly kind: "van";
-  readonly bikes: number;
-  readonly seconds: number;
 }
 
 /** The bikes of a station report. */
@@ -75,8 +71,7 @@ const TELEMETRY_AN_HOUR = 0.5;
 export function planMinute(city: City, seed: number, minute: number): CityEvent[] {
   const random = createRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(minute + 1, 0x85ebca6b));
   const hour = Math.floor(minute / 60) % 24;
-  const total = HOURLY_WEIGHTS.reduce((sum, weight) => sum + weight, 0);
-  const rides = (city.bikes.length * RIDES_PER_BIKE_A_DAY * (HOURLY_WEIGHTS[hour] ?? 0)) / total / 60;
+  const rides = (city.bikes.length * RIDES_PER_BIKE_A_DAY * (HOURLY_WEIGHTS[hour] ?? 0)) / TOTAL_WEIGHT / 60;
   const stations = city.stations.length;
   return [
     ...repeat(random, rides, () => plannedRide(city, random, hour)),
@@ -116,7 +111,7 @@ function plannedRide(city: City, random: Random, hour: number): PlannedRide {
   // Mornings go to the centre, evenings back: the imbalance that vans even out.
   const isCommute = random.next() < 0.6;
   const [start, end] = commute(isCommute, hour, [outer, inner], [a, b]);
-  const distanceMeters = Math.round(metresBetween(start, end) * 1.3) + random.between(50, 400);
+  const distanceMeters = riddenMetres(random, start, end);
   const endChance = random.next();
   return {
     kind: "ride",
@@ -124,7 +119,7 @@ function plannedRide(city: City, random: Random, hour: number): PlannedRide {
     to: end,
     seconds: Math.round(distanceMeters / (3 + 2 * random.next())) + random.between(20, 240),
     distanceMeters,
-    riderCategory: random.next() < 0.8 ? "member" : "casual",
+    riderCategory: randomRider(random),
     end: rideEnd(endChance),
     isDelayed: random.next() < SHARES.late,
     isRepeated: random.next() < SHARES.repeated,

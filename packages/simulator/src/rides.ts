@@ -6,23 +6,6 @@ import type { CityEventOf } from "./plan.ts";
 
 type PlannedRide = CityEventOf<"ride">;
 
-/** The rides of a living city. */
-export interface Rides {
-  /** Starts a ride with a bike of the station; does nothing where there is none. */
-  start(plan: PlannedRide, time: number): void;
-  readonly onAnswer: OnAnswer;
-  /** Ends every ride under way. */
-  finishAll(time: number): void;
-  activeCount(): number;
-  /** A bike's latest ride that ended at a station. */
-  lastRideOf(bikeId: string): LastRide | undefined;
-}
-
-interface LastRide {
-  readonly startedAt: string;
-  readonly from: CityStation;
-}
-
 const MINUTE_MS = 60_000;
 /** Simulated, until a ride is cancelled, a bike outside a station is collected, a command is repeated. */
 const CANCEL_DELAY_MS = MINUTE_MS;
@@ -37,11 +20,13 @@ interface ActiveRide {
   isStartSent: boolean;
 }
 
-/** @param run distinguishes the rides of this run from those of others */
-export function createRides(backend: Backend, run: string): Rides {
+export type Rides = ReturnType<typeof createRides>;
+
+/** The rides of a living city. @param run distinguishes the rides of this run from those of others */
+export function createRides(backend: Backend, run: string) {
   const { schedule, fleet, timestamp } = backend;
   const underWay = new Map<string, ActiveRide>();
-  const last = new Map<string, LastRide>();
+  const last = new Map<string, { readonly startedAt: string; readonly from: CityStation }>();
   /** Rides that the service did not start: their bikes are not where we believe. */
   const refused = new Set<string>();
   let startedCount = 0;
@@ -56,8 +41,12 @@ export function createRides(backend: Backend, run: string): Rides {
     else fleet.put(bikeId, plan.end === "cancelled" ? plan.from : plan.to);
     if (plan.end === "returned") last.set(bikeId, { startedAt, from: plan.from });
   };
+  const onAnswer: OnAnswer = ({ path, item }, { outcome }) => {
+    if (path === "rides/start" && outcome === "failed") refused.add(item.id);
+  };
   return {
-    start(plan, time) {
+    /** Starts a ride with a bike of the station; does nothing where there is none. */
+    start(plan: PlannedRide, time: number) {
       const bikeId = fleet.take(plan.from);
       if (bikeId === undefined) return;
       const id = `ride-${run}-${String(++startedCount).padStart(5, "0")}`;
@@ -67,14 +56,14 @@ export function createRides(backend: Backend, run: string): Rides {
       const end = time + (plan.end === "cancelled" ? CANCEL_DELAY_MS : plan.seconds * 1000);
       schedule.at(end, () => underWay.has(id) && finish(ride, end, undefined));
     },
-    onAnswer: ({ path, item }, { outcome }) => {
-      if (path === "rides/start" && outcome === "failed") refused.add(item.id);
-    },
-    finishAll(time) {
+    onAnswer,
+    /** Ends every ride under way. */
+    finishAll(time: number) {
       for (const ride of underWay.values()) finish(ride, time, "operator");
     },
     activeCount: () => underWay.size,
-    lastRideOf: (bikeId) => last.get(bikeId),
+    /** A bike's latest ride that ended at a station. */
+    lastRideOf: (bikeId: string) => last.get(bikeId),
   };
 }
 
@@ -83,36 +72,21 @@ function sendStart(backend: Backend, ride: ActiveRide, time: number): void {
   if (ride.isStartSent) return;
   ride.isStartSent = true;
   const { id, bikeId, plan, startedAt } = ride;
-  const item = {
-    id,
-    bike_id: bikeId,
-    started_at: startedAt,
-    start_station_id: plan.from.id,
-    rider_category: plan.riderCategory,
-  };
+  const trip = { start_station_id: plan.from.id, rider_category: plan.riderCategory };
+  const item = { id, bike_id: bikeId, started_at: startedAt, ...trip };
   sendAsPlanned(backend, { path: "rides/start", subjectId: bikeId, item }, plan, time);
 }
 
 function sendEnd(backend: Backend, ride: ActiveRide, time: number, reason: RideEnd["end_reason"]): void {
-  const { id, bikeId, plan } = ride;
-  const instant = backend.timestamp(bikeId, time);
+  const { id, bikeId: subjectId, plan } = ride;
+  const at = backend.timestamp(subjectId, time);
   if (plan.end === "cancelled") {
-    sendAsPlanned(
-      backend,
-      { path: "rides/cancel", subjectId: bikeId, item: { id, cancelled_at: instant } },
-      plan,
-      time,
-    );
+    sendAsPlanned(backend, { path: "rides/cancel", subjectId, item: { id, cancelled_at: at } }, plan, time);
     return;
   }
-  const item = {
-    id,
-    ended_at: instant,
-    distance_meters: plan.distanceMeters,
-    ...locationOf(plan),
-    ...(reason === undefined ? {} : { end_reason: reason }),
-  };
-  sendAsPlanned(backend, { path: "rides/end", subjectId: bikeId, item }, plan, time);
+  const end = { id, ended_at: at, distance_meters: plan.distanceMeters, ...locationOf(plan) };
+  const item = reason === undefined ? end : { ...end, end_reason: reason };
+  sendAsPlanned(backend, { path: "rides/end", subjectId, item }, plan, time);
 }
 
 /** Sends a command, and again a while later where the plan says so. */

@@ -48,36 +48,29 @@ export function createSender(options: SenderOptions): Sender {
   };
 }
 
-interface Lane {
-  send(command: Command): void;
-  waiting(): number;
-  idle(): Promise<void>;
-}
-
 /** A queue that is sent in order, one request at a time. */
-function createLane(options: SenderOptions, closing: AbortSignal): Lane {
+function createLane(options: SenderOptions, closing: AbortSignal) {
   let queue: Command[] = [];
   /** Commands of the request under way; they count as waiting when the lane is closed before an answer comes. */
   let inFlight = 0;
-  let working = Promise.resolve();
-  let isWorking = false;
+  let working: Promise<void> | undefined;
   const work = async () => {
-    isWorking = true;
     while (queue.length > 0 && !closing.aborted) {
       const { batch, rest } = splitBatch(queue);
       queue = rest;
       inFlight = batch.length;
       if (await postUntilAnswered(batch, options, closing)) inFlight = 0;
     }
-    isWorking = false;
+    working = undefined;
   };
   return {
-    send(command) {
+    send(command: Command) {
       queue.push(command);
-      if (!isWorking) working = work();
+      working ??= work();
     },
     waiting: () => queue.length + inFlight,
-    idle: () => working,
+    /** Resolves when no request is under way. */
+    idle: () => working ?? Promise.resolve(),
   };
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout } from "node:timers/promises";
-import { createSchedule, type Schedule } from "./backend.ts";
+import { createSchedule } from "./backend.ts";
 import { bootstrapCity } from "./bootstrap.ts";
 import { type CityLife, createCityLife } from "./city-life.ts";
 import type { City, CityStation } from "./city.ts";
@@ -101,33 +101,25 @@ async function flushOrThrow(sender: Sender, failed: Promise<Error>): Promise<voi
 }
 
 /** Simulated time, and how it relates to the wall clock. */
-interface CityTime {
-  readonly schedule: Schedule;
-  /** The simulated time. */
-  now(): number;
-  readonly instantOf: (time: number) => number;
-  /** The city lives through what has passed on the wall clock. */
-  advance(life: CityLife): void;
-  /** The wall clock goes on, the city does not. */
-  skip(): void;
-}
-
-function createCityTime({ clock, speed }: Pick<SimulationOptions, "clock" | "speed">): CityTime {
+function createCityTime({ clock, speed }: Pick<SimulationOptions, "clock" | "speed">) {
   const schedule = createSchedule();
   let now = FIRST_TIME_MS;
   let instant = clock();
   let nextMinute = Math.floor(FIRST_TIME_MS / MINUTE_MS);
   return {
     schedule,
+    /** The simulated time. */
     now: () => now,
-    instantOf: (time) => Math.round(instant - (now - time) / speed),
-    advance(life) {
+    instantOf: (time: number) => Math.round(instant - (now - time) / speed),
+    /** The city lives through what has passed on the wall clock. */
+    advance(life: CityLife) {
       const elapsed = clock() - instant;
       instant += elapsed;
       now += elapsed * speed;
       while (nextMinute * MINUTE_MS <= now) life.plan(nextMinute++);
       schedule.runUntil(now);
     },
+    /** The wall clock goes on, the city does not. */
     skip: () => void (instant = clock()),
   };
 }
