@@ -112,8 +112,8 @@ async function measure(index: number, { ports: [healthy = 0, ...evil], ca }: Rec
   const urls = [healthy, evil[index]].map((port) => `${ca === undefined ? "http" : "https"}://127.0.0.1:${port}/`);
   const [healthyUrl = "", evilUrl = ""] = urls;
   // A process that has been sending for a while: what the runtime takes for that is not the evil receivers' doing.
-  for (let warming = 0; warming < 500; warming++) {
-    await Promise.all(Array.from({ length: 50 }, () => post(sender, healthyUrl)));
+  for (let warming = 0; warming < 2_500; warming++) {
+    await Promise.all(Array.from({ length: 10 }, () => post(sender, healthyUrl)));
   }
   collectGarbage();
   const before = process.memoryUsage.rss();

@@ -1,17 +1,108 @@
 import type { Socket } from "node:net";
-import { Client } from "undici";
-import { BoundedBody } from "./bounded-body.ts";
-import { ResponseGuard } from "./response-guard.ts";
-import type { ResponseViolation } from "./response-guard.ts";
-import type { SenderLimits } from "./sender-limits.ts";
+import { describeFailure } from "../../addresses/connect-failure.ts";
+import { describeTlsError } from "../../addresses/sockets.ts";
+import type { Failure, Header } from "./attempt.ts";
+import { InvalidResponseError, type ResponseViolation } from "./response-head.ts";
+import { ResponseParser } from "./response-parser.ts";
+import { type SenderLimits, senderLimits } from "./sender-limits.ts";
 
-/** The head guard has ended a connection. */
-export class InvalidResponseError extends Error {
-  readonly violation: ResponseViolation;
+/** The outcome of one request over one connection. */
+export interface RoundTripResult {
+  readonly failure: Failure | null;
+  /** False proves that the receiver has not seen the request. */
+  readonly isWritten: boolean;
+  readonly status: number | null;
+  readonly headers: readonly Header[];
+  readonly body: Uint8Array;
+  readonly isTruncated: boolean;
+  readonly firstByteMs: number | null;
+}
 
-  constructor(violation: ResponseViolation) {
-    super(violation);
-    this.violation = violation;
+export interface ConnectionOptions {
+  readonly origin: string;
+  readonly remoteAddress: string | null;
+  readonly limits: SenderLimits;
+  readonly monotonic: () => number;
+}
+
+/** Subtracted from the idle timeout that a receiver names, for the time that a request takes to reach it. */
+const IDLE_MARGIN_MS = 1_000;
+
+/** One checked connection to one origin, which carries one request at a time. */
+export class Connection {
+  readonly origin: string;
+  readonly remoteAddress: string | null;
+  readonly #socket: Socket;
+  readonly #options: ConnectionOptions;
+  readonly #openedAt: number;
+  #exchange: Exchange | undefined;
+  #requestCount = 0;
+  /** How long the connection may be idle until the next request. */
+  #idleMs = 0;
+  #onClose: (() => void) | undefined;
+
+  constructor(socket: Socket, options: ConnectionOptions) {
+    this.origin = options.origin;
+    this.remoteAddress = options.remoteAddress;
+    this.#socket = socket;
+    this.#options = options;
+    this.#openedAt = options.monotonic();
+    // Bytes that nobody asked for must not be taken for the next response.
+    socket.on("data", (bytes: Buffer) => (this.#exchange === undefined ? this.destroy() : this.#exchange.read(bytes)));
+    socket.on("end", () => {
+      this.#exchange?.close();
+      this.destroy();
+    });
+    socket.on("error", (error) => this.#exchange?.fail(error));
+    socket.on("close", () => {
+      this.#exchange?.close();
+      this.#onClose?.();
+    });
+    socket.on("timeout", () => this.destroy());
+  }
+
+  /** Whether another request may use it. The receiver may still have closed it. */
+  isUsable(): boolean {
+    const { monotonic, limits } = this.#options;
+    return !this.#socket.destroyed && monotonic() - this.#openedAt < limits.maxAgeMs;
+  }
+
+  /**
+   * Writes a request and reads its response, as much of it as is kept. The connection is closed afterwards unless another
+   * request may use it.
+   */
+  async send(request: Uint8Array, timeoutMs: number): Promise<RoundTripResult> {
+    const socket = this.#socket;
+    socket.setTimeout(0);
+    const exchange = new Exchange(this.#options, timeoutMs, this.#requestCount > 0);
+    this.#exchange = exchange;
+    this.#requestCount++;
+    if (socket.destroyed) exchange.close();
+    else {
+      socket.write(request);
+      exchange.noteWritten();
+    }
+    const result = await exchange.result;
+    this.#exchange = undefined;
+    this.#idleMs = this.#idleTimeout(exchange.keepAliveMs);
+    // What is not written yet would hold up the next request.
+    if (!exchange.isReusable || socket.writableLength > 0 || this.#idleMs <= 0) this.destroy();
+    return result;
+  }
+
+  /** Closes the connection unless the next request comes in time. @param onClose called when it is closed while idle */
+  beginIdle(onClose: () => void): void {
+    this.#onClose = onClose;
+    this.#socket.setTimeout(this.#idleMs);
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  #idleTimeout(keepAliveMs: number | null): number {
+    const { idleTimeoutMs, maxIdleTimeoutMs } = this.#options.limits;
+    return keepAliveMs === null ? idleTimeoutMs : Math.min(keepAliveMs - IDLE_MARGIN_MS, maxIdleTimeoutMs);
   }
 }
 
@@ -21,184 +112,119 @@ export class InvalidResponseError extends Error {
  */
 const LARGE_BUFFER_BYTES = 2_048;
 
-/** Subtracted from the idle timeout that a receiver names, for the time that a request takes to reach it. */
-const IDLE_MARGIN_MS = 1_000;
+/** One request and its response. Only the first end counts: others follow when the connection is closed after it. */
+class Exchange {
+  readonly result: Promise<RoundTripResult>;
+  readonly #resolve: (result: RoundTripResult) => void;
+  readonly #parser: ResponseParser;
+  readonly #monotonic: () => number;
+  readonly #timer: NodeJS.Timeout;
+  readonly #isReused: boolean;
+  #sentAt: number | null = null;
+  #firstByteMs: number | null = null;
 
-/** Is notified of what undici does not report about a response. */
-export interface ResponseObserver {
-  /** The first byte of a response has come. */
-  onFirstByte(): void;
-  /** The last chunk of a body has come, and its trailers have not. These are not kept. */
-  onLastChunk(): void;
-}
+  constructor({ limits, monotonic }: ConnectionOptions, timeoutMs: number, isReused: boolean) {
+    const { promise, resolve } = Promise.withResolvers<RoundTripResult>();
+    this.result = promise;
+    this.#resolve = resolve;
+    this.#parser = new ResponseParser(limits);
+    this.#monotonic = monotonic;
+    this.#isReused = isReused;
+    this.#timer = setTimeout(() => this.#end(this.#timeoutFailure()), timeoutMs);
+  }
 
-/**
- * One checked connection to one origin, which carries one attempt at a time. undici speaks HTTP/1.1 over it and may not
- * open another: its address would not be checked.
- */
-export class Connection {
-  readonly origin: string;
-  readonly remoteAddress: string | null;
-  readonly client: Client;
-  readonly #guard: ResponseGuard;
-  readonly #socket: Socket;
-  readonly #openedAt: number;
-  readonly #maxHeaderBytes: number;
-  /** What has come of a header section that has not ended. */
-  #pendingHead: BoundedBody | undefined;
-  #observer: ResponseObserver | undefined;
-  #requestCount = 0;
+  get isReusable(): boolean {
+    return this.#parser.isReusable;
+  }
 
-  constructor(
-    socket: Socket,
-    { origin }: URL,
-    { remoteAddress, now }: { readonly remoteAddress: string | null; readonly now: number },
-    limits: SenderLimits,
-  ) {
-    this.#socket = socket;
-    this.origin = origin;
-    this.remoteAddress = remoteAddress;
-    this.#openedAt = now;
-    this.#guard = new ResponseGuard(limits);
-    this.#maxHeaderBytes = limits.maxHeaderBytes;
-    this.#inspectReads();
-    let isTaken = false;
-    this.client = new Client(origin, {
-      connect: (_options, callback) => {
-        const isGone = isTaken;
-        isTaken = true;
-        // Asynchronously: undici continues with its queue only when the callback comes later.
-        queueMicrotask(() =>
-          isGone ? callback(new Error("The connection has been closed."), null) : callback(null, socket),
-        );
-      },
-      allowH2: false,
-      pipelining: 1,
-      maxHeaderSize: limits.maxHeaderBytes,
-      // The attempt has one timeout for everything; a second one of undici would only report it under another name.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: limits.idleTimeoutMs,
-      keepAliveMaxTimeout: limits.maxIdleTimeoutMs,
-      keepAliveTimeoutThreshold: IDLE_MARGIN_MS,
+  get keepAliveMs(): number | null {
+    return this.#parser.keepAliveMs;
+  }
+
+  noteWritten(): void {
+    this.#sentAt = this.#monotonic();
+  }
+
+  read(bytes: Buffer): void {
+    if (this.#sentAt !== null) this.#firstByteMs ??= this.#monotonic() - this.#sentAt;
+    try {
+      if (this.#parser.read(bytes)) this.#end(null);
+    } catch (error) {
+      this.fail(error);
+    }
+    if (bytes.length >= LARGE_BUFFER_BYTES) free(bytes);
+  }
+
+  /** The receiver has closed the connection. */
+  close(): void {
+    this.#end(this.#parser.endsWithConnection ? null : this.#closeFailure());
+  }
+
+  fail(error: unknown): void {
+    if (error instanceof InvalidResponseError) this.#end(violations[error.violation]);
+    else if (error instanceof Error && "code" in error && String(error.code).startsWith("ERR_SSL_"))
+      this.#end(describeFailure("tls", describeTlsError(error)));
+    else this.#end(this.#closeFailure());
+  }
+
+  #end(failure: Failure | null): void {
+    clearTimeout(this.#timer);
+    const { status, headers, body } = this.#parser;
+    this.#resolve({
+      failure,
+      isWritten: this.#sentAt !== null,
+      status,
+      headers,
+      body: body.bytes(),
+      isTruncated: body.isTruncated,
+      firstByteMs: this.#firstByteMs,
     });
   }
 
-  /** A request is written next. */
-  beginRequest(observer: ResponseObserver): void {
-    this.#guard.begin();
-    this.#pendingHead = undefined;
-    this.#observer = observer;
+  #timeoutFailure(): Failure {
+    return this.#parser.status === null
+      ? describeFailure("timeout", "The response headers did not arrive in time.")
+      : describeFailure("body_timeout", "The response body did not end in time.");
   }
 
-  /** The attempt has ended. Nothing of it is kept while the connection is idle. */
-  endRequest(): void {
-    this.#requestCount++;
-    this.#observer = undefined;
+  #closeFailure(): Failure {
+    if (this.#sentAt !== null && this.#firstByteMs === null && this.#isReused) {
+      return describeFailure(
+        "stale_connection",
+        "The receiver closed a reused connection as the request was written. Whether it read the request is not known.",
+      );
+    }
+    return describeFailure("reset", `The receiver closed the connection ${this.#progress()}.`);
   }
 
-  /** How many attempts have ended on it. */
-  get requestCount(): number {
-    return this.#requestCount;
-  }
-
-  /** Whether another attempt may use it. The receiver may still have closed it. */
-  isUsable(now: number, maxAgeMs: number): boolean {
-    return !this.#socket.destroyed && !this.#socket.readableEnded && now - this.#openedAt < maxAgeMs;
-  }
-
-  /** Whether part of the last request is still unwritten: another request would wait behind it. */
-  get isWriting(): boolean {
-    return this.#socket.writableLength > 0;
-  }
-
-  /** Whether the receiver has ended the connection. */
-  get hasEnded(): boolean {
-    return this.#socket.readableEnded;
-  }
-
-  onClose(listener: () => void): void {
-    this.#socket.once("close", listener);
-  }
-
-  destroy(): void {
-    this.client.destroy(null, () => {});
-    // undici does not know the socket before the first request.
-    this.#socket.destroy();
-  }
-
-  /**
-   * Lets the guard see each chunk before undici parses it. `push` is where a socket hands over what it has read. A
-   * listener could see the chunk, but not hold it back or shorten it.
-   */
-  #inspectReads(): void {
-    const socket = this.#socket;
-    const push = socket.push.bind(socket);
-    socket.push = (chunk: unknown, encoding?: BufferEncoding): boolean => {
-      if (!(chunk instanceof Uint8Array)) return push(chunk, encoding);
-      this.#observer?.onFirstByte();
-      const violation = this.#guard.take(chunk);
-      if (violation !== undefined) {
-        socket.destroy(new InvalidResponseError(violation));
-        return false;
-      }
-      const { informationalEnd, isInHead } = this.#guard;
-      if (informationalEnd > 0) this.#pendingHead = undefined;
-      if (this.#observer !== undefined && isInHead) return this.#holdBack(chunk.subarray(informationalEnd));
-      const whole = this.#release(chunk, informationalEnd);
-      const isWanted = push(whole, encoding);
-      if (this.#guard.isInTrailers || whole.length >= LARGE_BUFFER_BYTES)
-        process.nextTick(() => this.#afterRead(whole));
-      return isWanted;
-    };
-  }
-
-  /**
-   * Keeps the beginning of a header section until the rest has come. undici concatenates the header again with each piece:
-   * 16 KiB in pieces of 16 bytes leave 8 MB of garbage in each attempt.
-   */
-  #holdBack(chunk: Uint8Array): boolean {
-    this.#pendingHead ??= new BoundedBody({
-      maxBodyBytes: this.#maxHeaderBytes,
-      maxBodyPieces: Number.POSITIVE_INFINITY,
-    });
-    this.#pendingHead.append(chunk);
-    return true;
-  }
-
-  /**
-   * The held-back beginning and the chunk, without the informational responses (1xx) before: undici fails a response that
-   * follows a 100, which servers may send without being asked.
-   */
-  #release(chunk: Uint8Array, informationalEnd: number): Uint8Array {
-    if (this.#pendingHead === undefined && informationalEnd === 0) return chunk;
-    const held = this.#pendingHead?.bytes() ?? new Uint8Array(0);
-    this.#pendingHead = undefined;
-    const rest = chunk.subarray(informationalEnd);
-    const whole = new Uint8Array(held.length + rest.length);
-    whole.set(held);
-    whole.set(rest, held.length);
-    free(chunk);
-    return whole;
-  }
-
-  /**
-   * undici has parsed a chunk: it reads in the tick that `push` schedules, and needs the chunk again only for trailers,
-   * which are not waited for.
-   */
-  #afterRead(chunk: Uint8Array): void {
-    if (this.#socket.readableLength > 0) return;
-    // A destroyed socket means that undici did not accept the last chunk.
-    if (this.#guard.isInTrailers && !this.#socket.destroyed) this.#observer?.onLastChunk();
-    free(chunk);
+  #progress(): string {
+    if (this.#sentAt === null) return "before the request was written";
+    if (this.#firstByteMs === null) return "without a response";
+    return this.#parser.status === null ? "within the response headers" : "within the response body";
   }
 }
 
 /**
- * Frees a chunk's buffer at once, because the garbage collector comes much later: with 500 attempts that each keep 64 KiB
- * of a response, the buffers in which these came are 30 MiB more.
+ * Frees a buffer that has been read, because the garbage collector comes much later: with 500 attempts that each keep
+ * 64 KiB of a response, the buffers in which these came are 30 MiB more.
  */
-function free({ buffer, length }: Uint8Array): void {
-  // Only a buffer of the chunk's own may go; smaller chunks share one of Node's pool.
+function free({ buffer, length }: Buffer): void {
+  // Only a buffer of its own may go; small ones share one of Node's pool.
   if (buffer instanceof ArrayBuffer && buffer.byteLength === length) buffer.transfer(0);
 }
+
+const violations: Readonly<Record<ResponseViolation, Failure>> = {
+  headers_too_large: describeFailure(
+    "headers_too_large",
+    `The response headers exceed ${senderLimits.maxHeaderBytes / 1024} KiB or ${senderLimits.maxHeaderLines} lines.`,
+  ),
+  too_many_informational: describeFailure(
+    "too_many_informational",
+    `More than ${senderLimits.maxInformational} informational responses (1xx) came before the final response.`,
+  ),
+  not_http: describeFailure("protocol", "The response is not valid HTTP/1.1."),
+  padded_chunks: describeFailure(
+    "protocol",
+    `The chunk sizes and extensions of the response body exceed ${senderLimits.maxHeaderBytes / 1024} KiB.`,
+  ),
+};

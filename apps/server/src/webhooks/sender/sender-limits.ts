@@ -34,7 +34,7 @@ export const senderLimits: SenderLimits = {
   maxBodyBytes: 64 * 1024,
   // As Node's own default. Higher multiplies by all attempts in flight.
   maxHeaderBytes: 16 * 1024,
-  // The HTTP parser keeps an object of about 200 bytes for each name and value: 16 KiB of two-byte names would be 3 MB.
+  // Each name and value is a string of its own: 16 KiB of two-byte names would be hundreds of KB.
   maxHeaderLines: 200,
   maxInformational: 20,
   // 64 bytes each on average for what is kept. Higher lets a body of one-byte chunks take 8 ms of processor time and leave

@@ -3,7 +3,6 @@ import { readRetryAfter } from "../../http/retry-after.ts";
 import { judgeUrl } from "../rules/receiver-url.ts";
 import type { AddressRules } from "../rules/receiver-url.ts";
 import type { AttemptRecord, AttemptRequest, AttemptResult, AttemptTimings, Header } from "./attempt.ts";
-import type { PostRequest } from "./round-trip.ts";
 import { senderLimits } from "./sender-limits.ts";
 import type { SenderLimits } from "./sender-limits.ts";
 import { createTransport, notSent } from "./transport.ts";
@@ -59,9 +58,10 @@ export function createSender({ rules, clock, resolve, tls, ...options }: SenderO
       const sent = notSent(describeFailure(failure, verdict.message));
       return report(sent, { sentHeaders: [], clock, totalMs: monotonic() - startedAt });
     }
-    const post = toPostRequest(verdict.url, request);
-    const result = await transport.send(verdict.url, post, startedAt);
-    return report(result, { sentHeaders: sentHeaders(verdict.url, post), clock, totalMs: monotonic() - startedAt });
+    const sentHeaders = headersToSend(verdict.url, request);
+    const bytes = requestBytes(verdict.url, sentHeaders, request.body);
+    const result = await transport.send(verdict.url, bytes, startedAt);
+    return report(result, { sentHeaders, clock, totalMs: monotonic() - startedAt });
   }
 
   return {
@@ -110,16 +110,25 @@ const ownHeaders: ReadonlySet<string> = new Set([
   "expect",
 ]);
 
-function toPostRequest(url: URL, { headers, body }: AttemptRequest): PostRequest {
-  const own = headers.find(([name]) => ownHeaders.has(name.toLowerCase()));
-  if (own !== undefined) throw new Error(`The header ${own[0]} is written by the sender itself.`);
-  const bytes = typeof body === "string" ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.length);
-  return { path: url.pathname + url.search, headers, body: bytes };
+const headerName = /^[\w!#$%&'*+.^`|~-]+$/;
+/** Latin-1 without control characters, which a receiver could take for the end of the header. */
+const headerValue = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
+
+/** All headers as they are written, in their order. @throws Error where one of the caller's may not be sent */
+function headersToSend({ host }: URL, { headers, body }: AttemptRequest): Header[] {
+  for (const [name, value] of headers) {
+    if (ownHeaders.has(name.toLowerCase())) throw new Error(`The header ${name} is written by the sender itself.`);
+    if (!headerName.test(name) || !headerValue.test(value)) throw new Error(`invalid ${name} header`);
+  }
+  const length = String(typeof body === "string" ? Buffer.byteLength(body) : body.length);
+  return [["host", host], ["connection", "keep-alive"], ...headers, ["content-length", length]];
 }
 
-/** What undici writes for a request, in its order; a test compares it with what arrives. */
-function sentHeaders({ host }: URL, { headers, body }: PostRequest): Header[] {
-  return [["host", host], ["connection", "keep-alive"], ...headers, ["content-length", String(body.length)]];
+/** In one piece, so that it is written at once. */
+function requestBytes({ pathname, search }: URL, headers: readonly Header[], body: string | Uint8Array): Buffer {
+  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const head = Buffer.from(`POST ${pathname}${search} HTTP/1.1\r\n${lines}\r\n`, "latin1");
+  return Buffer.concat([head, typeof body === "string" ? Buffer.from(body) : body]);
 }
 
 interface ReportContext {
@@ -128,11 +137,11 @@ interface ReportContext {
   readonly totalMs: number;
 }
 
-function report(result: TransportResult, { sentHeaders: headers, clock, totalMs }: ReportContext): AttemptResult {
+function report(result: TransportResult, { sentHeaders, clock, totalMs }: ReportContext): AttemptResult {
   const { roundTrip } = result;
   const { failure, status } = roundTrip;
   const record: AttemptRecord = {
-    sentHeaders: roundTrip.isWritten ? headers : [],
+    sentHeaders: roundTrip.isWritten ? sentHeaders : [],
     remoteAddress: result.remoteAddress,
     reusedConnection: result.isReused,
     answerHeaders: roundTrip.headers,

@@ -6,9 +6,7 @@ import { lazySecureContext } from "../../addresses/sockets.ts";
 import { refuseReceiverAddress } from "../rules/receiver-url.ts";
 import type { AddressRules } from "../rules/receiver-url.ts";
 import type { Failure } from "./attempt.ts";
-import { Connection } from "./connection.ts";
-import { roundTrip } from "./round-trip.ts";
-import type { RoundTripResult, PostRequest } from "./round-trip.ts";
+import { Connection, type RoundTripResult } from "./connection.ts";
 import type { SenderLimits } from "./sender-limits.ts";
 
 export interface TransportOptions {
@@ -35,13 +33,13 @@ export interface Transport {
    * @param url as `judgeUrl` gave it
    * @param startedAt on the monotonic clock; the total timeout counts from there
    */
-  send(url: URL, request: PostRequest, startedAt: number): Promise<TransportResult>;
+  send(url: URL, request: Uint8Array, startedAt: number): Promise<TransportResult>;
   /** Closes the idle connections. */
   close(): void;
 }
 
 export function createTransport({ rules, limits, monotonic, servers, ca }: TransportOptions): Transport {
-  const idle = new IdleConnections(limits);
+  const idle = new IdleConnections(limits, monotonic);
   const connectOptions: ConnectOptions = {
     refuse: (address, url) => refuseReceiverAddress(address, url, rules),
     resolve: (name) => resolveName(name, { timeoutMs: limits.dnsTimeoutMs, servers }),
@@ -50,56 +48,27 @@ export function createTransport({ rules, limits, monotonic, servers, ca }: Trans
     secureContext: lazySecureContext(ca),
   };
 
-  async function send(url: URL, request: PostRequest, startedAt: number): Promise<TransportResult> {
-    for (;;) {
-      const connection = idle.acquire(url.origin, monotonic());
-      if (connection === undefined) break;
-      // An unrequested response that has already arrived must be seen, so that it ends the connection and is not taken for
-      // the next one. undici lets one turn of the event loop pass before it writes; a turn that begins while sockets are
-      // being read is over before any is read again, so one more passes here.
+  async function send(url: URL, request: Uint8Array, startedAt: number): Promise<TransportResult> {
+    const timeLeft = () => Math.max(1, Math.ceil(limits.totalTimeoutMs - (monotonic() - startedAt)));
+    for (let connection = idle.acquire(url.origin); connection !== undefined; connection = idle.acquire(url.origin)) {
+      // A response that nobody asked for may lie ready: it must be read, and end the connection, before this request is
+      // written. A turn of the event loop that is already reading sockets reads none again, so it takes two.
       await setImmediate();
-      const result = await use(connection, request, startedAt);
-      if (!mayBeRepeated(result)) {
-        return {
-          roundTrip: result,
-          remoteAddress: connection.remoteAddress,
-          isReused: true,
-          connectTimings: noTimings,
-        };
-      }
+      await setImmediate();
+      if (!connection.isUsable()) continue;
+      const roundTrip = await connection.send(request, timeLeft());
+      idle.release(connection, roundTrip);
+      return { roundTrip, remoteAddress: connection.remoteAddress, isReused: true, connectTimings: noTimings };
     }
-    const { result, remoteAddress, timings } = await connectTo(url, connectOptions);
-    if (!("socket" in result)) return { ...notSent(result), remoteAddress, connectTimings: timings };
-    const connection = new Connection(result.socket, url, { remoteAddress, now: monotonic() }, limits);
-    const completed = await use(connection, request, startedAt);
-    return { roundTrip: completed, remoteAddress, isReused: false, connectTimings: timings };
-  }
-
-  async function use(connection: Connection, request: PostRequest, startedAt: number): Promise<RoundTripResult> {
-    const timeoutMs = Math.max(1, Math.ceil(limits.totalTimeoutMs - (monotonic() - startedAt)));
-    let isReusable = false;
-    try {
-      const { maxBodyBytes, maxBodyPieces } = limits;
-      const result = await roundTrip(connection, request, { timeoutMs, maxBodyBytes, maxBodyPieces, monotonic });
-      connection.endRequest();
-      isReusable = result.isReusable;
-      if (result.failure?.failure === "stale_connection") idle.stopReusing(connection.origin, monotonic());
-      return result;
-    } finally {
-      if (isReusable) idle.release(connection, monotonic());
-      else connection.destroy();
-    }
+    const { result, remoteAddress, timings: connectTimings } = await connectTo(url, connectOptions);
+    if (!("socket" in result)) return { ...notSent(result), remoteAddress, connectTimings };
+    const connection = new Connection(result.socket, { origin: url.origin, remoteAddress, limits, monotonic });
+    const roundTrip = await connection.send(request, timeLeft());
+    idle.release(connection, roundTrip);
+    return { roundTrip, remoteAddress, isReused: false, connectTimings };
   }
 
   return { send, close: () => idle.close() };
-}
-
-/**
- * An idle connection that the receiver closed before the request was written: the receiver cannot have seen the request.
- * One that was written may have been read and acted on; every POST that a receiver may have seen is logged as an attempt.
- */
-function mayBeRepeated({ isWritten, failure }: RoundTripResult): boolean {
-  return !isWritten && failure !== null && failure.failure !== "timeout";
 }
 
 const noTimings: ConnectTimings = { dns: null, connect: null, tls: null };
@@ -113,7 +82,6 @@ export function notSent(failure: Failure): TransportResult {
     headers: [],
     body: new Uint8Array(0),
     isTruncated: false,
-    isReusable: false,
     firstByteMs: null,
   };
   return { roundTrip: result, remoteAddress: null, isReused: false, connectTimings: noTimings };
@@ -122,45 +90,45 @@ export function notSent(failure: Failure): TransportResult {
 /** How many origins are remembered whose connections are not reused; the oldest are forgotten first. */
 const MAX_NO_REUSE_ORIGINS = 1_000;
 
-/** Connections between two attempts, by origin. undici closes them at the end of their idle time. */
+/** Connections between two requests, by origin. */
 class IdleConnections {
   readonly #limits: SenderLimits;
+  readonly #monotonic: () => number;
   readonly #byOrigin = new Map<string, Connection[]>();
   readonly #noReuseUntil = new Map<string, number>();
   #count = 0;
 
-  constructor(limits: SenderLimits) {
+  constructor(limits: SenderLimits, monotonic: () => number) {
     this.#limits = limits;
+    this.#monotonic = monotonic;
   }
 
   /** Takes the one used last, so that the others reach their idle timeout. */
-  acquire(origin: string, now: number): Connection | undefined {
+  acquire(origin: string): Connection | undefined {
     for (;;) {
       const connection = this.#byOrigin.get(origin)?.at(-1);
       if (connection === undefined) return undefined;
       this.#remove(connection);
-      if (connection.isUsable(now, this.#limits.maxAgeMs)) return connection;
+      if (connection.isUsable()) return connection;
       connection.destroy();
     }
   }
 
-  /** Keeps a connection for the next attempt, or closes it where enough are idle. */
-  release(connection: Connection, now: number): void {
-    const { maxIdlePerOrigin, maxIdle, maxAgeMs } = this.#limits;
-    const kept = this.#byOrigin.get(connection.origin) ?? [];
-    const isNotReused = (this.#noReuseUntil.get(connection.origin) ?? now) > now;
-    if (
-      isNotReused ||
-      kept.length >= maxIdlePerOrigin ||
-      this.#count >= maxIdle ||
-      !connection.isUsable(now, maxAgeMs)
-    ) {
+  /** Keeps a connection for the next request, or closes it where it may not be reused or enough are idle. */
+  release(connection: Connection, { failure }: RoundTripResult): void {
+    const { origin } = connection;
+    if (failure?.failure === "stale_connection") this.#stopReusing(origin);
+    const kept = this.#byOrigin.get(origin) ?? [];
+    const { maxIdlePerOrigin, maxIdle } = this.#limits;
+    const isRoomLeft = kept.length < maxIdlePerOrigin && this.#count < maxIdle;
+    const now = this.#monotonic();
+    if (!connection.isUsable() || !isRoomLeft || (this.#noReuseUntil.get(origin) ?? now) > now) {
       connection.destroy();
       return;
     }
-    if (connection.requestCount === 1) connection.onClose(() => this.#remove(connection));
+    connection.beginIdle(() => this.#remove(connection));
     kept.push(connection);
-    this.#byOrigin.set(connection.origin, kept);
+    this.#byOrigin.set(origin, kept);
     this.#count++;
   }
 
@@ -168,19 +136,20 @@ class IdleConnections {
    * Reuses no connection of an origin for a while, because it closed one as a request was written. An origin that does so
    * after every response would otherwise fail every other attempt.
    */
-  stopReusing(origin: string, now: number): void {
+  #stopReusing(origin: string): void {
     const [oldest] = this.#noReuseUntil.keys();
     if (oldest !== undefined && this.#noReuseUntil.size >= MAX_NO_REUSE_ORIGINS) this.#noReuseUntil.delete(oldest);
     this.#noReuseUntil.delete(origin);
-    this.#noReuseUntil.set(origin, now + this.#limits.noReuseMs);
-    for (const connection of [...(this.#byOrigin.get(origin) ?? [])]) {
-      this.#remove(connection);
-      connection.destroy();
-    }
+    this.#noReuseUntil.set(origin, this.#monotonic() + this.#limits.noReuseMs);
+    this.#closeAll(this.#byOrigin.get(origin) ?? []);
   }
 
   close(): void {
-    for (const connection of [...this.#byOrigin.values()].flat()) {
+    this.#closeAll([...this.#byOrigin.values()].flat());
+  }
+
+  #closeAll(connections: readonly Connection[]): void {
+    for (const connection of [...connections]) {
       this.#remove(connection);
       connection.destroy();
     }

@@ -1,23 +1,53 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ResponseGuard } from "./response-guard.ts";
+import { InvalidResponseError } from "./response-head.ts";
+import { ResponseParser } from "./response-parser.ts";
 
 fc.configureGlobal({ seed: 1 });
 
-const limits = { maxHeaderBytes: 2_000, maxHeaderLines: 20, maxInformational: 3 };
+const limits = {
+  maxHeaderBytes: 2_000,
+  maxHeaderLines: 20,
+  maxInformational: 3,
+  maxBodyBytes: 10_000,
+  maxBodyPieces: 10_000,
+};
 
-/** Gives a text to a guard in pieces and returns the first violation. */
-function feed(text: string, pieces: readonly number[] = []): string | undefined {
-  const guard = new ResponseGuard(limits);
-  guard.begin();
+/** What a parser has made of a response. */
+interface Parsed {
+  readonly violation: string | undefined;
+  readonly isEnough: boolean;
+  readonly status: number | null;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: string;
+  readonly isReusable: boolean;
+}
+
+/** Gives a text to a parser in pieces. */
+function parse(text: string, pieces: readonly number[] = []): Parsed {
+  const parser = new ResponseParser(limits);
   const bytes = Buffer.from(text, "latin1");
+  let violation: string | undefined;
+  let isEnough = false;
   let at = 0;
-  for (const length of [...pieces, bytes.length]) {
-    const violation = guard.take(bytes.subarray(at, at + length));
-    if (violation !== undefined) return violation;
-    at += length;
+  try {
+    for (const length of [...pieces, bytes.length]) {
+      isEnough = parser.read(bytes.subarray(at, at + length));
+      at += length;
+    }
+  } catch (error) {
+    if (!(error instanceof InvalidResponseError)) throw error;
+    violation = error.violation;
   }
-  return undefined;
+  const { status, headers, isReusable } = parser;
+  return {
+    violation,
+    isEnough,
+    status,
+    headers,
+    body: Buffer.from(parser.body.bytes()).toString("latin1"),
+    isReusable,
+  };
 }
 
 const ok = "HTTP/1.1 200 OK\r\n";
@@ -56,7 +86,7 @@ const cases: Record<string, { readonly text: string; readonly violation: string 
   "a flood of trailers": { text: `${ok}${chunked}1\r\nx\r\n0\r\n${header.repeat(30)}`, violation: "headers_too_large" },
   "trailers behind a padded coding": {
     text: `${ok}transfer-encoding:${" ".repeat(100)}chunked\r\n\r\n0\r\n${header.repeat(30)}`,
-    violation: "not_http",
+    violation: "headers_too_large",
   },
   "a coding that we did not ask for": { text: `${ok}Transfer-Encoding: gzip, chunked\r\n\r\n`, violation: "not_http" },
   "chunks said twice": { text: `${ok}Transfer-Encoding: chunked\r\n${chunked}0\r\n\r\n`, violation: undefined },
@@ -79,53 +109,71 @@ const noAnswers: Record<string, string> = {
   "the beginning of another protocol": "HTTP/2",
 };
 
-describe("the head guard", () => {
+describe("a response parser", () => {
   it.each(Object.entries(noAnswers))("takes %s for no answer", (_name, text) => {
-    expect(feed(text)).toBe("not_http");
+    expect(parse(text).violation).toBe("not_http");
   });
 
   it.each([
     ["a last chunk", `${ok}${chunked}1\r\nx\r\n0\r\n`, true],
     ["a trailer that goes on", `${ok}${chunked}0\r\na: b`, true],
-    ["a trailer with its end", `${ok}${chunked}0\r\na: b\r\n\r\n`, false],
+    ["a trailer with its end", `${ok}${chunked}0\r\na: b\r\n\r\n`, true],
     ["a chunk", `${ok}${chunked}1\r\nx\r\n`, false],
     ["what looks like a last chunk in a body", `${ok}\r\n0\r\n`, false],
-  ])("knows behind %s whether only trailers are missing", (_name, text, isInTrailers) => {
-    const guard = new ResponseGuard(limits);
-    guard.begin();
-    expect(guard.take(Buffer.from(text))).toBeUndefined();
-    expect(guard.isInTrailers).toBe(isInTrailers);
+  ])("knows behind %s whether anything but trailers is missing", (_name, text, isEnough) => {
+    expect(parse(text).isEnough).toBe(isEnough);
+    expect(parse(text).isReusable).toBe(text.endsWith("\r\n\r\n"));
   });
 
   it.each(Object.entries(cases))("judges %s alike, however it is cut", (_name, { text, violation }) => {
-    expect(feed(text)).toBe(violation);
+    expect(parse(text).violation).toBe(violation);
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 200 }), (pieces) => {
-        expect(feed(text, pieces)).toBe(violation);
+        const cut = parse(text, pieces);
+        expect(cut.violation).toBe(violation);
+        if (violation === undefined) expect(cut).toMatchObject({ status: 200, body: parse(text).body });
       }),
       { numRuns: 50 },
     );
   });
 
-  it.each([
-    ["none", `${ok}\r\n`, 0],
-    ["one and an answer", `${early}${ok}\r\nbody`, early.length],
-    ["two and the beginning of an answer", `${early}${early}${ok}`, early.length * 2],
-    ["one alone", early, early.length],
-    ["the beginning of one", early.slice(0, -1), 0],
-  ])("knows where informational heads end: %s", (_name, text, end) => {
-    const guard = new ResponseGuard(limits);
-    guard.begin();
-    expect(guard.take(Buffer.from(text))).toBeUndefined();
-    expect(guard.informationalEnd).toBe(end);
+  it("skips informational responses, however they are cut", () => {
+    const text = `${early}\r\n${early}${ok}X-One:  a\r\nContent-Length: 4\r\n\r\nbody`;
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 200 }), (pieces) => {
+        const { status, headers, body, isReusable } = parse(text, pieces);
+        expect({ status, headers, body, isReusable }).toEqual({
+          status: 200,
+          headers: [
+            ["X-One", "a"],
+            ["Content-Length", "4"],
+          ],
+          body: "body",
+          isReusable: true,
+        });
+      }),
+    );
+    expect(parse(early)).toMatchObject({ status: null, headers: [], isEnough: false });
   });
 
-  it("counts anew for each answer of a connection, and nothing between them", () => {
-    const guard = new ResponseGuard(limits);
-    for (let answer = 0; answer < 5; answer++) {
-      guard.begin();
-      expect(guard.take(Buffer.from(`${ok}${header.repeat(15)}\r\nbody`))).toBeUndefined();
-      expect(guard.take(Buffer.from(header.repeat(100)))).toBeUndefined();
-    }
+  it.each([
+    ["a value that goes on in the next line", `${ok}X: a\r\n  b\r\n\r\n`, [["X", "a b"]], undefined],
+    ["a length that goes on in the next line", `${ok}Content-Length: 1\r\n 2\r\n\r\n`, [], "not_http"],
+    ["a coding that goes on in the next line", `${ok}Transfer-Encoding: chunked\r\n , x\r\n\r\n`, [], "not_http"],
+    ["a next line without one before", `${ok} b\r\n\r\n`, [], "not_http"],
+    ["a control character in a next line", `${ok}X: a\r\n \0\r\n\r\n`, [], "not_http"],
+  ])("reads %s", (_name, text, headers, violation) => {
+    expect(parse(text)).toMatchObject({ headers, violation });
+  });
+
+  it.each([
+    ["HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n"],
+    ["Connection: close", `${ok}Connection: close\r\nContent-Length: 0\r\n\r\n`],
+    ["bytes behind the body", `${ok}Content-Length: 1\r\n\r\nxy`],
+    ["a length of what cannot have a body", "HTTP/1.1 204 No\r\nContent-Length: 1\r\n\r\n"],
+    ["chunks of what cannot have a body", `HTTP/1.1 204 No\r\n${chunked}`],
+    ["a space behind the length", `${ok}Content-Length: 0 \r\n\r\n`],
+  ])("ends with %s, and the connection is not to be used again", (_name, text) => {
+    expect(parse(text)).toMatchObject({ isEnough: true, isReusable: false, violation: undefined });
   });
 });

@@ -1,0 +1,163 @@
+import type { Header } from "./attempt.ts";
+import { BoundedBody, type BodyLimits } from "./bounded-body.ts";
+import { InvalidResponseError, ResponseHead } from "./response-head.ts";
+
+/** What is read of a response, its informational responses (1xx) and trailers included. */
+export interface ResponseLimits extends BodyLimits {
+  /** Of header sections and trailers, and again of the padding in chunk-size lines. */
+  readonly maxHeaderBytes: number;
+  readonly maxHeaderLines: number;
+  readonly maxInformational: number;
+}
+
+type Part = "head" | "body" | "chunk_size" | "chunk_end" | "trailers" | "end";
+
+const STATUS_LINE_START = "HTTP/1.";
+const CHUNK_SIZE = /^0*([0-9a-f]{1,13})[ \t]*(?:;.*)?$/i;
+/** A chunk-size line has at most 16 digits and CRLF; more is padding or an extension. */
+const MAX_SIZE_LINE_BYTES = 18;
+const LF = 10;
+
+/** Reads one HTTP/1.1 response to a POST, in pieces as the network brings them, and keeps none of these. */
+export class ResponseParser {
+  /** Null until the header section has ended. */
+  status: number | null = null;
+  /** Empty until the header section has ended. */
+  headers: readonly Header[] = [];
+  readonly body: BoundedBody;
+  readonly #limits: ResponseLimits;
+  #part: Part = "head";
+  #head = new ResponseHead();
+  /** The beginning of a line whose end has not come. */
+  #line = "";
+  #headerBytes = 0;
+  #headerLines = 0;
+  #informational = 0;
+  /** Bytes of the body, or of its current chunk, that are still to come. */
+  #bytesLeft = 0;
+  #paddingBytes = 0;
+  #hasBytesBehind = false;
+
+  constructor(limits: ResponseLimits) {
+    this.#limits = limits;
+    this.body = new BoundedBody(limits);
+  }
+
+  /**
+   * Reads what has arrived.
+   * @returns whether nothing more is wanted: the response has ended, only trailers are missing, or enough is kept
+   * @throws InvalidResponseError
+   */
+  read(bytes: Buffer): boolean {
+    let at = 0;
+    while (at < bytes.length && this.#part !== "end" && !this.body.isTruncated) {
+      at = this.#part === "body" ? this.#readBody(bytes, at) : this.#readLine(bytes, at);
+    }
+    this.#hasBytesBehind ||= at < bytes.length;
+    // Trailers are not kept: a receiver that hangs in them has answered.
+    return this.#part === "end" || this.#part === "trailers" || this.body.isTruncated;
+  }
+
+  /** Whether the response ends where the receiver closes the connection now. */
+  get endsWithConnection(): boolean {
+    return this.#part === "body" && this.#bytesLeft === Number.POSITIVE_INFINITY;
+  }
+
+  /** Whether the response has ended with the last byte that came, and the receiver keeps the connection open. */
+  get isReusable(): boolean {
+    return this.#part === "end" && !this.#hasBytesBehind && this.#head.isPersistent && !this.body.isTruncated;
+  }
+
+  /** Milliseconds for which the receiver keeps an idle connection; null: it does not say. */
+  get keepAliveMs(): number | null {
+    return this.#head.keepAliveMs;
+  }
+
+  /** @returns where the line ends */
+  #readLine(bytes: Buffer, from: number): number {
+    const lineEnd = bytes.indexOf(LF, from);
+    const to = lineEnd === -1 ? bytes.length : lineEnd + 1;
+    this.#countBytes(to - from);
+    this.#line += bytes.toString("latin1", from, to);
+    if (lineEnd !== -1) {
+      const line = this.#line;
+      this.#line = "";
+      if (!line.endsWith("\r\n")) throw new InvalidResponseError("not_http");
+      this.#endLine(line.slice(0, -2));
+    } else if (this.#part === "head" && this.#head.status === null && !mayBecomeStatusLine(this.#line)) {
+      // Another protocol may never end its line.
+      throw new InvalidResponseError("not_http");
+    }
+    return to;
+  }
+
+  /** Counts bytes before they are kept. Endless padding would cost little memory, but processor time until the timeout. */
+  #countBytes(added: number): void {
+    const { maxHeaderBytes } = this.#limits;
+    if (this.#part === "head" || this.#part === "trailers") {
+      this.#headerBytes += added;
+      if (this.#headerBytes > maxHeaderBytes) throw new InvalidResponseError("headers_too_large");
+      return;
+    }
+    const length = this.#line.length;
+    this.#paddingBytes += Math.max(0, length + added - MAX_SIZE_LINE_BYTES) - Math.max(0, length - MAX_SIZE_LINE_BYTES);
+    if (this.#paddingBytes > maxHeaderBytes) throw new InvalidResponseError("padded_chunks");
+  }
+
+  #endLine(line: string): void {
+    if (this.#part === "chunk_size") return this.#beginChunk(line);
+    if (this.#part === "chunk_end") {
+      if (line !== "") throw new InvalidResponseError("not_http");
+      this.#part = "chunk_size";
+      return;
+    }
+    this.#headerLines++;
+    if (this.#headerLines > this.#limits.maxHeaderLines) throw new InvalidResponseError("headers_too_large");
+    if (this.#part === "head") {
+      if (this.#head.readLine(line)) this.#endHead();
+    } else if (line === "") {
+      this.#part = "end";
+    }
+  }
+
+  #endHead(): void {
+    const { status, headers, length, isChunked } = this.#head;
+    if (status !== null && status < 200) {
+      this.#head = new ResponseHead();
+      this.#informational++;
+      if (this.#informational <= this.#limits.maxInformational) return;
+      throw new InvalidResponseError("too_many_informational");
+    }
+    this.status = status;
+    this.headers = headers;
+    if (status === 204 || status === 304 || length === 0) {
+      // A 204 has no body, whatever its headers say; if one comes all the same, it must not be taken for a response.
+      if (status === 204 && (isChunked || (length ?? 0) > 0)) this.#head.isPersistent = false;
+      this.#part = "end";
+    } else {
+      this.#bytesLeft = length ?? Number.POSITIVE_INFINITY;
+      this.#part = isChunked ? "chunk_size" : "body";
+    }
+  }
+
+  #beginChunk(line: string): void {
+    const [, digits] = CHUNK_SIZE.exec(line) ?? [];
+    if (digits === undefined) throw new InvalidResponseError("not_http");
+    this.#bytesLeft = Number.parseInt(digits, 16);
+    this.#part = this.#bytesLeft === 0 ? "trailers" : "body";
+  }
+
+  /** @returns where the body, or its chunk, ends in the bytes */
+  #readBody(bytes: Buffer, from: number): number {
+    const to = Math.min(bytes.length, from + this.#bytesLeft);
+    this.#bytesLeft -= to - from;
+    this.body.append(bytes.subarray(from, to));
+    if (this.#bytesLeft === 0) this.#part = this.#head.isChunked ? "chunk_end" : "end";
+    return to;
+  }
+}
+
+/** Whether an unfinished first line may still be a status line, or an empty line before one. */
+function mayBecomeStatusLine(line: string): boolean {
+  return line === "\r" || STATUS_LINE_START.startsWith(line.slice(0, STATUS_LINE_START.length));
+}
