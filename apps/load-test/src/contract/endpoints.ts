@@ -1,0 +1,117 @@
+import { errorBody, operatorContract, partnerContract } from "@bikeshare/contract";
+import type { z } from "zod";
+
+type Partner = typeof partnerContract;
+type Operator = typeof operatorContract;
+type Names<Router, Prefix extends string> = {
+  [Noun in keyof Router & string]: `${Prefix}${Noun}.${keyof Router[Noun] & string}`;
+}[keyof Router & string];
+
+/** Every endpoint by its name in the contract's router: `rides.list`, `operator.rides.start`. */
+export type EndpointName = Names<Partner, ""> | Names<Operator, "operator.">;
+
+type Member<Router, Noun, Verb> = Noun extends keyof Router
+  ? Verb extends keyof Router[Noun]
+    ? Router[Noun][Verb]
+    : never
+  : never;
+type RouteOf<Name extends EndpointName> = Name extends `operator.${infer Noun}.${infer Verb}`
+  ? Member<Operator, Noun, Verb>
+  : Name extends `${infer Noun}.${infer Verb}`
+    ? Member<Partner, Noun, Verb>
+    : never;
+type Input<Schema> = Schema extends z.ZodTypeAny ? z.input<Schema> : never;
+
+/** What a request of an endpoint says: typed by the contract's schemas. */
+export type RequestInput<Name extends EndpointName> = (RouteOf<Name> extends { pathParams: infer Schema }
+  ? { readonly params: Input<Schema> }
+  : unknown) &
+  (RouteOf<Name> extends { query: infer Schema } ? { readonly query?: Input<Schema> } : unknown) &
+  (RouteOf<Name> extends { body: infer Schema } ? { readonly body: Input<Schema> } : unknown);
+
+/** A request as it goes over the wire, without its credentials. */
+export interface ApiRequest {
+  readonly endpoint: EndpointName;
+  readonly method: string;
+  /** With the query. */
+  readonly path: string;
+  readonly body: string | undefined;
+}
+
+/** What the contract says of every endpoint, as far as it is read here. */
+interface Route {
+  readonly method: string;
+  readonly path: string;
+  readonly responses: Readonly<Record<number, unknown>>;
+}
+
+function routesOf(router: object, prefix: string): [string, Route][] {
+  return Object.entries(router).flatMap(([noun, verbs]) =>
+    Object.entries(verbs as Record<string, Route>).map(([verb, route]): [string, Route] => [
+      `${prefix}${noun}.${verb}`,
+      route,
+    ]),
+  );
+}
+
+const routes: ReadonlyMap<string, Route> = new Map([
+  ...routesOf(partnerContract, ""),
+  ...routesOf(operatorContract, "operator."),
+]);
+
+function routeOf(name: EndpointName): Route {
+  const route = routes.get(name);
+  if (route === undefined) throw new Error(`The contract has no endpoint ${name}.`);
+  return route;
+}
+
+/** A request of an endpoint, with method and path from the contract. */
+export function apiRequest<Name extends EndpointName>(endpoint: Name, input: RequestInput<Name>): ApiRequest {
+  const { method, path } = routeOf(endpoint);
+  const {
+    params = {},
+    query = {},
+    body,
+  } = input as {
+    params?: Record<string, string>;
+    query?: Record<string, string | number | undefined>;
+    body?: unknown;
+  };
+  const filled = path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
+  return {
+    endpoint,
+    method,
+    path: search.size === 0 ? filled : `${filled}?${search.toString()}`,
+    body: body === undefined ? undefined : JSON.stringify(body),
+  };
+}
+
+/** How an answer breaks the contract. Undefined: it keeps it. */
+export function contractViolation(endpoint: EndpointName, status: number, body: string): string | undefined {
+  // Not modified: it has no body, and is HTTP's own rather than the endpoint's.
+  if (status === 304) return body === "" ? undefined : "304 with a body";
+  const declared = routeOf(endpoint).responses[status];
+  if (declared === undefined) return `status ${status} is not in the contract`;
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return `${status} without valid JSON`;
+  }
+  const parsed = (declared as z.ZodTypeAny).safeParse(value);
+  if (parsed.success) return undefined;
+  const [issue] = parsed.error.issues;
+  return `${status}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? "does not match the schema"}`;
+}
+
+/** The catalogue's code of an answer that is an error. */
+export function errorCodeOf(body: string): string | undefined {
+  try {
+    const parsed = errorBody.safeParse(JSON.parse(body));
+    return parsed.success ? parsed.data.error : undefined;
+  } catch {
+    return undefined;
+  }
+}

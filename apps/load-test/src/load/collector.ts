@@ -1,0 +1,139 @@
+import { contractViolation, type EndpointName } from "../contract/endpoints.ts";
+import { createOutcomeCounter, type OutcomeCount } from "./outcomes.ts";
+import type { Plan } from "./plan.ts";
+import { createLatencyHistogram, type Histograms, mergedHistograms, summaryOf } from "./recorder.ts";
+import type { ContractResult, Latency, SecondResult, StreamResult, Totals } from "./result.ts";
+import type { SecondCount } from "./second-counter.ts";
+import type { StreamReport } from "./stream.ts";
+import type { WorkerMessage } from "./worker.ts";
+
+/** What the workers of a run found out together. */
+export interface RunOutcome {
+  /** Milliseconds since 1970. */
+  readonly startedAtMs: number;
+  readonly latency: Latency;
+  readonly streams: readonly StreamResult[];
+  readonly totals: Totals;
+  readonly seconds: readonly SecondResult[];
+  readonly contract: ContractResult;
+  readonly violations: readonly string[];
+  readonly acknowledgedEvents: readonly string[];
+}
+
+export interface Collector {
+  take(message: WorkerMessage): void;
+  outcome(startedAtMs: number): RunOutcome;
+}
+
+/** Distinct violations of the contract that are kept. */
+const MAX_CONTRACT_VIOLATIONS = 20;
+
+/** Puts together what the workers of a run say. */
+export function createCollector(plan: Plan, onSecond: (second: SecondResult) => void = () => undefined): Collector {
+  const histograms: (readonly Histograms[])[] = [];
+  const reports: StreamReport[] = [];
+  const seconds: SecondResult[] = [];
+  const counts = new Map<number, SecondCount[]>();
+  const contract = createContractCheck();
+  const takeSecond = (count: SecondCount) => {
+    const parts = [...(counts.get(count.second) ?? []), count];
+    counts.set(count.second, parts);
+    if (parts.length < plan.workers) return;
+    counts.delete(count.second);
+    const second = mergedSecond(parts);
+    seconds.push(second);
+    onSecond(second);
+  };
+  return {
+    take(message) {
+      if (message.kind === "ready") histograms.push(message.histograms);
+      else if (message.kind === "second") takeSecond(message.count);
+      else if (message.kind === "sample") contract.check(message.endpoint, message.status, message.body);
+      else reports.push(...message.reports);
+    },
+    outcome(startedAtMs) {
+      const streams = plan.streams.map((stream, index): StreamResult => {
+        const merged = mergedHistograms(histograms.flatMap((ofWorker) => ofWorker.slice(index, index + 1)));
+        return {
+          name: stream.name,
+          scenario: stream.scenario,
+          arrivals: stream.arrivals,
+          intendedPerSecond: plan.mode === "open" ? stream.ratePerSecond : undefined,
+          latency: latencyOf(merged),
+          outcomes: mergedOutcomes(reports.filter(({ name }) => name === stream.name)),
+        };
+      });
+      for (const part of counts.values()) seconds.push(mergedSecond(part));
+      return {
+        startedAtMs,
+        latency: latencyOf(mergedHistograms(histograms.flat())),
+        streams,
+        totals: totalsOf(streams, plan),
+        seconds: seconds.toSorted((a, b) => a.second - b.second),
+        contract: contract.result(),
+        violations: reports.flatMap(({ name, violations }) => violations.map((text) => `${name}: ${text}`)),
+        acknowledgedEvents: reports.flatMap(({ acknowledgedEvents }) => acknowledgedEvents),
+      };
+    },
+  };
+}
+
+function createContractCheck() {
+  const violations = new Set<string>();
+  let checked = 0;
+  return {
+    check(endpoint: string, status: number, body: string) {
+      checked++;
+      const violation = contractViolation(endpoint as EndpointName, status, body);
+      if (violation !== undefined && violations.size < MAX_CONTRACT_VIOLATIONS)
+        violations.add(`${endpoint}: ${violation}`);
+    },
+    result: (): ContractResult => ({ checked, violations: [...violations] }),
+  };
+}
+
+function latencyOf({ response, service, lag }: Histograms): Latency {
+  return { response: summaryOf(response), service: summaryOf(service), lag: summaryOf(lag) };
+}
+
+function mergedOutcomes(reports: readonly StreamReport[]): OutcomeCount[] {
+  const merged = createOutcomeCounter();
+  for (const { endpoint, outcome, isExpected, count } of reports.flatMap(({ outcomes }) => outcomes)) {
+    merged.add(endpoint, outcome, isExpected, count);
+  }
+  return merged.counts();
+}
+
+function totalsOf(streams: readonly StreamResult[], plan: Plan): Totals {
+  const outcomes = streams.flatMap(({ outcomes: ofStream }) => ofStream);
+  const sum = (of: readonly OutcomeCount[]) => of.reduce((total, { count }) => total + count, 0);
+  const answered = sum(outcomes.filter(({ outcome }) => /^\d/.test(outcome)));
+  return {
+    started: sum(outcomes),
+    answered,
+    unexpected: sum(outcomes.filter(({ isExpected }) => !isExpected)),
+    perSecond: Number((answered / (plan.durationMs / 1000)).toFixed(1)),
+  };
+}
+
+function mergedSecond(parts: readonly SecondCount[]): SecondResult {
+  const sum = (read: (part: SecondCount) => number) => parts.reduce((total, part) => total + read(part), 0);
+  const [response, lag] = [createLatencyHistogram(2), createLatencyHistogram(2)];
+  for (const part of parts) {
+    if (part.response.count > 0) response.add(part.response);
+    if (part.lag.count > 0) lag.add(part.lag);
+  }
+  const { percentiles, max } = summaryOf(response);
+  return {
+    second: parts[0]?.second ?? 0,
+    started: sum(({ started }) => started),
+    answered: sum(({ answered }) => answered),
+    unexpected: sum(({ unexpected }) => unexpected),
+    pending: sum(({ pending }) => pending),
+    p50: percentiles["50"] ?? 0,
+    p90: percentiles["90"] ?? 0,
+    p99: percentiles["99"] ?? 0,
+    max,
+    lagP99: summaryOf(lag).percentiles["99"] ?? 0,
+  };
+}

@@ -1,0 +1,37 @@
+/** How often an endpoint answered in one way. */
+export interface OutcomeCount {
+  readonly endpoint: string;
+  readonly outcome: string;
+  readonly isExpected: boolean;
+  readonly count: number;
+}
+
+/** Counts what answers were, and what they had wrong beyond that. */
+export interface OutcomeCounter {
+  add(endpoint: string, outcome: string, isExpected: boolean, count?: number): void;
+  addIssue(issue: string): void;
+  counts(): OutcomeCount[];
+  /** The first `MAX_ISSUES`, and how many more there were. */
+  issues(): string[];
+}
+
+/** Sentences that are kept. More fill memory where each names an id. */
+const MAX_ISSUES = 20;
+
+export function createOutcomeCounter(): OutcomeCounter {
+  const counts = new Map<string, OutcomeCount>();
+  const issues: string[] = [];
+  let moreIssues = 0;
+  return {
+    add(endpoint, outcome, isExpected, count = 1) {
+      const name = `${endpoint} ${outcome}`;
+      counts.set(name, { endpoint, outcome, isExpected, count: count + (counts.get(name)?.count ?? 0) });
+    },
+    addIssue(issue) {
+      if (issues.length < MAX_ISSUES) issues.push(issue);
+      else moreIssues++;
+    },
+    counts: () => [...counts.values()].toSorted((a, b) => b.count - a.count),
+    issues: () => [...issues, ...(moreIssues > 0 ? [`${moreIssues} more`] : [])],
+  };
+}

@@ -1,0 +1,57 @@
+import { once } from "node:events";
+import { Worker } from "node:worker_threads";
+import { createCollector, type RunOutcome } from "./collector.ts";
+import type { Plan } from "./plan.ts";
+import type { SecondResult } from "./result.ts";
+import type { WorkerData, WorkerMessage } from "./worker.ts";
+
+export interface RunOptions {
+  readonly plan: Plan;
+  /** Called when a second of the run is over on every worker. */
+  readonly onSecond?: (second: SecondResult) => void;
+  /** Ends the run early: its threads are stopped, and it fails. */
+  readonly signal?: AbortSignal;
+}
+
+/** Time for the threads to receive the start before it comes. */
+const START_DELAY_MS = 200;
+
+/** Runs a plan on its worker threads. @throws what a thread failed with */
+export async function runPlan({ plan, onSecond, signal }: RunOptions): Promise<RunOutcome> {
+  const workers = Array.from({ length: plan.workers }, (_, workerIndex) => startWorker({ plan, workerIndex }));
+  const collector = createCollector(plan, onSecond);
+  const failed = Promise.withResolvers<never>();
+  const abort = () => failed.reject(new Error("The run was stopped."));
+  signal?.addEventListener("abort", abort, { once: true });
+  try {
+    const ready = workers.map((worker) => once(worker, "message"));
+    for (const worker of workers) worker.once("error", failed.reject);
+    const firstMessages = (await Promise.race([Promise.all(ready), failed.promise])) as [WorkerMessage][];
+    const finished = workers.map((worker) => collect(worker, (message) => collector.take(message)));
+    for (const [message] of firstMessages) collector.take(message);
+    const startsAt = performance.timeOrigin + performance.now() + START_DELAY_MS;
+    for (const worker of workers) worker.postMessage(startsAt);
+    await Promise.race([Promise.all(finished), failed.promise]);
+    return collector.outcome(startsAt);
+  } finally {
+    signal?.removeEventListener("abort", abort);
+    await Promise.all(workers.map((worker) => worker.terminate()));
+  }
+}
+
+function startWorker(workerData: WorkerData): Worker {
+  // The conditions of this process are not those of a thread that a test runner starts.
+  const execArgv = ["--conditions=@bikeshare/source"];
+  return new Worker(new URL("worker.ts", import.meta.url), { workerData, execArgv });
+}
+
+/** Passes a worker's messages on until it has finished. */
+function collect(worker: Worker, take: (message: WorkerMessage) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    worker.on("message", (message: WorkerMessage) => {
+      take(message);
+      if (message.kind === "finished") resolve();
+    });
+    worker.once("exit", () => reject(new Error("A worker thread ended before its requests did.")));
+  });
+}

@@ -1,0 +1,41 @@
+import { createRandom } from "@bikeshare/simulator";
+
+/** When the requests of a stream are meant to start. */
+export interface Arrivals {
+  /** `constant`: evenly spaced. `poisson`: independent of one another, as those of many callers are. */
+  readonly kind: "constant" | "poisson";
+  readonly ratePerSecond: number;
+  readonly durationMs: number;
+  readonly seed: number;
+}
+
+/** One worker's part of a schedule: every `of`-th request, from `index` on. */
+export interface Share {
+  readonly index: number;
+  readonly of: number;
+}
+
+/**
+ * The intended start times, in milliseconds from the start of the run, of one worker's share. The schedule as a whole
+ * depends on nothing but `arrivals`: the same seed gives the same times, whatever the number of workers.
+ */
+export function* startTimes(arrivals: Arrivals, share: Share): Generator<number, void> {
+  let index = 0;
+  for (const time of allTimes(arrivals)) if (index++ % share.of === share.index) yield time;
+}
+
+function* allTimes({ kind, ratePerSecond, durationMs, seed }: Arrivals): Generator<number, void> {
+  const meanGapMs = 1000 / ratePerSecond;
+  if (kind === "constant") {
+    for (let n = 0; n * meanGapMs < durationMs; n++) yield n * meanGapMs;
+    return;
+  }
+  const random = createRandom(seed);
+  const gap = () => -Math.log(1 - random.next()) * meanGapMs;
+  for (let time = gap(); time < durationMs; time += gap()) yield time;
+}
+
+/** A seed for one part of a run, which shares no sequence with the others'. */
+export function derivedSeed(seed: number, ...parts: readonly number[]): number {
+  return parts.reduce((mixed, part) => Math.imul(mixed ^ (part + 1), 0x9e3779b1) ^ (mixed >>> 15), seed) >>> 0;
+}

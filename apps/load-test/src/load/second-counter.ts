@@ -1,0 +1,51 @@
+import type { RecordableHistogram } from "node:perf_hooks";
+import { createLatencyHistogram, recordMs } from "./recorder.ts";
+import type { RequestTiming } from "./stream.ts";
+
+/** What one worker saw in one second of the run. */
+export interface SecondCount {
+  readonly second: number;
+  readonly started: number;
+  readonly answered: number;
+  readonly unexpected: number;
+  /** Sent or queued and not answered, at the end of the second. */
+  readonly pending: number;
+  readonly response: RecordableHistogram;
+  readonly lag: RecordableHistogram;
+}
+
+/** Counts what happens in the present second. */
+export interface SecondCounter {
+  started(): void;
+  answered(timing: RequestTiming, isExpected: boolean): void;
+  /** Ends the second, and begins the next one. */
+  take(second: number, pending: number): SecondCount;
+}
+
+export function createSecondCounter(): SecondCounter {
+  let counts = emptyCounts();
+  return {
+    started: () => void counts.started++,
+    answered({ response, lag }, isExpected) {
+      counts.answered++;
+      if (!isExpected) counts.unexpected++;
+      recordMs(counts.response, response);
+      recordMs(counts.lag, lag);
+    },
+    take(second, pending) {
+      const taken = { second, pending, ...counts };
+      counts = emptyCounts();
+      return taken;
+    },
+  };
+}
+
+function emptyCounts() {
+  return {
+    started: 0,
+    answered: 0,
+    unexpected: 0,
+    response: createLatencyHistogram(2),
+    lag: createLatencyHistogram(2),
+  };
+}

@@ -1,0 +1,34 @@
+import { InvalidArgumentError } from "commander";
+
+/* How values of the command line are read. A wrong one is a usage error that commander reports with the option's name. */
+
+export function integer(minimum: number, maximum: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= minimum && value <= maximum) return value;
+    throw new InvalidArgumentError(`must be an integer from ${minimum} to ${maximum}.`);
+  };
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
+
+/** Reads a duration such as `30s` into milliseconds. */
+export function duration(minimumMs: number, maximumMs: number): (text: string) => number {
+  return (text) => {
+    const [, amount, unit] = /^(\d{1,6})(ms|s|m)$/.exec(text) ?? [];
+    const value = Number(amount) * (UNITS_MS[unit ?? ""] ?? Number.NaN);
+    if (value >= minimumMs && value <= maximumMs) return value;
+    const bounds = `${minimumMs / 1000}s to ${maximumMs / 60_000}m`;
+    throw new InvalidArgumentError(`must be a duration from ${bounds}, such as 30s or 5m.`);
+  };
+}
+
+/** Reads names from a list with commas. */
+export function names(known: readonly string[]): (text: string) => string[] {
+  return (text) => {
+    const given = text.split(",").map((name) => name.trim());
+    const unknown = given.filter((name) => !known.includes(name));
+    if (unknown.length === 0) return [...new Set(given)];
+    throw new InvalidArgumentError(`unknown: ${unknown.join(", ")}. Known are ${known.join(", ")}.`);
+  };
+}

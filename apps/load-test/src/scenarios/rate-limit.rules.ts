@@ -1,0 +1,44 @@
+/** A request of one key, as its caller saw it. Times are in milliseconds of one clock. */
+export interface KeyUse {
+  readonly isAccepted: boolean;
+  readonly sentAt: number;
+  readonly answeredAt: number;
+}
+
+export interface RateLimitPolicy {
+  readonly requests: number;
+  readonly windowMs: number;
+}
+
+/** The specification's bound: capacity is back a second after the window at most. */
+const RETURN_TIMEOUT_MS = 1000;
+
+/**
+ * Where a key got more than its limit in some window, or less. The service decides at some time between sending and
+ * answer, so only what holds for every such time is a violation. The key must not be in use elsewhere.
+ */
+export function rateLimitViolations(uses: readonly KeyUse[], { requests, windowMs }: RateLimitPolicy): string[] {
+  if (uses.length === 0) return [];
+  if (requests === 0) return ["no answer had a RateLimit-Policy"];
+  const accepted = uses.filter(({ isAccepted }) => isAccepted).toSorted((a, b) => a.sentAt - b.sentAt);
+  const seconds = windowMs / 1000;
+  const tooMany = accepted.some((first, index) => {
+    const group = accepted.slice(index, index + requests + 1);
+    return group.length > requests && Math.max(...group.map(({ answeredAt }) => answeredAt)) - first.sentAt < windowMs;
+  });
+  const tooFew = uses.find((use) => !use.isAccepted && countedFor(use, accepted, windowMs) < requests);
+  return [
+    ...(tooMany ? [`more than ${requests} requests were accepted within ${seconds} s`] : []),
+    ...(tooFew === undefined
+      ? []
+      : [
+          `a request was rejected though only ${countedFor(tooFew, accepted, windowMs)} of ${requests} were accepted in the ${seconds} s before it`,
+        ]),
+  ];
+}
+
+/** The most requests that may have counted when `rejected` was decided. */
+function countedFor(rejected: KeyUse, accepted: readonly KeyUse[], windowMs: number): number {
+  const since = rejected.sentAt - windowMs - RETURN_TIMEOUT_MS;
+  return accepted.filter(({ sentAt, answeredAt }) => answeredAt > since && sentAt < rejected.answeredAt).length;
+}

@@ -1,0 +1,115 @@
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+/** A service of the load test's own: its process, its database and its data, all of which end with it. */
+export interface OwnServer {
+  readonly url: string;
+  readonly metricsUrl: string;
+  readonly pid: number;
+  /** Runs a command of `bikeshare` on the same data. @returns what it prints with `--json` */
+  command(args: readonly string[], input?: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** The server is started as its users start it, by its command: an app imports no other app. */
+const SERVER_MAIN = join(dirname(fileURLToPath(import.meta.resolve("@bikeshare/server/package.json"))), "src/main.ts");
+const NODE_OPTIONS = ["--conditions=@bikeshare/source", SERVER_MAIN];
+/** What the server has logged last, which a failure shows. */
+const LOG_TAIL_CHARACTERS = 4000;
+const STOP_TIMEOUT_MS = 30_000;
+
+/** Starts a service with an empty database, on free ports of the loopback interface. */
+export async function startOwnServer(): Promise<OwnServer> {
+  const directory = await mkdtemp(join(tmpdir(), "bikeshare-load-test-"));
+  // As root PostgreSQL runs under another account, which must be able to enter.
+  await chmod(directory, 0o711);
+  const metricsPort = await freePort();
+  const env = {
+    ...inheritedEnvironment(),
+    DATA_DIR: join(directory, "data"),
+    HOST: "127.0.0.1",
+    PORT: "0",
+    METRICS_PORT: String(metricsPort),
+    LOG_LEVEL: "error",
+    LOG_FORMAT: "json",
+    DRAIN_DELAY: "0s",
+    WEBHOOK_ALLOW_NETWORKS: "127.0.0.0/8",
+    WEBHOOK_ALLOW_PORTS: "1024-65535",
+  };
+  const child = spawn(process.execPath, [...NODE_OPTIONS, "serve", "--json"], {
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const stop = async () => {
+    await endProcess(child);
+    await rm(directory, { recursive: true, force: true });
+  };
+  try {
+    const url = await readyUrl(child);
+    return {
+      url,
+      metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
+      pid: child.pid ?? 0,
+      stop,
+      async command(args, input) {
+        const running = promisify(execFile)(process.execPath, [...NODE_OPTIONS, ...args, "--json"], {
+          env,
+          maxBuffer: 64 * 1024 ** 2,
+        });
+        running.child.stdin?.end(input ?? "");
+        return (await running).stdout;
+      },
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/**
+ * What the server needs of this process's environment. The rest may configure another service: its database must not be
+ * filled by a load test. By the last one the server notices that the package manager which started all of this is gone.
+ */
+function inheritedEnvironment(): Record<string, string> {
+  const names = ["PATH", "HOME", "TMPDIR", "NODE_COMPILE_CACHE", "npm_config_user_agent"];
+  return Object.fromEntries(names.map((name) => [name, process.env[name] ?? ""] as const));
+}
+
+/** The address in the server's first line. @throws with the end of its log if it ends first */
+async function readyUrl(child: ChildProcess): Promise<string> {
+  let log = "";
+  child.stderr?.on("data", (chunk: Buffer) => (log = `${log}${chunk.toString()}`.slice(-LOG_TAIL_CHARACTERS)));
+  if (child.stdout === null) throw new Error("The server has no standard output.");
+  const lines = createInterface({ input: child.stdout });
+  const line = await new Promise<string>((resolve, reject) => {
+    lines.once("line", resolve);
+    child.once("error", reject);
+    child.once("exit", (status) => reject(new Error(`The server ended with ${status} before it was ready:\n${log}`)));
+  });
+  return (JSON.parse(line) as { url: string }).url;
+}
+
+async function endProcess(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill("SIGTERM");
+  const timer = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+  await exited;
+  clearTimeout(timer);
+}
+
+async function freePort(): Promise<number> {
+  const listener = createServer().listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const address = listener.address();
+  listener.close();
+  if (address === null || typeof address === "string") throw new Error("No port is free.");
+  return address.port;
+}

@@ -1,0 +1,50 @@
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { Worker } from "node:worker_threads";
+import { onTestFinished } from "vitest";
+import type { Plan, StreamPlan } from "../src/load/plan.ts";
+import type { LoopbackServerOptions } from "./loopback-server.worker.ts";
+
+interface LoopbackServer {
+  readonly url: string;
+  /** It answers nothing for a while. */
+  stall(milliseconds: number): void;
+}
+
+/** Starts a server that behaves as described, until the test is finished. */
+export async function startLoopbackServer(options: LoopbackServerOptions = {}): Promise<LoopbackServer> {
+  const worker = new Worker(new URL("loopback-server.worker.ts", import.meta.url), { workerData: options });
+  onTestFinished(async () => void (await worker.terminate()));
+  const [{ port }] = (await once(worker, "message")) as [AddressInfo];
+  return { url: `http://127.0.0.1:${port}`, stall: (milliseconds) => worker.postMessage(milliseconds) };
+}
+
+/** A plan of one stream. */
+export function planOf(url: string, changes: Partial<Plan> & { readonly stream?: Partial<StreamPlan> } = {}): Plan {
+  const { stream, ...rest } = changes;
+  return {
+    url,
+    durationMs: 1000,
+    warmUpMs: 0,
+    workers: 1,
+    connections: 100,
+    mode: "open",
+    seed: 1,
+    runId: "test",
+    operatorKey: undefined,
+    world: { stations: ["station-1"], bikes: [], ridePages: 1 },
+    checkEvery: 100,
+    streams: [
+      {
+        name: "polling",
+        scenario: "station-polling",
+        ratePerSecond: 100,
+        arrivals: "constant",
+        keys: ["key"],
+        bikes: [],
+        ...stream,
+      },
+    ],
+    ...rest,
+  };
+}
