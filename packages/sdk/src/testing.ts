@@ -1,12 +1,19 @@
 export type { FakeKeyInput } from "./testing/access.ts";
-export type { Clock, FakePartner, VehicleTypeFields } from "./testing/city.ts";
-export { createFakeBikeShare, type FakeBikeShare, type FakeOptions } from "./testing/fake.ts";
-export type { BikeFields, StationFields } from "./testing/fleet.ts";
-export type { Operation } from "./testing/operations.ts";
-export type { EventFields, Operator } from "./testing/operator.ts";
+export type { Clock, EventFields, FakePartner } from "./testing/city.ts";
+export type { Operation } from "./testing/contract.generated.ts";
+export {
+  createFakeBikeShare,
+  type DeliveryName,
+  type ExampleOptions,
+  type FakeBikeShare,
+  type FakeOptions,
+  type RecordedDelivery,
+  type WebhookOptions,
+} from "./testing/fake.ts";
+export type { BikeFields, Operator, StationFields, VehicleTypeFields } from "./testing/operator.ts";
 export type { FakeFetch, FakeServer, SeenRequest } from "./testing/requests.ts";
 export type { ReservationFields } from "./testing/reservations.ts";
-export type { RideEnd, RideFields, RideStart } from "./testing/rides.ts";
+export type { RideCorrection, RideEnd, RideFields, RideStart } from "./testing/rides.ts";
 export { sampleCity, type SampleCity, type SampleSize } from "./testing/sample-city.ts";
 export type {
   Script,
@@ -16,10 +23,4 @@ export type {
   ScriptOptions,
   ScriptRequest,
 } from "./testing/script.ts";
-export type {
-  DeliveryName,
-  ExampleOptions,
-  RecordedDelivery,
-  SignedWebhook,
-  WebhookOptions,
-} from "./testing/webhook.ts";
+export type { SignedRequest } from "./testing/webhooks.ts";

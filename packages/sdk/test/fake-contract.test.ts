@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Route } from "../src/core/request.ts";
 import { routes } from "../src/routes.generated.ts";
 import { endpoints } from "../src/testing/contract.generated.ts";
-import { fakeContractFile, fakeContractText } from "./fake-contract.ts";
+import { fakeContractFile, fakeContractText } from "../tools/fake-contract.ts";
 
 test("what the fake knows of the interface is what the contract makes", () => {
   const advice = "run `pnpm --filter @bikeshare/sdk run generate`";

@@ -530,9 +530,8 @@ const valuesOf: Readonly<Record<string, readonly string[]>> = {
 
 /** Queries of every list: known parameters and others, right and wrong values, some of them twice. */
 const anyQuery = fc
-  .constantFrom(...Object.keys(endpoints).filter((operation) => Object.hasOwn(endpoints[operation]!.query, "cursor")))
-  .chain((operation) => {
-    const { query } = endpoints[operation]!;
+  .constantFrom(...Object.entries(endpoints).filter(([, { query }]) => Object.hasOwn(query, "cursor")))
+  .chain(([operation, { query }]) => {
     const parameter = fc.constantFrom(...Object.keys(query), "colour").chain((name) => {
       const rule = query[name];
       const values = valuesOf[name] ?? (rule?.format === "date-time" ? instants : [...(rule?.enum ?? []), ...ids]);

@@ -3,32 +3,43 @@
  * their types, point there: so the published package depends on nothing. Run after the compiler (`pnpm run build`).
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const packages = fileURLToPath(new URL("../node_modules/@bikeshare/", import.meta.url));
 const dist = fileURLToPath(new URL("../dist/", import.meta.url));
 const IMPORT = /\b(from|import) "([^"]+)"/g;
 
-copy("@bikeshare/webhooks", "webhooks");
-copy("@bikeshare/rules", "testing/rules");
+copyPackage("webhooks", "webhooks", { index: "webhooks", testing: "testing/webhooks" });
+copyPackage("rules", "testing/rules", { index: "testing/rules" });
 
-/** Copies a package's main module, and those that it needs, into the folder `folder` of dist/; `folder.js` exports it. */
-function copy(name: string, folder: string): void {
-  const target = `${dist}${folder}`;
-  rmSync(target, { recursive: true, force: true });
-  mkdirSync(target);
-  const main = resolve(name, "");
+/**
+ * Copies modules of a package, and those that they need, into a folder of dist/.
+ * @param entries by the package's module: the module of dist/ that exports its copy
+ */
+function copyPackage(name: string, folder: string, entries: Readonly<Record<string, string>>): void {
+  rmSync(dist + folder, { recursive: true, force: true });
+  mkdirSync(dist + folder);
   /** What a module's copy is called: `index`, and of other packages `contract-limits`. */
-  const fileName = (module: string) => module.replace(main.replace("index", ""), "").replace("/dist/", "-");
-  for (const extension of [".js", ".d.ts"]) {
-    for (const module of reachable(main, extension)) {
-      const pointing = (_: string, keyword: string, specifier: string) =>
-        `${keyword} "./${fileName(resolve(specifier, module))}.js"`;
-      writeFileSync(`${target}/${fileName(module)}${extension}`, read(module, extension).replace(IMPORT, pointing));
+  const fileName = (module: string) => module.replace(`${name}/dist/`, "").replace("/dist/", "-");
+  for (const [entry, exporter] of Object.entries(entries)) {
+    for (const extension of [".js", ".d.ts"]) {
+      for (const module of reachable(`${name}/dist/${entry}`, extension)) {
+        const pointing = (_: string, keyword: string, specifier: string) =>
+          `${keyword} "./${fileName(resolve(specifier, module))}.js"`;
+        writeFileSync(
+          `${dist}${folder}/${fileName(module)}${extension}`,
+          read(module, extension).replace(IMPORT, pointing),
+        );
+      }
+      const path = relative(dirname(exporter), `${folder}/${entry}.js`);
+      writeFileSync(
+        `${dist}${exporter}${extension}`,
+        `export * from "${path.startsWith(".") ? path : `./${path}`}";\n`,
+      );
     }
-    writeFileSync(`${target}${extension}`, `export * from "./${folder.split("/").at(-1)}/${fileName(main)}.js";\n`);
+    rmSync(`${dist}${exporter}.js.map`, { force: true });
   }
-  rmSync(`${target}.js.map`, { force: true });
 }
 
 /** The modules that a module needs, itself included. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { jsonTypeFiles } from "../../contract/tools/json-types-files.ts";
-import { fakeContractFile, fakeContractText } from "../test/fake-contract.ts";
 import { endpointsFile, endpointsText } from "./endpoints.ts";
+import { fakeContractFile, fakeContractText } from "./fake-contract.ts";
 import { responseShapesFile, responseShapesText } from "./response-shapes.ts";
 import { routesFile, routesText } from "./routes.ts";
 

@@ -44,16 +44,21 @@ export function createTestDelivery<Name extends KnownName | (string & {})>(
   return delivery as unknown as TestDelivery<Name>; // `data` is this event's example with changed fields.
 }
 
-/** The parts of a signed request. */
-export interface SignedRequestInput<Name extends string = string> extends TestDeliveryInput<Name> {
+/** How a delivery is sent. */
+export interface SendOptions {
   /** Your receiver's secret, or several. Default `TEST_SECRET`. */
   readonly secret?: Secrets | undefined;
   /** Your receiver's URL. Default `https://receiver.example/webhooks`. */
   readonly url?: string | undefined;
+  /** When it is signed, in milliseconds since 1970. Default `Date.now`. */
+  readonly now?: Clock | undefined;
 }
 
+/** The parts of a signed request. */
+export interface SignedRequestInput<Name extends string = string> extends TestDeliveryInput<Name>, SendOptions {}
+
 /** A request with a delivery, in the forms that tests use. */
-export interface SignedRequest<Name extends string = string> {
+export interface SignedRequest<Delivery = unknown> {
   /** For a receiver that takes a `Request`, or for `fetch`. Its body can be read once. */
   readonly request: Request;
   readonly url: string;
@@ -63,7 +68,7 @@ export interface SignedRequest<Name extends string = string> {
   /** The body exactly as it is signed. */
   readonly body: string;
   /** The body, parsed. */
-  readonly delivery: TestDelivery<Name>;
+  readonly delivery: Delivery;
 }
 
 /**
@@ -72,12 +77,19 @@ export interface SignedRequest<Name extends string = string> {
  */
 export async function signedRequest<Name extends KnownName | (string & {})>(
   input: SignedRequestInput<Name>,
-): Promise<SignedRequest<Name>> {
-  const { secret: secrets = TEST_SECRET, url = "https://receiver.example/webhooks", now = systemClock } = input;
-  const time = now();
-  const delivery = createTestDelivery({ ...input, now: () => time });
+): Promise<SignedRequest<TestDelivery<Name>>> {
+  const time = (input.now ?? systemClock)();
+  const now = () => time;
+  return signDelivery(createTestDelivery({ ...input, now }), { ...input, now });
+}
+
+/** A signed request with a delivery of your own. */
+export async function signDelivery<Delivery extends object>(
+  delivery: Delivery,
+  { secret: secrets = TEST_SECRET, url = "https://receiver.example/webhooks", now = systemClock }: SendOptions = {},
+): Promise<SignedRequest<Delivery>> {
   const body = JSON.stringify(delivery);
-  const signature = await sign({ body, secrets, timestamp: Math.floor(time / 1000) });
+  const signature = await sign({ body, secrets, timestamp: Math.floor(now() / 1000) });
   const headers = {
     "Content-Type": "application/json",
     [SIGNATURE_HEADER]: signature,

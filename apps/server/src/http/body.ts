@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { type ServiceError, serviceError } from "@bikeshare/rules";
+import { isUtf8Charset, type ServiceError, serviceError } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
 /**
@@ -16,7 +16,7 @@ export function readJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser("error", "error");
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
     if (!takesBody(request)) return done(null, undefined);
-    if (!isUtf8Charset(request.headers["content-type"])) return done(otherCharset(), undefined);
+    if (!isUtf8Charset(request.headers["content-type"] ?? "")) return done(otherCharset(), undefined);
     const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body);
     if (!isUtf8(bytes)) return done(notUtf8(bytes), undefined);
     return parse(request, bytes.toString(), done);
@@ -45,12 +45,6 @@ function isCoded({ headers }: FastifyRequest): boolean {
     .toLowerCase()
     .split(",")
     .some((coding) => !["", "identity", "chunked"].includes(coding.trim()));
-}
-
-function isUtf8Charset(contentType: string | undefined): boolean {
-  const [, quoted, plain] = /;\s*charset\s*=\s*(?:"([^"]*)"|([^;\s]*))/i.exec(contentType ?? "") ?? [];
-  const charset = quoted ?? plain;
-  return charset === undefined || /^utf-?8$/i.test(charset);
 }
 
 function coded(): ServiceError {

@@ -1,5 +1,5 @@
-import { errorCatalogue, type ErrorCode, MAX_BODY_BYTES, type ErrorBody } from "@bikeshare/contract";
-import { serviceError, ServiceError } from "@bikeshare/rules";
+import { type ErrorBody, errorCatalogue, type ErrorCode } from "@bikeshare/contract";
+import { bodyTooLarge, methodNotAllowed, serviceError, ServiceError } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { codeOf, isDiskFull, isUnavailable } from "../db/errors.ts";
 
@@ -44,7 +44,7 @@ function toServiceError(error: unknown): ServiceError {
   if (isUnavailable(error)) return unavailable("database", cause);
   switch (codeOf(error)) {
     case "FST_ERR_CTP_BODY_TOO_LARGE":
-      return serviceError("payload_too_large", "body", { limit: `${MAX_BODY_BYTES / 1024 ** 2} MiB` }, cause);
+      return bodyTooLarge(cause);
     case "FST_ERR_CTP_INVALID_MEDIA_TYPE":
       return serviceError("unsupported_media_type", "notJson", {}, cause);
     case "FST_ERR_CTP_EMPTY_JSON_BODY":
@@ -94,9 +94,7 @@ export function answerUnknownRoutes(app: FastifyInstance): void {
     if (entry === undefined) {
       return sendError(reply, request, serviceError("not_found", "path"));
     }
-    const allow = [...entry.methods].sort().join(", ");
-    const values = { method: request.method, allowed: allow };
-    return sendError(reply, request, serviceError("method_not_allowed", "allowed", values, { headers: { allow } }));
+    return sendError(reply, request, methodNotAllowed(request.method, entry.methods));
   });
 }
 

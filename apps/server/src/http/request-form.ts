@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { type ServiceError, serviceError } from "@bikeshare/rules";
+import { isDecodable, queryEncodingError, type ServiceError, serviceError } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
 /** Headers that name one thing: with two of them, each reader on the way could take another. */
@@ -36,10 +36,10 @@ function malformation(request: FastifyRequest): ServiceError | undefined {
   if (badlyEncoded.has(request.raw)) {
     return serviceError("invalid_request", "invalidPath");
   }
-  const parameter = request.url.includes("%") ? badlyEncodedParameter(request.url) : undefined;
-  if (parameter !== undefined) {
-    return serviceError("invalid_parameter", "notUtf8", { name: parameter });
-  }
+  const query = request.url.indexOf("?");
+  const isEncoded = query !== -1 && request.url.includes("%", query);
+  const encodingError = isEncoded ? queryEncodingError(request.url.slice(query + 1)) : undefined;
+  if (encodingError !== undefined) return encodingError;
   const repeated = repeatedHeader(request.raw.rawHeaders);
   return repeated === undefined ? undefined : givenTwice(repeated);
 }
@@ -85,24 +85,4 @@ export function routableUrl(request: IncomingMessage): string {
     isDecodable(run) ? run : run.replaceAll("%", "%25"),
   );
   return encoded + url.slice(path.length);
-}
-
-/** The name, as it was sent, of the first parameter in a URL's query that is badly encoded. */
-function badlyEncodedParameter(url: string): string | undefined {
-  const start = url.indexOf("?");
-  if (start === -1) return undefined;
-  const pair = url
-    .slice(start + 1)
-    .split("&")
-    .find((written) => !isDecodable(written));
-  return pair?.split("=", 1)[0]?.slice(0, 50);
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

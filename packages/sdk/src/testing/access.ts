@@ -33,45 +33,38 @@ export interface FakeKey {
   readonly scopes: readonly Scope[];
   readonly rateLimit: number;
   readonly expires_at: Date | null;
-  revoked_at: Date | null;
+  readonly revoked_at: Date | null;
 }
 
 /** The keys of a fake. */
-export interface Keys {
-  issue(input: FakeKeyInput): FakeKey;
-  /** @throws Error for a key that was not issued here */
-  revoke(text: string): void;
-  /** The key that an `Authorization` header brings. @throws ServiceError `unauthorized`, whose message says why */
-  authenticate(header: string | null): FakeKey;
-  /** Whether a text contains a key. */
-  isIn(text: string): boolean;
-}
+export type Keys = ReturnType<typeof createKeys>;
 
 /** @param rateLimit of keys without a number of their own */
-export function createKeys(now: Clock, partner: FakePartner, rateLimit: number): Keys {
+export function createKeys(now: Clock, firstPartner: FakePartner, defaultRateLimit: number) {
   const keys = new Map<string, FakeKey>();
   return {
-    issue(input) {
+    issue({ scopes = scopeNames, rateLimit = defaultRateLimit, partner = firstPartner, expiresAt }: FakeKeyInput) {
       const number = String(keys.size + 1);
       const text = keyOf("test", `Fake${number.padStart(KEY_RANDOM_LENGTH - "Fake".length, "0")}`);
-      const key: FakeKey = {
+      keys.set(text, {
         id: `key_${number.padStart(6, "0")}`,
         text,
-        partner: input.partner ?? partner,
-        scopes: scopeNames.filter((name) => (input.scopes ?? scopeNames).includes(name)),
-        rateLimit: input.rateLimit ?? rateLimit,
-        expires_at: input.expiresAt === undefined ? null : new Date(input.expiresAt),
+        partner,
+        scopes: scopeNames.filter((name) => scopes.includes(name)),
+        rateLimit,
+        expires_at: expiresAt === undefined ? null : new Date(expiresAt),
         revoked_at: null,
-      };
-      keys.set(text, key);
-      return key;
+      });
+      return text;
     },
-    revoke(text) {
+    /** @throws Error for a key that was not issued here */
+    revoke(text: string) {
       const key = keys.get(text);
       if (key === undefined) throw new Error("this key was not issued by this fake");
-      key.revoked_at = new Date(now());
+      keys.set(text, { ...key, revoked_at: new Date(now()) });
     },
-    authenticate(header) {
+    /** The key that an `Authorization` header brings. @throws ServiceError `unauthorized`, whose message says why */
+    authenticate(header: string | null): FakeKey {
       if (header === null) throw missingKey();
       const key = keys.get(bearerKey(header) ?? "");
       if (key === undefined) throw malformedKey(header) ?? invalidKey("unknownKey");
@@ -79,27 +72,26 @@ export function createKeys(now: Clock, partner: FakePartner, rateLimit: number):
       if (status !== "active") throw invalidKey("inactiveKey", { id: key.id, last4: key.text.slice(-4), status });
       return key;
     },
-    isIn: (text) => text.includes("bss_") && [...keys.keys()].some((key) => text.includes(key)),
+    /** Whether a text contains a key. */
+    isIn: (text: string) => [...keys.keys()].some((key) => text.includes(key)),
   };
 }
 
 /** Does what may be asked for several times once. */
-export interface Idempotency {
-  /**
-   * Does `work`, or gives the answer that it had before under the same key. What `work` throws counts as never asked.
-   *
-   * @param caller whose key it is, and what was called
-   * @param key the header `Idempotency-Key`; null when there is none
-   * @param body the JSON value that was sent
-   * @throws ServiceError `idempotency_key_reused` for a key that was used with another body
-   */
-  once(caller: string, key: string | null, body: unknown, work: () => Answer): Answer;
-}
+export type Idempotency = ReturnType<typeof createIdempotency>;
 
-export function createIdempotency(now: Clock): Idempotency {
+export function createIdempotency(now: Clock) {
   const kept = new Map<string, { readonly at: number; readonly body: string; readonly answer: Answer }>();
   return {
-    once(caller, key, body, work) {
+    /**
+     * Does `work`, or gives the answer that it had before under the same key. What `work` throws counts as never asked.
+     *
+     * @param caller whose key it is, and what was called
+     * @param key the header `Idempotency-Key`; null when there is none
+     * @param body the JSON value that was sent
+     * @throws ServiceError `idempotency_key_reused` for a key that was used with another body
+     */
+    once(caller: string, key: string | null, body: unknown, work: () => Answer): Answer {
       if (key === null) return work();
       const name = `${caller}\n${key}`;
       const text = canonicalJson(body);

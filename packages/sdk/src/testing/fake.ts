@@ -1,23 +1,15 @@
+import { deliveryIdOf } from "../delivery-id.ts";
 import type { EventRecord, Region } from "../json-types.generated.ts";
-import type { DeliveryOf } from "../webhooks.ts";
+import type { DeliveryOf, KnownDelivery } from "../webhooks.ts";
 import { createIdempotency, createKeys, type FakeKeyInput } from "./access.ts";
-import { type Clock, createCity, type FakePartner, type VehicleTypeFields } from "./city.ts";
-import type { BikeFields, StationFields } from "./fleet.ts";
-import { createOperator, type EventFields, type Operator } from "./operator.ts";
+import { type Clock, createCity, type EventFields, type FakePartner, instant } from "./city.ts";
+import { type BikeFields, Operator, type StationFields, type VehicleTypeFields } from "./operator.ts";
 import { createFetch, createRequests, type FakeFetch, type FakeServer, listen, type SeenRequest } from "./requests.ts";
 import { expireReservations, type ReservationFields } from "./reservations.ts";
 import type { RideFields } from "./rides.ts";
 import { createMemoryRateLimiter, DEFAULT_MAX_RESERVATIONS, DEFAULT_RATE_LIMIT } from "./rules.ts";
 import { createScripts, type Script, type ScriptedAnswer, type ScriptOptions } from "./script.ts";
-import {
-  createWebhooks,
-  type DeliveryName,
-  type ExampleOptions,
-  FAKE_WEBHOOK_SECRET,
-  type RecordedDelivery,
-  type SignedWebhook,
-  type WebhookOptions,
-} from "./webhook.ts";
+import { createTestDelivery, signDelivery, type SignedRequest, TEST_SECRET } from "./webhooks.ts";
 
 /** What a fake begins with. */
 export interface FakeOptions {
@@ -77,11 +69,44 @@ export interface FakeBikeShare {
   webhook<Name extends DeliveryName>(
     name: Name,
     options?: ExampleOptions<Name>,
-  ): Promise<SignedWebhook<DeliveryOf<Name>>>;
-  webhook(event: EventRecord, options?: WebhookOptions): Promise<SignedWebhook<RecordedDelivery>>;
+  ): Promise<SignedRequest<DeliveryOf<Name>>>;
+  webhook(event: EventRecord, options?: WebhookOptions): Promise<SignedRequest<RecordedDelivery>>;
   /** Listens on 127.0.0.1, for programs outside the test's process. Close it at the end. */
   listen(options?: { readonly port?: number }): Promise<FakeServer>;
 }
+
+/** What can be delivered: every event, and the notices that the list of events leaves out. */
+export type DeliveryName = KnownDelivery["event"];
+
+/** How a delivery is sent. */
+export interface WebhookOptions {
+  /** The secret that your receiver has, or several; `fake.webhookSecret` if not said. Another one must be refused. */
+  readonly secret?: string | readonly string[] | undefined;
+  /** Where your receiver listens: `https://receiver.example/webhooks` if not said. */
+  readonly url?: string | undefined;
+  /** A new one for each delivery if not said; of an event of the list the same each time. Say it to make a repeat. */
+  readonly deliveryId?: string | undefined;
+  /** Milliseconds by which it was signed earlier than now: above 300,000 it must be refused. Default 0. */
+  readonly age?: number | undefined;
+}
+
+/** How the delivery of an example is sent. */
+export interface ExampleOptions<Name extends DeliveryName> extends WebhookOptions {
+  /** What shall differ from the example of the documentation. */
+  readonly data?: Partial<DeliveryOf<Name>["data"]> | undefined;
+}
+
+/** The delivery of an event of the list: what the service would post. */
+export interface RecordedDelivery {
+  readonly event: string;
+  readonly delivery_id: string;
+  readonly occurred_at: string;
+  readonly sent_at: string;
+  readonly data: unknown;
+}
+
+/** Stands for the endpoint in the ids of deliveries of events. */
+const ENDPOINT = "0faked";
 
 /** Whose key the first one is. */
 const PARTNER: FakePartner = { id: "partner_000001", name: "Journey Planner" };
@@ -97,18 +122,17 @@ const PARTNER: FakePartner = { id: "partner_000001", name: "Journey Planner" };
  * await client.reservations.create({ station_id: "s1" });
  */
 export function createFakeBikeShare(options: FakeOptions = {}): FakeBikeShare {
-  const { baseUrl = "https://bikeshare.test", webhookSecret = FAKE_WEBHOOK_SECRET } = options;
+  const { baseUrl = "https://bikeshare.test", webhookSecret = TEST_SECRET } = options;
   const { maxReservations = DEFAULT_MAX_RESERVATIONS, rateLimit = DEFAULT_RATE_LIMIT } = options;
   const { now, advance } = createClock(options.now);
   const city = createCity(now, PARTNER, maxReservations);
-  const operator = createOperator(city);
+  const operator = new Operator(city);
   fill(operator, options);
   const keys = createKeys(now, PARTNER, rateLimit);
-  const { text: apiKey } = keys.issue({ scopes: options.scopes });
-  const parts = { city, keys, limiter: createMemoryRateLimiter(now), idempotency: createIdempotency(now) };
+  const apiKey = keys.issue({ scopes: options.scopes });
   const scripts = createScripts();
-  const requests = createRequests(parts, scripts);
-  const webhooks = createWebhooks(now, PARTNER, webhookSecret);
+  const limiter = createMemoryRateLimiter(now);
+  const requests = createRequests({ city, keys, limiter, idempotency: createIdempotency(now) }, scripts);
   const fetch = createFetch(requests, baseUrl);
   return {
     options: { baseUrl, apiKey, fetch },
@@ -124,14 +148,10 @@ export function createFakeBikeShare(options: FakeOptions = {}): FakeBikeShare {
     },
     now,
     advance,
-    issueKey: (input = {}) => keys.issue(input).text,
+    issueKey: (input = {}) => keys.issue(input),
     revokeKey: (key) => keys.revoke(key),
     script: (answers, how = {}) => scripts.add(answers, how),
-    webhook: (what: DeliveryName | EventRecord, how: ExampleOptions<DeliveryName> = {}) =>
-      // Which of the two ways it is called in decides what it gives.
-      (typeof what === "string" ? webhooks.ofName(what, how) : webhooks.ofEvent(what, how)) as Promise<
-        SignedWebhook<never>
-      >,
+    webhook: createWebhooks(now, webhookSecret),
     listen: ({ port = 0 } = {}) => listen(requests, port),
   };
 }
@@ -160,5 +180,24 @@ function createClock(base: Clock = systemClock): { readonly now: Clock; readonly
       if (!(ms >= 0 && ms < Infinity)) throw new RangeError("advance takes milliseconds, 0 or more");
       moved += ms;
     },
+  };
+}
+
+/** Signs deliveries. @param webhookSecret signs where no other is said */
+function createWebhooks(now: Clock, webhookSecret: string): FakeBikeShare["webhook"] {
+  let made = 0;
+  return (what: DeliveryName | EventRecord, options: ExampleOptions<DeliveryName> = {}) => {
+    const { secret = webhookSecret, url, deliveryId, age = 0, data } = options;
+    const signedAt = now() - age;
+    const send = <Delivery extends object>(delivery: Delivery) =>
+      // Which of the two ways it is called in decides what it gives.
+      signDelivery(delivery, { secret, url, now: () => signedAt }) as Promise<SignedRequest<never>>;
+    if (typeof what === "string") {
+      const newId = deliveryId ?? `delivery_${String(++made).padStart(6, "0")}`;
+      return send(createTestDelivery({ event: what, data, deliveryId: newId, now: () => signedAt }));
+    }
+    const delivery_id = deliveryId ?? deliveryIdOf(what.id, ENDPOINT);
+    const { event, occurred_at } = what;
+    return send({ event, delivery_id, occurred_at, sent_at: instant(signedAt), data: what.data });
   };
 }

@@ -5,43 +5,47 @@ import {
   cursorScope,
   DEFAULT_PAGE_SIZE,
   type Filter,
+  listFilters,
   MAX_PAGE_SIZE,
   pageNumbers,
   readBoundingBox,
   readPageRequest,
 } from "./rules.ts";
 
-/** Where an item is in its list: what the list is ordered by, and its id, which breaks ties. */
-type Position = readonly [value: string, id: string];
-
 /** A list as one caller sees it. */
 export interface Listing<Item> {
   readonly name: string;
   /** Whose it is, where callers see different items: cursors of one are no use to another. */
   readonly owner?: string;
-  readonly positionOf: (item: Item) => Position;
+  /** What the list is ordered by before the id, which breaks ties; the id alone if not said. */
+  readonly orderOf?: (item: Item) => string;
   readonly isNewestFirst?: boolean;
-  /** Those that pass the filters, in any order. Asked for after the paging parameters were read. */
+  /** All that may be on it, in any order. Asked for after the paging parameters were read. */
   readonly items: () => readonly Item[];
 }
 
+/** Where an item is in its list: what the list is ordered by, and its id. */
+type Position = readonly [order: string, id: string];
+
 /**
- * One page of a list.
+ * One page of what passes the filters of a list.
  *
  * @param query paging and filters
  * @throws ServiceError `invalid_parameter`, `invalid_cursor`, `page_out_of_range`
  */
-export function pageOf<Item>(list: Listing<Item>, query: Values): ListEnvelope<Item> {
+export function pageOf<Item extends { readonly id: string }>(list: Listing<Item>, query: Values): ListEnvelope<Item> {
+  const { name, owner = "", orderOf = () => "", isNewestFirst = false } = list;
   const { page, cursor, limit: wanted = DEFAULT_PAGE_SIZE, ...selection } = query;
   const limit = Math.min(Number(wanted), MAX_PAGE_SIZE);
-  const scope = cursorScope(list.owner ?? "", list.name, selection);
+  const scope = cursorScope(owner, name, selection);
   const paging = { page: page === undefined ? undefined : Number(page), limit, cursor: cursor?.toString() };
   const request = readPageRequest(paging, (text) => decodeCursor(scope, text));
-  const direction = list.isNewestFirst === true ? -1 : 1;
-  const compare = (a: Position, b: Position) => direction * (compareIds(a[0], b[0]) || compareIds(a[1], b[1]));
+  const compare = (a: Position, b: Position) =>
+    (isNewestFirst ? -1 : 1) * (compareIds(a[0], b[0]) || compareIds(a[1], b[1]));
   const entries = list
     .items()
-    .map((item) => ({ item, position: list.positionOf(item) }))
+    .filter((item) => passesFilters(item, name, selection))
+    .map((item) => ({ item, position: [orderOf(item), item.id] as const }))
     .filter(({ position }) => request.kind !== "cursor" || compare(position, request.after) > 0)
     .sort((a, b) => compare(a.position, b.position));
   const numbers = pageNumbers(request, entries.length);
@@ -63,7 +67,7 @@ export function pageOf<Item>(list: Listing<Item>, query: Values): ListEnvelope<I
  */
 function encodeCursor(scope: string, position: Position): string {
   const text = encodeURIComponent(JSON.stringify(position));
-  const signed = btoa(`${checksum(scope + text).toString(36)} ${text}`);
+  const signed = btoa(`${checksum(scope + text)} ${text}`);
   return signed.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
@@ -78,31 +82,27 @@ function decodeCursor(scope: string, cursor: string): Position | undefined {
   }
 }
 
-/** 32 bits (FNV-1a, with a last mixing): weak, for what need not withstand an attacker. */
-export function checksum(text: string): number {
+/** 32 bits (FNV-1a, with a last mixing) as text: weak, for what need not withstand an attacker. */
+export function checksum(text: string): string {
   let value = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(text)) value = Math.imul(value ^ byte, 0x01000193);
   value = Math.imul(value ^ (value >>> 15), 0x2c1b3c6d);
-  return (value ^ (value >>> 13)) >>> 0;
+  return ((value ^ (value >>> 13)) >>> 0).toString(36);
 }
 
-/** Keeps the items that pass every filter that a query gives. */
-export function filtered<Item extends object>(
-  items: readonly Item[],
-  filters: Readonly<Record<string, Filter>>,
-  query: Values,
-): readonly Item[] {
-  const given = Object.entries(filters).filter(([name]) => query[name] !== undefined);
-  return items.filter((item) => given.every(([name, filter]) => passes(item, filter, String(query[name]))));
-}
-
-function passes(item: object, [comparison, ...fields]: Filter, value: string): boolean {
-  if (comparison === "within") return isWithin(item, value);
-  return fields.some((field) => {
-    const actual: unknown = Reflect.get(item, field);
-    if (comparison === "equals") return actual === value;
-    const isSince = Date.parse(String(actual)) >= Date.parse(value);
-    return comparison === "since" ? isSince : !isSince;
+/** Whether an item passes every filter of its list that a query gives. */
+function passesFilters(item: object, list: string, query: Values): boolean {
+  const filters: Readonly<Record<string, Readonly<Record<string, Filter>>>> = listFilters;
+  return Object.entries(filters[list] ?? {}).every(([name, [comparison, ...fields]]) => {
+    const value = query[name];
+    if (value === undefined) return true;
+    if (comparison === "within") return isWithin(item, String(value));
+    return fields.some((field) => {
+      const actual: unknown = Reflect.get(item, field);
+      if (comparison === "equals") return actual === value;
+      const isSince = Date.parse(String(actual)) >= Date.parse(String(value));
+      return comparison === "since" ? isSince : !isSince;
+    });
   });
 }
 

@@ -1,37 +1,19 @@
-import type {
-  Bike,
-  BikeListQuery,
-  EventListQuery,
-  EventRecord,
-  Me,
-  Reservation,
-  ReservationListQuery,
-  Ride,
-  RideListQuery,
-  Station,
-  StationListQuery,
-} from "../json-types.generated.ts";
-import type { routes } from "../routes.generated.ts";
+import type { EventRecord, Me, Reservation, Ride } from "../json-types.generated.ts";
 import type { FakeKey, Idempotency } from "./access.ts";
 import { type Answer, answer } from "./answer.ts";
-import { type City, regionsIn, vehicleTypesIn, visibleEvents } from "./city.ts";
-import { endpoints } from "./contract.generated.ts";
-import { shownBike } from "./fleet.ts";
-import { filtered, pageOf } from "./lists.ts";
-import { readBody, type Values } from "./parameters.ts";
-import { activeOf, cancelReservation, createReservation, extendReservation } from "./reservations.ts";
-import { type Filter, issueText, listFilters, type RateDecision, serviceError } from "./rules.ts";
-
-type Routes = typeof routes;
-
-/** Every operation of the interface: `GET /v1/rides/:id`. */
-export type Operation = { [Noun in keyof Routes]: RouteOf<Routes[Noun]> }[keyof Routes];
-type RouteOf<Verbs> = {
-  [Verb in keyof Verbs]: Verbs[Verb] extends readonly [infer Name, ...unknown[]] ? Name : never;
-}[keyof Verbs];
-
-/** Those that ask for no key. */
-export type OpenOperation = "GET /healthz" | "GET /readyz";
+import { shownBike } from "./bikes.ts";
+import type { City } from "./city.ts";
+import { blank, type Operation } from "./contract.generated.ts";
+import { type Listing, pageOf } from "./lists.ts";
+import type { Values } from "./parameters.ts";
+import {
+  activeReservations,
+  cancelReservation,
+  createReservation,
+  extendReservation,
+  reservationsOf,
+} from "./reservations.ts";
+import { EVENT_RETENTION_DAYS, isScope, type RateDecision, scopeOfEvent, serviceError } from "./rules.ts";
 
 /** A request that was let in and whose parameters are right. */
 export interface Asked {
@@ -44,39 +26,50 @@ export interface Asked {
   readonly query: Values;
   readonly path: string;
   readonly headers: Headers;
-  /** The JSON value sent. */
-  readonly body: unknown;
+  /** The body's fields; empty where the operation takes none. */
+  readonly body: Values;
 }
 
-/** What each operation answers with. All that the contract has, or this does not compile. */
-export const operations: { readonly [Name in Exclude<Operation, OpenOperation>]: (asked: Asked) => Answer } = {
-  "GET /v1/stations": (asked) => listed(asked, "stations", stationsOf(asked)),
-  "GET /v1/stations/:id": (asked) => found(asked, "station", stationsOf(asked)),
-  "GET /v1/vehicle_types": (asked) => listed(asked, "vehicle_types", vehicleTypesIn(asked.city)),
-  "GET /v1/regions": (asked) => listed(asked, "regions", regionsIn(asked.city)),
-  "GET /v1/rides": (asked) => listed(asked, "rides", ridesOf(asked), "started_at"),
-  "GET /v1/rides/:id": (asked) => found(asked, "ride", ridesOf(asked)),
-  "GET /v1/bikes": (asked) => listed(asked, "bikes", bikesOf(asked)),
-  "GET /v1/bikes/:id": (asked) => found(asked, "bike", bikesOf(asked)),
-  "GET /v1/reservations": (asked) => listed(asked, "reservations", reservationsOf(asked), "created_at"),
-  "GET /v1/reservations/:id": (asked) => found(asked, "reservation", reservationsOf(asked)),
+/** The operations that need no key. */
+export type OpenOperation = "GET /healthz" | "GET /readyz";
+
+/** What each operation that needs a key answers. All that the contract has, or this does not compile. */
+export const operations: Readonly<Record<Exclude<Operation, OpenOperation>, (asked: Asked) => Answer>> = {
+  "GET /v1/stations": (asked) => listed(asked, { name: "stations", items: () => stationsIn(asked) }),
+  "GET /v1/stations/:id": (asked) => found(asked, "station", stationsIn(asked)),
+  "GET /v1/vehicle_types": (asked) => listed(asked, { name: "vehicle_types", items: () => vehicleTypesIn(asked) }),
+  "GET /v1/regions": (asked) => listed(asked, { name: "regions", items: () => regionsIn(asked) }),
+  "GET /v1/rides": (asked) =>
+    listed<Ride>(asked, {
+      name: "rides",
+      orderOf: (ride) => ride.started_at,
+      isNewestFirst: true,
+      items: () => [...asked.city.rides.values()],
+    }),
+  "GET /v1/rides/:id": (asked) => found(asked, "ride", [...asked.city.rides.values()]),
+  "GET /v1/bikes": (asked) => listed(asked, { name: "bikes", items: () => bikesIn(asked) }),
+  "GET /v1/bikes/:id": (asked) => found(asked, "bike", bikesIn(asked)),
+  "GET /v1/reservations": (asked) =>
+    listed<Reservation>(asked, {
+      name: "reservations",
+      owner: asked.key.partner.id,
+      orderOf: (reservation) => reservation.created_at,
+      isNewestFirst: true,
+      items: () => reservationsOf(asked.city, asked.key.partner.id),
+    }),
+  "GET /v1/reservations/:id": (asked) => found(asked, "reservation", reservationsOf(asked.city, asked.key.partner.id)),
   "POST /v1/reservations": (asked) =>
-    once(asked, "POST /v1/reservations", stationOrBike, (request) => {
-      const made = createReservation(asked.city, asked.key.partner.id, request);
+    once(asked, () => {
+      const made = createReservation(asked.city, asked.key.partner.id, asked.body);
       return { ...answer(made, 201), headers: { location: `/v1/reservations/${made.id}` } };
     }),
   "PATCH /v1/reservations/:id": (asked) =>
-    once(asked, "PATCH /v1/reservations/:id", undefined, ({ hold_minutes }) =>
-      answer(extendReservation(asked.city, asked.key.partner.id, asked.id, Number(hold_minutes))),
+    once(asked, () =>
+      answer(extendReservation(asked.city, asked.key.partner.id, asked.id, Number(asked.body["hold_minutes"]))),
     ),
   "DELETE /v1/reservations/:id": ({ city, key, id }) => answer(cancelReservation(city, key.partner.id, id)),
-  "GET /v1/events": eventPage,
-  "GET /v1/events/:id": (asked) =>
-    found(
-      asked,
-      "event",
-      eventsOf(asked).map(({ shown }) => shown),
-    ),
+  "GET /v1/events": (asked) => listed(asked, eventListing(asked)),
+  "GET /v1/events/:id": (asked) => found(asked, "event", eventsFor(asked)),
   "GET /v1/me": ({ city, key: { id: key_id, partner, scopes, expires_at }, rate }) =>
     answer({
       key_id,
@@ -84,100 +77,82 @@ export const operations: { readonly [Name in Exclude<Operation, OpenOperation>]:
       scopes: [...scopes],
       expires_at: expires_at?.toISOString() ?? null,
       rate_limit: { limit: rate.limit, remaining: rate.remaining, reset_seconds: rate.resetSeconds },
-      reservations: { limit: city.maxReservations, active: activeOf(city, partner.id).length },
+      reservations: { limit: city.maxReservations, active: activeReservations(city, partner.id).length },
     } satisfies Me),
 };
 
-const stationsOf = ({ city }: Asked) => [...city.stations.values()].map(({ shown }) => shown);
-const bikesOf = ({ city }: Asked) => [...city.bikes.values()].map(shownBike);
-const ridesOf = ({ city }: Asked) => [...city.rides.values()];
-const reservationsOf = ({ city, key }: Asked) =>
-  [...city.reservations.values()].filter(({ partnerId }) => partnerId === key.partner.id).map(({ shown }) => shown);
-const eventsOf = ({ city, key }: Asked) => visibleEvents(city, key.partner.id, key.scopes);
+function listed<Item extends { readonly id: string }>({ query }: Asked, list: Listing<Item>): Answer {
+  return answer(pageOf(list, query));
+}
 
-type Resource = "station" | "ride" | "bike" | "reservation" | "event";
-
-function found({ id }: Asked, resource: Resource, items: readonly { readonly id: string }[]): Answer {
+function found(
+  { id }: Asked,
+  resource: "station" | "ride" | "bike" | "reservation" | "event",
+  items: readonly { readonly id: string }[],
+): Answer {
   const item = items.find((each) => each.id === id);
   if (item === undefined) throw serviceError("not_found", resource);
   return answer(item);
 }
 
-/** A filter for each parameter of a list that is not its paging. */
-type FiltersOf<Item, Query> = {
-  readonly [Name in Exclude<keyof Query, "page" | "limit" | "cursor" | "after">]-?: Filter<keyof Item & string>;
-};
-
-/** The rules have all filters that the contract has for a list, or this does not compile. */
-const contractFilters: {
-  readonly stations: FiltersOf<Station, StationListQuery>;
-  readonly bikes: FiltersOf<Bike, BikeListQuery>;
-  readonly rides: FiltersOf<Ride, RideListQuery>;
-  readonly reservations: FiltersOf<Reservation, ReservationListQuery>;
-  readonly events: FiltersOf<EventRecord, EventListQuery>;
-} = listFilters;
-const filtersByList: Readonly<Record<string, Readonly<Record<string, Filter>>>> = contractFilters;
-
-/** A page of a list that is ordered by id, or newest first by one of its instants. */
-function listed<Item extends { readonly id: string }>(
-  { key, query }: Asked,
-  name: string,
-  all: readonly Item[],
-  newestFirstBy?: keyof Item,
-): Answer {
-  const list = {
-    name,
-    // Partners see their own reservations alone; everything else is the same for all.
-    owner: name === "reservations" ? key.partner.id : "",
-    positionOf: (item: Item) => [newestFirstBy === undefined ? "" : String(item[newestFirstBy]), item.id] as const,
-    isNewestFirst: newestFirstBy !== undefined,
-    items: () => filtered(all, filtersByList[name] ?? {}, query),
-  };
-  return answer(pageOf(list, query));
+/** Does what a body asks for; with an `Idempotency-Key` once. */
+function once({ idempotency, key, path, headers, body }: Asked, work: () => Answer): Answer {
+  return idempotency.once(`${key.partner.id} ${path}`, headers.get("idempotency-key"), body, work);
 }
 
-/** Events stand in the order in which they were recorded: their number, written in so many digits, orders them. */
-const POSITION_DIGITS = 12;
+function stationsIn({ city }: Asked) {
+  return [...city.stations.values()].map(({ shown }) => shown);
+}
 
-function eventPage(asked: Asked): Answer {
-  const { key, query } = asked;
-  const visible = eventsOf(asked);
-  const positions = new Map(visible.map(({ shown, position }) => [shown, position]));
-  const list = {
+function bikesIn({ city }: Asked) {
+  return [...city.bikes.values()].map(shownBike);
+}
+
+/** Every vehicle type that is described, or that a station, a bike or a ride names. */
+function vehicleTypesIn(asked: Asked) {
+  const { vehicleTypes, rides } = asked.city;
+  const onStations = stationsIn(asked).flatMap((station) => station.vehicle_types_available);
+  const named = [...onStations, ...bikesIn(asked), ...rides.values()].map((each) => each.vehicle_type_id);
+  const ids = new Set([...vehicleTypes.keys(), ...named]);
+  return [...ids].flatMap((id) => (id === null ? [] : (vehicleTypes.get(id) ?? { ...blank.VehicleType, id })));
+}
+
+/** Every region that is named, or that a station is in. */
+function regionsIn(asked: Asked) {
+  const { regions } = asked.city;
+  const ids = new Set([...regions.keys(), ...stationsIn(asked).map((station) => station.region_id)]);
+  return [...ids].flatMap((id) => (id === null ? [] : (regions.get(id) ?? { id, name: id })));
+}
+
+/** The events that are still kept and that a key lets its partner see, oldest first. */
+function eventsFor({ city, key }: Asked): EventRecord[] {
+  const oldest = city.now() - EVENT_RETENTION_DAYS * 86_400_000;
+  return city.events.flatMap(({ recordedAt, partnerId, shown }) => {
+    const scope = scopeOfEvent(shown.event);
+    // Of a resource that is newer than this package there is no scope to ask for.
+    const isReadable = !isScope(scope) || key.scopes.includes(scope);
+    const isVisible = recordedAt > oldest && (partnerId === null || partnerId === key.partner.id) && isReadable;
+    return isVisible ? [shown] : [];
+  });
+}
+
+/** Events in the order in which they were recorded, from the one after the event that the query names. */
+function eventListing(asked: Asked): Listing<EventRecord> {
+  const { city, key, query } = asked;
+  const positions = new Map(city.events.map(({ shown }, index) => [shown, String(index).padStart(12, "0")]));
+  return {
     name: "events",
     // What the key may see is part of what a cursor is for.
     owner: `${key.partner.id} with ${key.scopes.join(" ")}`,
-    positionOf: (event: EventRecord) =>
-      [String(positions.get(event)).padStart(POSITION_DIGITS, "0"), event.id] as const,
+    orderOf: (event) => positions.get(event) ?? "",
     items: () => {
+      const events = eventsFor(asked);
+      const { after: id } = query;
       // When a cursor was made, `after` was found; its event may be gone by now, and the list goes on.
-      const id = query["cursor"] === undefined ? query["after"] : undefined;
-      const after = visible.find(({ shown }) => shown.id === id);
-      if (id !== undefined && after === undefined) throw serviceError("checkpoint_lost", "after", { id });
-      const later = visible.filter(({ position }) => position > (after?.position ?? 0));
-      return filtered(
-        later.map(({ shown }) => shown),
-        contractFilters.events,
-        query,
-      );
+      if (id === undefined || query["cursor"] !== undefined) return events;
+      const after = events.findIndex((event) => event.id === id);
+      if (after === -1) throw serviceError("checkpoint_lost", "after", { id });
+      return events.slice(after + 1);
     },
   };
-  return answer(pageOf(list, query));
-}
-
-/** Does what a body asks for; with an `Idempotency-Key` once. @param fieldsTogether as of `readBody` */
-function once(
-  { idempotency, key, path, headers, body }: Asked,
-  operation: Operation,
-  fieldsTogether: ((values: Values) => string[]) | undefined,
-  work: (request: Values) => Answer,
-): Answer {
-  const request = readBody(body, endpoints[operation]?.body ?? {}, fieldsTogether);
-  return idempotency.once(`${key.partner.id} ${path}`, headers.get("idempotency-key"), body, () => work(request));
-}
-
-/** What is wrong with a request for a bike that names neither a station nor a bike, or both. */
-function stationOrBike({ station_id, bike_id }: Values): string[] {
-  if ((station_id === undefined) !== (bike_id === undefined)) return [];
-  return [`station_id ${issueText(station_id === undefined ? "stationOrBike" : "stationAndBike")}`];
 }

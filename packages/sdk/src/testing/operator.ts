@@ -1,90 +1,214 @@
-import type { EventRecord, Region, Ride } from "../json-types.generated.ts";
-import { addEvent, type City, instant, putVehicleType, type VehicleTypeFields } from "./city.ts";
+import type { Bike, Region, Ride, Station, VehicleType } from "../json-types.generated.ts";
+import { type BikeLocation, changeBike, countBikesAt, locationOf, writeBike } from "./bikes.ts";
+import { type City, type EventFields, instant, recordEvent, type StationRecord } from "./city.ts";
+import { blank } from "./contract.generated.ts";
 import {
-  type BikeFields,
-  bringOnline,
-  putBike,
-  putStation,
-  removeStation,
-  type StationFields,
-  takeOffline,
-} from "./fleet.ts";
-import { expireReservations, putReservation, releaseLostBike, type ReservationFields } from "./reservations.ts";
+  expireReservations,
+  fulfilReservation,
+  putReservation,
+  releaseLostBike,
+  type ReservationFields,
+} from "./reservations.ts";
 import {
-  cancelRide,
-  correctRide,
-  endRide,
-  putRide,
+  endOf,
+  hasEndedSince,
+  newRide,
   type RideCorrection,
   type RideEnd,
   type RideFields,
+  rideFor,
   type RideStart,
-  startRide,
 } from "./rides.ts";
+import { correctedEndReason, endReasonAt, stationChangeEvent, type StationState, stationState } from "./rules.ts";
 
-/** An event as it is described. What is left out is filled in. */
-export interface EventFields {
-  /** One of the names, or any other, to see what your program does about an event that it does not know. */
-  readonly event: string;
-  readonly data: object;
-  readonly id?: string | undefined;
-  readonly occurred_at?: string | undefined;
-}
+/** A station as it is described. What is left out is filled in, or stays as it was. */
+export type StationFields = Partial<Station> & Pick<Station, "id">;
+
+/** A bike as it is described. What is left out is filled in, or stays as it was. */
+export type BikeFields = Partial<Bike> & Pick<Bike, "id">;
+
+/** A vehicle type as it is described. What is left out stays as it was, or is not known. */
+export type VehicleTypeFields = Partial<VehicleType> & Pick<VehicleType, "id">;
 
 /** What the operator does and partners only see, with everything that follows from it. */
-export interface Operator {
-  /** Makes a station, or changes what is known of it. */
-  putStation(fields: StationFields): void;
-  takeOffline(stationId: string): void;
-  bringOnline(stationId: string): void;
-  removeStation(stationId: string): void;
-  /** Makes a bike, or changes what is known of it. */
-  putBike(fields: BikeFields): void;
+export class Operator {
+  readonly #city: City;
+
+  constructor(city: City) {
+    this.#city = city;
+  }
+
+  /**
+   * Makes a station, or changes what is known of it. Its state follows from its flags unless it is given; where it goes
+   * offline or comes online, that is an event.
+   */
+  putStation(fields: StationFields): void {
+    const city = this.#cityNow();
+    const held = city.stations.get(fields.id);
+    // Whoever gives a number of bikes speaks as a feed does; else the bikes are counted.
+    const isMirrored = held?.isMirrored ?? fields.num_bikes_available !== undefined;
+    const counters = held !== undefined || isMirrored ? {} : countBikesAt(city, fields.id);
+    const updated_at = instant(city.now());
+    const described = { ...(held?.shown ?? newStation(fields.id)), ...counters, updated_at, ...fields };
+    const wasInstalled = described.is_installed || held?.wasInstalled === true;
+    const state = fields.status === undefined ? stateFromFlags(described, wasInstalled, held?.shown) : {};
+    writeStation(city, { shown: { ...described, ...state }, isMirrored, wasInstalled });
+  }
+
+  /** Takes a station offline until it is brought back. @throws Error when there is no such station */
+  takeOffline(stationId: string): void {
+    this.#changeState(stationId, () => ({ status: "offline", offline_reason: "operator" }));
+  }
+
+  /**
+   * Brings back a station that was taken offline: it is online if its flags say that it works.
+   * @throws Error when there is no such station
+   */
+  bringOnline(stationId: string): void {
+    this.#changeState(stationId, ({ shown, wasInstalled }) => stateFromFlags(shown, wasInstalled, undefined));
+  }
+
+  /** Removes a station for good. Its rides stay. @throws Error when there is no such station */
+  removeStation(stationId: string): void {
+    this.#changeState(stationId, () => ({ status: "removed", offline_reason: null }));
+  }
+
+  /** Makes a bike, or changes what is known of it. A reservation of a bike that cannot be ridden any more is cancelled. */
+  putBike(fields: BikeFields): void {
+    const city = this.#cityNow();
+    const held = city.bikes.get(fields.id);
+    // A bike that is put at a station is where the station is, unless something else is said.
+    const location = fields.station_id === undefined ? {} : locationOf(city, fields.station_id);
+    const updated_at = instant(city.now());
+    const reported = { ...(held?.reported ?? blank.Bike), ...location, updated_at, ...fields };
+    writeBike(city, { ride_id: null, reservation_id: null, ...held, reported });
+    releaseLostBike(city, fields.id);
+  }
+
   /** Says what a vehicle type is. */
-  putVehicleType(fields: VehicleTypeFields): void;
+  putVehicleType(fields: VehicleTypeFields): void {
+    const { vehicleTypes } = this.#city;
+    vehicleTypes.set(fields.id, { ...(vehicleTypes.get(fields.id) ?? blank.VehicleType), ...fields });
+  }
+
   /** Says what a region is called. */
-  putRegion(region: Region): void;
-  /** Puts a ride there as it is, without events: history. */
-  putRide(fields: RideFields): void;
-  /** Starts a ride, which fulfils the reservation that holds its bike. */
-  startRide(start: RideStart): Ride;
-  endRide(end: RideEnd): Ride;
-  cancelRide(rideId: string): Ride;
-  /** Corrects a completed ride; makes the event `ride.corrected`. */
-  correctRide(correction: RideCorrection): Ride;
-  /** Puts a reservation of the first partner there as it is, without events. */
-  putReservation(fields: ReservationFields): void;
+  putRegion(region: Region): void {
+    this.#city.regions.set(region.id, region);
+  }
+
+  /** Puts a ride there as it is. It makes no event and moves no bike, but for one that is on the ride now. */
+  putRide(fields: RideFields): void {
+    const city = this.#cityNow();
+    const ride = newRide(city, fields);
+    city.rides.set(ride.id, ride);
+    const bike = city.bikes.get(ride.bike_id);
+    if (ride.status === "started" && bike !== undefined) changeBike(city, bike, { ride_id: ride.id });
+  }
+
+  /** Starts a ride, which fulfils the reservation that holds its bike. @throws Error when the bike cannot be ridden */
+  startRide({ id = this.#city.nextId("ride"), bike_id, rider_category = null }: RideStart): Ride {
+    const city = this.#cityNow();
+    const bike = city.bikes.get(bike_id);
+    if (bike === undefined) throw new Error(`there is no bike ${bike_id}`);
+    if (bike.ride_id !== null) throw new Error(`bike ${bike_id} is on ride ${bike.ride_id}`);
+    const { vehicle_state, station_id: start_station_id } = bike.reported;
+    if (vehicle_state !== "available") throw new Error(`bike ${bike_id} is ${vehicle_state}`);
+    if (city.rides.has(id)) throw new Error(`there is a ride ${id}`);
+    if (bike.reservation_id !== null) fulfilReservation(city, bike.reservation_id, id);
+    const started_at = instant(city.now());
+    const ride = newRide(city, { id, bike_id, status: "started", started_at, start_station_id, rider_category });
+    changeBike(city, bike, { ride_id: id, reservation_id: null });
+    return recordRide(city, "ride.started", ride);
+  }
+
+  /** Ends a ride. @throws Error when it is not under way */
+  endRide({ id, end_station_id = null, distance_meters = null, end_reason }: RideEnd): Ride {
+    const end = { end_station_id, distance_meters, end_reason: end_reason ?? endReasonAt(end_station_id) };
+    return this.#finishRide(id, "end", end, locationOf(this.#city, end_station_id));
+  }
+
+  /** Cancels a ride that did not come about: its bike is where it was. @throws Error when it is not under way */
+  cancelRide(rideId: string): Ride {
+    return this.#finishRide(rideId, "cancel", { end_reason: "cancelled" });
+  }
+
+  /**
+   * Corrects a completed ride; makes the event `ride.corrected`. Its bike is where the ride ended, unless it has been
+   * elsewhere since.
+   * @throws Error when the ride is not completed
+   */
+  correctRide({ id, ...correction }: RideCorrection): Ride {
+    const city = this.#cityNow();
+    const { ride: before, status } = rideFor(city, id, "correct");
+    const updated_at = instant(city.now());
+    const end = endOf(before.started_at, instant(correction.ended_at ?? before.ended_at ?? updated_at));
+    const { end_station_id = before.end_station_id } = correction;
+    const end_reason = correctedEndReason(before, end_station_id);
+    const ride = { ...before, ...correction, status, ...end, end_reason, updated_at };
+    const bike = city.bikes.get(ride.bike_id);
+    const isThere = bike?.reported.station_id === before.end_station_id && !hasEndedSince(city, before);
+    if (bike !== undefined && isThere) changeBike(city, bike, {}, locationOf(city, end_station_id));
+    return recordRide(city, "ride.corrected", ride);
+  }
+
+  /** Puts a reservation of the first partner there as it is, without events. An active one holds its bike. */
+  putReservation(fields: ReservationFields): void {
+    putReservation(this.#cityNow(), this.#city.partner.id, fields);
+  }
+
   /** Puts an event at the end of the list. */
-  putEvent(fields: EventFields): void;
+  putEvent(fields: EventFields): void {
+    const partnerId = fields.event.startsWith("reservation.") ? this.#city.partner.id : null;
+    recordEvent(this.#cityNow(), fields, partnerId);
+  }
+
+  /** The city as of now: reservations that are over hold no bike any more. */
+  #cityNow(): City {
+    expireReservations(this.#city);
+    return this.#city;
+  }
+
+  #changeState(stationId: string, change: (held: StationRecord) => Partial<Station>): void {
+    const city = this.#cityNow();
+    const held = city.stations.get(stationId);
+    if (held === undefined) throw new Error(`there is no station ${stationId}`);
+    const shown = { ...held.shown, updated_at: instant(city.now()), ...change(held) };
+    writeStation(city, { ...held, shown });
+  }
+
+  #finishRide(id: string, command: "end" | "cancel", end: Partial<Ride>, location?: BikeLocation): Ride {
+    const city = this.#cityNow();
+    const { ride: started, status } = rideFor(city, id, command);
+    const now = instant(city.now());
+    const ride = { ...started, ...end, status, ...endOf(started.started_at, now), updated_at: now };
+    const bike = city.bikes.get(ride.bike_id);
+    if (bike?.ride_id === id) changeBike(city, bike, { ride_id: null }, location);
+    return recordRide(city, `ride.${status}`, ride);
+  }
 }
 
-export function createOperator(city: City): Operator {
-  /** The city as of now: reservations that are over hold no bike any more. */
-  const upToDate = () => {
-    expireReservations(city);
-    return city;
-  };
-  return {
-    putStation: (fields) => putStation(upToDate(), fields),
-    takeOffline: (id) => takeOffline(upToDate(), id),
-    bringOnline: (id) => bringOnline(upToDate(), id),
-    removeStation: (id) => removeStation(upToDate(), id),
-    putBike(fields) {
-      putBike(upToDate(), fields);
-      releaseLostBike(city, fields.id);
-    },
-    putVehicleType: (fields) => putVehicleType(city, fields),
-    putRegion: (region) => void city.regions.set(region.id, region),
-    putRide: (fields) => putRide(upToDate(), fields),
-    startRide: (start) => startRide(upToDate(), start),
-    endRide: (end) => endRide(upToDate(), end),
-    cancelRide: (id) => cancelRide(upToDate(), id),
-    correctRide: (correction) => correctRide(upToDate(), correction),
-    putReservation: (fields) => putReservation(upToDate(), fields),
-    putEvent({ id = city.nextId("event"), occurred_at = instant(city.now()), event, data }) {
-      // Its name may be one that nobody knows yet: that is what this is for.
-      const shown = { id, event, occurred_at, data } as unknown as EventRecord;
-      addEvent(upToDate(), shown, event.startsWith("reservation.") ? city.partner.id : null);
-    },
-  };
+/** A station that works, in Zurich. */
+function newStation(id: string): Station {
+  const flags = { is_installed: true, is_renting: true, is_returning: true };
+  return { ...blank.Station, id, name: `Station ${id}`, lat: 47.3769, lon: 8.5417, ...flags, status: "online" };
+}
+
+function stateFromFlags(flags: Station, was_installed: boolean, held: Station | undefined): StationState {
+  // A test may give a station a state that this package does not know yet; the rule then treats it as no state.
+  return stationState(held as StationState | undefined, { ...flags, was_installed, absent_snapshots: 0 });
+}
+
+/** Writes a station. A change of its state is an event; a station that is new makes none. */
+function writeStation(city: City, station: StationRecord): void {
+  const { shown } = station;
+  const before = city.stations.get(shown.id)?.shown.status ?? shown.status;
+  city.stations.set(shown.id, station);
+  const event = stationChangeEvent(before, shown.status);
+  if (event !== undefined) recordEvent(city, { event, data: shown });
+}
+
+function recordRide(city: City, event: string, ride: Ride): Ride {
+  city.rides.set(ride.id, ride);
+  recordEvent(city, { event, data: ride });
+  return ride;
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Answer } from "./answer.ts";
+import type { Operation } from "./contract.generated.ts";
 import { checksum } from "./lists.ts";
-import type { Operation } from "./operations.ts";
-import { type ScriptedAnswer, type Scripts, scriptedAnswer } from "./script.ts";
+import { type ScriptedAnswer, scriptedAnswer, type Scripts } from "./script.ts";
 import { type Incoming, match, type Parts, serve } from "./service.ts";
 
 /** A request that the fake was sent. */
@@ -25,29 +25,32 @@ class ConnectionLost extends Error {
 }
 
 /** Answers requests as they come, and keeps what came. */
-export interface Requests {
-  readonly seen: readonly SeenRequest[];
-  /**
-   * @param signal ends the wait for a late answer
-   * @throws ConnectionLost; the signal's reason
-   */
-  answer(incoming: Incoming, signal: AbortSignal): Promise<Answer>;
-}
+export type Requests = ReturnType<typeof createRequests>;
 
-export function createRequests(parts: Parts, scripts: Scripts): Requests {
+export function createRequests(parts: Parts, scripts: Scripts) {
   const seen: SeenRequest[] = [];
   let answered = 0;
   return {
-    seen,
-    async answer(incoming, signal) {
+    seen: seen as readonly SeenRequest[],
+    /**
+     * @param signal ends the wait for a late answer
+     * @throws ConnectionLost; the signal's reason
+     */
+    async answer(incoming: Incoming, signal: AbortSignal): Promise<Answer> {
       const { method, url, body } = incoming;
       const headers = Object.fromEntries([...incoming.headers].filter(([name]) => name !== "authorization"));
       const operation = match(incoming)?.operation;
       const request: SeenRequest = { operation, method, url: url.href, headers, body, status: undefined };
       seen.push(request);
-      const answer = await follow(parts, incoming, scripts.next(request), signal);
-      request.status = answer.status;
-      return complete(parts, incoming, answer, `req_${String(++answered).padStart(6, "0")}`);
+      const { status, ...answer } = await follow(parts, incoming, scripts.next(request), signal);
+      request.status = status;
+      const date = new Date(parts.city.now()).toUTCString();
+      const added = {
+        "content-type": "application/json",
+        date,
+        "request-id": `req_${String(++answered).padStart(6, "0")}`,
+      };
+      return conditional(incoming, { status, ...answer, headers: { ...added, ...answer.headers } });
     },
   };
 }
@@ -75,29 +78,17 @@ function wait(ms: number, signal: AbortSignal): Promise<void> {
   });
 }
 
-/** Adds what every answer has; answers 304 where the caller has the body already. */
-function complete({ city }: Parts, { method, headers: sent }: Incoming, answer: Answer, requestId: string): Answer {
-  const date = new Date(city.now()).toUTCString();
-  const headers: Record<string, string> = {
-    "content-type": "application/json",
-    date,
-    "request-id": requestId,
-    ...answer.headers,
-  };
-  const hasTag = answer.status === 200 && ["GET", "HEAD"].includes(method) && headers["ratelimit"] !== undefined;
-  if (hasTag) {
-    const etag = `W/"${checksum(answer.body).toString(36)}"`;
-    Object.assign(headers, { etag, "cache-control": "private, no-cache", vary: "authorization, accept-encoding" });
-    const known = sent
-      .get("if-none-match")
-      ?.split(",")
-      .map((tag) => tag.trim().replace(/^(?!W\/|\*$)/, "W/"));
-    if (known?.some((tag) => tag === etag || tag === "*") === true) {
-      delete headers["content-type"];
-      return { status: 304, headers, body: "" };
-    }
-  }
-  return { status: answer.status, headers, body: method === "HEAD" ? "" : answer.body };
+/** Gives data that was read an `ETag`; answers 304 where the caller has it already. */
+function conditional({ method, headers: sent }: Incoming, { status, headers, body }: Answer): Answer {
+  const isRead = method === "GET" || method === "HEAD";
+  if (!isRead || status !== 200 || headers["ratelimit"] === undefined) return { status, headers, body };
+  const etag = `W/"${checksum(body)}"`;
+  const { "content-type": type = "", ...others } = headers;
+  const tagged = { ...others, etag, "cache-control": "private, no-cache", vary: "authorization, accept-encoding" };
+  const known = sent.get("if-none-match")?.split(",") ?? [];
+  const isKnown = known.some((tag) => tag.trim() === "*" || tag.trim().replace(/^(?!W\/)/, "W/") === etag);
+  if (isKnown) return { status: 304, headers: tagged, body: "" };
+  return { status, headers: { ...tagged, "content-type": type }, body };
 }
 
 /** The platform's `fetch`, but for a fake: nothing leaves the process. */
@@ -114,8 +105,9 @@ export function createFetch(requests: Requests, baseUrl: string): FakeFetch {
     const { method, headers, signal } = request;
     const url = new URL(request.url);
     signal.throwIfAborted();
-    if (url.host !== host)
+    if (url.host !== host) {
       throw networkError(`the fake answers for ${baseUrl} only, not for ${url.origin}`, "ENOTFOUND");
+    }
     const incoming = { method, url, headers, body: await request.text() };
     const answer = await requests.answer(incoming, signal).catch((error: unknown) => {
       throw error instanceof ConnectionLost ? networkError(error.message, "ECONNRESET") : error;
@@ -153,6 +145,7 @@ export async function listen(requests: Requests, port: number): Promise<FakeServ
   if (http === undefined) throw new Error("listen needs node:http: Node 20.16, 22.3 or newer, Deno or Bun");
   let url = "";
   const server = http.createServer((request, response) => {
+    // A scripted `reset` or `lost`, or a caller who has given up.
     respond(requests, url, request, response).catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {
@@ -185,11 +178,6 @@ async function respond(
   for (const [name, value] of Object.entries(request.headers)) headers.set(name, String(value));
   const { method = "GET", url = "/" } = request;
   const incoming = { method, url: new URL(baseUrl + url), headers, body };
-  try {
-    const answer = await requests.answer(incoming, controller.signal);
-    response.writeHead(answer.status, answer.headers).end(answer.body);
-  } catch (error) {
-    if (!(error instanceof ConnectionLost)) throw error;
-    request.socket.destroy();
-  }
+  const answer = await requests.answer(incoming, controller.signal);
+  response.writeHead(answer.status, answer.headers).end(answer.body);
 }

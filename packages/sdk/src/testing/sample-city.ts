@@ -1,6 +1,5 @@
 import type { Region } from "../json-types.generated.ts";
-import type { VehicleTypeFields } from "./city.ts";
-import type { BikeFields, StationFields } from "./fleet.ts";
+import type { BikeFields, StationFields, VehicleTypeFields } from "./operator.ts";
 import type { RideFields } from "./rides.ts";
 
 /** How large a sample city is. */

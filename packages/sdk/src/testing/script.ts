@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../json-types.generated.ts";
 import { type Answer, errorAnswer } from "./answer.ts";
-import type { Operation } from "./operations.ts";
+import type { Operation } from "./contract.generated.ts";
 import { errorCatalogue } from "./rules.ts";
 
 /** What becomes of one request. */
@@ -62,16 +62,12 @@ export interface Script {
 }
 
 /** The scripts of a fake. */
-export interface Scripts {
-  add(answers: readonly ScriptedAnswer[], options: ScriptOptions): Script;
-  /** What becomes of a request: the next answer of the first script that is for it. */
-  next(request: ScriptRequest): ScriptedAnswer;
-}
+export type Scripts = ReturnType<typeof createScripts>;
 
-export function createScripts(): Scripts {
+export function createScripts() {
   const scripts = new Set<{ readonly queue: ScriptedAnswer[]; readonly options: ScriptOptions }>();
   return {
-    add(answers, options) {
+    add(answers: readonly ScriptedAnswer[], options: ScriptOptions): Script {
       const script = { queue: [...answers], options };
       scripts.add(script);
       return {
@@ -79,7 +75,8 @@ export function createScripts(): Scripts {
         stop: () => void scripts.delete(script),
       };
     },
-    next(request) {
+    /** What becomes of a request: the next answer of the first script that is for it. */
+    next(request: ScriptRequest): ScriptedAnswer {
       for (const { queue, options } of scripts) {
         if (!isFor(options.match, request)) continue;
         const step = queue.shift();

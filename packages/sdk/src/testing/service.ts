@@ -1,14 +1,19 @@
 import type { Idempotency, Keys } from "./access.ts";
 import { type Answer, answer, errorAnswer } from "./answer.ts";
 import type { City } from "./city.ts";
-import { endpoints } from "./contract.generated.ts";
-import { type Asked, type Operation, operations, type OpenOperation } from "./operations.ts";
-import { checkHeaders, type Endpoint, parameterIssues, readQuery, type Schemas } from "./parameters.ts";
+import { endpoints, type Operation } from "./contract.generated.ts";
+import { type Asked, type OpenOperation, operations } from "./operations.ts";
+import { checkHeaders, type Endpoint, readBody, readId, readQuery } from "./parameters.ts";
 import { expireReservations } from "./reservations.ts";
 import {
+  bodyTooLarge,
+  isDecodable,
+  isUtf8Charset,
   MAX_BODY_BYTES,
   type MemoryRateLimiter,
+  methodNotAllowed,
   missingScope,
+  queryEncodingError,
   rateHeaders,
   rateLimited,
   scopeOfPath,
@@ -33,10 +38,10 @@ export interface Parts {
   readonly idempotency: Idempotency;
 }
 
-const routeTable = Object.entries(endpoints).map(([name, endpoint]) => {
+const routes = Object.entries(endpoints).map(([name, endpoint]) => {
   const [method = "", path = ""] = name.split(" ");
-  // The contract's table of endpoints has the operations.
-  return { operation: name as Operation, endpoint, method, pattern: new RegExp(`^${path.replace(":id", "([^/]*)")}$`) };
+  const pattern = new RegExp(`^${path.replace(":id", "([^/]*)")}$`);
+  return { operation: name as Operation, endpoint, method, pattern };
 });
 
 /** The operation that a request asks for, and the id in its path. */
@@ -49,11 +54,8 @@ interface Matched {
 /** Finds the operation of a request; undefined for an unknown path or method. HEAD is a GET without a body. */
 export function match({ method, url }: Pick<Incoming, "method" | "url">): Matched | undefined {
   const wanted = method === "HEAD" ? "GET" : method;
-  for (const { operation, endpoint, method: own, pattern } of routeTable) {
-    const [whole, id = ""] = (own === wanted && pattern.exec(url.pathname)) || [];
-    if (whole !== undefined) return { operation, endpoint, id };
-  }
-  return undefined;
+  const route = routes.find(({ method: own, pattern }) => own === wanted && pattern.test(url.pathname));
+  return route && { ...route, id: route.pattern.exec(url.pathname)?.[1] ?? "" };
 }
 
 /**
@@ -63,10 +65,11 @@ export function match({ method, url }: Pick<Incoming, "method" | "url">): Matche
  * @param instead an answer to give in place of the work
  */
 export function serve(parts: Parts, incoming: Incoming, instead?: Answer): Answer {
+  /** What every answer to a known key says, an error too. */
   const headers: Record<string, string> = {};
   const respond = (): Answer => {
-    const matched = match(incoming);
     checkTransport(parts, incoming);
+    const matched = match(incoming);
     const scope = matched?.endpoint.scope ?? scopeOfPath(incoming.url.pathname);
     const caller = scope === "none" ? undefined : authenticate(parts, incoming, scope, headers);
     return instead ?? work(parts, incoming, matched, caller);
@@ -95,7 +98,7 @@ function checkTransport({ keys }: Parts, { url }: Incoming): void {
 /** Who sends a request, and how many more requests the key may send. */
 type Caller = Pick<Asked, "key" | "rate">;
 
-/** @param answerHeaders takes what every answer to this key says, an error too */
+/** @param answerHeaders takes what is left of the key's limit */
 function authenticate(
   { keys, limiter }: Parts,
   { headers }: Incoming,
@@ -119,57 +122,33 @@ function work(
   matched: Matched | undefined,
   caller: Caller | undefined,
 ): Answer {
-  checkEncoding(incoming);
+  const { headers, url } = incoming;
+  // Nobody learns without a key that a URL is badly encoded.
+  if (!isDecodable(url.pathname)) throw serviceError("invalid_request", "invalidPath");
+  const encodingError = queryEncodingError(url.search.slice(1));
+  if (encodingError !== undefined) throw encodingError;
   if (matched === undefined) throw noRoute(incoming);
   const { operation, endpoint } = matched;
-  const { headers, url } = incoming;
   expireReservations(city);
   checkNotCompressed(incoming);
-  const body = endpoint.body && readJson(incoming);
+  const json = endpoint.body && readJson(incoming);
   const id = readId(matched.id, endpoint.path);
   const query = readQuery(url.searchParams, endpoint.query);
   checkHeaders(headers, endpoint.headers);
   if (caller === undefined || isOpen(operation)) return answer({ status: "ok" });
+  const body = endpoint.body ? readBody(json, endpoint.body) : {};
   return operations[operation]({ city, idempotency, ...caller, id, query, path: url.pathname, headers, body });
 }
 
 function isOpen(operation: Operation): operation is OpenOperation {
-  return endpoints[operation]?.scope === "none";
+  return endpoints[operation].scope === "none";
 }
 
 function noRoute({ method, url }: Incoming): ServiceError {
   const isIdMissing = url.pathname.endsWith("/");
-  const routesHere = routeTable.filter(({ pattern }) => !isIdMissing && pattern.test(url.pathname));
-  const methods = routesHere.map((route) => route.method);
-  if (methods.length === 0) return serviceError("not_found", "path");
-  const allowed = [...methods, ...(methods.includes("GET") ? ["HEAD"] : [])].sort().join(", ");
-  return serviceError("method_not_allowed", "allowed", { method, allowed }, { headers: { allow: allowed } });
-}
-
-/** Refuses a URL that is badly encoded. Nobody learns of it without a key. */
-function checkEncoding({ url }: Incoming): void {
-  if (!isDecodable(url.pathname)) throw serviceError("invalid_request", "invalidPath");
-  const parameters = url.search.slice(1).split("&");
-  const wrong = parameters.find((written) => !isDecodable(written));
-  if (wrong === undefined) return;
-  const [name = ""] = wrong.split("=", 1);
-  throw serviceError("invalid_parameter", "notUtf8", { name: name.slice(0, 50) });
-}
-
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function readId(segment: string, { id: schema }: Schemas): string {
-  const id = decodeURIComponent(segment);
-  const issue = schema && parameterIssues("id", id, schema).join("; ");
-  if (issue) throw serviceError("not_found", "pathId", { issue });
-  return id;
+  const routesHere = routes.filter(({ pattern }) => !isIdMissing && pattern.test(url.pathname));
+  const methods = routesHere.flatMap((route) => (route.method === "GET" ? ["GET", "HEAD"] : route.method));
+  return methods.length === 0 ? serviceError("not_found", "path") : methodNotAllowed(method, methods);
 }
 
 /** Refuses a compressed body, where nobody reads it too. */
@@ -184,11 +163,8 @@ function readJson({ headers, body }: Incoming): unknown {
   const type = headers.get("content-type");
   if (type === null && body === "") return undefined;
   if (!/^application\/json\s*(;|$)/i.test(type ?? "")) throw serviceError("unsupported_media_type", "notJson");
-  const [, quoted, plain = "utf-8"] = /;\s*charset\s*=\s*(?:"([^"]*)"|([^;\s]*))/i.exec(type ?? "") ?? [];
-  if (!/^utf-?8$/i.test(quoted ?? plain)) throw serviceError("unsupported_media_type", "charset");
-  if (new TextEncoder().encode(body).length > MAX_BODY_BYTES) {
-    throw serviceError("payload_too_large", "body", { limit: `${MAX_BODY_BYTES / 1024 ** 2} MiB` });
-  }
+  if (!isUtf8Charset(type ?? "")) throw serviceError("unsupported_media_type", "charset");
+  if (new TextEncoder().encode(body).length > MAX_BODY_BYTES) throw bodyTooLarge();
   if (body === "") throw serviceError("invalid_request", "emptyBody");
   try {
     return JSON.parse(body);

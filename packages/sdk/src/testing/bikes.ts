@@ -1,0 +1,75 @@
+import type { Bike, Station } from "../json-types.generated.ts";
+import { type BikeRecord, type City, instant } from "./city.ts";
+import { compareIds, type CounterShift, counterShifts, viewOf } from "./rules.ts";
+
+/** Where a bike is. */
+export type BikeLocation = Pick<Bike, "station_id" | "lat" | "lon">;
+
+/** How a bike is shown. */
+export function shownBike({ reported, ride_id, reservation_id }: BikeRecord): Bike {
+  const { vehicle_state: reported_state, station_id, lat, lon } = reported;
+  // A test may say that a bike is on a trip without saying on which.
+  const ride = reported_state === "on_trip" ? "unknown" : ride_id;
+  const location = { reported_station_id: station_id, reported_lat: lat, reported_lon: lon };
+  return { ...reported, ...viewOf({ ride_id: ride, reservation_id, reported_state, ...location }) };
+}
+
+/** Where a station is; nobody knows where a station is that is not known. */
+export function locationOf({ stations }: City, stationId: string | null): BikeLocation {
+  const { lat = null, lon = null } = stations.get(stationId ?? "")?.shown ?? {};
+  return { station_id: stationId, lat, lon };
+}
+
+/** Changes who rides or holds a bike, or what is reported of it. */
+export function changeBike(
+  city: City,
+  bike: BikeRecord,
+  change: Partial<Omit<BikeRecord, "reported">>,
+  report: Partial<Bike> = {},
+): void {
+  writeBike(city, { ...bike, ...change, reported: { ...bike.reported, updated_at: instant(city.now()), ...report } });
+}
+
+/** Writes a bike, and the counters of the station that it leaves and of the one that it comes to. */
+export function writeBike(city: City, bike: BikeRecord): void {
+  const held = city.bikes.get(bike.reported.id);
+  const [before, after] = [held && shownBike(held), shownBike(bike)];
+  city.bikes.set(after.id, bike);
+  // A bike that is only now known was in a feed's numbers before.
+  const shifts = before === undefined ? [] : counterShifts(before, after);
+  for (const id of new Set([before?.station_id, after.station_id])) {
+    const station = city.stations.get(id ?? "");
+    if (station === undefined) continue;
+    const counters = station.isMirrored ? shifted(station.shown, shifts) : countBikesAt(city, station.shown.id);
+    const shown = { ...station.shown, ...counters };
+    if (JSON.stringify(shown) === JSON.stringify(station.shown)) continue;
+    city.stations.set(shown.id, { ...station, shown: { ...shown, updated_at: instant(city.now()) } });
+  }
+}
+
+/** Counts a station's bikes, as the service does for the operator's own stations. */
+export function countBikesAt({ bikes }: City, stationId: string): Partial<Station> {
+  const here = [...bikes.values()].map(shownBike).filter((bike) => bike.station_id === stationId);
+  const countOf = (state: string) => here.filter((bike) => bike.vehicle_state === state).length;
+  const available = here.filter((bike) => bike.vehicle_state === "available");
+  const types = [...new Set(here.flatMap((bike) => bike.vehicle_type_id ?? []))].sort(compareIds);
+  return {
+    num_bikes_available: available.length,
+    num_bikes_reserved: countOf("reserved"),
+    num_bikes_disabled: countOf("non_operational"),
+    vehicle_types_available: types.map((type) => ({
+      vehicle_type_id: type,
+      count: available.filter((bike) => bike.vehicle_type_id === type).length,
+    })),
+  };
+}
+
+/** Changes counters that a feed gave by what changed since, until the feed speaks again. */
+function shifted(station: Station, shifts: readonly CounterShift[]): Partial<Station> {
+  const here = shifts.filter(({ stationId }) => stationId === station.id);
+  const sum = (counter: "available" | "reserved") => here.reduce((total, shift) => total + shift[counter], 0);
+  return {
+    num_bikes_available: Math.max(0, station.num_bikes_available + sum("available")),
+    num_bikes_reserved: Math.max(0, station.num_bikes_reserved + sum("reserved")),
+  };
+}
