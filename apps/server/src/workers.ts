@@ -11,7 +11,7 @@ import { startIdempotencySweeper } from "./idempotency/service.ts";
 import type { Ids } from "./ids.ts";
 import type { Logger } from "./logger.ts";
 import type { Metrics } from "./metrics/registry.ts";
-import { startPartitionKeeper } from "./partitions/keeper.ts";
+import { startPartitionKeeper } from "./partitions/service.ts";
 import type { AllSecrets } from "./secrets.ts";
 import { systemsOf } from "./systems/service.ts";
 import { readVersion } from "./version.ts";

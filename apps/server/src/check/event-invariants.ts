@@ -1,17 +1,18 @@
+import type { InvariantText } from "./fleet-invariants.ts";
+
 // Events of rides, numbered already or not yet. Their data is the ride's JSON.
 const rideEvents = `
   select name, data::json ->> 'id' as ride_id from events where system_id = $1 and name like 'ride.%'
   union all
   select name, data::json ->> 'id' from event_outbox where system_id = $1 and name like 'ride.%'`;
 
-// Events are dropped after 30 days. From when on every one is still there: since ever while the first one is.
+// Events are dropped after 30 days. From this time on none has been dropped: from the beginning while the first one is there.
 const keptFrom = `
   select case when coalesce(min(position), (select last_position + 1 from event_sequences where system_id = $1), 1) = 1
     then '-infinity' else coalesce(min(recorded_on) + 1, 'infinity') end::timestamptz as instant
   from events where system_id = $1`;
 
-/** Name, meaning and query of each invariant of events. */
-export const eventInvariants: readonly (readonly [name: string, meaning: string, broken: string])[] = [
+export const eventInvariants: readonly InvariantText[] = [
   [
     "ride_events_once",
     "a ride has one ride.started event at most, and one at most of ride.completed and ride.cancelled",
@@ -26,16 +27,16 @@ export const eventInvariants: readonly (readonly [name: string, meaning: string,
   ],
   [
     "ride_ended_event",
-    "a ride that was told of when it started has the event of its end once it has ended, and not before; of the ended ones the completed may be corrected",
+    "a ride with a ride.started event has the event of its end once it has ended, and not before; only a completed ride has a ride.corrected",
     `select r.id
      from rides r
      join (select ride_id, bool_or(name = 'ride.started') as started, bool_or(name = 'ride.completed') as completed,
              bool_or(name = 'ride.cancelled') as cancelled, bool_or(name = 'ride.corrected') as corrected
-           from (${rideEvents}) as events group by ride_id) as told on told.ride_id = r.id
+           from (${rideEvents}) as events group by ride_id) as recorded on recorded.ride_id = r.id
      where r.system_id = $1
-       and ((told.started and r.status = 'completed' and not told.completed)
-         or (told.started and r.status = 'cancelled' and not told.cancelled)
-         or ((told.completed or told.corrected) and r.status <> 'completed') or (told.cancelled and r.status <> 'cancelled'))`,
+       and ((recorded.started and r.status = 'completed' and not recorded.completed)
+         or (recorded.started and r.status = 'cancelled' and not recorded.cancelled)
+         or ((recorded.completed or recorded.corrected) and r.status <> 'completed') or (recorded.cancelled and r.status <> 'cancelled'))`,
   ],
   [
     "event_positions",
@@ -44,5 +45,35 @@ export const eventInvariants: readonly (readonly [name: string, meaning: string,
      from events where system_id = $1
      having count(*) <> max(position) - min(position) + 1
        or max(position) <> (select last_position from event_sequences where system_id = $1)`,
+  ],
+];
+
+/** Deliveries of events. */
+export const webhookInvariants: readonly InvariantText[] = [
+  [
+    "deliveries_queued",
+    "a delivery is pending exactly while it is in the queue, with as many attempts as are counted there",
+    `select coalesce(delivery.id, due.delivery_id)
+     from (select * from webhook_deliveries where system_id = $1 and status = 'pending') as delivery
+     full join (select * from webhook_queue where system_id = $1) as due
+       on due.delivery_id = delivery.id and due.created_on = delivery.created_on and due.endpoint_id = delivery.endpoint_id
+         and due.attempts = delivery.attempts
+     where delivery.id is null or due.delivery_id is null`,
+  ],
+  [
+    "delivery_bodies",
+    "a queued delivery has the event that it is about",
+    `select due.delivery_id from webhook_queue due
+     where due.system_id = $1 and not exists (select from webhook_bodies body
+       where body.system_id = $1 and body.created_on = due.created_on and body.event_id = due.event_id)`,
+  ],
+  [
+    "delivery_attempts",
+    "a delivery that succeeded has as its last attempt one that succeeded, and no other delivery has",
+    `select delivery.id from webhook_deliveries delivery
+     join webhook_attempts last on last.system_id = $1 and last.delivery_id = delivery.id
+       and last.number = delivery.attempts and last.started_on >= delivery.created_on
+     where delivery.system_id = $1 and delivery.status in ('succeeded', 'failed')
+       and (delivery.status = 'succeeded') <> (last.outcome = 'succeeded')`,
   ],
 ];

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { answered, type EndpointsHarness, openEndpointsHarness } from "../../test/webhooks/endpoints.harness.ts";
+import { webhookInvariants } from "./event-invariants.ts";
 import { checkInvariants } from "./service.ts";
-import { webhookInvariants } from "./webhook-invariants.ts";
 
 const ours = new Set(webhookInvariants.map(([name]) => name));
 

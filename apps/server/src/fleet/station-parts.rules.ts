@@ -1,12 +1,37 @@
 import { type StationState, stationState } from "@bikeshare/rules";
 import type { StationInformation, StationStatusReport } from "./station.rules.ts";
 
-/** One half of a station, and the snapshot that it is from. */
+/** One part of a station, and the snapshot that it is from. */
 export interface Part<Content> {
   readonly content: Content;
   /** `last_updated` of the newest snapshot that names it, milliseconds since 1970. */
   readonly asOf: number;
 }
+
+/** A station's columns that are in its information. */
+export const informationFields = [
+  "name",
+  "short_name",
+  "lat",
+  "lon",
+  "address",
+  "region_id",
+  "capacity",
+  "is_virtual_station",
+] as const satisfies (keyof StationInformation)[];
+
+/** Those that are in its status. */
+export const statusFields = [
+  "is_installed",
+  "is_renting",
+  "is_returning",
+  "num_bikes_available",
+  "num_bikes_disabled",
+  "num_docks_available",
+  "num_docks_disabled",
+  "vehicle_types_available",
+  "last_reported",
+] as const satisfies (keyof StationStatusReport)[];
 
 /** A status, and whether any status so far said `is_installed`. */
 export interface KnownStationStatus extends StationStatusReport {

@@ -1,9 +1,11 @@
 import {
+  informationFields,
   type JoinedStation,
   joinParts,
   mergeParts,
   type SnapshotTimes,
   type StationParts,
+  statusFields,
 } from "./station-parts.rules.ts";
 import type { StationRow, StationWrite, WaitingKey, WaitingRow } from "./station-snapshot-queries.ts";
 import { isGivenUp, isPlaceholder, type StationChange } from "./station.rules.ts";
@@ -127,27 +129,6 @@ function mark(asOf: number | undefined, times: SnapshotTimes | undefined): numbe
   return asOf === undefined || times === undefined || asOf >= times.latest ? null : asOf;
 }
 
-const informationFields = [
-  "name",
-  "short_name",
-  "lat",
-  "lon",
-  "address",
-  "region_id",
-  "capacity",
-  "is_virtual_station",
-] as const;
-const statusFields = [
-  "is_installed",
-  "is_renting",
-  "is_returning",
-  "num_bikes_available",
-  "num_bikes_disabled",
-  "num_docks_available",
-  "num_docks_disabled",
-  "vehicle_types_available",
-  "last_reported",
-] as const;
 /** What follows from the bikes at a station whose counters are the operator's. */
 const countedFields = ["num_bikes_available", "num_bikes_disabled", "vehicle_types_available"] as const;
 const knownStatusFields = [...statusFields, "was_installed"] as const;

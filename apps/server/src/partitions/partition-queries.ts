@@ -1,7 +1,7 @@
 import type { Queryable, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { type Statement, statement } from "../db/statement.ts";
-import { addDays, type DailyTable, defaultOf, type Dependent, partitionOf } from "./partition.rules.ts";
+import { addDays, type DailyTable, type DayColumn, defaultOf, partitionOf } from "./partition.rules.ts";
 
 const partitions = statement(
   "partitions.all",
@@ -11,35 +11,28 @@ const partitions = statement(
 );
 
 // The names of tables and columns come from partition.rules.ts: no statement can take them as values.
-const forget = ({ table, day }: Dependent): Statement =>
+const deleteDay = ({ table, day }: DayColumn): Statement =>
+  statement(`partitions.deleteDay.${table}`, `delete from ${table} where system_id = $1 and ${day} = $2::date`);
+// Rows that others hold locked stay: they are found again by the next run.
+const deleteBatch = ({ table, day }: DayColumn): Statement =>
   statement(
-    `partitions.forget.${table}`,
-    `with gone as (delete from ${table} where system_id = $1 and ${day} = $2::date returning 1)
+    `partitions.deleteBatch.${table}`,
+    `with old as materialized (
+       select ctid from ${table} where system_id = $1 and ${day} = $2::date limit $3 for update skip locked),
+     gone as (
+       delete from ${table} where system_id = $1 and ctid = any(array(select ctid from old)) returning 1)
      select count(*) as n from gone`,
   );
-const forgetSome = ({ table, day }: Dependent): Statement =>
-  statement(`partitions.forgetSome.${table}`, deleteSome(table, day));
-const hasDay = (table: DailyTable): Statement =>
+const hasDay = ({ table, day }: DayColumn): Statement =>
   statement(
-    `partitions.hasDay.${table.name}`,
-    `select exists (select from ${defaultOf(table)} where system_id = $1 and ${table.day} = $2::date) as found`,
+    `partitions.hasDay.${table}`,
+    `select exists (select from ${table} where system_id = $1 and ${day} = $2::date) as found`,
   );
-const firstBefore = (table: DailyTable): Statement =>
+const firstBefore = ({ table, day }: DayColumn): Statement =>
   statement(
-    `partitions.firstBefore.${table.name}`,
-    `select min(${table.day}) as day from ${defaultOf(table)} where system_id = $1 and ${table.day} < $2::date`,
+    `partitions.firstBefore.${table}`,
+    `select min(${day}) as day from ${table} where system_id = $1 and ${day} < $2::date`,
   );
-const deleteOfDay = (table: DailyTable): Statement =>
-  statement(`partitions.deleteOfDay.${table.name}`, deleteSome(defaultOf(table), table.day));
-
-/** Rows that others hold locked stay: they are found again by the next look. */
-function deleteSome(table: string, day: string): string {
-  return `with old as materialized (
-      select ctid from ${table} where system_id = $1 and ${day} = $2::date limit $3 for update skip locked),
-    gone as (
-      delete from ${table} where system_id = $1 and ctid = any(array(select ctid from old)) returning 1)
-    select count(*) as n from gone`;
-}
 
 /** The names of the partitions that a table has. */
 export async function listPartitions(db: Queryable, { name }: DailyTable): Promise<string[]> {
@@ -70,9 +63,9 @@ export async function updateStatementTimeout(tx: Transaction, milliseconds: numb
 }
 
 /**
- * Makes a day's partition, with all indexes and checks of its table. Made by the side and attached, because `create
- * table … partition of` would wait for everybody who reads the table, and hold up all who come after. Beside a default
- * partition that is read through, to see that it has no row of that day: `lockDefault` first.
+ * Creates a day's partition, with all indexes and checks of its table. It is created as a table and then attached, because
+ * `create table … partition of` would wait for everybody who reads the table, and hold up all who come after. Attaching
+ * reads the whole default partition, if there is one, for rows of that day: call `lockDefault` first.
  */
 export async function insertPartition(tx: Transaction, table: DailyTable, day: string): Promise<void> {
   const name = partitionOf(table, day);
@@ -82,54 +75,38 @@ export async function insertPartition(tx: Transaction, table: DailyTable, day: s
   );
 }
 
-/** Drops a day's partition. It needs the whole of the table, and its default partition, for an instant. */
+/** Drops a day's partition. It locks the table and its default partition against all others, for an instant. */
 export async function deletePartition(tx: Transaction, table: DailyTable, day: string): Promise<void> {
   await tx.run(`drop table if exists ${partitionOf(table, day)}`);
 }
 
-/** Whether a system has rows of a day in the table's default partition. */
-export async function findInDefault(db: Queryable, table: DailyTable, systemId: string, day: string): Promise<boolean> {
-  return oneRow(await db.query<{ found: boolean }>(hasDay(table), [systemId, day])).found;
+/** Whether a system has rows of a day. */
+export async function findDay(db: Queryable, column: DayColumn, systemId: string, day: string): Promise<boolean> {
+  return oneRow(await db.query<{ found: boolean }>(hasDay(column), [systemId, day])).found;
 }
 
-/** The first day before `day` of which a system has rows in the table's default partition; null: none. */
-export async function findFirstDayInDefault(
+/** The first day before `day` of which a system has rows; null: none. */
+export async function findFirstDay(
   db: Queryable,
-  table: DailyTable,
+  column: DayColumn,
   systemId: string,
   day: string,
 ): Promise<string | null> {
-  return oneRow(await db.query<{ day: string | null }>(firstBefore(table), [systemId, day])).day;
+  return oneRow(await db.query<{ day: string | null }>(firstBefore(column), [systemId, day])).day;
 }
 
-/** Deletes a system's rows of a day from the table's default partition, `limit` at most. @returns how many */
-export async function deleteFromDefault(
-  db: Queryable,
-  table: DailyTable,
-  systemId: string,
-  day: string,
-  limit: number,
-): Promise<number> {
-  return oneRow(await db.query<{ n: number }>(deleteOfDay(table), [systemId, day, limit])).n;
-}
-
-/** Deletes what a system has in another table that tells of a day. @returns how many rows */
-export async function deleteDependents(
-  db: Queryable,
-  dependent: Dependent,
-  systemId: string,
-  day: string,
-): Promise<number> {
-  return oneRow(await db.query<{ n: number }>(forget(dependent), [systemId, day])).n;
+/** Deletes a system's rows of a day. */
+export async function deleteRowsOfDay(db: Queryable, column: DayColumn, systemId: string, day: string): Promise<void> {
+  await db.query(deleteDay(column), [systemId, day]);
 }
 
 /** The same for `limit` rows at most, and none that others hold locked. @returns how many */
-export async function deleteSomeDependents(
+export async function deleteSomeRowsOfDay(
   db: Queryable,
-  dependent: Dependent,
+  column: DayColumn,
   systemId: string,
   day: string,
   limit: number,
 ): Promise<number> {
-  return oneRow(await db.query<{ n: number }>(forgetSome(dependent), [systemId, day, limit])).n;
+  return oneRow(await db.query<{ n: number }>(deleteBatch(column), [systemId, day, limit])).n;
 }

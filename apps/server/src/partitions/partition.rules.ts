@@ -1,27 +1,33 @@
 import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
 
-const DAY = 24 * 3_600_000;
+const DAY_MS = 24 * 3_600_000;
 
-/** A table that is kept in one partition a day, each dropped whole when it is past. */
+/** A table that has one partition a day, each dropped whole when it is past. */
 export interface DailyTable {
   readonly name: "events" | "webhook_bodies" | "webhook_deliveries" | "webhook_attempts";
-  /** Its column that says the day. */
-  readonly day: "recorded_on" | "created_on" | "started_on";
+  readonly day: DayColumn["day"];
   /** Whether rows of a day without a partition go into a default partition, rather than fail. */
   readonly hasDefault: boolean;
   /** Rows elsewhere that mean nothing without the day's rows. */
   readonly dependents: readonly Dependent[];
 }
 
-/** Rows of another table that tell of a day. */
-export interface Dependent {
-  readonly table: "event_counts" | "webhook_queue" | "webhook_replay_items";
-  readonly day: "recorded_on" | "created_on";
-  /** What it means that there are some when their day goes, which then go first. Undefined: they always go with it. */
+/** A table, and its column that says the day of a row. */
+export interface DayColumn {
+  readonly table: string;
+  readonly day: "recorded_on" | "created_on" | "started_on";
+}
+
+/** Rows of another table that belong to a day. */
+interface Dependent extends DayColumn {
+  /**
+   * What is lost when there are some although their day is dropped; they are deleted before it. Undefined: there always
+   * are some, and they are deleted with it.
+   */
   readonly loss?: string;
 }
 
-/** The events list. Only the sequencer writes it, and sees to its partitions itself before it does. */
+/** The events list. Only the sequencer writes it, and it creates the partitions itself before it does. */
 export const eventsTable: DailyTable = {
   name: "events",
   day: "recorded_on",
@@ -52,7 +58,7 @@ export function dayOf(instant: number): string {
 
 /** The day that comes `n` days after a day (negative: before it). */
 export function addDays(day: string, n: number): string {
-  return dayOf(Date.parse(day) + n * DAY);
+  return dayOf(Date.parse(day) + n * DAY_MS);
 }
 
 /** The name of the partition that holds a table's rows of a day. */

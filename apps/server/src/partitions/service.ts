@@ -1,13 +1,13 @@
+import { type PeriodicWork, startPeriodic } from "../background/periodic.ts";
 import type { Database, Queryable, Transaction } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
 import { systemsOf } from "../systems/service.ts";
 import {
-  deleteDependents,
-  deleteFromDefault,
   deletePartition,
-  deleteSomeDependents,
-  findFirstDayInDefault,
-  findInDefault,
+  deleteRowsOfDay,
+  deleteSomeRowsOfDay,
+  findDay,
+  findFirstDay,
   insertPartition,
   listPartitions,
   lockDefault,
@@ -15,7 +15,17 @@ import {
   updateLockTimeout,
   updateStatementTimeout,
 } from "./partition-queries.ts";
-import { type DailyTable, dayOf, daysAhead, daysPast, daysWithout, oldestKept } from "./partition.rules.ts";
+import {
+  type DailyTable,
+  dailyTables,
+  type DayColumn,
+  defaultOf,
+  dayOf,
+  daysAhead,
+  daysPast,
+  daysWithout,
+  oldestKept,
+} from "./partition.rules.ts";
 
 export interface PartitionContext {
   readonly db: Database;
@@ -29,9 +39,52 @@ const LOCK_TIMEOUT_MS = 100;
 /** Milliseconds for which a new partition may keep others from the default one. Lower fails on a busy machine. */
 const ATTACH_TIMEOUT_MS = 1_000;
 /** Rows deleted in one statement. More hold their locks for longer; fewer take more statements. */
-const BATCH = 1000;
-/** Such statements one after the other. With more, a table full of old rows delays the next pass for minutes. */
-const BATCHES = 100;
+const BATCH_ROWS = 1000;
+/** Such statements one after the other. With more, a table full of old rows delays the next run for minutes. */
+const MAX_BATCHES = 100;
+/** Time between two runs. Longer than a day, and midnight would find no partition. */
+const INTERVAL_MS = 60_000;
+
+export interface PartitionKeeperOptions extends PartitionContext {
+  /** The partitions of a table could not be maintained; the others were, and it is tried again with the next run. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Keeps the partitions of every table by day in order: at once, and every minute. Any number of processes may. */
+export function startPartitionKeeper(options: PartitionKeeperOptions): PeriodicWork {
+  const { db, clock, warn, onError } = options;
+  // Days in default partitions that were reported: `webhook_bodies 2026-01-31`.
+  const reported = new Set<string>();
+  let isClosed = false;
+
+  const create = async (table: DailyTable, today: string) => {
+    if (!table.hasDefault) return createPartitions(db, table, today);
+    for (const day of await createPartitionsBesideDefault(db, table, today)) {
+      const name = `${table.name} ${day}`;
+      if (reported.has(name)) continue;
+      reported.add(name);
+      warn({ table: table.name, day }, "the day stays in the default partition, which has rows of it");
+    }
+  };
+  const keepAll = async () => {
+    const today = dayOf(clock());
+    // First what will be needed, for every table: dropping can wait.
+    for (const table of dailyTables) await create(table, today).catch(onError);
+    for (const table of dailyTables) {
+      if (isClosed) return;
+      await dropPastDays(options, table).catch(onError);
+      if (table.hasDefault) await emptyDefault(options, table).catch(onError);
+    }
+  };
+  const keeping = startPeriodic({ intervalMs: INTERVAL_MS, work: keepAll, onError, immediately: true });
+  return {
+    runOnce: () => keeping.runOnce(),
+    close() {
+      isClosed = true;
+      return keeping.close();
+    },
+  };
+}
 
 /** Creates a table's partitions for a day and the one after it, where they are missing. Any number of processes may. */
 export async function createPartitions(db: Queryable, table: DailyTable, today: string): Promise<void> {
@@ -80,8 +133,13 @@ async function attachBesideDefault(tx: Transaction, table: DailyTable, day: stri
 }
 
 async function hasRowsInDefault(db: Queryable, table: DailyTable, day: string): Promise<boolean> {
-  for (const system of await systemsOf(db)) if (await findInDefault(db, table, system.system_id, day)) return true;
+  for (const system of await systemsOf(db))
+    if (await findDay(db, defaultColumnOf(table), system.system_id, day)) return true;
   return false;
+}
+
+function defaultColumnOf(table: DailyTable): DayColumn {
+  return { table: defaultOf(table), day: table.day };
 }
 
 /** Drops the days of which a table's rows are no longer kept. A day that is in use is left for the next time. */
@@ -101,7 +159,7 @@ async function dropDay(tx: Transaction, table: DailyTable, systems: readonly str
   await deletePartition(tx, table, day);
   // What goes with the day, and what was inserted while the lock was waited for.
   for (const dependent of table.dependents)
-    for (const systemId of systems) await deleteDependents(tx, dependent, systemId, day);
+    for (const systemId of systems) await deleteRowsOfDay(tx, dependent, systemId, day);
 }
 
 /** Deletes what is no longer kept from a table's default partition, batch by batch. */
@@ -109,11 +167,11 @@ export async function emptyDefault(context: PartitionContext, table: DailyTable)
   const { db, clock } = context;
   const oldest = oldestKept(dayOf(clock()));
   for (const { system_id: systemId } of await systemsOf(db)) {
-    const day = await findFirstDayInDefault(db, table, systemId, oldest);
-    // One day a pass: there is one more only every day.
+    const day = await findFirstDay(db, defaultColumnOf(table), systemId, oldest);
+    // One day a run: there is one more only every day.
     if (day === null) continue;
     await deleteLost(context, table, [systemId], day);
-    await inBatches((limit) => deleteFromDefault(db, table, systemId, day, limit));
+    await inBatches((limit) => deleteSomeRowsOfDay(db, defaultColumnOf(table), systemId, day, limit));
   }
 }
 
@@ -126,18 +184,19 @@ async function deleteLost(
 ): Promise<void> {
   for (const dependent of dependents.filter(({ loss }) => loss !== undefined)) {
     for (const systemId of systems) {
-      const n = await inBatches((limit) => deleteSomeDependents(db, dependent, systemId, day, limit));
+      const n = await inBatches((limit) => deleteSomeRowsOfDay(db, dependent, systemId, day, limit));
       if (n > 0) warn({ systemId, table: name, day, n }, `the day is past, and with it ${dependent.loss}`);
     }
   }
 }
 
-/** Deletes until nothing is left, or for as long as a pass may take. @returns how many rows */
+/** Deletes until nothing is left, or for as long as a run may take. @returns how many rows */
 async function inBatches(deleteSome: (limit: number) => Promise<number>): Promise<number> {
   let deleted = 0;
-  for (let n = BATCH, left = BATCHES; n === BATCH && left > 0; left--) {
-    n = await deleteSome(BATCH);
+  for (let batch = 0; batch < MAX_BATCHES; batch++) {
+    const n = await deleteSome(BATCH_ROWS);
     deleted += n;
+    if (n < BATCH_ROWS) break;
   }
   return deleted;
 }

@@ -6,10 +6,9 @@ import { openDatabase } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import { recordEvents } from "../events/outbox.ts";
 import type { Ids } from "../ids.ts";
-import { startPartitionKeeper } from "./keeper.ts";
 import { listPartitions } from "./partition-queries.ts";
 import { addDays, dailyTables, dayOf, defaultOf, partitionOf } from "./partition.rules.ts";
-import { dropPastDays, emptyDefault, createPartitionsBesideDefault } from "./service.ts";
+import { createPartitionsBesideDefault, dropPastDays, emptyDefault, startPartitionKeeper } from "./service.ts";
 
 const DAY = 24 * 3_600_000;
 const tables = dailyTables.filter(({ hasDefault }) => hasDefault);

@@ -1,53 +1,109 @@
 import type { Region, VehicleType } from "@bikeshare/contract";
 import { sortById } from "../../lists/page.ts";
 import { type SystemDetails, isLicenceId } from "../../systems/facts.rules.ts";
-import { EARLIEST, type GbfsForm, forms } from "./form.ts";
 import type { PublishedBike, PublishedStation } from "./queries.ts";
 
-// The `data` of each document. A field that is not known is left out: GBFS has no null.
+// The `data` of each document. GBFS has no null: a field that is not known is undefined, and so left out of the JSON.
 
-/** The type of vehicles whose type nobody said. GBFS itself takes a vehicle without a type for a plain bicycle. */
-const UNSPECIFIED = "unspecified";
-const UNSPECIFIED_TYPE: VehicleType = {
-  id: UNSPECIFIED,
-  name: null,
-  form_factor: null,
-  propulsion_type: null,
-  max_range_meters: null,
+/** How a version of GBFS writes what all versions say. */
+export interface GbfsForm {
+  readonly version: "2.3" | "3.0";
+  readonly names: {
+    /** Of the feed of vehicles, of the list in it, and of a vehicle's id. */
+    readonly vehicleFeed: "free_bike_status" | "vehicle_status";
+    readonly vehicles: string;
+    readonly vehicleId: string;
+    readonly available: string;
+    readonly disabled: string;
+  };
+  /** A text that people read. */
+  readonly text: (text: string | null, language: string) => unknown;
+  /** An instant, to the second. */
+  readonly instant: (at: Date) => number | string;
+}
+
+export const form23: GbfsForm = {
+  version: "2.3",
+  names: {
+    vehicleFeed: "free_bike_status",
+    vehicles: "bikes",
+    vehicleId: "bike_id",
+    available: "num_bikes_available",
+    disabled: "num_bikes_disabled",
+  },
+  text: (text) => text ?? undefined,
+  instant: (at) => Math.floor(at.getTime() / 1000),
 };
+
+export const form30: GbfsForm = {
+  version: "3.0",
+  names: {
+    vehicleFeed: "vehicle_status",
+    vehicles: "vehicles",
+    vehicleId: "vehicle_id",
+    available: "num_vehicles_available",
+    disabled: "num_vehicles_disabled",
+  },
+  text: (text, language) => (text === null ? undefined : [{ text, language }]),
+  instant: (at) => `${at.toISOString().slice(0, -".000Z".length)}Z`,
+};
+
+/** Every version that is published, oldest first. */
+export const forms: readonly GbfsForm[] = [form23, form30];
+
+/** The earliest instant that GBFS 2.3 lets a feed name: 15 December 2015, before which there was no GBFS. */
+export const EARLIEST_MS = 1_450_155_600_000;
+
+/** `gbfs.json`: 2.3 lists the feeds by language, 3.0 once. */
+export function discovery(
+  { version }: GbfsForm,
+  { id, language }: SystemDetails,
+  baseUrl: string,
+  feeds: readonly string[],
+): object {
+  const listed = { feeds: feeds.map((name) => ({ name, url: urlOf(baseUrl, id, version, name) })) };
+  return version === "2.3" ? { [language]: listed } : listed;
+}
+
+/** `gbfs_versions.json`. */
+export function versions({ id }: SystemDetails, baseUrl: string): object {
+  return { versions: forms.map(({ version }) => ({ version, url: urlOf(baseUrl, id, version, "gbfs") })) };
+}
+
+/** The URL names the system, so that it holds when there are more one day. */
+function urlOf(baseUrl: string, systemId: string, version: string, feed: string): string {
+  return `${baseUrl.replace(/\/+$/, "")}/gbfs/${encodeURIComponent(systemId)}/${version}/${feed}.json`;
+}
+
 /** GBFS 3.0 requires an address. Mail to this one cannot be sent (RFC 2606), so that nobody takes it for an address. */
 const NO_ADDRESS = "unknown@example.invalid";
 
 export function systemInformation({ text, version }: GbfsForm, system: SystemDetails): object {
   const { id, name, language, timezone, feed_contact_email, opening_hours, operator, url, licence } = system;
-  if (version === "2.3") {
+  const isId = licence !== null && isLicenceId(licence);
+  const common = {
+    system_id: id,
+    name: text(name, language),
+    operator: text(operator, language),
+    url: url ?? undefined,
+    timezone,
+  };
+  if (version === "3.0") {
     return {
-      system_id: id,
-      language,
-      name,
-      ...given("operator", operator),
-      ...given("url", url),
-      ...given("feed_contact_email", feed_contact_email),
-      timezone,
-      ...given("license_url", licence === null ? null : licenceAddress(licence)),
+      ...common,
+      languages: [language],
+      opening_hours,
+      feed_contact_email: feed_contact_email ?? NO_ADDRESS,
+      license_id: isId ? licence : undefined,
+      license_url: isId ? undefined : (licence ?? undefined),
     };
   }
   return {
-    system_id: id,
-    languages: [language],
-    name: text(name, language),
-    opening_hours,
-    ...(operator === null ? {} : { operator: text(operator, language) }),
-    ...given("url", url),
-    feed_contact_email: feed_contact_email ?? NO_ADDRESS,
-    timezone,
-    ...(licence === null ? {} : { [isLicenceId(licence) ? "license_id" : "license_url"]: licence }),
+    ...common,
+    language,
+    feed_contact_email: feed_contact_email ?? undefined,
+    license_url: isId ? `https://spdx.org/licenses/${licence}.html` : (licence ?? undefined),
   };
-}
-
-/** Where a licence can be read. */
-function licenceAddress(licence: string): string {
-  return isLicenceId(licence) ? `https://spdx.org/licenses/${licence}.html` : licence;
 }
 
 export function stationInformation(
@@ -59,13 +115,13 @@ export function stationInformation(
     stations: stations.map((station) => ({
       station_id: station.id,
       name: text(station.name, language),
-      ...(station.short_name === null ? {} : { short_name: text(station.short_name, language) }),
+      short_name: text(station.short_name, language),
       lat: station.lat,
       lon: station.lon,
-      ...given("address", station.address),
-      ...given("region_id", station.region_id),
+      address: station.address ?? undefined,
+      region_id: station.region_id ?? undefined,
       is_virtual_station: station.is_virtual_station,
-      ...given("capacity", station.capacity),
+      capacity: station.capacity ?? undefined,
     })),
   };
 }
@@ -79,13 +135,16 @@ export function stationStatus({ names, instant }: GbfsForm, stations: readonly P
         station_id: station.id,
         [names.available]: station.num_bikes_available,
         vehicle_types_available: typesAvailable(station),
-        ...given(names.disabled, station.num_bikes_disabled),
-        ...given("num_docks_available", station.num_docks_available),
-        ...given("num_docks_disabled", station.num_docks_disabled),
+        [names.disabled]: station.num_bikes_disabled ?? undefined,
+        num_docks_available: station.num_docks_available ?? undefined,
+        num_docks_disabled: station.num_docks_disabled ?? undefined,
         is_installed: station.is_installed,
         is_renting: isOnline && station.is_renting,
         is_returning: isOnline && station.is_returning,
-        last_reported: instant(reported(station.last_reported) ?? atLeastEarliest(station.updated_at)),
+        // GBFS requires it, and takes no time before there were such feeds.
+        last_reported: instant(
+          reported(station.last_reported) ?? new Date(Math.max(station.updated_at.getTime(), EARLIEST_MS)),
+        ),
       };
     }),
   };
@@ -94,41 +153,68 @@ export function stationStatus({ names, instant }: GbfsForm, stations: readonly P
 export function vehicleStatus({ names, instant }: GbfsForm, bikes: readonly PublishedBike[]): object {
   return {
     [names.vehicles]: bikes.map((bike) => {
-      const last = reported(bike.last_reported);
+      const hasPosition = bike.lat !== null && bike.lon !== null;
+      const lastReported = reported(bike.last_reported);
       return {
         [names.vehicleId]: bike.public_id,
-        ...(bike.lat === null || bike.lon === null ? {} : { lat: bike.lat, lon: bike.lon }),
+        lat: hasPosition ? bike.lat : undefined,
+        lon: hasPosition ? bike.lon : undefined,
         is_reserved: bike.vehicle_state === "reserved",
         is_disabled: bike.vehicle_state === "non_operational",
         vehicle_type_id: bike.vehicle_type_id ?? UNSPECIFIED,
-        ...(last === null ? {} : { last_reported: instant(last) }),
-        ...given("current_range_meters", bike.current_range_meters),
-        ...given("station_id", bike.station_id),
+        last_reported: lastReported === undefined ? undefined : instant(lastReported),
+        current_range_meters: bike.current_range_meters ?? undefined,
+        station_id: bike.station_id ?? undefined,
       };
     }),
   };
+}
+
+/** When a thing last reported; undefined where that is not known, or before there were such feeds. */
+function reported(at: Date | null): Date | undefined {
+  return at === null || at.getTime() < EARLIEST_MS ? undefined : at;
+}
+
+/** The type of vehicles without one: GBFS itself takes a vehicle without a type for a plain bicycle. */
+const UNSPECIFIED = "unspecified";
+
+/** The types at a station, so that they add up to the vehicles that are there. */
+function typesAvailable({ vehicle_types_available: types, num_bikes_available }: PublishedStation): object[] {
+  let rest = num_bikes_available;
+  // A row in which they are more than the vehicles does not say which of them are not there: the last ones give way.
+  const fitting = types.map(({ vehicle_type_id, count }) => {
+    const fits = Math.min(count, rest);
+    rest -= fits;
+    return { vehicle_type_id, count: fits };
+  });
+  if (rest === 0) return fitting;
+  const unspecified = fitting.find((type) => type.vehicle_type_id === UNSPECIFIED)?.count ?? 0;
+  const others = fitting.filter((type) => type.vehicle_type_id !== UNSPECIFIED);
+  return [...others, { vehicle_type_id: UNSPECIFIED, count: unspecified + rest }];
 }
 
 /** @param types every type that is described, or that stations and bikes name */
 export function vehicleTypes({ text }: GbfsForm, { language }: SystemDetails, types: readonly VehicleType[]): object {
-  const unspecified = types.some(({ id }) => id === UNSPECIFIED) ? [] : [UNSPECIFIED_TYPE];
+  const nothing = { name: null, form_factor: null, propulsion_type: null, max_range_meters: null };
+  const unspecified = types.some(({ id }) => id === UNSPECIFIED) ? [] : [{ id: UNSPECIFIED, ...nothing }];
   return {
     vehicle_types: sortById([...unspecified, ...types]).map((type) => {
-      const form_factor = type.form_factor ?? plainBicycle.form_factor;
-      const propulsion_type = type.propulsion_type ?? plainBicycle.propulsion_type;
+      // GBFS has no word for "not known", and takes a vehicle of which nothing is said for a plain bicycle.
+      const { form_factor, propulsion_type } = type;
+      const isHuman = propulsion_type === null || propulsion_type === "human";
       return {
         vehicle_type_id: type.id,
-        form_factor,
-        propulsion_type,
-        // GBFS asks for the range of whatever has a motor; 0 where nobody said it.
-        ...(propulsion_type === "human" ? {} : { max_range_meters: type.max_range_meters ?? 0 }),
-        ...(type.name === null ? {} : { name: text(type.name, language) }),
+        form_factor: form_factor ?? "bicycle",
+        propulsion_type: propulsion_type ?? "human",
+        // GBFS requires the range of whatever has a motor; 0 where it is not known.
+        max_range_meters: isHuman ? undefined : (type.max_range_meters ?? 0),
+        name: text(type.name, language),
       };
     }),
   };
 }
 
-/** @param regions every region; undefined is given where there is none at all */
+/** @returns undefined where there is no region at all */
 export function systemRegions(
   { text }: GbfsForm,
   { language }: SystemDetails,
@@ -136,56 +222,4 @@ export function systemRegions(
 ): object | undefined {
   if (regions.length === 0) return undefined;
   return { regions: regions.map(({ id, name }) => ({ region_id: id, name: text(name, language) })) };
-}
-
-/** The types at a station, so that they add up to the vehicles that are there. */
-function typesAvailable({ vehicle_types_available: types, num_bikes_available }: PublishedStation): object[] {
-  let rest = num_bikes_available;
-  // A row in which they are more than the vehicles cannot say which of them are not there: the last ones give way.
-  const fitting = types.map(({ vehicle_type_id, count }) => {
-    const fits = Math.min(count, rest);
-    rest -= fits;
-    return { vehicle_type_id, count: fits };
-  });
-  if (rest === 0) return fitting;
-  const known = fitting.find((type) => type.vehicle_type_id === UNSPECIFIED)?.count ?? 0;
-  const others = fitting.filter((type) => type.vehicle_type_id !== UNSPECIFIED);
-  return [...others, { vehicle_type_id: UNSPECIFIED, count: known + rest }];
-}
-
-/** What GBFS takes a vehicle for of which nothing is said; it has no word for "not known". */
-const plainBicycle = { form_factor: "bicycle", propulsion_type: "human" } as const;
-
-/** When a thing last reported; null where nobody knows, or where it says a time before there were such feeds. */
-function reported(at: Date | null): Date | null {
-  return at === null || at.getTime() < EARLIEST ? null : at;
-}
-
-function atLeastEarliest(at: Date): Date {
-  return at.getTime() < EARLIEST ? new Date(EARLIEST) : at;
-}
-
-function given(name: string, value: string | number | null): object {
-  return value === null ? {} : { [name]: value };
-}
-
-/** Where the feeds of a system are. The address names the system, so that it holds when there are more one day. */
-function addressOf(baseUrl: string, systemId: string, version: string, feed: string): string {
-  return `${baseUrl.replace(/\/+$/, "")}/gbfs/${encodeURIComponent(systemId)}/${version}/${feed}.json`;
-}
-
-/** The `data` of gbfs.json: 2.3 lists the feeds by language, 3.0 once. */
-export function discovery(
-  { version }: GbfsForm,
-  { id, language }: SystemDetails,
-  baseUrl: string,
-  feeds: readonly string[],
-): object {
-  const listed = { feeds: feeds.map((name) => ({ name, url: addressOf(baseUrl, id, version, name) })) };
-  return version === "2.3" ? { [language]: listed } : listed;
-}
-
-/** The `data` of gbfs_versions.json. */
-export function versions({ id }: SystemDetails, baseUrl: string): object {
-  return { versions: forms.map(({ version }) => ({ version, url: addressOf(baseUrl, id, version, "gbfs") })) };
 }

@@ -6,7 +6,7 @@ import { openGbfsOutHarness } from "../../../test/gbfs-out/gbfs-out.harness.ts";
 import { schemaErrors, schemasAreHere, unlessHere } from "../../../test/gbfs-out/official-schemas.ts";
 import { addPartners } from "../../../test/partners.ts";
 import { createSystem } from "../../systems/service.ts";
-import { forms, type GbfsForm } from "./form.ts";
+import { forms, type GbfsForm } from "./documents.ts";
 import { gbfsDocument } from "./service.ts";
 
 let systems = 0;

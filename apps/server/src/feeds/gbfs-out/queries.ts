@@ -1,89 +1,76 @@
+import { columnsOfTable, type RowOf } from "../../db/columns.ts";
 import type { Queryable, Transaction } from "../../db/database.ts";
 import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
+import { feedBikeFields } from "../../fleet/bike-snapshot-decision.rules.ts";
+import { informationFields, statusFields } from "../../fleet/station-parts.rules.ts";
+
+const stationColumns = columnsOfTable("stations").only(
+  "id",
+  ...informationFields,
+  ...statusFields,
+  "status",
+  "updated_at",
+);
+const bikeColumns = columnsOfTable("bikes")
+  .only("public_id", ...feedBikeFields)
+  .without("number", "station_id");
 
 /** A station that is published. */
-export interface PublishedStation extends Pick<
-  Tables["stations"],
-  | "id"
-  | "name"
-  | "short_name"
-  | "lat"
-  | "lon"
-  | "address"
-  | "region_id"
-  | "capacity"
-  | "is_virtual_station"
-  | "is_installed"
-  | "is_renting"
-  | "is_returning"
-  | "num_bikes_available"
-  | "num_bikes_disabled"
-  | "num_docks_available"
-  | "num_docks_disabled"
-  | "status"
-  | "last_reported"
-  | "updated_at"
-> {
+export interface PublishedStation extends RowOf<typeof stationColumns> {
   readonly vehicle_types_available: readonly { readonly vehicle_type_id: string; readonly count: number }[];
 }
 
 /** A bike that is published; `station_id` is that of a published station. */
-export type PublishedBike = Pick<
-  Tables["bikes"],
-  "vehicle_type_id" | "vehicle_state" | "station_id" | "lat" | "lon" | "current_range_meters" | "last_reported"
-> & { readonly public_id: string };
+export interface PublishedBike extends RowOf<typeof bikeColumns>, Pick<Tables["bikes"], "station_id"> {
+  readonly public_id: string;
+}
 
 // What is published: stations that are there or will be (not removed ones, not those that their source gave up), and
-// bikes that somebody could find (not those on a ride, missing, out of contact or removed, nor those without a place).
+// bikes that somebody could find (not those on a ride, missing, out of contact or removed, nor those without a position).
 const isStationPublished = (s: string) =>
   `${s}.status <> 'removed' and ${s}.offline_reason is distinct from 'removed_from_source'`;
 const isBikeShown = (b: string) => `${b}.vehicle_state in ('available', 'reserved', 'non_operational')`;
-const hasLocation = (b: string, s: string) =>
-  `((${b}.lat is not null and ${b}.lon is not null) or ${s}.id is not null)`;
-const stationOf = (b: string, s: string) =>
-  `left join stations ${s} on ${s}.system_id = ${b}.system_id and ${s}.id = ${b}.station_id and ${isStationPublished(s)}`;
 
-const stations = statement(
-  "gbfsOut.stations",
-  `select id, name, short_name, lat, lon, address, region_id, capacity, is_virtual_station, is_installed, is_renting,
-     is_returning, num_bikes_available, num_bikes_disabled, num_docks_available, num_docks_disabled,
-     vehicle_types_available, status, last_reported, updated_at
-   from stations s where system_id = $1 and ${isStationPublished("s")} order by id`,
+const listStations = statement(
+  "gbfsOut.listStations",
+  `select ${stationColumns.list()} from stations s where system_id = $1 and ${isStationPublished("s")} order by id`,
 );
 
-// By their public ids: in the order of the operator's ids a bike would keep its place, and be known by it.
-const bikes = statement(
-  "gbfsOut.bikes",
-  `select b.public_id, b.vehicle_type_id, b.vehicle_state, s.id as station_id, b.lat, b.lon, b.current_range_meters, b.last_reported
-   from bikes b ${stationOf("b", "s")}
-   where b.system_id = $1 and ${isBikeShown("b")} and ${hasLocation("b", "s")} and b.public_id is not null
+// By their public ids: in the order of the operator's ids a bike would keep its position in the list, and be known by it.
+const listBikes = statement(
+  "gbfsOut.listBikes",
+  `select ${bikeColumns.list("b")}, s.id as station_id
+   from bikes b
+   left join stations s on s.system_id = b.system_id and s.id = b.station_id and ${isStationPublished("s")}
+   where b.system_id = $1 and ${isBikeShown("b")} and b.public_id is not null
+     and ((b.lat is not null and b.lon is not null) or s.id is not null)
    order by b.public_id`,
 );
 
-const lockNameless = statement(
-  "gbfsOut.lockNameless",
+const lockWithoutPublicId = statement(
+  "gbfsOut.lockWithoutPublicId",
   `select id from bikes b where system_id = $1 and public_id is null and ${isBikeShown("b")} order by id for update`,
 );
 
-const name = statement(
-  "gbfsOut.name",
+const updatePublicId = statement(
+  "gbfsOut.updatePublicId",
   `update bikes b set public_id = given.public_id
    from unnest($2::text[], $3::text[]) as given(id, public_id) where b.system_id = $1 and b.id = given.id`,
 );
 
 export function listPublishedStations(db: Queryable, systemId: string): Promise<PublishedStation[]> {
-  return db.query<PublishedStation>(stations, [systemId]);
+  return db.query<PublishedStation>(listStations, [systemId]);
 }
 
 export function listPublishedBikes(db: Queryable, systemId: string): Promise<PublishedBike[]> {
-  return db.query<PublishedBike>(bikes, [systemId]);
+  return db.query<PublishedBike>(listBikes, [systemId]);
 }
 
-/** Locks the bikes that were never published and gives their ids, in order. */
+/** Locks the bikes that were never published. @returns their ids, in order */
 export async function lockBikesWithoutPublicId(tx: Transaction, systemId: string): Promise<string[]> {
-  return (await tx.query<{ id: string }>(lockNameless, [systemId])).map(({ id }) => id);
+  return (await tx.query<{ id: string }>(lockWithoutPublicId, [systemId])).map(({ id }) => id);
 }
 
 /** Gives locked bikes their public ids. */
@@ -93,7 +80,7 @@ export async function updatePublicIds(
   ids: readonly string[],
   publicIds: readonly string[],
 ): Promise<void> {
-  await tx.query(name, [systemId, ids, publicIds]);
+  await tx.query(updatePublicId, [systemId, ids, publicIds]);
 }
 
 /** What was last published of a feed. */
@@ -106,8 +93,8 @@ export interface Publication {
   readonly shares_second: boolean;
 }
 
-const add = statement(
-  "gbfsPublications.add",
+const insert = statement(
+  "gbfsPublications.insert",
   `insert into gbfs_publications (system_id, version, feed, digest, last_updated, shares_second)
    values ($1, $2, $3, '', 'epoch', false) on conflict (system_id, version, feed) do nothing`,
 );
@@ -118,8 +105,8 @@ const lock = statement(
    where system_id = $1 and version = $2 and feed = $3 for update`,
 );
 
-const save = statement(
-  "gbfsPublications.save",
+const update = statement(
+  "gbfsPublications.update",
   `update gbfs_publications set digest = $4, last_updated = $5, shares_second = $6
    where system_id = $1 and version = $2 and feed = $3`,
 );
@@ -129,12 +116,12 @@ export type FeedKey = readonly [systemId: string, version: string, feed: string]
 
 /** Locks a feed's publication until the transaction ends; one that was never published has an empty digest. */
 export async function lockPublication(tx: Transaction, key: FeedKey): Promise<Publication> {
-  const held = await tx.query<Publication>(lock, key);
-  if (held.length === 1) return oneRow(held);
-  await tx.query(add, key);
+  const [held] = await tx.query<Publication>(lock, key);
+  if (held !== undefined) return held;
+  await tx.query(insert, key);
   return oneRow(await tx.query<Publication>(lock, key));
 }
 
 export async function updatePublication(tx: Transaction, key: FeedKey, publication: Publication): Promise<void> {
-  await tx.query(save, [...key, publication.digest, publication.last_updated, publication.shares_second]);
+  await tx.query(update, [...key, publication.digest, publication.last_updated, publication.shares_second]);
 }

@@ -184,6 +184,24 @@ describe("an answer", () => {
   });
 });
 
+test("a date does not say which of two documents from the same second a caller has: the answer is whole", async () => {
+  await createSystem(harness.db, "quick", "Quick", harness.clock());
+  const write = (name: string) => upsertStations(harness.live, "quick", [{ item: { id: "s", name, lat: 1, lon: 1 } }]);
+  // Two processes, because one sends the same page for two seconds.
+  const readAnew = async (headers?: Record<string, string>) => {
+    const { url } = await harness.process();
+    return callUrl(`${url}/gbfs/quick/3.0/station_information.json`, headers);
+  };
+  await write("A");
+  const first = await readAnew();
+  const condition = { "if-modified-since": String(first.headers["last-modified"]) };
+  expect((await readAnew(condition)).status).toBe(304);
+  await write("B");
+  const second = await readAnew(condition);
+  expect([second.status, second.headers["last-modified"]]).toEqual([200, first.headers["last-modified"]]);
+  expect((await readAnew(condition)).status).toBe(200);
+});
+
 test("a large feed is sent as it is or in gzip, whatever else a caller takes, and to HEAD without its body", async () => {
   await createSystem(harness.db, "large", "Large", harness.clock());
   // It is found by then at the latest.

@@ -8,6 +8,8 @@ import { detailsOf, hasSystem, type SystemDetails } from "../../systems/service.
 import { vehicleTypesOf } from "../../systems/vehicle-types.ts";
 import {
   discovery,
+  EARLIEST_MS,
+  type GbfsForm,
   versions,
   stationInformation,
   stationStatus,
@@ -16,7 +18,6 @@ import {
   vehicleStatus,
   vehicleTypes,
 } from "./documents.ts";
-import { type GbfsForm, EARLIEST } from "./form.ts";
 import {
   lockPublication,
   updatePublication,
@@ -92,9 +93,7 @@ export async function gbfsDocument(
 /** @throws ServiceError `not_found` for a feed that no system has in this version */
 export function requireFeed(form: GbfsForm, feed: string): void {
   const names = feedNames(form);
-  if (!names.includes(feed)) {
-    throw serviceError("not_found", "feed", { feeds: names.join(", ") });
-  }
+  if (!names.includes(feed)) throw serviceError("not_found", "feed", { feeds: names.join(", ") });
 }
 
 /** Every feed that a system may have, in the order in which they are listed. */
@@ -111,17 +110,11 @@ function feedNames({ names }: GbfsForm): string[] {
   ];
 }
 
-interface Subject {
-  readonly form: GbfsForm;
-  readonly system: SystemDetails;
-  readonly feed: string;
-}
-
 /** The `data` of a feed; undefined where the system has none. */
 async function dataOf(
   tx: Transaction,
   context: GbfsContext,
-  { form, system, feed }: Subject,
+  { form, system, feed }: { readonly form: GbfsForm; readonly system: SystemDetails; readonly feed: string },
 ): Promise<object | undefined> {
   const systemId = system.id;
   switch (feed) {
@@ -153,14 +146,9 @@ async function dataOf(
  * bike's own row, so that every process publishes the same.
  */
 async function assignPublicIds(tx: Transaction, ids: Ids, systemId: string): Promise<void> {
-  const nameless = await lockBikesWithoutPublicId(tx, systemId);
-  if (nameless.length > 0)
-    await updatePublicIds(
-      tx,
-      systemId,
-      nameless,
-      nameless.map(() => newPublicId(ids)),
-    );
+  const bikeIds = await lockBikesWithoutPublicId(tx, systemId);
+  const publicIds = bikeIds.map(() => newPublicId(ids));
+  if (bikeIds.length > 0) await updatePublicIds(tx, systemId, bikeIds, publicIds);
 }
 
 /**
@@ -171,6 +159,6 @@ async function assignPublicIds(tx: Transaction, ids: Ids, systemId: string): Pro
 export function publish(held: Publication, digest: Uint8Array, now: number): Publication {
   if (Buffer.compare(held.digest, digest) === 0) return held;
   const before = held.last_updated.getTime();
-  const at = Math.max(Math.floor(now / 1000) * 1000, before, EARLIEST);
+  const at = Math.max(Math.floor(now / 1000) * 1000, before, EARLIEST_MS);
   return { digest, last_updated: new Date(at), shares_second: at === before };
 }
