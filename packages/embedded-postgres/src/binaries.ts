@@ -36,17 +36,14 @@ export async function findNative(): Promise<Native> {
     );
   }
   const root = dirname(dirname(entry));
-  const manifest: unknown = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
-  if (
-    typeof manifest !== "object" ||
-    manifest === null ||
-    !("version" in manifest) ||
-    typeof manifest.version !== "string"
-  ) {
+  const manifest = manifestShape.safeParse(JSON.parse(await readFile(join(root, "package.json"), "utf8")));
+  if (!manifest.success) {
     throw new EmbeddedPostgresError(`${root} is damaged: its package.json names no version. Install again.`);
   }
-  return { directory: join(root, "native"), version: manifest.version };
+  return { directory: join(root, "native"), version: manifest.data.version };
 }
+
+const manifestShape = z.object({ version: z.string() });
 
 /** Path of one program inside an unpacked PostgreSQL. */
 export function program(directory: string, name: "initdb" | "postgres" | "pg_ctl"): string {

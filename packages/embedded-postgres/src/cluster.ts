@@ -1,17 +1,5 @@
 import { randomBytes } from "node:crypto";
-import {
-  appendFile,
-  chmod,
-  chown,
-  lstat,
-  mkdir,
-  mkdtemp,
-  open,
-  readdir,
-  readFile,
-  rm,
-  writeFile,
-} from "node:fs/promises";
+import { appendFile, chmod, chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { z } from "zod";
 import { program } from "./binaries.ts";
@@ -172,7 +160,7 @@ export async function createCluster(home: string, binaries: string, account: Acc
   await mkdir(data, { mode: 0o700 });
   if (account) await chown(data, account.uid, account.gid);
   const connection = await newConnection();
-  await runInitdb({ partial, data, binaries, account, connection });
+  await runInitdb(program(binaries, "initdb"), data, account, connection);
   await appendFile(
     join(data, "postgresql.conf"),
     "\ninclude '../settings.conf'\n# Your own settings below this line win.\n",
@@ -190,33 +178,27 @@ async function removeHalfClusters(home: string): Promise<void> {
   }
 }
 
-async function runInitdb(step: {
-  partial: string;
-  data: string;
-  binaries: string;
-  account: Account | undefined;
-  connection: Connection;
-}): Promise<void> {
-  const passwordFile = join(step.partial, "initdb-password");
-  const handle = await open(passwordFile, "wx", 0o600);
-  try {
-    await writeFile(handle, `${step.connection.superuserPassword}\n`);
-    if (step.account) await handle.chown(step.account.uid, step.account.gid);
-  } finally {
-    await handle.close();
-  }
-  const result = await runAs(step.account, program(step.binaries, "initdb"), [
-    ...["--pgdata", step.data, "--username", SUPERUSER, "--pwfile", passwordFile],
+async function runInitdb(
+  initdb: string,
+  data: string,
+  account: Account | undefined,
+  { superuserPassword }: Connection,
+): Promise<void> {
+  const passwordFile = join(dirname(data), "initdb-password");
+  await writeFile(passwordFile, `${superuserPassword}\n`, { flag: "wx", mode: 0o600 });
+  if (account) await chown(passwordFile, account.uid, account.gid);
+  const { ok, output, error } = await runAs(account, initdb, [
+    ...["--pgdata", data, "--username", SUPERUSER, "--pwfile", passwordFile],
     // Text compares the same on every machine and after every upgrade of its libraries: an index never turns wrong.
     ...["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"],
     ...["--data-checksums", "--auth=scram-sha-256", "--no-instructions"],
   ]);
   await rm(passwordFile);
-  if (result.ok) return;
+  if (ok) return;
   throw new EmbeddedPostgresError(
-    `The database could not be created in ${step.data}: ${result.error?.message ?? result.output.trim().split("\n").slice(-3).join(" ")}. ` +
+    `The database could not be created in ${data}: ${error?.message ?? output.trim().split("\n").slice(-3).join(" ")}. ` +
       "Check the free space and the permissions there, or set DATABASE_URL.",
-    result.error ? { cause: result.error } : {},
+    { cause: error },
   );
 }
 

@@ -99,10 +99,7 @@ async function startOrJoin(membership: Membership, isFirst: boolean): Promise<Em
     const { running, connection } = await runWithDatabase(cluster, isFirst);
     const supervisor = supervise(cluster, running, mutex);
     let closing: Promise<void> | undefined;
-    const close = () => {
-      closing ??= closeOnce(membership, supervisor).finally(() => watch.end());
-      return closing;
-    };
+    const close = () => (closing ??= closeOnce(membership, supervisor).finally(() => watch.end()));
     return { connectionString: connectionStringOf(connection), restartedCount: supervisor.restartedCount, close };
   } catch (error) {
     await leave(membership).finally(() => watch.end());

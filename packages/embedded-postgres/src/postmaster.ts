@@ -37,13 +37,18 @@ export async function findPostmaster(data: string): Promise<Postmaster | undefin
 export async function isPostmasterOf(pid: number, data: string): Promise<boolean> {
   if (!isAlive(pid)) return false;
   if (process.platform === "win32") return true;
-  if (process.platform === "linux") {
-    // World-readable, unlike /proc/<pid>/cwd, which a container's root may not read of another account. Empty for a zombie.
-    const [name, ...args] = (await readOrEmpty(`/proc/${pid}/cmdline`)).split("\0");
-    return basename(name ?? "") === "postgres" && args.includes(data);
+  try {
+    if (process.platform === "linux") {
+      // World-readable, unlike /proc/<pid>/cwd, which a container's root may not read of another account. Empty for a zombie.
+      const [name = "", ...args] = (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0");
+      return basename(name) === "postgres" && args.includes(data);
+    }
+    const { stdout } = await promisify(execFile)("ps", ["-ww", "-o", "command=", "-p", String(pid)]);
+    return stdout.includes("/bin/postgres ") && stdout.includes(`-D ${data} `);
+  } catch {
+    // It ended meanwhile.
+    return false;
   }
-  const command = await commandLine(pid);
-  return command.includes("/bin/postgres ") && command.includes(`-D ${data} `);
 }
 
 export function isAlive(pid: number): boolean {
@@ -52,23 +57,6 @@ export function isAlive(pid: number): boolean {
     return true;
   } catch (error) {
     return systemCode(error) === "EPERM";
-  }
-}
-
-async function readOrEmpty(file: string): Promise<string> {
-  try {
-    return await readFile(file, "utf8");
-  } catch {
-    // It ended meanwhile.
-    return "";
-  }
-}
-
-async function commandLine(pid: number): Promise<string> {
-  try {
-    return (await promisify(execFile)("ps", ["-ww", "-o", "command=", "-p", String(pid)])).stdout;
-  } catch {
-    return "";
   }
 }
 
@@ -100,13 +88,8 @@ export async function readLog(data: string, pid: number | undefined): Promise<st
   if (file === undefined || pid === undefined) return "";
   const handle = await open(file, "r");
   try {
-    const { size } = await handle.stat();
-    const { buffer, bytesRead } = await handle.read(
-      Buffer.alloc(TAIL_BYTES),
-      0,
-      TAIL_BYTES,
-      Math.max(0, size - TAIL_BYTES),
-    );
+    const start = Math.max(0, (await handle.stat()).size - TAIL_BYTES);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(TAIL_BYTES), 0, TAIL_BYTES, start);
     const lines = buffer.toString("utf8", 0, bytesRead).split("\n");
     return lines.filter((line) => line.includes(`[${pid}]`)).join("\n");
   } finally {
@@ -116,9 +99,7 @@ export async function readLog(data: string, pid: number | undefined): Promise<st
 
 async function newestLog(directory: string): Promise<string | undefined> {
   // There is none before the first start.
-  const names = await readdir(directory).catch(() => []);
-  const files = await Promise.all(
-    names.map(async (name) => ({ file: join(directory, name), changed: (await stat(join(directory, name))).mtimeMs })),
-  );
-  return files.sort((a, b) => b.changed - a.changed)[0]?.file;
+  const files = (await readdir(directory).catch(() => [])).map((name) => join(directory, name));
+  const dated = await Promise.all(files.map(async (file) => ({ file, changed: (await stat(file)).mtimeMs })));
+  return dated.sort((a, b) => b.changed - a.changed)[0]?.file;
 }

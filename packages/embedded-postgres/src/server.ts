@@ -153,16 +153,10 @@ async function start(
 /** Returns an error when it could not be run at all; otherwise returns when it is ready or has ended. */
 async function waitUntilReady(child: ChildProcess, data: string, signal: AbortSignal): Promise<Error | undefined> {
   let failure: Error | undefined;
-  let hasEnded = false;
-  child.once("error", (error) => {
-    failure = error;
-  });
-  child.once("exit", () => {
-    hasEnded = true;
-  });
+  child.once("error", (error) => (failure = error));
   let isAskedToEnd = false;
   // No bound: recovery after a crash takes what it takes, and giving up would only start it over.
-  while (!failure && !hasEnded) {
+  while (!failure && child.exitCode === null && child.signalCode === null) {
     const state = await readPidFile(data);
     if (state?.pid === child.pid && state?.status === "ready") return undefined;
     // Not left alone before it has a pid file: a stop that follows would not find it.

@@ -12,7 +12,7 @@ import {
 } from "@bikeshare/simulator";
 import { Option } from "@commander-js/extra-typings";
 import { DEMO_SEED, describeDemoVehicleTypes } from "../demo/demo-city.ts";
-import { createSimulatorKeys } from "../demo/simulator-keys.ts";
+import { createSimulatorKeys } from "../demo/keys.ts";
 import { integer } from "../startup/values.ts";
 import { type CliContext, type OpenCli, type ParentCommand, withSystem } from "./context.ts";
 import { option, UsageError } from "./options.ts";

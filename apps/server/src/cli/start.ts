@@ -4,16 +4,8 @@ import { ensureLockFile, tryExclusiveLock } from "@bikeshare/embedded-postgres";
 import { createOperatorClient, readCity, type Simulation, startSimulation } from "@bikeshare/simulator";
 import { type Config, ConfigError } from "../config.ts";
 import type { Database } from "../db/database.ts";
-import {
-  DEMO_SEED,
-  demoCity,
-  type DemoOptions,
-  demoPartner,
-  fillWithDemoCity,
-  isEmpty,
-  issueDemoKey,
-} from "../demo/demo-city.ts";
-import { type SimulatorKeys, createSimulatorKeys } from "../demo/simulator-keys.ts";
+import { DEMO_SEED, demoCity, fillWithDemoCity, isEmpty } from "../demo/demo-city.ts";
+import { createSimulatorKeys, demoPartner, issueDemoKey, type SimulatorKeys } from "../demo/keys.ts";
 import { isLogForPeople } from "../logger.ts";
 import { prepareDataDir } from "../startup/checks.ts";
 import { integer } from "../startup/values.ts";
@@ -93,18 +85,18 @@ async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefi
   const [first] = await systemsOf(db);
   const systemId = first?.system_id ?? (await cli.resolveSystem(db, undefined));
   const file = join(cli.config.dataDir, "demo-key");
-  const options: DemoOptions = { ...cli, db, systemId, keyKind: cli.config.mode };
-  const access = () => createSimulatorKeys(options);
+  const context = { ...cli, db, systemId, keyKind: cli.config.mode };
+  const access = () => createSimulatorKeys(context);
   if (await isEmpty(db, systemId)) {
     cli.output.note("The database is empty: making a city with 200 stations, 2,000 bikes and 50,000 past rides …");
-    await fillWithDemoCity(options);
-    const { key, partnerId } = await issueDemoKey(options);
+    await fillWithDemoCity(context, systemId);
+    const { key, partnerId } = await issueDemoKey(context);
     // Kept, so that the next start can show it again: a demo's key guards nothing.
     await writeFile(file, `${key}\n`, { mode: 0o600 });
     return { systemId, partnerId, key, access };
   }
   const kept = await trimmedText(file);
-  const partnerId = await demoPartner(options, kept);
+  const partnerId = await demoPartner(context, kept);
   return partnerId === undefined ? undefined : { systemId, partnerId, key: kept, access };
 }
 

@@ -1,6 +1,5 @@
 import { Readable } from "node:stream";
-import { type BatchResults, scopeNames } from "@bikeshare/contract";
-import type { KeyKind } from "@bikeshare/rules";
+import type { BatchResults } from "@bikeshare/contract";
 import {
   type City,
   type CityRide,
@@ -16,9 +15,6 @@ import type { Database } from "../db/database.ts";
 import { upsertBikes } from "../fleet/bike-commands.ts";
 import { type PastRide, pastRideLine, writePastRides } from "../fleet/ride-import.ts";
 import { upsertStations } from "../fleet/station-commands.ts";
-import type { Ids } from "../ids.ts";
-import { issueKey, keyFor } from "../keys/service.ts";
-import { createPartner, partnersOf } from "../partners/service.ts";
 import { nameRegion } from "../systems/regions.ts";
 import { describeSystem, detailsOf } from "../systems/service.ts";
 import { allVehicleTypesOf, describeVehicleType, type VehicleTypeChanges } from "../systems/vehicle-types.ts";
@@ -42,15 +38,7 @@ export async function describeDemoVehicleTypes(context: ActorContext, systemId: 
   }
 }
 
-export interface DemoOptions {
-  readonly db: Database;
-  readonly systemId: string;
-  readonly clock: () => number;
-  readonly ids: Ids;
-  /** Who asks for it, for the audit log. */
-  readonly actor: string;
-  readonly keyKind: KeyKind;
-}
+type DemoContext = ActorContext & { readonly db: Database };
 
 /** The city is always the same one. */
 export const DEMO_SEED = 20_260_101;
@@ -58,7 +46,6 @@ const CITY = { stations: 200, bikes: 2000 };
 const HISTORY = { rides: 50_000, days: 60 };
 /** More hold more memory; fewer commit more often. */
 const RIDES_PER_TRANSACTION = 10_000;
-const KEY_NAME = "made by start";
 
 /** Whether a system has neither stations nor rides. */
 export async function isEmpty(db: Database, systemId: string): Promise<boolean> {
@@ -74,14 +61,13 @@ export function demoCity(): City {
  * Fills a system with the demo's city, as its operator's: 200 stations, 2,000 bikes and 50,000 past rides, after
  * which the bikes stand where those rides left them.
  */
-export async function fillWithDemoCity(options: DemoOptions): Promise<void> {
-  const { db, systemId, clock, ids } = options;
+export async function fillWithDemoCity(context: DemoContext, systemId: string): Promise<void> {
+  const { db, clock } = context;
   const city = demoCity();
   const now = clock();
   const history = makeHistory(city, createRandom(DEMO_SEED + 1), { ...HISTORY, now });
   const { stations, bikes } = describeCity(city, history.standing);
-  await describeDemoSystem(options, city);
-  const context = { db, clock, ids };
+  await describeDemoSystem(context, systemId, city);
   // One transaction each, where the interface takes 1,000 items at a time.
   assertAllDone(await upsertStations(context, systemId, stations));
   assertAllDone(await upsertBikes(context, systemId, bikes));
@@ -94,20 +80,19 @@ export async function fillWithDemoCity(options: DemoOptions): Promise<void> {
 }
 
 /** Describes the system as the demo's, except what its operator has described. */
-async function describeDemoSystem(options: DemoOptions, city: City): Promise<void> {
-  const { systemId } = options;
-  const details = await detailsOf(options.db, systemId);
+async function describeDemoSystem(context: ActorContext, systemId: string, city: City): Promise<void> {
+  const details = await detailsOf(context.db, systemId);
   const isMissing = new Set(details?.missing);
-  await describeSystem(options, systemId, {
+  await describeSystem(context, systemId, {
     ...(isMissing.has("name") ? { name: "Demo city" } : {}),
     // Of the land nearest to the made-up city, which lies in the North Sea.
     ...(isMissing.has("timezone") ? { timezone: "Europe/Amsterdam" } : {}),
     ...(isMissing.has("language") ? { language: "en" } : {}),
     ...(isMissing.has("feed_contact_email") ? { feed_contact_email: "feeds@demo-city.example" } : {}),
   });
-  await describeDemoVehicleTypes(options, systemId);
+  await describeDemoVehicleTypes(context, systemId);
   for (const id of new Set(city.stations.map(({ regionId }) => regionId))) {
-    await nameRegion(options, systemId, { id, name: id.charAt(0).toUpperCase() + id.slice(1) });
+    await nameRegion(context, systemId, { id, name: id.charAt(0).toUpperCase() + id.slice(1) });
   }
 }
 
@@ -116,42 +101,6 @@ function assertAllDone({ failed, results }: BatchResults): void {
   throw new Error(
     `The city could not be created: ${results.find(({ error }) => error !== null)?.error?.message ?? ""}`,
   );
-}
-
-const PARTNER_NAME = "Demo partner";
-
-/** Creates the demo's partner, unless it exists, and a key with every scope; the key is shown once. */
-export async function issueDemoKey({
-  db,
-  systemId,
-  clock,
-  ids,
-  actor,
-  keyKind,
-}: DemoOptions): Promise<{ readonly key: string; readonly partnerId: string }> {
-  const context = { db, clock, ids, actor };
-  const partners = await partnersOf(context, systemId);
-  const known = partners.find(({ name, removed_at: removed }) => name === PARTNER_NAME && removed === null);
-  const partner = known ?? (await createPartner(context, systemId, PARTNER_NAME));
-  const issued = await issueKey(context, {
-    systemId,
-    kind: keyKind,
-    partnerId: partner.id,
-    scopes: scopeNames,
-    name: KEY_NAME,
-  });
-  return { key: issued.key, partnerId: partner.id };
-}
-
-/** The partner of a key that `issueDemoKey` issued for this system: then its data are the demo's. Otherwise undefined. */
-export async function demoPartner(
-  { db, systemId }: Pick<DemoOptions, "db" | "systemId">,
-  key: string,
-): Promise<string | undefined> {
-  const row = await keyFor({ db }, key);
-  return row !== undefined && row.system_id === systemId && row.name === KEY_NAME
-    ? (row.partner_id ?? undefined)
-    : undefined;
 }
 
 function pastRide(ride: CityRide, index: number): PastRide {

@@ -1,35 +1,20 @@
+import { columnsOfTable, type RowOf } from "../db/columns.ts";
 import type { Queryable } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 
+const kept = columnsOfTable("keys").without("hash");
+
 /** A key as it is kept. */
-export interface KeyRow extends Pick<
-  Tables["keys"],
-  | "system_id"
-  | "id"
-  | "partner_id"
-  | "name"
-  | "last4"
-  | "scopes"
-  | "rate_limit"
-  | "created_at"
-  | "expires_at"
-  | "revoked_at"
-  | "rotated_to"
-  | "compromised_at"
-  | "last_used_at"
-  | "last_used_path"
-  | "last_used_address"
-> {
+export interface KeyRow extends RowOf<typeof kept> {
   /** null: an operator key */
   readonly partner_name: Tables["partners"]["name"] | null;
   /** The partner is suspended, or was removed: none of its keys is taken. */
   readonly partner_suspended: boolean;
 }
 
-const columns = `k.system_id, k.id, k.partner_id, p.name as partner_name, k.name, k.last4, k.scopes, k.rate_limit,
-  k.created_at, k.expires_at, k.revoked_at, k.rotated_to, k.compromised_at, k.last_used_at, k.last_used_path,
-  k.last_used_address, (p.suspended_at is not null or p.removed_at is not null) as partner_suspended`;
+const columns = `${kept.list("k")}, p.name as partner_name,
+  (p.suspended_at is not null or p.removed_at is not null) as partner_suspended`;
 const from = `keys k left join partners p on p.system_id = k.system_id and p.id = k.partner_id`;
 
 // A request brings only its key, so no system can be named here.

@@ -1,5 +1,6 @@
-import { Counter, Gauge, type Registry } from "prom-client";
+import { Gauge, type Registry } from "prom-client";
 import type { PoolUsage } from "../db/database.ts";
+import { countBy } from "./counters.ts";
 
 /** Why a request was refused before an endpoint saw it. */
 export type RejectionReason = (typeof REJECTION_REASONS)[number];
@@ -21,12 +22,6 @@ const REJECTION_REASONS = [
 const COMPROMISED_IN = ["url", "plain_http"] as const;
 const READ_REJECTIONS = ["full", "slow"] as const;
 
-/** What filtered lists use at present. */
-interface FilteredReadsUsage {
-  readonly running: number;
-  readonly waiting: number;
-}
-
 /** Counts what a process that answers requests does with them. */
 export interface HttpMetrics {
   readonly refused: (reason: RejectionReason) => void;
@@ -40,41 +35,37 @@ export interface HttpMetrics {
 interface HttpSources {
   /** By the pool's name. */
   readonly pools: Readonly<Record<string, () => PoolUsage>>;
-  readonly filteredReads: () => FilteredReadsUsage;
+  /** What filtered lists use at present. */
+  readonly filteredReads: () => { readonly running: number; readonly waiting: number };
   /** Whether changes made by other processes are heard of. */
   readonly listening: () => boolean;
 }
 
 /** Adds the metrics of requests to a registry. Reading them costs no statement. */
 export function createHttpMetrics(registry: Registry): HttpMetrics {
-  const registers = [registry];
-  const refused = new Counter({
-    name: "bikeshare_http_refused_requests_total",
-    help: "Requests refused before an endpoint saw them.",
-    labelNames: ["reason"],
-    registers,
-  });
-  const compromised = new Counter({
-    name: "bikeshare_compromised_keys_total",
-    help: "Keys first seen where others may have read them.",
-    labelNames: ["where"],
-    registers,
-  });
-  const filteredReads = new Counter({
-    name: "bikeshare_filtered_reads_refused_total",
-    help: "Filtered lists answered 503.",
-    labelNames: ["reason"],
-    registers,
-  });
-  // Without a zero to begin at, an alert on growth would miss the first.
-  for (const reason of REJECTION_REASONS) refused.inc({ reason }, 0);
-  for (const where of COMPROMISED_IN) compromised.inc({ where }, 0);
-  for (const reason of READ_REJECTIONS) filteredReads.inc({ reason }, 0);
   return {
-    refused: (reason) => refused.inc({ reason }),
-    compromised: (where) => compromised.inc({ where }),
-    filteredReadRejected: (reason) => filteredReads.inc({ reason }),
-    watch: (sources) => registerSources(registers, sources),
+    refused: countBy(
+      registry,
+      "http_refused_requests_total",
+      "Requests refused before an endpoint saw them.",
+      "reason",
+      REJECTION_REASONS,
+    ),
+    compromised: countBy(
+      registry,
+      "compromised_keys_total",
+      "Keys first seen where others may have read them.",
+      "where",
+      COMPROMISED_IN,
+    ),
+    filteredReadRejected: countBy(
+      registry,
+      "filtered_reads_refused_total",
+      "Filtered lists answered 503.",
+      "reason",
+      READ_REJECTIONS,
+    ),
+    watch: (sources) => registerSources([registry], sources),
   };
 }
 

@@ -1,6 +1,7 @@
 import { Counter, Histogram, type Registry } from "prom-client";
 import type { PauseCause, Warning } from "../webhooks/rules/endpoint-health.ts";
 import type { AttemptFailure } from "../webhooks/sender/attempt.ts";
+import { countBy } from "./counters.ts";
 
 /** The result of an attempt, as far as it is counted. */
 export interface CountedResult {
@@ -68,7 +69,7 @@ const WARNINGS = [25, 50, 100] as const satisfies readonly Warning[];
 
 /** Adds the dispatcher's metrics to a registry. */
 export function createWebhookMetrics(registry: Registry): WebhookMetrics {
-  const metrics = register([registry]);
+  const metrics = register(registry);
   beginAtZero(metrics);
   const { attempts, durations, waits, ...counters } = metrics;
   return {
@@ -85,8 +86,8 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
         attempts.inc({ outcome: result.outcome, failure: failureClass(result) });
         if (result.total_ms !== null) durations.observe({ outcome: result.outcome }, result.total_ms / 1_000);
         if (statusChange === "active") counters.recoveries.inc();
-        else if (statusChange !== null) counters.pauses.inc({ reason: statusChange });
-        if (warning !== null) counters.warnings.inc({ percent: warning });
+        else if (statusChange !== null) counters.pause(statusChange);
+        if (warning !== null) counters.warn(warning);
       }
     },
     orphansWritten(orphans) {
@@ -97,7 +98,7 @@ export function createWebhookMetrics(registry: Registry): WebhookMetrics {
 }
 
 /** Without a zero to begin at, a rate or an alert on growth would miss the first of each kind. */
-function beginAtZero({ attempts, durations, waits, pauses, warnings }: ReturnType<typeof register>): void {
+function beginAtZero({ attempts, durations, waits }: ReturnType<typeof register>): void {
   attempts.inc({ outcome: "succeeded", failure: "none" }, 0);
   attempts.inc({ outcome: "unknown", failure: "none" }, 0);
   for (const failure of ["http_3xx", "http_4xx", "http_410", "http_5xx"])
@@ -105,8 +106,6 @@ function beginAtZero({ attempts, durations, waits, pauses, warnings }: ReturnTyp
   for (const failure of FAILURES) attempts.inc({ outcome: "failed", failure }, 0);
   for (const outcome of ["succeeded", "rejected", "failed"]) durations.zero({ outcome });
   for (const queue of ["regular", "replay"]) waits.zero({ queue });
-  for (const reason of PAUSES) pauses.inc({ reason }, 0);
-  for (const percent of WARNINGS) warnings.inc({ percent }, 0);
 }
 
 /** What went wrong, coarsely enough for a label: the code in the log, or the class of the status. */
@@ -116,7 +115,8 @@ function failureClass({ outcome, failure, status }: CountedResult): string {
   return status === 410 ? "http_410" : `http_${Math.floor((status ?? 0) / 100)}xx`;
 }
 
-function register(registers: Registry[]) {
+function register(registry: Registry) {
+  const registers = [registry];
   const counter = <Label extends string = never>(name: string, help: string, labelNames: readonly Label[] = []) =>
     new Counter({ name: `bikeshare_webhook_${name}`, help, labelNames, registers });
   return {
@@ -144,9 +144,15 @@ function register(registers: Registry[]) {
     results: counter("results_total", "Results written, in all batches."),
     staleResults: counter("stale_results_total", "Results of attempts that another process had written as unknown."),
     takeovers: counter("takeovers_total", "Times that the attempts of an ended process were written as unknown."),
-    pauses: counter("pauses_total", "Endpoints paused because of their responses.", ["reason"]),
+    pause: countBy(registry, "webhook_pauses_total", "Endpoints paused because of their responses.", "reason", PAUSES),
     recoveries: counter("recoveries_total", "Endpoints active again after a probe."),
-    warnings: counter("warnings_total", "Warnings due to partners, by percent of the way to a pause.", ["percent"]),
+    warn: countBy(
+      registry,
+      "webhook_warnings_total",
+      "Warnings due to partners, by percent of the way to a pause.",
+      "percent",
+      WARNINGS,
+    ),
   };
 }
 
@@ -170,13 +176,6 @@ export interface MailMetrics {
 
 /** Adds the metrics of mails to a registry. */
 export function createMailMetrics(registry: Registry): MailMetrics {
-  const mails = new Counter({
-    name: "bikeshare_webhook_mails_total",
-    help: "Mails about failing endpoints, by what became of a try or of the mail.",
-    labelNames: ["outcome"],
-    registers: [registry],
-  });
-  // Without a zero to begin at, an alert on growth would miss the first.
-  for (const outcome of MAIL_OUTCOMES) mails.inc({ outcome }, 0);
-  return { mailed: (outcome) => mails.inc({ outcome }) };
+  const help = "Mails about failing endpoints, by what became of a try or of the mail.";
+  return { mailed: countBy(registry, "webhook_mails_total", help, "outcome", MAIL_OUTCOMES) };
 }

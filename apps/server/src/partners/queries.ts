@@ -1,13 +1,11 @@
+import { columnsOfTable, type RowOf } from "../db/columns.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import type { Tables } from "../db/tables.generated.ts";
 
-export type PartnerRow = Pick<
-  Tables["partners"],
-  "id" | "name" | "created_at" | "max_reservations" | "suspended_at" | "removed_at"
->;
+const kept = columnsOfTable("partners").without("system_id");
+const columns = kept.list();
 
-const columns = "id, name, created_at, max_reservations, suspended_at, removed_at";
+export type PartnerRow = RowOf<typeof kept>;
 
 const insert = statement(
   "partners.insert",
