@@ -16,26 +16,15 @@ export interface PeriodicOptions<Result> {
 }
 
 /** Repeats work, one run at a time. While a run takes longer than the interval, no further runs queue up behind it. */
-export function startPeriodic<Result>({
-  intervalMs,
-  work,
-  onError,
-  immediately = false,
-}: PeriodicOptions<Result>): PeriodicWork<Result> {
+export function startPeriodic<Result>(options: PeriodicOptions<Result>): PeriodicWork<Result> {
+  const { intervalMs, work, onError, immediately = false } = options;
   let last: Promise<unknown> = Promise.resolve();
   let pending = 0;
-  const runOnce = async (): Promise<Result> => {
+  const runOnce = (): Promise<Result> => {
     pending++;
-    const run = last.then(work);
-    last = run.then(
-      () => undefined,
-      () => undefined,
-    );
-    try {
-      return await run;
-    } finally {
-      pending--;
-    }
+    const run = last.then(work).finally(() => pending--);
+    last = run.catch(() => undefined);
+    return run;
   };
   const tick = () => {
     if (pending === 0) runOnce().catch(onError);

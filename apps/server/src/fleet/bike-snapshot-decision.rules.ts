@@ -17,15 +17,10 @@ export interface VehicleReport {
 }
 
 /** A bike's fields that a feed decides. */
-export interface FeedBike {
-  readonly number: string | null;
-  readonly vehicle_type_id: string | null;
+export interface FeedBike extends Omit<VehicleReport, "is_reserved" | "is_disabled" | "position"> {
   readonly vehicle_state: Bike["vehicle_state"];
-  readonly station_id: string | null;
   readonly lat: number | null;
   readonly lon: number | null;
-  readonly current_range_meters: number | null;
-  readonly last_reported: number | null;
 }
 
 /** A bike as the database has it: what a snapshot is compared with. Times in milliseconds since 1970. */
@@ -49,22 +44,14 @@ export function followsFeed(state: Bike["vehicle_state"]): boolean {
 }
 
 /**
- * The bike that a vehicle's report makes.
- * @param station the location of the station that it names: the bike's where the feed gives none, so that a partner who
- *   draws a map needs no second request. Unknown too: null.
+ * The bike that a vehicle's report describes.
+ * @param station the position of the station that it names: the bike's where the feed gives none, so that a partner who
+ *   draws a map needs no second request
  */
 export function bikeFromReport(report: VehicleReport, station: Position | undefined): FeedBike {
-  const location = report.position ?? station;
-  return {
-    number: report.number,
-    vehicle_type_id: report.vehicle_type_id,
-    vehicle_state: vehicleState(report),
-    station_id: report.station_id,
-    lat: location?.lat ?? null,
-    lon: location?.lon ?? null,
-    current_range_meters: report.current_range_meters,
-    last_reported: report.last_reported,
-  };
+  const { is_reserved, is_disabled, position = station, ...fields } = report;
+  const vehicle_state = vehicleState({ is_reserved, is_disabled });
+  return { ...fields, vehicle_state, lat: position?.lat ?? null, lon: position?.lon ?? null };
 }
 
 /**

@@ -1,9 +1,10 @@
+import type { Command } from "../command-context.ts";
 import { columnsOfTable } from "../db/columns.ts";
-import type { Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import { isSubscribed } from "../webhooks/queue/sql-fragments.ts";
 import { type BikeRow, type FeedBike, feedBikeFields } from "./bike-snapshot-decision.rules.ts";
+import { rowsJson, selectMilliseconds } from "./snapshot-rows.ts";
 
 /** A row to be written. */
 export interface BikeWrite extends FeedBike {
@@ -13,9 +14,8 @@ export interface BikeWrite extends FeedBike {
 /** What a feed decides of a bike. */
 const columns = columnsOfTable("bikes").only("id", ...feedBikeFields);
 
-// Times as numbers, because tens of thousands of rows are compared, and all but a few are then forgotten.
-const found = `${columns.without("last_reported").list()}, source, ride_id, reservation_id,
-  (extract(epoch from last_reported) * 1000)::float8 as last_reported,
+const times = ["last_reported"];
+const found = `${columns.without("last_reported").list()}, source, ride_id, reservation_id, ${selectMilliseconds(times)},
   (extract(epoch from greatest(reported_state_at, reported_position_at)) * 1000)::float8 as reported_at`;
 
 const ofSource = statement("bikeSnapshot.held", `select ${found} from bikes where system_id = $1 and source = $2`);
@@ -45,9 +45,9 @@ const insertBikes = statement(
    returning id, case when ${isSubscribed("bike.state_changed")} then json end as json`,
 );
 
-// What was reported by the side is kept only of bikes that commands have touched (reported_state is not null); for
-// those the feed's word, as of the snapshot, is one more report. Bikes that are held or ridden are not written, except
-// to end the hold. In `returning` the bike as the statement found it has the state before.
+// The reported_ columns are kept only of bikes that commands have touched (reported_state is not null); for those the
+// feed, as of the snapshot, is one more report. Bikes that are reserved or ridden are not written, except to end the
+// reservation. The sub-select in `returning` sees the bike as it was before the statement.
 const updateBikes = statement(
   "bikeSnapshot.update",
   `with changed as (
@@ -70,14 +70,13 @@ const updateBikes = statement(
 const deleteBikes = statement("bikeSnapshot.delete", "delete from bikes where system_id = $1 and id = any($2::text[])");
 
 /** The bikes of a source. Not locked. */
-export function listBikesOfSource(tx: Transaction, systemId: string, source: string): Promise<BikeRow[]> {
+export function listBikesOfSource({ tx, systemId }: Command, source: string): Promise<BikeRow[]> {
   return tx.query<BikeRow>(ofSource, [systemId, source]);
 }
 
 /** How many bikes of a source have one of `ids`. */
 export async function countBikesOfSource(
-  tx: Transaction,
-  systemId: string,
+  { tx, systemId }: Command,
   source: string,
   ids: readonly string[],
 ): Promise<number> {
@@ -85,63 +84,49 @@ export async function countBikesOfSource(
 }
 
 /** Those bikes of other sources that have one of `ids`. Not locked. */
-export function listBikesOfOtherSources(
-  tx: Transaction,
-  systemId: string,
+export async function listBikesOfOtherSources(
+  { tx, systemId }: Command,
   source: string,
   ids: readonly string[],
 ): Promise<BikeRow[]> {
-  return tx.query<BikeRow>(ofOtherSources, [systemId, source, ids]);
+  return ids.length === 0 ? [] : tx.query<BikeRow>(ofOtherSources, [systemId, source, ids]);
 }
 
 /** Bikes as they are now, locked until the transaction ends. */
-export function lockFeedBikes(tx: Transaction, systemId: string, ids: readonly string[]): Promise<BikeRow[]> {
-  return tx.query<BikeRow>(lockBikes, [systemId, ids]);
+export async function lockFeedBikes({ tx, systemId }: Command, ids: readonly string[]): Promise<BikeRow[]> {
+  return ids.length === 0 ? [] : tx.query<BikeRow>(lockBikes, [systemId, ids]);
 }
 
-/** A bike that was inserted, with its JSON where somebody wants to be told of it. */
+/** A bike that was inserted, with its JSON where an endpoint wants to be notified of it. */
 export interface InsertedBike {
   readonly id: string;
   readonly json: string | null;
 }
 
-/** Inserts those that are not there; gives what it inserted. */
+/** Inserts those whose ids are free. @returns what it inserted */
 export function insertFeedBikes(
-  tx: Transaction,
-  systemId: string,
+  { tx, systemId, now }: Command,
   source: string,
-  now: Date,
   rows: readonly BikeWrite[],
 ): Promise<InsertedBike[]> {
-  return tx.query<InsertedBike>(insertBikes, [systemId, source, now, stored(rows)]);
+  return tx.query<InsertedBike>(insertBikes, [systemId, source, now, rowsJson(rows, times)]);
 }
 
 /**
  * Rewrites bikes, which the transaction has locked; no reservation holds them afterwards.
  * @param snapshotAt when the feed was made
- * @returns the JSON texts of those whose state changed, where somebody wants to be told
+ * @returns the JSON of those whose state changed, where an endpoint wants to be notified of it
  */
 export async function updateFeedBikes(
-  tx: Transaction,
-  systemId: string,
-  now: Date,
+  { tx, systemId, now }: Command,
   snapshotAt: Date,
   rows: readonly BikeWrite[],
 ): Promise<string[]> {
-  const values = [systemId, now, snapshotAt, stored(rows)];
+  const values = [systemId, now, snapshotAt, rowsJson(rows, times)];
   return (await tx.query<{ json: string }>(updateBikes, values)).map((row) => row.json);
 }
 
 /** Deletes bikes, which the transaction has locked. */
-export async function deleteFeedBikes(tx: Transaction, systemId: string, ids: readonly string[]): Promise<void> {
+export async function deleteFeedBikes({ tx, systemId }: Command, ids: readonly string[]): Promise<void> {
   await tx.query(deleteBikes, [systemId, ids]);
-}
-
-function stored(rows: readonly BikeWrite[]): string {
-  return JSON.stringify(
-    rows.map((row) => ({
-      ...row,
-      last_reported: row.last_reported === null ? null : new Date(row.last_reported).toISOString(),
-    })),
-  );
 }

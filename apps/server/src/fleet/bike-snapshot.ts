@@ -1,5 +1,4 @@
 import {
-  type BikeDecision,
   bikeFromReport,
   type BikeRow,
   decideBike,
@@ -19,7 +18,7 @@ import {
 import type { Position } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 
-/** What a source says of its vehicles at one moment. */
+/** What a source says of its vehicles at one time. */
 export interface BikeSnapshot {
   readonly source: string;
   /** When the source made it (`last_updated`), milliseconds since 1970. */
@@ -28,7 +27,7 @@ export interface BikeSnapshot {
   readonly records: ReadonlyMap<string, VehicleReport>;
   /** Named, but in a record that could not be read: these bikes are there, and stay as they are. */
   readonly rejected: ReadonlySet<string>;
-  /** Where stations stand, for bikes whose report names only the station. */
+  /** Positions of stations, for bikes whose report names only the station. */
   readonly stationPositions: ReadonlyMap<string, Position>;
 }
 
@@ -52,74 +51,56 @@ export interface BikeChanges {
  * before stations are written.
  */
 export async function applyBikeSnapshot(command: FleetCommand, snapshot: BikeSnapshot): Promise<BikeChanges> {
-  const { tx, systemId } = command;
+  const { source, records } = snapshot;
   command.locks("bikes");
-  const sorted = emptySort();
-  const known = new Set<string>();
-  for (const row of await listBikesOfSource(tx, systemId, snapshot.source)) {
-    known.add(row.id);
-    sort(sorted, decide(snapshot, row), row);
-  }
-  const unknown = [...snapshot.records.keys()].filter((id) => !known.has(id));
-  if (unknown.length > 0) {
-    for (const row of await listBikesOfOtherSources(tx, systemId, snapshot.source, unknown)) {
-      known.add(row.id);
-      sort(sorted, decide(snapshot, row), row);
-    }
-  }
-  const creations = toWrite(
+  const ours = await listBikesOfSource(command, source);
+  const ourIds = new Set(ours.map(({ id }) => id));
+  const unknownIds = [...records.keys()].filter((id) => !ourIds.has(id));
+  const others = await listBikesOfOtherSources(command, source, unknownIds);
+  const otherIds = new Set(others.map(({ id }) => id));
+  const creations = rowsOf(
     snapshot,
-    unknown.filter((id) => !known.has(id)),
+    unknownIds.filter((id) => !otherIds.has(id)),
   );
-  const inserted = await insert(command, snapshot, creations);
+  const inserted = await insert(command, source, creations);
 
   // Decided on rows that were not locked; what is to be written is decided again on the rows as they are then.
-  const toLock = [...sorted.update, ...sorted.delete].map(({ id }) => id);
-  for (const { id } of creations) if (!inserted.has(id)) toLock.push(id);
-  const final: Sorted = { ...sorted, ownedByOthers: [...sorted.ownedByOthers], update: [], delete: [] };
-  if (toLock.length) {
-    for (const row of await lockFeedBikes(tx, systemId, toLock)) sort(final, decide(snapshot, row), row);
-  }
-  const cancelled = await write(command, snapshot, final);
+  const first = decideAll(snapshot, [...ours, ...others]);
+  const taken = creations.filter(({ id }) => !inserted.has(id));
+  const toLock = [...first.update, ...first.delete, ...taken].map(({ id }) => id);
+  const second = decideAll(snapshot, await lockFeedBikes(command, toLock));
   return {
     created: inserted.size,
-    updated: final.update.length,
-    unchanged: final.keep,
-    removed: final.delete.length,
-    ownedByOthers: final.ownedByOthers,
-    cancelled,
+    updated: second.update.length,
+    unchanged: first.keep + second.keep,
+    removed: second.delete.length,
+    ownedByOthers: [...first.ownedByOther, ...second.ownedByOther].map(({ id }) => id),
+    cancelled: await write(command, snapshot, second),
   };
 }
 
-/** What a snapshot does that is older than the one applied: nothing. */
+/** Applies a snapshot that is older than the one applied: nothing changes. */
 export async function ignoreBikeSnapshot(
-  { tx, systemId }: FleetCommand,
+  command: FleetCommand,
   { source, records }: Pick<BikeSnapshot, "source" | "records">,
 ): Promise<BikeChanges> {
-  const unchanged = await countBikesOfSource(tx, systemId, source, [...records.keys()]);
+  const unchanged = await countBikesOfSource(command, source, [...records.keys()]);
   return { created: 0, updated: 0, unchanged, removed: 0, ownedByOthers: [], cancelled: 0 };
 }
 
-/** Rows by what is to be done with them. Those that stay are only counted: they are nearly all. */
-interface Sorted {
+/** Bikes by what is to be done with them. Those that stay are only counted: they are nearly all. */
+interface Decided extends Record<"update" | "delete" | "ownedByOther", BikeRow[]> {
   keep: number;
-  readonly ownedByOthers: string[];
-  readonly update: BikeRow[];
-  readonly delete: BikeRow[];
 }
 
-function emptySort(): Sorted {
-  return { keep: 0, ownedByOthers: [], update: [], delete: [] };
-}
-
-function sort(sorted: Sorted, decision: BikeDecision, row: BikeRow): void {
-  if (decision === "keep") sorted.keep++;
-  else if (decision === "ownedByOther") sorted.ownedByOthers.push(row.id);
-  else if (decision !== "none") sorted[decision].push(row);
-}
-
-function decide(snapshot: BikeSnapshot, row: BikeRow): BikeDecision {
-  return decideBike(snapshot, row, wantedBike(snapshot, row.id));
+function decideAll(snapshot: BikeSnapshot, rows: readonly BikeRow[]): Decided {
+  const decided: Decided = { keep: 0, update: [], delete: [], ownedByOther: [] };
+  for (const row of rows) {
+    const decision = decideBike(snapshot, row, wantedBike(snapshot, row.id));
+    if (decision === "keep") decided.keep++;
+    else if (decision !== "none") decided[decision].push(row);
+  }
+  return decided;
 }
 
 function wantedBike({ records, stationPositions }: BikeSnapshot, id: string): FeedBike | undefined {
@@ -129,7 +110,7 @@ function wantedBike({ records, stationPositions }: BikeSnapshot, id: string): Fe
   return bikeFromReport(report, station);
 }
 
-function toWrite(snapshot: BikeSnapshot, ids: readonly string[]): BikeWrite[] {
+function rowsOf(snapshot: BikeSnapshot, ids: readonly string[]): BikeWrite[] {
   return ids.flatMap((id) => {
     const wanted = wantedBike(snapshot, id);
     return wanted ? [{ id, ...wanted }] : [];
@@ -139,11 +120,11 @@ function toWrite(snapshot: BikeSnapshot, ids: readonly string[]): BikeWrite[] {
 /** Inserts bikes. @returns the ids of those that were free */
 async function insert(
   command: FleetCommand,
-  { source }: BikeSnapshot,
+  source: string,
   bikes: readonly BikeWrite[],
 ): Promise<ReadonlySet<string>> {
   if (bikes.length === 0) return new Set();
-  const rows = await insertFeedBikes(command.tx, command.systemId, source, command.now, bikes);
+  const rows = await insertFeedBikes(command, source, bikes);
   const inserted = new Set(rows.map(({ id }) => id));
   const stationIds = bikes.filter(({ id }) => inserted.has(id)).map(({ station_id: stationId }) => stationId);
   command.bikesWritten(
@@ -154,18 +135,17 @@ async function insert(
   return inserted;
 }
 
-/** Writes what was decided of bikes that are locked. @returns reservations cancelled */
-async function write(command: FleetCommand, snapshot: BikeSnapshot, decided: Sorted): Promise<number> {
-  const { tx, systemId, now } = command;
+/** Writes what was decided of bikes that are locked. @returns how many reservations were cancelled */
+async function write(command: FleetCommand, snapshot: BikeSnapshot, decided: Decided): Promise<number> {
   const { update, delete: deleted } = decided;
   if (update.length + deleted.length === 0) return 0;
   const idsOf = (rows: readonly BikeRow[]) => rows.map(({ id }) => id);
-  const updated = toWrite(snapshot, idsOf(update));
-  const json = updated.length ? await updateFeedBikes(tx, systemId, now, new Date(snapshot.at), updated) : [];
-  if (deleted.length) await deleteFeedBikes(tx, systemId, idsOf(deleted));
+  const updated = rowsOf(snapshot, idsOf(update));
+  const json = updated.length ? await updateFeedBikes(command, new Date(snapshot.at), updated) : [];
+  if (deleted.length) await deleteFeedBikes(command, idsOf(deleted));
   command.count("bikes", -deleted.length);
-  const touched = [...update, ...deleted, ...updated].map(({ station_id: stationId }) => stationId);
-  command.bikesWritten(touched, json);
+  const stationIds = [...update, ...deleted, ...updated].map(({ station_id: stationId }) => stationId);
+  command.bikesWritten(stationIds, json);
   const lost = update.flatMap((row) => (row.reservation_id === null ? [] : [{ row, id: row.reservation_id }]));
   for (const { row } of lost) {
     // It was held, and cannot be ridden: no longer reserved at its station, and not available either.

@@ -1,7 +1,9 @@
-import { arrayOf, columnsOfTable, type RowOf } from "../db/columns.ts";
-import type { Queryable, Transaction } from "../db/database.ts";
+import type { Command } from "../command-context.ts";
+import { arrayOf, columnsOfTable } from "../db/columns.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
+import type { Position } from "./bike.rules.ts";
+import { rowsJson, selectMilliseconds } from "./snapshot-rows.ts";
 import type { JoinedStation, KnownStationStatus } from "./station-parts.rules.ts";
 import type { StationInformation } from "./station.rules.ts";
 
@@ -14,14 +16,13 @@ export interface StationRow extends JoinedStation, Pick<Tables["stations"], "id"
 /** Names a waiting part. */
 export type WaitingKey = Pick<Tables["gbfs_pending_station_parts"], "station_id" | "part">;
 
-/** A part that waits for its other part. Its instant is in milliseconds since 1970, or as the database gives it. */
-export type WaitingRow<Instant = number | null> =
-  | Waiting<"information", StationInformation, Instant>
-  | Waiting<"status", KnownStationStatus, Instant>;
+/** A part that waits for its other part. */
+export type WaitingRow = Waiting<"information", StationInformation> | Waiting<"status", KnownStationStatus>;
 
-interface Waiting<Part extends WaitingKey["part"], Content, Instant> extends WaitingKey {
+interface Waiting<Part extends WaitingKey["part"], Content> extends WaitingKey {
   readonly part: Part;
-  readonly as_of: Instant;
+  /** Milliseconds since 1970. */
+  readonly as_of: number | null;
   readonly content: Content;
 }
 
@@ -42,8 +43,10 @@ const columns = columnsOfTable("stations").without(
   "import_id",
 );
 
-// vehicle_types_available travels as text, because that is what it is compared as.
-const found = `${columns.list()}, vehicle_types_available::text as vehicle_types_available, source, counters`;
+const times = ["last_reported", "information_as_of", "status_as_of"] as const;
+// vehicle_types_available is text here, because that is how it is compared.
+const found = `${columns.without(...times).list()}, ${selectMilliseconds(times)},
+  vehicle_types_available::text as vehicle_types_available, source, counters`;
 const written = columns.and({ vehicle_types_available: arrayOf<string>("text"), visible: arrayOf<boolean>("boolean") });
 
 const ofSource = statement(
@@ -82,7 +85,8 @@ const update = statement(
 
 const pendingParts = statement(
   "stationSnapshot.pending",
-  "select station_id, part, as_of, content from gbfs_pending_station_parts where system_id = $1 and source = $2",
+  `select station_id, part, ${selectMilliseconds(["as_of"])}, content
+   from gbfs_pending_station_parts where system_id = $1 and source = $2`,
 );
 
 const upsertPending = statement(
@@ -107,116 +111,71 @@ const positions = statement(
   "select id, lat, lon from stations where system_id = $1 and id = any($2::text[])",
 );
 
-/** What `found` gives. */
-interface StoredStation extends RowOf<typeof columns>, Pick<Tables["stations"], "source" | "counters"> {
-  readonly vehicle_types_available: string;
-}
-
-type StoredWaiting = WaitingRow<Tables["gbfs_pending_station_parts"]["as_of"]>;
-
 /** The stations of a source. Not locked. */
-export async function listStationsOfSource(tx: Transaction, systemId: string, source: string): Promise<StationRow[]> {
-  return (await tx.query<StoredStation>(ofSource, [systemId, source])).map(fromStored);
+export function listStationsOfSource({ tx, systemId }: Command, source: string): Promise<StationRow[]> {
+  return tx.query<StationRow>(ofSource, [systemId, source]);
 }
 
 /** Those stations of other sources that have one of `ids`. Not locked. */
 export async function listStationsOfOtherSources(
-  tx: Transaction,
-  systemId: string,
+  { tx, systemId }: Command,
   source: string,
   ids: readonly string[],
 ): Promise<StationRow[]> {
-  return (await tx.query<StoredStation>(ofOtherSources, [systemId, source, ids])).map(fromStored);
+  return ids.length === 0 ? [] : tx.query<StationRow>(ofOtherSources, [systemId, source, ids]);
 }
 
-/** The same stations as they are now, locked until the transaction ends. */
-export async function lockFeedStations(tx: Transaction, systemId: string, ids: readonly string[]) {
-  return (await tx.query<StoredStation>(lock, [systemId, ids])).map(fromStored);
+/** Stations as they are now, locked until the transaction ends. */
+export async function lockFeedStations({ tx, systemId }: Command, ids: readonly string[]): Promise<StationRow[]> {
+  return ids.length === 0 ? [] : tx.query<StationRow>(lock, [systemId, ids]);
 }
 
-/** Inserts those that are not there; gives the ids it inserted. */
+/** Inserts those whose ids are free. @returns the ids it inserted */
 export async function insertFeedStations(
-  tx: Transaction,
-  systemId: string,
+  { tx, systemId, now }: Command,
   source: string,
-  now: Date,
   rows: readonly StationWrite[],
 ): Promise<string[]> {
-  const values = [systemId, source, now, stored(rows)];
-  const inserted = await tx.query<Pick<StationRow, "id">>(insert, values);
-  return inserted.map((row) => row.id);
+  if (rows.length === 0) return [];
+  const inserted = await tx.query<Pick<StationRow, "id">>(insert, [systemId, source, now, rowsJson(rows, times)]);
+  return inserted.map(({ id }) => id);
 }
 
 /** Rewrites stations, which the transaction has locked. */
 export async function updateFeedStations(
-  tx: Transaction,
-  systemId: string,
+  { tx, systemId, now }: Command,
   source: string,
-  now: Date,
   rows: readonly StationWrite[],
 ): Promise<void> {
-  await tx.query(update, [systemId, source, now, stored(rows)]);
+  if (rows.length > 0) await tx.query(update, [systemId, source, now, rowsJson(rows, times)]);
 }
 
 /** The parts of a source that wait. */
-export async function listPendingParts(tx: Transaction, systemId: string, source: string): Promise<WaitingRow[]> {
-  const rows = await tx.query<StoredWaiting>(pendingParts, [systemId, source]);
-  return rows.map((row) => ({ ...row, as_of: milliseconds(row.as_of) }));
+export function listPendingParts({ tx, systemId }: Command, source: string): Promise<WaitingRow[]> {
+  return tx.query<WaitingRow>(pendingParts, [systemId, source]);
 }
 
 export async function insertPendingParts(
-  tx: Transaction,
-  systemId: string,
+  { tx, systemId }: Command,
   source: string,
   rows: readonly WaitingRow[],
 ): Promise<void> {
-  const parts = rows.map((row) => ({ ...row, as_of: instant(row.as_of) }));
-  await tx.query(upsertPending, [systemId, source, JSON.stringify(parts)]);
+  if (rows.length > 0) await tx.query(upsertPending, [systemId, source, rowsJson(rows, ["as_of"])]);
 }
 
 export async function deletePendingParts(
-  tx: Transaction,
-  systemId: string,
+  { tx, systemId }: Command,
   source: string,
   keys: readonly WaitingKey[],
 ): Promise<void> {
-  await tx.query(deletePending, [systemId, source, JSON.stringify(keys)]);
+  if (keys.length > 0) await tx.query(deletePending, [systemId, source, JSON.stringify(keys)]);
 }
 
-/** Where stations stand, by id. */
+/** Positions of stations, by id. */
 export async function findPositions(
-  db: Queryable,
-  systemId: string,
+  { tx, systemId }: Command,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, { lat: number; lon: number }>> {
-  const rows = await db.query<Pick<Tables["stations"], "id" | "lat" | "lon">>(positions, [systemId, ids]);
+): Promise<ReadonlyMap<string, Position>> {
+  const rows = await tx.query<Position & { id: string }>(positions, [systemId, ids]);
   return new Map(rows.map(({ id, lat, lon }) => [id, { lat, lon }]));
-}
-
-function fromStored(row: StoredStation): StationRow {
-  return {
-    ...row,
-    last_reported: milliseconds(row.last_reported),
-    information_as_of: milliseconds(row.information_as_of),
-    status_as_of: milliseconds(row.status_as_of),
-  };
-}
-
-function stored(rows: readonly StationWrite[]): string {
-  return JSON.stringify(
-    rows.map((row) => ({
-      ...row,
-      last_reported: instant(row.last_reported),
-      information_as_of: instant(row.information_as_of),
-      status_as_of: instant(row.status_as_of),
-    })),
-  );
-}
-
-function milliseconds(at: Date | null): number | null {
-  return at && at.getTime();
-}
-
-function instant(at: number | null): string | null {
-  return at === null ? null : new Date(at).toISOString();
 }

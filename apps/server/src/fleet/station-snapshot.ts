@@ -3,7 +3,7 @@ import { stationChangeEvent } from "@bikeshare/rules";
 import { valueOf } from "../db/rows.ts";
 import type { Position } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
-import { advance, type Part, type KnownStationStatus, type StationParts } from "./station-parts.rules.ts";
+import { advance, type StationParts } from "./station-parts.rules.ts";
 import { listStationJson } from "./station-queries.ts";
 import {
   decideStation,
@@ -22,7 +22,6 @@ import {
   type StationRow,
   updateFeedStations,
   insertPendingParts,
-  type WaitingRow,
 } from "./station-snapshot-queries.ts";
 import {
   refuseTooMany,
@@ -31,7 +30,7 @@ import {
   type StationStatusReport,
 } from "./station.rules.ts";
 
-/** What one feed said at one moment, by station id. */
+/** What one feed says at one time, by station id. */
 interface StationFeed<Content> {
   /** `last_updated`, milliseconds since 1970. */
   readonly at: number;
@@ -77,7 +76,7 @@ export interface StationChanges {
 
 /** What a snapshot says of the stations, decided on rows that are not locked yet. */
 export interface StationPlan {
-  readonly snapshot: StationSnapshot;
+  readonly source: string;
   readonly context: SnapshotContext;
   readonly known: ReadonlyMap<string, StationRow>;
   readonly decisions: readonly Decision[];
@@ -88,50 +87,52 @@ export interface StationPlan {
  * called while the source's row is locked.
  * @throws TooManyStationsError
  */
-export async function planStations({ tx, systemId }: FleetCommand, snapshot: StationSnapshot): Promise<StationPlan> {
+export async function planStations(command: FleetCommand, snapshot: StationSnapshot): Promise<StationPlan> {
   const { source, timesBefore } = snapshot;
   const isSilent = snapshot.information === undefined && snapshot.status === undefined;
-  const waiting = waitingById(isSilent ? [] : await listPendingParts(tx, systemId, source));
+  const waiting = Map.groupBy(isSilent ? [] : await listPendingParts(command, source), (row) => row.station_id);
   const incoming = incomingById(snapshot);
-  const known = byId(isSilent ? [] : await listStationsOfSource(tx, systemId, source));
+  const known = byId(isSilent ? [] : await listStationsOfSource(command, source));
   const unknown = [...new Set([...incoming.keys(), ...waiting.keys()])].filter((id) => !known.has(id));
-  const otherRows = unknown.length ? await listStationsOfOtherSources(tx, systemId, source, unknown) : [];
-  const others = new Set(otherRows.map(({ id }) => id));
+  const others = byId(await listStationsOfOtherSources(command, source, unknown));
   const added = unknown.filter((id) => !waiting.has(id) && !others.has(id)).length;
   refuseTooMany(source, { known: known.size + waiting.size, added, most: snapshot.maxStations });
-  for (const row of otherRows) known.set(row.id, row);
+  for (const row of others.values()) known.set(row.id, row);
   const context: SnapshotContext = { source, timesBefore, timesAfter: advanced(snapshot), incoming, waiting };
-  return { snapshot, context, known, decisions: decideAll(context, known, new Set([...known.keys(), ...unknown])) };
+  return { source, context, known, decisions: decideAll(context, known, new Set([...known.keys(), ...unknown])) };
 }
 
 /** Writes what was planned: only rows that differ, and an event for each change of state. */
 export async function writeStations(command: FleetCommand, plan: StationPlan): Promise<StationChanges> {
-  const { tx, systemId, now } = command;
-  const { context, decisions: first } = plan;
-  const { source } = plan.snapshot;
+  const { source, context, decisions: first } = plan;
   command.locks("stations");
   // Decided on rows that were not locked; what is to be written is decided again on the rows as they are then.
-  const toLock = first.filter((decision) => decision.kind === "update").map((decision) => decision.id);
   const creations = first.filter((decision) => decision.kind === "create").map((decision) => decision.row);
-  const inserted = new Set(creations.length ? await insertFeedStations(tx, systemId, source, now, creations) : []);
-  for (const { id } of creations) if (!inserted.has(id)) toLock.push(id);
-  const locked = toLock.length ? byId(await lockFeedStations(tx, systemId, toLock)) : new Map<string, StationRow>();
-  const second = decideAll(context, locked, new Set(toLock));
+  const inserted = new Set(await insertFeedStations(command, source, creations));
+  const updated = first.filter((decision) => decision.kind === "update");
+  const taken = creations.filter(({ id }) => !inserted.has(id));
+  const toLock = new Set([...updated, ...taken].map(({ id }) => id));
+  const second = decideAll(context, byId(await lockFeedStations(command, [...toLock])), toLock);
   const updates = second.filter((decision) => decision.kind === "update").map((decision) => decision.row);
-  if (updates.length) await updateFeedStations(tx, systemId, source, now, updates);
+  await updateFeedStations(command, source, updates);
   command.count("stations", inserted.size);
 
-  const lockedIds = new Set(toLock);
-  const decisions = [...first.filter((decision) => !lockedIds.has(decision.id)), ...second];
-  await keepWaiting(command, source, decisions);
+  const decisions = [...first.filter(({ id }) => !toLock.has(id)), ...second];
+  const saved = decisions.flatMap((decision) => (decision.kind === "wait" ? decision.save : []));
+  await insertPendingParts(command, source, saved);
+  await deletePendingParts(
+    command,
+    source,
+    decisions.flatMap(({ drop }) => drop),
+  );
   if (inserted.size > 0 || updates.some(({ visible }) => visible)) command.notify("stations");
   const changes = { ...summary(decisions, context.incoming, inserted.size), timesAfter: context.timesAfter };
   return { ...changes, events: await recordChanges(command, changes) };
 }
 
-/** Where stations are once the plan is written, by id; without those that are not known. */
+/** Positions of stations once the plan is written, by id; without those that are not known. */
 export async function plannedPositions(
-  { tx, systemId }: FleetCommand,
+  command: FleetCommand,
   { known, decisions }: StationPlan,
   ids: ReadonlySet<string>,
 ): Promise<ReadonlyMap<string, Position>> {
@@ -140,9 +141,7 @@ export async function plannedPositions(
     if (decision.kind === "create" || decision.kind === "update") positions.set(decision.id, decision.row);
   }
   const others = [...ids].filter((id) => !positions.has(id));
-  const found = others.length ? await findPositions(tx, systemId, others) : new Map<string, Position>();
-  for (const [id, position] of found) positions.set(id, position);
-  return positions;
+  return others.length ? new Map([...positions, ...(await findPositions(command, others))]) : positions;
 }
 
 /**
@@ -166,17 +165,8 @@ async function recordChanges(
   });
 }
 
-function decideAll(context: SnapshotContext, held: ReadonlyMap<string, StationRow>, ids: Iterable<string>): Decision[] {
-  const decisions: Decision[] = [];
-  for (const id of ids) decisions.push(decideStation(context, id, held.get(id)));
-  return decisions;
-}
-
-async function keepWaiting({ tx, systemId }: FleetCommand, source: string, decisions: readonly Decision[]) {
-  const saved = decisions.flatMap((decision) => (decision.kind === "wait" ? decision.save : []));
-  const dropped = decisions.flatMap((decision) => decision.drop);
-  if (saved.length) await insertPendingParts(tx, systemId, source, saved);
-  if (dropped.length) await deletePendingParts(tx, systemId, source, dropped);
+function decideAll(context: SnapshotContext, rows: ReadonlyMap<string, StationRow>, ids: ReadonlySet<string>) {
+  return [...ids].map((id) => decideStation(context, id, rows.get(id)));
 }
 
 function summary(
@@ -215,19 +205,10 @@ function incomingById({ information, status }: StationSnapshot): Map<string, Sta
   for (const [id, content] of information?.records ?? []) {
     parts.set(id, { information: { content, asOf: information?.at ?? 0 } });
   }
-  for (const [id, content] of status?.records ?? []) {
-    const part: Part<KnownStationStatus> = {
-      content: { ...content, was_installed: content.is_installed },
-      asOf: status?.at ?? 0,
-    };
-    parts.set(id, { ...parts.get(id), status: part });
+  for (const [id, report] of status?.records ?? []) {
+    const content = { ...report, was_installed: report.is_installed };
+    parts.set(id, { ...parts.get(id), status: { content, asOf: status?.at ?? 0 } });
   }
-  return parts;
-}
-
-function waitingById(rows: readonly WaitingRow[]): Map<string, WaitingRow[]> {
-  const parts = new Map<string, WaitingRow[]>();
-  for (const row of rows) parts.set(row.station_id, [...(parts.get(row.station_id) ?? []), row]);
   return parts;
 }
 

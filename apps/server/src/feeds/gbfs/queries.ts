@@ -2,6 +2,7 @@ import type { Transaction, Queryable } from "../../db/database.ts";
 import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
+import { rowsJson } from "../../fleet/snapshot-rows.ts";
 import type { SnapshotTimes } from "../../fleet/station-parts.rules.ts";
 import type { Description } from "./descriptions.ts";
 import type { FeedHealth } from "./feed-health.rules.ts";
@@ -15,8 +16,8 @@ export interface SourceTimes {
   readonly publishedId: string | undefined;
 }
 
-const addSource = statement(
-  "gbfs.addSource",
+const insertSource = statement(
+  "gbfs.insertSource",
   "insert into gbfs_sources (system_id, source) values ($1, $2) on conflict (system_id, source) do nothing",
 );
 
@@ -26,8 +27,8 @@ const lockSource = statement(
    from gbfs_sources where system_id = $1 and source = $2 for update`,
 );
 
-const saveSource = statement(
-  "gbfs.saveSource",
+const updateSource = statement(
+  "gbfs.updateSource",
   `update gbfs_sources set information_at = $3::timestamptz, status_at = $4::timestamptz,
      previous_status_at = $5::timestamptz, vehicles_at = $6::timestamptz, published_id = $7
    where system_id = $1 and source = $2`,
@@ -36,7 +37,7 @@ const saveSource = statement(
 /** Locks a source until the transaction ends, so that its snapshots are applied one after the other. */
 export async function lockSourceTimes(tx: Transaction, systemId: string, source: string): Promise<SourceTimes> {
   type Row = Omit<Tables["gbfs_sources"], "system_id" | "source">;
-  await tx.query(addSource, [systemId, source]);
+  await tx.query(insertSource, [systemId, source]);
   const [row] = await tx.query<Row>(lockSource, [systemId, source]);
   const informationAt = row?.information_at?.getTime();
   const statusAt = row?.status_at?.getTime();
@@ -57,7 +58,7 @@ export async function updateSourceTimes(
 ): Promise<void> {
   const instants = [information?.latest, status?.latest, status?.before, vehiclesAt];
   const times = instants.map((at) => (at === undefined ? null : new Date(at)));
-  await tx.query(saveSource, [systemId, source, ...times, publishedId ?? null]);
+  await tx.query(updateSource, [systemId, source, ...times, publishedId ?? null]);
 }
 
 // `held` is the table before the write; the source's row is locked, so no other transaction writes its descriptions.
@@ -76,13 +77,13 @@ const upsertDescriptions = statement(
    from written left join held using (feed)`,
 );
 
-const all = statement(
-  "gbfsDescriptions.all",
+const listOfSystem = statement(
+  "gbfsDescriptions.list",
   "select feed, content from gbfs_descriptions where system_id = $1 order by source, feed",
 );
 
 // Caches of documents made from descriptions are cleared by the notification of stations.
-const notify = statement("gbfsDescriptions.tell", "select pg_notify('stations', $1)");
+const notify = statement("gbfsDescriptions.notify", "select pg_notify('stations', $1)");
 
 /** A feed's description by one source. */
 export type SourceDescription = Description extends infer Each
@@ -106,10 +107,10 @@ export async function updateDescriptions(
 
 /** The descriptions of a system, ordered by source. */
 export function listDescriptions(db: Queryable, systemId: string): Promise<SourceDescription[]> {
-  return db.query<SourceDescription>(all, [systemId]);
+  return db.query<SourceDescription>(listOfSystem, [systemId]);
 }
 
-// `greatest`, because a process that has just started knows no earlier success, and a slow one must not go back in time.
+// `greatest`, because a process that has just started knows no earlier success, and a slow one must not set times back.
 const upsertFeedHealth = statement(
   "gbfsFeedHealth.upsert",
   `with given as (
@@ -126,7 +127,7 @@ const upsertFeedHealth = statement(
      failing_since = excluded.failing_since, failures = excluded.failures, message = excluded.message`,
 );
 
-const list = statement(
+const listPolledSince = statement(
   "gbfsFeedHealth.list",
   `select source, feed, succeeded_at, failing_since from gbfs_feed_health
    where system_id = $1 and checked_at > $2::timestamptz order by source, feed limit 100`,
@@ -138,14 +139,11 @@ export async function updateFeedHealth(
   { systemId, source, now }: { readonly systemId: string; readonly source: string; readonly now: number },
   health: ReadonlyMap<string, FeedHealth>,
 ): Promise<void> {
-  const rows = [...health].map(([feed, { goodAt, failingSince, failures, message }]) => ({
-    feed,
-    succeeded_at: instant(goodAt),
-    failing_since: instant(failingSince),
-    failures,
-    message: message ?? null,
-  }));
-  await db.query(upsertFeedHealth, [systemId, source, new Date(now), JSON.stringify(rows)]);
+  const rows = [...health].map(([feed, { goodAt = null, failingSince = null, failures, message = null }]) => {
+    return { feed, succeeded_at: goodAt, failing_since: failingSince, failures, message };
+  });
+  const json = rowsJson(rows, ["succeeded_at", "failing_since"]);
+  await db.query(upsertFeedHealth, [systemId, source, new Date(now), json]);
 }
 
 /** The health of a followed feed as the database has it, the same for every process. */
@@ -153,9 +151,5 @@ type StoredFeedHealth = Pick<Tables["gbfs_feed_health"], "source" | "feed" | "su
 
 /** The followed feeds of a system that any process has polled since an instant, 100 at most. */
 export function listFeedHealth(db: Queryable, systemId: string, since: number): Promise<StoredFeedHealth[]> {
-  return db.query<StoredFeedHealth>(list, [systemId, new Date(since)]);
-}
-
-function instant(at: number | undefined): string | null {
-  return at === undefined ? null : new Date(at).toISOString();
+  return db.query<StoredFeedHealth>(listPolledSince, [systemId, new Date(since)]);
 }
