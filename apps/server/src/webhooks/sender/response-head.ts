@@ -15,9 +15,12 @@ export class InvalidResponseError extends Error {
 }
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: .*)?$/;
-/** A name, and a value without control characters; spaces before the value are not part of it. */
+/**
+ * A name, and a value without control characters; spaces before the value are not part of it. The value begins with
+ * something else, so that there is one way to match: with two, 16 KiB of spaces would take a second of processor time.
+ */
 // oxlint-disable-next-line no-control-regex -- control characters are the point
-const HEADER = /^([\w!#$%&'*+.^`|~-]+):[ \t]*([^\u0000-\u0008\u000a-\u001f\u007f]*)$/;
+const HEADER = /^([\w!#$%&'*+.^`|~-]+):[ \t]*((?:[^\u0000-\u0020\u007f][^\u0000-\u0008\u000a-\u001f\u007f]*)?)$/;
 /** More digits than a double holds exactly are no length. */
 const LENGTH = /^\d{1,15}$/;
 
@@ -87,6 +90,8 @@ export class ResponseHead {
     const [, , more] = /^[ \t]/.test(line) && !isFraming ? (HEADER.exec(`x:${line}`) ?? []) : [];
     if (more === undefined) throw new InvalidResponseError("not_http");
     this.headers.push([name, `${value} ${more}`]);
+    // Others take such a line for an error: the connection is not used again.
+    this.isPersistent = false;
   }
 
   #readLength(value: string): void {
@@ -98,9 +103,11 @@ export class ResponseHead {
   }
 
   #readCoding(coding: string): void {
-    if (coding !== "chunked" && coding !== "identity") throw new InvalidResponseError("not_http");
+    const isChunked = coding === "chunked";
+    const isOther = this.#hasCoding && isChunked !== this.isChunked;
+    if (isOther || (!isChunked && coding !== "identity")) throw new InvalidResponseError("not_http");
     this.#hasCoding = true;
-    this.isChunked ||= coding === "chunked";
+    this.isChunked = isChunked;
   }
 }
 

@@ -137,6 +137,22 @@ describe("a response parser", () => {
     );
   });
 
+  it.each([
+    ["a header", "a:"],
+    ["a length", "Content-Length: 1"],
+    ["a header that goes on", "a: b\r\n "],
+    ["a keep-alive", "Keep-Alive: timeout="],
+  ])("refuses spaces without end in %s in time that grows with their number alone", (_name, start) => {
+    const parser = new ResponseParser({ ...limits, maxHeaderBytes: 200_000 });
+    const before = process.cpuUsage();
+    expect(() => parser.read(Buffer.from(`${ok}${start}${" ".repeat(100_000)}\u0001\r\n`))).toThrow(
+      InvalidResponseError,
+    );
+    const { user } = process.cpuUsage(before);
+    // In time that grows with the square it takes 40 s.
+    expect(user / 1000).toBeLessThan(1_000);
+  });
+
   it("skips informational responses, however they are cut", () => {
     const text = `${early}\r\n${early}${ok}X-One:  a\r\nContent-Length: 4\r\n\r\nbody`;
     fc.assert(

@@ -143,6 +143,8 @@ export class ResponseParser {
   #beginChunk(line: string): void {
     const [, digits] = CHUNK_SIZE.exec(line) ?? [];
     if (digits === undefined) throw new InvalidResponseError("not_http");
+    // Others take spaces in this line for an error: such a connection is not used again.
+    if (/[ \t]/.test(line)) this.#head.isPersistent = false;
     this.#bytesLeft = Number.parseInt(digits, 16);
     this.#part = this.#bytesLeft === 0 ? "trailers" : "body";
   }
