@@ -166,7 +166,7 @@ describe("deep pages, once the service knows how deep each hour lies", () => {
         [to],
       );
       const hour = (at: Date) => Math.floor(at.getTime() / 3_600_000) * 3_600_000;
-      await changeRideCounts(
+      changeRideCounts(
         tx,
         app.systemId,
         3,

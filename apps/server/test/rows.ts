@@ -103,7 +103,7 @@ export function rowWriter(app: TestApp, slot: () => number = () => 0): RowWriter
         list,
         rows.map((row) => ({ ...row, system_id: systemId, source: "test", ...own })),
       );
-      await countRows(tx, systemId, list, slot(), rows.length);
+      countRows(tx, systemId, list, slot(), rows.length);
     });
   return {
     stations: (rows) => insert("stations", rows, { counters: "mirrored", absent_snapshots: 0, was_installed: true }),
@@ -115,7 +115,7 @@ export function rowWriter(app: TestApp, slot: () => number = () => 0): RowWriter
           "rides",
           rows.map((row) => ({ ...row, system_id: systemId, source: "test" })),
         );
-        await countRides(
+        countRides(
           tx,
           systemId,
           slot(),
@@ -148,7 +148,7 @@ async function removeRows(
     const hour = startedAt.getTime() - (startedAt.getTime() % 3_600_000);
     hours.set(hour, (hours.get(hour) ?? 0) - 1);
   }
-  await changeRideCounts(tx, systemId, slot, hours);
+  changeRideCounts(tx, systemId, slot, hours);
 }
 
 const notify = statement("test.notify", "select pg_notify($1, $2)");

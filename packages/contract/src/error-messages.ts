@@ -126,6 +126,7 @@ export const errorMessages = {
     database: "The database cannot be reached. Nothing was changed. Try again in {retryAfterSeconds} s.",
     diskFull: "The database's disk is full. Nothing was changed. Try again in {retryAfterSeconds} s.",
     stopping: "The process is shutting down. Try again in {retryAfterSeconds} s.",
+    commands: "Too many commands are waiting. Nothing was changed. Try again in {retryAfterSeconds} s.",
     ownFilteredLists:
       "You are reading other filtered lists at present. Read one at a time. Try again in {retryAfterSeconds} s.",
     filteredLists: "Too many filtered lists are read at present. Try again in {retryAfterSeconds} s.",

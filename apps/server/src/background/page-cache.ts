@@ -22,6 +22,12 @@ export interface PageCacheOptions {
   readonly minAgeMs?: number;
 }
 
+/**
+ * For this time a page is served if no change is notified. Notifications follow the commit, so that a process that dies
+ * in between changes rows of which nobody is notified: others show them after this time at the latest.
+ */
+export const MAX_AGE_MS = 5_000;
+
 interface Entry<Page> {
   page: Page | Promise<Page>;
   /** When it began to be made: what it shows is not older. */
@@ -44,10 +50,11 @@ export function createPageCache<Page>(options: PageCacheOptions): PageCache<Page
   };
   const find = (systemId: string, page: string): Entry<Page> | undefined => {
     const current = systems.get(systemId)?.get(page);
-    if (current !== undefined && listening()) return current;
-    const entry = current ?? outdated.get(systemId)?.get(page);
     // A clock that was set back must not make an entry younger.
-    return entry !== undefined && Math.abs(clock() - entry.since) < minAgeMs ? entry : undefined;
+    const ageOf = ({ since }: Entry<Page>) => Math.abs(clock() - since);
+    if (current !== undefined && listening() && ageOf(current) < Math.max(MAX_AGE_MS, minAgeMs)) return current;
+    const entry = current ?? outdated.get(systemId)?.get(page);
+    return entry !== undefined && ageOf(entry) < minAgeMs ? entry : undefined;
   };
   return {
     get(systemId, page, make) {

@@ -35,22 +35,16 @@ export async function countList(db: Queryable, systemId: string, list: CountedLi
 }
 
 /** Adds `n` (negative: takes away) to a list's length. */
-export async function updateListCount(
-  tx: Transaction,
-  systemId: string,
-  list: CountedList,
-  slot: number,
-  n: number,
-): Promise<void> {
-  await tx.query(addToList, [systemId, list, slot, n]);
+export function updateListCount(tx: Transaction, systemId: string, list: CountedList, slot: number, n: number): void {
+  tx.send(addToList, [systemId, list, slot, n]);
 }
 
 /** Adds to the number of rides that started in each given hour (instants at full hours), and in its day and month. */
-export async function updateRideCounts(
+export function updateRideCounts(
   tx: Transaction,
   systemId: string,
   slot: number,
   hours: ReadonlyMap<string, number>,
-): Promise<void> {
-  await tx.query(addToPeriods, [systemId, slot, [...hours.keys()], [...hours.values()]]);
+): void {
+  tx.send(addToPeriods, [systemId, slot, [...hours.keys()], [...hours.values()]]);
 }

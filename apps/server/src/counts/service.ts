@@ -19,14 +19,14 @@ export const lengthOf = countList;
  * Changes the kept length of a list. To be the last statement of the transaction that inserts or deletes the
  * rows, so that the count's row stays locked for the shortest time.
  */
-export async function countRows(
+export function countRows(
   tx: Transaction,
   systemId: string,
   list: Exclude<CountedList, "rides">,
   slot: number,
   difference: number,
-): Promise<void> {
-  if (difference !== 0) await updateListCount(tx, systemId, list, slot, difference);
+): void {
+  if (difference !== 0) updateListCount(tx, systemId, list, slot, difference);
 }
 
 /**
@@ -34,18 +34,13 @@ export async function countRows(
  * statement of the transaction.
  * @param startedAt when each inserted ride started
  */
-export async function countRides(
-  tx: Transaction,
-  systemId: string,
-  slot: number,
-  startedAt: Iterable<Date>,
-): Promise<void> {
+export function countRides(tx: Transaction, systemId: string, slot: number, startedAt: Iterable<Date>): void {
   const hours = new Map<number, number>();
   for (const instant of startedAt) {
     const hour = Math.floor(instant.getTime() / HOUR) * HOUR;
     hours.set(hour, (hours.get(hour) ?? 0) + 1);
   }
-  await changeRideCounts(tx, systemId, slot, hours);
+  changeRideCounts(tx, systemId, slot, hours);
 }
 
 const HOUR = 3_600_000;
@@ -55,15 +50,15 @@ const HOUR = 3_600_000;
  * @param hours by how much (negative: fewer) the number changes of the rides that started in the hour which began at
  *   the key, milliseconds since 1970
  */
-export async function changeRideCounts(
+export function changeRideCounts(
   tx: Transaction,
   systemId: string,
   slot: number,
   hours: ReadonlyMap<number, number>,
-): Promise<void> {
+): void {
   if (hours.size === 0) return;
   let total = 0;
   for (const n of hours.values()) total += n;
-  await updateRideCounts(tx, systemId, slot, new Map([...hours].map(([hour, n]) => [new Date(hour).toISOString(), n])));
-  await updateListCount(tx, systemId, "rides", slot, total);
+  updateRideCounts(tx, systemId, slot, new Map([...hours].map(([hour, n]) => [new Date(hour).toISOString(), n])));
+  updateListCount(tx, systemId, "rides", slot, total);
 }

@@ -1,27 +1,10 @@
 import pg from "pg";
-import { from as copyFrom } from "pg-copy-streams";
-import { DatabaseUnavailable, isRetryable, nameConnectionError } from "./errors.ts";
+import { DatabaseUnavailable } from "./errors.ts";
+import { createNotifier } from "./notifier.ts";
 import type { Statement } from "./statement.ts";
+import { inTransaction, type Queryable, runStatement } from "./transaction.ts";
 
-/** Something that runs statements: the database itself, or a transaction that is open in it. */
-export interface Queryable {
-  /** Runs one prepared statement and returns its rows. */
-  query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
-  /**
-   * Runs `work` in a transaction; inside one it joins the one that is open. After a deadlock, a serialization failure or a
-   * `TransactionConflict`, `work` runs again from the start, `MAX_ATTEMPTS` times in all: it must change nothing but the
-   * database.
-   */
-  transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
-}
-
-/** An open transaction, on a connection of its own. */
-export interface Transaction extends Queryable {
-  /** Runs text that cannot be prepared, such as `create temporary table`. */
-  run(text: string): Promise<void>;
-  /** A stream into `copy … from stdin`; the rows are written when it has finished. */
-  copyIn(text: string): NodeJS.WritableStream;
-}
+export type { Queryable, Transaction, TransactionOptions } from "./transaction.ts";
 
 /** How many connections a pool has at present, and how many callers wait for one. */
 export interface PoolUsage {
@@ -53,8 +36,6 @@ export interface DatabaseOptions {
   readonly onConnectionLost?: (error: Error) => void;
 }
 
-/** Of a transaction. More repeat work that keeps losing; fewer fail requests that another try would serve. */
-const MAX_ATTEMPTS = 4;
 /** To get a connection, before the request is answered `unavailable`. */
 const CONNECT_TIMEOUT_MS = 5_000;
 
@@ -63,6 +44,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const pool = new pg.Pool({
     ...connectionSettings(options.connectionString, options.sessionOptions),
     max: options.maxConnections ?? 10,
+    // A transaction has its connection alone, and sends statements without waiting where it needs no rows.
+    pipeline: true,
     connectionTimeoutMillis: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS,
     ...timeouts(options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS),
   });
@@ -71,6 +54,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     // An embedded PostgreSQL that stops right after the pool may still break a connection that is being closed.
     if (!pool.ending) options.onConnectionLost?.(new DatabaseUnavailable(message));
   });
+  const query = <Row>(statement: Statement, values?: readonly unknown[]) => runStatement<Row>(pool, statement, values);
+  const notifier = createNotifier(query);
   return {
     connectionString: options.connectionString,
     usage: () => ({
@@ -78,9 +63,12 @@ export function openDatabase(options: DatabaseOptions): Database {
       idle: pool.idleCount,
       waiting: pool.waitingCount,
     }),
-    query: (statement, values) => run(pool, statement, values),
-    transaction: (work) => inTransaction(pool, work),
-    close: () => closeWithin(pool.end()),
+    query,
+    transaction: (work, transactionOptions) => inTransaction(pool, notifier, work, transactionOptions),
+    close: async () => {
+      await closeWithin(notifier.close());
+      await closeWithin(pool.end());
+    },
   };
 }
 
@@ -132,54 +120,6 @@ function getTypeParser(oid: number, format?: "text" | "binary"): (value: string)
   const parser: unknown =
     format === "binary" ? pg.types.getTypeParser(oid, "binary") : pg.types.getTypeParser(oid, "text");
   return parser as (value: string) => unknown;
-}
-
-async function run<Row>(client: pg.Pool | pg.ClientBase, { name, text }: Statement, values?: readonly unknown[]) {
-  try {
-    // The row's shape is what the statement says; each queries.ts writes it beside its SQL.
-    const result = await client.query({ name, text, values: values ? [...values] : [] });
-    return result.rows as Row[];
-  } catch (error) {
-    throw nameConnectionError(error);
-  }
-}
-
-async function inTransaction<Result>(pool: pg.Pool, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-  for (let attempt = 1; ; attempt++) {
-    const client = await pool.connect().catch((error: unknown) => {
-      throw nameConnectionError(error);
-    });
-    let broken: Error | undefined;
-    const onError = (error: Error) => (broken = error);
-    client.on("error", onError);
-    try {
-      await client.query("begin");
-      const result = await work(transactionOn(client));
-      await client.query("commit");
-      return result;
-    } catch (error) {
-      const named = nameConnectionError(error);
-      if (named instanceof DatabaseUnavailable) broken = named;
-      // A rollback that fails means the connection is gone; the server has rolled back by itself.
-      else await client.query("rollback").catch((failure: unknown) => (broken = new Error(String(failure))));
-      if (attempt >= MAX_ATTEMPTS || !isRetryable(error)) throw named;
-    } finally {
-      client.off("error", onError);
-      client.release(broken);
-    }
-  }
-}
-
-function transactionOn(client: pg.PoolClient): Transaction {
-  const tx: Transaction = {
-    query: (statement, values) => run(client, statement, values),
-    transaction: (work) => work(tx),
-    run: async (text) => {
-      await client.query(text);
-    },
-    copyIn: (text) => client.query(copyFrom(text)),
-  };
-  return tx;
 }
 
 /** For a connection to close. A dead one would delay a stop for ever. */

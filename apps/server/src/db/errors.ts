@@ -4,6 +4,7 @@ export const sqlState = {
   serializationFailure: "40001",
   deadlockDetected: "40P01",
   readOnlySqlTransaction: "25006",
+  inFailedSqlTransaction: "25P02",
   diskFull: "53100",
   outOfMemory: "53200",
   tooManyConnections: "53300",

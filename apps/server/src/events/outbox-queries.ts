@@ -18,18 +18,11 @@ const insert = statement(
      ${insertDeliveries("new")}`,
 );
 
-const notify = statement("outbox.notify", "select pg_notify('event_outbox', $1)");
-
 /** An event with its id, and whether it is listed: what is not is only delivered. */
 export type OutboxRow = RowOf<typeof columns>;
 
-/** Inserts events with their deliveries, and notifies listeners once the transaction commits. */
-export async function insertEvents(
-  tx: Transaction,
-  systemId: string,
-  now: Date,
-  rows: readonly OutboxRow[],
-): Promise<void> {
-  await tx.query(insert, [systemId, now, ...columns.arrays(rows)]);
-  await tx.query(notify, [systemId]);
+/** Inserts events with their deliveries, and notifies listeners after the commit. */
+export function insertEvents(tx: Transaction, systemId: string, now: Date, rows: readonly OutboxRow[]): void {
+  tx.send(insert, [systemId, now, ...columns.arrays(rows)]);
+  tx.notify("event_outbox", systemId);
 }

@@ -25,11 +25,11 @@ export interface NewNotice {
  * Records events and notices with their deliveries, in the transaction of the change. Afterwards the sequencer gives the
  * events their positions in the list, and the dispatcher sends the deliveries.
  */
-export async function recordEvents(
+export function recordEvents(
   tx: Transaction,
   { ids, systemId, now }: Omit<Command, "tx">,
   events: readonly (NewEvent | NewNotice)[],
-): Promise<void> {
+): void {
   if (events.length === 0) return;
   const rows = events.map((event) => ({
     id: ids.next("event"),
@@ -39,5 +39,5 @@ export async function recordEvents(
     data: event.data,
     is_listed: "partnerId" in event,
   }));
-  await insertEvents(tx, systemId, now, rows);
+  insertEvents(tx, systemId, now, rows);
 }

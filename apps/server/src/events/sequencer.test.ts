@@ -47,7 +47,7 @@ async function write(plan: { events: number; pauses: number; commits: boolean },
     await harness.db.transaction(async (tx) => {
       for (let i = 0; i < plan.events; i++) {
         const data = JSON.stringify({ name: `${name}.${i}` });
-        await recordEvents(tx, { ids: harness.ids, systemId: harness.systemId, now: new Date(harness.clock()) }, [
+        recordEvents(tx, { ids: harness.ids, systemId: harness.systemId, now: new Date(harness.clock()) }, [
           {
             name: "ride.started",
             occurredAt: new Date(harness.clock()),

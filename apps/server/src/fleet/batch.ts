@@ -58,8 +58,13 @@ export function createBatchResults(): BatchResultWriter<ErrorCode> & { all(): Ba
       const text = errorMessage(error, ...(message as MessageArguments<typeof error>));
       results[index] = { id, outcome: "failed", error: { error, message: text } };
     },
-    all: () => ({ results, failed: results.filter((result) => result.outcome === "failed").length }),
+    all: () => resultsOf(results),
   };
+}
+
+/** The results of a batch, with the number of those that failed. */
+export function resultsOf(results: BatchResult[]): BatchResults {
+  return { results, failed: results.filter((result) => result.outcome === "failed").length };
 }
 
 /** The items that could be read; the others fail. */

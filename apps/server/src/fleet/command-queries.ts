@@ -113,8 +113,6 @@ const shift = statement(
    where s.system_id = $1 and s.id = total.id`,
 );
 
-const notify = statement("fleet.notify", "select pg_notify(channel, $1) from unnest($2::text[]) as channels (channel)");
-
 /** Locks bikes in the order of their ids. */
 export function lockBikes(tx: Transaction, systemId: string, ids: readonly string[]): Promise<BikeState[]> {
   return tx.query<BikeState>(lockBikesById, [systemId, ids]);
@@ -176,13 +174,8 @@ export async function lockCountedStations(
 }
 
 /** Makes the counters of locked, operated stations equal to their bikes. */
-export async function updateCounters(
-  tx: Transaction,
-  systemId: string,
-  now: Date,
-  stationIds: readonly string[],
-): Promise<void> {
-  await tx.query(recount, [systemId, stationIds, now]);
+export function updateCounters(tx: Transaction, systemId: string, now: Date, stationIds: readonly string[]): void {
+  tx.send(recount, [systemId, stationIds, now]);
 }
 
 /** By how many bikes of a type the counters of a station that mirrors a feed change, until the feed speaks again. */
@@ -195,13 +188,8 @@ export interface CounterShift {
 }
 
 /** Changes the counters of locked stations that mirror a feed. */
-export async function updateCountersBy(
-  tx: Transaction,
-  systemId: string,
-  now: Date,
-  shifts: readonly CounterShift[],
-): Promise<void> {
-  await tx.query(shift, [
+export function updateCountersBy(tx: Transaction, systemId: string, now: Date, shifts: readonly CounterShift[]): void {
+  tx.send(shift, [
     systemId,
     shifts.map(({ stationId }) => stationId),
     shifts.map(({ available }) => available),
@@ -209,9 +197,4 @@ export async function updateCountersBy(
     now,
     shifts.map(({ vehicleTypeId }) => vehicleTypeId),
   ]);
-}
-
-/** Notifies listeners, once the transaction commits, that rows of the system changed. */
-export async function notifyChanged(tx: Transaction, systemId: string, channels: readonly string[]): Promise<void> {
-  await tx.query(notify, [systemId, channels]);
 }

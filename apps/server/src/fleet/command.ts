@@ -234,7 +234,7 @@ export class FleetCommand implements Command {
   /** Writes what follows from the command: bikes, counters, events, and last the counts, whose rows everybody wants. */
   async finish(): Promise<void> {
     await this.writeBikes();
-    await writeEffects(this, this.#effects);
+    writeEffects(this, this.#effects);
   }
 
   async #lockById<Row extends { readonly id: string }>(

@@ -3,13 +3,7 @@ import { countRides, countRows, pickSlot } from "../counts/service.ts";
 import { type NewEvent, type NewNotice, recordEvents } from "../events/outbox.ts";
 import type { Ids } from "../ids.ts";
 import { type BikeState, newPublicId } from "./bike.rules.ts";
-import {
-  type CounterShift,
-  lockCountedStations,
-  notifyChanged,
-  updateCountersBy,
-  updateCounters,
-} from "./command-queries.ts";
+import { type CounterShift, lockCountedStations, updateCountersBy, updateCounters } from "./command-queries.ts";
 
 /** What a command has done so far, and what is to be written at its end. */
 export interface Effects {
@@ -50,22 +44,22 @@ export async function writeCounters(
 ): Promise<boolean> {
   const shiftedIds = [...new Set(shifts.map(({ stationId }) => stationId))];
   const { operated, mirrored } = await lockCountedStations(tx, systemId, stationIds, shiftedIds);
-  if (operated.length > 0) await updateCounters(tx, systemId, now, operated);
+  if (operated.length > 0) updateCounters(tx, systemId, now, operated);
   const mirroredShifts = shifts.filter(({ stationId }) => mirrored.has(stationId));
-  if (mirroredShifts.length > 0) await updateCountersBy(tx, systemId, now, mirroredShifts);
+  if (mirroredShifts.length > 0) updateCountersBy(tx, systemId, now, mirroredShifts);
   return operated.length + mirroredShifts.length > 0;
 }
 
 /** Writes events and notices, notifies listeners, and last changes the counts. */
-export async function writeEffects(command: Command, { events, channels, counts }: Effects): Promise<void> {
+export function writeEffects(command: Command, { events, channels, counts }: Effects): void {
   const { tx, systemId, ids } = command;
-  await recordEvents(tx, command, events);
-  if (channels.size > 0) await notifyChanged(tx, systemId, [...channels]);
+  recordEvents(tx, command, events);
+  for (const channel of channels) tx.notify(channel, systemId);
   if (counts.bikes === 0 && counts.stations === 0 && counts.rideStarts.length === 0) return;
   const slot = pickSlot(() => ids.random());
-  await countRows(tx, systemId, "bikes", slot, counts.bikes);
-  await countRides(tx, systemId, slot, counts.rideStarts);
-  await countRows(tx, systemId, "stations", slot, counts.stations);
+  countRows(tx, systemId, "bikes", slot, counts.bikes);
+  countRides(tx, systemId, slot, counts.rideStarts);
+  countRows(tx, systemId, "stations", slot, counts.stations);
 }
 
 /** A bike as it was locked, and as the command leaves it. */

@@ -1,6 +1,5 @@
 import { countRows } from "../counts/service.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
-import { notifyChanged } from "./command-queries.ts";
 import {
   deletePlaceholders,
   insertPlaceholders,
@@ -53,7 +52,7 @@ export async function makePlaceholderStations(
   const ids = sightings.map(({ id }) => id);
   const { placeholders, withoutLocation } = missingStations(sightings, await lockKnownStations(tx, systemId, ids));
   const made = placeholders.length === 0 ? [] : await insertPlaceholders(tx, systemId, origin, placeholders);
-  await countRows(tx, systemId, "stations", slot, made.length);
+  countRows(tx, systemId, "stations", slot, made.length);
   return { made, withoutLocation };
 }
 
@@ -102,8 +101,8 @@ export async function removePlaceholderStations(
   if (used.length > 0) await updatePlaceholderImports(tx, systemId, used);
   if (unused.length > 0) {
     await deletePlaceholders(tx, systemId, unused);
-    await notifyChanged(tx, systemId, ["stations"]);
+    tx.notify("stations", systemId);
   }
-  await countRows(tx, systemId, "stations", slot, -unused.length);
+  countRows(tx, systemId, "stations", slot, -unused.length);
   return unused.length;
 }

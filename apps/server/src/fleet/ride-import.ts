@@ -97,7 +97,7 @@ export function writePastRides(
       const progress = { created, unchanged, rejected: differing.length, starts: startsOf(hours) };
       await addToImport(tx, systemId, importId, progress);
     }
-    await changeRideCounts(tx, systemId, slot, new Map(hours.map(({ hour, n }) => [hour * HOUR_MS, n])));
+    changeRideCounts(tx, systemId, slot, new Map(hours.map(({ hour, n }) => [hour * HOUR_MS, n])));
     return { created, unchanged, differing };
   });
 }
@@ -203,7 +203,7 @@ export async function deletePastRides(
     const ids = batch.map(({ id }) => id);
     deleted += await db.transaction(async (tx) => {
       const hours = await deleteUntouchedRides(tx, rides, ids);
-      await changeRideCounts(tx, rides.systemId, slot(), new Map(hours.map(({ hour, n }) => [hour * HOUR_MS, -n])));
+      changeRideCounts(tx, rides.systemId, slot(), new Map(hours.map(({ hour, n }) => [hour * HOUR_MS, -n])));
       return hours.reduce((sum, { n }) => sum + n, 0);
     });
     onProgress(deleted);

@@ -4,7 +4,9 @@ import type { FastifyRequest } from "fastify";
 import type { CommandContext } from "../command-context.ts";
 import type { Database } from "../db/database.ts";
 import { jsonBody } from "../http/bind.ts";
-import { markReplay, repeatableRequest, withIdempotency } from "../http/idempotency.ts";
+import { combineRequests, markReplay, repeatableRequest, withIdempotency } from "../http/idempotency.ts";
+import type { Answer, RepeatableAnswer } from "../idempotency/service.ts";
+import { resultsOf } from "./batch.ts";
 import { reportBikes, upsertBikes } from "./bike-commands.ts";
 import { correctRides } from "./correct-rides.ts";
 import { cancelRides, endRides } from "./finish-rides.ts";
@@ -24,6 +26,12 @@ interface BatchCall<Item> {
   readonly body: { readonly items: readonly BatchItem<Item>[] };
 }
 
+/**
+ * Items of a call that shares a transaction with other calls. One with more is worth its own commit, and would have the
+ * others wait for all of its items.
+ */
+const MAX_COMBINED_ITEMS = 20;
+
 /** The endpoints of the operator's own backend: each hands its batch to the verb it is named after. */
 export function operatorRoutes(
   context: CommandContext & { readonly db: Database },
@@ -32,13 +40,27 @@ export function operatorRoutes(
     <Item>(verb: Verb<Item>) =>
     async ({ request, reply, body }: BatchCall<Item>) => {
       const repeatable = repeatableRequest(request);
-      const answer = await withIdempotency(context, repeatable, async (tx) => {
-        const results = await verb({ ...context, db: tx }, repeatable.systemId, body.items);
-        return { status: 200, body: JSON.stringify(results) };
-      });
-      markReplay(reply, answer);
-      return { status: 200 as const, body: jsonBody<BatchResults>(answer.body) };
+      const answer = await withIdempotency(context, repeatable, async (tx) =>
+        answerWith(await verb({ ...context, db: tx }, repeatable.systemId, body.items)),
+      );
+      return reply200(reply, answer);
     };
+  // For verbs whose effects are the same whether items come in one transaction or in several.
+  const combined = <Item>(verb: Verb<Item>) => {
+    const runWithOthers = combineRequests<readonly BatchItem<Item>[]>(context, {
+      together: async (systemId, tx, batches) => {
+        const { results } = await verb({ ...context, db: tx }, systemId, batches.flat());
+        return splitResults(results, batches).map((each) => ({ result: answerWith(each) }));
+      },
+      alone: async (systemId, items, tx) => answerWith(await verb({ ...context, db: tx }, systemId, items)),
+    });
+    const runAlone = batch(verb);
+    return async (call: BatchCall<Item>) => {
+      const { items } = call.body;
+      if (items.length > MAX_COMBINED_ITEMS) return runAlone(call);
+      return reply200(call.reply, await runWithOthers(repeatableRequest(call.request), items, items.length));
+    };
+  };
   return {
     stations: {
       upsert: batch(upsertStations),
@@ -46,13 +68,28 @@ export function operatorRoutes(
       online: batch(bringStationsOnline),
       remove: batch(removeStations),
     },
-    bikes: { upsert: batch(upsertBikes), report: batch(reportBikes) },
+    bikes: { upsert: batch(upsertBikes), report: combined(reportBikes) },
     rides: {
       upsertPast: batch(upsertPastRides),
-      start: batch(startRides),
-      end: batch(endRides),
-      cancel: batch(cancelRides),
+      start: combined(startRides),
+      end: combined(endRides),
+      cancel: combined(cancelRides),
       correct: batch(correctRides),
     },
   };
+}
+
+function answerWith(results: BatchResults): Answer {
+  return { status: 200, body: JSON.stringify(results) };
+}
+
+function reply200(reply: BatchCall<unknown>["reply"], answer: RepeatableAnswer) {
+  markReplay(reply, answer);
+  return { status: 200 as const, body: jsonBody<BatchResults>(answer.body) };
+}
+
+/** The results of each of several batches that ran as one. */
+function splitResults(all: BatchResults["results"], batches: readonly (readonly unknown[])[]): BatchResults[] {
+  let end = 0;
+  return batches.map(({ length }) => resultsOf(all.slice(end, (end += length))));
 }

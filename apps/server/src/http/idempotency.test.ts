@@ -3,9 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import { startIdempotencySweeper } from "../idempotency/service.ts";
+import { type CallOutcome, startIdempotencySweeper } from "../idempotency/service.ts";
 import { createSystem } from "../systems/service.ts";
-import { type RepeatableRequest, withIdempotency } from "./idempotency.ts";
+import { combineRequests, type RepeatableRequest, withIdempotency } from "./idempotency.ts";
 
 const HOUR = 3_600_000;
 
@@ -30,6 +30,7 @@ const context = () => ({ db: database.db, clock });
 const request = (changes: Partial<RepeatableRequest> = {}): RepeatableRequest => ({
   systemId: "main",
   caller: "partner-1",
+  keyId: "key_1",
   path: "/v1/reservations",
   key: "key-1",
   body: { station_id: "s", hold_minutes: 5 },
@@ -179,5 +180,116 @@ describe("the sweeper", () => {
     expect(await sweeper.runOnce()).toBe(2);
     await sweeper.close();
     expect(await count("idempotency_keys")).toBe(1);
+  });
+});
+
+describe("requests that share a transaction", () => {
+  const refused = new Error("refused");
+  /** Each input leaves its effect and has an answer of its own, unless it says otherwise. */
+  const run = () =>
+    combineRequests<string>(context(), {
+      together: async (_systemId, tx, inputs) => {
+        if (inputs.includes("poison")) await tx.query(statement("test.poison", "select 1 / 0"));
+        const outcomes: CallOutcome[] = [];
+        for (const input of inputs) {
+          if (input === "bad") outcomes.push({ error: refused });
+          else if (input === "alone") outcomes.push("run-alone");
+          else outcomes.push({ result: await work(tx) });
+        }
+        return outcomes;
+      },
+      alone: async (_systemId, input, tx) => {
+        if (input === "poison") await tx.query(statement("test.poison", "select 1 / 0"));
+        if (input === "bad") throw refused;
+        return work(tx);
+      },
+    });
+  const named = (key: string | undefined, body: unknown = "body") => request({ key, body });
+
+  it("have their effect once each, of a hundred with one key at once; the others are replayed", async () => {
+    const combined = run();
+    for (let round = 0; round < 5; round++) {
+      const answers = await Promise.all(Array.from({ length: 100 }, () => combined(named(`round-${round}`), "a")));
+      expect(answers.filter(({ replayed }) => !replayed)).toHaveLength(1);
+      expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
+      expect(await count("effects")).toBe(round + 1);
+    }
+  });
+
+  it("are each answered by themselves: done, replayed, refused for another body, refused by their verb", async () => {
+    const combined = run();
+    const earlier = await combined(named("earlier"), "a");
+    const outcomes = await Promise.allSettled([
+      combined(named("new"), "a"),
+      combined(named(undefined), "a"),
+      combined(named("earlier"), "a"),
+      combined(named("earlier", "another"), "a"),
+      combined(named("bad"), "bad"),
+      combined(named("alone"), "alone"),
+      combined(named("new", "another"), "a"),
+    ]);
+    expect(outcomes).toMatchObject([
+      { value: { status: 201, replayed: false } },
+      { value: { status: 201, replayed: false } },
+      { value: { ...earlier, replayed: true } },
+      { reason: { code: "idempotency_key_reused" } },
+      { reason: refused },
+      { value: { status: 201, replayed: false } },
+      { reason: { code: "idempotency_key_reused" } },
+    ]);
+    expect(await count("effects")).toBe(4);
+  });
+
+  it("that were refused leave no key behind", async () => {
+    const combined = run();
+    await expect(combined(named("k"), "bad")).rejects.toBe(refused);
+    expect(await count("idempotency_keys")).toBe(0);
+    expect((await combined(named("k", "another"), "a")).replayed).toBe(false);
+  });
+
+  it("are as new after 24 hours, not before", async () => {
+    const combined = run();
+    const first = await combined(named("k"), "a");
+    clock.advance(24 * HOUR);
+    expect(await combined(named("k"), "a")).toEqual({ ...first, replayed: true });
+    clock.advance(1);
+    const second = await combined(named("k", "another"), "a");
+    expect(second.replayed).toBe(false);
+    expect(await call({ body: "another", key: "k" })).toEqual({ ...second, replayed: true });
+  });
+
+  it("do not break each other: a statement that fails for one fails for that one alone", async () => {
+    const combined = run();
+    const names = [...Array.from({ length: 99 }, (_, n) => `a${n}`), "poison"];
+    const outcomes = await Promise.allSettled(names.map((name) => combined(named(name), name)));
+    expect(outcomes.slice(0, 99).every(({ status }) => status === "fulfilled")).toBe(true);
+    expect(outcomes[99]).toMatchObject({ status: "rejected", reason: { code: "22012" } });
+    expect([await count("effects"), await count("idempotency_keys")]).toEqual([99, 99]);
+  });
+
+  it("and one that is still running elsewhere: that one is told so, the others are done", async () => {
+    const combined = run();
+    const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
+    const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+    const elsewhere = withIdempotency(context(), named("shared"), async (tx) => {
+      enter();
+      await left;
+      return work(tx);
+    });
+    await entered;
+    const outcomes = await Promise.allSettled(["shared", "b", "c"].map((key) => combined(named(key), "a")));
+    expect(outcomes).toMatchObject([
+      { reason: { code: "idempotency_in_progress" } },
+      { value: { replayed: false } },
+      { value: { replayed: false } },
+    ]);
+    leave();
+    const answer = await elsewhere;
+    expect(await combined(named("shared"), "a")).toEqual({ ...answer, replayed: true });
+    expect(await count("effects")).toBe(3);
+  });
+
+  it("with malformed keys are refused before they wait", async () => {
+    await expect(run()(named("a b"), "a")).rejects.toMatchObject({ code: "invalid_parameter" });
   });
 });

@@ -1,25 +1,34 @@
 import { idempotencyKey } from "@bikeshare/contract";
 import { serviceError } from "@bikeshare/rules";
 import type { FastifyRequest } from "fastify";
-import { type Answer, doOnce, type IdempotencyContext, type Work } from "../idempotency/service.ts";
+import {
+  type Answer,
+  type CallName,
+  type CombinedWork,
+  doOnce,
+  doOnceTogether,
+  hashOf,
+  type IdempotencyContext,
+  type RepeatableAnswer,
+  type RepeatableCall,
+  type Work,
+} from "../idempotency/service.ts";
 import { callerOf } from "./authenticate.ts";
+import { type CombinableCall, CommandCombiner } from "./command-combiner.ts";
 
 /** A request that its sender may repeat. */
 export interface RepeatableRequest {
   readonly systemId: string;
   /** The partner's id, or `operator`. */
   readonly caller: string;
+  /** The id of the key it was made with. */
+  readonly keyId: string;
   /** The path called, without its query. */
   readonly path: string;
   /** The header `Idempotency-Key`; undefined when there is none. */
   readonly key: string | undefined;
   /** The JSON value sent; undefined when there was no body. */
   readonly body: unknown;
-}
-
-/** What a request is answered, and whether an earlier one had that answer already. */
-export interface RepeatableAnswer extends Answer {
-  readonly replayed: boolean;
 }
 
 /** Reads from a request what makes two of them the same. */
@@ -30,6 +39,7 @@ export function repeatableRequest(request: FastifyRequest): RepeatableRequest {
   return {
     systemId: key.system_id,
     caller: key.partner_id ?? "operator",
+    keyId: key.id,
     path,
     key: Array.isArray(header) ? header.join(", ") : header,
     body: request.body,
@@ -46,14 +56,52 @@ export async function withIdempotency(
   request: RepeatableRequest,
   work: Work,
 ): Promise<RepeatableAnswer> {
-  if (request.key === undefined) return { ...(await context.db.transaction(work)), replayed: false };
-  const key = idempotencyKey.safeParse(request.key);
-  if (!key.success) {
-    throw serviceError("invalid_parameter", "issues", {
-      issues: `Idempotency-Key ${key.error.issues.map(({ message }) => message).join(", ")}`,
-    });
-  }
-  return doOnce(context, { ...request, key: key.data }, request.body, work);
+  const name = nameOf(request);
+  if (name === undefined) return { ...(await context.db.transaction(work)), replayed: false };
+  return doOnce(context, name, hashOf(request.body), work);
+}
+
+/** @throws ServiceError `invalid_parameter` when the key is malformed */
+function nameOf({ systemId, caller, path, key: header }: RepeatableRequest): CallName | undefined {
+  if (header === undefined) return undefined;
+  const key = idempotencyKey.safeParse(header);
+  if (key.success) return { systemId, caller, path, key: key.data };
+  throw serviceError("invalid_parameter", "issues", {
+    issues: `Idempotency-Key ${key.error.issues.map(({ message }) => message).join(", ")}`,
+  });
+}
+
+/** What a verb that combines its calls does. */
+export interface CombinedVerb<Input> {
+  /** Does what requests of a system ask for, in the transaction given. Each is refused or done by itself. */
+  readonly together: (systemId: string, ...rest: Parameters<CombinedWork<Input>>) => ReturnType<CombinedWork<Input>>;
+  /** Does what one request asks for. */
+  readonly alone: (systemId: string, input: Input, ...rest: Parameters<Work>) => Promise<Answer>;
+}
+
+type Call<Input> = CombinableCall & RepeatableCall<Input>;
+
+/**
+ * Like `withIdempotency`, for requests of one verb that share transactions (docs/decisions/single-commands.md).
+ * @returns what does a request. @param items how many things the request asks for
+ */
+export function combineRequests<Input>(context: IdempotencyContext, verb: CombinedVerb<Input>) {
+  const combiner = new CommandCombiner<Call<Input>, RepeatableAnswer>({
+    runTogether: (systemId, calls) =>
+      doOnceTogether(context, systemId, calls, (tx, inputs) => verb.together(systemId, tx, inputs)),
+    runAlone: ({ systemId, name, bodyHash, input }) => {
+      const work = (tx: Parameters<Work>[0]) => verb.alone(systemId, input, tx);
+      return name === undefined
+        ? context.db.transaction(async (tx) => ({ ...(await work(tx)), replayed: false }))
+        : doOnce(context, name, bodyHash, work);
+    },
+  });
+  return async (request: RepeatableRequest, input: Input, items = 1): Promise<RepeatableAnswer> => {
+    const { systemId, keyId: owner, body } = request;
+    const name = nameOf(request);
+    const bodyHash = name === undefined ? new Uint8Array() : hashOf(body);
+    return combiner.run({ systemId, owner, items, name, bodyHash, input });
+  };
 }
 
 /** What of a reply is needed here; Fastify's own type differs between its versions, and ts-rest hands over the older. */

@@ -1,3 +1,4 @@
+import { columnsOfTable, type RowOf } from "../db/columns.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
@@ -17,6 +18,12 @@ export interface AnsweredCall {
   readonly status: number;
   readonly body: string;
 }
+
+const answer = columnsOfTable("idempotency_keys").without("system_id", "created_at");
+const names = answer.only("caller", "path", "key");
+
+/** An answer with the name of its call. */
+export interface AnswerRow extends RowOf<typeof names>, AnsweredCall {}
 
 // A row that is too old to count is taken over. One that counts is locked all the same, so that it stays until read.
 const claim = statement(
@@ -39,6 +46,26 @@ const keep = statement(
   "idempotency.keep",
   `update idempotency_keys set status = $5, body = $6
    where system_id = $1 and caller = $2 and path = $3 and key = $4`,
+);
+
+// One by one (lateral), each by the primary key, whatever the planner knows of the table.
+const list = statement(
+  "idempotency.list",
+  `select name.*, found.* from ${names.unnest(2, "name")}
+   cross join lateral (
+     select body_hash, status, body, created_at from idempotency_keys
+     where system_id = $1 and caller = name.caller and path = name.path and key = name.key limit 1) as found`,
+);
+
+// A row that is too old to count is taken over. One that counts must not be: `null` makes the statement fail.
+const insertAll = statement(
+  "idempotency.insert",
+  `insert into idempotency_keys (system_id, created_at, ${answer.list()})
+   select $1, $2::timestamptz, ${answer.list()} from ${answer.unnest(4, "w")}
+   order by caller, path, key
+   on conflict (system_id, caller, path, key) do update
+     set body_hash = excluded.body_hash, status = excluded.status, body = excluded.body,
+       created_at = case when idempotency_keys.created_at < $3::timestamptz then excluded.created_at end`,
 );
 
 const forget = statement(
@@ -81,6 +108,25 @@ export async function findAnswer(tx: Transaction, call: CallName): Promise<Answe
 /** Stores the answer of a call. */
 export async function updateAnswer(tx: Transaction, call: CallName, status: number, body: string): Promise<void> {
   await tx.query(keep, [...nameOf(call), status, body]);
+}
+
+/** The stored answers of calls of a system, also those that are too old to count. Nothing is locked. */
+export async function listAnswers(
+  tx: Transaction,
+  systemId: string,
+  calls: readonly RowOf<typeof names>[],
+): Promise<(AnswerRow & { readonly created_at: Date })[]> {
+  return calls.length === 0 ? [] : tx.query(list, [systemId, ...names.arrays(calls)]);
+}
+
+/** Stores answers of calls. The transaction fails if one of the calls has been answered, or is being answered, elsewhere. */
+export function insertAnswers(
+  tx: Transaction,
+  systemId: string,
+  rows: readonly AnswerRow[],
+  times: { readonly now: Date; readonly forgottenBefore: Date },
+): void {
+  if (rows.length > 0) tx.send(insertAll, [systemId, times.now, times.forgottenBefore, ...answer.arrays(rows)]);
 }
 
 /** Deletes calls of a system that were answered before an instant, `limit` at most. @returns how many */

@@ -3,7 +3,16 @@ import { canonicalJson, forgottenBefore, serviceError } from "@bikeshare/rules";
 import { type PeriodicWork, startSweeper, type SweeperOptions } from "../background/periodic.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
-import { type CallName, claimCall, findAnswer, deleteCalls, updateAnswer } from "./queries.ts";
+import {
+  type AnswerRow,
+  type CallName,
+  claimCall,
+  deleteCalls,
+  findAnswer,
+  insertAnswers,
+  listAnswers,
+  updateAnswer,
+} from "./queries.ts";
 
 export type { CallName } from "./queries.ts";
 
@@ -27,6 +36,11 @@ export type Work = (tx: Transaction) => Promise<Answer>;
  */
 const LOCK_TIMEOUT_MS = 50;
 
+/** The hash of a call's body. Two bodies that say the same, in whatever order and spacing, have the same. */
+export function hashOf(body: unknown): Uint8Array {
+  return hash("sha256", canonicalJson(body), "buffer");
+}
+
 /**
  * Does `work` once, however often it is called in the time that answers are kept: in one transaction with the record
  * of it, so that both are there or neither. Later calls get the first answer.
@@ -36,11 +50,9 @@ const LOCK_TIMEOUT_MS = 50;
 export function doOnce(
   { db, clock }: IdempotencyContext,
   call: CallName,
-  body: unknown,
+  bodyHash: Uint8Array,
   work: Work,
-): Promise<Answer & { readonly replayed: boolean }> {
-  // Two bodies that say the same, in whatever order and spacing, have the same hash.
-  const bodyHash = hash("sha256", canonicalJson(body), "buffer");
+): Promise<RepeatableAnswer> {
   return db.transaction(async (tx) => {
     const now = clock();
     const times = { now: new Date(now), forgottenBefore: forgottenBefore(now) };
@@ -61,6 +73,109 @@ async function firstAnswer(tx: Transaction, call: CallName, bodyHash: Uint8Array
   const { body_hash: firstHash, status, body } = await findAnswer(tx, call);
   if (Buffer.compare(firstHash, bodyHash) === 0) return { status, body };
   throw serviceError("idempotency_key_reused");
+}
+
+/** A call that may come again, and what it asks for; without a name it is a new one each time. */
+export interface RepeatableCall<Input> {
+  readonly name: CallName | undefined;
+  readonly bodyHash: Uint8Array;
+  readonly input: Input;
+}
+
+/** What a call is answered, and whether an earlier one had that answer already. */
+export type RepeatableAnswer = Answer & { readonly replayed: boolean };
+
+/** What became of one of several calls: its answer, an error of its own, or that it must run alone. */
+export type CallOutcome<Answered = Answer> = { readonly result: Answered } | { readonly error: unknown } | "run-alone";
+
+/** Does what several calls ask for, in the transaction it is given. @returns an outcome for each, in order */
+export type CombinedWork<Input> = (tx: Transaction, inputs: readonly Input[]) => Promise<readonly CallOutcome[]>;
+
+/**
+ * Milliseconds that calls which share a transaction wait for a lock, before each runs alone. Lower, and a slow commit
+ * elsewhere looks like a long one; higher, and a row that somebody keeps locked delays calls that have nothing to do with it.
+ */
+const COMBINED_LOCK_TIMEOUT_MS = 200;
+
+/**
+ * Does what calls of a system ask for, each once, in one transaction. Unlike `doOnce` it claims no names beforehand: the
+ * answers are stored last, and the transaction fails if one of the calls is being answered elsewhere.
+ * @throws Error when the transaction fails: then no call had any effect
+ */
+export function doOnceTogether<Input>(
+  { db, clock }: IdempotencyContext,
+  systemId: string,
+  calls: readonly RepeatableCall<Input>[],
+  work: CombinedWork<Input>,
+): Promise<CallOutcome<RepeatableAnswer>[]> {
+  return db.transaction(
+    async (tx) => {
+      const now = clock();
+      const times = { now: new Date(now), forgottenBefore: forgottenBefore(now) };
+      const stored = await storedAnswers(tx, systemId, calls, times.forgottenBefore);
+      const fresh = firstOfEachName(calls).filter(({ name }) => name === undefined || !stored.has(textOf(name)));
+      const inputs = fresh.map(({ input }) => input);
+      const outcomes = inputs.length === 0 ? [] : await work(tx, inputs);
+      const outcomeOf = new Map(fresh.map((call, index) => [call, outcomes[index] ?? "run-alone"]));
+      const rows = fresh.flatMap((call) => rowOf(call, outcomeOf.get(call)) ?? []);
+      insertAnswers(tx, systemId, rows, times);
+      for (const row of rows) stored.set(textOf(row), row);
+      return calls.map((call) => {
+        const outcome = outcomeOf.get(call);
+        if (outcome === undefined) return replayed(call, stored);
+        return isAnswered(outcome) ? { result: { ...outcome.result, replayed: false } } : outcome;
+      });
+    },
+    { lockTimeoutMs: COMBINED_LOCK_TIMEOUT_MS },
+  );
+}
+
+type CallNameInSystem = Omit<CallName, "systemId">;
+
+/** A call's name as a text. None of its parts can contain a NUL. */
+function textOf({ caller, path, key }: CallNameInSystem): string {
+  return `${caller}\0${path}\0${key}`;
+}
+
+/** The stored answers that still count, by the names of their calls. */
+async function storedAnswers(
+  tx: Transaction,
+  systemId: string,
+  calls: readonly RepeatableCall<unknown>[],
+  oldest: Date,
+): Promise<Map<string, AnswerRow>> {
+  const names = new Map(calls.flatMap(({ name }) => (name === undefined ? [] : [[textOf(name), name]])));
+  const rows = await listAnswers(tx, systemId, [...names.values()]);
+  return new Map(rows.filter((row) => row.created_at >= oldest).map((row) => [textOf(row), row]));
+}
+
+function firstOfEachName<Input>(calls: readonly RepeatableCall<Input>[]): RepeatableCall<Input>[] {
+  const seen = new Set<string>();
+  return calls.filter(({ name }) => name === undefined || (!seen.has(textOf(name)) && seen.add(textOf(name))));
+}
+
+function isAnswered(outcome: CallOutcome | undefined): outcome is { readonly result: Answer } {
+  return typeof outcome === "object" && "result" in outcome;
+}
+
+/** What is stored of a call; undefined when it has no name, or no answer that is kept. */
+function rowOf({ name, bodyHash }: RepeatableCall<unknown>, outcome: CallOutcome | undefined): AnswerRow | undefined {
+  if (name === undefined || !isAnswered(outcome)) return undefined;
+  const { caller, path, key } = name;
+  return { caller, path, key, body_hash: bodyHash, ...outcome.result };
+}
+
+/** The outcome of a call that has the name of another, which came before. */
+function replayed(
+  { name, bodyHash }: RepeatableCall<unknown>,
+  stored: ReadonlyMap<string, AnswerRow>,
+): CallOutcome<RepeatableAnswer> {
+  const answer = name && stored.get(textOf(name));
+  // The other was refused, so that nothing is stored of it: this one may be done.
+  if (answer === undefined) return "run-alone";
+  const { body_hash: firstHash, status, body } = answer;
+  if (Buffer.compare(firstHash, bodyHash) !== 0) return { error: serviceError("idempotency_key_reused") };
+  return { result: { status, body, replayed: true } };
 }
 
 /** Calls deleted in one statement. More hold their rows' locks for longer; fewer take more statements. */

@@ -64,8 +64,8 @@ async function undoFeed(context: UndoContext, tx: Transaction, systemId: string,
   await updateImportUndone(tx, systemId, row.id, new Date(context.clock()));
   // The last statements of the transaction, because they lock the counts.
   const slot = pickSlot(() => context.ids.random());
-  await countRows(tx, systemId, "bikes", slot, -removed.bikes);
-  await countRows(tx, systemId, "stations", slot, -removed.stations);
+  countRows(tx, systemId, "bikes", slot, -removed.bikes);
+  countRows(tx, systemId, "stations", slot, -removed.stations);
   return { kind: row.kind, rides: 0, ...removed };
 }
 

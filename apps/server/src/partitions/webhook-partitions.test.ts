@@ -141,7 +141,7 @@ describe("partitions of webhooks' tables", () => {
     await makeSurely();
     clock.advance(DAY);
     await testDb.db.transaction(async (tx) => {
-      await recordEvents(tx, { ids, systemId: "main", now: new Date(clock()) }, [
+      recordEvents(tx, { ids, systemId: "main", now: new Date(clock()) }, [
         { name: "ride.started", occurredAt: new Date(clock()), partnerId: null, data: "{}" },
       ]);
       for (const table of tables) {

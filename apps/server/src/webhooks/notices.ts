@@ -25,7 +25,7 @@ export async function publishChangedStations(
       occurredAt: updated_at,
       data: json,
     }));
-    await recordEvents(tx, { ids, systemId, now }, notices);
+    recordEvents(tx, { ids, systemId, now }, notices);
     return stations.length;
   });
 }

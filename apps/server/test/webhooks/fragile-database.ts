@@ -12,7 +12,9 @@ export interface FragileDatabase extends Database {
 /** What a dead process's statements give. */
 const nothing: Transaction = {
   query: () => Promise.resolve([]),
-  transaction: (work) => work(nothing),
+  send: () => undefined,
+  notify: () => undefined,
+  transaction: async (work) => work(nothing),
   run: () => Promise.resolve(),
   copyIn: () => {
     throw new Error("a dead process copies nothing");

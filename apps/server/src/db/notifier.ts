@@ -1,0 +1,74 @@
+import { type Statement, statement } from "./statement.ts";
+
+/**
+ * Sends notifications after commits, those of many transactions at once.
+ *
+ * `NOTIFY` inside a transaction takes a lock that PostgreSQL holds across the cluster until the commit is flushed, so that
+ * commits queue behind one another; and each wakes every listener. A notification that was not sent, because the process
+ * died after the commit, is made up for by what stands behind each listener: polls, and the greatest age of cached pages.
+ */
+export interface Notifier {
+  /** Notifies those who listen to a channel soon; any number of equal notifications until then are one. */
+  notify(channel: string, payload: string): void;
+  /** Resolves when what was asked for has been sent, or could not be. */
+  close(): Promise<void>;
+}
+
+/** Between two statements. Less, and a busy process spends its time notifying; more delays events and pages by it. */
+const PAUSE_MS = 5;
+/** Before notifications that could not be sent are tried again. */
+const RETRY_AFTER_FAILURE_MS = 250;
+
+// What is lost with the machine was heard by nobody: the commit need not wait for the disk.
+const notifyAll = statement(
+  "notifier.notify",
+  `select pg_notify(channel, payload)
+   from (select set_config('synchronous_commit', 'off', true)) as setting, unnest($1::text[], $2::text[]) as each (channel, payload)`,
+);
+
+/** @param query runs a statement in a transaction of its own */
+export function createNotifier(
+  query: (statement: Statement, values: readonly unknown[]) => Promise<unknown>,
+): Notifier {
+  let waiting = new Map<string, readonly [channel: string, payload: string]>();
+  let sending: Promise<void> | undefined;
+  let isClosed = false;
+
+  const send = async () => {
+    while (waiting.size > 0) {
+      const batch = waiting;
+      waiting = new Map();
+      try {
+        const each = [...batch.values()];
+        await query(notifyAll, [each.map(([channel]) => channel), each.map(([, payload]) => payload)]);
+        if (!isClosed) await pause(PAUSE_MS);
+      } catch {
+        // Whoever uses the database reports its failures.
+        if (isClosed) return;
+        waiting = new Map([...batch, ...waiting]);
+        await pause(RETRY_AFTER_FAILURE_MS);
+      }
+    }
+  };
+  const pause = (ms: number) =>
+    new Promise<void>((resolve) => {
+      // Nothing needs the process to stay for it: what is waiting is sent by `close`.
+      setTimeout(resolve, ms).unref();
+    });
+  const begin = async () => {
+    sending ??= send();
+    await sending;
+    sending = undefined;
+  };
+  return {
+    notify: (channel, payload) => {
+      waiting.set(`${channel}\n${payload}`, [channel, payload]);
+      begin().catch(() => undefined);
+    },
+    close: async () => {
+      isClosed = true;
+      await begin();
+      await begin();
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { until } from "../../test/until.ts";
+import { openDatabase } from "./database.ts";
+import { TransactionConflict } from "./errors.ts";
+import { openListener } from "./listener.ts";
+import { statement } from "./statement.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await database.db.transaction((tx) => tx.run("create table sent (n integer primary key)"));
+});
+afterAll(() => database.close());
+beforeEach(() => database.db.transaction((tx) => tx.run("delete from sent")));
+
+const insert = statement("test.insertSent", "insert into sent values ($1)");
+const rows = async () =>
+  (await database.db.query<{ n: number }>(statement("test.listSent", "select n from sent order by n"))).map(
+    ({ n }) => n,
+  );
+
+describe("a statement that is sent", () => {
+  test("takes effect in its order, with those whose rows are read", async () => {
+    const seen = await database.db.transaction(async (tx) => {
+      tx.send(insert, [1]);
+      tx.send(insert, [2]);
+      return tx.query(statement("test.countSent", "select count(*) as n from sent"));
+    });
+    expect([seen, await rows()]).toEqual([[{ n: 2 }], [1, 2]]);
+  });
+
+  test("and fails, fails the transaction, whatever comes after it", async () => {
+    const last = database.db.transaction((tx) => {
+      tx.send(insert, [1]);
+      tx.send(insert, [1]);
+    });
+    await expect(last).rejects.toMatchObject({ code: "23505" });
+    const before = database.db.transaction(async (tx) => {
+      tx.send(insert, [1]);
+      tx.send(insert, [1]);
+      await tx.query(insert, [2]);
+    });
+    // Not that the statement after it found the transaction failed.
+    await expect(before).rejects.toMatchObject({ code: "23505" });
+    expect(await rows()).toEqual([]);
+    // The connection is as it was.
+    await database.db.transaction((tx) => tx.send(insert, [3]));
+    expect(await rows()).toEqual([3]);
+  });
+});
+
+test("a transaction with a lock timeout waits for a lock that long, and others as long as it takes", async () => {
+  const lockTimeout = statement("test.lockTimeout", "select current_setting('lock_timeout') as lock_timeout");
+  const read = (options?: { lockTimeoutMs: number }) => database.db.transaction((tx) => tx.query(lockTimeout), options);
+  expect(await read({ lockTimeoutMs: 70 })).toEqual([{ lock_timeout: "70ms" }]);
+  expect(await read()).toEqual([{ lock_timeout: "0" }]);
+});
+
+describe("a notification", () => {
+  test("is sent after the commit, once for many transactions, and not after a rollback", async () => {
+    const heard: string[] = [];
+    const listener = openListener({
+      connectionString: database.db.connectionString,
+      notifier: database.db,
+      on: { stations: (payload) => heard.push(payload) },
+      onGap: () => undefined,
+    });
+    try {
+      await until(() => Promise.resolve(listener.listening()));
+      const rolledBack = database.db.transaction((tx) => {
+        tx.notify("stations", "rolled back");
+        throw new Error("rolled back");
+      });
+      await expect(rolledBack).rejects.toThrow("rolled back");
+      let attempts = 0;
+      await database.db.transaction((tx) => {
+        tx.notify("stations", "repeated");
+        if (attempts++ === 0) throw new TransactionConflict();
+      });
+      await Promise.all(
+        Array.from({ length: 200 }, () => database.db.transaction((tx) => tx.notify("stations", "many"))),
+      );
+      await database.db.transaction((tx) => tx.notify("stations", "last"));
+      await until(() => Promise.resolve(heard.includes("last")));
+      expect(new Set(heard)).toEqual(new Set(["repeated", "many", "last"]));
+      expect(heard.filter((payload) => payload === "repeated")).toHaveLength(1);
+      expect(heard.filter((payload) => payload === "many").length).toBeLessThan(50);
+    } finally {
+      await listener.close();
+    }
+  });
+
+  test("of the last transaction before a pool closes is sent", async () => {
+    const heard: string[] = [];
+    const listener = openListener({
+      connectionString: database.db.connectionString,
+      notifier: database.db,
+      on: { bikes: (payload) => heard.push(payload) },
+      onGap: () => undefined,
+    });
+    try {
+      await until(() => Promise.resolve(listener.listening()));
+      const other = openDatabase({ connectionString: database.db.connectionString });
+      await other.transaction((tx) => tx.notify("bikes", "goodbye"));
+      await other.close();
+      await until(() => Promise.resolve(heard.includes("goodbye")));
+    } finally {
+      await listener.close();
+    }
+  });
+});

@@ -1,0 +1,130 @@
+import type pg from "pg";
+import { from as copyFrom } from "pg-copy-streams";
+import { codeOf, DatabaseUnavailable, isRetryable, nameConnectionError, sqlState } from "./errors.ts";
+import type { Notifier } from "./notifier.ts";
+import type { Statement } from "./statement.ts";
+
+/** Something that runs statements: the database itself, or a transaction that is open in it. */
+export interface Queryable {
+  /** Runs one prepared statement and returns its rows. */
+  query<Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
+  /**
+   * Runs `work` in a transaction; inside one it joins the one that is open. After a deadlock, a serialization failure or a
+   * `TransactionConflict`, `work` runs again from the start, `MAX_ATTEMPTS` times in all: it must change nothing but the
+   * database.
+   */
+  transaction<Result>(
+    work: (tx: Transaction) => Result | Promise<Result>,
+    options?: TransactionOptions,
+  ): Promise<Result>;
+}
+
+export interface TransactionOptions {
+  /** How long its statements wait for a lock before they fail with the code 55P03; otherwise as long as statements may take. */
+  readonly lockTimeoutMs?: number;
+}
+
+/** An open transaction, on a connection of its own. */
+export interface Transaction extends Queryable {
+  /**
+   * Sends a prepared statement whose rows nobody needs, without waiting for it: statements run in the order in which they
+   * are sent. If it fails, so does the transaction, when it commits at the latest.
+   */
+  send(statement: Statement, values?: readonly unknown[]): void;
+  /** Runs text that cannot be prepared, such as `create temporary table`. */
+  run(text: string): Promise<void>;
+  /** A stream into `copy … from stdin`; the rows are written when it has finished. Nothing that was sent may be under way. */
+  copyIn(text: string): NodeJS.WritableStream;
+  /**
+   * Notifies those who listen to a channel, a moment after the commit (notifier.ts says why not with it). If the process
+   * dies in that moment they are not notified.
+   */
+  notify(channel: string, payload: string): void;
+}
+
+/** Of a transaction. More repeat work that keeps losing; fewer fail requests that another try would serve. */
+const MAX_ATTEMPTS = 4;
+
+/** Runs `work` in a transaction on a connection of the pool. */
+export async function inTransaction<Result>(
+  pool: pg.Pool,
+  notifier: Notifier,
+  work: (tx: Transaction) => Result | Promise<Result>,
+  options: TransactionOptions = {},
+): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    const client = await pool.connect().catch((error: unknown) => {
+      throw nameConnectionError(error);
+    });
+    let broken: Error | undefined;
+    const onError = (error: Error) => (broken = error);
+    client.on("error", onError);
+    const { tx, commit, causeOf } = openTransaction(client, notifier, options);
+    try {
+      const result = await work(tx);
+      await commit();
+      return result;
+    } catch (thrown) {
+      const error = causeOf(thrown);
+      const named = nameConnectionError(error);
+      if (named instanceof DatabaseUnavailable) broken = named;
+      // A rollback that fails means the connection is gone; the server has rolled back by itself.
+      else await client.query("rollback").catch((failure: unknown) => (broken = new Error(String(failure))));
+      if (attempt >= MAX_ATTEMPTS || !isRetryable(error)) throw named;
+    } finally {
+      Object.assign(client, { pipeline: true });
+      client.off("error", onError);
+      client.release(broken);
+    }
+  }
+}
+
+/** Begins a transaction in the same round trip as its first statement. */
+function openTransaction(client: pg.PoolClient, notifier: Notifier, { lockTimeoutMs }: TransactionOptions) {
+  const sent: Promise<unknown>[] = [];
+  let failureOfSent: unknown;
+  const keep = (result: Promise<unknown>) => {
+    result.catch((error: unknown) => (failureOfSent ??= error));
+    sent.push(result);
+  };
+  const notifications: (readonly [channel: string, payload: string])[] = [];
+  const tx: Transaction = {
+    query: (statement, values) => runStatement(client, statement, values),
+    send: (statement, values) => keep(runStatement(client, statement, values)),
+    transaction: async (work) => work(tx),
+    run: async (text) => {
+      await client.query(text);
+    },
+    copyIn: (text) => {
+      // The driver copies on a connection that sends one statement at a time.
+      Object.assign(client, { pipeline: false });
+      return client.query(copyFrom(text));
+    },
+    notify: (channel, payload) => void notifications.push([channel, payload]),
+  };
+  keep(client.query(lockTimeoutMs === undefined ? "begin" : `begin; set local lock_timeout = ${lockTimeoutMs}`));
+  const commit = async () => {
+    // Of a transaction that has failed, `commit` is a rollback that tells nobody: what was sent tells.
+    await Promise.all([...sent, client.query("commit")]);
+    for (const [channel, payload] of notifications) notifier.notify(channel, payload);
+  };
+  // After the failure of something that was sent, whatever is asked next fails because of it, without saying so.
+  const causeOf = (error: unknown) =>
+    codeOf(error) === sqlState.inFailedSqlTransaction ? (failureOfSent ?? error) : error;
+  return { tx, commit, causeOf };
+}
+
+/** Runs a prepared statement on a connection. */
+export async function runStatement<Row>(
+  client: pg.Pool | pg.ClientBase,
+  { name, text }: Statement,
+  values?: readonly unknown[],
+): Promise<Row[]> {
+  try {
+    // The row's shape is what the statement says; each queries.ts writes it beside its SQL.
+    const result = await client.query({ name, text, values: values ? [...values] : [] });
+    return result.rows as Row[];
+  } catch (error) {
+    throw nameConnectionError(error);
+  }
+}

@@ -1,0 +1,149 @@
+import { setImmediate } from "node:timers/promises";
+import { serviceError } from "@bikeshare/rules";
+import { isUnavailable } from "../db/errors.ts";
+import type { CallOutcome } from "../idempotency/service.ts";
+import { FairQueue } from "./fair-queue.ts";
+
+/** A call that may share a transaction with others. */
+export interface CombinableCall {
+  /** Calls of different systems are never combined. */
+  readonly systemId: string;
+  /** Whose turn it is: the key it was made with. */
+  readonly owner: string;
+  /** How many items it asks for. */
+  readonly items: number;
+}
+
+export interface CommandCombinerOptions<Call, Result> {
+  /** Runs calls of one system in one transaction. If it fails, none of them had any effect. @returns an outcome for each, in order */
+  readonly runTogether: (systemId: string, calls: readonly Call[]) => Promise<readonly CallOutcome<Result>[]>;
+  /** Runs one call in a transaction of its own. */
+  readonly runAlone: (call: Call) => Promise<Result>;
+  /** Milliseconds, of any epoch. */
+  readonly monotonic?: () => number;
+}
+
+/** Items in one transaction. More hold locks for longer; with fewer, a commit serves fewer calls. */
+export const MAX_ITEMS = 200;
+/** Calls that run alone at once. More take connections from other verbs. */
+const ALONE_CONCURRENCY = 4;
+/** Calls of one owner, and of all, that may wait or run. Beyond, the database is too slow for what is asked of it. */
+export const MAX_CALLS_OF_OWNER = 1_000;
+export const MAX_CALLS = 4_000;
+/** How long a call waits before it is refused. About what a caller waits for a connection of the pool. */
+export const MAX_WAIT_MS = 5_000;
+
+interface Waiting<Call, Result> {
+  readonly call: Call;
+  readonly since: number;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** The calls of a system that wait, and what serves them. */
+interface Lane<Call, Result> {
+  readonly queue: FairQueue<Waiting<Call, Result>>;
+  readonly serving: Promise<void>;
+}
+
+/**
+ * Combines calls of one verb: while a transaction runs, others gather, and the next transaction serves all of them. Where
+ * nothing runs, a call waits for nothing. If calls fail together, each runs alone, so that none breaks another.
+ */
+export class CommandCombiner<Call extends CombinableCall, Result> {
+  readonly #options: CommandCombinerOptions<Call, Result>;
+  readonly #monotonic: () => number;
+  readonly #lanes = new Map<string, Lane<Call, Result>>();
+  readonly #alone = new FairQueue<Waiting<Call, Result>>();
+  #servingAlone = 0;
+  readonly #callsOf = new Map<string, number>();
+  #calls = 0;
+
+  constructor(options: CommandCombinerOptions<Call, Result>) {
+    this.#options = options;
+    this.#monotonic = options.monotonic ?? (() => performance.now());
+  }
+
+  /** Runs a call, with others or alone. @throws ServiceError `unavailable` when too many wait; whatever the call throws */
+  async run(call: Call): Promise<Result> {
+    const { owner } = call;
+    const ofOwner = this.#callsOf.get(owner) ?? 0;
+    if (ofOwner >= MAX_CALLS_OF_OWNER || this.#calls >= MAX_CALLS) throw overloaded();
+    this.#callsOf.set(owner, ofOwner + 1);
+    this.#calls++;
+    try {
+      return await new Promise<Result>((resolve, reject) => {
+        this.#add({ call, since: this.#monotonic(), resolve, reject });
+      });
+    } finally {
+      this.#calls--;
+      const left = (this.#callsOf.get(owner) ?? 1) - 1;
+      if (left === 0) this.#callsOf.delete(owner);
+      else this.#callsOf.set(owner, left);
+    }
+  }
+
+  #add(waiting: Waiting<Call, Result>): void {
+    const { systemId, owner } = waiting.call;
+    const queue = this.#lanes.get(systemId)?.queue ?? new FairQueue();
+    queue.add(owner, waiting);
+    if (!this.#lanes.has(systemId)) this.#lanes.set(systemId, { queue, serving: this.#serve(systemId, queue) });
+  }
+
+  async #serve(systemId: string, queue: FairQueue<Waiting<Call, Result>>): Promise<void> {
+    // Calls that have arrived together are read one after the other.
+    await setImmediate();
+    while (!queue.isEmpty)
+      await this.#runTogether(
+        systemId,
+        queue.take(MAX_ITEMS, ({ call }) => call.items),
+      );
+    this.#lanes.delete(systemId);
+  }
+
+  async #runTogether(systemId: string, batch: readonly Waiting<Call, Result>[]): Promise<void> {
+    const now = this.#monotonic();
+    const isLate = ({ since }: Waiting<Call, Result>) => now - since > MAX_WAIT_MS;
+    for (const { reject } of batch.filter(isLate)) reject(overloaded());
+    const inTime = batch.filter((waiting) => !isLate(waiting));
+    if (inTime.length === 0) return;
+    try {
+      const calls = inTime.map(({ call }) => call);
+      const outcomes = await this.#options.runTogether(systemId, calls);
+      for (const [index, waiting] of inTime.entries()) this.#finish(waiting, outcomes[index] ?? "run-alone");
+    } catch (error) {
+      // A database that cannot serve cannot serve them alone either; and of a commit whose answer was lost nobody knows
+      // whether it had its effect, so that only the caller may ask again.
+      const outcome = isUnavailable(error) ? { error } : "run-alone";
+      for (const waiting of inTime) this.#finish(waiting, outcome);
+    }
+  }
+
+  #finish(waiting: Waiting<Call, Result>, outcome: CallOutcome<Result>): void {
+    if (outcome === "run-alone") this.#addAlone(waiting);
+    else if ("result" in outcome) waiting.resolve(outcome.result);
+    else waiting.reject(outcome.error);
+  }
+
+  #addAlone(waiting: Waiting<Call, Result>): void {
+    this.#alone.add(waiting.call.owner, waiting);
+    if (this.#servingAlone < ALONE_CONCURRENCY) this.#serveAlone().catch(waiting.reject);
+  }
+
+  async #serveAlone(): Promise<void> {
+    this.#servingAlone++;
+    while (!this.#alone.isEmpty) {
+      for (const { call, resolve, reject } of this.#alone.take(1, () => 1)) {
+        await this.#options.runAlone(call).then(resolve, reject);
+      }
+    }
+    this.#servingAlone--;
+  }
+}
+
+/** Before a caller whose call was refused should try again. */
+const RETRY_SECONDS = 1;
+
+function overloaded(): Error {
+  return serviceError("unavailable", "commands", { retryAfterSeconds: RETRY_SECONDS });
+}
