@@ -26,7 +26,7 @@ export interface PageCacheOptions {
  * For this time a page is served if no change is notified. Notifications follow the commit, so that a process that dies
  * in between changes rows of which nobody is notified: others show them after this time at the latest.
  */
-export const MAX_AGE_MS = 5_000;
+const MAX_AGE_MS = 5_000;
 
 interface Entry<Page> {
   page: Page | Promise<Page>;

@@ -4,7 +4,7 @@ import { createNotifier } from "./notifier.ts";
 import type { Statement } from "./statement.ts";
 import { inTransaction, type Queryable, runStatement } from "./transaction.ts";
 
-export type { Queryable, Transaction, TransactionOptions } from "./transaction.ts";
+export type { Queryable, Transaction } from "./transaction.ts";
 
 /** How many connections a pool has at present, and how many callers wait for one. */
 export interface PoolUsage {

@@ -102,9 +102,9 @@ describe("a notification", () => {
     try {
       await until(() => Promise.resolve(listener.listening()));
       const other = openDatabase({ connectionString: database.db.connectionString });
-      await other.transaction((tx) => tx.notify("bikes", "goodbye"));
+      await other.transaction((tx) => tx.notify("bikes", "last"));
       await other.close();
-      await until(() => Promise.resolve(heard.includes("goodbye")));
+      await until(() => Promise.resolve(heard.includes("last")));
     } finally {
       await listener.close();
     }
