@@ -33,8 +33,8 @@ export interface Transaction extends Queryable {
   send(statement: Statement, values?: readonly unknown[]): void;
   /** Runs text that cannot be prepared, such as `create temporary table`. */
   run(text: string): Promise<void>;
-  /** A stream into `copy … from stdin`; the rows are written when it has finished. Nothing that was sent may be under way. */
-  copyIn(text: string): NodeJS.WritableStream;
+  /** A stream into `copy … from stdin`; the rows are written when it has finished. */
+  copyIn(text: string): Promise<NodeJS.WritableStream>;
   /**
    * Notifies those who listen to a channel, a moment after the commit (notifier.ts says why not with it). If the process
    * dies in that moment they are not notified.
@@ -95,10 +95,12 @@ function openTransaction(client: pg.PoolClient, notifier: Notifier, { lockTimeou
     run: async (text) => {
       await client.query(text);
     },
-    copyIn: (text) => {
+    copyIn: async (text) => {
       // The driver copies on a connection that sends one statement at a time.
+      await Promise.all(sent);
       Object.assign(client, { pipeline: false });
-      return client.query(copyFrom(text));
+      const stream = client.query(copyFrom(text));
+      return stream.once("finish", () => Object.assign(client, { pipeline: true }));
     },
     notify: (channel, payload) => void notifications.push([channel, payload]),
   };

@@ -78,7 +78,7 @@ export async function createPastRidesTable(tx: Transaction): Promise<void> {
 }
 
 /** A stream that takes the lines of past rides, in the text format of `copy`. */
-export function copyIntoPastRides(tx: Transaction): NodeJS.WritableStream {
+export function copyIntoPastRides(tx: Transaction): Promise<NodeJS.WritableStream> {
   return tx.copyIn(copyPastRides);
 }
 

@@ -81,7 +81,7 @@ export function writePastRides(
 ): Promise<PastRidesWritten> {
   return db.transaction(async (tx) => {
     await createPastRidesTable(tx);
-    await pipeline(lines(), copyIntoPastRides(tx));
+    await pipeline(lines(), await copyIntoPastRides(tx));
     const hours = await insertRides(tx, systemId, {
       source,
       updatedAt,
@@ -155,7 +155,7 @@ export function tryPastRides<Result>(
     await createTrialRidesTable(tx);
     return work(async (lines, rows) => {
       await truncatePastRides(tx);
-      await pipeline(lines(), copyIntoPastRides(tx));
+      await pipeline(lines(), await copyIntoPastRides(tx));
       const hours = await insertTriedRides(tx, systemId);
       const created = hours.reduce((sum, { n }) => sum + n, 0);
       const { differing } = created === rows ? { differing: [] } : await findHeldOrTriedRides(tx, systemId);
