@@ -2,6 +2,7 @@ import { extendApi, generateSchema } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { errorBody } from "./errors.ts";
 import { issueText } from "./messages.ts";
+import { namedObject } from "./named-object.ts";
 
 /** Items that one batch may hold. More would hold locks for too long; fewer waste round trips. */
 export const MAX_BATCH = 1000;
@@ -43,28 +44,20 @@ export const batchOutcome = z.enum(["created", "updated", "unchanged", "failed"]
 export type BatchOutcome = z.infer<typeof batchOutcome>;
 
 /** What became of one item of a batch. */
-export const batchResult = extendApi(
-  z
-    .object({
-      id: z.string().nullable().describe("The item's id; null when it had none"),
-      outcome: batchOutcome.describe("`failed` changed nothing; the same item sent again is `unchanged`"),
-      error: errorBody.nullable(),
-    })
-    .strict()
-    .describe("What became of an item. `error` says why it failed, and is null when it did not."),
-  { title: "BatchResult" },
+export const batchResult = namedObject(
+  "BatchResult",
+  "What became of an item. `error` says why it failed, and is null when it did not.",
+  {
+    id: z.string().nullable().describe("The item's id; null when it had none"),
+    outcome: batchOutcome.describe("`failed` changed nothing; the same item sent again is `unchanged`"),
+    error: errorBody.nullable(),
+  },
 );
 export type BatchResult = z.infer<typeof batchResult>;
 
 /** The answer to a batch: one result an item, in the items' order. */
-export const batchResults = extendApi(
-  z
-    .object({
-      results: z.array(batchResult).describe("One result an item, in the items' order"),
-      failed: z.number().int().min(0).describe("How many items failed"),
-    })
-    .strict()
-    .describe("What became of each item, in their order."),
-  { title: "BatchResults" },
-);
+export const batchResults = namedObject("BatchResults", "What became of each item, in their order.", {
+  results: z.array(batchResult).describe("One result an item, in the items' order"),
+  failed: z.number().int().min(0).describe("How many items failed"),
+});
 export type BatchResults = z.infer<typeof batchResults>;

@@ -1,9 +1,8 @@
-import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
-import { boundingBoxParam } from "./bounding-box.ts";
-import { identifier, identifierParam } from "./identifier.ts";
+import { givenOnce, identifier, identifierParam } from "./identifier.ts";
+import { namedObject } from "./named-object.ts";
 import { listOf, pagingQuery } from "./paging.ts";
-import { givenOnce, instantParam, timestamp } from "./time.ts";
+import { boundingBoxParam, instantParam, timestamp } from "./time.ts";
 
 /** States of a vehicle, in the words of MDS 2.0. */
 export const vehicleState = z.enum([
@@ -16,24 +15,18 @@ export const vehicleState = z.enum([
   "removed",
 ]);
 
-export const bike = extendApi(
-  z
-    .object({
-      id: identifier,
-      number: z.string().nullable().describe("What is painted on the bike"),
-      vehicle_type_id: z.string().nullable().describe("One of `/v1/vehicle_types`"),
-      vehicle_state: vehicleState,
-      station_id: identifier.nullable().describe("The station where it stands; null elsewhere and while on a trip"),
-      lat: z.number().min(-90).max(90).nullable().describe("WGS 84 degrees; null while on a trip"),
-      lon: z.number().min(-180).max(180).nullable().describe("WGS 84 degrees; null while on a trip"),
-      current_range_meters: z.number().int().min(0).nullable(),
-      last_reported: timestamp.nullable().describe("When the bike itself last reported"),
-      updated_at: timestamp.describe("When this object last changed"),
-    })
-    .strict()
-    .describe("A bike, or another vehicle that is shared the same way."),
-  { title: "Bike" },
-);
+export const bike = namedObject("Bike", "A bike, or another vehicle that is shared the same way.", {
+  id: identifier,
+  number: z.string().nullable().describe("What is painted on the bike"),
+  vehicle_type_id: z.string().nullable().describe("One of `/v1/vehicle_types`"),
+  vehicle_state: vehicleState,
+  station_id: identifier.nullable().describe("The station where it stands; null elsewhere and while on a trip"),
+  lat: z.number().min(-90).max(90).nullable().describe("WGS 84 degrees; null while on a trip"),
+  lon: z.number().min(-180).max(180).nullable().describe("WGS 84 degrees; null while on a trip"),
+  current_range_meters: z.number().int().min(0).nullable(),
+  last_reported: timestamp.nullable().describe("When the bike itself last reported"),
+  updated_at: timestamp.describe("When this object last changed"),
+});
 export type Bike = z.infer<typeof bike>;
 
 export const bikeList = listOf(bike, { title: "BikeList", description: "One page of bikes." });

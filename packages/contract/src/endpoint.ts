@@ -1,4 +1,7 @@
+import { z } from "zod";
 import type { ErrorCode } from "./error-catalogue.ts";
+import { errorBody } from "./errors.ts";
+import { identifierParam } from "./identifier.ts";
 import type { Scope } from "./scopes.ts";
 
 /**
@@ -17,3 +20,70 @@ export interface EndpointMetadata {
   /** Of a batch: the codes that a single item may fail with. */
   readonly itemErrors?: readonly ErrorCode[];
 }
+
+/** Whom an endpoint lets in, and what else is known of it. */
+export function needs(scope: Scope | "any" | "none", more: Omit<EndpointMetadata, "scope"> = {}): EndpointMetadata {
+  return { scope, ...more };
+}
+
+/** No query parameter is known here; an unknown one is refused by name. */
+export const noQuery = z.object({}).strict();
+
+/** What any endpoint that asks for a key may answer beside its success. */
+export const errors = {
+  400: errorBody,
+  401: errorBody,
+  403: errorBody,
+  405: errorBody,
+  429: errorBody,
+  500: errorBody,
+  503: errorBody,
+};
+
+/** What an endpoint that takes a body may answer beside those. */
+export const bodyErrors = { 409: errorBody, 413: errorBody, 415: errorBody, 422: errorBody };
+
+/** A list, page by page. */
+export function listEndpoint<
+  const Path extends `/v1/${string}`,
+  Query extends z.AnyZodObject,
+  List extends z.ZodTypeAny,
+  Errors extends Readonly<Record<number, typeof errorBody>> = Record<never, never>,
+>(
+  path: Path,
+  list: {
+    readonly scope: Scope;
+    readonly summary: string;
+    readonly description: string;
+    readonly query: Query;
+    readonly answer: List;
+    /** What it may answer beside the usual errors. */
+    readonly errors?: Errors;
+  },
+) {
+  const { scope, summary, description, query, answer } = list;
+  const responses = { 200: answer, ...errors, ...(list.errors as Errors) };
+  return { method: "GET", path, summary, description, metadata: needs(scope), query, responses } as const;
+}
+
+/** One resource by the id in its path. */
+export function getEndpoint<const Path extends `/v1/${string}/:id`, Resource extends z.ZodTypeAny>(
+  path: Path,
+  scope: Scope,
+  answer: Resource,
+  texts: { readonly summary: string; readonly description?: string },
+) {
+  const responses = { 200: answer, 404: errorBody, ...errors };
+  return {
+    method: "GET",
+    path,
+    ...texts,
+    metadata: needs(scope),
+    pathParams: idParam,
+    query: noQuery,
+    responses,
+  } as const;
+}
+
+/** The id in a path. */
+export const idParam = z.object({ id: identifierParam });

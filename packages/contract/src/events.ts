@@ -1,14 +1,13 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { bike } from "./bikes.ts";
-import { identifier, MAX_IDENTIFIER_LENGTH } from "./identifier.ts";
-import { issueText } from "./messages.ts";
+import { givenOnce, identifier, textOf } from "./identifier.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { reservation } from "./reservations.ts";
 import { ride } from "./rides.ts";
 import { eventSchemaName } from "./schema-name.ts";
 import { station } from "./stations.ts";
-import { givenOnce, timestamp } from "./time.ts";
+import { timestamp } from "./time.ts";
 
 /** What the `data` of an event of the list holds: the resource as a GET would show it at that moment. */
 export const eventData = {
@@ -57,14 +56,14 @@ export type EventRecord = z.infer<typeof eventRecord>;
 
 export const eventList = listOf(eventRecord, { title: "EventList", description: "One page of events, oldest first." });
 
+/** The id of an event in a query string. */
+export const eventId = textOf("eventId", givenOnce());
+
 export const eventListQuery = z
   .object({
     ...pagingQuery,
     event: z.enum(eventNames, givenOnce()).optional().describe("Only events of this name"),
-    after: z
-      .string(givenOnce())
-      .max(MAX_IDENTIFIER_LENGTH)
-      .regex(/^event_\w+$/, issueText("eventId"))
+    after: eventId
       .optional()
       .describe(
         "Only events after the one with this id: where you stopped last time. When that event is no longer kept, the " +

@@ -1,31 +1,28 @@
-import { extendApi } from "@anatine/zod-openapi";
 import { initContract } from "@ts-rest/core";
 import { z } from "zod";
-import type { EndpointMetadata } from "./endpoint.ts";
+import { type EndpointMetadata, noQuery } from "./endpoint.ts";
 import { errorBody } from "./errors.ts";
-import { identifierParam } from "./identifier.ts";
+import { givenOnce, textOf } from "./identifier.ts";
+import { namedObject } from "./named-object.ts";
 
 const c = initContract();
 
-const noQuery = z.object({}).strict();
 const feed = z
   .string()
   .describe("A feed's file name, such as `station_status.json`; `gbfs.json` lists those there are");
-const system_id = identifierParam.describe("GBFS's `system_id`");
+const system_id = textOf("identifier", { ...givenOnce(), description: "GBFS's `system_id`" });
 const metadata: EndpointMetadata = { scope: "none" };
 
 /** The envelope that every GBFS document has; what `data` holds is laid down by GBFS's own JSON schemas. */
-export const gbfsDocument = extendApi(
-  z
-    .object({
-      last_updated: z.union([z.number().int(), z.string()]).describe("2.3: POSIX seconds. 3.0: RFC 3339"),
-      ttl: z.number().int().min(0).describe("Seconds for which the document may be kept"),
-      version: z.enum(["2.3", "3.0"]),
-      data: z.object({}).passthrough(),
-    })
-    .strict()
-    .describe("A GBFS document. Its `data` follows GBFS's own schema of that feed."),
-  { title: "GbfsDocument" },
+export const gbfsDocument = namedObject(
+  "GbfsDocument",
+  "A GBFS document. Its `data` follows GBFS's own schema of that feed.",
+  {
+    last_updated: z.union([z.number().int(), z.string()]).describe("2.3: POSIX seconds. 3.0: RFC 3339"),
+    ttl: z.number().int().min(0).describe("Seconds for which the document may be kept"),
+    version: z.enum(["2.3", "3.0"]),
+    data: z.object({}).passthrough(),
+  },
 );
 
 export type GbfsDocument = z.infer<typeof gbfsDocument>;
@@ -43,65 +40,34 @@ const responses = {
   503: errorBody,
 };
 
+function feedEndpoint<const Path extends `/gbfs/${string}`, Parameters extends z.ZodRawShape>(
+  path: Path,
+  summary: string,
+  parameters: Parameters,
+) {
+  return {
+    method: "GET",
+    path,
+    summary,
+    metadata,
+    pathParams: z.object(parameters),
+    query: noQuery,
+    responses,
+  } as const;
+}
+
 /**
  * The public GBFS feeds, made from the live state. A path without a system's id means the deployment's first
  * system. Answers carry `ETag`, `Last-Modified` and `Cache-Control: public`, and any web page may read them.
  */
 export const gbfsContract = c.router(
   {
-    versions: {
-      method: "GET",
-      path: "/gbfs/gbfs_versions.json",
-      summary: "GBFS versions",
-      metadata,
-      query: noQuery,
-      responses,
-    },
-    feed23: {
-      method: "GET",
-      path: "/gbfs/2.3/:feed",
-      summary: "A GBFS 2.3 feed",
-      metadata,
-      pathParams: z.object({ feed }),
-      query: noQuery,
-      responses,
-    },
-    feed30: {
-      method: "GET",
-      path: "/gbfs/3.0/:feed",
-      summary: "A GBFS 3.0 feed",
-      metadata,
-      pathParams: z.object({ feed }),
-      query: noQuery,
-      responses,
-    },
-    versionsOfSystem: {
-      method: "GET",
-      path: "/gbfs/:system_id/gbfs_versions.json",
-      summary: "GBFS versions of a system",
-      metadata,
-      pathParams: z.object({ system_id }),
-      query: noQuery,
-      responses,
-    },
-    feed23OfSystem: {
-      method: "GET",
-      path: "/gbfs/:system_id/2.3/:feed",
-      summary: "A GBFS 2.3 feed of a system",
-      metadata,
-      pathParams: z.object({ system_id, feed }),
-      query: noQuery,
-      responses,
-    },
-    feed30OfSystem: {
-      method: "GET",
-      path: "/gbfs/:system_id/3.0/:feed",
-      summary: "A GBFS 3.0 feed of a system",
-      metadata,
-      pathParams: z.object({ system_id, feed }),
-      query: noQuery,
-      responses,
-    },
+    versions: feedEndpoint("/gbfs/gbfs_versions.json", "GBFS versions", {}),
+    feed23: feedEndpoint("/gbfs/2.3/:feed", "A GBFS 2.3 feed", { feed }),
+    feed30: feedEndpoint("/gbfs/3.0/:feed", "A GBFS 3.0 feed", { feed }),
+    versionsOfSystem: feedEndpoint("/gbfs/:system_id/gbfs_versions.json", "GBFS versions of a system", { system_id }),
+    feed23OfSystem: feedEndpoint("/gbfs/:system_id/2.3/:feed", "A GBFS 2.3 feed of a system", { system_id, feed }),
+    feed30OfSystem: feedEndpoint("/gbfs/:system_id/3.0/:feed", "A GBFS 3.0 feed of a system", { system_id, feed }),
   },
   { strictStatusCodes: true },
 );

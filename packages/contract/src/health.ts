@@ -1,17 +1,11 @@
-import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
+import { namedObject } from "./named-object.ts";
 
 /** The answer of /healthz and /readyz of a process that can answer. */
-export const health = extendApi(
-  z
-    .object({
-      status: z.literal("ok"),
-      concerns: z
-        .array(z.string())
-        .describe("What an operator should look at although requests are answered; absent when there is nothing.")
-        .optional(),
-    })
-    .strict()
-    .describe("Requests are answered."),
-  { title: "Health" },
-);
+export const health = namedObject("Health", "Requests are answered.", {
+  status: z.literal("ok"),
+  concerns: z
+    .array(z.string())
+    .describe("What an operator should look at although requests are answered; absent when there is nothing.")
+    .optional(),
+});

@@ -1,15 +1,9 @@
 import { z } from "zod";
-import { IDEMPOTENCY_KEY_HOURS, MAX_IDEMPOTENCY_KEY_LENGTH } from "./limits.ts";
-import { issueText } from "./messages.ts";
+import { textOf } from "./identifier.ts";
+import { IDEMPOTENCY_KEY_HOURS } from "./limits.ts";
 
 /** The value of the header `Idempotency-Key`. */
-export const idempotencyKey = z
-  .string()
-  // A header sent twice arrives joined by ", ": having no space refuses that too.
-  .regex(
-    new RegExp(`^[\\x21-\\x7e]{1,${MAX_IDEMPOTENCY_KEY_LENGTH}}$`),
-    issueText("visibleAsciiUpTo", { limit: MAX_IDEMPOTENCY_KEY_LENGTH }),
-  );
+export const idempotencyKey = textOf("idempotencyKey");
 
 /** The headers of every endpoint that takes an `Idempotency-Key`. Names are in lower case, as Node gives them. */
 export const idempotencyHeaders = z.object({

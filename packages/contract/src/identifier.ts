@@ -1,28 +1,28 @@
+import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
+import { MAX_IDENTIFIER_LENGTH } from "./limits.ts";
 import { issueText } from "./messages.ts";
-import { isPathStep, isVisible } from "./text.ts";
-import { givenOnce } from "./time.ts";
+import { type TextKind, textIssues, textSchema } from "./text-kinds.ts";
 
-/** Most characters in an identifier. Operators' ids seen in the wild have up to 40. */
-export const MAX_IDENTIFIER_LENGTH = 255;
+/** A text of a request. @param params zod's own, such as its description */
+export function textOf(kind: TextKind, params: z.RawCreateParams = {}) {
+  const schema = z.string(params).superRefine((text, context) => {
+    for (const message of textIssues(kind, text)) context.addIssue({ code: z.ZodIssueCode.custom, message });
+  });
+  const { description } = params;
+  return extendApi(schema, { ...textSchema(kind), ...(description !== undefined && { description }) });
+}
 
-const tooLong = issueText("tooLong", { limit: MAX_IDENTIFIER_LENGTH });
+/** The error map of a query parameter, whose only wrong type is the array a repeated parameter becomes. */
+export function givenOnce(): { invalid_type_error: string } {
+  return { invalid_type_error: issueText("repeated") };
+}
 
 /** An identifier as the service gives it out. */
 export const identifier = z.string().min(1).max(MAX_IDENTIFIER_LENGTH);
 
 /** An identifier in a query string or a path. */
-export const identifierParam = z
-  .string(givenOnce())
-  .min(1, issueText("empty"))
-  .max(MAX_IDENTIFIER_LENGTH, tooLong)
-  // No text that PostgreSQL keeps holds one, and it refuses to compare with it.
-  .refine((text) => !text.includes("\0"), issueText("nul"));
+export const identifierParam = textOf("identifier", givenOnce());
 
 /** An identifier in a request's body: what the operator may call its stations, bikes and rides. */
-export const givenIdentifier = z
-  .string()
-  .min(1, issueText("empty"))
-  .max(MAX_IDENTIFIER_LENGTH, tooLong)
-  .refine(isVisible, issueText("visible"))
-  .refine((id) => !isPathStep(id), issueText("pathStep"));
+export const givenIdentifier = textOf("givenIdentifier");

@@ -36,5 +36,11 @@ export const IDEMPOTENCY_KEY_HOURS = 24;
 /** Most bytes of a request's body. */
 export const MAX_BODY_BYTES = 1024 ** 2;
 
+/** Most characters in an identifier. Operators' ids seen in the wild have up to 40. */
+export const MAX_IDENTIFIER_LENGTH = 255;
+
+/** Most characters of a `rider_ref`. */
+export const MAX_RIDER_REF_LENGTH = 64;
+
 /** Most characters of an `Idempotency-Key`. */
 export const MAX_IDEMPOTENCY_KEY_LENGTH = 255;

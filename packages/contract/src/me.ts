@@ -1,33 +1,27 @@
-import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { identifier } from "./identifier.ts";
 import { RATE_WINDOW_SECONDS } from "./limits.ts";
+import { namedObject } from "./named-object.ts";
 import { scopeNames } from "./scopes.ts";
 import { timestamp } from "./time.ts";
 
-export const me = extendApi(
-  z
+export const me = namedObject("Me", "What the service knows of the key that asks.", {
+  key_id: identifier,
+  partner: z.object({ id: identifier, name: z.string() }).strict(),
+  scopes: z.array(z.enum(scopeNames)),
+  expires_at: timestamp.nullable().describe("Null: the key does not expire"),
+  rate_limit: z
     .object({
-      key_id: identifier,
-      partner: z.object({ id: identifier, name: z.string() }).strict(),
-      scopes: z.array(z.enum(scopeNames)),
-      expires_at: timestamp.nullable().describe("Null: the key does not expire"),
-      rate_limit: z
-        .object({
-          limit: z.number().int().min(1).describe(`Requests in any ${RATE_WINDOW_SECONDS} s`),
-          remaining: z.number().int().min(0).describe("What is left of it, this request counted"),
-          reset_seconds: z.number().int().min(0).describe("Seconds until a used request is given back"),
-        })
-        .strict(),
-      reservations: z
-        .object({
-          limit: z.number().int().min(1).describe("Active reservations that you may have at once, by all your keys"),
-          active: z.number().int().min(0).describe("How many you have now"),
-        })
-        .strict(),
+      limit: z.number().int().min(1).describe(`Requests in any ${RATE_WINDOW_SECONDS} s`),
+      remaining: z.number().int().min(0).describe("What is left of it, this request counted"),
+      reset_seconds: z.number().int().min(0).describe("Seconds until a used request is given back"),
     })
-    .strict()
-    .describe("What the service knows of the key that asks."),
-  { title: "Me" },
-);
+    .strict(),
+  reservations: z
+    .object({
+      limit: z.number().int().min(1).describe("Active reservations that you may have at once, by all your keys"),
+      active: z.number().int().min(0).describe("How many you have now"),
+    })
+    .strict(),
+});
 export type Me = z.infer<typeof me>;

@@ -1,6 +1,6 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
-import { givenIdentifier } from "./identifier.ts";
+import { givenIdentifier, textOf } from "./identifier.ts";
 import { issueText } from "./messages.ts";
 import { endReason, riderCategory } from "./rides.ts";
 import { isOneLine } from "./text.ts";
@@ -27,39 +27,42 @@ function oneLine(maxLength: number) {
     .refine(isOneLine, issueText("oneLine"));
 }
 
-/** Rejects a latitude without a longitude, and the reverse. */
-function requireLatAndLon(
-  location: { lat?: number | undefined; lon?: number | undefined },
-  ctx: z.RefinementCtx,
-): void {
-  if ((location.lat === undefined) === (location.lon === undefined)) return;
-  const [missing, given] = location.lat === undefined ? ["lat", "lon"] : ["lon", "lat"];
-  ctx.addIssue({ code: z.ZodIssueCode.custom, path: [missing], message: issueText("givenWith", { field: given }) });
+/** An item of a batch, under the name that the documents give it. */
+function item<Fields extends z.ZodRawShape>(title: string, fields: Fields, description?: string) {
+  return extendApi(z.object(fields).strict(), { title, ...(description !== undefined && { description }) });
+}
+
+/** One with a location: it rejects a latitude without a longitude, and the reverse. */
+function locatedItem<Fields extends z.ZodRawShape>(title: string, fields: Fields, description?: string) {
+  const located = z
+    .object(fields)
+    .strict()
+    .superRefine((given, context) => {
+      const { lat, lon } = given as { readonly lat?: number; readonly lon?: number };
+      if ((lat === undefined) === (lon === undefined)) return;
+      const [missing, field] = lat === undefined ? ["lat", "lon"] : ["lon", "lat"];
+      context.addIssue({ code: z.ZodIssueCode.custom, path: [missing], message: issueText("givenWith", { field }) });
+    });
+  return extendApi(located, { title, ...(description !== undefined && { description }) });
 }
 
 /** A station as the operator describes it. What is left out of a later upsert stays as it was. */
-export const stationUpsert = extendApi(
-  z
-    .object({
-      id: givenIdentifier.describe("Your own id of the station: stable, never reused"),
-      name: oneLine(MAX_NAME_LENGTH).optional().describe("Needed for a new station"),
-      short_name: oneLine(MAX_NAME_LENGTH).nullable().optional(),
-      lat: latitude.optional().describe("Needed for a new station. WGS 84 degrees"),
-      lon: longitude.optional().describe("Needed for a new station. WGS 84 degrees"),
-      address: oneLine(MAX_ADDRESS_LENGTH).nullable().optional(),
-      region_id: givenIdentifier.nullable().optional(),
-      capacity: count.nullable().optional().describe("Docks in all"),
-      is_virtual_station: z.boolean().optional().describe("False for a new station, when left out"),
-      is_installed: z.boolean().optional().describe("True for a new station, when left out"),
-      is_renting: z.boolean().optional().describe("True for a new station, when left out"),
-      is_returning: z.boolean().optional().describe("True for a new station, when left out"),
-      num_docks_available: count.nullable().optional(),
-      num_docks_disabled: count.nullable().optional(),
-    })
-    .strict()
-    .superRefine(requireLatAndLon),
-  { title: "StationUpsert" },
-);
+export const stationUpsert = locatedItem("StationUpsert", {
+  id: textOf("givenIdentifier", { description: "Your own id of the station: stable, never reused" }),
+  name: oneLine(MAX_NAME_LENGTH).optional().describe("Needed for a new station"),
+  short_name: oneLine(MAX_NAME_LENGTH).nullable().optional(),
+  lat: latitude.optional().describe("Needed for a new station. WGS 84 degrees"),
+  lon: longitude.optional().describe("Needed for a new station. WGS 84 degrees"),
+  address: oneLine(MAX_ADDRESS_LENGTH).nullable().optional(),
+  region_id: givenIdentifier.nullable().optional(),
+  capacity: count.nullable().optional().describe("Docks in all"),
+  is_virtual_station: z.boolean().optional().describe("False for a new station, when left out"),
+  is_installed: z.boolean().optional().describe("True for a new station, when left out"),
+  is_renting: z.boolean().optional().describe("True for a new station, when left out"),
+  is_returning: z.boolean().optional().describe("True for a new station, when left out"),
+  num_docks_available: count.nullable().optional(),
+  num_docks_disabled: count.nullable().optional(),
+});
 export type StationUpsert = z.infer<typeof stationUpsert>;
 
 /** States that a bike's own reports and its upserts may put it into; the others follow from rides and reservations. */
@@ -76,96 +79,75 @@ const bikeFields = {
 };
 
 /** A bike as the operator describes it. What is left out of a later upsert stays as it was. */
-export const bikeUpsert = extendApi(
-  z
-    .object({
-      id: givenIdentifier.describe("Your own id of the bike: stable, never reused"),
-      number: oneLine(MAX_NAME_LENGTH).nullable().optional().describe("What is painted on the bike"),
-      vehicle_type_id: givenIdentifier.nullable().optional(),
-      ...bikeFields,
-    })
-    .strict()
-    .superRefine(requireLatAndLon),
-  { title: "BikeUpsert" },
-);
+export const bikeUpsert = locatedItem("BikeUpsert", {
+  id: textOf("givenIdentifier", { description: "Your own id of the bike: stable, never reused" }),
+  number: oneLine(MAX_NAME_LENGTH).nullable().optional().describe("What is painted on the bike"),
+  vehicle_type_id: givenIdentifier.nullable().optional(),
+  ...bikeFields,
+});
 export type BikeUpsert = z.infer<typeof bikeUpsert>;
 
 /** What a bike says of itself. Reports may come late and twice: what happened last counts, not what arrived last. */
-export const bikeReport = extendApi(
-  z
-    .object({ id: givenIdentifier, at: givenInstant, ...bikeFields })
-    .strict()
-    .superRefine(requireLatAndLon),
-  { title: "BikeReport", description: "What a bike said of itself at the instant `at`." },
+export const bikeReport = locatedItem(
+  "BikeReport",
+  { id: givenIdentifier, at: givenInstant, ...bikeFields },
+  "What a bike said of itself at the instant `at`.",
 );
 export type BikeReport = z.infer<typeof bikeReport>;
 
 /** A ride begins. */
-export const rideStart = extendApi(
-  z
-    .object({
-      id: givenIdentifier.describe("Your own id of the ride; the same again changes nothing"),
-      bike_id: givenIdentifier,
-      started_at: givenInstant.optional().describe("Now, when left out"),
-      start_station_id: givenIdentifier.nullable().optional().describe("Where the bike stands, when left out"),
-      rider_category: riderCategory.nullable().optional(),
-      reservation_id: givenIdentifier
-        .optional()
-        .describe("The reservation it fulfils. That of the bike, if it has one, when left out"),
-    })
-    .strict(),
-  { title: "RideStart" },
-);
+export const rideStart = item("RideStart", {
+  id: textOf("givenIdentifier", { description: "Your own id of the ride; the same again changes nothing" }),
+  bike_id: givenIdentifier,
+  started_at: givenInstant.optional().describe("Now, when left out"),
+  start_station_id: givenIdentifier.nullable().optional().describe("Where the bike stands, when left out"),
+  rider_category: riderCategory.nullable().optional(),
+  reservation_id: givenIdentifier
+    .optional()
+    .describe("The reservation it fulfils. That of the bike, if it has one, when left out"),
+});
 export type RideStart = z.infer<typeof rideStart>;
 
 /** A ride ends. */
-export const rideEnd = extendApi(
-  z
-    .object({
-      id: givenIdentifier,
-      ended_at: givenInstant.optional().describe("Now, when left out"),
-      end_station_id: givenIdentifier.nullable().optional().describe("Null or left out: it ended outside a station"),
-      lat: latitude.optional().describe("With `lon`: where it ended outside a station. WGS 84 degrees"),
-      lon: longitude.optional().describe("With `lat`. WGS 84 degrees"),
-      distance_meters: count.nullable().optional(),
-      end_reason: endReason
-        .exclude(["cancelled"])
-        .optional()
-        .describe("`returned` at a station, else `free_floating`, when left out"),
-    })
-    .strict()
-    .superRefine(requireLatAndLon),
-  { title: "RideEnd" },
-);
+export const rideEnd = locatedItem("RideEnd", {
+  id: givenIdentifier,
+  ended_at: givenInstant.optional().describe("Now, when left out"),
+  end_station_id: givenIdentifier.nullable().optional().describe("Null or left out: it ended outside a station"),
+  lat: latitude.optional().describe("With `lon`: where it ended outside a station. WGS 84 degrees"),
+  lon: longitude.optional().describe("With `lat`. WGS 84 degrees"),
+  distance_meters: count.nullable().optional(),
+  end_reason: endReason
+    .exclude(["cancelled"])
+    .optional()
+    .describe("`returned` at a station, else `free_floating`, when left out"),
+});
 export type RideEnd = z.infer<typeof rideEnd>;
 
 /** A ride did not come about. */
-export const rideCancel = extendApi(
-  z.object({ id: givenIdentifier, cancelled_at: givenInstant.optional().describe("Now, when left out") }).strict(),
-  { title: "RideCancel" },
-);
+export const rideCancel = item("RideCancel", {
+  id: givenIdentifier,
+  cancelled_at: givenInstant.optional().describe("Now, when left out"),
+});
 export type RideCancel = z.infer<typeof rideCancel>;
 
 /** What was wrong with a ride that has ended. */
-export const rideCorrection = extendApi(
-  z
-    .object({
-      id: givenIdentifier,
-      ended_at: givenInstant.optional(),
-      start_station_id: givenIdentifier.nullable().optional().describe("Null: it began outside a station"),
-      end_station_id: givenIdentifier.nullable().optional().describe("Null: it ended outside a station"),
-      lat: latitude.optional().describe("With `lon`: where it ended outside a station. WGS 84 degrees"),
-      lon: longitude.optional().describe("With `lat`. WGS 84 degrees"),
-      distance_meters: count.nullable().optional(),
-      end_reason: endReason
-        .exclude(["cancelled"])
-        .optional()
-        .describe("Where it was `returned` or `free_floating`, it follows `end_station_id` when left out"),
-      rider_category: riderCategory.nullable().optional(),
-    })
-    .strict()
-    .superRefine(requireLatAndLon),
-  { title: "RideCorrection", description: "What is right of a ride that has ended. What is left out stays as it was." },
+export const rideCorrection = locatedItem(
+  "RideCorrection",
+  {
+    id: givenIdentifier,
+    ended_at: givenInstant.optional(),
+    start_station_id: givenIdentifier.nullable().optional().describe("Null: it began outside a station"),
+    end_station_id: givenIdentifier.nullable().optional().describe("Null: it ended outside a station"),
+    lat: latitude.optional().describe("With `lon`: where it ended outside a station. WGS 84 degrees"),
+    lon: longitude.optional().describe("With `lat`. WGS 84 degrees"),
+    distance_meters: count.nullable().optional(),
+    end_reason: endReason
+      .exclude(["cancelled"])
+      .optional()
+      .describe("Where it was `returned` or `free_floating`, it follows `end_station_id` when left out"),
+    rider_category: riderCategory.nullable().optional(),
+  },
+  "What is right of a ride that has ended. What is left out stays as it was.",
 );
 export type RideCorrection = z.infer<typeof rideCorrection>;
 
@@ -198,5 +180,5 @@ export const pastRide = extendApi(
 export type PastRideUpsert = z.infer<typeof pastRide>;
 
 /** Names a station to which something is done. */
-export const stationCommand = extendApi(z.object({ id: givenIdentifier }).strict(), { title: "StationCommand" });
+export const stationCommand = item("StationCommand", { id: givenIdentifier });
 export type StationCommand = z.infer<typeof stationCommand>;

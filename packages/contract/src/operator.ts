@@ -1,9 +1,8 @@
 import { initContract } from "@ts-rest/core";
-import { z } from "zod";
+import type { z } from "zod";
 import { batchOf, batchResults } from "./batch.ts";
-import type { EndpointMetadata } from "./endpoint.ts";
+import { bodyErrors, type EndpointMetadata, errors, noQuery } from "./endpoint.ts";
 import type { ErrorCode } from "./error-catalogue.ts";
-import { errorBody } from "./errors.ts";
 import { idempotencyHeaders } from "./idempotency.ts";
 import {
   bikeReport,
@@ -18,20 +17,6 @@ import {
 } from "./operator-items.ts";
 
 const c = initContract();
-
-const errors = {
-  400: errorBody,
-  401: errorBody,
-  403: errorBody,
-  405: errorBody,
-  409: errorBody,
-  413: errorBody,
-  415: errorBody,
-  422: errorBody,
-  429: errorBody,
-  500: errorBody,
-  503: errorBody,
-};
 
 /** A POST that takes many items at once and answers each by itself. */
 function batch<const Path extends string, Item extends z.ZodTypeAny, Code extends ErrorCode = never>(
@@ -54,9 +39,9 @@ function batch<const Path extends string, Item extends z.ZodTypeAny, Code extend
     description: named.description,
     metadata,
     headers: idempotencyHeaders,
-    query: z.object({}).strict(),
+    query: noQuery,
     body: batchOf(item, named.title),
-    responses: { 200: batchResults, ...errors },
+    responses: { 200: batchResults, ...bodyErrors, ...errors },
   } as const;
 }
 

@@ -1,8 +1,10 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
+import { givenOnce } from "./identifier.ts";
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from "./limits.ts";
 import { issueText } from "./messages.ts";
-import { givenOnce } from "./time.ts";
+import { namedObject } from "./named-object.ts";
+import { isPositiveInteger } from "./query-values.ts";
 
 /** An integer ≥ 1 in a query string; anything above `cap` counts as `cap`. */
 function positiveIntegerParam(cap: number) {
@@ -10,7 +12,7 @@ function positiveIntegerParam(cap: number) {
     .union([z.string(), z.number()], { errorMap: () => ({ message: givenOnce().invalid_type_error }) })
     .transform((value, ctx) => {
       const text = String(value);
-      if (!/^\d+$/.test(text) || /^0+$/.test(text)) {
+      if (!isPositiveInteger(text)) {
         ctx.addIssue({ code: z.ZodIssueCode.custom, message: issueText("positiveInteger") });
         return z.NEVER;
       }
@@ -43,22 +45,16 @@ export const pagingQuery = {
  * `total_pages` and (unless the list ends there) `next_cursor`; with `page` the first two; with `cursor` the last.
  */
 export function listOf<Item extends z.ZodTypeAny>(item: Item, named: { title: string; description: string }) {
-  return extendApi(
-    z
-      .object({
-        data: z.array(item).describe("One page of items"),
-        page: z.number().int().min(1).optional().describe("Numbered paging: the current page, counting from 1"),
-        total_pages: z.number().int().min(1).optional().describe("Numbered paging: the number of pages"),
-        next_cursor: z
-          .string()
-          .min(1)
-          .optional()
-          .describe("Cursor paging: opaque marker of the next slice; absent when the list is finished"),
-      })
-      .strict()
-      .describe(named.description),
-    { title: named.title },
-  );
+  return namedObject(named.title, named.description, {
+    data: z.array(item).describe("One page of items"),
+    page: z.number().int().min(1).optional().describe("Numbered paging: the current page, counting from 1"),
+    total_pages: z.number().int().min(1).optional().describe("Numbered paging: the number of pages"),
+    next_cursor: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("Cursor paging: opaque marker of the next slice; absent when the list is finished"),
+  });
 }
 
 /** One page of a list, as JSON. */

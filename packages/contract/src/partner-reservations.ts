@@ -1,4 +1,4 @@
-import { errors, idParam, needs, noQuery } from "./endpoint-parts.ts";
+import { bodyErrors, errors, getEndpoint, idParam, listEndpoint, needs, noQuery } from "./endpoint.ts";
 import { errorBody } from "./errors.ts";
 import { idempotencyHeaders } from "./idempotency.ts";
 import { DEFAULT_HOLD_MINUTES, MAX_HOLD_MINUTES, MAX_TOTAL_HOLD_MINUTES } from "./limits.ts";
@@ -12,25 +12,17 @@ import {
 
 /** What partners do with reservations. */
 export const reservationEndpoints = {
-  list: {
-    method: "GET",
-    path: "/v1/reservations",
+  list: listEndpoint("/v1/reservations", {
+    scope: "reservations:read",
     summary: "List reservations",
     description: "Your own reservations by `created_at`, newest first; the id breaks ties.",
-    metadata: needs("reservations:read"),
     query: reservationListQuery,
-    responses: { 200: reservationList, ...errors },
-  },
-  get: {
-    method: "GET",
-    path: "/v1/reservations/:id",
+    answer: reservationList,
+  }),
+  get: getEndpoint("/v1/reservations/:id", "reservations:read", reservation, {
     summary: "One reservation",
     description: "One of your own reservations; another partner's is 404.",
-    metadata: needs("reservations:read"),
-    pathParams: idParam,
-    query: noQuery,
-    responses: { 200: reservation, 404: errorBody, ...errors },
-  },
+  }),
   create: {
     method: "POST",
     path: "/v1/reservations",
@@ -53,15 +45,7 @@ export const reservationEndpoints = {
     headers: idempotencyHeaders,
     query: noQuery,
     body: reservationRequest,
-    responses: {
-      201: reservation,
-      404: errorBody,
-      409: errorBody,
-      413: errorBody,
-      415: errorBody,
-      422: errorBody,
-      ...errors,
-    },
+    responses: { 201: reservation, 404: errorBody, ...bodyErrors, ...errors },
   },
   extend: {
     method: "PATCH",
@@ -79,15 +63,7 @@ export const reservationEndpoints = {
     pathParams: idParam,
     query: noQuery,
     body: reservationExtension,
-    responses: {
-      200: reservation,
-      404: errorBody,
-      409: errorBody,
-      413: errorBody,
-      415: errorBody,
-      422: errorBody,
-      ...errors,
-    },
+    responses: { 200: reservation, 404: errorBody, ...bodyErrors, ...errors },
   },
   cancel: {
     method: "DELETE",

@@ -1,6 +1,6 @@
 import { initContract } from "@ts-rest/core";
 import { bike, bikeList, bikeListQuery } from "./bikes.ts";
-import { errors, idParam, needs, noQuery } from "./endpoint-parts.ts";
+import { errors, getEndpoint, listEndpoint, needs, noQuery } from "./endpoint.ts";
 import { errorBody } from "./errors.ts";
 import { eventList, eventListQuery, eventRecord } from "./events.ts";
 import { health } from "./health.ts";
@@ -18,111 +18,70 @@ const c = initContract();
 export const partnerContract = c.router(
   {
     stations: {
-      list: {
-        method: "GET",
-        path: "/v1/stations",
+      list: listEndpoint("/v1/stations", {
+        scope: "stations:read",
         summary: "List stations",
         description: "Stations by id.",
-        metadata: needs("stations:read"),
         query: stationListQuery,
-        responses: { 200: stationList, ...errors },
-      },
-      get: {
-        method: "GET",
-        path: "/v1/stations/:id",
-        summary: "One station",
-        metadata: needs("stations:read"),
-        pathParams: idParam,
-        query: noQuery,
-        responses: { 200: station, 404: errorBody, ...errors },
-      },
+        answer: stationList,
+      }),
+      get: getEndpoint("/v1/stations/:id", "stations:read", station, { summary: "One station" }),
     },
     vehicleTypes: {
-      list: {
-        method: "GET",
-        path: "/v1/vehicle_types",
+      list: listEndpoint("/v1/vehicle_types", {
+        scope: "stations:read",
         summary: "List vehicle types",
         description: "What the vehicle type ids on stations, bikes and rides mean, by id.",
-        metadata: needs("stations:read"),
         query: vehicleTypeListQuery,
-        responses: { 200: vehicleTypeList, ...errors },
-      },
+        answer: vehicleTypeList,
+      }),
     },
     regions: {
-      list: {
-        method: "GET",
-        path: "/v1/regions",
+      list: listEndpoint("/v1/regions", {
+        scope: "stations:read",
         summary: "List regions",
         description: "What the region ids on stations mean, by id.",
-        metadata: needs("stations:read"),
         query: regionListQuery,
-        responses: { 200: regionList, ...errors },
-      },
+        answer: regionList,
+      }),
     },
     rides: {
-      list: {
-        method: "GET",
-        path: "/v1/rides",
+      list: listEndpoint("/v1/rides", {
+        scope: "rides:read",
         summary: "List rides",
         description: "Rides by `started_at`, newest first; the id breaks ties.",
-        metadata: needs("rides:read"),
         query: rideListQuery,
-        responses: { 200: rideList, ...errors },
-      },
-      get: {
-        method: "GET",
-        path: "/v1/rides/:id",
-        summary: "One ride",
-        metadata: needs("rides:read"),
-        pathParams: idParam,
-        query: noQuery,
-        responses: { 200: ride, 404: errorBody, ...errors },
-      },
+        answer: rideList,
+      }),
+      get: getEndpoint("/v1/rides/:id", "rides:read", ride, { summary: "One ride" }),
     },
     bikes: {
-      list: {
-        method: "GET",
-        path: "/v1/bikes",
+      list: listEndpoint("/v1/bikes", {
+        scope: "bikes:read",
         summary: "List bikes",
         description: "Bikes by id.",
-        metadata: needs("bikes:read"),
         query: bikeListQuery,
-        responses: { 200: bikeList, ...errors },
-      },
-      get: {
-        method: "GET",
-        path: "/v1/bikes/:id",
-        summary: "One bike",
-        metadata: needs("bikes:read"),
-        pathParams: idParam,
-        query: noQuery,
-        responses: { 200: bike, 404: errorBody, ...errors },
-      },
+        answer: bikeList,
+      }),
+      get: getEndpoint("/v1/bikes/:id", "bikes:read", bike, { summary: "One bike" }),
     },
     reservations: reservationEndpoints,
     events: {
-      list: {
-        method: "GET",
-        path: "/v1/events",
+      list: listEndpoint("/v1/events", {
+        scope: "events:read",
         summary: "List events",
         description:
           `What happened in the last ${EVENT_RETENTION_DAYS} days, oldest first, so that you can catch up after you ` +
           "were down. Shows the events of the resources that the key may read: those of rides need `rides:read` too, " +
           "and so on. Reservation events are your own only.",
-        metadata: needs("events:read"),
         query: eventListQuery,
-        responses: { 200: eventList, 410: errorBody, ...errors },
-      },
-      get: {
-        method: "GET",
-        path: "/v1/events/:id",
+        answer: eventList,
+        errors: { 410: errorBody },
+      }),
+      get: getEndpoint("/v1/events/:id", "events:read", eventRecord, {
         summary: "One event",
         description: `An event of the last ${EVENT_RETENTION_DAYS} days that the key may see in the list; any other is 404.`,
-        metadata: needs("events:read"),
-        pathParams: idParam,
-        query: noQuery,
-        responses: { 200: eventRecord, 404: errorBody, ...errors },
-      },
+      }),
     },
     me: {
       get: {

@@ -8,3 +8,4 @@ export * from "./messages.ts";
 export * from "./query-values.ts";
 export * from "./scopes.ts";
 export * from "./text.ts";
+export * from "./text-kinds.ts";

@@ -30,6 +30,11 @@ export function readBoundingBox(text: string): BoundingBox | string {
   return south > north ? issueText("boundingBoxOrder", { south, north }) : { west, south, east, north };
 }
 
+/** Whether a text is an integer in decimal digits, 1 or more. */
+export function isPositiveInteger(text: string): boolean {
+  return /^\d+$/.test(text) && !/^0+$/.test(text);
+}
+
 /** PostgreSQL has no year 0 and no offset of 16 hours or more; nobody on earth has either. */
 const RFC_3339 = /^(?!0000)(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z|[+-](0\d|1[0-5]):[0-5]\d)$/;
 

@@ -1,44 +1,36 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
-import { givenIdentifier, identifier, identifierParam } from "./identifier.ts";
+import { givenIdentifier, givenOnce, identifier, identifierParam, textOf } from "./identifier.ts";
 import { DEFAULT_HOLD_MINUTES, MAX_HOLD_MINUTES, MAX_TOTAL_HOLD_MINUTES } from "./limits.ts";
 import { issueText } from "./messages.ts";
+import { namedObject } from "./named-object.ts";
 import { listOf, pagingQuery } from "./paging.ts";
-import { givenOnce, instantParam, timestamp } from "./time.ts";
-
-/** Most characters of a `rider_ref`. */
-export const MAX_RIDER_REF_LENGTH = 64;
+import { instantParam, timestamp } from "./time.ts";
 
 /** A partner's own mark for a rider. */
-const riderRef = z
-  .string(givenOnce())
-  .regex(/^[\x21-\x7e]*$/, issueText("visibleAscii"))
-  .min(1, issueText("empty"))
-  .max(MAX_RIDER_REF_LENGTH, issueText("tooLong", { limit: MAX_RIDER_REF_LENGTH }));
+export const riderRef = textOf("riderRef", givenOnce());
 
 export const reservationStatus = z.enum(["active", "fulfilled", "cancelled", "expired"]);
 export const cancelReason = z.enum(["partner", "operator", "bike_unavailable"]);
 
 /** A bike that is held for a partner's rider, from now for some minutes. */
-export const reservation = extendApi(
-  z
-    .object({
-      id: identifier,
-      status: reservationStatus.describe("`active` → `fulfilled`, `cancelled` or `expired`, all final"),
-      station_id: identifier.nullable().describe("Where the bike stands; null outside a station"),
-      bike_id: identifier.describe("Assigned at once"),
-      vehicle_type_id: z.string().nullable(),
-      rider_ref: z.string().nullable().describe("Your own mark for the rider; it means nothing to us"),
-      created_at: timestamp,
-      expires_at: timestamp.describe("From this instant on the reservation is `expired`, to the second"),
-      cancelled_at: timestamp.nullable(),
-      cancel_reason: cancelReason.nullable(),
-      ride_id: identifier.nullable().describe("The ride that fulfilled it"),
-      updated_at: timestamp.describe("When this object last changed"),
-    })
-    .strict()
-    .describe("A bike that is held for a rider of yours. You see your own reservations only."),
-  { title: "Reservation" },
+export const reservation = namedObject(
+  "Reservation",
+  "A bike that is held for a rider of yours. You see your own reservations only.",
+  {
+    id: identifier,
+    status: reservationStatus.describe("`active` → `fulfilled`, `cancelled` or `expired`, all final"),
+    station_id: identifier.nullable().describe("Where the bike stands; null outside a station"),
+    bike_id: identifier.describe("Assigned at once"),
+    vehicle_type_id: z.string().nullable(),
+    rider_ref: z.string().nullable().describe("Your own mark for the rider; it means nothing to us"),
+    created_at: timestamp,
+    expires_at: timestamp.describe("From this instant on the reservation is `expired`, to the second"),
+    cancelled_at: timestamp.nullable(),
+    cancel_reason: cancelReason.nullable(),
+    ride_id: identifier.nullable().describe("The ride that fulfilled it"),
+    updated_at: timestamp.describe("When this object last changed"),
+  },
 );
 export type Reservation = z.infer<typeof reservation>;
 

@@ -1,36 +1,30 @@
-import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
-import { identifier, identifierParam } from "./identifier.ts";
+import { givenOnce, identifier, identifierParam } from "./identifier.ts";
 import { COUNTABLE_FROM_SECONDS } from "./limits.ts";
+import { namedObject } from "./named-object.ts";
 import { listOf, pagingQuery } from "./paging.ts";
-import { givenOnce, instantParam, timestamp } from "./time.ts";
+import { instantParam, timestamp } from "./time.ts";
 
 export const rideStatus = z.enum(["started", "completed", "cancelled"]);
 export const endReason = z.enum(["returned", "free_floating", "operator", "timeout", "cancelled"]);
 export const riderCategory = z.enum(["member", "casual"]);
 
-export const ride = extendApi(
-  z
-    .object({
-      id: identifier,
-      bike_id: identifier,
-      status: rideStatus.describe("`started` → `completed` or `cancelled`, both final"),
-      start_station_id: identifier.nullable().describe("Null when the ride began outside a station"),
-      end_station_id: identifier.nullable().describe("Null until the end, and when the ride ended outside a station"),
-      started_at: timestamp,
-      ended_at: timestamp.nullable(),
-      duration_seconds: z.number().int().min(0).nullable(),
-      distance_meters: z.number().int().min(0).nullable(),
-      vehicle_type_id: z.string().nullable(),
-      rider_category: riderCategory.nullable(),
-      end_reason: endReason.nullable(),
-      is_countable: z.boolean().nullable().describe(`Whether the ride lasted ${COUNTABLE_FROM_SECONDS} s or more`),
-      updated_at: timestamp.describe("When this object last changed"),
-    })
-    .strict()
-    .describe("One bike's way from start to end. Who rode is never part of it."),
-  { title: "Ride" },
-);
+export const ride = namedObject("Ride", "One bike's way from start to end. Who rode is never part of it.", {
+  id: identifier,
+  bike_id: identifier,
+  status: rideStatus.describe("`started` → `completed` or `cancelled`, both final"),
+  start_station_id: identifier.nullable().describe("Null when the ride began outside a station"),
+  end_station_id: identifier.nullable().describe("Null until the end, and when the ride ended outside a station"),
+  started_at: timestamp,
+  ended_at: timestamp.nullable(),
+  duration_seconds: z.number().int().min(0).nullable(),
+  distance_meters: z.number().int().min(0).nullable(),
+  vehicle_type_id: z.string().nullable(),
+  rider_category: riderCategory.nullable(),
+  end_reason: endReason.nullable(),
+  is_countable: z.boolean().nullable().describe(`Whether the ride lasted ${COUNTABLE_FROM_SECONDS} s or more`),
+  updated_at: timestamp.describe("When this object last changed"),
+});
 export type Ride = z.infer<typeof ride>;
 
 export const rideList = listOf(ride, { title: "RideList", description: "One page of rides." });

@@ -1,46 +1,43 @@
-import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
-import { boundingBoxParam } from "./bounding-box.ts";
-import { identifier, identifierParam } from "./identifier.ts";
+import { givenOnce, identifier, identifierParam } from "./identifier.ts";
+import { namedObject } from "./named-object.ts";
 import { listOf, pagingQuery } from "./paging.ts";
-import { givenOnce, instantParam, timestamp } from "./time.ts";
+import { boundingBoxParam, instantParam, timestamp } from "./time.ts";
 
 export const stationStatus = z.enum(["planned", "online", "offline", "removed"]);
 export const offlineReason = z.enum(["flags", "operator", "removed_from_source", "stale"]);
 
-export const station = extendApi(
-  z
-    .object({
-      id: identifier.describe("The operator's own station id: stable, never reused"),
-      name: z.string(),
-      short_name: z.string().nullable(),
-      lat: z.number().min(-90).max(90).describe("WGS 84 degrees"),
-      lon: z.number().min(-180).max(180).describe("WGS 84 degrees"),
-      address: z.string().nullable(),
-      region_id: z.string().nullable().describe("One of `/v1/regions`"),
-      capacity: z.number().int().min(0).nullable().describe("Docks in all, as published; not the sum of the counts"),
-      is_virtual_station: z.boolean().describe("A marked area without docks"),
-      is_installed: z.boolean(),
-      is_renting: z.boolean(),
-      is_returning: z.boolean(),
-      num_bikes_available: z.number().int().min(0).describe("Bikes that can be rented or reserved now"),
-      num_bikes_reserved: z.number().int().min(0).describe("Bikes held by reservations"),
-      num_bikes_disabled: z.number().int().min(0).nullable(),
-      num_docks_available: z.number().int().min(0).nullable().describe("As published; never derived from capacity"),
-      num_docks_disabled: z.number().int().min(0).nullable(),
-      vehicle_types_available: z
-        .array(z.object({ vehicle_type_id: z.string(), count: z.number().int().min(0) }).strict())
-        .describe(
-          "Bikes available, by vehicle type. The counts add up to `num_bikes_available`, less the bikes whose type is not known",
-        ),
-      status: stationStatus.describe("`planned` → `online` ⇄ `offline` → `removed`"),
-      offline_reason: offlineReason.nullable().describe("Why the station is offline"),
-      last_reported: timestamp.nullable().describe("When the station itself last reported"),
-      updated_at: timestamp.describe("When this object last changed"),
-    })
-    .strict()
-    .describe("A place where bikes are rented and returned: its description and its present state in one object."),
-  { title: "Station" },
+export const station = namedObject(
+  "Station",
+  "A place where bikes are rented and returned: its description and its present state in one object.",
+  {
+    id: identifier.describe("The operator's own station id: stable, never reused"),
+    name: z.string(),
+    short_name: z.string().nullable(),
+    lat: z.number().min(-90).max(90).describe("WGS 84 degrees"),
+    lon: z.number().min(-180).max(180).describe("WGS 84 degrees"),
+    address: z.string().nullable(),
+    region_id: z.string().nullable().describe("One of `/v1/regions`"),
+    capacity: z.number().int().min(0).nullable().describe("Docks in all, as published; not the sum of the counts"),
+    is_virtual_station: z.boolean().describe("A marked area without docks"),
+    is_installed: z.boolean(),
+    is_renting: z.boolean(),
+    is_returning: z.boolean(),
+    num_bikes_available: z.number().int().min(0).describe("Bikes that can be rented or reserved now"),
+    num_bikes_reserved: z.number().int().min(0).describe("Bikes held by reservations"),
+    num_bikes_disabled: z.number().int().min(0).nullable(),
+    num_docks_available: z.number().int().min(0).nullable().describe("As published; never derived from capacity"),
+    num_docks_disabled: z.number().int().min(0).nullable(),
+    vehicle_types_available: z
+      .array(z.object({ vehicle_type_id: z.string(), count: z.number().int().min(0) }).strict())
+      .describe(
+        "Bikes available, by vehicle type. The counts add up to `num_bikes_available`, less the bikes whose type is not known",
+      ),
+    status: stationStatus.describe("`planned` → `online` ⇄ `offline` → `removed`"),
+    offline_reason: offlineReason.nullable().describe("Why the station is offline"),
+    last_reported: timestamp.nullable().describe("When the station itself last reported"),
+    updated_at: timestamp.describe("When this object last changed"),
+  },
 );
 export type Station = z.infer<typeof station>;
 

@@ -1,7 +1,8 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
+import { givenOnce, textOf } from "./identifier.ts";
 import { issueText } from "./messages.ts";
-import { isInstant } from "./query-values.ts";
+import { isInstant, readBoundingBox } from "./query-values.ts";
 
 /** A timestamp in JSON: RFC 3339 in UTC, to the millisecond, ending in `Z`. */
 export const timestamp = z
@@ -10,8 +11,7 @@ export const timestamp = z
   .describe("RFC 3339 instant in UTC, to the millisecond");
 
 /** An instant in a query string: RFC 3339 with `Z` or an offset. */
-export const instantParam = extendApi(z.string(givenOnce()).refine(isInstant, issueText("instantParameter")), {
-  format: "date-time",
+export const instantParam = extendApi(textOf("instant", givenOnce()), {
   description: "RFC 3339 instant with `Z` or an offset; write the `+` of an offset as `%2B`",
 });
 
@@ -21,7 +21,10 @@ export const givenInstant = extendApi(z.string().refine(isInstant, issueText("in
   description: "RFC 3339 instant with `Z` or an offset",
 });
 
-/** The error map of a query parameter, whose only wrong type is the array a repeated parameter becomes. */
-export function givenOnce(): { invalid_type_error: string } {
-  return { invalid_type_error: issueText("repeated") };
-}
+/** A rectangle on the map in a query string. */
+export const boundingBoxParam = z.string(givenOnce()).transform((text, context) => {
+  const box = readBoundingBox(text);
+  if (typeof box !== "string") return box;
+  context.addIssue({ code: z.ZodIssueCode.custom, message: box });
+  return z.NEVER;
+});

@@ -1,6 +1,6 @@
-import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { identifier } from "./identifier.ts";
+import { namedObject } from "./named-object.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 
 /** What a vehicle looks like, in the words of GBFS. */
@@ -26,18 +26,16 @@ export const propulsionType = z.enum([
   "hydrogen_fuel_cell",
 ]);
 
-export const vehicleType = extendApi(
-  z
-    .object({
-      id: identifier.describe("What `vehicle_type_id` of stations, bikes, rides and reservations names"),
-      name: z.string().nullable().describe("What riders call it"),
-      form_factor: formFactor.nullable().describe("As in GBFS; null where nobody has said it"),
-      propulsion_type: propulsionType.nullable().describe("As in GBFS; null where nobody has said it"),
-      max_range_meters: z.number().min(0).nullable().describe("How far it goes when fully charged or fuelled"),
-    })
-    .strict()
-    .describe("A kind of vehicle. Ids that nobody has described are listed too, with null for what is not known."),
-  { title: "VehicleType" },
+export const vehicleType = namedObject(
+  "VehicleType",
+  "A kind of vehicle. Ids that nobody has described are listed too, with null for what is not known.",
+  {
+    id: identifier.describe("What `vehicle_type_id` of stations, bikes, rides and reservations names"),
+    name: z.string().nullable().describe("What riders call it"),
+    form_factor: formFactor.nullable().describe("As in GBFS; null where nobody has said it"),
+    propulsion_type: propulsionType.nullable().describe("As in GBFS; null where nobody has said it"),
+    max_range_meters: z.number().min(0).nullable().describe("How far it goes when fully charged or fuelled"),
+  },
 );
 export type VehicleType = z.infer<typeof vehicleType>;
 

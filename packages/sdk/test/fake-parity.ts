@@ -525,7 +525,7 @@ const valuesOf: Readonly<Record<string, readonly string[]>> = {
     "0,91,1,92",
     "8.0, 47.0,8.1,47.1",
   ],
-  after: ["{event:1}", "event_none", "nobody", ""],
+  after: ["{event:1}", "event_none", "nobody", "", `event_${"x".repeat(250)}`],
 };
 
 /** Queries of every list: known parameters and others, right and wrong values, some of them twice. */
@@ -533,8 +533,9 @@ const anyQuery = fc
   .constantFrom(...Object.entries(endpoints).filter(([, { query }]) => Object.hasOwn(query, "cursor")))
   .chain(([operation, { query }]) => {
     const parameter = fc.constantFrom(...Object.keys(query), "colour").chain((name) => {
-      const rule = query[name];
-      const values = valuesOf[name] ?? (rule?.format === "date-time" ? instants : [...(rule?.enum ?? []), ...ids]);
+      const kind = query[name] ?? "";
+      const known = typeof kind === "object" && "length" in kind ? kind : [];
+      const values = valuesOf[name] ?? (kind === "instant" ? instants : [...known, ...ids]);
       return fc
         .constantFrom(...values)
         .map((value) => `${name}=${value.startsWith("{") ? value : encodeURIComponent(value)}`);

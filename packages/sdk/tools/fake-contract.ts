@@ -1,5 +1,21 @@
-import { type EndpointMetadata, partnerContract } from "@bikeshare/contract";
-import { createOpenApiDocument } from "@bikeshare/contract/openapi";
+import {
+  bike,
+  boundingBoxParam,
+  type EndpointMetadata,
+  eventId,
+  givenIdentifier,
+  idempotencyKey,
+  identifierParam,
+  instantParam,
+  pagingQuery,
+  partnerContract,
+  reservation,
+  ride,
+  riderRef,
+  station,
+  vehicleType,
+} from "@bikeshare/contract";
+import type { TextKind } from "@bikeshare/contract/pure";
 
 /** The file of what the fake knows of the interface. */
 export const fakeContractFile = new URL("../src/testing/contract.generated.ts", import.meta.url);
@@ -10,109 +26,102 @@ import type { Bike, Reservation, Ride, Station, VehicleType } from "../json-type
 import type { Endpoint } from "./parameters.ts";
 `;
 
-/** A JSON schema as the document shows it. */
-type Schema = Readonly<Record<string, unknown>>;
-
-interface ObjectSchema {
-  readonly properties: Readonly<Record<string, Schema>>;
-  readonly required?: readonly string[];
-}
-
-interface Parameter {
-  readonly in?: string;
-  readonly name: string;
-  readonly schema: Schema;
-}
-
-interface Operation {
-  readonly parameters?: readonly Parameter[];
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: { readonly $ref: string } }>> };
-}
-
-interface Document {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, ObjectSchema>> };
+/** What is read of a zod schema; its type name says which of the other fields it has. */
+interface Schema {
+  isOptional(): boolean;
+  isNullable(): boolean;
+  readonly _def: {
+    readonly typeName: string;
+    readonly innerType?: Schema;
+    readonly schema?: Schema;
+    readonly values?: readonly string[];
+    readonly checks?: readonly { readonly kind: string; readonly value?: number }[];
+    readonly shape?: () => Readonly<Record<string, Schema>>;
+  };
 }
 
 interface Route {
   readonly method: string;
   readonly path: string;
   readonly metadata: EndpointMetadata;
-  readonly body?: unknown;
+  readonly pathParams?: Schema;
+  readonly query?: Schema;
+  readonly headers?: Schema;
+  readonly body?: Schema;
 }
 
-/** The text of src/testing/contract.generated.ts, made from the contract and the document that describes it. */
+const kinds = new Map<unknown, TextKind>([
+  [pagingQuery.page, "positiveInteger"],
+  [pagingQuery.limit, "positiveInteger"],
+  [pagingQuery.cursor, "cursor"],
+  [identifierParam, "identifier"],
+  [givenIdentifier, "givenIdentifier"],
+  [riderRef, "riderRef"],
+  [eventId, "eventId"],
+  [idempotencyKey, "idempotencyKey"],
+  [instantParam, "instant"],
+  [boundingBoxParam, "boundingBox"],
+]);
+
+const resources = { Station: station, Bike: bike, Ride: ride, Reservation: reservation, VehicleType: vehicleType };
+
+/** The text of src/testing/contract.generated.ts, made from the contract. */
 export function fakeContractText(): string {
-  const document = createOpenApiDocument({ baseUrl: "https://fake", version: "0" }) as unknown as Document;
-  const routes = Object.values(partnerContract as Readonly<Record<string, Readonly<Record<string, Route>>>>).flatMap(
-    (verbs) => Object.values(verbs),
-  );
-  const entry = (name: string, value: unknown) => `  ${JSON.stringify(name)}: ${JSON.stringify(value)},`;
-  const resources = ["Station", "Bike", "Ride", "Reservation", "VehicleType"];
+  const contract = partnerContract as unknown as Readonly<Record<string, Readonly<Record<string, Route>>>>;
+  const routes = Object.values(contract).flatMap((verbs) => Object.values(verbs));
+  const nameOf = ({ method, path }: Route) => JSON.stringify(`${method} ${path}`);
+  const blanks = Object.entries(resources).map(([name, schema]) => [name, blankOf(schema as Schema)] as const);
   return `${HEAD}
 /** Every operation of the interface: its method and path. */
 export type Operation =
-${routes.map((route) => `  | ${JSON.stringify(nameOf(route))}`).join("\n")};
+${routes.map((route) => `  | ${nameOf(route)}`).join("\n")};
 
 /** Who may call each operation, and what it takes. */
 export const endpoints: Readonly<Record<Operation, Endpoint>> = {
-${routes.map((route) => entry(nameOf(route), describe(route, document))).join("\n")}
+${routes.map((route) => `  ${nameOf(route)}: ${JSON.stringify(describe(route))},`).join("\n")}
 };
 
 /** Resources of which nothing is known: null where the contract allows it, else empty, 0, false or the first value. */
-export const blank: Readonly<{ ${resources.map((name) => `${name}: ${name}`).join("; ")} }> = {
-${resources.map((name) => entry(name, blankOf(document.components.schemas[name]))).join("\n")}
+export const blank: Readonly<{ ${blanks.map(([name]) => `${name}: ${name}`).join("; ")} }> = {
+${blanks.map(([name, value]) => `  ${name}: ${JSON.stringify(value)},`).join("\n")}
 };
 `;
 }
 
-function nameOf({ method, path }: Route): string {
-  return `${method} ${path}`;
-}
-
-/** What an endpoint takes, in the words of JSON Schema. */
-function describe({ method, path, metadata, body }: Route, { paths, components }: Document) {
-  const operation = paths[path.replaceAll(/:(\w+)/g, "{$1}")]?.[method.toLowerCase()];
-  const described = operation?.parameters ?? [];
-  const parameters = (location: string) =>
-    Object.fromEntries(
-      described.filter((each) => each.in === location).map(({ name, schema }) => [name.toLowerCase(), rule(schema)]),
-    );
-  const bodySchema = operation?.requestBody?.content["application/json"]?.schema.$ref.split("/").at(-1) ?? "";
-  const { properties = {}, required = [] } = components.schemas[bodySchema] ?? {};
-  const fields = Object.entries(properties).map(([name, schema]) => [
-    name,
-    { ...rule(schema), ...(required.includes(name) && { required: true }) },
-  ]);
+function describe({ metadata, pathParams, query, headers, body }: Route) {
   return {
     scope: metadata.scope,
-    path: parameters("path"),
-    query: parameters("query"),
-    headers: parameters("header"),
-    ...(body !== undefined && { body: Object.fromEntries(fields) as unknown }),
+    path: fieldsOf(pathParams, kindOf),
+    query: fieldsOf(query, kindOf),
+    headers: fieldsOf(headers, kindOf),
+    ...(body && { body: fieldsOf(body, (schema) => ({ kind: kindOf(schema), isRequired: !schema.isOptional() })) }),
   };
 }
 
-/** What of a schema decides whether a value is taken. */
-function rule({ description: _description, default: _default, ...schema }: Schema): Schema {
-  return schema;
+/** The kind of a text, the values that it may have, or the bounds of an integer. */
+function kindOf(schema: Schema): unknown {
+  const { innerType = schema } = schema._def;
+  const { typeName, values, checks = [] } = innerType._def;
+  if (typeName === "ZodEnum") return values;
+  const boundOf = (kind: string) => checks.find((check) => check.kind === kind)?.value;
+  if (typeName === "ZodNumber") return { minimum: boundOf("min"), maximum: boundOf("max") };
+  const kind = kinds.get(schema) ?? kinds.get(innerType);
+  if (kind === undefined) throw new Error(`the fake has no words for ${typeName}`);
+  return kind;
 }
 
 /** A resource of which nothing is known. */
-function blankOf({ properties }: ObjectSchema = { properties: {} }): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, emptyValue(schema)]));
+function blankOf(schema: Schema): Record<string, unknown> {
+  const empty: Readonly<Record<string, unknown>> = { ZodString: "", ZodNumber: 0, ZodBoolean: false, ZodArray: [] };
+  return fieldsOf(schema, (field) => {
+    if (field.isNullable()) return null;
+    const { typeName, values } = field._def;
+    return values?.[0] ?? empty[typeName];
+  });
 }
 
-function emptyValue(schema: Schema): unknown {
-  const alternatives = alternativesOf(schema);
-  const types = alternatives.flatMap(({ type }) => type);
-  const [first] = alternatives.flatMap(({ enum: values = [] }) => values);
-  const empty: Readonly<Record<string, unknown>> = { string: "", number: 0, integer: 0, boolean: false, array: [] };
-  return types.includes("null") ? null : (first ?? empty[String(types[0])]);
-}
-
-/** The schemas of which a value must fit one. */
-function alternativesOf(schema: Schema): readonly Schema[] {
-  const { anyOf } = schema as { readonly anyOf?: readonly Schema[] };
-  return anyOf?.flatMap(alternativesOf) ?? [schema];
+function fieldsOf<Value>(schema: Schema | undefined, convert: (field: Schema) => Value): Record<string, Value> {
+  const { shape, schema: inner } = schema?._def ?? {};
+  if (inner) return fieldsOf(inner, convert);
+  return Object.fromEntries(Object.entries(shape?.() ?? {}).map(([name, field]) => [name, convert(field)]));
 }

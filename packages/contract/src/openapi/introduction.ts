@@ -1,11 +1,11 @@
 import { MAX_BATCH } from "../batch.ts";
 import { errorCatalogue, errorCodes } from "../error-catalogue.ts";
-import { MAX_IDENTIFIER_LENGTH } from "../identifier.ts";
 import {
   DEFAULT_PAGE_SIZE,
   DEFAULT_RATE_LIMIT,
   EVENT_RETENTION_DAYS,
   IDEMPOTENCY_KEY_HOURS,
+  MAX_IDENTIFIER_LENGTH,
   MAX_PAGE_SIZE,
   RATE_WINDOW_SECONDS,
 } from "../limits.ts";

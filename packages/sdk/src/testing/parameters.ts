@@ -1,103 +1,79 @@
 import type { Scope } from "../json-types.generated.ts";
-import {
-  isInstant,
-  isPathStep,
-  issueText,
-  isVisible,
-  MAX_IDEMPOTENCY_KEY_LENGTH,
-  readBoundingBox,
-  serviceError,
-  unknownNames,
-} from "./rules.ts";
+import { issueText, serviceError, type TextKind, textIssues, unknownNames } from "./rules.ts";
 
-/** What a single value must be, in the words of JSON Schema. */
-interface Schema {
-  readonly type: "string" | "integer";
-  readonly enum?: readonly string[];
-  readonly format?: "date-time";
-  /** A regular expression. */
-  readonly pattern?: string;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  /** Whether a body without it is refused. */
-  readonly required?: boolean;
-}
+/** What a value must be: a text of a kind, one of some values, or an integer within bounds. */
+type Kind = TextKind | readonly string[] | { readonly minimum: number; readonly maximum: number };
 
 /** What values must be, by name. */
-type Schemas = Readonly<Record<string, Schema>>;
+type Kinds = Readonly<Record<string, Kind>>;
+
+/** What fields of a body must be, by name. */
+type Fields = Readonly<Record<string, { readonly kind: Kind; readonly isRequired: boolean }>>;
 
 /** What an operation takes, and from whom; made from the contract. */
 export interface Endpoint {
   /** `any`: every key; `none`: no key. */
   readonly scope: Scope | "any" | "none";
-  readonly path: Schemas;
-  readonly query: Schemas;
+  readonly path: Kinds;
+  readonly query: Kinds;
   /** Names in lower case. */
-  readonly headers: Schemas;
-  readonly body?: Schemas;
+  readonly headers: Kinds;
+  readonly body?: Fields;
 }
 
 /** Parameters that were read: numbers are numbers. */
 export type Values = Readonly<Record<string, string | number>>;
 
 /** Reads a query string. @throws ServiceError `invalid_parameter` that names each wrong, unknown and repeated parameter */
-export function readQuery(search: URLSearchParams, schemas: Schemas): Values {
+export function readQuery(search: URLSearchParams, kinds: Kinds): Values {
   const values: Record<string, string | number> = {};
-  const issues = issuesByName(schemas, (name, schema) => {
+  const issues = issuesByName(kinds, (name, kind) => {
     const [text, ...more] = search.getAll(name);
     if (text === undefined) return [];
-    const isInteger = schema.type === "integer" && /^\d+$/.test(text);
-    values[name] = isInteger ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : text;
-    return more.length > 0 ? [issueText("repeated")] : parameterIssues(name, values[name], schema);
+    values[name] = kind === "positiveInteger" ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : text;
+    return more.length > 0 ? [issueText("repeated")] : issuesOf(kind, text);
   });
-  const unknown = unknownTo(schemas, new Set(search.keys()));
+  const unknown = unknownTo(kinds, new Set(search.keys()));
   refuse([...issues, ...(unknown.length > 0 ? [unknownNames(unknown, "parameter")] : [])]);
   return values;
 }
 
 /** Checks headers. @throws ServiceError `invalid_parameter` */
-export function checkHeaders(headers: Headers, schemas: Schemas): void {
+export function checkHeaders(headers: Headers, kinds: Kinds): void {
   refuse(
-    issuesByName(schemas, (name, schema) =>
-      headers.has(name) ? parameterIssues(name, headers.get(name), schema) : [],
-    ),
+    issuesByName(kinds, (name, kind) => {
+      const text = headers.get(name);
+      return text === null ? [] : issuesOf(kind, text);
+    }),
   );
 }
 
 /** Reads the id in a path. @throws ServiceError `not_found` for what cannot be an id */
-export function readId(segment: string, { id: schema }: Schemas): string {
+export function readId(segment: string, { id: kind }: Kinds): string {
   const id = decodeURIComponent(segment);
-  const issue = schema && parameterIssues("id", id, schema).join("; ");
-  if (issue) throw serviceError("not_found", "pathId", { issue });
+  const issue = kind && issuesOf(kind, id).join("; ");
+  if (issue) throw serviceError("not_found", "pathId", { issue: `id ${issue}` });
   return id;
 }
 
-/**
- * Reads a body.
- *
- * @throws ServiceError `invalid_parameter` that names each wrong and each unknown field
- */
-export function readBody(body: unknown, schemas: Schemas): Values {
+/** Reads a body. @throws ServiceError `invalid_parameter` that names each wrong and each unknown field */
+export function readBody(body: unknown, fields: Fields): Values {
   const wrongType = body === undefined ? issueText("missing") : typeIssue("an object", body);
   if (wrongType !== undefined) refuse([`the body ${wrongType}`]);
   const values = body as Values; // each is checked below
   let areOfRightType = true;
-  const issues = issuesByName(schemas, (name, schema) => {
+  const issues = issuesByName(fields, (name, { kind, isRequired }) => {
     const value: unknown = values[name];
-    if (value === undefined && schema.required !== true) return [];
-    const type = value === undefined ? issueText("missing") : typeIssue(jsonTypes[schema.type], value);
-    if (type === undefined) return fieldIssues(name, value, schema);
+    if (value === undefined && !isRequired) return [];
+    const isText = typeof kind === "string" || "length" in kind;
+    const type = value === undefined ? issueText("missing") : typeIssue(isText ? "a string" : "a number", value);
+    if (type === undefined) return issuesOf(kind, values[name] ?? "");
     areOfRightType = false;
     return [type];
   });
-  const unknown = unknownTo(schemas, Object.keys(values));
-  refuse([
-    ...issues,
-    ...(unknown.length > 0 ? [unknownNames(unknown, "field", " of the body")] : []),
-    ...(areOfRightType && "station_id" in schemas ? stationOrBikeIssues(values) : []),
-  ]);
+  const unknown = unknownTo(fields, Object.keys(values));
+  if (unknown.length > 0) issues.push(unknownNames(unknown, "field", " of the body"));
+  refuse(areOfRightType && "station_id" in fields ? [...issues, ...stationOrBikeIssues(values)] : issues);
   return values;
 }
 
@@ -111,67 +87,26 @@ function refuse(issues: readonly string[]): void {
   if (issues.length > 0) throw serviceError("invalid_parameter", "issues", { issues: issues.join("; ") });
 }
 
-function issuesByName(schemas: Schemas, issuesOf: (name: string, schema: Schema) => readonly string[]): string[] {
-  return Object.entries(schemas).flatMap(([name, schema]) => issuesOf(name, schema).map((issue) => `${name} ${issue}`));
+function issuesByName<What>(
+  all: Readonly<Record<string, What>>,
+  issuesFor: (name: string, what: What) => readonly string[],
+): string[] {
+  return Object.entries(all).flatMap(([name, what]) => issuesFor(name, what).map((issue) => `${name} ${issue}`));
 }
 
-function unknownTo(schemas: Schemas, names: Iterable<string>): string[] {
-  return [...names].filter((name) => !Object.hasOwn(schemas, name));
+function unknownTo(known: object, names: Iterable<string>): string[] {
+  return [...names].filter((name) => !Object.hasOwn(known, name));
 }
 
-/** What is wrong with a value of a query string, a path or a header, as ends of sentences that its name begins. */
-function parameterIssues(name: string, value: unknown, schema: Schema): string[] {
-  const issues = schemaIssues(name, value, schema);
-  if (isIdentifier(schema) && String(value).includes("\0")) issues.push(issueText("nul"));
-  const box = name === "bbox" ? readBoundingBox(String(value)) : undefined;
-  return typeof box === "string" ? [...issues, box] : issues;
-}
-
-/** What is wrong with a value of a body. */
-function fieldIssues(name: string, value: unknown, schema: Schema): string[] {
-  const issues = schemaIssues(name, value, schema);
-  if (isIdentifier(schema) && !isVisible(String(value))) issues.push(issueText("visible"));
-  if (isIdentifier(schema) && isPathStep(String(value))) issues.push(issueText("pathStep"));
-  return issues;
-}
-
-/** Whether values are names that the operator gave, rather than texts of a form of their own. */
-function isIdentifier({ maxLength, pattern }: Schema): boolean {
-  return maxLength !== undefined && pattern === undefined;
-}
-
-/** What is wrong with a value by its schema, whose keywords stand in the order in which the service checks them. */
-function schemaIssues(name: string, value: unknown, schema: Schema): string[] {
-  if (schema.type === "integer") return integerIssues(value, schema);
-  const text = String(value);
-  const { enum: values = [], pattern = "", minLength = 0, maxLength = Infinity } = schema;
-  return Object.keys(schema).flatMap((keyword) => {
-    if (keyword === "enum" && !values.includes(text)) return issueText("enum", { values: values.join(", ") });
-    if (keyword === "format" && !isInstant(text)) return issueText("instantParameter");
-    if (keyword === "pattern" && !new RegExp(pattern).test(text)) return patternIssues[name] ?? [];
-    if (keyword === "minLength" && text.length < minLength) return issueText("empty");
-    return keyword === "maxLength" && text.length > maxLength ? issueText("tooLong", { limit: maxLength }) : [];
-  });
-}
-
-/** What is wrong with a text that has not the form of its parameter's pattern. */
-const patternIssues: Readonly<Record<string, string>> = {
-  after: issueText("eventId"),
-  "idempotency-key": issueText("visibleAsciiUpTo", { limit: MAX_IDEMPOTENCY_KEY_LENGTH }),
-  rider_ref: issueText("visibleAscii"),
-};
-
-function integerIssues(value: unknown, { minimum = -Infinity, maximum = Infinity }: Schema): string[] {
-  // Of a query string, digits were made a number; what is still a text is no integer.
-  const isInteger = Number.isInteger(value);
+/** What is wrong with a value of the right type, as ends of sentences that its name begins. */
+function issuesOf(kind: Kind, value: string | number): string[] {
+  if (typeof kind === "string") return textIssues(kind, String(value));
+  if ("length" in kind) return kind.includes(String(value)) ? [] : [issueText("enum", { values: kind.join(", ") })];
+  const { minimum, maximum } = kind;
+  const issues = Number.isInteger(value) ? [] : [issueText("integer")];
   const isInRange = Number(value) >= minimum && Number(value) <= maximum;
-  if (maximum === Infinity) return isInteger && isInRange ? [] : [issueText("positiveInteger")];
-  const issues = isInteger ? [] : [issueText("integer")];
   return isInRange ? issues : [...issues, issueText("range", { minimum, maximum })];
 }
-
-/** What JSON calls the types of schemas. */
-const jsonTypes = { integer: "a number", string: "a string" } as const;
 
 /** What is wrong with a JSON value that is not of a type; undefined when it is. */
 function typeIssue(expected: "an object" | "a string" | "a number", value: unknown): string | undefined {

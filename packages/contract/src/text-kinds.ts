@@ -1,0 +1,74 @@
+import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_IDENTIFIER_LENGTH, MAX_RIDER_REF_LENGTH } from "./limits.ts";
+import { issueText } from "./messages.ts";
+import { isInstant, isPositiveInteger, readBoundingBox } from "./query-values.ts";
+import { isPathStep, isVisible } from "./text.ts";
+
+/** One thing that a text must be. */
+interface TextRule {
+  /** What is wrong with a text, as the end of a sentence that its name begins; undefined when nothing is. */
+  readonly issueOf: (text: string) => string | undefined;
+  /** What JSON Schema can say of it. */
+  readonly schema?: Readonly<Record<string, string | number>>;
+}
+
+function rule(test: (text: string) => boolean, issue: string, schema: TextRule["schema"] = {}): TextRule {
+  return { issueOf: (text) => (test(text) ? undefined : issue), schema };
+}
+
+function matching(pattern: RegExp, issue: string): TextRule {
+  return rule((text) => pattern.test(text), issue, { pattern: pattern.source });
+}
+
+function atMost(limit: number): TextRule {
+  return rule((text) => text.length <= limit, issueText("tooLong", { limit }), { maxLength: limit });
+}
+
+const notEmpty = rule((text) => text !== "", issueText("empty"), { minLength: 1 });
+
+/** By their kinds, what texts of partners' requests must be. Every rule that a text breaks is named, in this order. */
+export const textKinds = {
+  /** An identifier in a query string or a path. No text that PostgreSQL keeps holds a NUL: it refuses to compare with it. */
+  identifier: [notEmpty, atMost(MAX_IDENTIFIER_LENGTH), rule((text) => !text.includes("\0"), issueText("nul"))],
+  /** An identifier in a body: what the operator may call its stations, bikes and rides. */
+  givenIdentifier: [
+    notEmpty,
+    atMost(MAX_IDENTIFIER_LENGTH),
+    rule(isVisible, issueText("visible")),
+    rule((text) => !isPathStep(text), issueText("pathStep")),
+  ],
+  /** A partner's own mark for a rider. */
+  riderRef: [matching(/^[\x21-\x7e]*$/, issueText("visibleAscii")), notEmpty, atMost(MAX_RIDER_REF_LENGTH)],
+  eventId: [atMost(MAX_IDENTIFIER_LENGTH), matching(/^event_\w+$/, issueText("eventId"))],
+  /** The header `Idempotency-Key`. One sent twice arrives joined by ", ": having no space refuses that too. */
+  idempotencyKey: [
+    matching(
+      new RegExp(`^[\\x21-\\x7e]{1,${MAX_IDEMPOTENCY_KEY_LENGTH}}$`),
+      issueText("visibleAsciiUpTo", { limit: MAX_IDEMPOTENCY_KEY_LENGTH }),
+    ),
+  ],
+  /** An instant in a query string. */
+  instant: [rule(isInstant, issueText("instantParameter"), { format: "date-time" })],
+  boundingBox: [{ issueOf: boundingBoxIssue }],
+  positiveInteger: [rule(isPositiveInteger, issueText("positiveInteger"))],
+  /** Only its list can tell whether a cursor is one. */
+  cursor: [],
+} as const satisfies Readonly<Record<string, readonly TextRule[]>>;
+
+export type TextKind = keyof typeof textKinds;
+
+/** What is wrong with a text of a kind. */
+export function textIssues(kind: TextKind, text: string): string[] {
+  const rules: readonly TextRule[] = textKinds[kind];
+  return rules.flatMap(({ issueOf }) => issueOf(text) ?? []);
+}
+
+/** What JSON Schema can say of texts of a kind. */
+export function textSchema(kind: TextKind): Readonly<Record<string, string | number>> {
+  const rules: readonly TextRule[] = textKinds[kind];
+  return Object.assign({}, ...rules.map(({ schema }) => schema)) as Readonly<Record<string, string | number>>;
+}
+
+function boundingBoxIssue(text: string): string | undefined {
+  const box = readBoundingBox(text);
+  return typeof box === "string" ? box : undefined;
+}
