@@ -52,7 +52,7 @@ export function checkHeaders(headers: Headers, kinds: Kinds): void {
 export function readId(segment: string, { id: kind }: Kinds): string {
   const id = decodeURIComponent(segment);
   const issue = kind && issuesOf(kind, id).join("; ");
-  if (issue) throw serviceError("not_found", "pathId", { issue: `id ${issue}` });
+  if (issue) throw serviceError("not_found", "pathId", { issue });
   return id;
 }
 
