@@ -15,10 +15,11 @@ export async function startServer(
   script: string,
   args: readonly string[],
   env: Record<string, string>,
+  stderr: "inherit" | "ignore" = "inherit",
 ): Promise<ServerProcess> {
   const child = spawn(process.execPath, ["--conditions=@bikeshare/source", script, ...args], {
     env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", stderr],
   });
   const exited = new Promise<void>((resolve) => {
     child.once("exit", () => resolve());
@@ -38,10 +39,11 @@ export async function startServer(
   };
 }
 
-/** Microseconds of processor time that a process has used so far (Linux; elsewhere NaN). */
-export async function cpuMicroseconds(pid: number): Promise<number> {
+/** Microseconds of processor time that a process, or its children that have ended, have used so far (Linux; elsewhere NaN). */
+export async function cpuMicroseconds(pid: number, whose: "own" | "ended children" = "own"): Promise<number> {
   const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
-  // Fields 14 and 15 of proc(5), in ticks of 10 ms.
-  return (Number(fields[11]) + Number(fields[12])) * 10_000;
+  // Fields 14 and 15 of proc(5), or 16 and 17, in ticks of 10 ms.
+  const first = whose === "own" ? 11 : 13;
+  return (Number(fields[first]) + Number(fields[first + 1])) * 10_000;
 }

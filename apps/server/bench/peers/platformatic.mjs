@@ -1,0 +1,15 @@
+import sqlMapper from "@platformatic/sql-mapper";
+import sqlOpenapi from "@platformatic/sql-openapi";
+import Fastify from "fastify";
+
+/* Platformatic SQL: its routes over the table, as it generates them. */
+const app = Fastify();
+await app.register(sqlMapper, {
+  connectionString: process.argv[2],
+  poolSize: 10,
+  include: { rides: true },
+  ignore: { rides: { json: true, source: true, import_id: true, reservation_id: true } },
+});
+await app.register(sqlOpenapi);
+process.stdout.write(`${await app.listen({ host: "127.0.0.1", port: 0 })}\n`);
+process.once("SIGTERM", () => process.exit(0));

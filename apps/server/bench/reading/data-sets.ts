@@ -1,0 +1,110 @@
+import { createHash } from "node:crypto";
+import { mkdir, readdir, readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
+import { type Database, openDatabase } from "../../src/db/database.ts";
+import { migrate } from "../../src/db/migrate.ts";
+import { createSystem } from "../../src/systems/service.ts";
+import { fillWithRides } from "../dataset.ts";
+
+/*
+ * The data sets that reading is measured on: databases of one PostgreSQL, made once and kept in BENCH_DATA_DIR, because ten
+ * million rides take minutes to make and some gigabytes to keep. A changed migration makes them anew.
+ */
+
+const MIGRATIONS = join(import.meta.dirname, "../../migrations");
+
+/** A running PostgreSQL with data sets. */
+export interface DataSets {
+  /** Where they are kept. */
+  readonly directory: string;
+  /** The process number of PostgreSQL's first process. */
+  readonly postmasterPid: () => Promise<number>;
+  /** The connection string of the database with so many rides, which is made if it is not there. */
+  of(rides: number): Promise<string>;
+  close(): Promise<void>;
+}
+
+export async function openDataSets(): Promise<DataSets> {
+  const directory = process.env["BENCH_DATA_DIR"] ?? join(tmpdir(), "bikeshare-bench-data");
+  // As root PostgreSQL runs under another account, which must be able to enter.
+  await mkdir(directory, { recursive: true, mode: 0o711 });
+  const dataDir = join(directory, "postgres");
+  const postgres = await openEmbeddedPostgres({ dataDir, log: () => undefined });
+  const maintenance = openDatabase({ connectionString: postgres.connectionString, statementTimeoutMs: 0 });
+  const schema = await digestOfMigrations();
+  return {
+    directory,
+    postmasterPid: async () => {
+      const file = await readFile(join(dataDir, "postgresql/data/postmaster.pid"), "utf8");
+      return Number.parseInt(file, 10);
+    },
+    async of(rides) {
+      const name = `rides_${rides}_${schema}`;
+      if (!(await databasesOf(maintenance, rides)).includes(name)) await make(maintenance, name, rides);
+      return connectionStringOf(postgres.connectionString, name);
+    },
+    async close() {
+      await maintenance.close();
+      await postgres.close();
+    },
+  };
+}
+
+async function digestOfMigrations(): Promise<string> {
+  const digest = createHash("sha256");
+  for (const file of (await readdir(MIGRATIONS)).sort()) digest.update(await readFile(join(MIGRATIONS, file)));
+  return digest.digest("hex").slice(0, 12);
+}
+
+function connectionStringOf(base: string, database: string): string {
+  const url = new URL(base);
+  url.pathname = `/${database}`;
+  return url.href;
+}
+
+async function databasesOf(db: Database, rides: number): Promise<string[]> {
+  const rows = await db.query<{ name: string }>(
+    { name: "", text: "select datname::text as name from pg_database where datname like $1" },
+    [`rides\\_${rides}\\_%`],
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** Makes a data set under another name first, so that one that was broken off is not taken for whole. */
+async function make(maintenance: Database, name: string, rides: number): Promise<void> {
+  for (const outdated of await databasesOf(maintenance, rides)) await execute(maintenance, `drop database ${outdated}`);
+  const making = `${name}_making`;
+  await execute(maintenance, `create database ${making}`);
+  const begun = performance.now();
+  process.stderr.write(`making ${rides} rides …\n`);
+  const db = openDatabase({
+    connectionString: connectionStringOf(maintenance.connectionString, making),
+    statementTimeoutMs: 0,
+    sessionOptions: "-c synchronous_commit=off",
+  });
+  await migrate(db);
+  await createSystem(db, "main", "Bench", Date.now());
+  await fillWithRides(db, rides);
+  await execute(db, "vacuum (analyze)");
+  const size = await db.query<{ bytes: number }>({ name: "", text: "select pg_database_size(current_database()) as bytes" });
+  await db.close();
+  await execute(maintenance, `alter database ${making} rename to ${name}`);
+  const seconds = ((performance.now() - begun) / 1000).toFixed(0);
+  process.stderr.write(`made in ${seconds} s, ${((size[0]?.bytes ?? 0) / 2 ** 30).toFixed(1)} GiB\n`);
+}
+
+async function execute(db: Database, text: string): Promise<void> {
+  await db.query({ name: "", text });
+}
+
+/** Makes the data sets that are named, or all. */
+export const DATA_SET_SIZES = [10_000, 100_000, 1_000_000, 2_000_000, 10_000_000] as const;
+
+if (import.meta.main) {
+  const sets = await openDataSets();
+  const wanted = process.argv.slice(2).map(Number);
+  for (const rides of wanted.length > 0 ? wanted : DATA_SET_SIZES) await sets.of(rides);
+  await sets.close();
+}

@@ -1,0 +1,116 @@
+import { connect, type Socket } from "node:net";
+
+/*
+ * A client that costs little, because it shares the machine with what it measures: requests are bytes made before, and of a
+ * response only its status and length are read. Each connection sends its next request when it has the whole response.
+ */
+
+export interface LoadOptions {
+  readonly base: string;
+  /** Asked for in turn, so that no cache of a single answer is measured. */
+  readonly paths: readonly string[];
+  readonly headers: Readonly<Record<string, string>>;
+  readonly connections: number;
+  readonly seconds: number;
+  /** Any other status ends the load with an error. */
+  readonly status?: number;
+}
+
+export interface LoadResult {
+  readonly requests: number;
+  readonly seconds: number;
+  readonly bytes: number;
+}
+
+/** Sends requests for some seconds. What is under way at the end is dropped and not counted. */
+export async function load(options: LoadOptions): Promise<LoadResult> {
+  const { base, paths, headers, connections, seconds, status = 200 } = options;
+  const { hostname, port, host } = new URL(base);
+  const lines = Object.entries({ host, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`);
+  const requests = paths.map((path) => Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join("")}\r\n`));
+  const totals = { requests: 0, bytes: 0 };
+  let next = 0;
+  const begun = performance.now();
+  const clients = Array.from({ length: connections }, () =>
+    openClient({ hostname, port: Number(port), status, totals, next: () => requests[next++ % requests.length] }),
+  );
+  try {
+    const end = new Promise<void>((resolve) => {
+      setTimeout(resolve, seconds * 1000);
+    });
+    await Promise.race([end, ...clients.map(({ failed }) => failed)]);
+    return { ...totals, seconds: (performance.now() - begun) / 1000 };
+  } finally {
+    for (const { socket } of clients) socket.destroy();
+  }
+}
+
+interface ClientOptions {
+  readonly hostname: string;
+  readonly port: number;
+  readonly status: number;
+  readonly totals: { requests: number; bytes: number };
+  readonly next: () => Buffer | undefined;
+}
+
+function openClient({ hostname, port, status, totals, next }: ClientOptions) {
+  const { promise: failed, reject } = Promise.withResolvers<never>();
+  failed.catch(() => undefined);
+  let response = createResponse();
+  const socket: Socket = connect({
+    host: hostname,
+    port,
+    noDelay: true,
+    onread: {
+      buffer: Buffer.allocUnsafe(64 * 1024),
+      callback(bytes, buffer) {
+        const part = Buffer.from(buffer.buffer, buffer.byteOffset, bytes);
+        if (!response.add(part)) return true;
+        if (response.status() !== status) reject(new Error(`answered ${response.status()}: ${response.text()}`));
+        totals.requests++;
+        totals.bytes += response.length();
+        response = createResponse();
+        socket.write(next() ?? "");
+        return true;
+      },
+    },
+  });
+  socket.on("connect", () => socket.write(next() ?? ""));
+  socket.on("error", reject);
+  socket.on("close", () => reject(new Error("the connection was closed")));
+  return { socket, failed };
+}
+
+/** Follows one response to its end. */
+function createResponse() {
+  let head = "";
+  let length = 0;
+  let missing: number | undefined;
+  let isChunked = false;
+
+  function readHead(): void {
+    const end = head.indexOf("\r\n\r\n");
+    if (end === -1) return;
+    const body = /\r\ncontent-length: *(\d+)/i.exec(head.slice(0, end));
+    isChunked = body === null && /\r\ntransfer-encoding: *chunked/i.test(head.slice(0, end));
+    missing = end + 4 + Number(body?.[1] ?? 0) - length;
+  }
+  return {
+    /** @returns whether the response is whole */
+    add(part: Buffer): boolean {
+      length += part.length;
+      if (missing === undefined) {
+        head += part.toString("latin1");
+        readHead();
+        if (missing === undefined) return false;
+      } else missing -= part.length;
+      // Node ends a chunked response with a write of its own or at the end of the last one.
+      return isChunked ? part.subarray(-5).equals(LAST_CHUNK) : missing <= 0;
+    },
+    status: () => Number(head.slice(9, 12)),
+    text: () => head.slice(0, 500),
+    length: () => length,
+  };
+}
+
+const LAST_CHUNK = Buffer.from("0\r\n\r\n");

@@ -1,0 +1,119 @@
+import { readFile } from "node:fs/promises";
+import { openDatabase } from "../../src/db/database.ts";
+import { cpuMicroseconds } from "../processes.ts";
+import { load } from "./load.ts";
+
+/** Something that answers requests and is measured. */
+export interface Subject {
+  readonly name: string;
+  readonly base: string;
+  readonly paths: readonly string[];
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly status?: number;
+  /** The process that answers. */
+  readonly pid: number;
+  /** Connections; default that of all. */
+  readonly connections?: number;
+}
+
+/** One value for each round. */
+export interface Figures {
+  readonly perSecond: number[];
+  /** Processor time of the answering process, µs a request. */
+  readonly serverCpu: number[];
+  /** Processor time of PostgreSQL, µs a request. */
+  readonly postgresCpu: number[];
+  bytes: number;
+}
+
+export interface MeasureOptions {
+  readonly postmasterPid: number;
+  readonly connectionString: string;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly connections: number;
+}
+
+const WARM_UP_SECONDS = 1.5;
+
+/**
+ * Measures subjects in turns, so that a slow minute of the machine meets all of them. The first round warms up: compiled
+ * code, prepared statements, caches.
+ */
+export async function measure(subjects: readonly Subject[], options: MeasureOptions): Promise<Map<string, Figures>> {
+  const figures = new Map<string, Figures>();
+  for (const { name } of subjects) figures.set(name, { perSecond: [], serverCpu: [], postgresCpu: [], bytes: 0 });
+  for (let round = 0; round <= options.rounds; round++) {
+    for (const subject of subjects) {
+      const result = await measureOnce(subject, round === 0 ? WARM_UP_SECONDS : options.seconds, options);
+      await untilQuiet(options.connectionString);
+      const figure = figures.get(subject.name);
+      if (round === 0 || figure === undefined) continue;
+      figure.perSecond.push(result.perSecond);
+      figure.serverCpu.push(result.serverCpu);
+      figure.postgresCpu.push(result.postgresCpu);
+      figure.bytes = result.bytes;
+    }
+    process.stderr.write(`round ${round} of ${options.rounds}\n`);
+  }
+  return figures;
+}
+
+async function measureOnce(subject: Subject, seconds: number, options: MeasureOptions) {
+  const [server, postgres] = [await cpuMicroseconds(subject.pid), await postgresMicroseconds(options.postmasterPid)];
+  const result = await load({ headers: {}, connections: options.connections, ...subject, seconds }).catch(
+    (error: unknown) => {
+      throw new Error(`${subject.name} failed`, { cause: error });
+    },
+  );
+  const used = (await cpuMicroseconds(subject.pid)) - server;
+  const usedByPostgres = (await postgresMicroseconds(options.postmasterPid)) - postgres;
+  const requests = Math.max(1, result.requests);
+  return {
+    perSecond: result.requests / result.seconds,
+    serverCpu: used / requests,
+    postgresCpu: usedByPostgres / requests,
+    bytes: Math.round(result.bytes / requests),
+  };
+}
+
+/** Microseconds of processor time that PostgreSQL's processes have used so far, those included that have ended. */
+async function postgresMicroseconds(postmasterPid: number): Promise<number> {
+  const children = await readFile(`/proc/${postmasterPid}/task/${postmasterPid}/children`, "utf8").catch(() => "");
+  const running = await Promise.all(children.trim().split(" ").map((pid) => cpuMicroseconds(Number(pid))));
+  const ended = await cpuMicroseconds(postmasterPid, "ended children");
+  // One that ends between the two counts nowhere or twice: the next round says otherwise.
+  return running.reduce((sum, each) => sum + (Number.isNaN(each) ? 0 : each), ended);
+}
+
+/** Checks in a row that must find nothing running: a pool hands out what waited as soon as a statement has ended. */
+const QUIET_CHECKS = 3;
+const CHECK_INTERVAL_MS = 50;
+
+/**
+ * Cancels what a subject left running and waits until nothing runs: the next one must not pay for it. A slow subject has
+ * statements under way, and more waiting in its pool, when the load ends.
+ */
+async function untilQuiet(connectionString: string): Promise<void> {
+  const db = openDatabase({ connectionString, maxConnections: 1 });
+  try {
+    for (let quiet = 0; quiet < QUIET_CHECKS; ) {
+      const cancelled = await db.query({
+        name: "",
+        text: `select pg_cancel_backend(pid) from pg_stat_activity
+               where backend_type = 'client backend' and state = 'active' and pid <> pg_backend_pid()`,
+      });
+      quiet = cancelled.length === 0 ? quiet + 1 : 0;
+      await new Promise((resolve) => {
+        setTimeout(resolve, CHECK_INTERVAL_MS);
+      });
+    }
+  } finally {
+    await db.close();
+  }
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
+}
