@@ -5,18 +5,20 @@ export const BIKES = 26_000;
 const RIDDEN_STATIONS = 1_800;
 const LISTED_STATIONS = 2_000;
 
+/** When the youngest ride started. */
+const LAST_START = "2025-12-31T23:45:00Z";
+
 /** Rides that one statement inserts. */
 const CHUNK_ROWS = 1_000_000;
 
 /**
- * Fills a database with one system of made-up rides: one every 15.768 s from the beginning of 2025, so that 2 million are a
- * year. Bikes are ridden evenly; stations as in a city, the busiest by 0.7 % of all rides, half of them by less than 0.05 %.
+ * Fills a database with one system of made-up rides: one every 15.768 s up to the end of 2025, so that 2 million are a year. Bikes are ridden evenly; stations as in a city, the busiest by 0.7 % of all rides, half of them by less than 0.05 %.
  * Indexes are made after the rows: so 10 million rides take minutes, not an hour.
  */
 export async function fillWithRides(db: Database, rides: number): Promise<void> {
   const restoreIndexes = await dropIndexes(db);
   for (let first = 1; first <= rides; first += CHUNK_ROWS) {
-    await db.transaction((tx) => tx.run(insertRides(first, Math.min(rides, first + CHUNK_ROWS - 1))));
+    await db.transaction((tx) => tx.run(insertRides(first, Math.min(rides, first + CHUNK_ROWS - 1), rides)));
   }
   await restoreIndexes();
   await db.transaction(async (tx) => {
@@ -30,7 +32,7 @@ export async function fillWithRides(db: Database, rides: number): Promise<void> 
   });
 }
 
-function insertRides(first: number, last: number): string {
+function insertRides(first: number, last: number, rides: number): string {
   // A number from 0 up to 1 that looks random and is the same in every run; its power makes some stations busier.
   const station = (digits: number) =>
     `'station-' || lpad(floor(${RIDDEN_STATIONS} * power(('x' || substr(digest, ${digits}, 6))::bit(24)::int / 16777216.0, 1.5))::text, 4, '0')`;
@@ -40,7 +42,7 @@ function insertRides(first: number, last: number): string {
     select 'main', upper(substr(digest, 1, 16)), 'bike-' || (i * 7919 % ${BIKES}), 'completed',
       ${station(17)}, ${station(23)}, started_at, started_at + interval '11 min', 660, 2100,
       'classic', case when i % 5 = 0 then 'casual' else 'member' end, 'returned', true, started_at + interval '11 min', 'bench'
-    from (select i, md5(i::text) as digest, timestamptz '2025-01-01Z' + i * interval '15.768 s' as started_at
+    from (select i, md5(i::text) as digest, timestamptz '${LAST_START}' - (${rides} - i) * interval '15.768 s' as started_at
           from generate_series(${first}::bigint, ${last}::bigint) as i) as made`;
 }
 

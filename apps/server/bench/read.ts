@@ -19,13 +19,15 @@ try {
   const context: BenchContext = {
     sets,
     directory: sets.directory,
-    rounds: Number(process.env["BENCH_ROUNDS"] ?? 5),
+    repetitions: Number(process.env["BENCH_REPETITIONS"] ?? 5),
     seconds: Number(process.env["BENCH_SECONDS"] ?? 3),
     connections: 32,
   };
   const load = loadavg()[0]?.toFixed(2);
   process.stdout.write(`${cpus().length} cores, load before ${load}, Node ${process.versions.node}, `);
-  process.stdout.write(`${context.connections} connections, ${context.rounds} rounds of ${context.seconds} s, medians\n`);
+  process.stdout.write(
+    `${context.connections} connections, ${context.repetitions} repetitions of ${context.seconds} s, medians\n`,
+  );
   for (const [name, bench] of Object.entries(parts)) {
     if (wanted.length === 0 || wanted.includes(name)) process.stdout.write(`\n## ${name}\n${await bench(context)}`);
   }

@@ -41,7 +41,9 @@ export function createTextCipher(key: Uint8Array, purpose: string): TextCipher {
       decipher.setAAD(Buffer.from(context));
       decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
       try {
-        return decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES), undefined, "utf8") + decipher.final("utf8");
+        const decrypted = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
+        decipher.final();
+        return decrypted.toString();
       } catch {
         return undefined;
       }

@@ -197,3 +197,24 @@ async function inOrder(): Promise<string[]> {
 async function clearRides(): Promise<void> {
   await write.remove("rides", await inOrder());
 }
+
+it("says how often rides came or went that had started more than two days before, and not of others", async () => {
+  const pastChanges = async () => {
+    const text = "select sum(past_changes)::int as n from list_counts where list = 'rides'";
+    return (await app.db.query<{ n: number }>(statement("", text)))[0]?.n ?? 0;
+  };
+  const [now] = await app.db.query<{ at: Date }>(statement("", "select now() as at"));
+  const hoursAgo = (hours: number) => new Date((now?.at.getTime() ?? 0) - hours * 3_600_000).toISOString();
+  const before = await pastChanges();
+  await write.rides([rideRow({ id: "of today", started_at: hoursAgo(1) })]);
+  await write.remove("rides", ["of today"]);
+  await write.rides([rideRow({ id: "of yesterday", started_at: hoursAgo(46) })]);
+  expect(await pastChanges()).toBe(before);
+  await write.rides([
+    rideRow({ id: "of last week", started_at: hoursAgo(160) }),
+    rideRow({ id: "new", started_at: hoursAgo(0) }),
+  ]);
+  expect(await pastChanges()).toBe(before + 1);
+  await write.remove("rides", ["of last week"]);
+  expect(await pastChanges()).toBe(before + 2);
+});

@@ -47,7 +47,10 @@ const app = new Hono();
 app.get("/rides/after", async (context) => {
   const data = await after.execute(context.req.query());
   const last = data.at(-1);
-  return context.json({ data, next_cursor: Buffer.from(JSON.stringify([last.started_at, last.id])).toString("base64url") });
+  return context.json({
+    data,
+    next_cursor: Buffer.from(JSON.stringify([last.started_at, last.id])).toString("base64url"),
+  });
 });
 app.get("/rides", async (context) => {
   const page = Number(context.req.query("page") ?? 1);

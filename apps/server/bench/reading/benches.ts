@@ -11,7 +11,7 @@ export interface BenchContext {
   readonly sets: DataSets;
   /** Where services keep their secrets. */
   readonly directory: string;
-  readonly rounds: number;
+  readonly repetitions: number;
   readonly seconds: number;
   readonly connections: number;
 }
@@ -47,7 +47,14 @@ export async function cursorBench(context: BenchContext): Promise<string> {
       must: 3.5,
       aim: 4.5,
     }));
-    ratios.push({ text: "service / bare handler", of: "service", by: "bare handler", better: "more", must: 0.8, aim: 0.95 });
+    ratios.push({
+      text: "service / bare handler",
+      of: "service",
+      by: "bare handler",
+      better: "more",
+      must: 0.8,
+      aim: 0.95,
+    });
     return report(figures, ratios);
   } finally {
     await service.stop();
@@ -70,10 +77,10 @@ async function startOn({ sets, directory }: BenchContext, rides: number): Promis
 }
 
 async function measureOn(
-  { sets, rounds, seconds, connections }: BenchContext,
+  { sets, repetitions, seconds, connections }: BenchContext,
   rides: number,
   subjects: readonly Subject[],
 ): Promise<Map<string, Figures>> {
   const options = { postmasterPid: await sets.postmasterPid(), connectionString: await sets.of(rides) };
-  return measure(subjects, { ...options, rounds, seconds, connections });
+  return measure(subjects, { ...options, repetitions, seconds, connections });
 }

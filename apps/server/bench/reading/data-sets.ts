@@ -88,7 +88,10 @@ async function make(maintenance: Database, name: string, rides: number): Promise
   await createSystem(db, "main", "Bench", Date.now());
   await fillWithRides(db, rides);
   await execute(db, "vacuum (analyze)");
-  const size = await db.query<{ bytes: number }>({ name: "", text: "select pg_database_size(current_database()) as bytes" });
+  const size = await db.query<{ bytes: number }>({
+    name: "",
+    text: "select pg_database_size(current_database()) as bytes",
+  });
   await db.close();
   await execute(maintenance, `alter database ${making} rename to ${name}`);
   const seconds = ((performance.now() - begun) / 1000).toFixed(0);

@@ -16,7 +16,7 @@ export interface Subject {
   readonly connections?: number;
 }
 
-/** One value for each round. */
+/** One value for each repetition. */
 export interface Figures {
   readonly perSecond: number[];
   /** Processor time of the answering process, µs a request. */
@@ -29,7 +29,7 @@ export interface Figures {
 export interface MeasureOptions {
   readonly postmasterPid: number;
   readonly connectionString: string;
-  readonly rounds: number;
+  readonly repetitions: number;
   readonly seconds: number;
   readonly connections: number;
 }
@@ -37,24 +37,24 @@ export interface MeasureOptions {
 const WARM_UP_SECONDS = 1.5;
 
 /**
- * Measures subjects in turns, so that a slow minute of the machine meets all of them. The first round warms up: compiled
+ * Measures subjects in turns, so that a slow minute of the machine meets all of them. The first repetition warms up: compiled
  * code, prepared statements, caches.
  */
 export async function measure(subjects: readonly Subject[], options: MeasureOptions): Promise<Map<string, Figures>> {
   const figures = new Map<string, Figures>();
   for (const { name } of subjects) figures.set(name, { perSecond: [], serverCpu: [], postgresCpu: [], bytes: 0 });
-  for (let round = 0; round <= options.rounds; round++) {
+  for (let repetition = 0; repetition <= options.repetitions; repetition++) {
     for (const subject of subjects) {
-      const result = await measureOnce(subject, round === 0 ? WARM_UP_SECONDS : options.seconds, options);
+      const result = await measureOnce(subject, repetition === 0 ? WARM_UP_SECONDS : options.seconds, options);
       await untilQuiet(options.connectionString);
       const figure = figures.get(subject.name);
-      if (round === 0 || figure === undefined) continue;
+      if (repetition === 0 || figure === undefined) continue;
       figure.perSecond.push(result.perSecond);
       figure.serverCpu.push(result.serverCpu);
       figure.postgresCpu.push(result.postgresCpu);
       figure.bytes = result.bytes;
     }
-    process.stderr.write(`round ${round} of ${options.rounds}\n`);
+    process.stderr.write(`repetition ${repetition} of ${options.repetitions}\n`);
   }
   return figures;
 }
@@ -80,9 +80,14 @@ async function measureOnce(subject: Subject, seconds: number, options: MeasureOp
 /** Microseconds of processor time that PostgreSQL's processes have used so far, those included that have ended. */
 async function postgresMicroseconds(postmasterPid: number): Promise<number> {
   const children = await readFile(`/proc/${postmasterPid}/task/${postmasterPid}/children`, "utf8").catch(() => "");
-  const running = await Promise.all(children.trim().split(" ").map((pid) => cpuMicroseconds(Number(pid))));
+  const running = await Promise.all(
+    children
+      .trim()
+      .split(" ")
+      .map((pid) => cpuMicroseconds(Number(pid))),
+  );
   const ended = await cpuMicroseconds(postmasterPid, "ended children");
-  // One that ends between the two counts nowhere or twice: the next round says otherwise.
+  // One that ends between the two counts nowhere or twice: the next repetition says otherwise.
   return running.reduce((sum, each) => sum + (Number.isNaN(each) ? 0 : each), ended);
 }
 
@@ -97,7 +102,7 @@ const CHECK_INTERVAL_MS = 50;
 async function untilQuiet(connectionString: string): Promise<void> {
   const db = openDatabase({ connectionString, maxConnections: 1 });
   try {
-    for (let quiet = 0; quiet < QUIET_CHECKS; ) {
+    for (let quiet = 0; quiet < QUIET_CHECKS;) {
       const cancelled = await db.query({
         name: "",
         text: `select pg_cancel_backend(pid) from pg_stat_activity

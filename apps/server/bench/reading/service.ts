@@ -37,7 +37,7 @@ export async function startService(connectionString: string, dataDir: string): P
     after: ({ started_at: at, id }) =>
       `/v1/rides?limit=50&cursor=${cursors.encrypt("main\nrides", timePosition.encode({ at, id }))}`,
     fetch: (path) => fetch(`${url}${path}`, { headers }),
-    stop: server.stop,
+    stop: () => server.stop(),
   };
 }
 

@@ -4,6 +4,9 @@ import { BlockList, isIP } from "node:net";
 const mappedIpv4 = new BlockList();
 mappedIpv4.addSubnet("::ffff:0:0", 96, "ipv6");
 
+/** Addresses that a list remembers: more than call at a time, some 100 bytes each. */
+const MAX_KNOWN = 1_000;
+
 /** IP addresses and networks. An IPv4 address and its mapped form (`::ffff:10.0.0.1`) are one address. */
 export class NetworkList {
   /** As they are written, such as `10.0.0.0/8` and `::1`. Bits behind the prefix do not count. */
@@ -11,6 +14,8 @@ export class NetworkList {
   // In one list for both families `::/8` would include every IPv4 address, by its mapped form.
   readonly #ipv4 = new BlockList();
   readonly #ipv6 = new BlockList();
+  /** What was found of addresses that were asked for: few callers ask for most, and a look-up costs some microseconds. */
+  readonly #known = new Map<string, boolean>();
 
   /** @throws Error naming the text that is neither an address nor a network */
   constructor(networks: readonly string[]) {
@@ -20,6 +25,15 @@ export class NetworkList {
 
   includes(address: string): boolean {
     if (this.networks.length === 0) return false;
+    const known = this.#known.get(address);
+    if (known !== undefined) return known;
+    const found = this.#lookUp(address);
+    if (this.#known.size >= MAX_KNOWN) this.#known.clear();
+    this.#known.set(address, found);
+    return found;
+  }
+
+  #lookUp(address: string): boolean {
     const family = isIP(address);
     if (family === 4) return this.#ipv4.check(address, "ipv4");
     return family === 6 && (this.#ipv6.check(address, "ipv6") || this.#ipv4.check(address, "ipv6"));

@@ -9,8 +9,10 @@ export type CountedList = Tables["list_counts"]["list"];
 // Rows are taken in the order of the primary key, so that two transactions never wait for each other in a ring.
 const addToList = statement(
   "counts.addToList",
-  `insert into list_counts (system_id, list, slot, n) values ($1, $2, $3::smallint, $4::bigint)
-   on conflict (system_id, list, slot) do update set n = list_counts.n + excluded.n, changes = list_counts.changes + 1`,
+  `insert into list_counts (system_id, list, slot, n, past_changes)
+   values ($1, $2, $3::smallint, $4::bigint, (coalesce($5::timestamptz < now() - interval '2 days', false))::int)
+   on conflict (system_id, list, slot) do update
+   set n = list_counts.n + excluded.n, past_changes = list_counts.past_changes + excluded.past_changes`,
 );
 
 const addToPeriods = statement(
@@ -34,9 +36,19 @@ export async function countList(db: Queryable, systemId: string, list: CountedLi
   return oneRow(await db.query<{ n: number }>(length, [systemId, list])).n;
 }
 
-/** Adds `n` (negative: takes away) to a list's length. */
-export function updateListCount(tx: Transaction, systemId: string, list: CountedList, slot: number, n: number): void {
-  tx.send(addToList, [systemId, list, slot, n]);
+/**
+ * Adds `n` (negative: takes away) to a list's length.
+ * @param oldest when the oldest ride that came or went had started (RFC 3339); only of rides
+ */
+export function updateListCount(
+  tx: Transaction,
+  systemId: string,
+  list: CountedList,
+  slot: number,
+  n: number,
+  oldest?: string,
+): void {
+  tx.send(addToList, [systemId, list, slot, n, oldest ?? null]);
 }
 
 /** Adds to the number of rides that started in each given hour (instants at full hours), and in its day and month. */

@@ -58,7 +58,11 @@ export function changeRideCounts(
 ): void {
   if (hours.size === 0) return;
   let total = 0;
-  for (const n of hours.values()) total += n;
+  let oldest = Infinity;
+  for (const [hour, n] of hours) {
+    total += n;
+    oldest = Math.min(oldest, hour);
+  }
   updateRideCounts(tx, systemId, slot, new Map([...hours].map(([hour, n]) => [new Date(hour).toISOString(), n])));
-  updateListCount(tx, systemId, "rides", slot, total);
+  updateListCount(tx, systemId, "rides", slot, total, new Date(oldest).toISOString());
 }

@@ -163,7 +163,7 @@ export interface Tables {
     readonly list: "stations" | "bikes" | "rides";
     readonly slot: number;
     readonly n: number;
-    readonly changes: number;
+    readonly past_changes: number;
   };
   readonly migrations: {
     readonly number: number;
@@ -448,7 +448,7 @@ export const columnTypes = {
   import_overlaps: { system_id: "text", earlier_id: "text", import_id: "text" },
   imports: { system_id: "text", id: "text", kind: "text", source: "text", at: "timestamptz", status: "text", created: "bigint", updated: "bigint", unchanged: "bigint", rejected: "bigint", stations_created: "bigint", first_at: "timestamptz", last_at: "timestamptz", report: "text", detail: "jsonb", undone_at: "timestamptz" },
   keys: { system_id: "text", id: "text", partner_id: "text", name: "text", hash: "bytea", last4: "text", scopes: "text[]", rate_limit: "integer", created_at: "timestamptz", expires_at: "timestamptz", revoked_at: "timestamptz", rotated_to: "text", compromised_at: "timestamptz", last_used_at: "timestamptz", last_used_path: "text", last_used_address: "text" },
-  list_counts: { system_id: "text", list: "text", slot: "smallint", n: "bigint", changes: "bigint" },
+  list_counts: { system_id: "text", list: "text", slot: "smallint", n: "bigint", past_changes: "bigint" },
   migrations: { number: "integer", name: "text", applied_at: "timestamptz" },
   partners: { system_id: "text", id: "text", name: "text", created_at: "timestamptz", max_reservations: "integer", suspended_at: "timestamptz", removed_at: "timestamptz" },
   regions: { system_id: "text", id: "text", name: "text" },

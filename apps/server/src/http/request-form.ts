@@ -63,9 +63,12 @@ function repeatedHeader(rawHeaders: readonly string[]): (typeof SINGLE_HEADERS)[
   return undefined;
 }
 
-/** By length first: every request's every header passes here. */
+/** Their lengths differ, and every request's every header passes here: a name is read where its length is one of theirs. */
+const positions = new Map<number, number>(SINGLE_HEADERS.map((name, index) => [name.length, index]));
+
 function singleHeaderAt(name: string): number {
-  return SINGLE_HEADERS.findIndex((single) => single.length === name.length && single === name.toLowerCase());
+  const position = positions.get(name.length);
+  return position !== undefined && name.toLowerCase() === SINGLE_HEADERS[position] ? position : -1;
 }
 
 /** Requests whose path could not be decoded as it came. */

@@ -1,61 +1,77 @@
-import type { RideHours } from "./queries.ts";
+import type { Depth, RideHours } from "./queries.ts";
 
-/** Where a page deep in the list begins. */
-interface Depth {
-  /** Rides before this instant (seconds since 1970), … */
-  readonly before: number;
-  /** … less so many of them. */
-  readonly skip: number;
-  /** How often the list had changed when this was so. */
-  readonly version: number;
+/** What a page says of the list, as of the moment it was read. */
+interface ListState {
+  readonly total: number;
+  readonly pastChanges: number;
 }
 
 /**
- * Knows in which hour the ride at any depth of the list started, as of one state of the list. The page's statement
- * tells whether the list is still in that state; where it is not, PostgreSQL finds the hour by itself, at some
- * times the cost.
+ * Knows how many rides started before each hour that is over for some days. Counted from the oldest ride, these numbers
+ * stay as they are while new rides come; where past rides come or go, every page says so, because it reads how often that
+ * happened. Then PostgreSQL finds the hour by itself, at some times the cost.
  */
 export interface DepthIndex {
-  /** Undefined when the system is not known yet, or is shorter. */
+  /** Undefined when the system is not known yet, or the page lies among the rides of the last days. */
   locate(systemId: string, skip: number): Depth | undefined;
-  /** To be called when a page showed that the list had changed, or the system is not known: learns its present state. */
-  refresh(systemId: string): void;
+  /** To be called with what every numbered page has said: learns the list's length, and the hours where they are out of date. */
+  observe(systemId: string, state: ListState): void;
 }
 
 /**
- * Milliseconds between two refreshes of a system. Shorter and a list that changes all the time is learnt anew all the
- * time, about 30 ms of PostgreSQL each for five years of hours; longer and pages stay dearer after a change.
+ * Milliseconds between two refreshes of a system. Shorter, and a list whose past changes all the time (an import that runs)
+ * is learnt anew all the time, about 30 ms of PostgreSQL each for five years of hours; longer, and pages stay dearer after
+ * a change.
  */
 const REFRESH_INTERVAL_MS = 2_000;
+/** Milliseconds after which hours are learnt anew though nothing has changed: more of them are over. */
+const MAX_AGE_MS = 6 * 3_600_000;
 
-const HOUR = 3600;
+const HOUR_SECONDS = 3600;
+
+interface KnownSystem {
+  total: number;
+  readonly hours: RideHours;
+  /** Rides that started before the end of each hour. */
+  readonly upto: Float64Array;
+  readonly at: number;
+}
 
 export function createDepthIndex(options: {
   readonly read: (systemId: string) => Promise<RideHours>;
   readonly clock: () => number;
 }): DepthIndex {
-  const systems = new Map<string, { readonly hours: RideHours; readonly upto: Float64Array }>();
+  const { read, clock } = options;
+  const systems = new Map<string, KnownSystem>();
   const refreshedAt = new Map<string, number>();
+
+  function refresh(systemId: string, total: number): void {
+    const now = clock();
+    const last = refreshedAt.get(systemId);
+    // A clock that was set back must not stop the refreshes.
+    if (last !== undefined && now >= last && now - last < REFRESH_INTERVAL_MS) return;
+    refreshedAt.set(systemId, now);
+    read(systemId).then(
+      (hours) => systems.set(systemId, { total, hours, upto: runningSums(hours.n), at: now }),
+      // Without it pages are dearer, not wrong; the request itself meets the same error and reports it.
+      () => systems.delete(systemId),
+    );
+  }
   return {
     locate(systemId, skip) {
       const known = systems.get(systemId);
       if (known === undefined) return undefined;
-      const index = firstAbove(known.upto, skip);
-      const startsAt = known.hours.startsAt[index];
-      if (startsAt === undefined) return undefined;
-      return { before: startsAt + HOUR, skip: skip - (known.upto[index - 1] ?? 0), version: known.hours.version };
+      const older = known.total - 1 - skip;
+      const index = older < 0 ? -1 : firstAbove(known.upto, older);
+      const [startsAt, rides] = [known.hours.startsAt[index], known.upto[index]];
+      if (startsAt === undefined || rides === undefined) return undefined;
+      return { before: startsAt + HOUR_SECONDS, rides, pastChanges: known.hours.pastChanges };
     },
-    refresh(systemId) {
-      const now = options.clock();
-      const last = refreshedAt.get(systemId);
-      // A clock that was set back must not stop the refreshes.
-      if (last !== undefined && now >= last && now - last < REFRESH_INTERVAL_MS) return;
-      refreshedAt.set(systemId, now);
-      options.read(systemId).then(
-        (hours) => systems.set(systemId, { hours, upto: runningSums(hours.n) }),
-        // Without it pages are dearer, not wrong; the request itself meets the same error and reports it.
-        () => systems.delete(systemId),
-      );
+    observe(systemId, { total, pastChanges }) {
+      const known = systems.get(systemId);
+      if (known !== undefined) known.total = total;
+      const age = known === undefined ? Infinity : Math.abs(clock() - known.at);
+      if (known?.hours.pastChanges !== pastChanges || age > MAX_AGE_MS) refresh(systemId, total);
     },
   };
 }

@@ -6,7 +6,7 @@ import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 import { conditionsOf } from "../lists/conditions.ts";
 import { type Bind, type FilterableList, listFiltered } from "../lists/filtered-queries.ts";
-import { type FetchSize, fetchSize, joinRows, type PageRows, startOf, type TimePosition } from "../lists/page.ts";
+import { type FetchSize, fetchSize, joinRows, type PageRows, type TimePosition } from "../lists/page.ts";
 
 export interface RideFilters {
   readonly status?: string | undefined;
@@ -19,7 +19,11 @@ export interface RideFilters {
 
 const order = "order by started_at desc, id desc";
 const total = `(select coalesce(sum(n), 0)::bigint from list_counts where system_id = $1 and list = 'rides') as total`;
-const changes = `(select coalesce(sum(changes), 0)::bigint from list_counts where system_id = $1 and list = 'rides') as changes`;
+/** How many rides there are, and how often past ones came or went: as of the statement, read once. */
+const state = `state as materialized (
+  select coalesce(sum(n), 0)::bigint as total, coalesce(sum(past_changes), 0)::bigint as "pastChanges"
+  from list_counts where system_id = $1 and list = 'rides')`;
+const stateColumns = `(select total from state) as total, (select "pastChanges" from state) as "pastChanges"`;
 
 const first = (size: FetchSize) =>
   statement(
@@ -27,7 +31,7 @@ const first = (size: FetchSize) =>
     `select (${joinRows(`select json from rides where system_id = $1 ${order} limit ${size}`)}) as rows, ${total}`,
   );
 
-const after = (size: FetchSize) =>
+const following = (size: FetchSize) =>
   statement(
     `rides.after.${size}`,
     joinRows(
@@ -54,7 +58,7 @@ const inside = (outer: "month" | "day") =>
 const from = (size: FetchSize) =>
   statement(
     `rides.from.${size}`,
-    `with
+    `with ${state},
      month as materialized (${bucket("month", "$2::bigint", "")}),
      day as materialized (${bucket("day", "(select skip from month)", inside("month"))}),
      hour as materialized (${bucket("hour", "(select skip from day)", inside("day"))}),
@@ -66,74 +70,109 @@ const from = (size: FetchSize) =>
        `select json from rides
         where system_id = $1 and (started_at, id) <= ((select started_at from head), (select id from head))
         ${order} limit ${size}`,
-     )}) as rows, ${total}`,
+     )}) as rows, ${stateColumns}`,
   );
 
-/** The same page, where it is known already in which hour it begins. */
-const fromHour = (size: FetchSize) =>
+/**
+ * The page that begins after $4 rides, where it is known that $3 rides started before $2 and that its first ride is one of
+ * the last of them. `skip` is how many of these follow it: negative when the list has grown so much that it is none of them.
+ */
+const before = (size: FetchSize) =>
   statement(
-    `rides.fromHour.${size}`,
-    `with head as materialized (
-       select started_at, id from rides
-       where system_id = $1 and started_at < to_timestamp($2::bigint) ${order} offset $3::bigint limit 1)
+    `rides.before.${size}`,
+    `with ${state},
+     skipping as materialized (select $3::bigint - total + $4::bigint as skip from state),
+     head as materialized (
+       select started_at, id from rides where system_id = $1 and started_at < to_timestamp($2::bigint)
+       ${order} offset greatest(0, (select skip from skipping)) limit 1)
      select (${joinRows(
        `select json from rides
         where system_id = $1 and (started_at, id) <= ((select started_at from head), (select id from head))
         ${order} limit ${size}`,
-     )}) as rows, ${total}, ${changes}`,
+     )}) as rows, ${stateColumns}, (select skip from skipping) as skip`,
   );
 
-// As float8, because pg gives an array of bigint as texts.
+// Hours that have been over for three days: what comes or goes in them counts as a change of past rides, with a day to spare
+// for transactions that are open. As float8, because pg gives an array of bigint as texts.
 const hours = statement(
   "rides.hours",
-  `select ${changes}, array_agg(starts_at order by starts_at desc) as starts_at, array_agg(n order by starts_at desc) as n
-   from (select extract(epoch from starts_at)::float8 as starts_at, sum(n)::float8 as n
-         from ride_counts where system_id = $1 and period = 'hour' group by ride_counts.starts_at) as hours`,
+  `with ${state}
+   select "pastChanges", array_agg(starts_at order by starts_at) as "startsAt", array_agg(n order by starts_at) as n
+   from state left join (
+     select extract(epoch from starts_at)::float8 as starts_at, sum(n)::float8 as n
+     from ride_counts
+     where system_id = $1 and period = 'hour' and starts_at < now() - interval '3 days' group by ride_counts.starts_at) as hours on true
+   group by "pastChanges"`,
 );
 
 const byId = statement("rides.byId", "select json from rides where system_id = $1 and id = $2");
 
-/** A page of all rides. */
+/** The rows of a numbered page, with what they say of the list. */
+export interface NumberedRows extends PageRows {
+  readonly total: number;
+  readonly pastChanges: number;
+}
+
+/** What follows a position, or the first page. */
 export async function listRideRows(
   readPool: ReadPool,
   systemId: string,
-  request: PageRequest<TimePosition>,
+  after: TimePosition | undefined,
+  limit: number,
 ): Promise<PageRows> {
-  const start = startOf(request);
-  const size = fetchSize(request.limit);
-  if ("after" in start) {
-    return oneRow(await readPool.read<PageRows>(after(size), [systemId, start.after.at, start.after.id]));
-  }
-  if (start.skip === 0) return oneRow(await readPool.read<PageRows>(first(size), [systemId]));
-  return oneRow(await readPool.read<PageRows>(from(size), [systemId, start.skip]));
+  const size = fetchSize(limit);
+  if (after === undefined) return oneRow(await readPool.read<PageRows>(first(size), [systemId]));
+  return oneRow(await readPool.read<PageRows>(following(size), [systemId, after.at, after.id]));
 }
 
-/** What follows `skip` rides of those that started before an instant (seconds since 1970), and how often the list had changed. */
-export async function listRideRowsFromHour(
+/** What follows `skip` rides. */
+export async function listRideRowsFrom(
   readPool: ReadPool,
   systemId: string,
-  before: number,
   skip: number,
   limit: number,
-): Promise<PageRows & { readonly changes: number }> {
-  return oneRow(
-    await readPool.read<PageRows & { readonly changes: number }>(fromHour(fetchSize(limit)), [systemId, before, skip]),
-  );
+): Promise<NumberedRows> {
+  return oneRow(await readPool.read<NumberedRows>(from(fetchSize(limit)), [systemId, skip]));
 }
 
-/** The number of rides that started in each hour (seconds since 1970), youngest first, and how often the list had changed. */
+/** Where to look for a ride deep in the list. */
+export interface Depth {
+  /** An instant, seconds since 1970: the ride started in the hour before it, … */
+  readonly before: number;
+  /** … and so many rides before it. */
+  readonly rides: number;
+  /** How often past rides had changed when this was so. */
+  readonly pastChanges: number;
+}
+
+/** The same where it is known among which rides the page begins. `holds` is false when that is no longer so. */
+export async function listRideRowsAt(
+  readPool: ReadPool,
+  systemId: string,
+  depth: Depth,
+  skip: number,
+  limit: number,
+): Promise<{ readonly rows: NumberedRows; readonly holds: boolean }> {
+  const values = [systemId, depth.before, depth.rides, skip];
+  const read = await readPool.read<NumberedRows & { readonly skip: number }>(before(fetchSize(limit)), values);
+  const { skip: toSkip, ...rows } = oneRow(read);
+  return { rows, holds: rows.pastChanges === depth.pastChanges && toSkip >= 0 };
+}
+
+/** The number of rides that started in each hour (seconds since 1970) but those of the last days, oldest first. */
 export async function countRidesByHour(db: Queryable, systemId: string): Promise<RideHours> {
-  const {
-    changes: version,
-    starts_at,
-    n,
-  } = oneRow(await db.query<{ changes: number; starts_at: number[] | null; n: number[] | null }>(hours, [systemId]));
-  return { version, startsAt: starts_at ?? [], n: n ?? [] };
+  const { pastChanges, startsAt, n } = oneRow(
+    await db.query<{ pastChanges: number; startsAt: (number | null)[]; n: (number | null)[] }>(hours, [systemId]),
+  );
+  // Without any hour there is one entry, of nulls.
+  const isHour = (value: number | null): value is number => value !== null;
+  return { pastChanges, startsAt: startsAt.filter(isHour), n: n.filter(isHour) };
 }
 
 /** One entry an hour in each array. */
 export interface RideHours {
-  readonly version: number;
+  /** How often past rides had come or gone. */
+  readonly pastChanges: number;
   readonly startsAt: readonly number[];
   readonly n: readonly number[];
 }

@@ -7,7 +7,8 @@ import {
   findRide,
   listFilteredRideRows,
   listRideRows,
-  listRideRowsFromHour,
+  listRideRowsAt,
+  listRideRowsFrom,
   type RideFilters,
 } from "./queries.ts";
 
@@ -39,15 +40,19 @@ async function listAllRides(
   systemId: string,
   request: PageRequest<TimePosition>,
 ): Promise<PageRows> {
+  const { limit } = request;
   const start = startOf(request);
-  if ("after" in start || start.skip === 0) return listRideRows(readPool, systemId, request);
+  if ("after" in start) return listRideRows(readPool, systemId, start.after, limit);
+  if (start.skip === 0) return listRideRows(readPool, systemId, undefined, limit);
   const depth = depths.locate(systemId, start.skip);
   if (depth !== undefined) {
-    const rows = await listRideRowsFromHour(readPool, systemId, depth.before, depth.skip, request.limit);
-    if (rows.changes === depth.version) return rows;
+    const { rows, holds } = await listRideRowsAt(readPool, systemId, depth, start.skip, limit);
+    depths.observe(systemId, rows);
+    if (holds) return rows;
   }
-  depths.refresh(systemId);
-  return listRideRows(readPool, systemId, request);
+  const rows = await listRideRowsFrom(readPool, systemId, start.skip, limit);
+  depths.observe(systemId, rows);
+  return rows;
 }
 
 /** One ride's JSON; undefined when there is none. */
