@@ -99,8 +99,8 @@ const packages = [
 const serverLayers = [
   {
     name: "nobody-imports-main",
-    comment: "main.ts runs; nothing builds on it.",
-    from: {},
+    comment: "main.ts runs; nothing builds on it but the program that runs it from its sources.",
+    from: { pathNot: "^apps/server/bikeshare[.]mjs$" },
     to: { path: `${server}/main[.]ts$` },
   },
   {

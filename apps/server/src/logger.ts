@@ -1,18 +1,20 @@
 import { type Logger, pino } from "pino";
-import pretty from "pino-pretty";
 import type { Config } from "./config.ts";
 
 export type { Logger } from "pino";
 
 /** Logs to stderr. Stdout is for results. */
-export function createLogger({ logLevel: level, logFormat }: Pick<Config, "logLevel" | "logFormat">): Logger {
+export async function createLogger({
+  logLevel: level,
+  logFormat,
+}: Pick<Config, "logLevel" | "logFormat">): Promise<Logger> {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   const stderr = pino.destination({ dest: 2, sync: false });
   // A closed terminal takes no more lines; the service still has to stop in order.
   stderr.on("error", () => undefined);
-  return isLogForPeople({ logFormat })
-    ? pino(options, pretty({ destination: stderr, ignore: "pid,hostname", translateTime: "HH:MM:ss" }))
-    : pino(options, stderr);
+  if (!isLogForPeople({ logFormat })) return pino(options, stderr);
+  const { default: pretty } = await import("pino-pretty");
+  return pino(options, pretty({ destination: stderr, ignore: "pid,hostname", translateTime: "HH:MM:ss" }));
 }
 
 /** Whether the log is text that a person reads, which may have other text in between; otherwise it is JSON lines. */

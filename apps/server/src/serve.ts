@@ -1,3 +1,4 @@
+import { flushCompileCache } from "node:module";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type App, buildApp } from "./app.ts";
 import { type Concerns, createConcerns } from "./conditions/concerns.ts";
@@ -11,9 +12,7 @@ import { stopAnswering } from "./http/stopping.ts";
 import { warnOfPlainListener } from "./http/transport.ts";
 import type { Ids } from "./ids.ts";
 import { createLogger, type Logger } from "./logger.ts";
-import { createMetrics, type Metrics } from "./metrics/registry.ts";
-import { watchFeedAges, watchReservations } from "./metrics/sampled-metrics.ts";
-import { startMetricsServer } from "./metrics/server.ts";
+import { type Metrics, uncounted } from "./metrics/metrics.ts";
 import { largestHolders } from "./reservations/service.ts";
 import type { AllSecrets } from "./secrets.ts";
 import { type Certificate, followCertificate } from "./startup/certificate.ts";
@@ -53,13 +52,15 @@ export interface Service {
 const REQUEST_DRAIN_TIMEOUT_MS = 20_000;
 /** How long idle connections may be used once more. Longer, and a stop on a terminal seems to hang. */
 const IDLE_TIMEOUT_MS = 1_000;
+/** Writing them takes some 50 ms the first time, which the first requests should not wait for. */
+const KEEP_COMPILED_AFTER_MS = 1_000;
 /** How long load balancers take to notice `/readyz`: most poll it every 2 to 5 s. */
 const DRAIN_DELAY_MS = 5_000;
 
 /** Opens the database, starts what the role asks for, and listens. */
 export async function serve(options: ServeOptions): Promise<Service> {
   const { config, role } = options;
-  const logger = createLogger(config);
+  const logger = await createLogger(config);
   for (const warning of config.warnings) logger.warn(warning);
   const certificate = await checkBeforeStart(config, role);
   const store = await openDatabaseFor(config, logger);
@@ -78,20 +79,14 @@ export async function serve(options: ServeOptions): Promise<Service> {
   try {
     const secrets = await prepareDatabase(store, options, logger);
     if (role !== "worker") await warnOfMissingFacts(store.db, logger);
-    const metrics = createMetrics({ version: readVersion() });
-    const parts: ServiceParts = {
-      logger,
-      secrets,
-      conditions,
-      concerns: createConcerns(),
-      isStopping: () => isStopping,
-      metrics,
-      certificate,
-      closers,
-    };
-    await serveMetrics(store.db, config, parts);
+    const concerns = createConcerns();
+    const watched = { logger, conditions, concerns, isStopping: () => isStopping, closers };
+    const metrics = await openMetrics(store.db, options, watched);
+    const parts: ServiceParts = { ...watched, secrets, metrics, certificate };
     await startBackgroundWork(store.db, options, parts);
     const url = role === "worker" ? undefined : await answerRequests(store.db, options, parts);
+    // Node keeps compiled modules when the process ends, but not when it is killed.
+    setTimeout(flushCompileCache, KEEP_COMPILED_AFTER_MS).unref();
     return { url, close };
   } catch (error) {
     await close();
@@ -102,10 +97,8 @@ export async function serve(options: ServeOptions): Promise<Service> {
 /** Starts what the role does beside answering requests. */
 async function startBackgroundWork(db: Database, options: ServeOptions, parts: ServiceParts): Promise<void> {
   const { clock, ids, role } = options;
-  const { conditions, concerns, metrics } = parts;
+  const { conditions, concerns } = parts;
   const closeLater = (opened: { close(): Promise<void> }) => void parts.closers.push(() => opened.close());
-  watchFeedAges(metrics.registry, () => allFeedAges(db, clock()));
-  watchReservations(metrics.registry, () => largestHolders(db, clock()));
   closeLater(watchFeeds(db, { clock, conditions, concerns }));
   closeLater(startReservationSweeper({ db, clock, ids, conditions }));
   if (role === "api") closeLater(watchForWorkers(db, { conditions, concerns }));
@@ -125,13 +118,23 @@ async function prepareDatabase({ db, applied }: Store, options: ServeOptions, lo
   return secrets;
 }
 
-/** Serves metrics and health on a port of their own, if one is configured. */
-async function serveMetrics(db: Database, config: Config, parts: ServiceParts): Promise<void> {
-  if (config.metricsPort === undefined) return;
+/** Serves metrics and health on a port of their own, if one is configured; otherwise nothing is counted. */
+async function openMetrics(
+  db: Database,
+  { config, clock }: ServeOptions,
+  parts: Omit<ServiceParts, "secrets" | "metrics" | "certificate">,
+): Promise<Metrics> {
+  if (config.metricsPort === undefined) return uncounted;
+  const { createMetrics } = await import("./metrics/registry.ts");
+  const { watchFeedAges, watchReservations } = await import("./metrics/sampled-metrics.ts");
+  const { startMetricsServer } = await import("./metrics/server.ts");
+  const metrics = createMetrics({ version: readVersion() });
+  watchFeedAges(metrics.registry, () => allFeedAges(db, clock()));
+  watchReservations(metrics.registry, () => largestHolders(db, clock()));
   const server = await startMetricsServer({
     host: config.metricsHost,
     port: config.metricsPort,
-    metrics: parts.metrics,
+    metrics,
     logger: parts.logger,
     ready: async () => {
       if (parts.isStopping()) throw new Error("The process is shutting down.");
@@ -140,6 +143,7 @@ async function serveMetrics(db: Database, config: Config, parts: ServiceParts): 
     },
   });
   parts.closers.push(() => server.close());
+  return metrics;
 }
 
 /** The concerns that `/readyz` lists beside a 200. A full disk is one: everything can still be read, on every process alike. */

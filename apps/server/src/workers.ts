@@ -3,14 +3,12 @@ import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { openListener } from "./db/listener.ts";
 import { createSequencer } from "./events/sequencer.ts";
-import { logPolls } from "./feeds/gbfs/follow-log.ts";
-import { startFollowing } from "./feeds/gbfs/follow.ts";
 import { reportsDirectory } from "./feeds/report-files.ts";
 import { startReservationSweeper as startSweepingReservations } from "./fleet/reservation-sweeper.ts";
 import { startIdempotencySweeper } from "./idempotency/service.ts";
 import type { Ids } from "./ids.ts";
 import type { Logger } from "./logger.ts";
-import type { Metrics } from "./metrics/registry.ts";
+import type { Metrics } from "./metrics/metrics.ts";
 import { startPartitionKeeper } from "./partitions/service.ts";
 import type { AllSecrets } from "./secrets.ts";
 import { systemsOf } from "./systems/service.ts";
@@ -128,6 +126,9 @@ async function followFeed(options: WorkersOptions): Promise<Work | undefined> {
   if (config.gbfsSync === undefined) return undefined;
   const { url, intervalMs } = config.gbfsSync;
   const systemId = await options.resolveSystem(db, undefined);
+  // Only now: most services follow no feed, and need no HTTP client for one.
+  const { startFollowing } = await import("./feeds/gbfs/follow.ts");
+  const { logPolls } = await import("./feeds/gbfs/follow-log.ts");
   const source = "gbfs";
   const log = logPolls(logger, conditions, { system: systemId, source });
   const reportDirectory = reportsDirectory(config);

@@ -1,9 +1,4 @@
-import {
-  createGbfsOpenApiDocument,
-  createOpenApiDocument,
-  createOperatorOpenApiDocument,
-  SCHEME,
-} from "@bikeshare/contract/openapi";
+import type * as openApi from "@bikeshare/contract/openapi";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import fresh from "fresh";
 import { type CodedBody, codedBody, inParts, vary } from "./response-body.ts";
@@ -26,18 +21,19 @@ const MAX_AGE_SECONDS = 300;
  * /openapi/gbfs.json for everybody, and a reference made from them, without any other host, at /docs and /docs/operator.
  */
 export function serveDocuments(app: FastifyInstance, { baseUrl, version, hasReference }: DocumentOptions): void {
-  const json = (make: () => object) => () => codedBody(JSON.stringify(make()), ["br", "gzip"]);
+  const json = (make: (generator: Generator) => object) => async () =>
+    codedBody(JSON.stringify(make(await loadGenerator())), ["br", "gzip"]);
   serveKept(app, "/openapi.json", {
     type: "application/json",
-    make: json(() => createOpenApiDocument({ baseUrl: baseUrl(), version })),
+    make: json(({ createOpenApiDocument }) => createOpenApiDocument({ baseUrl: baseUrl(), version })),
   });
   serveKept(app, "/openapi/operator.json", {
     type: "application/json",
-    make: json(() => createOperatorOpenApiDocument({ baseUrl: baseUrl(), version })),
+    make: json(({ createOperatorOpenApiDocument }) => createOperatorOpenApiDocument({ baseUrl: baseUrl(), version })),
   });
   serveKept(app, "/openapi/gbfs.json", {
     type: "application/json",
-    make: json(() => createGbfsOpenApiDocument({ baseUrl: baseUrl(), version })),
+    make: json(({ createGbfsOpenApiDocument }) => createGbfsOpenApiDocument({ baseUrl: baseUrl(), version })),
   });
   if (!hasReference) return;
   const type = "text/javascript; charset=utf-8";
@@ -51,11 +47,18 @@ export function serveDocuments(app: FastifyInstance, { baseUrl, version, hasRefe
       make: () => codedBody(referencePage(audience), ["br", "gzip"]),
       headers: () => pageSecurityHeaders(baseUrl()),
     });
-    serveKept(app, startPath(audience), { type, make: () => codedBody(referenceStart(audience), ["br", "gzip"]) });
+    serveKept(app, startPath(audience), { type, make: () => referenceStart(audience) });
   }
   serveKept(app, "/docs/js/scalar.js", { type, make: referenceProgram });
   // A path of our own: what the caller writes as its host must not decide where it is sent.
   app.get("/docs/", (_request, reply) => reply.code(308).header("location", "/docs").send());
+}
+
+type Generator = typeof openApi;
+
+/** Loaded with the first document that is asked for: a start need not wait for it, nor a process without readers keep it. */
+function loadGenerator(): Promise<Generator> {
+  return import("@bikeshare/contract/openapi");
 }
 
 interface KeptDocument {
@@ -109,8 +112,6 @@ const references = {
 type Audience = keyof typeof references;
 
 const configuration = {
-  // There is one way to sign in, so nobody needs to choose it.
-  authentication: { preferredSecurityScheme: SCHEME },
   // Nothing is fetched from anywhere else: no fonts, no proxy, no usage reports.
   withDefaultFonts: false,
   telemetry: false,
@@ -146,9 +147,13 @@ function referencePage(audience: Audience): string {
 }
 
 /** The program that starts a page of the reference. */
-function referenceStart(audience: Audience): string {
+async function referenceStart(audience: Audience): Promise<CodedBody> {
+  const { SCHEME } = await loadGenerator();
   const { sources } = references[audience];
-  return `Scalar.createApiReference("#app", ${JSON.stringify({ sources, ...configuration })});\n`;
+  // There is one way to sign in, so nobody needs to choose it.
+  const authentication = { preferredSecurityScheme: SCHEME };
+  const options = JSON.stringify({ sources, authentication, ...configuration });
+  return codedBody(`Scalar.createApiReference("#app", ${options});\n`, ["br", "gzip"]);
 }
 
 let program: Promise<CodedBody> | undefined;

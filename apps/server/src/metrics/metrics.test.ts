@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { MetricSources, SystemBacklog } from "./backlog-metrics.ts";
-import { createMetrics, type Metrics } from "./registry.ts";
+import { createMetrics, type ReadableMetrics } from "./registry.ts";
 import type { CountedAttempt, CountedResult } from "./webhook-metrics.ts";
 
 /** The samples of our own metrics, without those of Node. */
-async function samples(metrics: Metrics): Promise<Map<string, number>> {
+async function samples(metrics: ReadableMetrics): Promise<Map<string, number>> {
   const lines = (await metrics.text()).split("\n").filter((line) => line.startsWith("bikeshare_"));
   return new Map(
     lines.map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ")))]),

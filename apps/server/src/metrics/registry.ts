@@ -1,20 +1,13 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import { createBacklogMetrics, type MetricSources } from "./backlog-metrics.ts";
-import { createHttpMetrics, type HttpMetrics } from "./http-metrics.ts";
-import { createMailMetrics, createWebhookMetrics, type MailMetrics, type WebhookMetrics } from "./webhook-metrics.ts";
+import { createBacklogMetrics } from "./backlog-metrics.ts";
+import { createHttpMetrics } from "./http-metrics.ts";
+import type { Metrics } from "./metrics.ts";
+import { createMailMetrics, createWebhookMetrics } from "./webhook-metrics.ts";
 
-/** What the process counts. */
-export interface Metrics {
-  /** Counts what the dispatcher does. */
-  readonly webhooks: WebhookMetrics;
-  /** Counts the mails about failing endpoints. */
-  readonly mails: MailMetrics;
-  /** Counts what becomes of requests. */
-  readonly http: HttpMetrics;
+/** The metrics of this process, which can be read. */
+export interface ReadableMetrics extends Metrics {
   /** For further metrics. Their labels take few values: never the id of a bike or a request. */
   readonly registry: Registry;
-  /** Says where the figures come from that are read at each scrape; without it they are left out. */
-  watch(sources: MetricSources): void;
   /** All metrics in Prometheus's text format. Scrapes at the same time share one reading. */
   text(): Promise<string>;
   readonly contentType: string;
@@ -30,7 +23,7 @@ export interface MetricsOptions {
 const READ_TIMEOUT_MS = 5_000;
 
 /** Makes the metrics of this process, with the usual ones of Node: CPU, memory, event loop, garbage collection. */
-export function createMetrics({ version, timeoutMs = READ_TIMEOUT_MS }: MetricsOptions): Metrics {
+export function createMetrics({ version, timeoutMs = READ_TIMEOUT_MS }: MetricsOptions): ReadableMetrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   new Gauge({

@@ -1,13 +1,13 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { explainListenFailure } from "../startup/checks.ts";
-import type { Metrics } from "./registry.ts";
+import type { ReadableMetrics } from "./registry.ts";
 
 export interface MetricsServerOptions {
   /** Loopback unless said otherwise: what is counted here is nobody else's business. */
   readonly host?: string;
   /** 0: any free one. */
   readonly port: number;
-  readonly metrics: Pick<Metrics, "text" | "contentType">;
+  readonly metrics: Pick<ReadableMetrics, "text" | "contentType">;
   /** Gives what an operator should look at. @throws Error while the process cannot do its work */
   readonly ready?: () => Promise<readonly string[]>;
   readonly logger: { warn(detail: object, message: string): void };

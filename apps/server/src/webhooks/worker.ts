@@ -2,7 +2,7 @@ import type { Conditions } from "../conditions/conditions.ts";
 import type { Database, Queryable } from "../db/database.ts";
 import type { Ids } from "../ids.ts";
 import type { SystemBacklog } from "../metrics/backlog-metrics.ts";
-import type { Metrics } from "../metrics/registry.ts";
+import type { Metrics } from "../metrics/metrics.ts";
 import { dayOf, oldestKept } from "../partitions/partition.rules.ts";
 import { systemsOf } from "../systems/service.ts";
 import { type Dispatcher, startDispatcher } from "./dispatcher/dispatcher.ts";

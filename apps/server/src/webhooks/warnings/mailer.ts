@@ -1,5 +1,4 @@
 import { domainToASCII } from "node:url";
-import { createTransport } from "nodemailer";
 
 /** A mail in plain text. */
 export interface Mail {
@@ -59,18 +58,23 @@ export function createMailer(smtpUrl: string | undefined, options: MailerOptions
   if (smtpUrl === undefined) return undefined;
   const { from, timeout = MAIL_TIMEOUT_MS, ca } = options;
   const domain = domainToASCII(from.slice(from.lastIndexOf("@") + 1).replace(/>$/, "")) || "localhost";
-  const transport = createTransport({
-    url: smtpUrl,
-    requireTLS: URL.parse(smtpUrl)?.password !== "",
-    // Even where the environment says not to look.
-    tls: { rejectUnauthorized: true, ...(ca !== undefined && { ca }) },
-    connectionTimeout: timeout,
-    greetingTimeout: timeout,
-    socketTimeout: timeout,
-    socketCloseTimeout: 1_000,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
+  const open = async () => {
+    // Loaded with the first mail: most services send none.
+    const { createTransport } = await import("nodemailer");
+    return createTransport({
+      url: smtpUrl,
+      requireTLS: URL.parse(smtpUrl)?.password !== "",
+      // Even where the environment says not to look.
+      tls: { rejectUnauthorized: true, ...(ca !== undefined && { ca }) },
+      connectionTimeout: timeout,
+      greetingTimeout: timeout,
+      socketTimeout: timeout,
+      socketCloseTimeout: 1_000,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    });
+  };
+  let transport: ReturnType<typeof open> | undefined;
   return {
     async send({ id, to, subject, text }, given) {
       if (!ADDRESS.test(to)) {
@@ -82,7 +86,8 @@ export function createMailer(smtpUrl: string | undefined, options: MailerOptions
       const late = AbortSignal.timeout(timeout);
       const signal = given === undefined ? late : AbortSignal.any([late, given]);
       try {
-        await transport.sendMail({ from, to, subject: line, text, messageId, headers: HEADERS, signal });
+        const opened = await (transport ??= open());
+        await opened.sendMail({ from, to, subject: line, text, messageId, headers: HEADERS, signal });
       } catch (error) {
         throw isFinal(error) ? new PermanentMailError(error.message, { cause: error }) : error;
       }

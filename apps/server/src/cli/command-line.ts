@@ -1,0 +1,70 @@
+import { userInfo } from "node:os";
+import { processEnvironment, readConfig } from "../config.ts";
+import { openStore } from "../db/open.ts";
+import { createIds } from "../ids.ts";
+import { prepareDataDir } from "../startup/checks.ts";
+import { explainDatabaseFailure, explainFullDisk } from "../startup/database-failure.ts";
+import { watchLauncher } from "../startup/launcher.ts";
+import { createSignals } from "../startup/signals.ts";
+import { resolveSystem } from "../systems/service.ts";
+import { readVersion } from "../version.ts";
+import type { CliContext } from "./context.ts";
+import { createOutput } from "./output.ts";
+import { type GlobalOptions, runProgram } from "./program.ts";
+
+/**
+ * Runs the command line of this process.
+ * @param clock milliseconds since 1970
+ * @returns the exit status
+ */
+export function runCommandLine(clock: () => number): Promise<number> {
+  return runProgram(process.argv.slice(2), readVersion(), (options) => createContext(clock, options));
+}
+
+function createContext(clock: () => number, { json, system }: GlobalOptions): CliContext {
+  const ids = createIds(clock);
+  const config = readConfig(processEnvironment(), process.cwd());
+  const output = createOutput(json, process);
+  const actor = `cli:${accountName()}`;
+  return {
+    config,
+    actor,
+    system,
+    clock,
+    ids,
+    output,
+    signals: createSignals({ source: process, watchLauncher, monotonic: () => performance.now() }),
+    async withDatabase(work) {
+      for (const warning of config.warnings) output.note(`Warning: ${warning}`);
+      if (config.databaseUrl === undefined) await prepareDataDir(config);
+      const store = await openStore({
+        databaseUrl: config.databaseUrl,
+        dataDir: config.dataDir,
+        // Imports may run for hours.
+        statementTimeoutMs: 0,
+        onEmbeddedEvent: () => undefined,
+        onConnectionLost: () => undefined,
+      }).catch((error: unknown) => {
+        throw explainDatabaseFailure(error, config);
+      });
+      try {
+        return await work(store.db, store.applied);
+      } catch (error) {
+        throw explainFullDisk(error, config);
+      } finally {
+        await store.close();
+      }
+    },
+    resolveSystem: (db, named) => resolveSystem({ db, clock, ids, actor }, named, config.systemId),
+  };
+}
+
+/** The operating system account that runs the command, which the audit log names as the actor. */
+function accountName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // In a container the user id may have no name.
+    return String(process.getuid?.() ?? "unknown");
+  }
+}
