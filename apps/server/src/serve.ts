@@ -1,28 +1,12 @@
 import { flushCompileCache } from "node:module";
-import { setTimeout as sleep } from "node:timers/promises";
-import { type App, buildApp } from "./app.ts";
-import { type Concerns, createConcerns } from "./conditions/concerns.ts";
-import { checkConditions, type Conditions, createConditions } from "./conditions/conditions.ts";
-import { type Config, ConfigError } from "./config.ts";
+import { checkConditions, createConditions } from "./conditions/conditions.ts";
+import type { Config } from "./config.ts";
 import { type Database, ping, STATEMENT_TIMEOUT_MS } from "./db/database.ts";
-import { requireNotifications } from "./db/listener.ts";
 import { openStore, type Store } from "./db/open.ts";
-import { allFeedAges, watchFeeds } from "./feeds/gbfs/feed-watch.ts";
-import { stopAnswering } from "./http/stopping.ts";
-import { warnOfPlainListener } from "./http/transport.ts";
 import type { Ids } from "./ids.ts";
 import { createLogger, type Logger } from "./logger.ts";
-import { type Metrics, uncounted } from "./metrics/metrics.ts";
-import { largestHolders } from "./reservations/service.ts";
-import type { AllSecrets } from "./secrets.ts";
-import { type Certificate, followCertificate } from "./startup/certificate.ts";
-import { checkBeforeStart, explainListenFailure, requestsAt } from "./startup/checks.ts";
+import { checkBeforeStart } from "./startup/checks.ts";
 import { explainDatabaseFailure } from "./startup/database-failure.ts";
-import { serviceSecrets } from "./startup/service-secrets.ts";
-import { warnOfMissingFacts, systemsOf } from "./systems/service.ts";
-import { readVersion } from "./version.ts";
-import { watchForWorkers } from "./webhooks/worker-watch.ts";
-import { startReservationSweeper, startWorkers } from "./workers.ts";
 
 export interface ServeOptions {
   readonly config: Config;
@@ -48,14 +32,8 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** How long requests have to end when the service stops. Orchestrators commonly grant 30 s. */
-const REQUEST_DRAIN_TIMEOUT_MS = 20_000;
-/** How long idle connections may be used once more. Longer, and a stop on a terminal seems to hang. */
-const IDLE_TIMEOUT_MS = 1_000;
 /** Writing them takes some 50 ms the first time, which the first requests should not wait for. */
 const KEEP_COMPILED_AFTER_MS = 1_000;
-/** How long load balancers take to notice `/readyz`: most poll it every 2 to 5 s. */
-const DRAIN_DELAY_MS = 5_000;
 
 /** Opens the database, starts what the role asks for, and listens. */
 export async function serve(options: ServeOptions): Promise<Service> {
@@ -77,14 +55,9 @@ export async function serve(options: ServeOptions): Promise<Service> {
   const checking = checkConditions(conditions, () => ping(store.db));
   closers.push(() => checking.close());
   try {
-    const secrets = await prepareDatabase(store, options, logger);
-    if (role !== "worker") await warnOfMissingFacts(store.db, logger);
-    const concerns = createConcerns();
-    const watched = { logger, conditions, concerns, isStopping: () => isStopping, closers };
-    const metrics = await openMetrics(store.db, options, watched);
-    const parts: ServiceParts = { ...watched, secrets, metrics, certificate };
-    await startBackgroundWork(store.db, options, parts);
-    const url = role === "worker" ? undefined : await answerRequests(store.db, options, parts);
+    const { runService } = await loadService();
+    const foundation = { store, logger, conditions, certificate, isStopping: () => isStopping, closers };
+    const url = await runService(options, foundation);
     // Node keeps compiled modules when the process ends, but not when it is killed.
     setTimeout(flushCompileCache, KEEP_COMPILED_AFTER_MS).unref();
     return { url, close };
@@ -94,135 +67,9 @@ export async function serve(options: ServeOptions): Promise<Service> {
   }
 }
 
-/** Starts what the role does beside answering requests. */
-async function startBackgroundWork(db: Database, options: ServeOptions, parts: ServiceParts): Promise<void> {
-  const { clock, ids, role } = options;
-  const { conditions, concerns } = parts;
-  const closeLater = (opened: { close(): Promise<void> }) => void parts.closers.push(() => opened.close());
-  closeLater(watchFeeds(db, { clock, conditions, concerns }));
-  closeLater(startReservationSweeper({ db, clock, ids, conditions }));
-  if (role === "api") closeLater(watchForWorkers(db, { conditions, concerns }));
-  else closeLater(await startWorkers({ ...options, ...parts, db }));
-}
-
-/** Makes sure that the database can serve this configuration. @returns the secrets that belong to it */
-async function prepareDatabase({ db, applied }: Store, options: ServeOptions, logger: Logger): Promise<AllSecrets> {
-  const { config, clock, ids, newSecrets = false } = options;
-  if (config.databaseUrl !== undefined) {
-    await requireNotifications({ connectionString: config.databaseUrl, notifier: db });
-  }
-  if (applied.length > 0) logger.info({ applied }, "schema migrated");
-  await ensureSystem(db, options);
-  const secrets = await serviceSecrets({ db, config, clock, ids, logger }, newSecrets);
-  await options.prepare?.(db);
-  return secrets;
-}
-
-/** Serves metrics and health on a port of their own, if one is configured; otherwise nothing is counted. */
-async function openMetrics(
-  db: Database,
-  { config, clock }: ServeOptions,
-  parts: Omit<ServiceParts, "secrets" | "metrics" | "certificate">,
-): Promise<Metrics> {
-  if (config.metricsPort === undefined) return uncounted;
-  const { createMetrics } = await import("./metrics/registry.ts");
-  const { watchFeedAges, watchReservations } = await import("./metrics/sampled-metrics.ts");
-  const { startMetricsServer } = await import("./metrics/server.ts");
-  const metrics = createMetrics({ version: readVersion() });
-  watchFeedAges(metrics.registry, () => allFeedAges(db, clock()));
-  watchReservations(metrics.registry, () => largestHolders(db, clock()));
-  const server = await startMetricsServer({
-    host: config.metricsHost,
-    port: config.metricsPort,
-    metrics,
-    logger: parts.logger,
-    ready: async () => {
-      if (parts.isStopping()) throw new Error("The process is shutting down.");
-      await ping(db);
-      return concernsOf(parts);
-    },
-  });
-  parts.closers.push(() => server.close());
-  return metrics;
-}
-
-/** The concerns that `/readyz` lists beside a 200. A full disk is one: everything can still be read, on every process alike. */
-function concernsOf({ concerns, conditions }: Pick<ServiceParts, "concerns" | "conditions">): string[] {
-  const isFull = conditions.isOngoing("disk_full");
-  return [
-    ...(isFull ? ["the disk of the database is full: nothing can be stored until there is room"] : []),
-    ...concerns.list(),
-  ];
-}
-
-/** What the parts of a service share. */
-interface ServiceParts {
-  readonly logger: Logger;
-  readonly secrets: AllSecrets;
-  readonly conditions: Conditions;
-  readonly concerns: Concerns;
-  readonly isStopping: () => boolean;
-  readonly metrics: Metrics;
-  readonly certificate: Certificate | undefined;
-  /** Called in reverse order when the service stops. */
-  readonly closers: (() => Promise<void>)[];
-}
-
-/** Builds the app and listens. @returns the base URL for callers */
-async function answerRequests(
-  db: Database,
-  { config, clock, ids, isForTrying = process.stderr.isTTY }: ServeOptions,
-  parts: ServiceParts,
-): Promise<string> {
-  const { logger, secrets, conditions, metrics, certificate, closers } = parts;
-  let url = config.publicUrl ?? "";
-  const drainDelayMs = config.drainDelayMs ?? (isForTrying ? 0 : DRAIN_DELAY_MS);
-  const app = await buildApp({
-    db,
-    clock,
-    ids,
-    logger,
-    secrets,
-    version: readVersion(),
-    baseUrl: () => url,
-    metrics: metrics.http,
-    concerns: () => concernsOf(parts),
-    onUnavailable: conditions.of("answering requests").failed,
-    rateLimit: config.rateLimit,
-    trustedProxies: config.trustedProxies,
-    publicRateLimit: config.publicRateLimit,
-    maxConnections: config.maxConnections,
-    corsOrigins: config.corsOrigins,
-    docs: config.docs,
-    https: certificate,
-  });
-  if (config.tls !== undefined && certificate !== undefined) {
-    const following = followCertificate(app.http.server, config.tls, certificate, { logger, conditions });
-    closers.push(() => Promise.resolve(following.close()));
-  }
-  closers.push(() =>
-    stopAnswering({
-      http: app.http,
-      drain: app.drain,
-      delay: async () => {
-        await sleep(drainDelayMs);
-      },
-      idleMs: IDLE_TIMEOUT_MS,
-      requestsMs: REQUEST_DRAIN_TIMEOUT_MS,
-    }),
-  );
-  warnOfPlainListener({ ...config, hasTls: config.tls !== undefined }, logger);
-  const address = await listen(app, config);
-  url = config.publicUrl ?? address;
-  return url;
-}
-
-async function listen(app: App, config: Config): Promise<string> {
-  try {
-    return await app.http.listen({ host: config.host, port: config.port });
-  } catch (error) {
-    throw explainListenFailure(error, requestsAt(config));
-  }
+/** Loads the modules of a service, which occupies this process for most of a start. */
+function loadService() {
+  return import("./running-service.ts");
 }
 
 /** Opens the configured database, or the embedded one. */
@@ -232,23 +79,15 @@ async function openDatabaseFor(config: Config, logger: Logger): Promise<Store> {
       databaseUrl: config.databaseUrl,
       dataDir: config.dataDir,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      onEmbeddedEvent: (event) => logger.info(event, "embedded PostgreSQL"),
+      onEmbeddedEvent: (event) => {
+        logger.info(event, "embedded PostgreSQL");
+        // Meanwhile: it starts in processes of its own. Whether loading works, its second caller hears.
+        if (event.event === "starting") loadService().catch(() => undefined);
+      },
       // Whoever uses the database reports its failures; this line alone calls for no action.
       onConnectionLost: (error) => logger.debug({ reason: error.message }, "idle database connection lost"),
     });
   } catch (error) {
     throw explainDatabaseFailure(error, config);
-  }
-}
-
-/** Makes sure that there is a system. Where there are several, none needs to be chosen here. */
-async function ensureSystem(db: Database, { config, resolveSystem }: ServeOptions): Promise<void> {
-  const ids = (await systemsOf(db)).map((system) => system.system_id);
-  if (ids.length === 0) await resolveSystem(db, undefined);
-  else if (config.isSystemIdSet && !ids.includes(config.systemId)) {
-    throw new ConfigError(
-      `SYSTEM_ID=${config.systemId}: names the first system of a new database; this one has ${ids.join(", ")}, and a system keeps its id. ` +
-        `Unset SYSTEM_ID, or make another system: \`systems create ${config.systemId}\`.`,
-    );
   }
 }

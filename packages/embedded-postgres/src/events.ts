@@ -2,6 +2,7 @@
 export type EmbeddedPostgresEvent =
   | { event: "binaries_copied"; directory: string }
   | { event: "cluster_created"; directory: string }
+  | { event: "starting"; port: number }
   | { event: "started"; pid: number; port: number }
   | { event: "joined"; pid: number; port: number }
   | { event: "waiting"; status: string }

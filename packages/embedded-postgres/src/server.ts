@@ -141,6 +141,7 @@ async function start(
     });
     child.unref();
     pid = child.pid;
+    cluster.log({ event: "starting", port });
     const failure = await waitUntilReady(child, data, signal);
     if (failure) return { failure: failure.message };
   } finally {
