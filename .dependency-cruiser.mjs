@@ -106,7 +106,7 @@ const serverLayers = [
   {
     name: "only-main-and-commands-build-the-app",
     comment: "main → app → nouns → db: what the app is composed of does not know the composition.",
-    from: { path: `${server}/`, pathNot: [`${server}/(main[.]ts$|serve[.]ts$|cli/)`, testFiles] },
+    from: { path: `${server}/`, pathNot: [`${server}/(main[.]ts$|running-service[.]ts$|cli/)`, testFiles] },
     to: { path: `${server}/app[.]ts$` },
   },
   {

@@ -6,7 +6,7 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findFreePort } from "@bikeshare/embedded-postgres";
-import { MAIN } from "./soak/server.ts";
+import { cpuMicroseconds } from "./processes.ts";
 
 /*
  * How long the service takes from its process's start to the first 200 of /readyz, and how much memory it takes, with
@@ -22,9 +22,33 @@ const CONNECTIONS = 32;
 /** After it a start counts as failed. */
 const READY_TIMEOUT_MS = 60_000;
 /** Another program than the sources, such as the built dist/main.js. */
-const PROGRAM = process.env["BENCH_PROGRAM"] ?? MAIN;
+const PROGRAM = process.env["BENCH_PROGRAM"] ?? join(import.meta.dirname, "../bikeshare.mjs");
 
-const times = new Map<string, number[]>();
+/** What is read under load. */
+const PATHS = [
+  "/v1/stations?limit=200",
+  "/v1/rides?limit=50",
+  "/v1/rides?limit=200&page=100",
+  "/v1/bikes?limit=200",
+  "/v1/events?limit=200",
+  "/v1/rides?status=completed&limit=50",
+  "/v1/me",
+  "/gbfs/2.3/gbfs.json",
+  "/gbfs/3.0/vehicle_status.json",
+  "/openapi.json",
+];
+
+/** No limit stands in the way of the readers, and a stop waits for no load balancer. */
+const SETTINGS = {
+  DRAIN_DELAY: "0s",
+  LOG_LEVEL: "error",
+  RATE_LIMIT_PER_MINUTE: "1000000",
+  PUBLIC_RATE_LIMIT_PER_MINUTE: "1000000",
+};
+
+const times = new Map<string, { readonly wall: number; readonly cpu: number }[]>();
+/** How what still runs is ended, by its number. */
+const running = new Map<number, () => Promise<void>>();
 const directory = await mkdtemp(join(tmpdir(), "bikeshare-start-"));
 // As root PostgreSQL runs under another account, which must be able to enter.
 await chmod(directory, 0o711);
@@ -32,11 +56,13 @@ try {
   process.stdout.write(`load of the machine before: ${loadavg()[0]?.toFixed(2)}\n`);
   for (let round = 1; round <= ROUNDS; round++) await measureStarts(join(directory, `round-${round}`));
   for (const [name, all] of times) {
-    const shown = all.map((ms) => Math.round(ms)).join(", ");
-    process.stdout.write(`${name}: median ${Math.round(median(all))} ms of ${shown}\n`);
+    const walls = all.map(({ wall }) => Math.round(wall));
+    const cpu = Math.round(median(all.map((each) => each.cpu)));
+    process.stdout.write(`${name}: median ${median(walls)} ms of ${walls.join(", ")}; processor ${cpu} ms\n`);
   }
   if (IDLE_SECONDS > 0) await measureMemory(join(directory, "memory"));
 } finally {
+  for (const kill of running.values()) await kill();
   await rm(directory, { recursive: true, force: true });
 }
 
@@ -65,7 +91,7 @@ interface Running {
 /** Starts a command of the program; notes under `name` how long it took until it was ready. */
 async function start(command: "serve" | "start", name: string, dataDir: string): Promise<Running> {
   const port = await findFreePort();
-  const env = { ...process.env, DATA_DIR: dataDir, PORT: String(port), DRAIN_DELAY: "0s", LOG_LEVEL: "error" };
+  const env = { ...process.env, ...SETTINGS, DATA_DIR: dataDir, PORT: String(port) };
   const begun = performance.now();
   const child = spawn(process.execPath, ["--conditions=@bikeshare/source", PROGRAM, command], {
     env,
@@ -75,23 +101,27 @@ async function start(command: "serve" | "start", name: string, dataDir: string):
   const pid = child.pid;
   if (pid === undefined) throw new Error(`${PROGRAM} cannot be started`);
   const base = `http://127.0.0.1:${port}`;
+  const kill = async () => {
+    running.delete(pid);
+    // PostgreSQL has a session of its own, and is this process's child all the same.
+    for (const each of [pid, ...(await descendantsOf(pid))]) process.kill(each, "SIGKILL");
+    await exited;
+  };
+  running.set(pid, kill);
   while ((await statusOf(`${base}/readyz`)) !== 200) {
     if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode} before it was ready`);
     if (performance.now() - begun > READY_TIMEOUT_MS) throw new Error(`${command} was not ready in time`);
     await sleep(2);
   }
-  times.set(name, [...(times.get(name) ?? []), performance.now() - begun]);
+  const readyAfter = performance.now() - begun;
+  times.set(name, [...(times.get(name) ?? []), { wall: readyAfter, cpu: (await cpuMicroseconds(pid)) / 1_000 }]);
   return {
     pid,
     base,
+    kill,
     stop: async () => {
+      running.delete(pid);
       child.kill("SIGTERM");
-      await exited;
-    },
-    kill: async () => {
-      // PostgreSQL's first process is found by its pid file: it has a session of its own.
-      const all = [pid, ...(await descendantsOf(pid))];
-      for (const each of all) process.kill(each, "SIGKILL");
       await exited;
     },
   };
@@ -119,9 +149,9 @@ async function descendantsOf(pid: number): Promise<number[]> {
 
 /** Memory of the service with the demo's city, which does not ride: at rest, and while every list is read. */
 async function measureMemory(dataDir: string): Promise<void> {
-  await (await start("start", "", dataDir)).stop();
+  await (await start("start", "start", dataDir)).stop();
   const key = (await readFile(join(dataDir, "demo-key"), "utf8")).trim();
-  const service = await start("serve", "", dataDir);
+  const service = await start("serve", "serve", dataDir);
   await sleep(IDLE_SECONDS * 1000);
   process.stdout.write(`idle after ${IDLE_SECONDS} s: ${described(await memoryOf(service.pid))}\n`);
   const until = performance.now() + LOAD_SECONDS * 1000;
@@ -148,19 +178,6 @@ async function measureMemory(dataDir: string): Promise<void> {
   );
   await service.stop();
 }
-
-const PATHS = [
-  "/v1/stations?limit=200",
-  "/v1/rides?limit=50",
-  "/v1/rides?limit=200&page=100",
-  "/v1/bikes?limit=200",
-  "/v1/events?limit=200",
-  "/v1/rides?status=completed&limit=50",
-  "/v1/me",
-  "/gbfs/2.3/gbfs.json",
-  "/gbfs/3.0/vehicle_status.json",
-  "/openapi.json",
-];
 
 interface Memory {
   /** Bytes resident of the service's process. */

@@ -9,11 +9,11 @@ import type { Store } from "./db/open.ts";
 import { allFeedAges, watchFeeds } from "./feeds/gbfs/feed-watch.ts";
 import { stopAnswering } from "./http/stopping.ts";
 import { warnOfPlainListener } from "./http/transport.ts";
+import type { Ids } from "./ids.ts";
 import type { Logger } from "./logger.ts";
 import { type Metrics, uncounted } from "./metrics/metrics.ts";
 import { largestHolders } from "./reservations/service.ts";
 import type { AllSecrets } from "./secrets.ts";
-import type { ServeOptions } from "./serve.ts";
 import { type Certificate, followCertificate } from "./startup/certificate.ts";
 import { explainListenFailure, requestsAt } from "./startup/checks.ts";
 import { serviceSecrets } from "./startup/service-secrets.ts";
@@ -21,6 +21,22 @@ import { systemsOf, warnOfMissingFacts } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
 import { watchForWorkers } from "./webhooks/worker-watch.ts";
 import { startReservationSweeper, startWorkers } from "./workers.ts";
+
+export interface ServeOptions {
+  readonly config: Config;
+  readonly clock: () => number;
+  readonly ids: Ids;
+  /** Finds a system by its id, or the only one; makes the first where there is none. */
+  readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
+  /** `api` answers requests, `worker` does the background work, `all` does both. */
+  readonly role: "all" | "api" | "worker";
+  /** The secrets file is lost for good: continue with a new one. */
+  readonly newSecrets?: boolean;
+  /** No load balancer sends requests, so stopping need not wait for one. Default: on a terminal. */
+  readonly isForTrying?: boolean;
+  /** Runs after the database is open and before requests are accepted. */
+  readonly prepare?: (db: Database) => Promise<void>;
+}
 
 /** What a service stands on, opened before it. */
 export interface Foundation {

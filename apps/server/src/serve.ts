@@ -1,28 +1,12 @@
 import { flushCompileCache } from "node:module";
 import { checkConditions, createConditions } from "./conditions/conditions.ts";
 import type { Config } from "./config.ts";
-import { type Database, ping, STATEMENT_TIMEOUT_MS } from "./db/database.ts";
+import { ping, STATEMENT_TIMEOUT_MS } from "./db/database.ts";
 import { openStore, type Store } from "./db/open.ts";
-import type { Ids } from "./ids.ts";
 import { createLogger, type Logger } from "./logger.ts";
+import type { ServeOptions } from "./running-service.ts";
 import { checkBeforeStart } from "./startup/checks.ts";
 import { explainDatabaseFailure } from "./startup/database-failure.ts";
-
-export interface ServeOptions {
-  readonly config: Config;
-  readonly clock: () => number;
-  readonly ids: Ids;
-  /** Finds a system by its id, or the only one; makes the first where there is none. */
-  readonly resolveSystem: (db: Database, named: string | undefined) => Promise<string>;
-  /** `api` answers requests, `worker` does the background work, `all` does both. */
-  readonly role: "all" | "api" | "worker";
-  /** The secrets file is lost for good: continue with a new one. */
-  readonly newSecrets?: boolean;
-  /** No load balancer sends requests, so stopping need not wait for one. Default: on a terminal. */
-  readonly isForTrying?: boolean;
-  /** Runs after the database is open and before requests are accepted. */
-  readonly prepare?: (db: Database) => Promise<void>;
-}
 
 /** A running service. */
 export interface Service {
