@@ -40,7 +40,9 @@ export function endpointsText(): string {
   return `// The commands of the command line: every endpoint that needs a key, and its parameters.
 // Made from packages/contract by \`pnpm --filter @bikeshare/sdk run generate\`. Do not edit here.
 
-export const endpoints = ${JSON.stringify(Object.fromEntries(endpoints), undefined, 2)} as const;
+export const endpoints = {
+${endpoints.map(([name, endpoint]) => `  ${JSON.stringify(name)}: ${JSON.stringify(endpoint)},`).join("\n")}
+} as const;
 `;
 }
 

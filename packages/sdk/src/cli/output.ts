@@ -1,24 +1,20 @@
 import type { Environment } from "./environment.ts";
 
 /** Where a command writes. With `--json`: one JSON object a line on stdout, everything else on stderr. */
-export interface Output {
-  /** A result: `object` as JSON, or `text` for people. */
-  result(object: object, text: string): void;
-  /** A message for the user, on stderr. */
-  note(text: string): void;
-  /** A line on the terminal that replaces the one before; nothing where stderr is not a terminal. Empty clears it. */
-  progress(text: string): void;
-}
+export type Output = ReturnType<typeof createOutput>;
 
-export function createOutput(json: boolean, { stdout, stderr }: Pick<Environment, "stdout" | "stderr">): Output {
+export function createOutput(json: boolean, { stdout, stderr }: Pick<Environment, "stdout" | "stderr">) {
   const isTerminal = stderr.isTTY === true;
+  /** A line on the terminal that replaces the one before; nothing where stderr is not a terminal. Empty clears it. */
   const progress = (text: string) => void (isTerminal && stderr.write(`\r\u001b[2K${text}`));
   return {
-    result(object, text) {
+    /** A result: `object` as JSON, or `text` for people. */
+    result(object: object, text: string) {
       progress("");
       stdout.write(json ? `${JSON.stringify(object)}\n` : `${text}\n`);
     },
-    note(text) {
+    /** A message for the user, on stderr. */
+    note(text: string) {
       progress("");
       stderr.write(`${text}\n`);
     },

@@ -8,36 +8,29 @@ import type { ApiRequest, Query, Route } from "./request.ts";
 import { send } from "./send.ts";
 
 /** What the resources call. */
-export interface Api {
-  /** Starts a call. `Data` is what the contract says that the route answers with. */
-  call<Data extends object>(request: ApiRequest, options: IdempotentRequestOptions | undefined): ApiPromise<Data>;
-  /**
-   * A list; nothing is sent yet.
-   *
-   * @param isResumedById whether the list is resumed after an item's id, by its parameter `after`
-   */
-  list<Item extends { readonly id: string }>(
-    route: Route,
-    query: object | undefined,
-    options: RequestOptions | undefined,
-    isResumedById?: boolean,
-  ): List<Item>;
-}
+export type Api = ReturnType<typeof createApi>;
 
 /** @throws UsageError that names a wrong option */
-export function createApi(clientOptions: ClientOptions): Api {
+export function createApi(clientOptions: ClientOptions) {
   const settings = readOptions(clientOptions);
   // Types cannot check what the service answers; `validate` can.
   const request = <Data>(apiRequest: ApiRequest, options: IdempotentRequestOptions | undefined) =>
     send(settings, apiRequest, options) as Promise<ApiResponse<unknown>> as Promise<ApiResponse<Data>>;
   return {
-    call: (apiRequest, options) => new ApiPromise(request(apiRequest, options)),
+    /** Starts a call. `Data` is what the contract says that the route answers with. */
+    call: <Data extends object>(apiRequest: ApiRequest, options: IdempotentRequestOptions | undefined) =>
+      new ApiPromise(request<Data>(apiRequest, options)),
+    /**
+     * A list; nothing is sent yet.
+     *
+     * @param isResumedById whether the list is resumed after an item's id, by its parameter `after`
+     */
     list<Item extends { readonly id: string }>(
       route: Route,
       query: object = {},
       options?: RequestOptions,
       isResumedById?: boolean,
-    ) {
+    ): List<Item> {
       // What is left without the position are filters: they stay the same over all pages.
       const { cursor, page, ...filters } = query as Query & Position; // The contract's parameters are strings and numbers.
       const { limit, after } = filters;

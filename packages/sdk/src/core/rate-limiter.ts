@@ -18,21 +18,7 @@ export interface RateLimit {
 export type OnRateLimit = (rateLimit: RateLimit) => void;
 
 /** Sends requests in the order of the calls, as many as the rate limit allows. One for all requests of a client. */
-export interface RateLimiter {
-  /**
-   * Sends a request as soon as the limit allows it.
-   *
-   * @param onWait called before each wait with the most milliseconds that it takes; may throw to give up
-   * @throws the signal's reason; what `send` throws
-   */
-  schedule<Result>(
-    signal: AbortSignal,
-    onWait: (ms: number) => void,
-    send: (onRateLimit: OnRateLimit) => Promise<Result>,
-  ): Promise<Result>;
-  /** Sends nothing for some milliseconds: the service rejected a request. */
-  pauseFor(ms: number): void;
-}
+export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 /**
  * The service counts a request on arrival and gives it back one window later. It arrived between being sent and being
@@ -40,7 +26,7 @@ export interface RateLimiter {
  * responses report fewer left than this client used, others use the same key; their share is assumed until the next
  * response.
  */
-export function createRateLimiter(platform: Platform): RateLimiter {
+export function createRateLimiter(platform: Platform) {
   const now = () => platform.performance.now();
   let limit: number = RATE_LIMIT;
   let windowMs: number = RATE_WINDOW_MS;
@@ -86,7 +72,17 @@ export function createRateLimiter(platform: Platform): RateLimiter {
   };
 
   return {
-    async schedule(signal, onWait, send) {
+    /**
+     * Sends a request as soon as the limit allows it.
+     *
+     * @param onWait called before each wait with the most milliseconds that it takes; may throw to give up
+     * @throws the signal's reason; what `send` throws
+     */
+    async schedule<Result>(
+      signal: AbortSignal,
+      onWait: (ms: number) => void,
+      send: (onRateLimit: OnRateLimit) => Promise<Result>,
+    ): Promise<Result> {
       await runExclusive(() => acquire(signal, onWait));
       return send(update).finally(() => {
         inFlight--;
@@ -94,7 +90,8 @@ export function createRateLimiter(platform: Platform): RateLimiter {
         onResponse();
       });
     },
-    pauseFor(ms) {
+    /** Sends nothing for some milliseconds: the service rejected a request. */
+    pauseFor(ms: number) {
       pausedUntil = Math.max(pausedUntil, now() + ms);
     },
   };

@@ -32,21 +32,18 @@ export function retryDelayMs(attempts: number, retryAfterMs: number | undefined,
 }
 
 /** Limits how much a client adds to the load of a service that fails: a bucket of tokens, full at the start. */
-export interface RetryBudget {
-  /** Takes a token for one more retry; false when there is none. */
-  spend(): boolean;
-  /** A request succeeded. */
-  earn(): void;
-}
+export type RetryBudget = ReturnType<typeof createRetryBudget>;
 
-export function createRetryBudget(): RetryBudget {
+export function createRetryBudget() {
   let tokens = BUDGET;
   return {
+    /** Takes a token for one more retry; false when there is none. */
     spend() {
       if (tokens < 1) return false;
       tokens--;
       return true;
     },
+    /** A request succeeded. */
     earn() {
       tokens = Math.min(BUDGET, tokens + BUDGET_PER_SUCCESS);
     },
