@@ -7,7 +7,6 @@ export {
   type ExampleOptions,
   type FakeBikeShare,
   type FakeOptions,
-  type RecordedDelivery,
   type WebhookOptions,
 } from "./testing/fake.ts";
 export type { BikeFields, Operator, StationFields, VehicleTypeFields } from "./testing/operator.ts";
@@ -23,4 +22,4 @@ export type {
   ScriptOptions,
   ScriptRequest,
 } from "./testing/script.ts";
-export type { SignedRequest } from "./testing/webhooks.ts";
+export type { SignedRequest, TestDelivery } from "./testing/webhooks.ts";

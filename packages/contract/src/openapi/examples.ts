@@ -94,6 +94,30 @@ export const pastRide: PastRideUpsert = {
   end_station_id: "HB103",
 };
 
+const batchResults: BatchResults = {
+  results: [
+    { id: "a", outcome: "created", error: null },
+    { id: "b", outcome: "unchanged", error: null },
+    { id: "c", outcome: "failed", error: { error: "not_found", message: "There is no bike with the id bike_9." } },
+  ],
+  failed: 1,
+};
+
+const anyBike: ReservationRequest = { station_id: exampleStation.id, rider_ref: "r-82f1" };
+const oneBike: ReservationRequest = { bike_id: exampleReservation.bike_id, rider_ref: "r-82f1", hold_minutes: 10 };
+
+const gbfsVersions: GbfsDocument = {
+  last_updated: "2026-03-14T08:20:26Z",
+  ttl: 60,
+  version: "3.0",
+  data: {
+    versions: ["2.3", "3.0"].map((version) => ({
+      version,
+      url: `https://bikes.example/gbfs/harbour/${version}/gbfs.json`,
+    })),
+  },
+};
+
 const cursor = "AYx2pQm0b3JzZT1zdGFwbGU";
 
 /** The examples of a successful answer. */
@@ -130,18 +154,18 @@ export const answerExamples: Examples = {
   },
   EventList: listExamples(exampleEvent("ride.completed")),
   Me: { me: { summary: "A key for a journey planner", value: exampleMe } },
-  GbfsDocument: { versions: { summary: "The versions there are", value: gbfsVersions() } },
+  GbfsDocument: { versions: { summary: "The versions there are", value: gbfsVersions } },
   Health: { health: { summary: "All is well", value: exampleHealth } },
   BatchResults: {
-    mixed: { summary: "Two items done, one failed", value: batchResults() },
+    mixed: { summary: "Two items done, one failed", value: batchResults },
   },
 };
 
 /** The examples of a request's body. */
 export const requestExamples: Examples = {
   ReservationRequest: {
-    any_bike: { summary: "Any bike of a station", value: anyBike() },
-    one_bike: { summary: "One bike, for 10 minutes", value: oneBike() },
+    any_bike: { summary: "Any bike of a station", value: anyBike },
+    one_bike: { summary: "One bike, for 10 minutes", value: oneBike },
   },
   ReservationExtension: {
     longer: { summary: "15 minutes more", value: { hold_minutes: 15 } satisfies ReservationExtension },
@@ -176,29 +200,4 @@ function listExamples<Item>(item: Item): Record<string, Example> {
 
 function batchExample<Item>(summary: string, item: Item): Record<string, Example> {
   return { one: { summary, value: { items: [item] } } };
-}
-
-function batchResults(): BatchResults {
-  return {
-    results: [
-      { id: "a", outcome: "created", error: null },
-      { id: "b", outcome: "unchanged", error: null },
-      { id: "c", outcome: "failed", error: { error: "not_found", message: "There is no bike with the id bike_9." } },
-    ],
-    failed: 1,
-  };
-}
-
-function anyBike(): ReservationRequest {
-  return { station_id: exampleStation.id, rider_ref: "r-82f1" };
-}
-
-function oneBike(): ReservationRequest {
-  return { bike_id: exampleReservation.bike_id, rider_ref: "r-82f1", hold_minutes: 10 };
-}
-
-function gbfsVersions(): GbfsDocument {
-  const url = (version: string) => `https://bikes.example/gbfs/harbour/${version}/gbfs.json`;
-  const versions = ["2.3", "3.0"].map((version) => ({ version, url: url(version) }));
-  return { last_updated: "2026-03-14T08:20:26Z", ttl: 60, version: "3.0", data: { versions } };
 }

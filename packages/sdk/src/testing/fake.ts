@@ -9,7 +9,7 @@ import { expireReservations, type ReservationFields } from "./reservations.ts";
 import type { RideFields } from "./rides.ts";
 import { createMemoryRateLimiter, DEFAULT_MAX_RESERVATIONS, DEFAULT_RATE_LIMIT } from "./rules.ts";
 import { createScripts, type Script, type ScriptedAnswer, type ScriptOptions } from "./script.ts";
-import { createTestDelivery, signDelivery, type SignedRequest, TEST_SECRET } from "./webhooks.ts";
+import { createTestDelivery, signDelivery, type SignedRequest, TEST_SECRET, type TestDelivery } from "./webhooks.ts";
 
 /** What a fake begins with. */
 export interface FakeOptions {
@@ -70,7 +70,7 @@ export interface FakeBikeShare {
     name: Name,
     options?: ExampleOptions<Name>,
   ): Promise<SignedRequest<DeliveryOf<Name>>>;
-  webhook(event: EventRecord, options?: WebhookOptions): Promise<SignedRequest<RecordedDelivery>>;
+  webhook(event: EventRecord, options?: WebhookOptions): Promise<SignedRequest<TestDelivery<string>>>;
   /** Listens on 127.0.0.1, for programs outside the test's process. Close it at the end. */
   listen(options?: { readonly port?: number }): Promise<FakeServer>;
 }
@@ -94,15 +94,6 @@ export interface WebhookOptions {
 export interface ExampleOptions<Name extends DeliveryName> extends WebhookOptions {
   /** What shall differ from the example of the documentation. */
   readonly data?: Partial<DeliveryOf<Name>["data"]> | undefined;
-}
-
-/** The delivery of an event of the list: what the service would post. */
-export interface RecordedDelivery {
-  readonly event: string;
-  readonly delivery_id: string;
-  readonly occurred_at: string;
-  readonly sent_at: string;
-  readonly data: unknown;
 }
 
 /** Stands for the endpoint in the ids of deliveries of events. */
