@@ -18,7 +18,21 @@ export interface RateLimit {
 export type OnRateLimit = (rateLimit: RateLimit) => void;
 
 /** Sends requests in the order of the calls, as many as the rate limit allows. One for all requests of a client. */
-export type RateLimiter = ReturnType<typeof createRateLimiter>;
+export interface RateLimiter {
+  /**
+   * Sends a request as soon as the limit allows it.
+   *
+   * @param onWait called before each wait with the most milliseconds that it takes; may throw to give up
+   * @throws the signal's reason; what `send` throws
+   */
+  schedule<Result>(
+    signal: AbortSignal,
+    onWait: (ms: number) => void,
+    send: (onRateLimit: OnRateLimit) => Promise<Result>,
+  ): Promise<Result>;
+  /** Sends nothing for some milliseconds: the service rejected a request. */
+  pauseFor(ms: number): void;
+}
 
 /**
  * The service counts a request on arrival and gives it back one window later. It arrived between being sent and being
@@ -26,7 +40,7 @@ export type RateLimiter = ReturnType<typeof createRateLimiter>;
  * responses report fewer left than this client used, others use the same key; their share is assumed until the next
  * response.
  */
-export function createRateLimiter(platform: Platform) {
+export function createRateLimiter(platform: Platform): RateLimiter {
   const now = () => platform.performance.now();
   let limit: number = RATE_LIMIT;
   let windowMs: number = RATE_WINDOW_MS;
@@ -72,17 +86,7 @@ export function createRateLimiter(platform: Platform) {
   };
 
   return {
-    /**
-     * Sends a request as soon as the limit allows it.
-     *
-     * @param onWait called before each wait with the most milliseconds that it takes; may throw to give up
-     * @throws the signal's reason; what `send` throws
-     */
-    async schedule<Result>(
-      signal: AbortSignal,
-      onWait: (ms: number) => void,
-      send: (onRateLimit: OnRateLimit) => Promise<Result>,
-    ): Promise<Result> {
+    async schedule(signal, onWait, send) {
       await runExclusive(() => acquire(signal, onWait));
       return send(update).finally(() => {
         inFlight--;
@@ -90,8 +94,7 @@ export function createRateLimiter(platform: Platform) {
         onResponse();
       });
     },
-    /** Sends nothing for some milliseconds: the service rejected a request. */
-    pauseFor(ms: number) {
+    pauseFor(ms) {
       pausedUntil = Math.max(pausedUntil, now() + ms);
     },
   };
