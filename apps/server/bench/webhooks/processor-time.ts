@@ -15,13 +15,16 @@ const backend = statement("bench.backend", "select pg_backend_pid() as pid");
 /** @param db in the PostgreSQL whose processes are counted, which must run on this machine */
 export async function processorTime(db: Database, receiverPid: number): Promise<ProcessorTime> {
   const { user, system } = process.cpuUsage();
-  const { pid } = oneRow(await db.query<{ pid: number }>(backend));
-  const postgres = await postgresTime((await usageOf(pid)).parent);
-  return { sender: user + system, postgres, receiver: (await usageOf(receiverPid)).own };
+  return { sender: user + system, postgres: await postgresTime(db), receiver: (await usageOf(receiverPid)).own };
 }
 
-/** The server, its children that live, and those that have ended. */
-async function postgresTime(serverPid: number): Promise<number> {
+/**
+ * Microseconds that the database's server, its children that live, and those that have ended have used so far.
+ * @param db in the PostgreSQL whose processes are counted, which must run on this machine
+ */
+export async function postgresTime(db: Database): Promise<number> {
+  const { pid } = oneRow(await db.query<{ pid: number }>(backend));
+  const serverPid = (await usageOf(pid)).parent;
   const server = await usageOf(serverPid);
   const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
   const usages = await Promise.all(pids.map((pid) => usageOf(Number(pid))));
