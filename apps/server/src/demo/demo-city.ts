@@ -1,4 +1,3 @@
-import { Readable } from "node:stream";
 import type { BatchResults } from "@bikeshare/contract";
 import {
   type City,
@@ -13,7 +12,7 @@ import type { ActorContext } from "../command-context.ts";
 import { lengthOf } from "../counts/service.ts";
 import type { Database } from "../db/database.ts";
 import { upsertBikes } from "../fleet/bike-commands.ts";
-import { type PastRide, pastRideLine, writePastRides } from "../fleet/ride-import.ts";
+import { batchOf, type PastRide, writePastRides } from "../fleet/ride-import.ts";
 import { upsertStations } from "../fleet/station-commands.ts";
 import { nameRegion } from "../systems/regions.ts";
 import { describeSystem, detailsOf } from "../systems/service.ts";
@@ -71,11 +70,10 @@ export async function fillWithDemoCity(context: DemoContext, systemId: string): 
   // One transaction each, where the interface takes 1,000 items at a time.
   assertAllDone(await upsertStations(context, systemId, stations));
   assertAllDone(await upsertBikes(context, systemId, bikes));
-  const order = { systemId, importId: null, source: "operator", updatedAt: new Date(now).toISOString(), slot: 0 };
+  const origin = { systemId, importId: null, source: "operator", updatedAt: new Date(now).toISOString() };
   for (let start = 0; start < history.rides.length; start += RIDES_PER_TRANSACTION) {
     const batch = history.rides.slice(start, start + RIDES_PER_TRANSACTION).map(pastRide);
-    const lines = Buffer.from(batch.map(pastRideLine).join(""));
-    await writePastRides(db, order, () => Readable.from([lines]), batch.length);
+    await writePastRides(db, origin, batchOf(origin, batch), 0, true);
   }
 }
 

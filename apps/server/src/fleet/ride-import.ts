@@ -1,31 +1,24 @@
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { COUNTABLE_FROM_SECONDS } from "@bikeshare/contract";
 import { changeRideCounts } from "../counts/service.ts";
-import type { Database, Queryable } from "../db/database.ts";
+import type { Database, Transaction } from "../db/database.ts";
+import { codeOf, sqlState } from "../db/errors.ts";
 import { addToImport, noteOverlaps } from "../imports/service.ts";
 import {
-  truncatePastRides,
-  type DifferingRide,
-  findHeldOrTriedRides,
-  findHeldRides,
-  type HourOfRides,
-  insertRides,
-  insertTriedRides,
+  allowLongStatements,
   copyIntoPastRides,
-  type PastRideColumn,
-  PAST_RIDE_COLUMNS,
+  copyIntoRides,
   createPastRidesTable,
   createTrialRidesTable,
-  countUntouchedRides,
-  deleteUntouchedRides,
-  type ImportedRides,
-  listChangedRides,
-  listUntouchedRides,
-  type RideMark,
+  findHeldOrTriedRides,
+  findHeldRides,
+  type HeldRides,
+  type HourOfRides,
+  insertMissingRides,
+  insertTriedRides,
+  truncatePastRides,
 } from "./ride-import-queries.ts";
-
-export type { DifferingRide, ImportedRides } from "./ride-import-queries.ts";
 
 /** A ride that was over before we heard of it. */
 export interface PastRide {
@@ -44,6 +37,30 @@ export interface PastRide {
   readonly endReason: "returned" | "free_floating" | null;
 }
 
+/** What the rides of one import have in common. */
+export interface RideOrigin {
+  readonly systemId: string;
+  /** The import that is under way; null: the rides come from none. */
+  readonly importId: string | null;
+  readonly source: string;
+  /** RFC 3339. */
+  readonly updatedAt: string;
+}
+
+/** Past rides that are written in one transaction. */
+export interface PastRideBatch {
+  readonly rows: number;
+  /** Opens the rides as `pastRideLines` writes them; called again when a transaction has to be repeated. */
+  readonly lines: () => Readable;
+  /** Reads the `row` and the `startedAt` of each line. */
+  readonly marks: () => Promise<RideMarks>;
+}
+
+export interface RideMarks {
+  readonly rows: ArrayLike<number>;
+  readonly starts: ArrayLike<number>;
+}
+
 /** What became of a batch of past rides. */
 export interface PastRidesWritten {
   readonly created: number;
@@ -53,53 +70,117 @@ export interface PastRidesWritten {
   readonly differing: readonly DifferingRide[];
 }
 
-export interface PastRidesOrder {
-  readonly systemId: string;
-  /** The import that is under way; null: the rides come from none. */
-  readonly importId: string | null;
-  readonly source: string;
-  /** RFC 3339. */
-  readonly updatedAt: string;
-  /** Which slot of the counts to use. */
-  readonly slot: number;
-}
+/** A past ride whose id belongs to a ride that is not the same. */
+export type DifferingRide = Omit<HeldRides["differing"][number], "number"> & { readonly row: number };
 
 const HOUR_MS = 3_600_000;
 
 /**
  * Writes past rides, with the counts and the import's record, in one transaction. Makes no events. Of several rows with
  * one id, the first wins. Two calls at the same time must not have an id in common, or which row wins is left to chance.
- * @param lines opens the rides as `pastRideLine` writes them; opened again when the transaction has to be repeated
- * @param rows how many lines there are
+ * @param slot which slot of the counts to use
+ * @param areNew whether no ride is expected to have one of the ids: then they are copied into the table, at two thirds of
+ *   the cost, and only where an id is taken after all, are they compared with the stored rides
  * @throws ImportUndone
  */
-export function writePastRides(
+export async function writePastRides(
   db: Database,
-  { systemId, importId, source, updatedAt, slot }: PastRidesOrder,
-  lines: () => Readable,
-  rows: number,
+  origin: RideOrigin,
+  batch: PastRideBatch,
+  slot: number,
+  areNew: boolean,
 ): Promise<PastRidesWritten> {
-  return db.transaction(async (tx) => {
-    await createPastRidesTable(tx);
-    await pipeline(lines(), await copyIntoPastRides(tx));
-    const hours = await insertRides(tx, systemId, {
-      source,
-      updatedAt,
-      countableFrom: COUNTABLE_FROM_SECONDS,
-      importId,
-    });
-    const created = hours.reduce((sum, { n }) => sum + n, 0);
-    const { differing, sameImports } =
-      created === rows ? { differing: [], sameImports: [] } : await findHeldRides(tx, systemId, importId);
-    const unchanged = rows - created - differing.length;
-    if (importId !== null) {
-      if (sameImports.length > 0) await noteOverlaps(tx, systemId, importId, sameImports);
-      const progress = { created, unchanged, rejected: differing.length, starts: startsOf(hours) };
-      await addToImport(tx, systemId, importId, progress);
+  if (areNew) {
+    try {
+      return await db.transaction((tx) => insertNew(tx, origin, batch, slot));
+    } catch (error) {
+      if (codeOf(error) !== sqlState.uniqueViolation) throw error;
     }
-    changeRideCounts(tx, systemId, slot, new Map(hours.map(({ hour, n }) => [hour * HOUR_MS, n])));
-    return { created, unchanged, differing };
-  });
+  }
+  return db.transaction((tx) => insertMissing(tx, origin, batch, slot));
+}
+
+async function insertNew(
+  tx: Transaction,
+  origin: RideOrigin,
+  batch: PastRideBatch,
+  slot: number,
+): Promise<PastRidesWritten> {
+  await allowLongStatements(tx);
+  await pipeline(batch.lines(), await copyIntoRides(tx));
+  const hours = hoursOf((await batch.marks()).starts);
+  const written = { created: batch.rows, unchanged: 0, differing: [] };
+  await recordWritten(tx, origin, written, hours, slot);
+  return written;
+}
+
+async function insertMissing(
+  tx: Transaction,
+  origin: RideOrigin,
+  batch: PastRideBatch,
+  slot: number,
+): Promise<PastRidesWritten> {
+  const { systemId, importId } = origin;
+  await allowLongStatements(tx);
+  await createPastRidesTable(tx);
+  await pipeline(batch.lines(), await copyIntoPastRides(tx));
+  const hours = await insertMissingRides(tx);
+  const created = countOf(hours);
+  const held = created === batch.rows ? NOTHING_HELD : await findHeldRides(tx, systemId, importId);
+  const written = await describeWritten(batch, created, held);
+  if (importId !== null && held.sameImports.length > 0) await noteOverlaps(tx, systemId, importId, held.sameImports);
+  await recordWritten(tx, origin, written, hours, slot);
+  return written;
+}
+
+const NOTHING_HELD: HeldRides = { differing: [], sameImports: [] };
+
+async function describeWritten(batch: PastRideBatch, created: number, held: HeldRides): Promise<PastRidesWritten> {
+  const unchanged = batch.rows - created - held.differing.length;
+  if (held.differing.length === 0) return { created, unchanged, differing: [] };
+  const { rows } = await batch.marks();
+  return {
+    created,
+    unchanged,
+    differing: held.differing.map((ride) => ({ ...ride, row: rows[ride.number - 1] ?? 0 })),
+  };
+}
+
+/** The last statements of the transaction, because they lock the import's record and the counts. */
+async function recordWritten(
+  tx: Transaction,
+  { systemId, importId }: RideOrigin,
+  { created, unchanged, differing }: PastRidesWritten,
+  hours: readonly HourOfRides[],
+  slot: number,
+): Promise<void> {
+  if (importId !== null) {
+    const starts = startsOf(hours);
+    await addToImport(tx, systemId, importId, { created, unchanged, rejected: differing.length, starts });
+  }
+  await changeRideCounts(tx, systemId, slot, new Map(hours.map(({ hour, n }) => [hour * HOUR_MS, n])));
+}
+
+/** How many rides started in each hour, the first and the last of them. */
+function hoursOf(starts: ArrayLike<number>): HourOfRides[] {
+  const hours = new Map<number, { n: number; first: number; last: number }>();
+  for (let index = 0; index < starts.length; index++) {
+    const startedAt = starts[index] ?? NaN;
+    const hour = Math.floor(startedAt / HOUR_MS);
+    const before = hours.get(hour);
+    if (before === undefined) {
+      hours.set(hour, { n: 1, first: startedAt, last: startedAt });
+      continue;
+    }
+    before.n++;
+    before.first = Math.min(before.first, startedAt);
+    before.last = Math.max(before.last, startedAt);
+  }
+  return [...hours].map(([hour, { n, first, last }]) => ({ hour, n, first: new Date(first), last: new Date(last) }));
+}
+
+function countOf(hours: readonly HourOfRides[]): number {
+  return hours.reduce((sum, { n }) => sum + n, 0);
 }
 
 /** When the first and the last ride started. */
@@ -109,27 +190,18 @@ function startsOf(hours: readonly HourOfRides[]): { first: Date; last: Date } | 
   return { first: new Date(Math.min(...instants)), last: new Date(Math.max(...instants)) };
 }
 
-/** The fields of a line, one for each column. */
-const fields: Readonly<Record<PastRideColumn, (ride: PastRide) => string>> = {
-  row: ({ row }) => String(row),
-  id: ({ id }) => text(id),
-  bike_id: ({ bikeId }) => text(bikeId),
-  start_station_id: ({ startStationId }) => text(startStationId),
-  end_station_id: ({ endStationId }) => text(endStationId),
-  started_at: ({ startedAt }) => new Date(startedAt).toISOString(),
-  ended_at: ({ endedAt }) => new Date(endedAt).toISOString(),
-  duration_seconds: ({ durationSeconds }) => String(durationSeconds),
-  vehicle_type_id: ({ vehicleTypeId }) => text(vehicleTypeId),
-  rider_category: ({ riderCategory }) => text(riderCategory),
-  end_reason: ({ endReason }) => text(endReason),
-};
-const fieldsInOrder = PAST_RIDE_COLUMNS.map((name) => fields[name]);
+/** Makes the function that writes a past ride as a line of `copy`'s text format. */
+export function pastRideLines({ systemId, importId, source, updatedAt }: RideOrigin): (ride: PastRide) => string {
+  const shared = [systemId, "completed", source, importId, updatedAt].map(text).join("\t");
+  // In the order of the statements that take the lines.
+  return (ride) =>
+    `${shared}\t${text(ride.id)}\t${text(ride.bikeId)}\t${text(ride.startStationId)}\t${text(ride.endStationId)}` +
+    `\t${instant(ride.startedAt)}\t${instant(ride.endedAt)}\t${ride.durationSeconds}\t${text(ride.vehicleTypeId)}` +
+    `\t${text(ride.riderCategory)}\t${text(ride.endReason)}\t${ride.durationSeconds >= COUNTABLE_FROM_SECONDS}\n`;
+}
 
-/** One past ride as a line of `copy`'s text format. */
-export function pastRideLine(ride: PastRide): string {
-  let line = "";
-  for (const field of fieldsInOrder) line += `${line === "" ? "" : "\t"}${field(ride)}`;
-  return `${line}\n`;
+function instant(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
 }
 
 /** A value as `copy` takes it. Identifiers have no control characters, so only the backslash needs care. */
@@ -138,8 +210,15 @@ function text(value: string | null): string {
   return value.includes("\\") ? value.replaceAll("\\", "\\\\") : value;
 }
 
+/** A batch of rides that are in memory. */
+export function batchOf(origin: RideOrigin, rides: readonly PastRide[]): PastRideBatch {
+  const lines = Buffer.from(rides.map(pastRideLines(origin)).join(""));
+  const marks = { rows: rides.map(({ row }) => row), starts: rides.map(({ startedAt }) => startedAt) };
+  return { rows: rides.length, lines: () => Readable.from([lines]), marks: () => Promise.resolve(marks) };
+}
+
 /** Says what writing past rides would do. One call after the other. */
-export type TryPastRides = (lines: () => Readable, rows: number) => Promise<PastRidesWritten>;
+export type TryPastRides = (batch: PastRideBatch) => Promise<PastRidesWritten>;
 
 /**
  * Tries past rides without writing any: what was tried before counts as if it had been written. It is set aside in a
@@ -151,61 +230,15 @@ export function tryPastRides<Result>(
   work: (tryBatch: TryPastRides) => Promise<Result>,
 ): Promise<Result> {
   return db.transaction(async (tx) => {
+    await allowLongStatements(tx);
     await createPastRidesTable(tx);
     await createTrialRidesTable(tx);
-    return work(async (lines, rows) => {
+    return work(async (batch) => {
       await truncatePastRides(tx);
-      await pipeline(lines(), await copyIntoPastRides(tx));
-      const hours = await insertTriedRides(tx, systemId);
-      const created = hours.reduce((sum, { n }) => sum + n, 0);
-      const { differing } = created === rows ? { differing: [] } : await findHeldOrTriedRides(tx, systemId);
-      return { created, unchanged: rows - created - differing.length, differing };
+      await pipeline(batch.lines(), await copyIntoPastRides(tx));
+      const created = countOf(await insertTriedRides(tx, systemId));
+      const held = created === batch.rows ? NOTHING_HELD : await findHeldOrTriedRides(tx, systemId);
+      return describeWritten(batch, created, held);
     });
   });
-}
-
-/** Rides deleted in one transaction: more keep others from the counts for longer, fewer commit more often. */
-const BATCH_ROWS = 20_000;
-/** Ids that are shown of rides that were changed. */
-const SHOWN = 3;
-
-/** How many of an import's rides are not any more as it wrote them (`made` were), and some of their ids. */
-export async function changedSince(
-  db: Queryable,
-  rides: ImportedRides,
-  made: number,
-): Promise<{ readonly n: number; readonly examples: readonly string[] }> {
-  const n = made - (await countUntouchedRides(db, rides));
-  return { n, examples: n === 0 ? [] : await listChangedRides(db, rides, SHOWN) };
-}
-
-/**
- * Deletes an import's rides that are as it wrote them, with their counts, in transactions of a bounded size. Makes no
- * events. Cut off, it is completed by calling it again.
- * @param slot gives a slot of the counts for each transaction
- * @param onProgress called with how many it has deleted; what it throws ends the deletion between two transactions
- * @param batchRows rides in one transaction
- * @returns how many it deleted
- */
-export async function deletePastRides(
-  db: Database,
-  rides: ImportedRides,
-  slot: () => number,
-  onProgress: (deleted: number) => void,
-  batchRows = BATCH_ROWS,
-): Promise<number> {
-  let deleted = 0;
-  let after: RideMark | undefined;
-  for (;;) {
-    const batch = await listUntouchedRides(db, rides, after, batchRows);
-    after = batch.at(-1);
-    if (after === undefined) return deleted;
-    const ids = batch.map(({ id }) => id);
-    deleted += await db.transaction(async (tx) => {
-      const hours = await deleteUntouchedRides(tx, rides, ids);
-      changeRideCounts(tx, rides.systemId, slot(), new Map(hours.map(({ hour, n }) => [hour * HOUR_MS, -n])));
-      return hours.reduce((sum, { n }) => sum + n, 0);
-    });
-    onProgress(deleted);
-  }
 }

@@ -1,4 +1,3 @@
-import { Readable } from "node:stream";
 import { ServiceError } from "@bikeshare/rules";
 import { createTestIds } from "@bikeshare/test-kit";
 import fc from "fast-check";
@@ -9,7 +8,7 @@ import { checkInvariants } from "../check/service.ts";
 import { statement } from "../db/statement.ts";
 import type { TripImportOptions } from "../feeds/trips/options.ts";
 import { openTimeZone } from "../feeds/trips/time-zone.rules.ts";
-import { pastRideLine, writePastRides } from "../fleet/ride-import.ts";
+import { batchOf, writePastRides } from "../fleet/ride-import.ts";
 import { createSystem } from "../systems/service.ts";
 import { beginImport, findImport, ImportUndone, listImports } from "./service.ts";
 import { undoImport } from "./undo.ts";
@@ -154,28 +153,31 @@ describe("undoImport, trips", () => {
     } as const;
     await beginImport(harness.db, acting, start);
     await city.undo("import_running");
-    const line = pastRideLine({
-      row: 1,
-      id: "r",
-      bikeId: "b",
-      startStationId: null,
-      endStationId: null,
-      startedAt: NOW - 600_000,
-      endedAt: NOW,
-      durationSeconds: 600,
-      vehicleTypeId: null,
-      riderCategory: null,
-      endReason: null,
-    });
-    const lines = () => Readable.from([Buffer.from(line)]);
-    const order = {
+    const origin = {
       systemId,
       importId: "import_running",
       source: "test",
       updatedAt: new Date(NOW).toISOString(),
-      slot: 0,
     };
-    await expect(writePastRides(harness.db, order, lines, 1)).rejects.toBeInstanceOf(ImportUndone);
+    const batch = batchOf(origin, [
+      {
+        row: 1,
+        id: "r",
+        bikeId: "b",
+        startStationId: null,
+        endStationId: null,
+        startedAt: NOW - 600_000,
+        endedAt: NOW,
+        durationSeconds: 600,
+        vehicleTypeId: null,
+        riderCategory: null,
+        endReason: null,
+      },
+    ]);
+    for (const areNew of [true, false]) {
+      const writing = writePastRides(harness.db, origin, batch, 0, areNew);
+      await expect(writing).rejects.toBeInstanceOf(ImportUndone);
+    }
     expect((await city.state()).rides).toEqual([]);
   });
 });

@@ -3,8 +3,8 @@ import type { ActorContext } from "../command-context.ts";
 import { pickSlot, countRows } from "../counts/service.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
+import { changedSince, deletePastRides, type ImportedRides } from "../fleet/imported-rides.ts";
 import { removePlaceholderStations } from "../fleet/placeholder-stations.ts";
-import { changedSince, deletePastRides, type ImportedRides } from "../fleet/ride-import.ts";
 import {
   type ImportRow,
   listLaterImports,

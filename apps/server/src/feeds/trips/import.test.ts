@@ -238,6 +238,19 @@ describe("importTrips, row by row", () => {
     expect(await harness.rides()).toMatchObject([{ duration_seconds: 600, rider_category: "member" }]);
   });
 
+  it("finds the one id among thousands of new ones that is taken, and names its row", async () => {
+    const taken = lyftRow("n-4321", { member_casual: "casual" });
+    const news = Array.from({ length: 6000 }, (_, n) => lyftRow(`n-${n}`));
+    const files = [await harness.write("a.csv", lyftFile([taken])), await harness.write("b.csv", lyftFile(news))];
+    const result = await harness.import(files);
+    expect(result).toMatchObject({ rows: 6001, created: 6000, unchanged: 0, rejected: 1 });
+    expect((await harness.report(result)).filter(({ kind }) => kind === "rejected")).toMatchObject([
+      { file: files[1], row: 4323, value: "n-4321", reason: "duplicate_id" },
+    ]);
+    expect(await harness.rides()).toHaveLength(6000);
+    expect(await harness.wrongCounts()).toEqual([]);
+  });
+
   it("tells two rides of one bike apart that start at the same wall-clock time in the hour shown twice", async () => {
     const [header = "", row = ""] = examples.citiBike.split("\n");
     const at = (start: string, end: string, seconds: number) =>

@@ -1,10 +1,10 @@
-import { tryPastRides } from "../../fleet/ride-import.ts";
+import { type PastRideBatch, type RideOrigin, tryPastRides } from "../../fleet/ride-import.ts";
 import { findInputs, type FoundInputs } from "./inputs/find-inputs.ts";
 import type { TripInput } from "./inputs/input.ts";
 import { type TripImportOptions, type TripImportResult, createProgressMeter, type ProgressMeter } from "./options.ts";
 import { ImportFileError, type WarningReason } from "./problems.ts";
 import { createReport, type Report, createTally, type Tally } from "./report.ts";
-import { type Batch, openSpool, type Spool } from "./spool.ts";
+import { openSpool, type Spool } from "./spool.ts";
 import { type StagedFile, stageTripFile } from "./stage.ts";
 import { createTrialWriter, createTripWriter, type TripWriter } from "./writer.ts";
 
@@ -13,11 +13,14 @@ const MAX_REMEMBERED_WARNINGS = 10_000;
 const DOWNLOAD_TIMEOUT_MS = 2 * 3_600_000;
 const DOWNLOAD_SILENCE_MS = 60_000;
 
+type Origin = RideOrigin & { readonly importId: string };
+
 /** Shared by the steps of one import. */
 interface Run {
   readonly options: TripImportOptions;
   /** Milliseconds since 1970. */
   readonly now: number;
+  readonly origin: Origin;
   readonly writer: TripWriter;
   readonly report: Report;
   readonly tally: Tally;
@@ -54,12 +57,22 @@ export async function importTrips(options: TripImportOptions): Promise<TripImpor
 async function run(
   options: TripImportOptions,
   { inputs, rejected }: FoundInputs,
-  createWriter: (options: TripImportOptions, now: number) => TripWriter,
+  createWriter: (options: TripImportOptions, origin: Origin) => TripWriter,
 ): Promise<TripImportResult> {
   const report = createReport(options.reportPath);
   const now = options.clock();
+  const { systemId, importId, source } = options;
+  const origin = { systemId, importId, source, updatedAt: new Date(now).toISOString() };
   const progress = createProgressMeter(inputs, options.onProgress);
-  const all: Run = { options, now, writer: createWriter(options, now), report, tally: createTally(), progress };
+  const all: Run = {
+    options,
+    now,
+    origin,
+    writer: createWriter(options, origin),
+    report,
+    tally: createTally(),
+    progress,
+  };
   for (const { name, error } of rejected) reportFileError(all, name, error);
   let reportPath: string | null = null;
   try {
@@ -97,8 +110,8 @@ interface Staged {
 
 /** Reads a file into a spool; undefined when the file is rejected. */
 async function stage(all: Run, input: TripInput, index: number): Promise<Staged | undefined> {
-  const { options, now, report, progress } = all;
-  const spool = await openSpool(options.spoolDirectory, `${options.importId}-${index}`);
+  const { options, now, origin, report, progress } = all;
+  const spool = await openSpool(options.spoolDirectory, `${options.importId}-${index}`, origin);
   try {
     const file = await stageTripFile(
       {
@@ -140,7 +153,7 @@ async function write(all: Run, input: TripInput, { file, spool }: Staged): Promi
     tally.addFile(file);
     const rows = spool.lanes.flat().reduce((sum, batch) => sum + batch.rows, 0);
     let done = 0;
-    const writeLane = async (batches: readonly Batch[]) => {
+    const writeLane = async (batches: readonly PastRideBatch[]) => {
       for (const batch of batches) {
         options.signal.throwIfAborted();
         await writeBatch(all, input.name, file.idColumn, batch);
@@ -171,9 +184,9 @@ async function writeStations(all: Run, name: string, { sightings, rejected }: St
   all.tally.addStations(placeholders.made.length);
 }
 
-async function writeBatch(all: Run, name: string, idColumn: string | null, batch: Batch): Promise<void> {
+async function writeBatch(all: Run, name: string, idColumn: string | null, batch: PastRideBatch): Promise<void> {
   const { tally, report, writer } = all;
-  const result = await writer.rides(() => batch.read(), batch.rows);
+  const result = await writer.rides(batch);
   tally.addBatch(result);
   for (const { row, id } of result.differing) {
     report.add({ kind: "rejected", file: name, row, column: idColumn, value: id, reason: "duplicate_id" });

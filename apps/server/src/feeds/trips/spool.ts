@@ -2,14 +2,13 @@ import { open, rm, type FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { makeDirectory } from "@bikeshare/embedded-postgres";
-import { type PastRide, pastRideLine } from "../../fleet/ride-import.ts";
-
-/** Rides that are written in one transaction, one after the other, in the order of the file. */
-export interface Batch {
-  readonly rows: number;
-  /** Opens the lines for `copy`; may be called again. */
-  read(): Readable;
-}
+import {
+  type PastRide,
+  type PastRideBatch,
+  pastRideLines,
+  type RideMarks,
+  type RideOrigin,
+} from "../../fleet/ride-import.ts";
 
 /**
  * A file's rides on disk, between the reading of the whole file and the writing of its first ride: memory stays
@@ -22,7 +21,7 @@ export interface Spool {
   /** Writes the rest away. */
   finish(): Promise<void>;
   /** Each lane's batches. All rows with one ride id are in one lane, so lanes may be written at the same time. */
-  readonly lanes: readonly (readonly Batch[])[];
+  readonly lanes: readonly (readonly PastRideBatch[])[];
   close(): Promise<void>;
 }
 
@@ -40,35 +39,53 @@ const LANE_BYTES = 4 * 1024 * 1024;
 const MOST_BYTES_PER_UNIT = 3;
 
 /** Opens a spool in a directory, which is made when it is missing. The file has no name: a crash leaves nothing. */
-export async function openSpool(directory: string, name: string): Promise<Spool> {
+export async function openSpool(directory: string, name: string, origin: RideOrigin): Promise<Spool> {
   makeDirectory(directory);
+  const lineOf = pastRideLines(origin);
   const path = join(directory, `${name}.spool`);
   const file = await open(path, "wx+", 0o600);
   await rm(path);
-  const lanes = Array.from({ length: LANES }, (): Lane => ({ bytes: Buffer.alloc(0), used: 0, rows: 0, batches: [] }));
+  const lanes = Array.from({ length: LANES }, (): Lane => ({
+    bytes: Buffer.alloc(0),
+    used: 0,
+    rows: [],
+    starts: [],
+    batches: [],
+  }));
   let end = 0;
 
-  const write = async (lane: Lane) => {
-    const { bytes, used, rows } = lane;
-    if (rows === 0) return;
+  const append = async (bytes: Buffer): Promise<number> => {
     const start = end;
-    end += used;
+    end += bytes.length;
+    const { bytesWritten } = await file.write(bytes, 0, bytes.length, start);
+    if (bytesWritten < bytes.length) {
+      throw new Error(`the disk took only ${bytesWritten} of ${bytes.length} bytes (${directory})`);
+    }
+    return start;
+  };
+  const write = async (lane: Lane) => {
+    const { bytes, used, rows, starts } = lane;
+    if (rows.length === 0) return;
     lane.used = 0;
-    lane.rows = 0;
-    const { bytesWritten } = await file.write(bytes, 0, used, start);
-    if (bytesWritten < used) throw new Error(`the disk took only ${bytesWritten} of ${used} bytes (${directory})`);
-    const read = () => readRange(file, start, start + used);
-    lane.batches.push({ rows, read });
+    lane.rows = [];
+    lane.starts = [];
+    const start = await append(bytes.subarray(0, used));
+    const marksAt = await append(Buffer.from(Float64Array.from([...rows, ...starts]).buffer));
+    lane.batches.push({
+      rows: rows.length,
+      lines: () => readRange(file, start, start + used),
+      marks: () => readMarks(file, marksAt, rows.length),
+    });
   };
 
   return {
     lanes: lanes.map(({ batches }) => batches),
     add(ride) {
       const lane = lanes[laneOf(ride.id)];
-      if (lane !== undefined) append(lane, pastRideLine(ride));
+      if (lane !== undefined) addTo(lane, ride, lineOf(ride));
     },
     async writeFull() {
-      for (const lane of lanes) if (lane.rows >= BATCH_ROWS) await write(lane);
+      for (const lane of lanes) if (lane.rows.length >= BATCH_ROWS) await write(lane);
     },
     async finish() {
       for (const lane of lanes) {
@@ -83,12 +100,13 @@ export async function openSpool(directory: string, name: string): Promise<Spool>
 interface Lane {
   bytes: Buffer;
   used: number;
-  rows: number;
-  readonly batches: Batch[];
+  rows: number[];
+  starts: number[];
+  readonly batches: PastRideBatch[];
 }
 
 /** Lines go into bytes at once: kept as strings they would outlive the young generation, at four times the memory. */
-function append(lane: Lane, line: string): void {
+function addTo(lane: Lane, { row, startedAt }: PastRide, line: string): void {
   const needed = lane.used + line.length * MOST_BYTES_PER_UNIT;
   if (needed > lane.bytes.length) {
     const larger = Buffer.allocUnsafe(Math.max(LANE_BYTES, 2 * lane.bytes.length, needed));
@@ -96,7 +114,8 @@ function append(lane: Lane, line: string): void {
     lane.bytes = larger;
   }
   lane.used += lane.bytes.write(line, lane.used);
-  lane.rows++;
+  lane.rows.push(row);
+  lane.starts.push(startedAt);
 }
 
 function laneOf(id: string): number {
@@ -104,6 +123,13 @@ function laneOf(id: string): number {
   for (let at = 0; at < id.length; at++) hash = (hash * 31 + id.charCodeAt(at)) | 0;
   // The low bits of this hash are those of the last character alone.
   return ((hash ^ (hash >>> 15)) & 0x7fffffff) % LANES;
+}
+
+async function readMarks(file: FileHandle, position: number, rows: number): Promise<RideMarks> {
+  const marks = new Float64Array(2 * rows);
+  const { bytesRead } = await file.read(marks, 0, marks.byteLength, position);
+  if (bytesRead < marks.byteLength) throw new Error("a file of ours ends before its end");
+  return { rows: marks.subarray(0, rows), starts: marks.subarray(rows) };
 }
 
 /** Bytes read at a time. Larger pieces pile up until they are collected; smaller ones cost more calls. */

@@ -1,4 +1,3 @@
-import type { Readable } from "node:stream";
 import { pickSlot } from "../../counts/service.ts";
 import {
   makePlaceholderStations,
@@ -6,7 +5,13 @@ import {
   type StationSighting,
   type PlaceholderStations,
 } from "../../fleet/placeholder-stations.ts";
-import { type PastRidesWritten, type TryPastRides, writePastRides } from "../../fleet/ride-import.ts";
+import {
+  type PastRideBatch,
+  type PastRidesWritten,
+  type RideOrigin,
+  type TryPastRides,
+  writePastRides,
+} from "../../fleet/ride-import.ts";
 import { addToImport, beginImport, finishImport } from "../../imports/service.ts";
 import { shownAddress } from "../address.ts";
 import type { TripImportOptions } from "./options.ts";
@@ -17,7 +22,7 @@ export interface TripWriter {
   readonly lanes: "several" | "one";
   /** Inserts placeholders for unknown stations. @param rejected rows of the file that were rejected while it was read */
   stations(sightings: readonly StationSighting[], rejected: number): Promise<PlaceholderStations>;
-  rides(lines: () => Readable, rows: number): Promise<PastRidesWritten>;
+  rides(batch: PastRideBatch): Promise<PastRidesWritten>;
   /** Inserts again the placeholders that undoing another import removed while the rides were written. */
   stationsAgain(sightings: readonly StationSighting[]): Promise<void>;
   /** Marks the import as done. @returns the id of its record; null when nothing was written */
@@ -25,31 +30,43 @@ export interface TripWriter {
 }
 
 /** Writes to the database, and records the import with the first file that has something to write. */
-export function createTripWriter(options: TripImportOptions, now: number): TripWriter {
+export function createTripWriter(options: TripImportOptions, origin: RideOrigin & { importId: string }): TripWriter {
   const { db, systemId, source, importId, ids, files, zone } = options;
-  const updatedAt = new Date(now).toISOString();
   // Drawn anew for each transaction, so that writers rarely share a slot.
-  const origin = () => ({ systemId, importId, source, updatedAt, slot: pickSlot(() => ids.random()) });
+  const slot = () => pickSlot(() => ids.random());
   let isBegun = false;
+  // A file repeats another one, or an import that was cut off, mostly over many rows on end.
+  let areNew = true;
   return {
     lanes: "several",
     async stations(sightings, rejected) {
       const placeholders = await db.transaction(async (tx) => {
         if (!isBegun) {
           const detail = { files: files.map(shownAddress), time_zone: zone.name };
-          await beginImport(tx, options, { systemId, id: importId, kind: "trips", source, at: new Date(now), detail });
+          await beginImport(tx, options, {
+            systemId,
+            id: importId,
+            kind: "trips",
+            source,
+            at: new Date(origin.updatedAt),
+            detail,
+          });
         }
-        const made = await makePlaceholderStations(tx, origin(), sightings);
+        const made = await makePlaceholderStations(tx, { ...origin, slot: slot() }, sightings);
         await addToImport(tx, systemId, importId, { rejected, stationsCreated: made.made.length });
         return made;
       });
       isBegun = true;
       return placeholders;
     },
-    rides: (lines, rows) => writePastRides(db, origin(), lines, rows),
+    async rides(batch) {
+      const written = await writePastRides(db, origin, batch, slot(), areNew);
+      areNew = written.created === batch.rows;
+      return written;
+    },
     async stationsAgain(sightings) {
       await db.transaction(async (tx) => {
-        const { made } = await makePlaceholderStations(tx, origin(), sightings);
+        const { made } = await makePlaceholderStations(tx, { ...origin, slot: slot() }, sightings);
         if (made.length > 0) await addToImport(tx, systemId, importId, { stationsCreated: made.length });
       });
     },

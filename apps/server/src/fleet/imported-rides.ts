@@ -1,0 +1,59 @@
+import { changeRideCounts } from "../counts/service.ts";
+import type { Database, Queryable } from "../db/database.ts";
+import {
+  countUntouchedRides,
+  deleteUntouchedRides,
+  type ImportedRides,
+  listChangedRides,
+  listUntouchedRides,
+  type RideMark,
+} from "./imported-ride-queries.ts";
+
+export type { ImportedRides } from "./imported-ride-queries.ts";
+
+const HOUR_MS = 3_600_000;
+/** Rides deleted in one transaction: more keep others from the counts for longer, fewer commit more often. */
+const BATCH_ROWS = 20_000;
+/** Ids that are shown of rides that were changed. */
+const SHOWN = 3;
+
+/** How many of an import's rides are not any more as it wrote them (`made` were), and some of their ids. */
+export async function changedSince(
+  db: Queryable,
+  rides: ImportedRides,
+  made: number,
+): Promise<{ readonly n: number; readonly examples: readonly string[] }> {
+  const n = made - (await countUntouchedRides(db, rides));
+  return { n, examples: n === 0 ? [] : await listChangedRides(db, rides, SHOWN) };
+}
+
+/**
+ * Deletes an import's rides that are as it wrote them, with their counts, in transactions of a bounded size. Makes no
+ * events. Cut off, it is completed by calling it again.
+ * @param slot gives a slot of the counts for each transaction
+ * @param onProgress called with how many it has deleted; what it throws ends the deletion between two transactions
+ * @param batchRows rides in one transaction
+ * @returns how many it deleted
+ */
+export async function deletePastRides(
+  db: Database,
+  rides: ImportedRides,
+  slot: () => number,
+  onProgress: (deleted: number) => void,
+  batchRows = BATCH_ROWS,
+): Promise<number> {
+  let deleted = 0;
+  let after: RideMark | undefined;
+  for (;;) {
+    const batch = await listUntouchedRides(db, rides, after, batchRows);
+    after = batch.at(-1);
+    if (after === undefined) return deleted;
+    const ids = batch.map(({ id }) => id);
+    deleted += await db.transaction(async (tx) => {
+      const hours = await deleteUntouchedRides(tx, rides, ids);
+      await changeRideCounts(tx, rides.systemId, slot(), new Map(hours.map(({ hour, n }) => [hour * HOUR_MS, -n])));
+      return hours.reduce((sum, { n }) => sum + n, 0);
+    });
+    onProgress(deleted);
+  }
+}
