@@ -5,6 +5,7 @@ import { changeRideCounts } from "../counts/service.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
 import { addToImport, noteOverlaps } from "../imports/service.ts";
+import { isoInstant } from "../iso-instant.ts";
 import {
   allowLongStatements,
   copyIntoPastRides,
@@ -196,12 +197,8 @@ export function pastRideLines({ systemId, importId, source, updatedAt }: RideOri
   // In the order of the statements that take the lines.
   return (ride) =>
     `${shared}\t${text(ride.id)}\t${text(ride.bikeId)}\t${text(ride.startStationId)}\t${text(ride.endStationId)}` +
-    `\t${instant(ride.startedAt)}\t${instant(ride.endedAt)}\t${ride.durationSeconds}\t${text(ride.vehicleTypeId)}` +
+    `\t${isoInstant(ride.startedAt)}\t${isoInstant(ride.endedAt)}\t${ride.durationSeconds}\t${text(ride.vehicleTypeId)}` +
     `\t${text(ride.riderCategory)}\t${text(ride.endReason)}\t${ride.durationSeconds >= COUNTABLE_FROM_SECONDS}\n`;
-}
-
-function instant(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
 }
 
 /** A value as `copy` takes it. Identifiers have no control characters, so only the backslash needs care. */

@@ -1,19 +1,28 @@
-import { parse } from "csv-parse";
+import { StringDecoder } from "node:string_decoder";
 import { ImportFileError } from "./problems.ts";
 
 /** What is done with the records of a CSV text, in the order of the file. */
 export interface RecordHandler {
-  /** One record; `line` is the line it begins on, as an editor counts. */
+  /**
+   * One record; `line` is the line it begins on, as an editor counts. A field may be a part of a long string, which stays in
+   * memory as long as the field does.
+   */
   record(fields: readonly string[], line: number): void;
   /** Called between chunks, so that what has piled up can be written away. */
   pause(): Promise<void>;
 }
 
 /**
- * Bytes of one record at most. Trip files have some 250; without a bound, a quote that never closes would pull
- * the rest of the file into memory.
+ * Characters of one record at most. Trip files have some 250; without a bound, a quote that never closes would pull the
+ * rest of the file into memory.
  */
-const MAX_RECORD_BYTES = 64 * 1024;
+const MAX_RECORD_LENGTH = 64 * 1024;
+
+const BYTE_ORDER_MARK = "\uFEFF";
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
 
 /**
  * Reads CSV. Empty lines are passed over; a quote within a field, doubled or not, is part of it.
@@ -21,81 +30,111 @@ const MAX_RECORD_BYTES = 64 * 1024;
  * @throws whatever the handler throws
  */
 export async function readRecords(text: AsyncIterable<Buffer>, handler: RecordHandler): Promise<void> {
-  const { parser, rethrow } = openParser(handler);
-  try {
-    for await (const chunk of text) {
-      await writeTo(parser, chunk);
-      rethrow();
-      await handler.pause();
-    }
-    await endOf(parser);
-    rethrow();
-  } finally {
-    parser.destroy();
+  const decoder = new StringDecoder("utf8");
+  const read = createReader(handler);
+  for await (const chunk of text) {
+    read(decoder.write(chunk), false);
+    await handler.pause();
   }
+  read(decoder.end(), true);
 }
 
-/** A parser that hands records over, and a function that throws what the handler threw. */
-function openParser(handler: RecordHandler): { parser: Parser; rethrow: () => void } {
-  let lastLine = 0;
+/** Makes the function that takes the text piece by piece and hands the records over. */
+function createReader(handler: RecordHandler): (piece: string, isLast: boolean) => void {
+  let rest = "";
+  let line = 1;
+  let isBegun = false;
   let width: number | undefined;
-  let failure: Error | undefined;
-  const guard = (work: () => void) => {
-    // The parser would take an error of ours for one of the record.
-    try {
-      if (failure === undefined) work();
-    } catch (error) {
-      failure = error instanceof Error ? error : new Error(String(error), { cause: error });
-    }
-  };
-  const parser = parse({
-    bom: true,
-    relax_column_count: true,
-    relax_quotes: true,
-    skip_records_with_error: true,
-    max_record_size: MAX_RECORD_BYTES,
-    record_delimiter: ["\r\n", "\n", "\r"],
-    on_record: (fields: string[], { lines }) => {
-      const line = lastLine + 1;
-      lastLine = lines;
-      if (fields.length === 1 && fields[0] === "") return null;
-      width ??= fields.length;
-      guard(() => {
-        if (lines > line && fields.length !== width) throw openQuote(line);
+  return (piece, isLast) => {
+    const text = rest + (isBegun || !piece.startsWith(BYTE_ORDER_MARK) ? piece : piece.slice(1));
+    isBegun ||= piece !== "";
+    let start = 0;
+    while (start < text.length) {
+      const record = readRecord(text, start, isLast);
+      if ((record?.end ?? text.length) - start > MAX_RECORD_LENGTH) throw openQuote(line);
+      if (record === undefined) break;
+      const { fields, end, lines } = record;
+      if (fields.length > 1 || fields[0] !== "") {
+        width ??= fields.length;
+        if (lines > 1 && fields.length !== width) throw openQuote(line);
         handler.record(fields, line);
-      });
-      return null;
-    },
-  });
-  // With quotes taken as they are, only a quote that does not close is left to go wrong.
-  parser.on("skip", () => {
-    guard(() => {
-      throw openQuote(lastLine + 1);
-    });
-  });
-  parser.resume();
-  const rethrow = () => {
-    if (failure !== undefined) throw failure;
+      }
+      line += lines;
+      start = end;
+    }
+    if (isLast && start < text.length) throw openQuote(line);
+    rest = text.slice(start);
   };
-  return { parser, rethrow };
 }
 
 function openQuote(line: number): ImportFileError {
   return new ImportFileError("unparsable", line, "a quote opens here and does not close on its line");
 }
 
-type Parser = ReturnType<typeof parse>;
-
-function writeTo(parser: Parser, chunk: Buffer): Promise<void> {
-  return new Promise((resolve, reject) => {
-    parser.write(chunk, (error) => (error ? reject(error) : resolve()));
-  });
+interface CsvRecord {
+  readonly fields: readonly string[];
+  /** Where the next record begins. */
+  readonly end: number;
+  /** How many lines it takes. */
+  readonly lines: number;
 }
 
-function endOf(parser: Parser): Promise<void> {
-  return new Promise((resolve, reject) => {
-    parser.once("end", resolve);
-    parser.once("error", reject);
-    parser.end();
-  });
+/** Reads the record that begins at `start`; undefined when the text may end before the record does. */
+function readRecord(text: string, start: number, isLast: boolean): CsvRecord | undefined {
+  const fields: string[] = [];
+  let lines = 1;
+  for (let position = start; ; position++) {
+    let end: number;
+    if (text.charCodeAt(position) === QUOTE) {
+      const field = readQuotedField(text, position);
+      if (field === undefined) return undefined;
+      fields.push(field.value);
+      lines += field.value.match(LINE_ENDS)?.length ?? 0;
+      end = field.end;
+    } else {
+      end = endOfField(text, position);
+      fields.push(text.slice(position, end));
+    }
+    const next = text.charCodeAt(end);
+    if (next === COMMA) position = end;
+    // More text may follow: another quote, the rest of the field, or the second half of a line end.
+    else if (end + 1 >= text.length && !isLast) return next === LINE_FEED ? { fields, end: end + 1, lines } : undefined;
+    else
+      return { fields, end: end + (next === CARRIAGE_RETURN && text.charCodeAt(end + 1) === LINE_FEED ? 2 : 1), lines };
+  }
+}
+
+const LINE_ENDS = /\r\n|\r|\n/g;
+
+/** Where an unquoted field ends: at a comma, at a line end or with the text. */
+function endOfField(text: string, start: number): number {
+  let end = start;
+  for (; end < text.length; end++) {
+    const unit = text.charCodeAt(end);
+    if (unit === COMMA || unit === LINE_FEED || unit === CARRIAGE_RETURN) break;
+  }
+  return end;
+}
+
+/**
+ * Reads the field whose opening quote is at `start`; undefined when no quote closes it. A quote in its midst that is not
+ * doubled shows that the field is not quoted at all.
+ */
+function readQuotedField(text: string, start: number): { readonly value: string; readonly end: number } | undefined {
+  let value = "";
+  for (let from = start + 1; ;) {
+    const quote = text.indexOf('"', from);
+    if (quote === -1) return undefined;
+    value += text.slice(from, quote);
+    const next = quote + 1;
+    if (text.charCodeAt(next) === QUOTE) {
+      value += '"';
+      from = next + 1;
+    } else if (endOfField(text, next) === next) {
+      return { value, end: next };
+    } else {
+      const end = endOfField(text, next);
+      return { value: `"${value}${text.slice(quote, end)}`, end };
+    }
+  }
 }

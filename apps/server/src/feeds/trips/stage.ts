@@ -135,6 +135,11 @@ function columnOf(layout: Layout, field: "rideId" | "startStationId" | "endStati
   return layout.names[layout.columnIndexes[field] ?? -1] ?? field;
 }
 
+/** A field may be a part of a long string. A copy of it does not keep that string in memory. */
+function copyOf(field: string): string {
+  return Buffer.from(field).toString();
+}
+
 type Sightings = ReturnType<typeof collectSightings>;
 
 /** Collects the stations that trips name, each with the name and location of the first row that has a location. */
@@ -145,14 +150,9 @@ function collectSightings() {
       if (stationId === null) return;
       const before = stations.get(stationId);
       if (before !== undefined && (before.location !== null || location === null)) return;
-      const first = before ?? { row, column };
-      stations.set(stationId, {
-        id: stationId,
-        name: stationName ?? before?.name ?? null,
-        location,
-        row: first.row,
-        column: first.column,
-      });
+      const id = before?.id ?? copyOf(stationId);
+      const name = stationName === null ? (before?.name ?? null) : copyOf(stationName);
+      stations.set(id, { id, name, location, row: before?.row ?? row, column: before?.column ?? column });
     },
     all: (): readonly StationSighting[] => [...stations.values()],
     /** The row and column that name a station first. */

@@ -1,3 +1,4 @@
+import { isoInstant } from "../../iso-instant.ts";
 import type { TimeZone } from "./time-zone.rules.ts";
 
 /** When a trip started and ended: milliseconds since 1970, UTC. */
@@ -100,7 +101,7 @@ export function isSpreadsheetTime(text: string): boolean {
 
 /** `20190101T030909.711`: a local time as ids hold it. */
 export function compactLocal(local: number): string {
-  const iso = new Date(local).toISOString();
+  const iso = isoInstant(local);
   return `${iso.slice(0, 4)}${iso.slice(5, 7)}${iso.slice(8, 13)}${iso.slice(14, 16)}${iso.slice(17, 23)}`;
 }
 
@@ -126,18 +127,23 @@ function fromParts(
   second: Digits,
   ms: number,
 ): number | undefined {
-  const [y, mo, d, h, mi, s] = [
-    Number(year),
-    Number(month),
-    Number(day),
-    Number(hour),
-    Number(minute),
-    Number(second ?? 0),
-  ];
+  const [h, mi, s] = [Number(hour), Number(minute), Number(second ?? 0)];
   if (!(h < 24 && mi < 60 && s < 60)) return undefined;
-  const midnight = Date.UTC(y, mo - 1, d);
+  const midnight = midnightOf(Number(year), Number(month), Number(day));
+  return midnight === undefined ? undefined : midnight + ((h * 60 + mi) * 60 + s) * 1000 + ms;
+}
+
+// Times that are read one after the other mostly lie on one day.
+let lastDate = { year: NaN, month: NaN, day: NaN, midnight: NaN };
+
+/** Undefined: no calendar has the day. */
+function midnightOf(year: number, month: number, day: number): number | undefined {
+  if (day === lastDate.day && month === lastDate.month && year === lastDate.year) return lastDate.midnight;
+  const midnight = Date.UTC(year, month - 1, day);
   const date = new Date(midnight);
   // Date.UTC turns February 30 into March 1 or 2, and years before 100 into 19xx.
-  const kept = date.getUTCFullYear() === y && date.getUTCMonth() === mo - 1 && date.getUTCDate() === d;
-  return kept ? midnight + ((h * 60 + mi) * 60 + s) * 1000 + ms : undefined;
+  const isKept = date.getUTCFullYear() === year && date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  if (!isKept) return undefined;
+  lastDate = { year, month, day, midnight };
+  return midnight;
 }
