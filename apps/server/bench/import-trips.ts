@@ -105,7 +105,7 @@ function copyRides(db: Database): Promise<void> {
     await tx.run("set local statement_timeout = 0");
     await pipeline(
       createReadStream(rowFile, { highWaterMark: 256 * 1024 }),
-      tx.copyIn(`copy rides (${COLUMNS}) from stdin`),
+      await tx.copyIn(`copy rides (${COLUMNS}) from stdin`),
     );
   });
 }
