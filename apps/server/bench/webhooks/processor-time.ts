@@ -27,7 +27,7 @@ export async function postgresTime(db: Database): Promise<number> {
   const serverPid = (await usageOf(pid)).parent;
   const server = await usageOf(serverPid);
   const pids = (await readdir("/proc").catch(() => [])).filter((name) => /^\d+$/.test(name));
-  const usages = await Promise.all(pids.map((pid) => usageOf(Number(pid))));
+  const usages = await Promise.all(pids.map((each) => usageOf(Number(each))));
   const children = usages.filter(({ parent }) => parent === serverPid);
   return children.reduce((sum, { own }) => sum + own, server.own + server.ended);
 }

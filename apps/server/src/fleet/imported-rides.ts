@@ -51,7 +51,7 @@ export async function deletePastRides(
     const ids = batch.map(({ id }) => id);
     deleted += await db.transaction(async (tx) => {
       const hours = await deleteUntouchedRides(tx, rides, ids);
-      await changeRideCounts(tx, rides.systemId, slot(), new Map(hours.map(({ hour, n }) => [hour * HOUR_MS, -n])));
+      changeRideCounts(tx, rides.systemId, slot(), new Map(hours.map(({ hour, n }) => [hour * HOUR_MS, -n])));
       return hours.reduce((sum, { n }) => sum + n, 0);
     });
     onProgress(deleted);

@@ -159,7 +159,7 @@ async function recordWritten(
     const starts = startsOf(hours);
     await addToImport(tx, systemId, importId, { created, unchanged, rejected: differing.length, starts });
   }
-  await changeRideCounts(tx, systemId, slot, new Map(hours.map(({ hour, n }) => [hour * HOUR_MS, n])));
+  changeRideCounts(tx, systemId, slot, new Map(hours.map(({ hour, n }) => [hour * HOUR_MS, n])));
 }
 
 /** How many rides started in each hour, the first and the last of them. */

@@ -41,39 +41,26 @@ const MOST_BYTES_PER_UNIT = 3;
 /** Opens a spool in a directory, which is made when it is missing. The file has no name: a crash leaves nothing. */
 export async function openSpool(directory: string, name: string, origin: RideOrigin): Promise<Spool> {
   makeDirectory(directory);
-  const lineOf = pastRideLines(origin);
   const path = join(directory, `${name}.spool`);
   const file = await open(path, "wx+", 0o600);
   await rm(path);
-  const lanes = Array.from({ length: LANES }, (): Lane => ({
-    bytes: Buffer.alloc(0),
-    used: 0,
-    rows: [],
-    starts: [],
-    batches: [],
-  }));
+  const lineOf = pastRideLines(origin);
+  const lanes = Array.from({ length: LANES }, (): Lane => ({ ...emptyLane(), bytes: Buffer.alloc(0), batches: [] }));
   let end = 0;
 
-  const append = async (bytes: Buffer): Promise<number> => {
-    const start = end;
-    end += bytes.length;
-    const { bytesWritten } = await file.write(bytes, 0, bytes.length, start);
-    if (bytesWritten < bytes.length) {
-      throw new Error(`the disk took only ${bytesWritten} of ${bytes.length} bytes (${directory})`);
-    }
-    return start;
-  };
   const write = async (lane: Lane) => {
-    const { bytes, used, rows, starts } = lane;
+    const { used, rows } = lane;
     if (rows.length === 0) return;
-    lane.used = 0;
-    lane.rows = [];
-    lane.starts = [];
-    const start = await append(bytes.subarray(0, used));
-    const marksAt = await append(Buffer.from(Float64Array.from([...rows, ...starts]).buffer));
+    const start = end;
+    const marksAt = start + used;
+    const marks = Buffer.from(Float64Array.from([...rows, ...lane.starts]).buffer);
+    end = marksAt + marks.length;
+    Object.assign(lane, emptyLane());
+    await writeAt(file, start, lane.bytes.subarray(0, used));
+    await writeAt(file, marksAt, marks);
     lane.batches.push({
       rows: rows.length,
-      lines: () => readRange(file, start, start + used),
+      lines: () => readRange(file, start, marksAt),
       marks: () => readMarks(file, marksAt, rows.length),
     });
   };
@@ -82,7 +69,7 @@ export async function openSpool(directory: string, name: string, origin: RideOri
     lanes: lanes.map(({ batches }) => batches),
     add(ride) {
       const lane = lanes[laneOf(ride.id)];
-      if (lane !== undefined) addTo(lane, ride, lineOf(ride));
+      if (lane !== undefined) append(lane, ride, lineOf(ride));
     },
     async writeFull() {
       for (const lane of lanes) if (lane.rows.length >= BATCH_ROWS) await write(lane);
@@ -97,7 +84,9 @@ export async function openSpool(directory: string, name: string, origin: RideOri
   };
 }
 
+/** The rides that are not on disk yet, and the batches that are. */
 interface Lane {
+  /** The rides' lines, `used` bytes of it. */
   bytes: Buffer;
   used: number;
   rows: number[];
@@ -105,8 +94,12 @@ interface Lane {
   readonly batches: PastRideBatch[];
 }
 
+function emptyLane(): Pick<Lane, "used" | "rows" | "starts"> {
+  return { used: 0, rows: [], starts: [] };
+}
+
 /** Lines go into bytes at once: kept as strings they would outlive the young generation, at four times the memory. */
-function addTo(lane: Lane, { row, startedAt }: PastRide, line: string): void {
+function append(lane: Lane, { row, startedAt }: PastRide, line: string): void {
   const needed = lane.used + line.length * MOST_BYTES_PER_UNIT;
   if (needed > lane.bytes.length) {
     const larger = Buffer.allocUnsafe(Math.max(LANE_BYTES, 2 * lane.bytes.length, needed));
@@ -125,10 +118,15 @@ function laneOf(id: string): number {
   return ((hash ^ (hash >>> 15)) & 0x7fffffff) % LANES;
 }
 
+async function writeAt(file: FileHandle, position: number, bytes: Buffer): Promise<void> {
+  const { bytesWritten } = await file.write(bytes, 0, bytes.length, position);
+  if (bytesWritten < bytes.length) throw new Error(`the disk took only ${bytesWritten} of ${bytes.length} bytes`);
+}
+
 async function readMarks(file: FileHandle, position: number, rows: number): Promise<RideMarks> {
   const marks = new Float64Array(2 * rows);
   const { bytesRead } = await file.read(marks, 0, marks.byteLength, position);
-  if (bytesRead < marks.byteLength) throw new Error("a file of ours ends before its end");
+  if (bytesRead < marks.byteLength) throw cutOff();
   return { rows: marks.subarray(0, rows), starts: marks.subarray(rows) };
 }
 
@@ -149,8 +147,12 @@ async function* readChunks(file: FileHandle, start: number, end: number): AsyncG
   for (let position = start; position < end;) {
     const piece = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - position));
     const { bytesRead } = await file.read(piece, 0, piece.length, position);
-    if (bytesRead === 0) throw new Error("a file of ours ends before its end");
+    if (bytesRead === 0) throw cutOff();
     position += bytesRead;
     yield piece.subarray(0, bytesRead);
   }
+}
+
+function cutOff(): Error {
+  return new Error("a file of ours ends before its end");
 }
