@@ -32,7 +32,10 @@ export async function runProgram(
   }
 }
 
-type Register = (program: ParentCommand, cli: OpenCli) => void;
+type Register = (program: ParentCommand, cli: OpenCli, runCommand: RunCommand) => void;
+
+/** Runs a command line within this process. */
+export type RunCommand = (args: readonly string[], cli: CliContext) => Promise<void>;
 
 /** What adds the commands that begin with some words, in the order of the program's help. */
 const groups: readonly { readonly words: readonly string[]; readonly load: () => Promise<Register> }[] = [
@@ -51,6 +54,7 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
     words: ["migrate", "check", "audit", "openapi"],
     load: async () => (await import("./maintenance.ts")).registerMaintenance,
   },
+  { words: ["run"], load: async () => (await import("./run.ts")).registerRun },
   { words: ["simulate"], load: async () => (await import("./simulate.ts")).registerSimulate },
   {
     words: ["replay"],
@@ -75,7 +79,7 @@ async function loadImports(): Promise<Register> {
 
 /** Adds commands below a word that does nothing by itself. */
 function below(word: string, description: string, register: Register): Register {
-  return (program, cli) => register(program.command(word).description(description), cli);
+  return (program, cli, runCommand) => register(program.command(word).description(description), cli, runCommand);
 }
 
 /**
@@ -100,8 +104,12 @@ export async function createProgram(
     const { json = false, system } = program.opts();
     return (opened ??= open({ json, system }));
   };
+  const runCommand: RunCommand = async (args, context) => {
+    const commands = await createProgram(version, () => context, args[0]);
+    await commands.parseAsync(args, { from: "user" });
+  };
   const only = groups.filter(({ words }) => words.includes(called ?? ""));
-  for (const { load } of only.length === 0 ? groups : only) (await load())(program, cli);
+  for (const { load } of only.length === 0 ? groups : only) (await load())(program, cli, runCommand);
   return program;
 }
 

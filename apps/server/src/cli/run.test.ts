@@ -1,0 +1,53 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type CliHarness, openCliHarness } from "../../test/cli/cli.harness.ts";
+import { createProgram } from "./program.ts";
+import { registerRun } from "./run.ts";
+
+let harness: CliHarness;
+beforeAll(async () => {
+  harness = await openCliHarness({
+    register: (program, cli) =>
+      registerRun(program, cli, async (args, context) => {
+        const commands = await createProgram("1", () => context, args[0]);
+        await commands.exitOverride().parseAsync(args, { from: "user" });
+      }),
+    clock: () => Date.parse("2026-06-01T12:00:00Z"),
+  });
+});
+afterAll(() => harness.close());
+
+async function runFile(lines: readonly string[], ...args: string[]) {
+  const file = join(harness.directory, "commands.ndjson");
+  await writeFile(file, lines.join("\n"));
+  return harness.run("run", file, ...args);
+}
+
+it("runs each line of a file as a command, and prints one result a line", async () => {
+  const { stdout } = await runFile(['["partners","create","A, B & C"]', "", '["partners","create","D"]'], "--json");
+  const made = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { name: string });
+  expect(made.map(({ name }) => name)).toEqual(["A, B & C", "D"]);
+});
+
+it("stops at the first line that fails, and names it", async () => {
+  const lines = ['["partners","create","E"]', '["partners","create","E"]', '["partners","create","F"]'];
+  await expect(runFile(lines)).rejects.toThrow("Line 2 failed, and nothing after it was run.");
+  const { partners } = JSON.parse((await runFile(['["partners","list"]'], "--json")).stdout) as {
+    partners: { name: string }[];
+  };
+  expect(partners.map(({ name }) => name)).toContain("E");
+  expect(partners.map(({ name }) => name)).not.toContain("F");
+});
+
+it.each([
+  ["partners create E", "Is not a JSON array of strings"],
+  ["[]", "Is not a JSON array of strings"],
+  ['["serve"]', "serve cannot be one of many commands"],
+])("a line that is not such a command is refused: %s", async (line, reason) => {
+  const failure: unknown = await runFile([line]).catch((error: unknown) => error);
+  expect(((failure as Error).cause as Error).message).toContain(reason);
+});
