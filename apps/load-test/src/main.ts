@@ -1,3 +1,10 @@
 import { runProgram } from "./program.ts";
 
-process.exitCode = await runProgram(process.argv.slice(2), process);
+/* The command `load-test`. A second signal ends it at once, without the order of the first. */
+
+const stopping = new AbortController();
+for (const name of ["SIGINT", "SIGTERM"] as const) {
+  process.once(name, () => stopping.abort(new Error("Stopped.")));
+}
+const { stdout, stderr } = process;
+process.exitCode = await runProgram(process.argv.slice(2), { stdout, stderr, signal: stopping.signal });

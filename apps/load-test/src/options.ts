@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from "commander";
+import { InvalidArgumentError } from "@commander-js/extra-typings";
 
 /* How values of the command line are read. A wrong one is a usage error that commander reports with the option's name. */
 
@@ -31,4 +31,9 @@ export function names(known: readonly string[]): (text: string) => string[] {
     if (unknown.length === 0) return [...new Set(given)];
     throw new InvalidArgumentError(`unknown: ${unknown.join(", ")}. Known are ${known.join(", ")}.`);
   };
+}
+
+/** Reads an option that may be given several times. */
+export function collect<Value>(parse: (text: string) => Value): (text: string, before: Value[]) => Value[] {
+  return (text, before) => [...before, parse(text)];
 }

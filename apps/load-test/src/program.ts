@@ -1,109 +1,105 @@
-import { randomUUID } from "node:crypto";
-import { availableParallelism } from "node:os";
-import { Command, CommanderError, Option } from "commander";
-import type { RunOutcome } from "./load/collector.ts";
-import { discoverWorld } from "./load/discover.ts";
-import type { Plan } from "./load/plan.ts";
-import type { RunResult } from "./load/result.ts";
-import { runPlan } from "./load/run.ts";
-import { duration, integer, names } from "./options.ts";
-import { scenarios } from "./scenarios/all.ts";
-import { fillCity, issueOperatorKey, issuePartnerKey, UNLIMITED_RATE } from "./server/fill.ts";
-import { startOwnServer } from "./server/own-server.ts";
-import { invalidReasons } from "./verdict.ts";
+import { CommanderError } from "@commander-js/extra-typings";
+import { type CommandOptions, createCommand } from "./command-line.ts";
+import { measure } from "./measure.ts";
+import { type Profile, profileOf, profiles } from "./profiles.ts";
+import { writeReports } from "./report/files.ts";
+import { progressLine, summaryText } from "./report/text.ts";
+import type { RunResult } from "./result.ts";
+import { openGivenService, openOwnService, type ServiceUnderLoad } from "./service-under-load.ts";
+import { requireTarget, UnconfirmedTargetError } from "./target.rules.ts";
+import { parseThreshold } from "./thresholds.ts";
 
+/** Exit statuses. */
 const FAILED = 1;
 const WRONG_USAGE = 2;
 
-interface Options {
-  readonly scenario: readonly string[];
-  readonly rate: number;
-  readonly duration: number;
-  readonly seed: number;
-  readonly workers: number;
-  readonly connections: number;
-  readonly closed?: boolean;
-  readonly json?: boolean;
+/** Where the program writes and what stops it. */
+export interface ProgramContext {
+  readonly stdout: NodeJS.WritableStream;
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean };
+  /** Aborted: the run ends early, and so does the service that was started for it. */
+  readonly signal: AbortSignal;
 }
 
 /** Runs the command line. @returns the exit status: 0 passed, 1 failed, 2 wrong usage */
-export async function runProgram(
-  args: readonly string[],
-  { stdout, stderr }: { stdout: NodeJS.WritableStream; stderr: NodeJS.WritableStream },
-): Promise<number> {
-  const program = new Command("load-test")
-    .exitOverride()
-    .addOption(new Option("--scenario <names>").argParser(names(Object.keys(scenarios))).default(["cursor-walk"]))
-    .addOption(new Option("--rate <n>").argParser(integer(1, 100_000)).default(50))
-    .addOption(new Option("--duration <time>").argParser(duration(1000, 3_600_000)).default(10_000))
-    .addOption(new Option("--seed <n>").argParser(integer(0, 2 ** 32 - 1)).default(1))
-    .addOption(new Option("--workers <n>").argParser(integer(1, 64)).default(Math.max(1, availableParallelism() >> 1)))
-    .addOption(new Option("--connections <n>").argParser(integer(1, 10_000)).default(256))
-    .option("--closed")
-    .option("--json");
+export async function runProgram(args: readonly string[], context: ProgramContext): Promise<number> {
+  const { stdout, stderr } = context;
+  const command = createCommand().configureOutput({
+    writeOut: (text) => stdout.write(text),
+    writeErr: (text) => stderr.write(text),
+  });
   try {
-    program.parse(args, { from: "user" });
-    const options = program.opts<Options>();
-    const result = await run(options);
-    stdout.write(`${JSON.stringify(result)}\n`);
-    return result.invalidReasons.length === 0 && result.violations.length === 0 ? 0 : FAILED;
+    const options = command.parse(args, { from: "user" }).opts();
+    const result = await run(options, context);
+    const files = await writeReports(result, options.out, options.baseline);
+    stdout.write(options.json === true ? `${JSON.stringify(result)}\n` : `${summaryText(result)}\n`);
+    stderr.write(`Reports: ${files.join(", ")}\n`);
+    return result.passed ? 0 : FAILED;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
     stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    return FAILED;
+    return error instanceof UsageError || error instanceof UnconfirmedTargetError ? WRONG_USAGE : FAILED;
   }
 }
 
-async function run(options: Options): Promise<RunResult> {
-  const server = await startOwnServer();
-  try {
-    const operatorKey = await issueOperatorKey(server);
-    const key = await issuePartnerKey(server, "Load test", UNLIMITED_RATE);
-    const limited = options.scenario.includes("limit-storm") ? [await issuePartnerKey(server, "Storm", 60)] : [];
-    await fillCity(server.url, operatorKey, { stations: 200, bikes: 2000, rides: 20_000 }, options.seed);
-    const world = await discoverWorld(server.url, key, true);
-    const bikeStreams = options.scenario.filter((name) => scenarios[name]?.needsBikes === true);
-    const plan: Plan = {
-      url: server.url,
-      operatorKey,
-      world,
-      durationMs: options.duration,
-      warmUpMs: 1000,
-      workers: options.workers,
-      connections: options.connections,
-      mode: options.closed === true ? "closed" : "open",
-      seed: options.seed,
-      runId: randomUUID().slice(0, 8),
-      checkEvery: 100,
-      streams: options.scenario.map((scenario) => ({
-        name: scenario,
-        scenario,
-        ratePerSecond: options.rate,
-        arrivals: "poisson",
-        keys: scenarios[scenario]?.needsLimitedKeys === true ? limited : [key],
-        bikes: world.bikes.filter((_, index) => index % bikeStreams.length === bikeStreams.indexOf(scenario)),
-      })),
-    };
-    return resultOf(plan, await runPlan({ plan }));
-  } finally {
-    await server.stop();
-  }
+/** Options that do not go together. */
+class UsageError extends Error {
+  override readonly name = "UsageError";
 }
 
-function resultOf(plan: Plan, outcome: RunOutcome): RunResult {
-  const { startedAtMs, latency, streams, totals, seconds, contract, violations } = outcome;
-  const { url, mode, seed, workers, connections } = plan;
-  const [durationSeconds, warmUpSeconds] = [plan.durationMs / 1000, plan.warmUpMs / 1000];
-  return {
-    version: 1,
-    startedAt: new Date(startedAtMs).toISOString(),
-    settings: { url, mode, durationSeconds, warmUpSeconds, seed, workers, connections },
-    invalidReasons: invalidReasons(outcome),
-    latency,
-    streams,
-    totals,
-    seconds,
-    contract,
-    violations,
+async function run(options: CommandOptions, context: ProgramContext): Promise<RunResult> {
+  const profile = readProfile(options);
+  const { seed, workers, connections, checkEvery, closed, warmUp } = options;
+  const thresholds =
+    options.threshold.length > 0 ? options.threshold : profile.thresholds.map((text) => parseThreshold(text));
+  const settings = {
+    mode: closed === true ? ("closed" as const) : ("open" as const),
+    warmUpMs: Math.min(warmUp, profile.durationMs / 2),
+    ...{ seed, workers, connections, checkEvery, thresholds },
   };
+  const service = await open(options, profile, context);
+  try {
+    context.signal.throwIfAborted();
+    const progress = createProgress(context.stderr);
+    const seconds = Math.ceil(profile.durationMs / 1000);
+    const result = await measure({
+      service,
+      profile,
+      settings,
+      signal: context.signal,
+      onSecond: (second) => progress(progressLine(second, seconds)),
+    });
+    progress(undefined);
+    return result;
+  } finally {
+    await service.close();
+  }
+}
+
+const DEFAULT_RATE = 50;
+const DEFAULT_DURATION_MS = 30_000;
+
+function readProfile({ profile, scenario = ["cursor-walk"], rate, duration, arrivals }: CommandOptions): Profile {
+  const preset = profile === undefined ? undefined : profiles[profile];
+  if (preset === undefined) {
+    return profileOf(scenario, { ratePerSecond: rate ?? DEFAULT_RATE, arrivals }, duration ?? DEFAULT_DURATION_MS);
+  }
+  if (rate !== undefined) throw new UsageError("--rate is for --scenario: a profile has rates of its own.");
+  return { ...preset, durationMs: duration ?? preset.durationMs };
+}
+
+function open(options: CommandOptions, profile: Profile, { stderr }: ProgramContext): Promise<ServiceUnderLoad> {
+  const { url, keys: keysFile, yes = false, metricsUrl, seed, workers } = options;
+  if (url === undefined) {
+    return openOwnService({ profile, seed, workers, onProgress: (text) => stderr.write(`${text} …\n`) });
+  }
+  if (keysFile === undefined) throw new UsageError("--url needs --keys, a file with the service's keys.");
+  if (options.profile !== undefined) throw new UsageError("A profile is for a service of its own: leave out --url.");
+  return openGivenService({ profile, url: requireTarget(url, yes), keysFile, metricsUrl });
+}
+
+/** Shows a line that changes, on a terminal; nothing elsewhere. */
+function createProgress(stderr: ProgramContext["stderr"]): (line: string | undefined) => void {
+  if (stderr.isTTY !== true) return () => undefined;
+  return (line) => stderr.write(`\r\u001b[2K${line ?? ""}`);
 }

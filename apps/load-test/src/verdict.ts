@@ -1,14 +1,33 @@
-import type { RunOutcome } from "./load/collector.ts";
+import type { Findings, RunResult } from "./result.ts";
 
 /** More lag than this is the load test's own delay, which would be blamed on the server. */
 const MAX_START_LAG_P99_MS = 5;
 
 /** Why the figures of a run say nothing of the server. Empty: they do. */
-export function invalidReasons({ latency }: Pick<RunOutcome, "latency">): string[] {
+export function invalidReasons(
+  { latency, seconds }: Pick<Findings, "latency" | "seconds">,
+  { mode, connections }: { readonly mode: "open" | "closed"; readonly connections: number },
+): string[] {
   const lag = latency.lag.percentiles["99"] ?? 0;
-  if (lag <= MAX_START_LAG_P99_MS) return [];
+  if (mode === "closed" || lag <= MAX_START_LAG_P99_MS) return [];
+  const late = `Requests started late: the p99 of the start lag is ${lag.toFixed(1)} ms, and ${MAX_START_LAG_P99_MS} ms is allowed.`;
+  const isSaturated = seconds.some(({ pending }) => pending >= connections);
   return [
-    `Requests started late: the p99 of the start lag is ${lag.toFixed(1)} ms, and ${MAX_START_LAG_P99_MS} ms is allowed. ` +
-      "Either this machine is too busy to make the load (lower --rate, or run it elsewhere), or all connections waited for answers (the server does not keep up, or --connections is too low).",
+    isSaturated
+      ? `${late} All ${connections} connections waited for answers: the server does not keep up with this rate. Lower --rate, or allow more --connections.`
+      : `${late} This machine is too busy to make the load in time. Lower --rate, or run the load test on another machine than the server.`,
   ];
+}
+
+/** Whether a run says that all is well. */
+export function isPassed(
+  { contract, violations }: Pick<Findings, "contract" | "violations">,
+  verdict: Pick<RunResult, "invalidReasons" | "thresholds">,
+): boolean {
+  return (
+    verdict.invalidReasons.length === 0 &&
+    violations.length === 0 &&
+    contract.violations.length === 0 &&
+    verdict.thresholds.every(({ passed }) => passed)
+  );
 }

@@ -1,22 +1,16 @@
 import { contractViolation, type EndpointName } from "../contract/endpoints.ts";
+import type { ContractResult, Findings, Latency, SecondResult, StreamResult, Totals } from "../result.ts";
 import { createOutcomeCounter, type OutcomeCount } from "./outcomes.ts";
 import type { Plan } from "./plan.ts";
 import { createLatencyHistogram, type Histograms, mergedHistograms, summaryOf } from "./recorder.ts";
-import type { ContractResult, Latency, SecondResult, StreamResult, Totals } from "./result.ts";
 import type { SecondCount } from "./second-counter.ts";
 import type { StreamReport } from "./stream.ts";
 import type { WorkerMessage } from "./worker.ts";
 
 /** What the workers of a run found out together. */
-export interface RunOutcome {
+export interface RunOutcome extends Omit<Findings, "webhooks" | "serverMetrics"> {
   /** Milliseconds since 1970. */
   readonly startedAtMs: number;
-  readonly latency: Latency;
-  readonly streams: readonly StreamResult[];
-  readonly totals: Totals;
-  readonly seconds: readonly SecondResult[];
-  readonly contract: ContractResult;
-  readonly violations: readonly string[];
   readonly acknowledgedEvents: readonly string[];
 }
 
@@ -57,7 +51,6 @@ export function createCollector(plan: Plan, onSecond: (second: SecondResult) => 
         return {
           name: stream.name,
           scenario: stream.scenario,
-          arrivals: stream.arrivals,
           intendedPerSecond: plan.mode === "open" ? stream.ratePerSecond : undefined,
           latency: latencyOf(merged),
           outcomes: mergedOutcomes(reports.filter(({ name }) => name === stream.name)),

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
+import type { SecondResult } from "../result.ts";
 import { createCollector, type RunOutcome } from "./collector.ts";
 import type { Plan } from "./plan.ts";
-import type { SecondResult } from "./result.ts";
 import type { WorkerData, WorkerMessage } from "./worker.ts";
 
 export interface RunOptions {

@@ -28,6 +28,12 @@ export const scenarios: Readonly<Record<string, ScenarioKind>> = {
     needsOperator: true,
     needsBikes: true,
   },
+  webhooks: {
+    description: "starts and ends rides, and receives their webhooks: each event must arrive at each endpoint",
+    create: rideCommands,
+    needsOperator: true,
+    needsBikes: true,
+  },
   "operator-batches": {
     description: "starts and ends rides, 100 a request",
     create: operatorBatches,

@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { MAX_BATCH, type Scope, scopeNames } from "@bikeshare/contract";
+import { MAX_BATCH } from "@bikeshare/contract";
 import { createOperatorClient, createRandom, describeCity, makeCity, makeHistory } from "@bikeshare/simulator";
-import type { OwnServer } from "./own-server.ts";
 
 /** How much a service of the load test's own holds. */
 export interface CitySize {
@@ -13,8 +12,6 @@ export interface CitySize {
 
 /** Past rides are of as many days, so that bikes have time for them. */
 const HISTORY_DAYS = 30;
-/** Higher than any load, so that only scenarios about the limit meet it. */
-export const UNLIMITED_RATE = 1_000_000;
 
 /** Makes stations, bikes and past rides through the operator interface. */
 export async function fillCity(url: string, operatorKey: string, size: CitySize, seed: number): Promise<void> {
@@ -47,21 +44,4 @@ export async function fillCity(url: string, operatorKey: string, size: CitySize,
       rider_category: ride.riderCategory,
     })),
   );
-}
-
-/** Issues a key for the operator interface. */
-export async function issueOperatorKey(server: OwnServer): Promise<string> {
-  return keyIn(await server.command(["keys", "issue", "--operator", "--rate-limit", String(UNLIMITED_RATE)]));
-}
-
-/** Makes a partner with a key for all scopes. */
-export async function issuePartnerKey(server: OwnServer, name: string, rateLimit: number): Promise<string> {
-  const partner = JSON.parse(await server.command(["partners", "create", name])) as { id: string };
-  const all: readonly Scope[] = scopeNames;
-  const options = ["--partner", partner.id, "--scopes", all.join(","), "--rate-limit", String(rateLimit)];
-  return keyIn(await server.command(["keys", "issue", ...options]));
-}
-
-function keyIn(output: string): string {
-  return (JSON.parse(output) as { key: string }).key;
 }

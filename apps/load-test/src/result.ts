@@ -1,14 +1,24 @@
-import type { OutcomeCount } from "./outcomes.ts";
-import type { LatencySummary } from "./recorder.ts";
+import type { OutcomeCount } from "./load/outcomes.ts";
+import type { LatencySummary } from "./load/recorder.ts";
+import type { MetricSeries } from "./server/metrics.ts";
+import type { ThresholdResult } from "./thresholds.ts";
+import type { DeliveryResult } from "./webhooks/delivery-ledger.ts";
 
-/** What is known of a run when it is over: the report as JSON. Times are in milliseconds unless their name says otherwise. */
-export interface RunResult {
+/** The report of a run, as JSON. Times are in milliseconds unless their name says otherwise. */
+export interface RunResult extends Findings {
   readonly version: 1;
+  /** Whether the figures count, nothing was wrong and every threshold is kept. */
+  readonly passed: boolean;
+  /** Why the figures say nothing of the server; empty: they do. */
+  readonly invalidReasons: readonly string[];
+  readonly thresholds: readonly ThresholdResult[];
   /** RFC 3339. */
   readonly startedAt: string;
   readonly settings: RunSettings;
-  /** Why the figures say nothing of the server; empty: they do. */
-  readonly invalidReasons: readonly string[];
+}
+
+/** What a run found out. */
+export interface Findings {
   /** Of all streams together, without the warm-up. */
   readonly latency: Latency;
   readonly streams: readonly StreamResult[];
@@ -17,9 +27,15 @@ export interface RunResult {
   readonly contract: ContractResult;
   /** What must not have happened and did, one sentence each. */
   readonly violations: readonly string[];
+  /** Undefined: the run received none. */
+  readonly webhooks: DeliveryResult | undefined;
+  /** The server's own metrics; empty where they could not be read. */
+  readonly serverMetrics: readonly MetricSeries[];
 }
 
-interface RunSettings {
+export interface RunSettings {
+  /** The profile's name, or the scenarios'. */
+  readonly name: string;
   readonly url: string;
   readonly mode: "open" | "closed";
   readonly durationSeconds: number;
@@ -38,7 +54,6 @@ export interface Latency {
 export interface StreamResult {
   readonly name: string;
   readonly scenario: string;
-  readonly arrivals: "constant" | "poisson";
   /** Undefined in the closed model, which has no rate of its own. */
   readonly intendedPerSecond: number | undefined;
   readonly latency: Latency;

@@ -1,0 +1,87 @@
+import { randomUUID } from "node:crypto";
+import type { Plan, StreamPlan } from "./load/plan.ts";
+import { runPlan } from "./load/run.ts";
+import type { Profile, StreamSpec } from "./profiles.ts";
+import type { RunResult, SecondResult } from "./result.ts";
+import { scenarios } from "./scenarios/all.ts";
+import { recordMetrics } from "./server/metrics.ts";
+import type { ServiceUnderLoad } from "./service-under-load.ts";
+import { checkThresholds, type Threshold } from "./thresholds.ts";
+import { invalidReasons, isPassed } from "./verdict.ts";
+
+/** How a profile is run. */
+export interface RunSettings {
+  readonly mode: "open" | "closed";
+  readonly warmUpMs: number;
+  readonly seed: number;
+  readonly workers: number;
+  readonly connections: number;
+  readonly checkEvery: number;
+  readonly thresholds: readonly Threshold[];
+}
+
+export interface MeasureOptions {
+  readonly service: ServiceUnderLoad;
+  readonly profile: Profile;
+  readonly settings: RunSettings;
+  readonly onSecond?: (second: SecondResult) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** Loads a service as a profile says, and judges what came of it. */
+export async function measure(options: MeasureOptions): Promise<RunResult> {
+  const { service, settings, profile } = options;
+  const plan = planOf(options);
+  const metrics = service.metricsUrl === undefined ? undefined : recordMetrics(service.metricsUrl);
+  const outcome = await runPlan({ plan, ...pick(options) });
+  const { startedAtMs, acknowledgedEvents, ...found } = outcome;
+  const { receiver, endpoints = 0 } = service.webhooks ?? {};
+  const webhooks = await receiver?.result(acknowledgedEvents, endpoints);
+  const serverMetrics = (await metrics?.stop(startedAtMs)) ?? [];
+  const findings = { ...found, webhooks, serverMetrics };
+  const verdict = {
+    invalidReasons: invalidReasons(findings, settings),
+    thresholds: checkThresholds(settings.thresholds, findings),
+  };
+  return {
+    version: 1,
+    passed: isPassed(findings, verdict),
+    ...verdict,
+    startedAt: new Date(startedAtMs).toISOString(),
+    settings: {
+      name: profile.name,
+      url: plan.url,
+      mode: plan.mode,
+      durationSeconds: plan.durationMs / 1000,
+      warmUpSeconds: plan.warmUpMs / 1000,
+      seed: plan.seed,
+      workers: plan.workers,
+      connections: plan.connections,
+    },
+    ...findings,
+  };
+}
+
+function pick({ onSecond, signal }: MeasureOptions) {
+  return { ...(onSecond === undefined ? {} : { onSecond }), ...(signal === undefined ? {} : { signal }) };
+}
+
+function planOf({ service, profile, settings }: MeasureOptions): Plan {
+  const { url, operatorKey, world } = service;
+  const { mode, warmUpMs, seed, workers, connections, checkEvery } = settings;
+  return {
+    ...{ url, operatorKey, world, mode, warmUpMs, seed, workers, connections, checkEvery },
+    durationMs: profile.durationMs,
+    runId: randomUUID().slice(0, 8),
+    streams: profile.streams.map((stream) => streamPlan(stream, profile, service)),
+  };
+}
+
+function streamPlan(stream: StreamSpec, { streams }: Profile, service: ServiceUnderLoad): StreamPlan {
+  const isLimited = scenarios[stream.scenario]?.needsLimitedKeys === true;
+  // Streams that move bikes share them out, so that none takes another's.
+  const movers = streams.filter(({ scenario }) => scenarios[scenario]?.needsBikes === true);
+  const share = movers.indexOf(stream);
+  const bikes = share < 0 ? [] : service.world.bikes.filter((_, index) => index % movers.length === share);
+  return { ...stream, keys: isLimited ? service.limitedKeys : service.keys, bikes };
+}

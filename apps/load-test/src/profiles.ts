@@ -1,0 +1,94 @@
+import type { CitySize } from "./server/fill.ts";
+
+/** A load with the service that it is made for. */
+export interface Profile {
+  readonly name: string;
+  readonly description: string;
+  /** What a service of the load test's own holds. */
+  readonly city: CitySize;
+  readonly partners: number;
+  /** Requests a minute of each partner's key. */
+  readonly keyRateLimit: number;
+  /** Partners that receive webhooks. */
+  readonly subscribers: number;
+  readonly durationMs: number;
+  readonly streams: readonly StreamSpec[];
+  readonly thresholds: readonly string[];
+}
+
+export interface StreamSpec {
+  readonly name: string;
+  readonly scenario: string;
+  readonly ratePerSecond: number;
+  readonly arrivals: "constant" | "poisson";
+}
+
+/** The largest western system, on the busiest hour it will ever have: ten times that of an ordinary day. */
+const RIDES_PER_DAY = 82_000;
+/** Of an ordinary day's rides, the busiest hour has a tenth. */
+const PEAK_HOUR_SHARE = 0.1;
+const PEAK_FACTOR = 10;
+const PARTNERS = 200;
+
+/** 23 rides a second: half by single commands, half in batches of 100; each ride has a start and an end. */
+const RIDES_PER_SECOND = (RIDES_PER_DAY * PEAK_HOUR_SHARE * PEAK_FACTOR) / 3600;
+const SINGLE_COMMANDS_PER_SECOND = (RIDES_PER_SECOND / 2) * 2;
+const BATCHES_PER_SECOND = ((RIDES_PER_SECOND / 2) * 2) / 100;
+/** One ride in five is reserved before; each reservation is made and, here, cancelled. */
+const RESERVATION_REQUESTS_PER_SECOND = (RIDES_PER_SECOND / 5) * 2;
+
+/** Requests a second of all partners together, of so many a minute by each. Their keys allow 60. */
+function ofPartners(perMinute: number): number {
+  return (PARTNERS * perMinute) / 60;
+}
+
+const citibike: Profile = {
+  name: "citibike",
+  description: "1,811 stations, 26,000 bikes and 200 partners at ten times the busiest hour of 82,000 rides a day",
+  city: { stations: 1811, bikes: 26_000, rides: RIDES_PER_DAY },
+  partners: PARTNERS,
+  keyRateLimit: 60,
+  subscribers: 10,
+  durationMs: 60_000,
+  streams: [
+    { name: "rides", scenario: "ride-commands", ratePerSecond: SINGLE_COMMANDS_PER_SECOND, arrivals: "poisson" },
+    { name: "batches", scenario: "operator-batches", ratePerSecond: BATCHES_PER_SECOND, arrivals: "constant" },
+    {
+      name: "reservations",
+      scenario: "reservations",
+      ratePerSecond: RESERVATION_REQUESTS_PER_SECOND,
+      arrivals: "poisson",
+    },
+    // All ten pages of the stations once a minute.
+    { name: "stations", scenario: "station-polling", ratePerSecond: ofPartners(10), arrivals: "poisson" },
+    { name: "walks", scenario: "cursor-walk", ratePerSecond: ofPartners(15), arrivals: "poisson" },
+    { name: "jumps", scenario: "page-jumps", ratePerSecond: ofPartners(3), arrivals: "poisson" },
+    { name: "mixed", scenario: "mixed-keys", ratePerSecond: ofPartners(6), arrivals: "poisson" },
+    { name: "denied", scenario: "denied-access", ratePerSecond: 2, arrivals: "poisson" },
+    { name: "storm", scenario: "limit-storm", ratePerSecond: 10, arrivals: "constant" },
+  ],
+  thresholds: ["p99<250ms", "webhook-p99<2s", "unexpected<=0", "lost<=0", "repeated<=0"],
+};
+
+/** Every profile by its name on the command line. */
+export const profiles: Readonly<Record<string, Profile>> = { citibike };
+
+/** The profile of scenarios that are named on the command line, each at the same rate. */
+export function profileOf(
+  scenarioNames: readonly string[],
+  stream: Pick<StreamSpec, "ratePerSecond" | "arrivals">,
+  durationMs: number,
+): Profile {
+  return {
+    name: scenarioNames.join(","),
+    description: "scenarios of the command line",
+    city: { stations: 200, bikes: 4000, rides: 20_000 },
+    partners: 10,
+    // As many as are needed for the rate: only the scenario about the limit meets it.
+    keyRateLimit: 1_000_000,
+    subscribers: scenarioNames.some((name) => name === "webhooks") ? 4 : 0,
+    durationMs,
+    streams: scenarioNames.map((scenario) => ({ name: scenario, scenario, ...stream })),
+    thresholds: ["unexpected<=0", ...(scenarioNames.includes("webhooks") ? ["lost<=0"] : [])],
+  };
+}

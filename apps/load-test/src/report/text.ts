@@ -1,0 +1,62 @@
+import type { LatencySummary } from "../load/recorder.ts";
+import type { RunResult, SecondResult } from "../result.ts";
+
+/** One line on a second of the run, for a terminal. */
+export function progressLine({ second, answered, p50, p99, pending, unexpected }: SecondResult, of: number): string {
+  const errors = unexpected === 0 ? "" : `, ${unexpected} unexpected`;
+  return `${second + 1}/${of} s: ${answered} answers, p50 ${shortMs(p50)}, p99 ${shortMs(p99)}, ${pending} pending${errors}`;
+}
+
+/** Milliseconds with as many digits as matter. */
+export function shortMs(milliseconds: number): string {
+  if (milliseconds >= 10_000) return `${(milliseconds / 1000).toFixed(1)} s`;
+  if (milliseconds >= 100) return `${milliseconds.toFixed(0)} ms`;
+  return `${milliseconds.toFixed(milliseconds >= 10 ? 1 : 2)} ms`;
+}
+
+const WIDTHS = [16, 9, 10, 10, 10, 10, 10];
+
+function row(cells: readonly string[]): string {
+  return cells
+    .map((cell, index) => (index === 0 ? cell.padEnd(WIDTHS[0] ?? 0) : cell.padStart(WIDTHS[index] ?? 0)))
+    .join("");
+}
+
+/** What a run came to, for a terminal. */
+export function summaryText(result: RunResult): string {
+  const { settings, totals, streams, latency, webhooks, contract } = result;
+  const figures = ({ percentiles, max, count }: LatencySummary) => [
+    String(count),
+    ...["50", "90", "99", "99.9"].map((p) => shortMs(percentiles[p] ?? 0)),
+    shortMs(max),
+  ];
+  return [
+    `${settings.name} at ${settings.url}: ${totals.answered} answers in ${settings.durationSeconds} s, ${totals.perSecond} a second`,
+    "",
+    row(["response time", "requests", "p50", "p90", "p99", "p99.9", "max"]),
+    ...streams.map((stream) => row([stream.name, ...figures(stream.latency.response)])),
+    row(["all", ...figures(latency.response)]),
+    row(["service time", ...figures(latency.service)]),
+    row(["start lag", ...figures(latency.lag)]),
+    ...(webhooks === undefined
+      ? []
+      : [
+          row(["webhooks", ...figures(webhooks.occurredToReceived)]),
+          `Webhooks: ${webhooks.received} of ${webhooks.expected} received, ${webhooks.lost} lost, ${webhooks.repeated} repeated, ${webhooks.reordered} out of order, ${webhooks.unverified} unverified`,
+        ]),
+    `Contract: ${contract.checked} answers checked, ${contract.violations.length} violations`,
+    "",
+    ...streams.flatMap(({ name, outcomes }) =>
+      outcomes
+        .filter(({ isExpected }) => !isExpected)
+        .map(({ endpoint, outcome, count }) => `UNEXPECTED ${name}: ${count} × ${endpoint} answered ${outcome}`),
+    ),
+    ...[...contract.violations, ...result.violations].map((violation) => `WRONG ${violation}`),
+    ...result.invalidReasons.map((reason) => `INVALID ${reason}`),
+    ...result.thresholds.map(
+      ({ text, value, passed }) =>
+        `${passed ? "kept  " : "BROKEN"} ${text} (${value === undefined ? "not measured" : Number(value.toFixed(2))})`,
+    ),
+    result.passed ? "Passed." : "Failed.",
+  ].join("\n");
+}

@@ -1,0 +1,102 @@
+import { request } from "undici";
+
+/** A figure of the server over the run. */
+export interface MetricSeries {
+  readonly title: string;
+  readonly unit: string;
+  readonly points: readonly MetricPoint[];
+}
+
+export interface MetricPoint {
+  /** Since the start of the run. */
+  readonly seconds: number;
+  readonly value: number;
+}
+
+/** Which of the server's metrics are drawn: see docs/metrics.md. */
+const SHOWN: readonly {
+  readonly metric: string;
+  readonly title: string;
+  readonly unit: string;
+  /** Of a counter, the growth a second. */
+  readonly isCounter?: boolean;
+  readonly factor?: number;
+}[] = [
+  { metric: "process_cpu_seconds_total", title: "Processor, of one core", unit: "%", isCounter: true, factor: 100 },
+  { metric: "process_resident_memory_bytes", title: "Resident memory", unit: "MB", factor: 1e-6 },
+  { metric: "nodejs_eventloop_lag_p99_seconds", title: "Event loop lag, p99", unit: "ms", factor: 1000 },
+  { metric: 'bikeshare_database_connections{state="in_use"}', title: "Database connections in use", unit: "" },
+  { metric: "bikeshare_database_waiting", title: "Waiting for a database connection", unit: "" },
+  { metric: "bikeshare_webhook_pending_deliveries", title: "Webhooks pending", unit: "" },
+  { metric: "bikeshare_webhook_attempts_total", title: "Webhook attempts", unit: "/s", isCounter: true },
+];
+
+/** The values of one look at the metrics, by the names in `SHOWN`. */
+interface Sample {
+  readonly seconds: number;
+  readonly values: ReadonlyMap<string, number>;
+}
+
+/** Reads the server's metrics once a second. */
+export interface MetricsRecorder {
+  /** Ends the reading. @param startedAtMs milliseconds since 1970: second 0 of the series */
+  stop(startedAtMs: number): Promise<MetricSeries[]>;
+}
+
+const SCRAPE_INTERVAL_MS = 1000;
+const SCRAPE_TIMEOUT_MS = 900;
+
+/** @param url of the Prometheus page */
+export function recordMetrics(url: string): MetricsRecorder {
+  const samples: Sample[] = [];
+  let running = Promise.resolve();
+  const scrape = async () => {
+    try {
+      const answer = await request(url, { signal: AbortSignal.timeout(SCRAPE_TIMEOUT_MS) });
+      const text = await answer.body.text();
+      const seconds = (performance.timeOrigin + performance.now()) / 1000;
+      if (answer.statusCode === 200) samples.push({ seconds, values: shownValues(text) });
+    } catch {
+      // A gap in the series says that the server did not answer.
+    }
+  };
+  const timer = setInterval(() => (running = scrape()), SCRAPE_INTERVAL_MS);
+  return {
+    async stop(startedAtMs) {
+      clearInterval(timer);
+      await running;
+      return seriesOf(samples, startedAtMs / 1000);
+    },
+  };
+}
+
+/** The shown values of a page in Prometheus's text format; series that differ in other labels are added up. */
+export function shownValues(page: string): Map<string, number> {
+  const values = new Map<string, number>();
+  for (const [, name = "", labels = "", value] of page.matchAll(/^(\w+)(?:\{(.*)\})? (\S+)/gm)) {
+    const shown = SHOWN.find(({ metric }) => {
+      const [wanted, label] = metric.replace("}", "").split("{");
+      return name === wanted && (label === undefined || labels.includes(label));
+    });
+    if (shown !== undefined) values.set(shown.metric, Number(value) + (values.get(shown.metric) ?? 0));
+  }
+  return values;
+}
+
+function seriesOf(samples: readonly Sample[], startedAt: number): MetricSeries[] {
+  return SHOWN.map(({ metric, title, unit, isCounter = false, factor = 1 }) => {
+    const known = samples.flatMap(({ seconds, values }) => {
+      const value = values.get(metric);
+      return value === undefined ? [] : [{ seconds: seconds - startedAt, value: value * factor }];
+    });
+    const points = isCounter ? growth(known) : known;
+    return { title, unit, points: points.filter(({ seconds }) => seconds >= 0) };
+  }).filter(({ points }) => points.length > 1);
+}
+
+function growth(points: readonly MetricPoint[]): MetricPoint[] {
+  return points.slice(1).map(({ seconds, value }, index) => {
+    const before = points[index] ?? { seconds, value };
+    return { seconds, value: (value - before.value) / (seconds - before.seconds) };
+  });
+}

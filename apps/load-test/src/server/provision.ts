@@ -1,0 +1,65 @@
+import { scopeNames } from "@bikeshare/contract";
+import type { OwnServer } from "./own-server.ts";
+
+/** Higher than any load. */
+const UNLIMITED_RATE = 1_000_000;
+const EVENTS = ["ride.started", "ride.completed"] as const;
+
+/** A partner with a key for all scopes. */
+export interface PartnerKey {
+  readonly partnerId: string;
+  readonly key: string;
+}
+
+/** Issues a key for the operator interface. */
+export async function issueOperatorKey(server: OwnServer): Promise<string> {
+  const [issued] = await runAll<{ key: string }>(server, [
+    ["keys", "issue", "--operator", "--rate-limit", String(UNLIMITED_RATE)],
+  ]);
+  return issued?.key ?? "";
+}
+
+/** Makes partners with a key each. @param rateLimit requests a minute */
+export async function issuePartnerKeys(
+  server: OwnServer,
+  name: string,
+  count: number,
+  rateLimit: number,
+): Promise<PartnerKey[]> {
+  if (count === 0) return [];
+  const names = Array.from({ length: count }, (_, index) => `${name} ${index + 1}`);
+  const partners = await runAll<{ id: string }>(
+    server,
+    names.map((each) => ["partners", "create", each]),
+  );
+  const options = ["--scopes", scopeNames.join(","), "--rate-limit", String(rateLimit)];
+  const keys = await runAll<{ key: string }>(
+    server,
+    partners.map(({ id }) => ["keys", "issue", "--partner", id, ...options]),
+  );
+  return partners.map(({ id }, index) => ({ partnerId: id, key: keys[index]?.key ?? "" }));
+}
+
+/** Registers a webhook endpoint of each partner for the events of rides. @returns their secrets */
+export async function subscribe(
+  server: OwnServer,
+  endpoints: readonly { readonly partnerId: string; readonly url: string }[],
+): Promise<string[]> {
+  const made = await runAll<{ secret: string }>(
+    server,
+    endpoints.map(({ partnerId, url }) => [
+      ...["webhooks", "set", "--partner", partnerId],
+      ...["--url", url, "--events", EVENTS.join(",")],
+    ]),
+  );
+  return made.map(({ secret }) => secret);
+}
+
+/** Runs commands in one process. @returns the result of each */
+async function runAll<Result>(server: OwnServer, commands: readonly (readonly string[])[]): Promise<Result[]> {
+  const output = await server.command(["run", "-"], commands.map((words) => JSON.stringify(words)).join("\n"));
+  return output
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Result);
+}

@@ -1,0 +1,129 @@
+import { readFile } from "node:fs/promises";
+import { discoverWorld } from "./load/discover.ts";
+import type { World } from "./load/scenario.ts";
+import type { Profile } from "./profiles.ts";
+import { scenarios } from "./scenarios/all.ts";
+import { fillCity } from "./server/fill.ts";
+import { type OwnServer, startOwnServer } from "./server/own-server.ts";
+import { issueOperatorKey, issuePartnerKeys, subscribe } from "./server/provision.ts";
+import { startReceiver, type Receiver } from "./webhooks/receiver.ts";
+
+/** A service that is loaded, with all that the load needs of it. */
+export interface ServiceUnderLoad {
+  readonly url: string;
+  /** Where its metrics are; undefined: they are not read. */
+  readonly metricsUrl: string | undefined;
+  readonly operatorKey: string | undefined;
+  readonly keys: readonly string[];
+  /** Keys with a partner's limit, for the scenario about it alone. */
+  readonly limitedKeys: readonly string[];
+  readonly world: World;
+  readonly webhooks: { readonly receiver: Receiver; readonly endpoints: number } | undefined;
+  close(): Promise<void>;
+}
+
+export interface OwnServiceOptions {
+  readonly profile: Profile;
+  readonly seed: number;
+  readonly workers: number;
+  readonly onProgress: (text: string) => void;
+}
+
+/** Each worker uses a limited key of its own, as two could not tell how much of the limit the other has used. */
+const LIMITED_KEYS_PER_WORKER = 2;
+/** What the specification grants a key. */
+const PARTNER_LIMIT = 60;
+
+/** Starts a service, and makes the partners, keys, endpoints and the city of a profile. */
+export async function openOwnService(options: OwnServiceOptions): Promise<ServiceUnderLoad> {
+  const { profile, onProgress } = options;
+  onProgress("starting a service of its own");
+  const server = await startOwnServer();
+  const closers = [() => server.stop()];
+  const close = async () => {
+    for (const closeOne of closers.toReversed()) await closeOne();
+  };
+  try {
+    const receiver = profile.subscribers > 0 ? await startReceiver() : undefined;
+    if (receiver !== undefined) closers.push(() => receiver.close());
+    onProgress(`making ${profile.partners} partners with their keys`);
+    const provided = await provide(server, receiver, options);
+    const { stations, bikes, rides } = profile.city;
+    onProgress(`filling it: ${stations} stations, ${bikes} bikes, ${rides} past rides`);
+    await fillCity(server.url, provided.operatorKey, profile.city, options.seed);
+    const world = await discoverWorld(server.url, provided.limitlessKey, needsBikes(profile));
+    const webhooks = receiver === undefined ? undefined : { receiver, endpoints: profile.subscribers };
+    return { url: server.url, metricsUrl: server.metricsUrl, world, webhooks, close, ...provided };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function provide(server: OwnServer, receiver: Receiver | undefined, { profile, workers }: OwnServiceOptions) {
+  const operatorKey = await issueOperatorKey(server);
+  const partners = await issuePartnerKeys(server, "Partner", profile.partners, profile.keyRateLimit);
+  const isStorm = profile.streams.some(({ scenario }) => scenarios[scenario]?.needsLimitedKeys === true);
+  const limited = await issuePartnerKeys(
+    server,
+    "Storm",
+    isStorm ? workers * LIMITED_KEYS_PER_WORKER : 0,
+    PARTNER_LIMIT,
+  );
+  // Reads what the run needs to know without using up a partner's limit.
+  const [reader] = await issuePartnerKeys(server, "Reader", 1, 1_000_000);
+  if (receiver !== undefined) {
+    const subscribers = partners.slice(0, profile.subscribers);
+    const secrets = await subscribe(
+      server,
+      subscribers.map(({ partnerId }, index) => ({ partnerId, url: receiver.urlOf(index) })),
+    );
+    await receiver.useSecrets(secrets);
+  }
+  return {
+    operatorKey,
+    keys: partners.map(({ key }) => key),
+    limitedKeys: limited.map(({ key }) => key),
+    limitlessKey: reader?.key ?? "",
+  };
+}
+
+function needsBikes(profile: Profile): boolean {
+  return profile.streams.some(({ scenario }) => scenarios[scenario]?.needsBikes === true);
+}
+
+const OPERATOR_KEY_PREFIX = "bss_operator_";
+
+export interface GivenServiceOptions {
+  readonly profile: Profile;
+  readonly url: string;
+  /** A file with a key a line: partners' keys, and the operator's where a scenario needs it. */
+  readonly keysFile: string;
+  readonly metricsUrl: string | undefined;
+}
+
+/** A service of the user's, with keys that the user has issued. */
+export async function openGivenService(options: GivenServiceOptions): Promise<ServiceUnderLoad> {
+  const { profile, url, keysFile, metricsUrl } = options;
+  const all = (await readFile(keysFile, "utf8")).split(/\s+/).filter((line) => line !== "");
+  const operatorKey = all.find((key) => key.startsWith(OPERATOR_KEY_PREFIX));
+  const keys = all.filter((key) => key !== operatorKey);
+  const kinds = profile.streams.map(({ scenario }) => scenarios[scenario]);
+  if (keys[0] === undefined) throw new Error(`${keysFile} has no partner's key: put one on each line.`);
+  if (operatorKey === undefined && kinds.some((kind) => kind?.needsOperator === true))
+    throw new Error(`${keysFile} has no operator key, which these scenarios need (bikeshare keys issue --operator).`);
+  const isStorm = kinds.some((kind) => kind?.needsLimitedKeys === true);
+  if (isStorm && kinds.length > 1)
+    throw new Error("limit-storm uses its keys up: run it by itself, with keys that nothing else uses.");
+  return {
+    url,
+    metricsUrl,
+    operatorKey,
+    keys,
+    limitedKeys: isStorm ? keys : [],
+    // The storm needs to know nothing, and its keys' first request is its own.
+    world: isStorm ? { stations: [], bikes: [], ridePages: 1 } : await discoverWorld(url, keys[0], needsBikes(profile)),
+    webhooks: undefined,
+    close: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,26 @@
+/** The address of a service that is not to be loaded unless its user says so twice. */
+export class UnconfirmedTargetError extends Error {
+  override readonly name = "UnconfirmedTargetError";
+}
+
+/**
+ * Checks that a service may be loaded: one on this machine always, any other with `--yes` alone.
+ * @throws UnconfirmedTargetError, RangeError for what is no address
+ */
+export function requireTarget(text: string, isConfirmed: boolean): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "" || url.hash !== "") {
+    throw new RangeError("--url must be an http or https URL without user and query, such as http://127.0.0.1:3000.");
+  }
+  if (!isLoopback(url.hostname) && !isConfirmed) {
+    throw new UnconfirmedTargetError(
+      `${url.hostname} is not this machine. Load it only if it is yours to load: say --yes to confirm.`,
+    );
+  }
+  return text.replace(/\/+$/, "");
+}
+
+/** Whether a host of a URL, which has spelled out addresses already, is this machine. */
+function isLoopback(hostname: string): boolean {
+  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}

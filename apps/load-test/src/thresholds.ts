@@ -1,0 +1,77 @@
+import { InvalidArgumentError } from "@commander-js/extra-typings";
+import type { Findings } from "./result.ts";
+
+/** A bound on a figure of the report: `p99<50ms`. */
+export interface Threshold {
+  /** As it was given. */
+  readonly text: string;
+  /** Undefined: all streams together. */
+  readonly stream: string | undefined;
+  readonly metric: string;
+  readonly comparison: "<" | "<=" | ">" | ">=";
+  /** In milliseconds for times. */
+  readonly bound: number;
+}
+
+export interface ThresholdResult {
+  readonly text: string;
+  /** Undefined: the run has no such figure, which fails too. */
+  readonly value: number | undefined;
+  readonly passed: boolean;
+}
+
+type ReadMetric = (findings: Findings) => number | undefined;
+
+const LATENCY = /^(service-|lag-|webhook-)?(p50|p75|p90|p95|p99|p99\.9|max)$/;
+
+const COUNTS: Readonly<Record<string, ReadMetric>> = {
+  unexpected: ({ totals }) => totals.unexpected,
+  rate: ({ totals }) => totals.perSecond,
+  lost: ({ webhooks }) => webhooks?.lost,
+  repeated: ({ webhooks }) => webhooks?.repeated,
+  reordered: ({ webhooks }) => webhooks?.reordered,
+};
+
+/** The metrics that a threshold may bound. */
+export const METRICS_HELP =
+  "p50, p75, p90, p95, p99, p99.9 or max of the response time, with service-, lag- or webhook- before it; " +
+  `${Object.keys(COUNTS).join(", ")}. A stream's name and a colon before p… bounds that stream`;
+
+const FORM = /^(?:([a-z][a-z0-9-]*):)?([a-z][a-z0-9.-]*)(<=|>=|<|>)(\d+(?:\.\d+)?)(us|ms|s)?$/;
+const UNITS_MS: Readonly<Record<string, number>> = { us: 0.001, ms: 1, s: 1000 };
+
+/** Reads a threshold such as `p99<50ms`, `cursor-walk:p99.9<1s` or `lost<=0`. */
+export function parseThreshold(text: string): Threshold {
+  const [, stream, metric = "", comparison = "<", amount, unit] = FORM.exec(text) ?? [];
+  const isTime = LATENCY.test(metric);
+  const isKnown = isTime || (Object.hasOwn(COUNTS, metric) && stream === undefined);
+  if (!isKnown || isTime === (unit === undefined)) {
+    throw new InvalidArgumentError(`must be such as p99<50ms or unexpected<=0. It may bound ${METRICS_HELP}.`);
+  }
+  const bound = Number(amount) * (UNITS_MS[unit ?? "ms"] ?? 1);
+  return { text, stream, metric, comparison: comparison as Threshold["comparison"], bound };
+}
+
+/** Compares a run with its thresholds. */
+export function checkThresholds(thresholds: readonly Threshold[], findings: Findings): ThresholdResult[] {
+  return thresholds.map((threshold) => {
+    const value = valueOf(threshold, findings);
+    return { text: threshold.text, value, passed: value !== undefined && isWithin(value, threshold) };
+  });
+}
+
+function valueOf({ metric, stream }: Threshold, findings: Findings): number | undefined {
+  const count = COUNTS[metric];
+  if (count !== undefined) return count(findings);
+  const [, kind = "response-", percentile = ""] = LATENCY.exec(metric) ?? [];
+  const name = percentile === "max" ? "100" : percentile.slice(1);
+  if (kind === "webhook-") return findings.webhooks?.occurredToReceived.percentiles[name];
+  const latency =
+    stream === undefined ? findings.latency : findings.streams.find((each) => each.name === stream)?.latency;
+  return latency?.[kind.slice(0, -1) as "response" | "service" | "lag"].percentiles[name];
+}
+
+function isWithin(value: number, { comparison, bound }: Threshold): boolean {
+  const verdicts = { "<": value < bound, "<=": value <= bound, ">": value > bound, ">=": value >= bound };
+  return verdicts[comparison];
+}
