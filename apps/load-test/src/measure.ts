@@ -10,7 +10,7 @@ import { checkThresholds, type Threshold } from "./thresholds.ts";
 import { invalidReasons, isPassed } from "./verdict.ts";
 
 /** How a profile is run. */
-export interface RunSettings {
+export interface MeasureSettings {
   readonly mode: "open" | "closed";
   readonly warmUpMs: number;
   readonly seed: number;
@@ -23,7 +23,7 @@ export interface RunSettings {
 export interface MeasureOptions {
   readonly service: ServiceUnderLoad;
   readonly profile: Profile;
-  readonly settings: RunSettings;
+  readonly settings: MeasureSettings;
   readonly onSecond?: (second: SecondResult) => void;
   readonly signal?: AbortSignal;
 }
@@ -77,11 +77,12 @@ function planOf({ service, profile, settings }: MeasureOptions): Plan {
   };
 }
 
-function streamPlan(stream: StreamSpec, { streams }: Profile, service: ServiceUnderLoad): StreamPlan {
+function streamPlan(stream: StreamSpec, { streams, replay }: Profile, service: ServiceUnderLoad): StreamPlan {
   const isLimited = scenarios[stream.scenario]?.needsLimitedKeys === true;
   // Streams that move bikes share them out, so that none takes another's.
   const movers = streams.filter(({ scenario }) => scenarios[scenario]?.needsBikes === true);
   const share = movers.indexOf(stream);
   const bikes = share < 0 ? [] : service.world.bikes.filter((_, index) => index % movers.length === share);
-  return { ...stream, keys: isLimited ? service.limitedKeys : service.keys, bikes };
+  const plan = { ...stream, keys: isLimited ? service.limitedKeys : service.keys, bikes };
+  return replay === undefined ? plan : { ...plan, recorded: replay.events };
 }

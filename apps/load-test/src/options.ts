@@ -33,7 +33,7 @@ export function names(known: readonly string[]): (text: string) => string[] {
   };
 }
 
-/** Reads an option that may be given several times. */
-export function collect<Value>(parse: (text: string) => Value): (text: string, before: Value[]) => Value[] {
-  return (text, before) => [...before, parse(text)];
+/** Reads each part of a list with commas. */
+export function listOf<Value>(parse: (text: string) => Value): (text: string) => Value[] {
+  return (text) => text.split(",").map((part) => parse(part.trim()));
 }

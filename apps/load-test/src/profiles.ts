@@ -1,3 +1,4 @@
+import type { Replay } from "./replay/recorded-day.ts";
 import type { CitySize } from "./server/fill.ts";
 
 /** A load with the service that it is made for. */
@@ -14,6 +15,8 @@ export interface Profile {
   readonly durationMs: number;
   readonly streams: readonly StreamSpec[];
   readonly thresholds: readonly string[];
+  /** Undefined: the city is made up. */
+  readonly replay?: Replay;
 }
 
 export interface StreamSpec {
@@ -86,9 +89,27 @@ export function profileOf(
     partners: 10,
     // As many as are needed for the rate: only the scenario about the limit meets it.
     keyRateLimit: 1_000_000,
-    subscribers: scenarioNames.some((name) => name === "webhooks") ? 4 : 0,
+    subscribers: scenarioNames.includes("webhooks") ? 4 : 0,
     durationMs,
     streams: scenarioNames.map((scenario) => ({ name: scenario, scenario, ...stream })),
     thresholds: ["unexpected<=0", ...(scenarioNames.includes("webhooks") ? ["lost<=0"] : [])],
+  };
+}
+
+/** The profile of a recorded day, as much of it as fits into the duration. */
+export function profileOfReplay(replay: Replay, durationMs: number): Profile {
+  const events = replay.events.filter(({ atMs }) => atMs < durationMs);
+  const ratePerSecond = events.length / (durationMs / 1000);
+  return {
+    name: "replay",
+    description: "a recorded day",
+    city: { stations: 0, bikes: 0, rides: 0 },
+    partners: 1,
+    keyRateLimit: 1_000_000,
+    subscribers: 0,
+    durationMs,
+    streams: [{ name: "replay", scenario: "replay", ratePerSecond, arrivals: "constant" }],
+    thresholds: ["unexpected<=0"],
+    replay: { ...replay, events },
   };
 }

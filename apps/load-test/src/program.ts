@@ -1,9 +1,12 @@
+import { randomUUID } from "node:crypto";
 import { CommanderError } from "@commander-js/extra-typings";
-import { type CommandOptions, createCommand } from "./command-line.ts";
-import { measure } from "./measure.ts";
-import { type Profile, profileOf, profiles } from "./profiles.ts";
-import { writeReports } from "./report/files.ts";
-import { progressLine, summaryText } from "./report/text.ts";
+import { type CommandOptions, createCommand, MAX_RATE_PER_SECOND } from "./command-line.ts";
+import { findKnee } from "./find-knee.ts";
+import { measure, type MeasureOptions, type MeasureSettings } from "./measure.ts";
+import { type Profile, profileOf, profileOfReplay, profiles } from "./profiles.ts";
+import { planReplay, readBusiestDay } from "./replay/recorded-day.ts";
+import { readBaseline, writeReports } from "./report/files.ts";
+import { progressLine, stepText, summaryText } from "./report/text.ts";
 import type { RunResult } from "./result.ts";
 import { openGivenService, openOwnService, type ServiceUnderLoad } from "./service-under-load.ts";
 import { requireTarget, UnconfirmedTargetError } from "./target.rules.ts";
@@ -30,8 +33,10 @@ export async function runProgram(args: readonly string[], context: ProgramContex
   });
   try {
     const options = command.parse(args, { from: "user" }).opts();
+    // Read first: a wrong file is noticed before the run, not after it.
+    const baseline = options.baseline === undefined ? undefined : await readBaseline(options.baseline);
     const result = await run(options, context);
-    const files = await writeReports(result, options.out, options.baseline);
+    const files = await writeReports(result, options.out, baseline);
     stdout.write(options.json === true ? `${JSON.stringify(result)}\n` : `${summaryText(result)}\n`);
     stderr.write(`Reports: ${files.join(", ")}\n`);
     return result.passed ? 0 : FAILED;
@@ -48,44 +53,51 @@ class UsageError extends Error {
 }
 
 async function run(options: CommandOptions, context: ProgramContext): Promise<RunResult> {
-  const profile = readProfile(options);
-  const { seed, workers, connections, checkEvery, closed, warmUp } = options;
-  const thresholds =
-    options.threshold.length > 0 ? options.threshold : profile.thresholds.map((text) => parseThreshold(text));
-  const settings = {
-    mode: closed === true ? ("closed" as const) : ("open" as const),
-    warmUpMs: Math.min(warmUp, profile.durationMs / 2),
-    ...{ seed, workers, connections, checkEvery, thresholds },
+  const profile = await readProfile(options);
+  const { seed, workers, connections, checkEvery, closed, threshold } = options;
+  const settings: MeasureSettings = {
+    mode: closed === true ? "closed" : "open",
+    warmUpMs: Math.min(options.warmUp, profile.durationMs / 2),
+    thresholds: threshold ?? profile.thresholds.map(parseThreshold),
+    ...{ seed, workers, connections, checkEvery },
   };
   const service = await open(options, profile, context);
   try {
     context.signal.throwIfAborted();
-    const progress = createProgress(context.stderr);
-    const seconds = Math.ceil(profile.durationMs / 1000);
-    const result = await measure({
-      service,
-      profile,
-      settings,
-      signal: context.signal,
-      onSecond: (second) => progress(progressLine(second, seconds)),
+    const measureOnce = (loaded: Profile) => measureWithProgress({ service, profile: loaded, settings }, context);
+    if (options.findKnee !== true) return await measureOnce(profile);
+    return await findKnee({
+      startRate: options.rate ?? DEFAULT_RATE,
+      maxRate: MAX_RATE_PER_SECOND,
+      measureAt: (ratePerSecond) =>
+        measureOnce({ ...profile, streams: profile.streams.map((stream) => ({ ...stream, ratePerSecond })) }),
+      onStep: (step) => context.stderr.write(`${stepText(step)}\n`),
     });
-    progress(undefined);
-    return result;
   } finally {
     await service.close();
   }
 }
 
+/** Shows each second of a run in one line that changes, on a terminal. */
+async function measureWithProgress(options: MeasureOptions, { stderr, signal }: ProgramContext): Promise<RunResult> {
+  const show = (line: string) => void (stderr.isTTY === true && stderr.write(`\r\u001b[2K${line}`));
+  const seconds = Math.ceil(options.profile.durationMs / 1000);
+  const result = await measure({ ...options, signal, onSecond: (second) => show(progressLine(second, seconds)) });
+  show("");
+  return result;
+}
+
 const DEFAULT_RATE = 50;
 const DEFAULT_DURATION_MS = 30_000;
 
-function readProfile({ profile, scenario = ["cursor-walk"], rate, duration, arrivals }: CommandOptions): Profile {
-  const preset = profile === undefined ? undefined : profiles[profile];
-  if (preset === undefined) {
-    return profileOf(scenario, { ratePerSecond: rate ?? DEFAULT_RATE, arrivals }, duration ?? DEFAULT_DURATION_MS);
-  }
-  if (rate !== undefined) throw new UsageError("--rate is for --scenario: a profile has rates of its own.");
-  return { ...preset, durationMs: duration ?? preset.durationMs };
+async function readProfile(options: CommandOptions): Promise<Profile> {
+  const { profile: name, scenario = ["cursor-walk"], rate = DEFAULT_RATE, duration, arrivals } = options;
+  const preset = profiles[name ?? ""];
+  if (preset !== undefined) return { ...preset, durationMs: duration ?? preset.durationMs };
+  const durationMs = duration ?? DEFAULT_DURATION_MS;
+  if (options.replay === undefined) return profileOf(scenario, { ratePerSecond: rate, arrivals }, durationMs);
+  const rides = await readBusiestDay(options.replay);
+  return profileOfReplay(planReplay(rides, options.speed, `replay-${randomUUID().slice(0, 8)}-`), durationMs);
 }
 
 function open(options: CommandOptions, profile: Profile, { stderr }: ProgramContext): Promise<ServiceUnderLoad> {
@@ -96,10 +108,4 @@ function open(options: CommandOptions, profile: Profile, { stderr }: ProgramCont
   if (keysFile === undefined) throw new UsageError("--url needs --keys, a file with the service's keys.");
   if (options.profile !== undefined) throw new UsageError("A profile is for a service of its own: leave out --url.");
   return openGivenService({ profile, url: requireTarget(url, yes), keysFile, metricsUrl });
-}
-
-/** Shows a line that changes, on a terminal; nothing elsewhere. */
-function createProgress(stderr: ProgramContext["stderr"]): (line: string | undefined) => void {
-  if (stderr.isTTY !== true) return () => undefined;
-  return (line) => stderr.write(`\r\u001b[2K${line ?? ""}`);
 }

@@ -1,3 +1,4 @@
+import type { Knee } from "./find-knee.ts";
 import type { OutcomeCount } from "./load/outcomes.ts";
 import type { LatencySummary } from "./load/recorder.ts";
 import type { MetricSeries } from "./server/metrics.ts";
@@ -14,7 +15,9 @@ export interface RunResult extends Findings {
   readonly thresholds: readonly ThresholdResult[];
   /** RFC 3339. */
   readonly startedAt: string;
-  readonly settings: RunSettings;
+  readonly settings: RunFacts;
+  /** Of a search for it, whose last good run this is. */
+  readonly knee?: Knee;
 }
 
 /** What a run found out. */
@@ -33,7 +36,8 @@ export interface Findings {
   readonly serverMetrics: readonly MetricSeries[];
 }
 
-export interface RunSettings {
+/** What was run. */
+interface RunFacts {
   /** The profile's name, or the scenarios'. */
   readonly name: string;
   readonly url: string;

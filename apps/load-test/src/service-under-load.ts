@@ -3,7 +3,7 @@ import { discoverWorld } from "./load/discover.ts";
 import type { World } from "./load/scenario.ts";
 import type { Profile } from "./profiles.ts";
 import { scenarios } from "./scenarios/all.ts";
-import { fillCity } from "./server/fill.ts";
+import { fillCity, fillReplay } from "./server/fill.ts";
 import { type OwnServer, startOwnServer } from "./server/own-server.ts";
 import { issueOperatorKey, issuePartnerKeys, subscribe } from "./server/provision.ts";
 import { startReceiver, type Receiver } from "./webhooks/receiver.ts";
@@ -48,9 +48,7 @@ export async function openOwnService(options: OwnServiceOptions): Promise<Servic
     if (receiver !== undefined) closers.push(() => receiver.close());
     onProgress(`making ${profile.partners} partners with their keys`);
     const provided = await provide(server, receiver, options);
-    const { stations, bikes, rides } = profile.city;
-    onProgress(`filling it: ${stations} stations, ${bikes} bikes, ${rides} past rides`);
-    await fillCity(server.url, provided.operatorKey, profile.city, options.seed);
+    await fill(server.url, provided.operatorKey, options);
     const world = await discoverWorld(server.url, provided.limitlessKey, needsBikes(profile));
     const webhooks = receiver === undefined ? undefined : { receiver, endpoints: profile.subscribers };
     return { url: server.url, metricsUrl: server.metricsUrl, world, webhooks, close, ...provided };
@@ -58,6 +56,13 @@ export async function openOwnService(options: OwnServiceOptions): Promise<Servic
     await close();
     throw error;
   }
+}
+
+async function fill(url: string, operatorKey: string, { profile, seed, onProgress }: OwnServiceOptions): Promise<void> {
+  const { stations, bikes, rides } = profile.city;
+  if (profile.replay !== undefined) return fillReplay(url, operatorKey, profile.replay, new Set());
+  onProgress(`filling it: ${stations} stations, ${bikes} bikes, ${rides} past rides`);
+  return fillCity(url, operatorKey, profile.city, seed);
 }
 
 async function provide(server: OwnServer, receiver: Receiver | undefined, { profile, workers }: OwnServiceOptions) {
@@ -92,6 +97,7 @@ function needsBikes(profile: Profile): boolean {
   return profile.streams.some(({ scenario }) => scenarios[scenario]?.needsBikes === true);
 }
 
+const NOTHING_KNOWN: World = { stations: [], bikes: [], ridePages: 1 };
 const OPERATOR_KEY_PREFIX = "bss_operator_";
 
 export interface GivenServiceOptions {
@@ -112,17 +118,20 @@ export async function openGivenService(options: GivenServiceOptions): Promise<Se
   if (keys[0] === undefined) throw new Error(`${keysFile} has no partner's key: put one on each line.`);
   if (operatorKey === undefined && kinds.some((kind) => kind?.needsOperator === true))
     throw new Error(`${keysFile} has no operator key, which these scenarios need (bikeshare keys issue --operator).`);
+  if (profile.subscribers > 0) throw new Error("webhooks is for a service of its own: leave out --url.");
   const isStorm = kinds.some((kind) => kind?.needsLimitedKeys === true);
   if (isStorm && kinds.length > 1)
     throw new Error("limit-storm uses its keys up: run it by itself, with keys that nothing else uses.");
+  // The storm needs to know nothing, and its keys' first request is its own.
+  const world = isStorm ? NOTHING_KNOWN : await discoverWorld(url, keys[0], needsBikes(profile));
+  if (profile.replay !== undefined) await fillReplay(url, operatorKey ?? "", profile.replay, new Set(world.stations));
   return {
     url,
     metricsUrl,
     operatorKey,
     keys,
     limitedKeys: isStorm ? keys : [],
-    // The storm needs to know nothing, and its keys' first request is its own.
-    world: isStorm ? { stations: [], bikes: [], ridePages: 1 } : await discoverWorld(url, keys[0], needsBikes(profile)),
+    world,
     webhooks: undefined,
     close: () => Promise.resolve(),
   };

@@ -1,4 +1,4 @@
-import type { World } from "./scenario.ts";
+import type { RecordedEvent, World } from "./scenario.ts";
 
 /** Everything that workers need to know of a run. Plain data: it is copied into each thread. */
 export interface Plan {
@@ -31,4 +31,6 @@ export interface StreamPlan {
   readonly keys: readonly string[];
   /** Bikes that this stream alone moves. */
   readonly bikes: readonly string[];
+  /** Undefined: starts come at the rate. Otherwise the rate is that of these. */
+  readonly recorded?: readonly RecordedEvent[];
 }

@@ -35,8 +35,22 @@ export interface ScenarioContext {
   readonly operatorKey: string | undefined;
   readonly world: World;
   readonly bikes: readonly string[];
+  /** What a recorded day had happen, in its order; empty for scenarios that make up their own. */
+  readonly recorded: readonly RecordedEvent[];
   /** A prefix for ids that no other instance of this or an earlier run uses. */
   readonly idPrefix: string;
+}
+
+/** A ride of a recorded day starts or ends. */
+export interface RecordedEvent {
+  readonly kind: "start" | "end";
+  /** Milliseconds from the start of the run. */
+  readonly atMs: number;
+  readonly rideId: string;
+  /** Events of one bike are sent by one worker, in their order. */
+  readonly bikeNumber: number;
+  readonly bikeId: string;
+  readonly stationId: string | null;
 }
 
 /** What is known of the service's data before the run. */

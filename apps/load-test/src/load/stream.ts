@@ -3,7 +3,7 @@ import { runOpenLoop } from "./open-loop.ts";
 import { createOutcomeCounter, type OutcomeCount } from "./outcomes.ts";
 import type { Plan, StreamPlan } from "./plan.ts";
 import { createHistograms, type Histograms, recordMs } from "./recorder.ts";
-import type { Exchange, Scenario } from "./scenario.ts";
+import type { Exchange, RecordedEvent, Scenario } from "./scenario.ts";
 import { derivedSeed, startTimes } from "./schedule.ts";
 
 /** What one worker found out about a stream. */
@@ -135,12 +135,22 @@ function createStartQueue(
 }
 
 function timesOf({ plan, stream, index, workerIndex }: StreamOptions): Iterable<number> {
-  const { ratePerSecond, arrivals: kind } = stream;
+  const { ratePerSecond, arrivals: kind, recorded } = stream;
+  if (recorded !== undefined) return recordedBy(recorded, plan, workerIndex).map(({ atMs }) => atMs);
   const seed = derivedSeed(plan.seed, index);
   return startTimes(
     { kind, ratePerSecond, durationMs: plan.durationMs, seed },
     { index: workerIndex, of: plan.workers },
   );
+}
+
+/** The events of a recorded day that a worker sends. */
+export function recordedBy(
+  recorded: readonly RecordedEvent[],
+  { workers }: Plan,
+  workerIndex: number,
+): RecordedEvent[] {
+  return recorded.filter(({ bikeNumber }) => bikeNumber % workers === workerIndex);
 }
 
 /** Each connection of this worker's share sends its next request when it has an answer, until the time is over. */

@@ -8,7 +8,7 @@ import type { Plan } from "./plan.ts";
 import type { Histograms } from "./recorder.ts";
 import { derivedSeed } from "./schedule.ts";
 import { createSecondCounter, type SecondCount } from "./second-counter.ts";
-import { createStream, type RequestObserver, type Stream, type StreamReport } from "./stream.ts";
+import { createStream, recordedBy, type RequestObserver, type Stream, type StreamReport } from "./stream.ts";
 
 /* One thread that makes requests: `start` of run.ts starts it, and gets its messages. */
 
@@ -79,6 +79,7 @@ function streamAt(index: number): Stream {
     operatorKey: plan.operatorKey,
     world: plan.world,
     bikes: shareOf(stream.bikes),
+    recorded: recordedBy(stream.recorded ?? [], plan, workerIndex),
     idPrefix: `${plan.runId}-${index}-${workerIndex}-`,
   });
   return createStream({ plan, stream, index, workerIndex, scenario, client, observer });

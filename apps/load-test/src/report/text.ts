@@ -1,3 +1,4 @@
+import type { KneeStep } from "../find-knee.ts";
 import type { LatencySummary } from "../load/recorder.ts";
 import type { RunResult, SecondResult } from "../result.ts";
 
@@ -20,6 +21,11 @@ function row(cells: readonly string[]): string {
   return cells
     .map((cell, index) => (index === 0 ? cell.padEnd(WIDTHS[0] ?? 0) : cell.padStart(WIDTHS[index] ?? 0)))
     .join("");
+}
+
+/** One line on a rate that was tried. */
+export function stepText({ ratePerSecond, passed, p99, reasons }: KneeStep): string {
+  return `${ratePerSecond} a second: p99 ${shortMs(p99)}, ${passed ? "good" : `not good: ${reasons.join("; ")}`}`;
 }
 
 /** What a run came to, for a terminal. */
@@ -57,6 +63,7 @@ export function summaryText(result: RunResult): string {
       ({ text, value, passed }) =>
         `${passed ? "kept  " : "BROKEN"} ${text} (${value === undefined ? "not measured" : Number(value.toFixed(2))})`,
     ),
+    ...(result.knee === undefined ? [] : [`Last good rate: ${result.knee.lastGoodPerSecond ?? "none"} a second`]),
     result.passed ? "Passed." : "Failed.",
   ].join("\n");
 }

@@ -1,6 +1,7 @@
 import type { ScenarioKind } from "../load/scenario.ts";
 import { cursorWalk, mixedKeys, pageJumps, pageSizes, stationPolling } from "./reading.ts";
 import { deniedAccess, limitStorm } from "./rejections.ts";
+import { replayRides } from "./replay-rides.ts";
 import { reserveAndCancel } from "./reservations.ts";
 import { operatorBatches, rideCommands } from "./ride-commands.ts";
 
@@ -40,4 +41,12 @@ export const scenarios: Readonly<Record<string, ScenarioKind>> = {
     needsOperator: true,
     needsBikes: true,
   },
+  replay: {
+    description: "the rides of --replay",
+    create: replayRides,
+    needsOperator: true,
+  },
 };
+
+/** The scenarios that need nothing but a name. */
+export const scenarioNames: readonly string[] = Object.keys(scenarios).filter((name) => name !== "replay");

@@ -29,11 +29,11 @@ interface Walk {
   seen: Set<string>;
 }
 
-/** Walks the rides from the newest on, page by page: as many walks at a time as are needed for the rate. */
+/** Walks the rides from the newest on, page by page: a walk of each key, and further ones while those wait for a page. */
 export const cursorWalk: CreateScenario = ({ keys }) => {
   const nextKey = rotation(keys);
-  const idle: Walk[] = [];
   const newWalk = (key: string): Walk => ({ key, cursor: undefined, pages: 0, seen: new Set() });
+  const idle = keys.map(newWalk);
   const proceed = (walk: Walk, answer: Answer): string | undefined => {
     const page = pageOf(answer);
     const isOver = page?.next_cursor === undefined || ++walk.pages >= MAX_WALK_PAGES;

@@ -68,7 +68,7 @@ function stationFor({ random, world }: ScenarioContext): string {
 }
 
 /** Calls `onDone` for each item that was done. @returns the first item error */
-function readResults(endpoint: string, answer: Answer, onDone: (index: number) => void): string | undefined {
+export function readResults(endpoint: string, answer: Answer, onDone: (index: number) => void): string | undefined {
   if (answer.status !== 200) return undefined;
   const { results, failed } = JSON.parse(answer.body) as BatchResults;
   for (const [index, { outcome }] of results.entries()) if (outcome !== "failed") onDone(index);

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { request } from "undici";
 
 /** A figure of the server over the run. */
@@ -44,12 +45,13 @@ export interface MetricsRecorder {
 }
 
 const SCRAPE_INTERVAL_MS = 1000;
-const SCRAPE_TIMEOUT_MS = 900;
+/** A server that is too busy for its metrics leaves a gap. */
+const SCRAPE_TIMEOUT_MS = 5000;
 
 /** @param url of the Prometheus page */
 export function recordMetrics(url: string): MetricsRecorder {
   const samples: Sample[] = [];
-  let running = Promise.resolve();
+  const stopping = new AbortController();
   const scrape = async () => {
     try {
       const answer = await request(url, { signal: AbortSignal.timeout(SCRAPE_TIMEOUT_MS) });
@@ -60,10 +62,15 @@ export function recordMetrics(url: string): MetricsRecorder {
       // A gap in the series says that the server did not answer.
     }
   };
-  const timer = setInterval(() => (running = scrape()), SCRAPE_INTERVAL_MS);
+  const running = (async () => {
+    while (!stopping.signal.aborted) {
+      await scrape();
+      await setTimeout(SCRAPE_INTERVAL_MS, undefined, { signal: stopping.signal }).catch(() => undefined);
+    }
+  })();
   return {
     async stop(startedAtMs) {
-      clearInterval(timer);
+      stopping.abort();
       await running;
       return seriesOf(samples, startedAtMs / 1000);
     },

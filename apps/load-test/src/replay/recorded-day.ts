@@ -1,0 +1,126 @@
+import { createReadStream } from "node:fs";
+import { parse } from "csv-parse";
+import type { RecordedEvent } from "../load/scenario.ts";
+
+/** A station as a trip file describes it. */
+export interface RecordedStation {
+  readonly id: string;
+  readonly name: string;
+  readonly lat: number;
+  readonly lon: number;
+}
+
+/** A ride of a trip file. Times are in milliseconds of the file's own clock. */
+export interface RecordedRide {
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly from: RecordedStation | undefined;
+  readonly to: RecordedStation | undefined;
+}
+
+/** The columns that are read, by their names in files of the two usual formats. */
+const COLUMNS = {
+  startedAt: ["started_at", "starttime"],
+  endedAt: ["ended_at", "stoptime"],
+  fromId: ["start_station_id", "start station id"],
+  fromName: ["start_station_name", "start station name"],
+  fromLat: ["start_lat", "start station latitude"],
+  fromLon: ["start_lng", "start station longitude"],
+  toId: ["end_station_id", "end station id"],
+  toName: ["end_station_name", "end station name"],
+  toLat: ["end_lat", "end station latitude"],
+  toLon: ["end_lng", "end station longitude"],
+} as const;
+type Column = keyof typeof COLUMNS;
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Reads the rides of the busiest day of a trip file; rows without usable times are left out.
+ * @throws when it has no rides that can be read
+ */
+export async function readBusiestDay(path: string): Promise<RecordedRide[]> {
+  const byDay = new Map<number, RecordedRide[]>();
+  const rows = createReadStream(path).pipe(parse({ columns: true, bom: true, relax_column_count: true }));
+  for await (const row of rows) {
+    const ride = readRide(row as Record<string, string>);
+    if (ride === undefined) continue;
+    const day = Math.floor(ride.startedAt / DAY_MS);
+    const rides = byDay.get(day) ?? [];
+    rides.push(ride);
+    byDay.set(day, rides);
+  }
+  const [busiest] = [...byDay.values()].toSorted((a, b) => b.length - a.length);
+  if (busiest === undefined) {
+    const names = Object.values(COLUMNS).map((alternatives) => alternatives.join(" or "));
+    throw new Error(`${path} has no rides that can be read. Its columns must be ${names.join(", ")}.`);
+  }
+  return busiest.toSorted((a, b) => a.startedAt - b.startedAt);
+}
+
+function readRide(row: Readonly<Record<string, string>>): RecordedRide | undefined {
+  const read = (column: Column) => COLUMNS[column].map((name) => row[name]).find((value) => value !== undefined) ?? "";
+  // The clock's zone does not matter: only the times between rides are played.
+  const [startedAt = Number.NaN, endedAt = Number.NaN] = (["startedAt", "endedAt"] as const).map((column) =>
+    Date.parse(`${read(column).replace(" ", "T").slice(0, 23)}Z`),
+  );
+  // A bike that was out for days would be missing on this one.
+  if (!(endedAt >= startedAt && endedAt - startedAt < DAY_MS)) return undefined;
+  const station = (id: Column, name: Column, lat: Column, lon: Column): RecordedStation | undefined =>
+    read(id) === ""
+      ? undefined
+      : { id: read(id), name: read(name) || read(id), lat: Number(read(lat)), lon: Number(read(lon)) };
+  return {
+    startedAt,
+    endedAt,
+    from: station("fromId", "fromName", "fromLat", "fromLon"),
+    to: station("toId", "toName", "toLat", "toLon"),
+  };
+}
+
+/** A recorded day as a run plays it. */
+export interface Replay {
+  readonly events: readonly RecordedEvent[];
+  readonly stations: readonly RecordedStation[];
+  readonly bikeIds: readonly string[];
+}
+
+/**
+ * The starts and ends of rides in their order, so many times as fast as they were. Files name no bikes, or not where they
+ * stand: each ride gets one that is back from its last.
+ * @param prefix of the ids of bikes and rides
+ */
+export function planReplay(rides: readonly RecordedRide[], speed: number, prefix: string): Replay {
+  const first = rides[0]?.startedAt ?? 0;
+  const changes = rides
+    .flatMap((ride, index) => [
+      { kind: "start" as const, index, at: ride.startedAt, station: ride.from },
+      { kind: "end" as const, index, at: ride.endedAt, station: ride.to },
+    ])
+    // A ride of no length starts before it ends.
+    .toSorted((a, b) => a.at - b.at || a.index - b.index || (a.kind === "start" ? -1 : 1));
+  const free: number[] = [];
+  const bikeOf = new Map<number, number>();
+  let bikes = 0;
+  const events = changes.map(({ kind, index, at, station }): RecordedEvent => {
+    if (kind === "start") bikeOf.set(index, free.shift() ?? bikes++);
+    const bikeNumber = bikeOf.get(index) ?? 0;
+    if (kind === "end") free.push(bikeNumber);
+    return {
+      kind,
+      atMs: (at - first) / speed,
+      rideId: `${prefix}ride-${index}`,
+      bikeNumber,
+      bikeId: `${prefix}bike-${bikeNumber}`,
+      stationId: station?.id ?? null,
+    };
+  });
+  const stations = new Map(
+    rides.flatMap(({ from, to }) => [from, to]).flatMap((each) => (each ? [[each.id, each]] : [])),
+  );
+  return {
+    events,
+    stations: [...stations.values()],
+    bikeIds: Array.from({ length: bikes }, (_, n) => `${prefix}bike-${n}`),
+  };
+}

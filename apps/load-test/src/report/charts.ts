@@ -1,0 +1,88 @@
+import type { LatencySummary } from "../load/recorder.ts";
+import type { RunResult, SecondResult } from "../result.ts";
+import { chart, type Line } from "./chart.ts";
+import type { Markup } from "./markup.ts";
+import { linearScale, logScale, percentileScale, timeScale } from "./scales.ts";
+
+/** The curve of the percentiles: what share of the requests took how long at most. */
+export function percentileChart(result: RunResult, baseline: RunResult | undefined): Markup {
+  const { response, service, lag } = result.latency;
+  const lines: Line[] = [
+    { name: "response time", points: curveOf(response) },
+    { name: "service time", points: curveOf(service) },
+    { name: "start lag", points: curveOf(lag) },
+    ...(baseline === undefined
+      ? []
+      : [{ name: "response time, baseline", points: curveOf(baseline.latency.response), isBaseline: true }]),
+  ];
+  const values = lines.flatMap(({ points }) => points.map(([, value]) => value)).filter((value) => value > 0);
+  return chart({
+    title: "Latency by percentile",
+    xTitle: "requests that took no longer, from the fastest to the slowest",
+    yTitle: "milliseconds (log scale)",
+    x: percentileScale(),
+    y: logScale(Math.min(...values), Math.max(...values)),
+    lines,
+  });
+}
+
+function curveOf({ percentiles }: LatencySummary): [number, number][] {
+  return Object.entries(percentiles)
+    .map(([percentile, value]): [number, number] => [Number(percentile), value])
+    .toSorted(([a], [b]) => a - b);
+}
+
+/** What the seconds of the run were like, all on the same time axis. */
+export function timeCharts(result: RunResult, baseline: RunResult | undefined): Markup[] {
+  const { seconds } = result;
+  const time = timeScale(Math.max(...seconds.map(({ second }) => second)));
+  const series = (name: string, of: (second: SecondResult) => number): Line => ({
+    name,
+    points: seconds.map((second) => [second.second, of(second)]),
+  });
+  const overTime = (title: string, yTitle: string, lines: readonly Line[]) =>
+    chart({ title, xTitle: "seconds since the start", yTitle, x: time, y: linearScale(highest(lines)), lines });
+  const before: Line[] =
+    baseline === undefined
+      ? []
+      : [{ name: "p99, baseline", points: baseline.seconds.map(({ second, p99 }) => [second, p99]), isBaseline: true }];
+  return [
+    overTime("Response time", "milliseconds", [
+      series("p50", ({ p50 }) => p50),
+      series("p90", ({ p90 }) => p90),
+      series("p99", ({ p99 }) => p99),
+      series("longest", ({ max }) => max),
+      ...before,
+    ]),
+    overTime("Throughput", "requests a second", [
+      series("started", ({ started }) => started),
+      series("answered", ({ answered }) => answered),
+    ]),
+    overTime("Unexpected answers", "answers a second", [series("unexpected", ({ unexpected }) => unexpected)]),
+    overTime("Start lag, and requests not answered yet", "milliseconds; requests", [
+      series("start lag, p99 (ms)", ({ lagP99 }) => lagP99),
+      series("pending at the end of the second", ({ pending }) => pending),
+    ]),
+  ];
+}
+
+/** The server's own metrics, on the time axis of the run. */
+export function serverCharts({ serverMetrics, seconds }: RunResult): Markup[] {
+  const time = timeScale(Math.max(...seconds.map(({ second }) => second)));
+  return serverMetrics.map(({ title, unit, points }) => {
+    const lines: Line[] = [{ name: title, points: points.map(({ seconds: at, value }) => [at, value]) }];
+    return chart({
+      title,
+      xTitle: "seconds since the start",
+      yTitle: unit === "" ? "count" : unit,
+      x: time,
+      y: linearScale(highest(lines)),
+      lines,
+      isSmall: true,
+    });
+  });
+}
+
+function highest(lines: readonly Line[]): number {
+  return Math.max(0, ...lines.flatMap(({ points }) => points.map(([, value]) => value)));
+}

@@ -1,0 +1,64 @@
+/** Maps values to 0…1 of an axis, and says where its ticks are. */
+export interface Scale {
+  /** Not clamped. */
+  readonly at: (value: number) => number;
+  readonly ticks: readonly Tick[];
+}
+
+export interface Tick {
+  readonly value: number;
+  readonly label: string;
+}
+
+const TICK_COUNT = 5;
+
+/** From 0 to a round number above the largest value. */
+export function linearScale(largest: number): Scale {
+  const step = roundStep((largest > 0 ? largest : TICK_COUNT) / TICK_COUNT);
+  return scaleTo(Math.max(step, Math.ceil(largest / step - 1e-9) * step), step);
+}
+
+/** From 0 to the last second, to which nothing is added. */
+export function timeScale(lastSecond: number): Scale {
+  const last = Math.max(1, lastSecond);
+  return scaleTo(last, Math.max(1, roundStep(last / (2 * TICK_COUNT))));
+}
+
+function scaleTo(top: number, step: number): Scale {
+  const count = Math.floor(top / step + 1e-9);
+  return { at: (value) => value / top, ticks: Array.from({ length: count + 1 }, (_, index) => tickAt(index * step)) };
+}
+
+/** Between powers of ten, for values that differ by orders of magnitude. */
+export function logScale(smallest: number, largest: number): Scale {
+  const low = Math.floor(Math.log10(Math.max(smallest, 1e-3)));
+  const high = Math.max(low + 1, Math.ceil(Math.log10(Math.max(largest, 1e-3))));
+  return {
+    at: (value) => (Math.log10(Math.max(value, 10 ** low)) - low) / (high - low),
+    ticks: Array.from({ length: high - low + 1 }, (_, index) => tickAt(10 ** (low + index))),
+  };
+}
+
+const PERCENTILE_TICKS = [0, 50, 90, 99, 99.9, 99.99] as const;
+/** Where the axis ends: a hundredth is beyond what is drawn. */
+const LAST_PERCENTILE = 99.99;
+
+/** Each step to the right leaves out a tenth of the requests of the step before: the slowest ones get the room. */
+export function percentileScale(): Scale {
+  const nines = (percentile: number) => -Math.log10(1 - Math.min(percentile, LAST_PERCENTILE) / 100);
+  return {
+    at: (value) => nines(value) / nines(LAST_PERCENTILE),
+    ticks: PERCENTILE_TICKS.map((value) => ({ value, label: `p${value}` })),
+  };
+}
+
+function tickAt(value: number): Tick {
+  const rounded = Number(value.toPrecision(6));
+  return { value: rounded, label: rounded.toLocaleString("en", { maximumFractionDigits: 3 }) };
+}
+
+/** The smallest of 1, 2, 5, 10, … that is no less. */
+function roundStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least));
+  return ([1, 2, 5, 10].find((factor) => factor * power >= least * (1 - 1e-9)) ?? 10) * power;
+}
