@@ -29,9 +29,10 @@ const load = {
   duration: new Option("--duration <time>", "1 hour at most (default: the profile's, or 30s)").argParser(
     duration(1000, MAX_DURATION_MS),
   ),
-  warmUp: new Option("--warm-up <time>", "at the beginning: left out of the percentiles")
-    .argParser(duration(0, MAX_DURATION_MS))
-    .default(2000, "2s"),
+  warmUp: new Option(
+    "--warm-up <time>",
+    "at the beginning, left out of the percentiles (default: the profile's, or 2s)",
+  ).argParser(duration(0, MAX_DURATION_MS)),
   closed: new Option("--closed", "no rate: each connection sends when it is answered; for saturation").conflicts([
     "profile",
     "replay",

@@ -35,8 +35,7 @@ export async function measure(options: MeasureOptions): Promise<RunResult> {
   const metrics = service.metricsUrl === undefined ? undefined : recordMetrics(service.metricsUrl);
   const outcome = await runPlan({ plan, ...pick(options) });
   const { startedAtMs, acknowledgedEvents, ...found } = outcome;
-  const { receiver, endpoints = 0 } = service.webhooks ?? {};
-  const webhooks = await receiver?.result(acknowledgedEvents, endpoints);
+  const webhooks = await service.receiver?.result(acknowledgedEvents);
   const serverMetrics = (await metrics?.stop(startedAtMs)) ?? [];
   const findings = { ...found, webhooks, serverMetrics };
   const verdict = {

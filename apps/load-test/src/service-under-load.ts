@@ -18,11 +18,19 @@ export interface ServiceUnderLoad {
   /** Keys with a partner's limit, for the scenario about it alone. */
   readonly limitedKeys: readonly string[];
   readonly world: World;
-  readonly webhooks: { readonly receiver: Receiver; readonly endpoints: number } | undefined;
+  /** Undefined: the run receives no webhooks. */
+  readonly receiver: Receiver | undefined;
   close(): Promise<void>;
 }
 
-export interface OwnServiceOptions {
+/** One that was started for the run. */
+interface OwnService extends ServiceUnderLoad {
+  readonly pid: number;
+  /** Where its data is; gone when it is closed. */
+  readonly directory: string;
+}
+
+interface OwnServiceOptions {
   readonly profile: Profile;
   readonly seed: number;
   readonly workers: number;
@@ -35,7 +43,7 @@ const LIMITED_KEYS_PER_WORKER = 2;
 const PARTNER_LIMIT = 60;
 
 /** Starts a service, and makes the partners, keys, endpoints and the city of a profile. */
-export async function openOwnService(options: OwnServiceOptions): Promise<ServiceUnderLoad> {
+export async function openOwnService(options: OwnServiceOptions): Promise<OwnService> {
   const { profile, onProgress } = options;
   onProgress("starting a service of its own");
   const server = await startOwnServer();
@@ -50,8 +58,8 @@ export async function openOwnService(options: OwnServiceOptions): Promise<Servic
     const provided = await provide(server, receiver, options);
     await fill(server.url, provided.operatorKey, options);
     const world = await discoverWorld(server.url, provided.limitlessKey, needsBikes(profile));
-    const webhooks = receiver === undefined ? undefined : { receiver, endpoints: profile.subscribers };
-    return { url: server.url, metricsUrl: server.metricsUrl, world, webhooks, close, ...provided };
+    const { url, metricsUrl, pid, directory } = server;
+    return { url, metricsUrl, pid, directory, world, receiver, close, ...provided };
   } catch (error) {
     await close();
     throw error;
@@ -100,7 +108,7 @@ function needsBikes(profile: Profile): boolean {
 const NOTHING_KNOWN: World = { stations: [], bikes: [], ridePages: 1 };
 const OPERATOR_KEY_PREFIX = "bss_operator_";
 
-export interface GivenServiceOptions {
+interface GivenServiceOptions {
   readonly profile: Profile;
   readonly url: string;
   /** A file with a key a line: partners' keys, and the operator's where a scenario needs it. */
@@ -132,7 +140,7 @@ export async function openGivenService(options: GivenServiceOptions): Promise<Se
     keys,
     limitedKeys: isStorm ? keys : [],
     world,
-    webhooks: undefined,
+    receiver: undefined,
     close: () => Promise.resolve(),
   };
 }

@@ -3,12 +3,14 @@ import type { AddressInfo } from "node:net";
 import { Worker } from "node:worker_threads";
 import { onTestFinished } from "vitest";
 import type { Plan, StreamPlan } from "../src/load/plan.ts";
-import type { LoopbackServerOptions } from "./loopback-server.worker.ts";
+import type { LoopbackRequest, LoopbackServerOptions } from "./loopback-server.worker.ts";
 
 interface LoopbackServer {
   readonly url: string;
   /** It answers nothing for a while. */
   stall(milliseconds: number): void;
+  /** How long each answer took by the server's own clock, in milliseconds: the shortest first. */
+  delays(): Promise<number[]>;
 }
 
 /** Starts a server that behaves as described, until the test is finished. */
@@ -16,7 +18,16 @@ export async function startLoopbackServer(options: LoopbackServerOptions = {}): 
   const worker = new Worker(new URL("loopback-server.worker.ts", import.meta.url), { workerData: options });
   onTestFinished(async () => void (await worker.terminate()));
   const [{ port }] = (await once(worker, "message")) as [AddressInfo];
-  return { url: `http://127.0.0.1:${port}`, stall: (milliseconds) => worker.postMessage(milliseconds) };
+  const ask = (request: LoopbackRequest) => worker.postMessage(request);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stall: ask,
+    async delays() {
+      ask("delays");
+      const [delays] = (await once(worker, "message")) as [number[]];
+      return delays.toSorted((a, b) => a - b);
+    },
+  };
 }
 
 /** A plan of one stream. */

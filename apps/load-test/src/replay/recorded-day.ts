@@ -3,7 +3,7 @@ import { parse } from "csv-parse";
 import type { RecordedEvent } from "../load/scenario.ts";
 
 /** A station as a trip file describes it. */
-export interface RecordedStation {
+interface RecordedStation {
   readonly id: string;
   readonly name: string;
   readonly lat: number;

@@ -68,14 +68,15 @@ export function timeCharts(result: RunResult, baseline: RunResult | undefined): 
 
 /** The server's own metrics, on the time axis of the run. */
 export function serverCharts({ serverMetrics, seconds }: RunResult): Markup[] {
-  const time = timeScale(Math.max(...seconds.map(({ second }) => second)));
+  const last = Math.max(...seconds.map(({ second }) => second));
   return serverMetrics.map(({ title, unit, points }) => {
-    const lines: Line[] = [{ name: title, points: points.map(({ seconds: at, value }) => [at, value]) }];
+    const within = points.filter(({ seconds: at }) => at <= last);
+    const lines: Line[] = [{ name: title, points: within.map(({ seconds: at, value }) => [at, value]) }];
     return chart({
       title,
       xTitle: "seconds since the start",
       yTitle: unit === "" ? "count" : unit,
-      x: time,
+      x: timeScale(last),
       y: linearScale(highest(lines)),
       lines,
       isSmall: true,

@@ -5,7 +5,7 @@ export interface Scale {
   readonly ticks: readonly Tick[];
 }
 
-export interface Tick {
+interface Tick {
   readonly value: number;
   readonly label: string;
 }

@@ -8,7 +8,7 @@ export interface MetricSeries {
   readonly points: readonly MetricPoint[];
 }
 
-export interface MetricPoint {
+interface MetricPoint {
   /** Since the start of the run. */
   readonly seconds: number;
   readonly value: number;

@@ -13,6 +13,7 @@ export interface OwnServer {
   readonly url: string;
   readonly metricsUrl: string;
   readonly pid: number;
+  readonly directory: string;
   /** Runs a command of `bikeshare` on the same data. @returns what it prints with `--json` */
   command(args: readonly string[], input?: string): Promise<string>;
   stop(): Promise<void>;
@@ -28,7 +29,7 @@ const STOP_TIMEOUT_MS = 30_000;
  * The server shares the machine with what measures it, which goes first where both want the processor: otherwise
  * requests would start late, and the server's waits would be counted as the load test's own.
  */
-const SERVER_NICENESS = 5;
+const SERVER_NICENESS = 10;
 
 /** Starts a service with an empty database, on free ports of the loopback interface. */
 export async function startOwnServer(): Promise<OwnServer> {
@@ -63,6 +64,7 @@ export async function startOwnServer(): Promise<OwnServer> {
       url,
       metricsUrl: `http://127.0.0.1:${metricsPort}/metrics`,
       pid: child.pid ?? 0,
+      directory,
       stop,
       async command(args, input) {
         const running = promisify(execFile)(process.execPath, [...NODE_OPTIONS, ...args, "--json"], {

@@ -1,7 +1,7 @@
 import { createLatencyHistogram, type LatencySummary, recordMs, summaryOf } from "../load/recorder.ts";
 
 /** What a receiver keeps of a delivery. */
-export interface ReceivedDelivery {
+interface ReceivedDelivery {
   /** Which of the run's endpoints received it. */
   readonly endpoint: number;
   readonly event: string;

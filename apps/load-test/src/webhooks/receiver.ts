@@ -11,12 +11,12 @@ export interface Receiver {
   urlOf(endpoint: number): string;
   /** The secret of each endpoint, in their order. */
   useSecrets(secrets: readonly string[]): Promise<void>;
-  /** Waits until the webhooks of all events have arrived, `DRAIN_TIMEOUT_MS` at most. */
-  result(events: readonly string[], endpoints: number): Promise<DeliveryResult>;
+  /** Waits until the webhooks of all events have arrived, or for a time: what has not come by then is lost. */
+  result(events: readonly string[], timeoutMs?: number): Promise<DeliveryResult>;
   close(): Promise<void>;
 }
 
-/** What has not come by then is lost: the first retries are over. Longer delays the report of a service that lost some. */
+/** The first retries are over by then. Longer delays the report of a service that lost some. */
 const DRAIN_TIMEOUT_MS = 20_000;
 const POLL_INTERVAL_MS = 50;
 
@@ -31,14 +31,16 @@ export async function startReceiver(port = 0): Promise<Receiver> {
     worker.postMessage(request);
     return ((await answered) as [unknown])[0];
   };
+  let endpoints = 0;
   return {
     urlOf: (endpoint) => `http://127.0.0.1:${address.port}/${endpoint}`,
     async useSecrets(secrets) {
+      endpoints = secrets.length;
       await ask({ kind: "secrets", secrets });
     },
-    async result(events, endpoints) {
+    async result(events, timeoutMs = DRAIN_TIMEOUT_MS) {
       const expected = events.length * endpoints;
-      for (let waited = 0; waited < DRAIN_TIMEOUT_MS; waited += POLL_INTERVAL_MS) {
+      for (let waited = 0; waited < timeoutMs; waited += POLL_INTERVAL_MS) {
         if (((await ask({ kind: "count" })) as number) >= expected) break;
         await setTimeout(POLL_INTERVAL_MS);
       }

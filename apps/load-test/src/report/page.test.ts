@@ -1,0 +1,74 @@
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { resultOf, secondOf } from "../../test/results.ts";
+import type { RunResult } from "../result.ts";
+import { reportPage } from "./page.ts";
+
+const seconds = Array.from({ length: 60 }, (_, second) => secondOf(second, 10 + (second % 7)));
+
+/** A result with the text wherever a service, or its user, decides what stands there. */
+function resultWith(text: string): RunResult {
+  const result = resultOf({ seconds });
+  const outcome = { endpoint: text, outcome: text, isExpected: false, count: 1 };
+  return {
+    ...result,
+    settings: { ...result.settings, name: text, url: text },
+    invalidReasons: [text],
+    violations: [text],
+    thresholds: [{ text, value: 1, passed: false }],
+    contract: { checked: 1, violations: [text] },
+    streams: result.streams.map((stream) => ({ ...stream, name: text, outcomes: [outcome] })),
+    serverMetrics: [
+      {
+        title: text,
+        unit: text,
+        points: [
+          { seconds: 0, value: 1 },
+          { seconds: 1, value: 2 },
+        ],
+      },
+    ],
+    knee: { lastGoodPerSecond: 1, steps: [{ ratePerSecond: 1, passed: false, p99: 1, reasons: [text] }] },
+  };
+}
+
+/** The elements of a page by name, with the names of their attributes. */
+function tagsOf(page: string): string[] {
+  return [...page.matchAll(/<([a-z!/][^>]*)>/gi)].map(([, tag = ""]) => tag.replaceAll(/="[^"]*"/g, "").trim());
+}
+
+it("whatever a service answers is text in the page, never markup", () => {
+  const plain = tagsOf(reportPage(resultWith("plain"), resultWith("plain")));
+  const hostile = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.constantFrom(
+      "<script>alert(1)</script>",
+      '"><img src=x onerror=alert(1)>',
+      "</title></style><svg onload=x>",
+      "&lt;",
+      "'\"<!--",
+    ),
+  );
+  fc.assert(
+    fc.property(hostile, (text) => {
+      expect(tagsOf(reportPage(resultWith(text), resultWith(text)))).toEqual(plain);
+    }),
+    { numRuns: 12 },
+  );
+});
+
+it("the page needs nothing else: no script, no file, no network", () => {
+  const page = reportPage(resultOf({ seconds }), resultOf({ seconds }));
+  expect(page).not.toMatch(/<script|<link|<img|<iframe|src=|href=|url\(|@import/i);
+  expect(page).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`);
+});
+
+it("no coordinate of a chart is missing, even of a run without an answer", () => {
+  for (const result of [
+    resultOf({ seconds }),
+    resultOf({ seconds: [] }),
+    resultOf({ p50: 0, p99: 0, seconds: [secondOf(0, 0)] }),
+  ]) {
+    expect(reportPage(result, undefined)).not.toMatch(/NaN|Infinity|undefined/);
+  }
+});
