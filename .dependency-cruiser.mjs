@@ -218,6 +218,25 @@ const serverLayers = [
   },
 ];
 
+const loadTest = "^apps/load-test/src";
+
+/** @type {import("dependency-cruiser").IConfiguration["forbidden"]} */
+const loadTestLayers = [
+  {
+    name: "load-test-scenarios-know-no-service",
+    comment:
+      "A scenario says what is asked and expected. Which service it is, and what the report shows, is not its matter.",
+    from: { path: `${loadTest}/(scenarios|load|contract)/`, pathNot: testFiles },
+    to: { path: `${loadTest}/(server|report|webhooks|replay)/`, ...valueOnly },
+  },
+  {
+    name: "load-test-reports-run-nothing",
+    comment: "A report is made from the result alone, so that it can be made again from a file.",
+    from: { path: `${loadTest}/report/`, pathNot: testFiles },
+    to: { path: `${loadTest}/(server|webhooks|load|scenarios)/`, ...valueOnly },
+  },
+];
+
 /** @type {import("dependency-cruiser").IConfiguration["forbidden"]} */
 const everywhere = [
   {
@@ -255,7 +274,10 @@ const everywhere = [
 
 /** @type {import("dependency-cruiser").IConfiguration} */
 export default {
-  forbidden: [...packages, ...serverLayers, ...everywhere].map((rule) => ({ severity: "error", ...rule })),
+  forbidden: [...packages, ...serverLayers, ...loadTestLayers, ...everywhere].map((rule) => ({
+    severity: "error",
+    ...rule,
+  })),
   options: {
     doNotFollow: { path: ["node_modules", "^(packages|apps)/[^/]+/dist/"] },
     exclude: { path: "(^|/)(coverage|[.]turbo|[.]bikeshare)/" },

@@ -58,6 +58,14 @@ const violations: Readonly<Record<string, { readonly file: string; readonly impo
   },
   "postgres-in-db-only": { file: "apps/server/src/stations/driver.ts", imports: ["pg"] },
   "fastify-at-the-border-only": { file: "apps/server/src/stations/server.ts", imports: ["fastify"] },
+  "load-test-scenarios-know-no-service": {
+    file: "apps/load-test/src/scenarios/up.ts",
+    imports: ["../server/own-server.ts"],
+  },
+  "load-test-reports-run-nothing": {
+    file: "apps/load-test/src/report/up.ts",
+    imports: ["../server/own-server.ts"],
+  },
   "no-cycles": { file: "apps/server/src/stations/circle.ts", imports: ["./rest-of-circle.ts"] },
   "no-orphans": { file: "apps/server/src/stations/forgotten.ts", imports: [] },
   "no-catch-all-names": { file: "apps/server/src/stations/util-user.ts", imports: ["./utils.ts"] },
@@ -85,6 +93,7 @@ const innocent: Readonly<Record<string, readonly string[]>> = {
   "apps/server/src/stations/rest-of-circle.ts": ["./circle.ts"],
   "apps/server/src/webhooks/dispatcher/lane.ts": ["../rules/due.ts"],
   "apps/server/src/webhooks/rules/due.ts": [],
+  "apps/load-test/src/server/own-server.ts": ["../../../../packages/contract/src/index.ts"],
   "apps/server/test/harness.ts": ["../src/app.ts"],
 };
 

@@ -3,8 +3,8 @@ import { runPlan } from "../src/load/run.ts";
 import { planOf, startLoopbackServer } from "./loopback-server.ts";
 
 describe.concurrent("the load test measures what callers would see", () => {
-  it("a server that stands still for half a second in ten is slow in the p99, which a closed model hides", async () => {
-    const { url, stall } = await startLoopbackServer({ delayMs: 5 });
+  it("a server that stands still for half a second in ten is slow in the p99, which a closed model hides", async (context) => {
+    const { url, stall } = await startLoopbackServer(context, { delayMs: 5 });
     // Both runs are under way when it happens, however long their threads took to start.
     const underWay = new Set<string>();
     const onSecond = (run: string) => () => {
@@ -27,8 +27,8 @@ describe.concurrent("the load test measures what callers would see", () => {
     expect(hidden.response.max).toBeGreaterThan(450);
   });
 
-  it("a constant delay is measured to the millisecond, by one thread and by several", async () => {
-    const { url, delays } = await startLoopbackServer({ delayMs: 20, isExact: true });
+  it("a constant delay is measured to the millisecond, by one thread and by several", async (context) => {
+    const { url, delays } = await startLoopbackServer(context, { delayMs: 20, isExact: true });
     const plan = planOf(url, { durationMs: 3000, workers: 2, stream: { ratePerSecond: 60 } });
     const { latency, totals } = await runPlan({ plan });
     // What else runs on the machine makes answers later, for the server as well, and none earlier.

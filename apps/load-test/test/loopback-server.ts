@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { Worker } from "node:worker_threads";
-import { onTestFinished } from "vitest";
+import type { TestContext } from "vitest";
 import type { Plan, StreamPlan } from "../src/load/plan.ts";
 import type { LoopbackRequest, LoopbackServerOptions } from "./loopback-server.worker.ts";
 
@@ -14,7 +14,10 @@ interface LoopbackServer {
 }
 
 /** Starts a server that behaves as described, until the test is finished. */
-export async function startLoopbackServer(options: LoopbackServerOptions = {}): Promise<LoopbackServer> {
+export async function startLoopbackServer(
+  { onTestFinished }: TestContext,
+  options: LoopbackServerOptions = {},
+): Promise<LoopbackServer> {
   const worker = new Worker(new URL("loopback-server.worker.ts", import.meta.url), { workerData: options });
   onTestFinished(async () => void (await worker.terminate()));
   const [{ port }] = (await once(worker, "message")) as [AddressInfo];
