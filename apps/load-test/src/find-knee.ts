@@ -1,14 +1,4 @@
-import type { RunResult } from "./result.ts";
-
-/** A rate that was tried. */
-export interface KneeStep {
-  readonly ratePerSecond: number;
-  readonly passed: boolean;
-  /** Milliseconds. */
-  readonly p99: number;
-  /** Why it did not pass. */
-  readonly reasons: readonly string[];
-}
+import type { KneeStep, RunResult } from "./result.ts";
 
 interface KneeOptions {
   readonly startRate: number;
@@ -21,13 +11,6 @@ interface KneeOptions {
 const GROWTH = 1.5;
 /** Then the gap between the last good rate and the first bad one is halved as often. */
 const BISECTIONS = 2;
-
-/** What `findKnee` adds to a report. */
-export interface Knee {
-  /** Undefined: not even the first rate was. */
-  readonly lastGoodPerSecond: number | undefined;
-  readonly steps: readonly KneeStep[];
-}
 
 /** Raises the rate until a run does not pass. @returns the last run that did, or the first where none did */
 export async function findKnee(options: KneeOptions): Promise<RunResult> {

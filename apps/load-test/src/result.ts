@@ -1,8 +1,6 @@
-import type { Knee } from "./find-knee.ts";
 import type { OutcomeCount } from "./load/outcomes.ts";
 import type { LatencySummary } from "./load/recorder.ts";
 import type { MetricSeries } from "./server/metrics.ts";
-import type { ThresholdResult } from "./thresholds.ts";
 import type { DeliveryResult } from "./webhooks/delivery-ledger.ts";
 
 /** The report of a run, as JSON. Times are in milliseconds unless their name says otherwise. */
@@ -89,4 +87,29 @@ export interface SecondResult {
 export interface ContractResult {
   readonly checked: number;
   readonly violations: readonly string[];
+}
+
+/** Whether a threshold was kept. */
+export interface ThresholdResult {
+  readonly text: string;
+  /** Undefined: the run has no such figure, which fails too. */
+  readonly value: number | undefined;
+  readonly passed: boolean;
+}
+
+/** A rate that was tried. */
+export interface KneeStep {
+  readonly ratePerSecond: number;
+  readonly passed: boolean;
+  /** Milliseconds. */
+  readonly p99: number;
+  /** Why it did not pass. */
+  readonly reasons: readonly string[];
+}
+
+/** What `findKnee` adds to a report. */
+export interface Knee {
+  /** Undefined: not even the first rate was. */
+  readonly lastGoodPerSecond: number | undefined;
+  readonly steps: readonly KneeStep[];
 }

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from "@commander-js/extra-typings";
-import type { Findings } from "./result.ts";
+import type { Findings, ThresholdResult } from "./result.ts";
 
 /** A bound on a figure of the report: `p99<50ms`. */
 export interface Threshold {
@@ -11,13 +11,6 @@ export interface Threshold {
   readonly comparison: "<" | "<=" | ">" | ">=";
   /** In milliseconds for times. */
   readonly bound: number;
-}
-
-export interface ThresholdResult {
-  readonly text: string;
-  /** Undefined: the run has no such figure, which fails too. */
-  readonly value: number | undefined;
-  readonly passed: boolean;
 }
 
 type ReadMetric = (findings: Findings) => number | undefined;

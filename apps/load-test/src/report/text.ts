@@ -1,6 +1,5 @@
-import type { KneeStep } from "../find-knee.ts";
 import type { LatencySummary } from "../load/recorder.ts";
-import type { RunResult, SecondResult } from "../result.ts";
+import type { KneeStep, RunResult, SecondResult } from "../result.ts";
 
 /** One line on a second of the run, for a terminal. */
 export function progressLine({ second, answered, p50, p99, pending, unexpected }: SecondResult, of: number): string {

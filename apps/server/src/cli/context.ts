@@ -12,6 +12,9 @@ export type ParentCommand = CommandUnknownOpts;
 /** Gives the context once the options of the command line are read. */
 export type OpenCli = () => CliContext;
 
+/** Runs a command line within this process. */
+export type RunCommand = (args: readonly string[], cli: CliContext) => Promise<void>;
+
 /** What every command gets: made once in main.ts. */
 export interface CliContext {
   readonly config: Config;

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "@commander-js/extra-typings";
 import { ConfigError } from "../config.ts";
-import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
+import type { CliContext, OpenCli, ParentCommand, RunCommand } from "./context.ts";
 import { UsageError } from "./options.ts";
 
 /** Exit statuses of every command. */
@@ -33,9 +33,6 @@ export async function runProgram(
 }
 
 type Register = (program: ParentCommand, cli: OpenCli, runCommand: RunCommand) => void;
-
-/** Runs a command line within this process. */
-export type RunCommand = (args: readonly string[], cli: CliContext) => Promise<void>;
 
 /** What adds the commands that begin with some words, in the order of the program's help. */
 const groups: readonly { readonly words: readonly string[]; readonly load: () => Promise<Register> }[] = [

@@ -1,9 +1,8 @@
 import { createReadStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { z } from "zod";
-import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
+import type { CliContext, OpenCli, ParentCommand, RunCommand } from "./context.ts";
 import { UsageError } from "./options.ts";
-import type { RunCommand } from "./program.ts";
 
 /** A command as its words. */
 const commandLine = z.array(z.string()).min(1);
