@@ -1,6 +1,7 @@
 import type { Queryable, Transaction } from "../db/database.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.generated.ts";
 
 /** What there is of a feed's source, in numbers. */
 export interface SourceState {
@@ -17,9 +18,14 @@ const lockSource = statement(
   "select source from gbfs_sources where system_id = $1 and source = $2 for update",
 );
 
+// Also the stations of others at which the source's bikes stand, whose counters will change: locked in one order with the
+// source's own, so that no other command waits for this one while this one waits for it.
 const lockStations = statement(
   "sourceRemoval.lockStations",
-  "select id from stations where system_id = $1 and source = $2 order by id for update",
+  `select id from stations
+   where system_id = $1 and (source = $2 or id in (
+     select station_id from bikes where system_id = $1 and source = $2 and station_id is not null))
+   order by id for update`,
 );
 
 const lockBikes = statement(
@@ -54,14 +60,12 @@ const deleteStations = statement(
 
 const deleteBikes = statement(
   "sourceRemoval.deleteBikes",
-  "delete from bikes where system_id = $1 and source = $2 returning id",
+  "delete from bikes where system_id = $1 and source = $2 returning station_id",
 );
 
 const deleteKnowledge = ["gbfs_pending_station_parts", "gbfs_descriptions", "gbfs_feed_health", "gbfs_sources"].map(
   (table) => statement(`sourceRemoval.delete.${table}`, `delete from ${table} where system_id = $1 and source = $2`),
 );
-
-const notify = statement("sourceRemoval.notify", "select pg_notify('stations', $1), pg_notify('bikes', $1)");
 
 /** Locks a source, so that no snapshot of it is applied, and its stations and bikes. Bikes first, as in every command. */
 export async function lockSourceRows(tx: Transaction, systemId: string, source: string): Promise<void> {
@@ -78,15 +82,17 @@ export async function findSourceState(
   return oneRow(await db.query<SourceState>(state, [systemId, source, writtenAt]));
 }
 
-/** Deletes a source, its stations and its bikes; gives how many. */
-export async function deleteSource(
-  tx: Transaction,
-  systemId: string,
-  source: string,
-): Promise<{ readonly stations: number; readonly bikes: number }> {
-  const bikes = (await tx.query(deleteBikes, [systemId, source])).length;
-  const stations = (await tx.query(deleteStations, [systemId, source])).length;
+/** A source that was deleted. */
+export interface DeletedSource {
+  readonly stations: number;
+  /** The station of each of its bikes; null: none. */
+  readonly bikes: readonly (string | null)[];
+}
+
+/** Deletes a source that is locked, with its stations and bikes. */
+export async function deleteSource(tx: Transaction, systemId: string, source: string): Promise<DeletedSource> {
+  const bikes = await tx.query<Pick<Tables["bikes"], "station_id">>(deleteBikes, [systemId, source]);
+  const stations = await tx.query(deleteStations, [systemId, source]);
   for (const statementOf of deleteKnowledge) await tx.query(statementOf, [systemId, source]);
-  await tx.query(notify, [systemId]);
-  return { stations, bikes };
+  return { stations: stations.length, bikes: bikes.map(({ station_id: stationId }) => stationId) };
 }

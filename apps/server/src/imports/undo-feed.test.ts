@@ -7,8 +7,11 @@ import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { CITY_TIME, city23 } from "../../test/gbfs/city.ts";
 import { listActs } from "../audit/queries.ts";
 import { checkInvariants } from "../check/service.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import { importGbfs } from "../feeds/gbfs/import.ts";
+import { upsertBikes } from "../fleet/bike-commands.ts";
+import { upsertStations } from "../fleet/station-commands.ts";
 import { listImports } from "./service.ts";
 import { undoImport } from "./undo.ts";
 
@@ -93,6 +96,23 @@ it("the import that brought a feed in is undone with all that is known of the fe
     ["import.gbfs", id],
   ]);
   await importCity(0);
+  await expectSound();
+});
+
+it("an undo takes the feed's bikes off the counters of the operator's stations", async () => {
+  const { db, systemId } = database;
+  const live = { db, clock: () => now, ids };
+  await upsertStations(live, systemId, [{ item: { id: "harbour", name: "Harbour", lat: 59.9, lon: 10.7 } }]);
+  await upsertBikes(live, systemId, [{ item: { id: "own", station_id: "harbour" } }]);
+  const available = async () => {
+    const text = "select num_bikes_available as n from stations where system_id = $1 and id = 'harbour'";
+    return oneRow(await db.query<{ n: number }>(statement("", text), [systemId])).n;
+  };
+  const id = await importCity(0, (text) => text.replaceAll('"is_reserved":true', '"is_reserved":false'));
+  expect(await available()).toBeGreaterThan(1);
+  await expectSound();
+  await undo(id);
+  expect(await available()).toBe(1);
   await expectSound();
 });
 

@@ -1,8 +1,9 @@
 import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
-import { pickSlot, countRows } from "../counts/service.ts";
+import { pickSlot } from "../counts/service.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
+import { runCommand } from "../fleet/command.ts";
 import { changedSince, deletePastRides, type ImportedRides } from "../fleet/imported-rides.ts";
 import { removePlaceholderStations } from "../fleet/placeholder-stations.ts";
 import {
@@ -56,17 +57,19 @@ export async function undoImport(context: UndoContext, systemId: string, id: str
   return "undone" in begun ? begun.undone : undoTrips(context, systemId, begun.row);
 }
 
-/** A feed is small enough for one transaction. */
-async function undoFeed(context: UndoContext, tx: Transaction, systemId: string, row: ImportRow): Promise<Undone> {
-  await requireUnchangedFeed(tx, systemId, row);
-  const removed = await deleteSource(tx, systemId, row.source);
-  await recordUndo(context, tx, systemId, row);
-  await updateImportUndone(tx, systemId, row.id, new Date(context.clock()));
-  // The last statements of the transaction, because they lock the counts.
-  const slot = pickSlot(() => context.ids.random());
-  countRows(tx, systemId, "bikes", slot, -removed.bikes);
-  countRows(tx, systemId, "stations", slot, -removed.stations);
-  return { kind: row.kind, rides: 0, ...removed };
+/** A feed is small enough for one transaction. As a command, so that stations of others that its bikes leave are counted. */
+function undoFeed(context: UndoContext, tx: Transaction, systemId: string, row: ImportRow): Promise<Undone> {
+  return runCommand({ ...context, db: tx }, systemId, async (command) => {
+    await requireUnchangedFeed(tx, systemId, row);
+    const { stations, bikes } = await deleteSource(tx, systemId, row.source);
+    command.bikesWritten(bikes, []);
+    command.notify("stations");
+    command.count("bikes", -bikes.length);
+    command.count("stations", -stations);
+    await recordUndo(context, tx, systemId, row);
+    await updateImportUndone(tx, systemId, row.id, command.now);
+    return { kind: row.kind, rides: 0, stations, bikes: bikes.length };
+  });
 }
 
 function recordUndo(
