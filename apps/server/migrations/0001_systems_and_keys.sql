@@ -6,7 +6,7 @@ create table systems (
   system_id          text collate "C" not null,
   name               text not null,
   created_at         timestamptz(3) not null,
-  -- What the operator says of the system, for GBFS. Null: what a source's feed says is used, else a default.
+  -- Set by the operator, for GBFS. Null: the value of a source's feed is used, else a default.
   timezone           text,
   language           text,
   feed_contact_email text,
@@ -61,11 +61,11 @@ create table keys (
 );
 alter table keys add foreign key (system_id) references systems (system_id);
 alter table keys add foreign key (system_id, partner_id) references partners (system_id, id);
--- A request brings only its key, so this is the one look-up that cannot name a system.
+-- A request carries only its key, so this look-up alone cannot name a system.
 create index keys_hash on keys (hash);
 create index keys_partner on keys (system_id, partner_id);
 
--- reference. A vehicle type, as the operator describes it. Null: what a source's feed says is used.
+-- reference. A vehicle type, as the operator describes it. Null: the value of a source's feed is used.
 create table vehicle_types (
   system_id        text collate "C" not null,
   id               text collate "C" not null check (length(id) between 1 and 255),
@@ -88,7 +88,7 @@ create table regions (
 );
 alter table regions add foreign key (system_id) references systems (system_id);
 
--- reference. Who did what, and to what.
+-- reference. Every change to systems, partners, keys and webhooks.
 create table audit_log (
   system_id text collate "C" not null,
   id        text collate "C" not null,

@@ -1,8 +1,7 @@
 -- The fleet: stations, bikes, rides and reservations, which change together. System tables: every row belongs to one
 -- system, named first in every key and index.
 
--- The *_json functions make a row's JSON as it is sent. They are the one place that does. An instant is RFC 3339 in UTC
--- to the millisecond:
+-- A row's JSON, as it is sent, is made only by the *_json functions. An instant is RFC 3339 in UTC to the millisecond:
 --   to_char(t at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
 -- It is written out each time, because a function called inside a function costs four times as much. The functions are
 -- immutable: the result depends on the arguments alone, whatever the session's time zone, date style or locale.
@@ -98,7 +97,7 @@ begin
     || ',"updated_at":"' || to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"}';
 end $$;
 
--- system. A place where bikes are rented and returned.
+-- system. A location where bikes are rented and returned.
 create table stations (
   system_id           text collate "C" not null,
   id                  text collate "C" not null check (length(id) between 1 and 255),
@@ -128,15 +127,15 @@ create table stations (
   source              text not null,
   -- mirrored: the counters are those of the source's feed; operated: they are counted from the bikes
   counters            text not null check (counters in ('mirrored', 'operated')),
-  -- successive good snapshots that did not name this station
+  -- successive good snapshots that did not list this station
   absent_snapshots    smallint not null default 0,
-  -- The snapshot that last named this part of the station. Null: the newest one of its feed, so that a snapshot in which
+  -- The snapshot that last listed this part of the station. Null: the newest one of its feed, so that a snapshot in which
   -- nothing changed writes no row.
   information_as_of   timestamptz(3),
   status_as_of        timestamptz(3),
   -- some snapshot said `is_installed`: distinguishes a station that is gone from one that is still planned
   was_installed       boolean not null default false,
-  -- the import that made the placeholder station; null: something else made the station
+  -- the import that created the placeholder station; null: the station was created otherwise
   import_id           text collate "C",
   json text not null generated always as (station_json(
     id, name, short_name, lat, lon, address, region_id, capacity, is_virtual_station, is_installed, is_renting,
@@ -216,7 +215,7 @@ create table rides (
   reservation_id   text collate "C",
   updated_at       timestamptz(3) not null,
   source           text not null,
-  -- The import that made the ride; null: something else did. Not indexed: an import knows when its rides started, and
+  -- The import that created the ride; null: it was created otherwise. Not indexed: an import knows when its rides started, and
   -- that has an index.
   import_id        text collate "C",
   json text not null generated always as (ride_json(

@@ -8,7 +8,7 @@ create table event_outbox (
   occurred_at timestamptz(3) not null,
   -- null: every partner may see it
   partner_id  text collate "C",
-  -- the resource's JSON at that moment
+  -- the resource's JSON at that time
   data        text not null,
   primary key (system_id, id)
 )

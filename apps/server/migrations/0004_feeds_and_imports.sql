@@ -1,7 +1,7 @@
--- What is kept of GBFS feeds beside the stations and bikes themselves, and what was imported when. Of each part of a
--- station, the newest snapshot that names it wins: docs/decisions/gbfs-import.md. Publishing: docs/decisions/gbfs-out.md.
+-- GBFS feeds, beside the stations and bikes themselves, and the imports. For each part of a station the newest snapshot
+-- that lists it wins: docs/decisions/gbfs-import.md. Publishing: docs/decisions/gbfs-out.md.
 
--- system. How far each feed of a source has been applied (its `last_updated`). Null: that feed has never come.
+-- system. How far each feed of a source has been applied (its `last_updated`). Null: never.
 -- The row's lock lets one snapshot of a source be applied at a time.
 create table gbfs_sources (
   system_id      text collate "C" not null,
@@ -11,7 +11,7 @@ create table gbfs_sources (
   -- the snapshot before `status_at`: a station absent from both is absent twice in a row
   previous_status_at timestamptz(3),
   vehicles_at    timestamptz(3),
-  -- what the source called its system (system_id of GBFS) in the newest snapshot; null: it has never said
+  -- the `system_id` of the source's newest `system_information`; null: never given
   published_id   text collate "C",
   primary key (system_id, source)
 );
@@ -43,7 +43,7 @@ create table gbfs_feed_health (
   primary key (system_id, source, feed)
 );
 
--- system. What a source says of its system as a whole: what is used of the newest document of each feed.
+-- system. A source's descriptions of its system: the used content of the newest document of each feed.
 create table gbfs_descriptions (
   system_id text collate "C" not null,
   source    text collate "C" not null,
@@ -55,19 +55,19 @@ create table gbfs_descriptions (
 );
 
 -- system. What was last published of each feed: `last_updated` stays while the content does, in every process.
--- The row's lock lets one publication be made at a time, so that none goes out that is older than the one before.
+-- The row's lock lets one publication be made at a time, so that an older one never follows a newer one.
 create table gbfs_publications (
   system_id    text collate "C" not null,
   version      text collate "C" not null,
   feed         text collate "C" not null,
   digest       bytea not null,
   last_updated timestamptz(0) not null,
-  -- other content was published in this very second: If-Modified-Since cannot distinguish the two
+  -- another content was published in the same second, so that If-Modified-Since cannot distinguish the two
   shares_second boolean not null,
   primary key (system_id, version, feed)
 );
 
--- system. The imports of files and feeds that wrote something, or found all of it there.
+-- system. The imports of files and feeds that wrote something, or found everything stored already.
 create table imports (
   system_id  text collate "C" not null,
   id         text collate "C" not null,
@@ -76,22 +76,22 @@ create table imports (
   source     text not null,
   -- when it began: `updated_at` of every row that it wrote
   at         timestamptz(3) not null,
-  -- running: under way, or cut off; undoing: being taken back, or that was cut off
+  -- running, undoing: not finished, or interrupted
   status     text not null check (status in ('running', 'done', 'undoing', 'undone')),
   -- rides (of trips), or stations and bikes (of a feed)
   created    bigint not null default 0,
-  -- of a feed: what was there before and was changed or removed
+  -- of a feed: stations and bikes that existed before and were changed or removed
   updated    bigint not null default 0,
   unchanged  bigint not null default 0,
   rejected   bigint not null default 0,
-  -- of trips: placeholder stations made; of a feed: the stations among `created`
+  -- of trips: placeholder stations; of a feed: the stations among `created`
   stations_created bigint not null default 0,
-  -- of trips: the starts of the first and the last ride that it made
+  -- of trips: the starts of the first and the last ride that it created
   first_at   timestamptz(3),
   last_at    timestamptz(3),
   -- where the report was written
   report     text,
-  -- what it was given: files or address, time zone
+  -- its arguments: files or address, time zone
   detail     jsonb not null,
   undone_at  timestamptz(3),
   primary key (system_id, id),
@@ -99,7 +99,7 @@ create table imports (
 );
 create index imports_at on imports (system_id, at, id);
 
--- system. An import of trips found rides of an earlier one, the same: the earlier one must not be taken back before it.
+-- system. An import of trips found the same rides of an earlier one, which must not be undone before it.
 create table import_overlaps (
   system_id  text collate "C" not null,
   earlier_id text collate "C" not null,

@@ -9,7 +9,7 @@ create table webhook_endpoints (
   tag          text collate "C" not null check (tag ~ '^[0-9A-Za-z]{6}$'),
   url          text not null,
   events       text[] not null,
-  -- who hears that deliveries fail
+  -- the address for mails that deliveries fail
   email        text,
   -- what deliveries are signed with; both: the Standard Webhooks headers beside Service-Signature, which is always sent
   signature    text not null default 'service' check (signature in ('service', 'both')),
@@ -60,7 +60,7 @@ create table webhook_lanes (
   system_id         text collate "C" not null,
   endpoint_id       text collate "C" not null,
   worker            text collate "C",
-  -- counts the lane's holders: what an earlier one writes is refused
+  -- the fence token: grows with each holder of the lane; writes of an earlier one are refused
   token             bigint not null default 0,
   -- by the database's clock, so that workers need not agree on theirs
   leased_until      timestamptz(3),
@@ -77,7 +77,7 @@ create table webhook_lanes (
 ) with (fillfactor = 50);
 alter table webhook_lanes add foreign key (system_id, endpoint_id) references webhook_endpoints (system_id, id);
 
--- system. The worker processes that live: they share the lanes evenly.
+-- system. The running worker processes, which share the lanes evenly.
 create table webhook_workers (
   system_id   text collate "C" not null,
   worker      text collate "C" not null,
@@ -85,7 +85,7 @@ create table webhook_workers (
   primary key (system_id, worker)
 ) with (fillfactor = 50);
 
--- system. What an event says, once for all its deliveries.
+-- system. The body of an event, once for all its deliveries.
 create table webhook_bodies (
   system_id   text collate "C" not null,
   created_on  date not null,
@@ -95,7 +95,7 @@ create table webhook_bodies (
   data        text not null,
   primary key (system_id, created_on, event_id)
 ) partition by range (created_on);
--- system. For a day without a partition of its own: no ride fails for want of one.
+-- system. For a day without a partition of its own: a missing partition must not fail a ride.
 create table webhook_bodies_default partition of webhook_bodies default;
 
 -- system. One event for one endpoint, as its partner sees it.
@@ -126,10 +126,10 @@ create table webhook_queue (
   system_id   text collate "C" not null,
   delivery_id text collate "C" not null,
   endpoint_id text collate "C" not null,
-  -- where the delivery and its body lie
+  -- the day of the delivery and of its body
   created_on  date not null,
   event_id    text collate "C" not null,
-  -- what is sent again on request waits for what happens now
+  -- sent again on request: waits until new deliveries are sent
   replay      boolean not null default false,
   due_at      timestamptz(3) not null,
   -- attempts made so far; of them those of this schedule
@@ -151,12 +151,12 @@ create table webhook_attempts (
   number           smallint not null,
   endpoint_id      text collate "C" not null,
   started_at       timestamptz(3) not null,
-  -- unknown: the process that sent it died before it could say
+  -- unknown: the process that sent it died before it wrote the outcome
   outcome          text not null check (outcome in ('succeeded', 'rejected', 'failed', 'unknown')),
   failure          text,
   detail           text,
   url              text not null,
-  -- null where nobody can say any more what exactly went
+  -- null where it is no longer known what was sent
   request_headers  text,
   request_body     text,
   remote_address   text,
@@ -164,7 +164,7 @@ create table webhook_attempts (
   response_headers text,
   response_body    bytea,
   response_truncated     boolean not null default false,
-  -- why less of the answer is kept than came; null: all of it is, or the limits for every answer cut it
+  -- why less of the response is kept than was received; null: all of it is, or the limits for every response shortened it
   truncation_reason text check (truncation_reason in ('success', 'repeated_failure', 'daily_budget')),
   dns_ms           real,
   connect_ms       real,
@@ -185,9 +185,9 @@ create table webhook_replays (
   endpoint_id text collate "C" not null,
   since       timestamptz(3) not null,
   until       timestamptz(3) not null,
-  -- counted when it was asked for
+  -- counted when it was requested
   total       bigint not null,
-  -- handed over to be sent
+  -- queued so far
   queued      bigint not null default 0,
   created_at  timestamptz(3) not null,
   finished_at timestamptz(3),
@@ -195,7 +195,7 @@ create table webhook_replays (
 );
 create index webhook_replays_endpoint on webhook_replays (system_id, endpoint_id, id);
 
--- system. What of a replay has not been handed over yet.
+-- system. The deliveries of a replay that are not queued yet.
 create table webhook_replay_items (
   system_id   text collate "C" not null,
   replay_id   text collate "C" not null,
