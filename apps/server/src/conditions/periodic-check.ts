@@ -6,7 +6,7 @@ const CHECK_INTERVAL_MS = 15_000;
 
 /**
  * Runs a check every 15 s.
- * @param condition is told whether the check could be made
+ * @param condition gets the outcome of each check
  */
 export function checkPeriodically(condition: WorkCondition, check: () => Promise<void>): PeriodicWork {
   const work = () => check().then(condition.succeeded, condition.failed);

@@ -31,9 +31,9 @@ export interface OutgoingResponse {
   readonly close: () => Promise<void>;
 }
 
-/** Makes GET requests that begin at an address which the operator configured. */
+/** Makes GET requests to a configured address, and to those that it leads to. */
 export interface OutgoingClient {
-  /** @throws Error that says in a few words what went wrong, without the query of any URL */
+  /** Follows redirects. @throws Error that says in a few words what went wrong, without the query of any URL */
   get(url: URL, request: OutgoingRequest): Promise<OutgoingResponse>;
 }
 
@@ -84,7 +84,7 @@ export function createOutgoingClient(location: URL, { dnsServers, ca }: Outgoing
 }
 
 /**
- * Which addresses may be called. Feeds and trip files come from public ones: whoever publishes them would otherwise choose
+ * Which addresses may be called. Feeds and trip files come from public addresses: otherwise their publishers could choose
  * what this machine requests from its own network. The configured host and port may be private, because the operator named
  * it; once it has been reached at a public address it must stay public, because its name is the publisher's.
  */

@@ -9,7 +9,7 @@ export interface VehicleReport {
   readonly is_reserved: boolean;
   readonly is_disabled: boolean;
   readonly station_id: string | null;
-  /** WGS 84 degrees; undefined where the feed names only the station it stands at. */
+  /** WGS 84 degrees; undefined where the feed names only the bike's station. */
   readonly position: Position | undefined;
   readonly current_range_meters: number | null;
   /** Milliseconds since 1970. */
@@ -29,7 +29,7 @@ export interface BikeRow extends FeedBike, Pick<Tables["bikes"], "id" | "source"
   readonly reported_at: number | null;
 }
 
-/** The MDS state that GBFS's two flags mean. A bike that cannot be ridden is so whether it is held or not. */
+/** The MDS state that GBFS's two flags mean. Disabled comes first: such a bike cannot be ridden, reserved or not. */
 export function vehicleState(flags: Pick<VehicleReport, "is_disabled" | "is_reserved">): Bike["vehicle_state"] {
   if (flags.is_disabled) return "non_operational";
   return flags.is_reserved ? "reserved" : "available";
@@ -63,7 +63,7 @@ export type BikeDecision = "keep" | "update" | "delete" | "ownedByOther" | "none
 /** What a decision about one bike looks at, beside the bike's own row. */
 export interface BikeSnapshotContext {
   readonly source: string;
-  /** When the source said so, milliseconds since 1970. */
+  /** The snapshot's `last_updated`, milliseconds since 1970. */
   readonly at: number;
   /** Bikes named in records that could not be read. */
   readonly rejected: ReadonlySet<string>;
@@ -77,7 +77,7 @@ export function decideBike(context: BikeSnapshotContext, row: BikeRow, wanted: F
   const stays = wanted ? "keep" : "none";
   if (row.source !== context.source) return wanted ? "ownedByOther" : "none";
   if (row.ride_id !== null || !followsFeed(row.vehicle_state)) return stays;
-  // The bike was reported after the feed was made: by the end of a ride, for example. The next snapshot may be newer.
+  // The bike was reported after the feed was made, for example by the end of a ride. The next snapshot may be newer.
   if (row.reported_at !== null && row.reported_at > context.at) return stays;
   // The feed may not know of the reservation: only a bike that cannot be ridden ends it.
   if (row.reservation_id !== null) return wanted?.vehicle_state === "non_operational" ? "update" : stays;

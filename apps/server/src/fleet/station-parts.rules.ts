@@ -38,7 +38,7 @@ export interface KnownStationStatus extends StationStatusReport {
   readonly was_installed: boolean;
 }
 
-/** What is known of a station: either part may not have come yet. */
+/** What is known of a station. A part that has not arrived yet is undefined. */
 export interface StationParts {
   readonly information?: Part<StationInformation> | undefined;
   readonly status?: Part<KnownStationStatus> | undefined;
@@ -50,12 +50,12 @@ export interface SnapshotTimes {
   readonly before: number | undefined;
 }
 
-/** A station whose two parts have met. */
+/** A station with both parts. */
 export interface JoinedStation extends StationInformation, KnownStationStatus, StationState {
   readonly absent_snapshots: number;
 }
 
-/** The times of a feed after a snapshot of `at` came, in order or late. One seen before changes nothing. */
+/** The times of a feed after a snapshot of `at` arrived, in order or late. One that is known already changes nothing. */
 export function advance(times: SnapshotTimes | undefined, at: number): SnapshotTimes {
   if (times === undefined) return { latest: at, before: undefined };
   const { latest, before } = times;
@@ -71,8 +71,8 @@ export function absentSnapshots(asOf: number, { latest, before }: SnapshotTimes)
 }
 
 /**
- * What is known after a snapshot came: of each part, the newest wins, whichever came first. Of two from the same
- * instant the one that came last wins.
+ * What is known after a snapshot arrived: of each part the newest wins, in whatever order they arrived. Of two from the same
+ * instant the last to arrive wins.
  */
 export function mergeParts(held: StationParts, incoming: StationParts): StationParts {
   const status = newest(held.status, incoming.status);
@@ -84,9 +84,9 @@ export function mergeParts(held: StationParts, incoming: StationParts): StationP
 }
 
 /**
- * The station that two parts make; undefined while one is missing. It is then not shown at all: without its
- * information it has no place, and without its status nobody knows whether it stands there, so that listing
- * it as `planned` would be a guess.
+ * The station that two parts make; undefined while one is missing. The station is then not listed: without its
+ * information it has no position, and without its status it is not known whether it exists, so that `planned` would be a
+ * guess.
  * @param held the state that the station is in
  * @param times the two newest snapshots of its status; undefined before the first
  */

@@ -19,7 +19,7 @@ export interface FeedTimes {
 /** What a decision about one station looks at, beside the station's own row. */
 export interface SnapshotContext {
   readonly source: string;
-  /** Before the snapshot came, and after. */
+  /** Before the snapshot, and after it. */
   readonly timesBefore: FeedTimes;
   readonly timesAfter: FeedTimes;
   readonly incoming: ReadonlyMap<string, StationParts>;
@@ -49,7 +49,7 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
   const ours = row?.source === context.source && !isPlaceholder(row) ? row : undefined;
   const waiting = context.waiting.get(id) ?? [];
   const drop = waiting.map(({ part }) => ({ station_id: id, part }));
-  // Only the operator removes a station, and for good.
+  // Only the operator removes a station, and a removed one stays removed.
   if (ours?.status === "removed") return { kind: "keep", id, drop };
 
   const times = context.timesAfter;
@@ -58,13 +58,13 @@ export function decideStation(context: SnapshotContext, id: string, row: Station
   const isOwnedByOther = row !== undefined && ours === undefined && !isGivenUp(row);
   if (joined === undefined || isOwnedByOther) return waitingDecision(id, parts, times, waiting, isOwnedByOther);
 
-  const marks = {
-    information_as_of: mark(parts.information?.asOf, times.information),
-    status_as_of: mark(parts.status?.asOf, times.status),
+  const asOf = {
+    information_as_of: storedAsOf(parts.information?.asOf, times.information),
+    status_as_of: storedAsOf(parts.status?.asOf, times.status),
   };
   const described = row?.counters === "operated" ? { ...joined, ...pick(row, countedFields) } : joined;
   const visible = row === undefined || !sameFields(row, described, jsonFields);
-  const write: StationWrite = { id, ...described, ...marks, visible };
+  const write: StationWrite = { id, ...described, ...asOf, visible };
   if (row === undefined) return { kind: "create", id, row: write, drop };
   if (ours && !visible && sameFields(ours, write, keptFields)) return { kind: "keep", id, drop };
   const change =
@@ -108,11 +108,11 @@ function waitingDecision(
   const rows: WaitingRow[] = [];
   if (parts.information) {
     const { content, asOf } = parts.information;
-    rows.push({ station_id: id, part: "information", as_of: mark(asOf, times.information), content });
+    rows.push({ station_id: id, part: "information", as_of: storedAsOf(asOf, times.information), content });
   }
   if (parts.status) {
     const { content, asOf } = parts.status;
-    rows.push({ station_id: id, part: "status", as_of: mark(asOf, times.status), content });
+    rows.push({ station_id: id, part: "status", as_of: storedAsOf(asOf, times.status), content });
   }
   const save = rows.filter((row) => !waiting.some((held) => sameWaiting(held, row)));
   return { kind: "wait", id, parts: rows.map(({ part }) => part), save, isOwnedByOther, drop: [] };
@@ -124,12 +124,12 @@ function sameWaiting(a: WaitingRow, b: WaitingRow): boolean {
   return b.part === a.part && sameFields(a.content, b.content, knownStatusFields);
 }
 
-/** Null says "from the newest snapshot", so that the row need not change when the next one says the same. */
-function mark(asOf: number | undefined, times: SnapshotTimes | undefined): number | null {
+/** The instant of a part as its row has it. Null is "the newest snapshot", so that an unchanged row need not be written. */
+function storedAsOf(asOf: number | undefined, times: SnapshotTimes | undefined): number | null {
   return asOf === undefined || times === undefined || asOf >= times.latest ? null : asOf;
 }
 
-/** What follows from the bikes at a station whose counters are the operator's. */
+/** What is counted from the bikes at a station with operated counters. */
 const countedFields = ["num_bikes_available", "num_bikes_disabled", "vehicle_types_available"] as const;
 const knownStatusFields = [...statusFields, "was_installed"] as const;
 const jsonFields = [

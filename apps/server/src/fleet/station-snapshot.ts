@@ -48,7 +48,7 @@ export interface StationSnapshot {
   readonly maxStations?: number | undefined;
 }
 
-/** Stations of a source that wait for one of their feeds to name them. */
+/** Stations of a source of which one part has not arrived yet. */
 export interface StationsWaiting {
   readonly withoutInformation: number;
   readonly withoutStatus: number;
@@ -62,7 +62,7 @@ export interface StationChanges {
   readonly unchanged: number;
   /** Taken offline because this was the second snapshot in a row without them. */
   readonly removed: number;
-  /** Stations that are not listed, because one feed names them and the other has not yet: without which they are. */
+  /** Stations that are not listed, because one of their parts has not arrived yet. */
   readonly waiting: StationsWaiting;
   /** Ids that the snapshot names and that belong to another source. */
   readonly ownedByOthers: readonly string[];
@@ -145,8 +145,8 @@ export async function plannedPositions(
 }
 
 /**
- * Events happen when the feed says so. For a snapshot that came late that is the newest one's time: what it adds
- * shows only together with those that came before it.
+ * Events have the feed's time. For a snapshot that arrived late that is the newest one's: its additions are visible only
+ * together with the snapshots that arrived before it.
  */
 async function recordChanges(
   command: FleetCommand,

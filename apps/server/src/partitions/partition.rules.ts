@@ -35,7 +35,7 @@ export const eventsTable: DailyTable = {
   dependents: [{ table: "event_counts", day: "recorded_on" }],
 };
 
-/** Every table by day, in the order in which days go: deliveries before the bodies that they need. */
+/** Every table by day, in the order in which their days are dropped: deliveries before the bodies that they need. */
 export const dailyTables: readonly DailyTable[] = [
   eventsTable,
   {
@@ -67,18 +67,18 @@ export function partitionOf({ name }: DailyTable, day: string): string {
   return `${name}_${day.replaceAll("-", "")}`;
 }
 
-/** The name of the partition that takes what has none. */
+/** The name of the partition for rows of days without one. */
 export function defaultOf({ name }: DailyTable): string {
   return `${name}_default`;
 }
 
-/** The day of a table's partition; undefined when the name is none of its days'. */
+/** The day of a table's partition; undefined when the name is not that of one. */
 export function dayOfPartition({ name: table }: DailyTable, name: string): string | undefined {
   const [, of, year, month, day] = /^(\w+)_(\d{4})(\d{2})(\d{2})$/.exec(name) ?? [];
   return of === table ? `${year}-${month}-${day}` : undefined;
 }
 
-/** The days to have partitions for on a day: tomorrow's too, so that midnight finds it made. */
+/** The days that need partitions: today, and tomorrow, so that midnight finds one. */
 export function daysAhead(today: string): readonly string[] {
   return [today, addDays(today, 1)];
 }

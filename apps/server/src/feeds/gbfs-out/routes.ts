@@ -9,19 +9,19 @@ import { type GbfsContext, type GbfsDocument, gbfsDocument, requireFeed } from "
 import type { SystemList } from "./system-list.ts";
 
 /**
- * Time for which a GBFS feed is served although something has changed. A busy city changes many times a second and anybody
- * may ask: with a lower value the list of all bikes is made more often; with a higher one feeds are older than their `ttl`
- * leads callers to expect.
+ * Time for which a GBFS feed is served although something has changed. A busy city changes many times a second, and
+ * anybody may send requests: with a lower value the list of all bikes is made more often; with a higher one feeds are
+ * older than their `ttl` leads callers to expect.
  */
 export const FEED_MIN_AGE_MS = 2_000;
 
 /** A document as it is kept: ready to be sent, plain or in gzip. */
 interface GbfsPage extends CodedBody, Pick<GbfsDocument, "lastUpdated" | "sharesSecond" | "ttl"> {}
 
-/** A page that is kept, or why there is none: to ask again for what there is not costs no more than for what there is. */
+/** A kept page, or the error for a feed that does not exist: requests for one then cost no more than for a page. */
 export type KeptPage = GbfsPage | ServiceError;
 
-/** The public feeds. Everyone reads the same few documents: they are kept ready. */
+/** The public feeds. Everybody reads the same few documents, so they are kept as bytes. */
 export function gbfsRoutes(
   context: GbfsContext,
   systems: SystemList,
@@ -50,8 +50,8 @@ export function gbfsRoutes(
 }
 
 /**
- * Makes a document ready. 26,000 bikes are 4.5 MB: to compress them for each of anybody's requests holds up all
- * others for 30 to 90 ms, so that there is one coding, made once.
+ * Makes a page. 26,000 bikes are 4.5 MB: compressing them for every request would delay all others by 30 to 90 ms, so a
+ * page is compressed once.
  */
 async function makePage(context: GbfsContext, systemId: string, form: GbfsForm, feed: string): Promise<KeptPage> {
   try {
@@ -63,7 +63,7 @@ async function makePage(context: GbfsContext, systemId: string, form: GbfsForm, 
   }
 }
 
-/** Sends a page: whole, in gzip, or not at all to whoever has it. */
+/** Responds with a page, compressed where the caller accepts it, or with 304. */
 async function send(page: GbfsPage, { headers, method }: Call["request"], reply: Call["reply"]) {
   const lastModified = page.lastUpdated.toUTCString();
   reply.header("etag", page.etag);

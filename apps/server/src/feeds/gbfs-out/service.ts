@@ -48,14 +48,14 @@ export interface GbfsDocument {
 }
 
 /**
- * Seconds that callers may keep what changes with each ride, and what seldom changes. Less costs them and us requests
- * that bring nothing new; with more, a rider walks to a bike that is gone, or a new station shows without its name.
+ * Seconds for which callers may keep what changes with each ride, and what seldom changes. Lower values cost requests that
+ * bring nothing new; with higher ones a rider walks to a bike that is gone, or a new station has no name yet.
  */
 const STATUS_TTL_SECONDS = 10;
 const DESCRIPTION_TTL_SECONDS = 60;
 
 /**
- * Makes the document of a feed from the live state, and notes it as published.
+ * Makes the document of a feed from the current state, and records it as published.
  * @param feed its name in this version, such as `station_status`
  * @throws ServiceError `not_found` where there is no such system or feed
  */
@@ -70,7 +70,7 @@ export async function gbfsDocument(
   return db.transaction(async (tx) => {
     if (!(await hasSystem(tx, systemId))) throw serviceError("not_found", "system");
     const key = [systemId, form.version, feed] as const;
-    // Locked before the state is read: whoever comes next reads a later one, and publishes it later.
+    // Locked before the state is read, so that the next publication is of a later state.
     const held = await lockPublication(tx, key);
     const system = await detailsOf(tx, systemId);
     if (system === undefined) throw serviceError("not_found", "system");
@@ -152,8 +152,8 @@ async function assignPublicIds(tx: Transaction, ids: Ids, systemId: string): Pro
 }
 
 /**
- * What is noted of a feed when a content is published: the very same as before while the content is the same, so
- * that `last_updated` says when it changed; it never goes back, whatever the clock does.
+ * The record of a feed's publication: the previous one while the content is the same, so that `last_updated` is the time of
+ * the last change. It never goes back, whatever the clock does.
  * @param now milliseconds since 1970
  */
 export function publish(held: Publication, digest: Uint8Array, now: number): Publication {

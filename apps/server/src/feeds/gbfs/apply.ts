@@ -23,7 +23,7 @@ export interface ApplyContext {
   /** Milliseconds since 1970: becomes `updated_at`. */
   readonly now: number;
   readonly ids: Ids;
-  /** Takes a snapshot even where the source calls its system otherwise than before. */
+  /** Applies a snapshot even where the source's `system_id` is another than before. */
   readonly force?: boolean | undefined;
   /** Stations that the source may have in all; tests make it small. */
   readonly maxStations?: number | undefined;
@@ -45,7 +45,7 @@ export function eventsOf({ stations, bikes }: Applied): EventCounts {
   return counts;
 }
 
-/** Numbers of events; a name that is not there has none. */
+/** Numbers of events by name. */
 export type EventCounts = { readonly [Name in EventName]?: number };
 
 /** A source says that it is another system than the one whose stations and bikes are stored. Nothing was changed. */
@@ -71,9 +71,8 @@ export function publishedIdOf({ descriptions = [] }: GbfsSnapshot): string | und
 const NO_BIKES: BikeChanges = { created: 0, updated: 0, unchanged: 0, removed: 0, ownedByOthers: [], cancelled: 0 };
 
 /**
- * Applies one snapshot of a source (all its feeds, or some) in one transaction. Feeds and snapshots may come in
- * any order: those that have come decide the result, not their order. Each change of a station's state records its event
- * in the same transaction.
+ * Applies one snapshot of a source (all its feeds, or some) in one transaction. Feeds and snapshots may arrive in any
+ * order; the result is the same. Each change of a station's state records its event in the same transaction.
  */
 export async function applySnapshot(db: Queryable, context: ApplyContext, snapshot: GbfsSnapshot): Promise<Applied> {
   const { systemId, source, now, ids } = context;
@@ -92,7 +91,7 @@ export async function applySnapshot(db: Queryable, context: ApplyContext, snapsh
       maxStations: context.maxStations,
     });
     const bikes = await applyVehicles(command, source, times, snapshot.vehicles, plan);
-    // The feed of stations goes before what follows from bikes, so that has to be written first.
+    // Counters from the station feed take precedence over those that follow from bikes, which are therefore written first.
     await command.writeBikes();
     const stations = await writeStations(command, plan);
     const vehiclesAt = snapshot.vehicles ? Math.max(snapshot.vehicles.at, times.vehiclesAt ?? 0) : times.vehiclesAt;
@@ -102,7 +101,7 @@ export async function applySnapshot(db: Queryable, context: ApplyContext, snapsh
   });
 }
 
-/** An older list of vehicles says nothing: those that it names beyond the newest are gone. */
+/** An older list of vehicles changes nothing: vehicles that only it lists are gone. */
 async function applyVehicles(
   command: FleetCommand,
   source: string,

@@ -12,7 +12,7 @@ export interface DocumentReader {
    * @throws FeedFailure when nothing in it can be used, or reading it takes too much memory or time
    */
   read<Name extends DocumentName>(name: Name, bytes: Uint8Array, now: number): Promise<DocumentContent<Name>>;
-  /** Ends the thread and gives its memory back; it starts anew where more is to be read. */
+  /** Ends the thread and frees its memory. The next `read` starts another. */
   release(): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export interface DocumentReaderLimits {
   readonly timeoutMs?: number;
 }
 
-/** 200,000 stations fit. The JSON parser takes about as much beside it, at most. */
+/** Enough for 200,000 stations. The JSON parser takes at most about as much again. */
 const HEAP_MIB = 192;
 /** The largest feeds take half a second. */
 const READ_TIMEOUT_MS = 30_000;
@@ -51,7 +51,7 @@ export function createDocumentReader(limits: DocumentReaderLimits = {}): Documen
       if (error instanceof FeedFailure) throw error;
       thread = undefined;
       await started.terminate();
-      throw unread(name, error);
+      throw failureOf(name, error);
     }
   }
 
@@ -76,13 +76,13 @@ function startThread(resourceLimits: ResourceLimits): Worker {
     // From source, our packages are read as source too.
     execArgv: extension === ".ts" ? ["--conditions=@bikeshare/source"] : [],
   });
-  // One that ends between two questions must find a listener; the next question finds it gone.
+  // Without a listener, an error between two requests would end the process. The next request notices that the thread ended.
   thread.on("error", () => undefined);
   thread.unref();
   return thread;
 }
 
-/** The time is up. */
+/** The thread did not answer in time. */
 class ReadTimeout extends Error {}
 
 function ask(thread: Worker, request: ThreadRequest, timeoutMs: number): Promise<ThreadAnswer> {
@@ -106,8 +106,8 @@ function ask(thread: Worker, request: ThreadRequest, timeoutMs: number): Promise
   });
 }
 
-/** A document that could not be read to its end. */
-function unread(name: DocumentName, error: unknown): unknown {
+/** The failure of a document that took too much memory or time; other errors are returned unchanged. */
+function failureOf(name: DocumentName, error: unknown): unknown {
   if (error instanceof ReadTimeout) return new FeedFailure(name, "reading it takes too long");
   const isTooMuch = error instanceof Error && "code" in error && error.code === "ERR_WORKER_OUT_OF_MEMORY";
   return isTooMuch ? new FeedFailure(name, "reading it takes too much memory") : error;

@@ -7,17 +7,17 @@ export type ThreadRequest =
   | { readonly read: DocumentName; readonly bytes: Uint8Array; readonly now: number }
   | { readonly read: "more" };
 
-/** What it answers. A reading's records come in pieces, each one asked for. */
+/** What it answers. The records of a document come in chunks, each requested. */
 export type ThreadAnswer =
   | { readonly failure: string }
   | {
-      /** The reading without its records, with the first piece. */
+      /** The document without its records; undefined in all answers but the first. */
       readonly reading: DocumentContent | undefined;
       readonly records: readonly (readonly [string, object])[];
       readonly isLast: boolean;
     };
 
-/** Records in a piece. More would hold up whoever receives them: each is copied into its memory. */
+/** Records in a chunk. More would block the receiver, which copies each of them. */
 const CHUNK_RECORDS = 2_000;
 
 let records: Iterator<[string, object], undefined> = [][Symbol.iterator]();
@@ -39,18 +39,18 @@ function read({ read: name, bytes, now }: Exclude<ThreadRequest, { read: "more" 
       answer({ reading: { content: { ...content, records: new Map() }, changesAt }, ...nextChunk() });
     } else answer({ reading: { content, changesAt }, records: [], isLast: true });
   } catch (error) {
-    // What has no feed is a mistake of ours: it ends the thread, and the reading with it.
+    // Any other error is a bug: it ends the thread, and the read with it.
     if (!(error instanceof FeedFailure)) throw error;
     answer({ failure: error.message });
   }
 }
 
 function nextChunk(): { records: [string, object][]; isLast: boolean } {
-  const piece: [string, object][] = [];
-  while (piece.length < CHUNK_RECORDS) {
+  const chunk: [string, object][] = [];
+  while (chunk.length < CHUNK_RECORDS) {
     const next = records.next();
-    if (next.done === true) return { records: piece, isLast: true };
-    piece.push(next.value);
+    if (next.done === true) return { records: chunk, isLast: true };
+    chunk.push(next.value);
   }
-  return { records: piece, isLast: false };
+  return { records: chunk, isLast: false };
 }

@@ -7,7 +7,7 @@ export interface FeedHealth {
   readonly failingSince: number | undefined;
   /** Why it failed last. */
   readonly message: string | undefined;
-  /** It is not asked before. */
+  /** The feed is not fetched before. */
   readonly retryAt: number;
 }
 
@@ -23,7 +23,7 @@ export const UNKNOWN_HEALTH: FeedHealth = {
 const MAX_BACKOFF_MS = 5 * 60_000;
 /** The longest pause that a server may ask for. Higher, and one wrong header stops a city for the day. */
 const MAX_RETRY_AFTER_MS = 60 * 60_000;
-/** Doubled so often, any interval is above the longest pause. */
+/** After so many doublings any interval exceeds the longest pause. */
 const MAX_DOUBLINGS = 20;
 
 interface PollFailure {
@@ -38,7 +38,7 @@ export function afterSuccess(now: number): FeedHealth {
   return { ...UNKNOWN_HEALTH, goodAt: now };
 }
 
-/** The feed is asked again at the next poll; the pause doubles with each failure, and is never below `Retry-After`. */
+/** The feed is fetched again at the next poll; then the pause doubles with each failure. It is never below `Retry-After`. */
 export function afterFailure(before: FeedHealth, { now, message, retryAfterMs, intervalMs }: PollFailure): FeedHealth {
   const failures = before.failures + 1;
   const pause = Math.min((2 ** Math.min(before.failures, MAX_DOUBLINGS) - 1) * intervalMs, MAX_BACKOFF_MS);

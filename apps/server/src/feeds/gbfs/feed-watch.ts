@@ -44,7 +44,7 @@ export interface FeedAge {
   readonly systemId: string;
   readonly source: string;
   readonly feed: string;
-  /** Milliseconds since it was last got and read whole; undefined: never. */
+  /** Milliseconds since it was last fetched and read whole; undefined: never. */
   readonly ageMs: number | undefined;
   /** 0: it does not fail. */
   readonly failingMs: number;
