@@ -6,14 +6,12 @@ import { listOrphans, type OrphanRow, updateClaimsReleased } from "../queue/clai
 import {
   claimLanes,
   deleteWorker,
-  type LaneRow,
   type Membership,
   updateHeartbeat,
   updateLanesReleased,
   updateLeases,
 } from "../queue/lane-queries.ts";
 import { deletePastLogSizes, insertLogSizes, listLogSizes } from "../queue/log-size-queries.ts";
-import { type EndpointHealth, HEALTHY } from "../rules/endpoint-health.ts";
 import { applySettings, createLane, type Lane } from "./lane.ts";
 
 export interface LaneKeeperOptions {
@@ -112,12 +110,12 @@ export class LaneKeeper {
     const missing = share - this.#lanes.size;
     if (missing <= 0) return;
     const from = monotonic();
-    for (const row of await claimLanes(db, systemId, worker, [...this.#lanes.keys()], missing, timeouts.leaseMs)) {
-      const { endpoint_id: endpointId, token } = row;
-      const endpoint = endpoints.get(endpointId);
+    const claimed = await claimLanes(db, systemId, worker, [...this.#lanes.keys()], missing, timeouts.leaseMs);
+    for (const lane of claimed) {
+      const endpoint = endpoints.get(lane.endpointId);
       // An endpoint that was made after the settings were loaded: next time.
-      if (endpoint === undefined) await updateLanesReleased(db, systemId, [{ endpointId, token }]);
-      else await this.#adopt(createLane(token, endpoint, healthOf(row), from + timeouts.leaseMs));
+      if (endpoint === undefined) await updateLanesReleased(db, systemId, [lane]);
+      else await this.#adopt(createLane(lane.token, endpoint, lane.health, from + timeouts.leaseMs));
     }
   }
 
@@ -187,17 +185,4 @@ export class LaneKeeper {
 function shareOf({ workers, before, lanes }: Membership): number {
   const divisor = Math.max(1, workers);
   return Math.floor(lanes / divisor) + (before < lanes % divisor ? 1 : 0);
-}
-
-function healthOf(row: LaneRow): EndpointHealth {
-  if (row.failing_since === null) return HEALTHY;
-  return {
-    failingSince: row.failing_since.getTime(),
-    lastFailedAt: row.last_failed_at?.getTime() ?? null,
-    failures: row.failures,
-    failedDeliveries: row.failed_deliveries,
-    goneAnswers: row.gone_answers,
-    goneSince: row.gone_since?.getTime() ?? null,
-    warned: row.warned,
-  };
 }

@@ -95,7 +95,7 @@ export class ResultWriter {
       // Endpoints are locked before their lanes, as by whoever resumes one: otherwise the two could deadlock.
       const applied: CompletedAttempt[] = [];
       for (const attempt of ours) if (await writeStatusChange(tx, systemId, attempt, now)) applied.push(attempt);
-      for (const lane of lanesToWrite(ours)) await updateLaneHealth(tx, systemId, lane, healthColumns(lane));
+      for (const lane of lanesToWrite(ours)) await updateLaneHealth(tx, systemId, lane);
       await recordFailures(tx, systemId, applied, now);
       return new Set(ours.map(({ result }) => result));
     });
@@ -125,20 +125,6 @@ function markWritten({ lane, result, statusChange }: CompletedAttempt, isWritten
 function lanesToWrite(batch: readonly CompletedAttempt[]): Lane[] {
   const changed = new Set(batch.flatMap((attempt) => (attempt.healthChanged ? [attempt.lane] : [])));
   return [...changed].toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1));
-}
-
-function healthColumns({ health }: Lane) {
-  const { failingSince, lastFailedAt, goneSince } = health;
-  return {
-    ...health,
-    failingSince: dateOf(failingSince),
-    lastFailedAt: dateOf(lastFailedAt),
-    goneSince: dateOf(goneSince),
-  };
-}
-
-function dateOf(milliseconds: number | null): Date | null {
-  return milliseconds === null ? null : new Date(milliseconds);
 }
 
 /** The bytes of one attempt. */

@@ -1,29 +1,16 @@
+import { columnsOfTable, type RowOf } from "../../db/columns.ts";
 import type { Queryable, Transaction } from "../../db/database.ts";
 import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
-import type { Tables } from "../../db/tables.generated.ts";
+
+const endpointColumns = columnsOfTable("webhook_endpoints").without("system_id");
+const columns = endpointColumns.list();
 
 /** An endpoint as it is stored. */
-export type EndpointRow = Pick<
-  Tables["webhook_endpoints"],
-  | "id"
-  | "partner_id"
-  | "tag"
-  | "url"
-  | "events"
-  | "email"
-  | "signature"
-  | "status"
-  | "pause_reason"
-  | "paused_at"
-  | "created_at"
-  | "updated_at"
->;
+export type EndpointRow = RowOf<typeof endpointColumns>;
 /** What is set of an endpoint. */
 export type EndpointColumns = Pick<EndpointRow, "url" | "events" | "email" | "signature">;
 export type PauseReason = NonNullable<EndpointRow["pause_reason"]>;
-
-const columns = `id, partner_id, tag, url, events, email, signature, status, pause_reason, paused_at, created_at, updated_at`;
 
 const all = statement("endpoints.all", `select ${columns} from webhook_endpoints where system_id = $1 order by id`);
 const ofPartner = statement(
@@ -57,14 +44,13 @@ export async function lockEndpoint(
   return (await tx.query<EndpointRow>(lock, [systemId, partnerId]))[0];
 }
 
+const newColumns = endpointColumns.without("pause_reason", "paused_at");
 const insert = statement(
   "endpoints.insert",
-  `with made as (
-     insert into webhook_endpoints (system_id, id, partner_id, tag, url, events, email, status, created_at, updated_at, signature)
-     values ($1, $2, $3, $4, $5, $6, $7, 'active', $8, $8, $9)
-     on conflict (system_id, partner_id) do nothing
-     returning ${columns})
-   select * from made`,
+  `insert into webhook_endpoints (system_id, ${newColumns.list()})
+   select $1, ${newColumns.list()} from ${newColumns.recordset(2, "made")}
+   on conflict (system_id, partner_id) do nothing
+   returning ${columns}`,
 );
 const insertLane = statement(
   "endpoints.insertLane",
@@ -75,38 +61,32 @@ const insertLane = statement(
 export async function insertEndpoint(
   tx: Transaction,
   systemId: string,
-  made: Pick<EndpointRow, "id" | "partner_id" | "tag" | "url" | "events" | "email" | "signature" | "created_at">,
+  made: RowOf<typeof newColumns>,
 ): Promise<EndpointRow | undefined> {
-  const [row] = await tx.query<EndpointRow>(insert, [
-    systemId,
-    made.id,
-    made.partner_id,
-    made.tag,
-    made.url,
-    made.events,
-    made.email,
-    made.created_at,
-    made.signature,
-  ]);
+  const [row] = await tx.query<EndpointRow>(insert, [systemId, JSON.stringify([made])]);
   if (row !== undefined) await tx.query(insertLane, [systemId, row.id]);
   return row;
 }
 
 const update = statement(
   "endpoints.update",
-  `update webhook_endpoints set url = $3, events = $4, email = $5, signature = $7, updated_at = $6
+  `update webhook_endpoints
+   set url = $3, events = $4, email = $5, signature = $6, updated_at = $7,
+     status = case when pause_reason = 'removed' then 'active' else status end,
+     paused_at = case when pause_reason is distinct from 'removed' then paused_at end,
+     pause_reason = nullif(pause_reason, 'removed')
    where system_id = $1 and id = $2 returning ${columns}`,
 );
 
+/** Changes an endpoint's settings. One that was removed is active again; otherwise its status stays. */
 export async function updateEndpoint(
   tx: Transaction,
   systemId: string,
   id: string,
-  settings: EndpointColumns,
+  { url, events, email, signature }: EndpointColumns,
   now: Date,
 ): Promise<EndpointRow> {
-  const { url, events, email, signature } = settings;
-  return oneRow(await tx.query<EndpointRow>(update, [systemId, id, url, events, email, now, signature]));
+  return oneRow(await tx.query<EndpointRow>(update, [systemId, id, url, events, email, signature, now]));
 }
 
 const remove = statement(
@@ -115,14 +95,6 @@ const remove = statement(
    set status = 'paused', pause_reason = 'removed', paused_at = $4, updated_at = $4, url = $3, events = '{}', email = null
    where system_id = $1 and id = $2 returning ${columns}`,
 );
-const restore = statement(
-  "endpoints.restore",
-  `update webhook_endpoints
-   set status = 'active', pause_reason = null, paused_at = null, updated_at = $6, url = $3, events = $4, email = $5,
-     signature = $7
-   where system_id = $1 and id = $2 returning ${columns}`,
-);
-
 /** Deletes what the log of a removed endpoint does not need. @param url one that leads nowhere */
 export async function updateRemoved(
   tx: Transaction,
@@ -132,19 +104,6 @@ export async function updateRemoved(
   now: Date,
 ): Promise<EndpointRow> {
   return oneRow(await tx.query<EndpointRow>(remove, [systemId, id, url, now]));
-}
-
-/** Makes an endpoint that was removed active again, with other settings and nothing of how it once answered. */
-export async function updateRestored(
-  tx: Transaction,
-  systemId: string,
-  id: string,
-  settings: EndpointColumns,
-  now: Date,
-): Promise<EndpointRow> {
-  const { url, events, email, signature } = settings;
-  await updateHealthReset(tx, systemId, id);
-  return oneRow(await tx.query<EndpointRow>(restore, [systemId, id, url, events, email, now, signature]));
 }
 
 const pause = statement(

@@ -10,7 +10,6 @@ import {
   lockEndpoint,
   updateEndpoint,
   updateHealthReset,
-  updateRestored,
 } from "./endpoint-queries.ts";
 import { addSecret, replaceSecret, requireSharedKey } from "./endpoint-secrets.ts";
 import { suspended } from "./endpoint-status.ts";
@@ -115,20 +114,29 @@ async function create(
   const id = removed?.id ?? context.ids.next("endpoint");
   const now = new Date(context.clock());
   const settings = { url, events, email, signature };
-  const endpoint =
-    removed === undefined
-      ? await insertEndpoint(tx, systemId, {
-          ...settings,
-          id,
-          partner_id: partnerId,
-          tag: id.slice(-6),
-          created_at: now,
-        })
-      : await updateRestored(tx, systemId, id, settings, now);
+  const endpoint = await (removed === undefined
+    ? insertEndpoint(tx, systemId, { ...newEndpoint(id, now), ...settings, partner_id: partnerId })
+    : restoreEndpoint(tx, systemId, id, settings, now));
   if (endpoint === undefined) return undefined;
   const secret = await addSecret(context, tx, systemId, endpoint);
   await recordEndpointAct(context, tx, systemId, "webhook.created", id, { partner_id: partnerId, ...settings });
   return { endpoint, outcome: "created", secret, old_secrets_end_at: null };
+}
+
+function newEndpoint(id: string, now: Date) {
+  return { id, tag: id.slice(-6), status: "active", created_at: now, updated_at: now } as const;
+}
+
+/** Creates an endpoint anew that was removed, with nothing of how it once answered. */
+async function restoreEndpoint(
+  tx: Transaction,
+  systemId: string,
+  id: string,
+  settings: EndpointColumns,
+  now: Date,
+): Promise<EndpointRow> {
+  await updateHealthReset(tx, systemId, id);
+  return updateEndpoint(tx, systemId, id, settings, now);
 }
 
 async function change(

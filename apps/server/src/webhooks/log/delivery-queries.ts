@@ -1,3 +1,4 @@
+import { columnsOfTable, type RowOf } from "../../db/columns.ts";
 import type { Queryable } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
@@ -107,17 +108,20 @@ export async function findDelivery(
   return (await db.query<FoundDelivery>(find, [systemId, id, days]))[0];
 }
 
+const attemptColumns = columnsOfTable("webhook_attempts").without(
+  "system_id",
+  "started_on",
+  "delivery_id",
+  "endpoint_id",
+);
 /** An attempt as it is logged. */
-export type AttemptRow = Omit<Tables["webhook_attempts"], "system_id" | "started_on" | "delivery_id" | "endpoint_id">;
+export type AttemptRow = RowOf<typeof attemptColumns>;
 
-const attemptColumns = `number, started_at, outcome, failure, detail, url, request_headers, request_body, remote_address,
-  status, response_headers, response_body, response_truncated, truncation_reason, dns_ms, connect_ms, tls_ms, first_byte_ms, total_ms, next_attempt_at,
-  next_attempt_reason`;
 const attempts = statement(
   "deliveries.attempts",
   `select attempt.* from generate_series($3::timestamp, $4::timestamp, interval '1 day') as day
    cross join lateral (
-     select ${attemptColumns} from webhook_attempts
+     select ${attemptColumns.list()} from webhook_attempts
      where system_id = $1 and started_on = day::date and delivery_id = $2) as attempt
    order by attempt.number`,
 );

@@ -6,19 +6,7 @@ import { isTestDelivery } from "../queue/sql-fragments.ts";
 import { describeOutcome, MAX_TRIES } from "../rules/retry-policy.ts";
 import type { AttemptRow, DeliveryRow, LatestAttempt } from "./delivery-queries.ts";
 
-type ExplainedDelivery = Pick<
-  DeliveryRow,
-  | "id"
-  | "status"
-  | "attempts"
-  | "created_on"
-  | "created_at"
-  | "finished_at"
-  | "due_at"
-  | "tries"
-  | "replay"
-  | "claimed_at"
->;
+type ExplainedDelivery = Omit<DeliveryRow, "endpoint_id" | "event_id" | "event">;
 type AttemptEnd = Pick<LatestAttempt, "outcome" | "failure" | "status">;
 type DetailedEnd = AttemptEnd & Pick<LatestAttempt, "detail">;
 
@@ -128,9 +116,6 @@ interface ShownBody {
   readonly truncated: boolean;
 }
 
-/** Why less of a response is kept than was received. */
-type TruncationReason = NonNullable<AttemptRow["truncation_reason"]>;
-
 /** One attempt: what was sent and received, how long it took, and what followed. */
 export interface Exchange extends Pick<
   AttemptRow,
@@ -153,63 +138,40 @@ export interface Exchange extends Pick<
     readonly headers: readonly HeaderPair[];
     readonly body: ShownBody;
     /** Why no more of its headers and body is kept; null: nothing but the limits for every response cut it. */
-    readonly truncation_reason: TruncationReason | null;
+    readonly truncation_reason: AttemptRow["truncation_reason"];
   } | null;
   /** Milliseconds; null: the attempt did not get that far, or its connection was reused. */
-  readonly timings: {
-    readonly dns: number | null;
-    readonly connect: number | null;
-    readonly tls: number | null;
-    readonly first_byte: number | null;
-    readonly total: number | null;
-  };
+  readonly timings: Readonly<Record<"dns" | "connect" | "tls" | "first_byte" | "total", number | null>>;
 }
 
 export type HeaderPair = readonly [name: string, value: string];
 
 /** Makes a row of the log readable. */
 export function readExchange(row: AttemptRow): Exchange {
-  const {
-    number,
-    started_at,
-    outcome,
-    failure,
-    detail,
-    url,
-    remote_address,
-    next_attempt_at,
-    next_attempt_reason,
-    status,
-  } = row;
+  const { number, started_at, outcome, failure, detail, url, remote_address } = row;
+  const { dns_ms: dns, connect_ms: connect, tls_ms: tls, first_byte_ms: first_byte, total_ms: total } = row;
+  const { next_attempt_at, next_attempt_reason } = row;
   return {
-    number,
-    started_at,
-    outcome,
-    failure,
-    detail,
-    url,
-    remote_address,
+    ...{ number, started_at, outcome, failure, detail, url, remote_address },
     summary: describeEnd(row),
-    request:
-      row.request_headers === null ? null : { headers: readHeaders(row.request_headers), body: row.request_body ?? "" },
-    answer:
-      status === null
-        ? null
-        : {
-            status,
-            headers: readHeaders(row.response_headers ?? "[]"),
-            body: showBody(row.response_body ?? new Uint8Array(), row.response_truncated),
-            truncation_reason: row.truncation_reason,
-          },
-    timings: {
-      dns: row.dns_ms,
-      connect: row.connect_ms,
-      tls: row.tls_ms,
-      first_byte: row.first_byte_ms,
-      total: row.total_ms,
-    },
-    next_attempt_at,
-    next_attempt_reason,
+    request: requestOf(row),
+    answer: answerOf(row),
+    timings: { dns, connect, tls, first_byte, total },
+    ...{ next_attempt_at, next_attempt_reason },
+  };
+}
+
+function requestOf({ request_headers: headers, request_body: body }: AttemptRow): Exchange["request"] {
+  return headers === null ? null : { headers: readHeaders(headers), body: body ?? "" };
+}
+
+function answerOf(row: AttemptRow): Exchange["answer"] {
+  if (row.status === null) return null;
+  return {
+    status: row.status,
+    headers: readHeaders(row.response_headers ?? "[]"),
+    body: showBody(row.response_body ?? new Uint8Array(), row.response_truncated),
+    truncation_reason: row.truncation_reason,
   };
 }
 

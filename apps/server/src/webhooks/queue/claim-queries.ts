@@ -1,6 +1,8 @@
+import { columnsOfTable } from "../../db/columns.ts";
 import type { Queryable } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
-import { bigints, integers, texts, timestamps } from "./binary-array.ts";
+import type { Tables } from "../../db/tables.generated.ts";
+import { bigints, integers, texts, timestamps } from "./binary-format.ts";
 import { matchesDelivery, QUEUE_ORDER } from "./sql-fragments.ts";
 
 /** How many deliveries a lane can take. */
@@ -13,22 +15,17 @@ export interface ClaimRequest {
   readonly dueFrom: Date;
 }
 
-/** A delivery that this worker has to send. */
-export interface ClaimedRow {
-  readonly endpoint_id: string;
-  readonly delivery_id: string;
-  readonly created_on: string;
-  readonly event_id: string;
-  readonly attempts: number;
-  readonly tries: number;
-  readonly due_at: Date;
-  readonly replay: boolean;
-  /** The holder's token under which it was claimed. */
+type QueueRow = Tables["webhook_queue"];
+
+/** A delivery that this worker has to send. `claim`: the holder's token under which it was claimed. */
+export interface ClaimedRow
+  extends
+    Omit<QueueRow, "system_id" | "claim" | "claimed_at">,
+    Pick<Tables["webhook_bodies"], "event" | "occurred_at" | "data"> {
   readonly claim: number;
-  readonly event: string;
-  readonly occurred_at: Date;
-  readonly data: string;
 }
+
+const claimedColumns = columnsOfTable("webhook_queue").without("system_id", "claimed_at");
 
 /*
  * The lane's row, share-locked, holds off whoever would take the lane over until the claim is committed: what an
@@ -64,8 +61,7 @@ const claim = statement(
      update webhook_queue queued set claim = picked.token, claimed_at = $7
      from picked
      where queued.ctid = picked.row_address
-     returning queued.endpoint_id, queued.delivery_id, queued.created_on, queued.event_id, queued.attempts, queued.tries, queued.due_at,
-       queued.replay, queued.claim)
+     returning ${claimedColumns.list("queued")})
    select claimed.*, body.event, body.occurred_at, body.data
    from claimed cross join lateral (
      select event, occurred_at, data from webhook_bodies
@@ -114,22 +110,14 @@ export async function updateClaimsReleased(
 }
 
 /** A delivery that an earlier holder of its lane had claimed, and wrote no result of. */
-export interface OrphanRow {
-  readonly endpoint_id: string;
-  readonly delivery_id: string;
-  readonly created_on: string;
-  readonly attempts: number;
-  readonly tries: number;
-  readonly due_at: Date;
-  readonly replay: boolean;
+export interface OrphanRow extends Omit<QueueRow, "system_id" | "claim" | "claimed_at"> {
   readonly claim: number;
   readonly claimed_at: Date;
 }
 
 const orphans = statement(
   "claim.orphans",
-  `select queued.endpoint_id, queued.delivery_id, queued.created_on, queued.attempts, queued.tries, queued.due_at, queued.replay, queued.claim,
-     queued.claimed_at
+  `select ${claimedColumns.list("queued")}, queued.claimed_at
    from webhook_queue queued
    where queued.system_id = $1 and queued.endpoint_id = $2 and queued.claim is not null
      and queued.claim <> (select token from webhook_lanes where system_id = $1 and endpoint_id = $2)

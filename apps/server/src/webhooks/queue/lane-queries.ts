@@ -1,19 +1,30 @@
+import { columnsOfTable, type RowOf } from "../../db/columns.ts";
 import type { Queryable, Transaction } from "../../db/database.ts";
 import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
+import { type EndpointHealth, HEALTHY } from "../rules/endpoint-health.ts";
+
+/** A lane under the token of one holder. */
+export interface LaneToken {
+  readonly endpointId: string;
+  readonly token: number;
+}
 
 /** A lane as it was claimed. */
-export interface LaneRow {
-  readonly endpoint_id: string;
-  readonly token: number;
-  readonly failing_since: Date | null;
-  readonly last_failed_at: Date | null;
-  readonly failures: number;
-  readonly failed_deliveries: readonly string[];
-  readonly gone_answers: number;
-  readonly gone_since: Date | null;
-  readonly warned: number;
+export interface ClaimedLane extends LaneToken {
+  readonly health: EndpointHealth;
 }
+
+const healthColumns = columnsOfTable("webhook_lanes").only(
+  "failing_since",
+  "last_failed_at",
+  "failures",
+  "failed_deliveries",
+  "gone_answers",
+  "gone_since",
+  "warned",
+);
+type HealthRow = RowOf<typeof healthColumns>;
 
 const heartbeat = statement(
   "lane.heartbeat",
@@ -81,7 +92,7 @@ export async function updateLeases(
   db: Queryable,
   systemId: string,
   worker: string,
-  lanes: readonly { readonly endpointId: string; readonly token: number }[],
+  lanes: readonly LaneToken[],
   leaseMs: number,
 ): Promise<string[]> {
   const rows = await db.query<{ endpoint_id: string }>(renew, [
@@ -108,20 +119,34 @@ const claim = statement(
    set worker = $2, token = lane.token + 1, leased_until = now() + $5::bigint * interval '1 ms'
    from free
    where lane.system_id = $1 and lane.endpoint_id = free.endpoint_id
-   returning lane.endpoint_id, lane.token, lane.failing_since, lane.last_failed_at, lane.failures,
-     lane.failed_deliveries, lane.gone_answers, lane.gone_since, lane.warned`,
+   returning lane.endpoint_id, lane.token, ${healthColumns.list("lane")}`,
 );
 
 /** Claims lanes that nobody leases, `limit` at most. @param leased the endpoints whose lanes the worker has already */
-export function claimLanes(
+export async function claimLanes(
   db: Queryable,
   systemId: string,
   worker: string,
   leased: readonly string[],
   limit: number,
   leaseMs: number,
-): Promise<LaneRow[]> {
-  return db.query<LaneRow>(claim, [systemId, worker, leased, limit, leaseMs]);
+): Promise<ClaimedLane[]> {
+  const values = [systemId, worker, leased, limit, leaseMs];
+  const rows = await db.query<HealthRow & { endpoint_id: string; token: number }>(claim, values);
+  return rows.map((row) => ({ endpointId: row.endpoint_id, token: row.token, health: healthOf(row) }));
+}
+
+function healthOf(row: HealthRow): EndpointHealth {
+  if (row.failing_since === null) return HEALTHY;
+  return {
+    failingSince: row.failing_since.getTime(),
+    lastFailedAt: row.last_failed_at?.getTime() ?? null,
+    failures: row.failures,
+    failedDeliveries: row.failed_deliveries,
+    goneAnswers: row.gone_answers,
+    goneSince: row.gone_since?.getTime() ?? null,
+    warned: row.warned,
+  };
 }
 
 const release = statement(
@@ -132,49 +157,34 @@ const release = statement(
 );
 
 /** Releases lanes, for others to claim at once. */
-export async function updateLanesReleased(
-  db: Queryable,
-  systemId: string,
-  lanes: readonly { readonly endpointId: string; readonly token: number }[],
-): Promise<void> {
+export async function updateLanesReleased(db: Queryable, systemId: string, lanes: readonly LaneToken[]): Promise<void> {
   await db.query(release, [systemId, lanes.map(({ endpointId }) => endpointId), lanes.map(({ token }) => token)]);
 }
 
 const writeHealth = statement(
   "lane.writeHealth",
-  `update webhook_lanes set failing_since = $4, failures = $5, failed_deliveries = $6, gone_answers = $7, warned = $8,
-     last_failed_at = $9, gone_since = $10
-   where system_id = $1 and endpoint_id = $2 and token = $3`,
+  `update webhook_lanes lane set ${healthColumns.assignments("health")} from ${healthColumns.recordset(4, "health")}
+   where lane.system_id = $1 and lane.endpoint_id = $2 and lane.token = $3`,
 );
-
-/** How an endpoint has answered lately. */
-export interface LaneHealth {
-  readonly failingSince: Date | null;
-  readonly lastFailedAt: Date | null;
-  readonly failures: number;
-  readonly failedDeliveries: readonly string[];
-  readonly goneAnswers: number;
-  readonly goneSince: Date | null;
-  readonly warned: number;
-}
 
 /** Writes how an endpoint has answered, if the lane is still the holder's. */
 export async function updateLaneHealth(
   tx: Transaction,
   systemId: string,
-  lane: { readonly endpointId: string; readonly token: number },
-  health: LaneHealth,
+  { endpointId, token, health }: ClaimedLane,
 ): Promise<void> {
-  await tx.query(writeHealth, [
-    systemId,
-    lane.endpointId,
-    lane.token,
-    health.failingSince,
-    health.failures,
-    health.failedDeliveries,
-    health.goneAnswers,
-    health.warned,
-    health.lastFailedAt,
-    health.goneSince,
-  ]);
+  const row: HealthRow = {
+    failing_since: dateOf(health.failingSince),
+    last_failed_at: dateOf(health.lastFailedAt),
+    failures: health.failures,
+    failed_deliveries: health.failedDeliveries,
+    gone_answers: health.goneAnswers,
+    gone_since: dateOf(health.goneSince),
+    warned: health.warned,
+  };
+  await tx.query(writeHealth, [systemId, endpointId, token, JSON.stringify([row])]);
+}
+
+function dateOf(milliseconds: number | null): Date | null {
+  return milliseconds === null ? null : new Date(milliseconds);
 }

@@ -21,7 +21,7 @@ const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: .*)?$/;
  */
 // oxlint-disable-next-line no-control-regex -- control characters are the point
 const HEADER = /^([\w!#$%&'*+.^`|~-]+):[ \t]*((?:[^\u0000-\u0020\u007f][^\u0000-\u0008\u000a-\u001f\u007f]*)?)$/;
-/** More digits than a double holds exactly are no length. */
+/** At most as many digits as a double holds exactly. */
 const LENGTH = /^\d{1,15}$/;
 
 /** The header section of a response, read line by line. Whatever two parsers could read differently is refused. */

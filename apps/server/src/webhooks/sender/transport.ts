@@ -120,9 +120,9 @@ class IdleConnections {
     if (failure?.failure === "stale_connection") this.#stopReusing(origin);
     const kept = this.#byOrigin.get(origin) ?? [];
     const { maxIdlePerOrigin, maxIdle } = this.#limits;
-    const isRoomLeft = kept.length < maxIdlePerOrigin && this.#count < maxIdle;
+    const hasCapacity = kept.length < maxIdlePerOrigin && this.#count < maxIdle;
     const now = this.#monotonic();
-    if (!connection.isUsable() || !isRoomLeft || (this.#noReuseUntil.get(origin) ?? now) > now) {
+    if (!connection.isUsable() || !hasCapacity || (this.#noReuseUntil.get(origin) ?? now) > now) {
       connection.destroy();
       return;
     }

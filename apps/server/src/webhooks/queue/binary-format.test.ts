@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../../test/database.ts";
 import type { ColumnType } from "../../db/columns.ts";
 import { statement } from "../../db/statement.ts";
-import { bigints, booleans, byteas, dates, integers, reals, smallints, texts, timestamps } from "./binary-array.ts";
+import { bigints, booleans, byteas, dates, integers, reals, smallints, texts, timestamps } from "./binary-format.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -1,0 +1,135 @@
+import type { ColumnType, WrittenRow } from "../../db/columns.ts";
+import { columnTypes, type Tables } from "../../db/tables.generated.ts";
+
+/*
+ * Parameters in PostgreSQL's binary format: neither side has to quote, escape and parse them.
+ */
+
+/** A type of PostgreSQL, whose arrays can be parameters and whose values can be copied. */
+export interface BinaryType<Value> extends ColumnType<Value | null> {
+  encode(values: readonly (Value | null)[]): Buffer;
+  sizeOf(value: Value): number;
+  write(into: Buffer, value: Value, at: number): void;
+}
+
+const INT16_BYTES = 2;
+const INT32_BYTES = 4;
+const NULL_SIZE = -1;
+/** From 1970 to 2000, which PostgreSQL counts from. */
+const EPOCH_MS = 946_684_800_000;
+const DAY_MS = 86_400_000;
+
+/** Dimensions, whether nulls may occur, the elements' type; then, of the one dimension, its length and its first index. */
+const ARRAY_HEAD_BYTES = 5 * INT32_BYTES;
+
+function binaryType<Value>(
+  type: string,
+  oid: number,
+  sizeOf: (value: Value) => number,
+  write: (into: Buffer, value: Value, at: number) => void,
+): BinaryType<Value> {
+  return {
+    type,
+    sizeOf,
+    write,
+    encode(values) {
+      const sizes = values.map((value) => (value === null ? NULL_SIZE : sizeOf(value)));
+      const bytes = sizes.reduce((sum, size) => sum + INT32_BYTES + Math.max(0, size), ARRAY_HEAD_BYTES);
+      const array = Buffer.allocUnsafe(bytes);
+      let at = array.writeInt32BE(1);
+      at = array.writeInt32BE(sizes.includes(NULL_SIZE) ? 1 : 0, at);
+      at = array.writeInt32BE(oid, at);
+      at = array.writeInt32BE(values.length, at);
+      at = array.writeInt32BE(1, at);
+      values.forEach((value, index) => {
+        const size = sizes[index] ?? NULL_SIZE;
+        at = array.writeInt32BE(size, at);
+        if (value === null) return;
+        write(array, value, at);
+        at += size;
+      });
+      return array;
+    },
+  };
+}
+
+const always = (bytes: number) => () => bytes;
+
+export const texts = binaryType<string>(
+  "text",
+  25,
+  (value) => Buffer.byteLength(value),
+  (into, value, at) => into.write(value, at),
+);
+export const byteas = binaryType<Uint8Array>(
+  "bytea",
+  17,
+  ({ length }) => length,
+  (into, value, at) => into.set(value, at),
+);
+export const booleans = binaryType<boolean>("boolean", 16, always(1), (into, value, at) =>
+  into.writeInt8(value ? 1 : 0, at),
+);
+export const smallints = binaryType<number>("smallint", 21, always(INT16_BYTES), (into, value, at) =>
+  into.writeInt16BE(value, at),
+);
+export const integers = binaryType<number>("integer", 23, always(INT32_BYTES), (into, value, at) =>
+  into.writeInt32BE(value, at),
+);
+export const bigints = binaryType<number>("bigint", 20, always(8), writeInt64);
+export const reals = binaryType<number>("real", 700, always(4), (into, value, at) => into.writeFloatBE(value, at));
+/** Days as `2026-01-31`. */
+export const dates = binaryType<string>("date", 1082, always(INT32_BYTES), (into, value, at) =>
+  into.writeInt32BE((Date.parse(value) - EPOCH_MS) / DAY_MS, at),
+);
+/** Instants to the millisecond, up to the year 2284: microseconds after that do not fit a double. */
+export const timestamps = binaryType<Date>("timestamptz", 1184, always(8), (into, value, at) =>
+  writeInt64(into, (value.getTime() - EPOCH_MS) * 1000, at),
+);
+
+/** Any whole number that a double can hold. */
+function writeInt64(into: Buffer, value: number, at: number): void {
+  into.writeInt32BE(Math.floor(value / 2 ** 32), at);
+  into.writeUInt32BE(value >>> 0, at + INT32_BYTES);
+}
+
+const types = new Map(
+  [texts, byteas, booleans, smallints, integers, bigints, reals, dates, timestamps].map((each) => [each.type, each]),
+);
+
+const COPY_SIGNATURE = Buffer.from("PGCOPY\n\u00ff\r\n\0", "latin1");
+const COPY_HEAD_BYTES = COPY_SIGNATURE.length + 2 * INT32_BYTES;
+
+/**
+ * Makes what `copy … from stdin (format binary)` reads into a table.
+ * @returns rows that have all of the table's columns, in the order of `columnsOfTable`
+ */
+export function rowEncoder<Table extends keyof Tables>(table: Table): (rows: readonly WrittenRow<Table>[]) => Buffer {
+  const fields = Object.entries(columnTypes[table]).map(([name, type]) => {
+    const binary = types.get(type);
+    if (binary === undefined) throw new Error(`no binary format for ${type}`);
+    // The values of a column have the type that the migrations give it.
+    return { name: name as keyof WrittenRow<Table>, type: binary };
+  });
+  return (rows) => {
+    const sizes = rows.flatMap((row) =>
+      fields.map(({ name, type }) => (row[name] === null ? NULL_SIZE : type.sizeOf(row[name]))),
+    );
+    const head = COPY_HEAD_BYTES + INT16_BYTES + rows.length * INT16_BYTES;
+    const copy = Buffer.alloc(sizes.reduce((sum, size) => sum + INT32_BYTES + Math.max(0, size), head));
+    let at = COPY_SIGNATURE.copy(copy) + 2 * INT32_BYTES;
+    let next = 0;
+    for (const row of rows) {
+      at = copy.writeInt16BE(fields.length, at);
+      for (const { name, type } of fields) {
+        const size = sizes[next++] ?? NULL_SIZE;
+        at = copy.writeInt32BE(size, at);
+        if (size === NULL_SIZE) continue;
+        type.write(copy, row[name], at);
+        at += size;
+      }
+    }
+    copy.writeInt16BE(-1, at);
+    return copy;
+  };
+}
