@@ -93,9 +93,18 @@ function writeInt64(into: Buffer, value: number, at: number): void {
   into.writeUInt32BE(value >>> 0, at + INT32_BYTES);
 }
 
-const types = new Map(
-  [texts, byteas, booleans, smallints, integers, bigints, reals, dates, timestamps].map((each) => [each.type, each]),
-);
+const allTypes: readonly BinaryType<unknown>[] = [
+  texts,
+  byteas,
+  booleans,
+  smallints,
+  integers,
+  bigints,
+  reals,
+  dates,
+  timestamps,
+];
+const types = new Map(allTypes.map((each) => [each.type, each]));
 
 const COPY_SIGNATURE = Buffer.from("PGCOPY\n\u00ff\r\n\0", "latin1");
 const COPY_HEAD_BYTES = COPY_SIGNATURE.length + 2 * INT32_BYTES;

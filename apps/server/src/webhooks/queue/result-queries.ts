@@ -97,7 +97,7 @@ export async function insertResults(
 
 /** A copy takes PostgreSQL two thirds of an insert's time, and us as well. */
 async function insertLog(tx: Transaction, systemId: string, attempts: readonly ResultRow[]): Promise<void> {
-  const copying = tx.copyIn(`copy webhook_attempts (${logColumns.list()}) from stdin (format binary)`);
+  const copying = await tx.copyIn(`copy webhook_attempts (${logColumns.list()}) from stdin (format binary)`);
   const rows = attempts.map((attempt) => ({
     ...attempt,
     system_id: systemId,
