@@ -52,8 +52,10 @@ const SLOW_FAILURES: ReadonlySet<string> = new Set(["dns_timeout", "connect_time
 /** Runs the attempts of claimed deliveries: composes and signs the message, has it sent, judges the response. */
 export class AttemptRunner {
   readonly #options: AttemptRunnerOptions;
-  readonly #running = new Set<Promise<void>>();
+  // A count, not a set of promises: a set that is added to and taken from for ever leaves a chain of its old tables.
+  #running = 0;
   #isClosed = false;
+  readonly #idle = Promise.withResolvers<void>();
   /** The lane that begins when not all of them can go on. */
   #firstLane = 0;
 
@@ -71,7 +73,7 @@ export class AttemptRunner {
   /** Begins nothing more; resolves when the attempts in flight have ended. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all(this.#running);
+    if (this.#running > 0) await this.#idle.promise;
   }
 
   #startLane(lane: Lane): void {
@@ -79,28 +81,28 @@ export class AttemptRunner {
     while (!this.#isClosed && inFlight.count < MAX_IN_FLIGHT && canStartAttempt(lane, monotonic())) {
       const row = lane.ready.shift();
       if (row === undefined) return;
-      this.#start(lane, row);
+      this.#start(lane, row).catch(this.#options.onError);
     }
   }
 
-  #start(lane: Lane, row: ClaimedRow): void {
+  async #start(lane: Lane, row: ClaimedRow): Promise<void> {
     const { inFlight, onError } = this.#options;
     lane.inFlight++;
     inFlight.count++;
-    const attempt = this.#attempt(lane, row)
-      .catch((error: unknown) => {
-        // Nothing was sent; the claim is released with the next maintenance of the lane.
-        lane.inFlight--;
-        lane.unwritten.delete(row.delivery_id);
-        lane.mustRelease = true;
-        onError(error);
-      })
-      .finally(() => {
-        inFlight.count--;
-        this.#running.delete(attempt);
-        this.#startLane(lane);
-      });
-    this.#running.add(attempt);
+    this.#running++;
+    try {
+      await this.#attempt(lane, row);
+    } catch (error) {
+      // Nothing was sent; the claim is released with the next maintenance of the lane.
+      lane.inFlight--;
+      lane.unwritten.delete(row.delivery_id);
+      lane.mustRelease = true;
+      onError(error);
+    }
+    inFlight.count--;
+    this.#running--;
+    if (this.#isClosed && this.#running === 0) this.#idle.resolve();
+    this.#startLane(lane);
   }
 
   async #attempt(lane: Lane, row: ClaimedRow): Promise<void> {
@@ -128,9 +130,11 @@ function judgeEndpoint(lane: Lane, deliveryId: string, { outcome, status }: Atte
   const before = { health: lane.health, status: lane.endpoint.status };
   const after = afterResult(before.health, before.status, { deliveryId, outcome, status, endedAt });
   lane.health = after.health;
-  lane.endpoint = { ...lane.endpoint, status: after.status };
   const isActiveAgain = before.status === "probing" && after.status === "active";
-  if (after.status !== before.status) lane.statusChanges.decided++;
+  if (after.status !== before.status) {
+    lane.endpoint = { ...lane.endpoint, status: after.status };
+    lane.statusChanges.decided++;
+  }
   return {
     health: after.health,
     healthChanged: before.health !== after.health,

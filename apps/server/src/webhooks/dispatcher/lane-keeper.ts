@@ -12,6 +12,7 @@ import {
   updateLeases,
 } from "../queue/lane-queries.ts";
 import { deletePastLogSizes, insertLogSizes, listLogSizes } from "../queue/log-size-queries.ts";
+import { healthOf } from "./lane-health.ts";
 import { applySettings, createLane, type Lane } from "./lane.ts";
 
 export interface LaneKeeperOptions {
@@ -111,11 +112,12 @@ export class LaneKeeper {
     if (missing <= 0) return;
     const from = monotonic();
     const claimed = await claimLanes(db, systemId, worker, [...this.#lanes.keys()], missing, timeouts.leaseMs);
-    for (const lane of claimed) {
-      const endpoint = endpoints.get(lane.endpointId);
+    for (const row of claimed) {
+      const { endpoint_id: endpointId, token } = row;
+      const endpoint = endpoints.get(endpointId);
       // An endpoint that was made after the settings were loaded: next time.
-      if (endpoint === undefined) await updateLanesReleased(db, systemId, [lane]);
-      else await this.#adopt(createLane(lane.token, endpoint, lane.health, from + timeouts.leaseMs));
+      if (endpoint === undefined) await updateLanesReleased(db, systemId, [{ endpointId, token }]);
+      else await this.#adopt(createLane(token, endpoint, healthOf(row), from + timeouts.leaseMs));
     }
   }
 

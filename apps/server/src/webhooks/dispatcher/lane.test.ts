@@ -34,6 +34,7 @@ function lane(status: DispatchEndpoint["status"] = "active"): Lane {
 
 function row(id: string, changes: Partial<ClaimedRow> = {}): ClaimedRow {
   return {
+    system_id: "main",
     endpoint_id: endpoint.id,
     delivery_id: id,
     created_on: "2026-06-01",

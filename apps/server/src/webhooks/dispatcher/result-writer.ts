@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { Coalescer } from "../../background/coalescer.ts";
 import type { Database, Transaction } from "../../db/database.ts";
+import { dayOf } from "../../partitions/partition.rules.ts";
 import { activateByAnswers, pauseByAnswers } from "../endpoints/dispatch-endpoints.ts";
 import type { ClaimedRow, OrphanRow } from "../queue/claim-queries.ts";
 import { updateLaneHealth } from "../queue/lane-queries.ts";
@@ -9,6 +10,7 @@ import type { EndpointHealth, PauseCause, Warning } from "../rules/endpoint-heal
 import type { KeptAnswer } from "../rules/log-budget.ts";
 import { type AfterAttempt, afterAttempt } from "../rules/retry-policy.ts";
 import type { AttemptResult } from "../sender/attempt.ts";
+import { healthRowOf } from "./lane-health.ts";
 import type { Lane } from "./lane.ts";
 
 /** An attempt that has ended, and what is to be written of it. */
@@ -93,10 +95,18 @@ export class ResultWriter {
       const ids = new Set(await insertResults(tx, systemId, now, results));
       const ours = batch.filter(({ result }) => ids.has(result.delivery_id));
       // Endpoints are locked before their lanes, as by whoever resumes one: otherwise the two could deadlock.
-      const applied: CompletedAttempt[] = [];
-      for (const attempt of ours) if (await writeStatusChange(tx, systemId, attempt, now)) applied.push(attempt);
-      for (const lane of lanesToWrite(ours)) await updateLaneHealth(tx, systemId, lane);
-      await recordFailures(tx, systemId, applied, now);
+      const overtaken = new Set<CompletedAttempt>();
+      for (const attempt of ours) {
+        if (attempt.statusChange === null || (await writeStatusChange(tx, systemId, attempt, now))) continue;
+        overtaken.add(attempt);
+      }
+      for (const lane of lanesToWrite(ours)) await updateLaneHealth(tx, systemId, lane, healthRowOf(lane.health));
+      await recordFailures(
+        tx,
+        systemId,
+        ours.filter((attempt) => !overtaken.has(attempt)),
+        now,
+      );
       return new Set(ours.map(({ result }) => result));
     });
   }
@@ -150,14 +160,12 @@ export interface SentAttempt {
 /** What is written of an attempt, with the time of the next one (rules/retry-policy.ts). */
 export function resultOf(attempt: SentAttempt): ResultRow {
   const { row, url, message, startedAt, endedAt, result, kept, chance } = attempt;
-  const tries = row.tries + 1;
   const { outcome, failure, status, retryAfterMs, timings } = result;
-  const next = afterAttempt({ tries, outcome, failure, status, retryAfterMs, endedAt, chance });
+  const tries = row.tries + 1;
+  const isAnswered = status !== null;
   return {
-    ...identityOf(row),
-    ...columnsOf(next),
-    tries,
-    started_at: new Date(startedAt),
+    ...identityOf(row, startedAt),
+    ...changesOf(afterAttempt({ tries, outcome, failure, status, retryAfterMs, endedAt, chance })),
     outcome,
     failure,
     detail: result.detail,
@@ -166,10 +174,10 @@ export function resultOf(attempt: SentAttempt): ResultRow {
     request_body: message.body,
     remote_address: result.remoteAddress,
     status,
-    response_headers: status === null ? null : JSON.stringify(kept.headers),
-    response_body: status === null ? null : kept.body,
+    response_headers: isAnswered ? JSON.stringify(kept.headers) : null,
+    response_body: isAnswered ? kept.body : null,
     response_truncated: result.answerCut || kept.truncationReason !== null,
-    truncation_reason: status === null ? null : kept.truncationReason,
+    truncation_reason: isAnswered ? kept.truncationReason : null,
     dns_ms: timings.dns,
     connect_ms: timings.connect,
     tls_ms: timings.tls,
@@ -180,14 +188,11 @@ export function resultOf(attempt: SentAttempt): ResultRow {
 
 /** What is written of an attempt whose process ended before it could write the result. */
 export function unknownResultOf(row: OrphanRow, url: string, now: number): ResultRow {
-  const tries = row.tries + 1;
   const end = { outcome: "unknown", failure: null, status: null, retryAfterMs: null } as const;
   return {
-    ...identityOf(row),
-    ...columnsOf(afterAttempt({ ...end, tries, endedAt: now, chance: 0 })),
+    ...identityOf(row, row.claimed_at.getTime()),
+    ...changesOf(afterAttempt({ ...end, tries: row.tries + 1, endedAt: now, chance: 0 })),
     ...NOTHING_KNOWN,
-    tries,
-    started_at: row.claimed_at,
     outcome: "unknown",
     detail: "The process that sent it ended before it could write the result down. It may have arrived.",
     url,
@@ -211,13 +216,27 @@ const NOTHING_KNOWN = {
   total_ms: null,
 } as const satisfies Partial<ResultRow>;
 
-function identityOf(row: ClaimedRow | OrphanRow) {
-  const { delivery_id, claim, created_on, endpoint_id, replay, due_at } = row;
-  return { delivery_id, claim, created_on, endpoint_id, replay, due_at, number: row.attempts + 1 };
+function identityOf(row: ClaimedRow | OrphanRow, startedAt: number) {
+  return {
+    system_id: row.system_id,
+    delivery_id: row.delivery_id,
+    endpoint_id: row.endpoint_id,
+    created_on: row.created_on,
+    claim: row.claim,
+    replay: row.replay,
+    due_at: row.due_at,
+    number: row.attempts + 1,
+    tries: row.tries + 1,
+    started_on: dayOf(startedAt),
+    started_at: new Date(startedAt),
+  };
 }
 
-function columnsOf(next: AfterAttempt): Pick<ResultRow, "state" | "next_attempt_at" | "next_attempt_reason"> {
-  return next.state === "pending"
-    ? { state: next.state, next_attempt_at: new Date(next.nextAt), next_attempt_reason: next.reason }
-    : { state: next.state, next_attempt_at: null, next_attempt_reason: null };
+function changesOf(next: AfterAttempt): Pick<ResultRow, "state" | "next_attempt_at" | "next_attempt_reason"> {
+  const isPending = next.state === "pending";
+  return {
+    state: next.state,
+    next_attempt_at: isPending ? new Date(next.nextAt) : null,
+    next_attempt_reason: isPending ? next.reason : null,
+  };
 }

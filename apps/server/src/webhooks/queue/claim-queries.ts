@@ -19,13 +19,11 @@ type QueueRow = Tables["webhook_queue"];
 
 /** A delivery that this worker has to send. `claim`: the holder's token under which it was claimed. */
 export interface ClaimedRow
-  extends
-    Omit<QueueRow, "system_id" | "claim" | "claimed_at">,
-    Pick<Tables["webhook_bodies"], "event" | "occurred_at" | "data"> {
+  extends Omit<QueueRow, "claim" | "claimed_at">, Pick<Tables["webhook_bodies"], "event" | "occurred_at" | "data"> {
   readonly claim: number;
 }
 
-const claimedColumns = columnsOfTable("webhook_queue").without("system_id", "claimed_at");
+const claimedColumns = columnsOfTable("webhook_queue").without("claimed_at");
 
 /*
  * The lane's row, share-locked, holds off whoever would take the lane over until the claim is committed: what an
@@ -110,7 +108,7 @@ export async function updateClaimsReleased(
 }
 
 /** A delivery that an earlier holder of its lane had claimed, and wrote no result of. */
-export interface OrphanRow extends Omit<QueueRow, "system_id" | "claim" | "claimed_at"> {
+export interface OrphanRow extends Omit<QueueRow, "claim" | "claimed_at"> {
   readonly claim: number;
   readonly claimed_at: Date;
 }

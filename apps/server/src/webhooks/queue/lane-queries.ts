@@ -2,17 +2,11 @@ import { columnsOfTable, type RowOf } from "../../db/columns.ts";
 import type { Queryable, Transaction } from "../../db/database.ts";
 import { oneRow } from "../../db/rows.ts";
 import { statement } from "../../db/statement.ts";
-import { type EndpointHealth, HEALTHY } from "../rules/endpoint-health.ts";
 
 /** A lane under the token of one holder. */
 export interface LaneToken {
   readonly endpointId: string;
   readonly token: number;
-}
-
-/** A lane as it was claimed. */
-export interface ClaimedLane extends LaneToken {
-  readonly health: EndpointHealth;
 }
 
 const healthColumns = columnsOfTable("webhook_lanes").only(
@@ -24,7 +18,14 @@ const healthColumns = columnsOfTable("webhook_lanes").only(
   "gone_since",
   "warned",
 );
-type HealthRow = RowOf<typeof healthColumns>;
+/** How an endpoint has answered lately. */
+export type HealthRow = RowOf<typeof healthColumns>;
+
+/** A lane as it was claimed. */
+export interface LaneRow extends HealthRow {
+  readonly endpoint_id: string;
+  readonly token: number;
+}
 
 const heartbeat = statement(
   "lane.heartbeat",
@@ -123,30 +124,15 @@ const claim = statement(
 );
 
 /** Claims lanes that nobody leases, `limit` at most. @param leased the endpoints whose lanes the worker has already */
-export async function claimLanes(
+export function claimLanes(
   db: Queryable,
   systemId: string,
   worker: string,
   leased: readonly string[],
   limit: number,
   leaseMs: number,
-): Promise<ClaimedLane[]> {
-  const values = [systemId, worker, leased, limit, leaseMs];
-  const rows = await db.query<HealthRow & { endpoint_id: string; token: number }>(claim, values);
-  return rows.map((row) => ({ endpointId: row.endpoint_id, token: row.token, health: healthOf(row) }));
-}
-
-function healthOf(row: HealthRow): EndpointHealth {
-  if (row.failing_since === null) return HEALTHY;
-  return {
-    failingSince: row.failing_since.getTime(),
-    lastFailedAt: row.last_failed_at?.getTime() ?? null,
-    failures: row.failures,
-    failedDeliveries: row.failed_deliveries,
-    goneAnswers: row.gone_answers,
-    goneSince: row.gone_since?.getTime() ?? null,
-    warned: row.warned,
-  };
+): Promise<LaneRow[]> {
+  return db.query<LaneRow>(claim, [systemId, worker, leased, limit, leaseMs]);
 }
 
 const release = statement(
@@ -171,20 +157,8 @@ const writeHealth = statement(
 export async function updateLaneHealth(
   tx: Transaction,
   systemId: string,
-  { endpointId, token, health }: ClaimedLane,
+  { endpointId, token }: LaneToken,
+  health: HealthRow,
 ): Promise<void> {
-  const row: HealthRow = {
-    failing_since: dateOf(health.failingSince),
-    last_failed_at: dateOf(health.lastFailedAt),
-    failures: health.failures,
-    failed_deliveries: health.failedDeliveries,
-    gone_answers: health.goneAnswers,
-    gone_since: dateOf(health.goneSince),
-    warned: health.warned,
-  };
-  await tx.query(writeHealth, [systemId, endpointId, token, JSON.stringify([row])]);
-}
-
-function dateOf(milliseconds: number | null): Date | null {
-  return milliseconds === null ? null : new Date(milliseconds);
+  await tx.query(writeHealth, [systemId, endpointId, token, JSON.stringify([health])]);
 }

@@ -1,17 +1,14 @@
 import { finished } from "node:stream/promises";
-import { columnsOf, columnsOfTable } from "../../db/columns.ts";
+import { columnsOf, columnsOfTable, type WrittenRow } from "../../db/columns.ts";
 import type { Transaction } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
-import { dayOf } from "../../partitions/partition.rules.ts";
 import { bigints, booleans, dates, rowEncoder, smallints, texts, timestamps } from "./binary-format.ts";
 import { indexedMatch, matchesDelivery } from "./sql-fragments.ts";
 
 /** The result of an attempt: what the log keeps of it, and what becomes of its delivery. */
 export interface ResultRow
-  extends
-    Omit<Tables["webhook_attempts"], "system_id" | "started_on">,
-    Pick<Tables["webhook_queue"], "created_on" | "replay" | "due_at" | "tries"> {
+  extends WrittenRow<"webhook_attempts">, Pick<Tables["webhook_queue"], "created_on" | "replay" | "due_at" | "tries"> {
   /** The token under which it was claimed. */
   readonly claim: number;
   readonly state: "succeeded" | "failed" | "pending";
@@ -91,18 +88,13 @@ export async function insertResults(
   const rows = await tx.query<{ id: string }>(finish, [systemId, now, ...queueColumns.arrays(attempts)]);
   const ids = new Set(rows.map(({ id }) => id));
   const ours = attempts.filter(({ delivery_id: id }) => ids.has(id));
-  if (ours.length > 0) await insertLog(tx, systemId, ours);
+  if (ours.length > 0) await insertLog(tx, ours);
   return [...ids];
 }
 
 /** A copy takes PostgreSQL two thirds of an insert's time, and us as well. */
-async function insertLog(tx: Transaction, systemId: string, attempts: readonly ResultRow[]): Promise<void> {
+async function insertLog(tx: Transaction, attempts: readonly ResultRow[]): Promise<void> {
   const copying = await tx.copyIn(`copy webhook_attempts (${logColumns.list()}) from stdin (format binary)`);
-  const rows = attempts.map((attempt) => ({
-    ...attempt,
-    system_id: systemId,
-    started_on: dayOf(attempt.started_at.getTime()),
-  }));
-  copying.end(encodeLog(rows));
+  copying.end(encodeLog(attempts));
   await finished(copying);
 }
