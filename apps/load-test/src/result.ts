@@ -108,7 +108,7 @@ export interface KneeStep {
 }
 
 /** What `findKnee` adds to a report. */
-export interface Knee {
+interface Knee {
   /** Undefined: not even the first rate was. */
   readonly lastGoodPerSecond: number | undefined;
   readonly steps: readonly KneeStep[];

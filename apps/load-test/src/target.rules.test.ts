@@ -19,7 +19,7 @@ it.each([
 });
 
 it.each(["bikes", "ftp://127.0.0.1", "http://user:secret@127.0.0.1", "http://127.0.0.1/?a=1"])(
-  "%s is no address, with --yes neither",
+  "%s cannot be loaded, with --yes neither",
   (url) => {
     expect(() => requireTarget(url, true)).toThrow("--url must be an http or https URL");
   },
