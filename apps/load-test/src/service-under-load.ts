@@ -54,7 +54,7 @@ export async function openOwnService(options: OwnServiceOptions): Promise<OwnSer
   try {
     const receiver = profile.subscribers > 0 ? await startReceiver() : undefined;
     if (receiver !== undefined) closers.push(() => receiver.close());
-    onProgress(`making ${profile.partners} partners with their keys`);
+    onProgress(`making partners with their keys: ${profile.partners}`);
     const provided = await provide(server, receiver, options);
     await fill(server.url, provided.operatorKey, options);
     const world = await discoverWorld(server.url, provided.limitlessKey, needsBikes(profile));

@@ -15,7 +15,7 @@ export function invalidReasons(
   return [
     isSaturated
       ? `${late} All ${connections} connections waited for answers: the server does not keep up with this rate. Lower --rate, or allow more --connections.`
-      : `${late} This machine is too busy to make the load in time. Lower --rate, or run the load test on another machine than the server.`,
+      : `${late} This machine is too busy to make the load in time, or requests waited for answers that they depend on. Lower --rate (or --speed), or run the load test on another machine than the server.`,
   ];
 }
 

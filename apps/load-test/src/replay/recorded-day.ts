@@ -78,6 +78,9 @@ function readRide(row: Readonly<Record<string, string>>): RecordedRide | undefin
   };
 }
 
+/** Until a bike is ridden again, as the run goes: the answer to its last command is there by then. */
+const BIKE_REST_MS = 2000;
+
 /** A recorded day as a run plays it. */
 export interface Replay {
   readonly events: readonly RecordedEvent[];
@@ -99,13 +102,14 @@ export function planReplay(rides: readonly RecordedRide[], speed: number, prefix
     ])
     // A ride of no length starts before it ends.
     .toSorted((a, b) => a.at - b.at || a.index - b.index || (a.kind === "start" ? -1 : 1));
-  const free: number[] = [];
+  /** Bikes that are back, the first one first. */
+  const free: { readonly bike: number; readonly from: number }[] = [];
   const bikeOf = new Map<number, number>();
   let bikes = 0;
   const events = changes.map(({ kind, index, at, station }): RecordedEvent => {
-    if (kind === "start") bikeOf.set(index, free.shift() ?? bikes++);
+    if (kind === "start") bikeOf.set(index, (free[0]?.from ?? Infinity) <= at ? (free.shift()?.bike ?? 0) : bikes++);
     const bikeNumber = bikeOf.get(index) ?? 0;
-    if (kind === "end") free.push(bikeNumber);
+    if (kind === "end") free.push({ bike: bikeNumber, from: at + BIKE_REST_MS * speed });
     return {
       kind,
       atMs: (at - first) / speed,

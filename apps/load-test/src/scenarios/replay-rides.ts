@@ -5,21 +5,21 @@ import { readResults } from "./ride-commands.ts";
 /** Starts and ends the rides of a recorded day, in its order. */
 export const replayRides: CreateScenario = ({ recorded, operatorKey, idPrefix }) => {
   const acknowledgedEvents: string[] = [];
-  /** Rides that have been started and not answered: their ends wait. */
-  const starting = new Set<string>();
+  /** Bikes with a request under way: their next one waits for its answer. */
+  const busyBikes = new Set<string>();
   let index = 0;
   return {
     next() {
       const event = recorded[index];
-      if (event === undefined || (event.kind === "end" && starting.has(event.rideId))) return undefined;
+      if (event === undefined || busyBikes.has(event.bikeId)) return undefined;
       index++;
-      if (event.kind === "start") starting.add(event.rideId);
+      busyBikes.add(event.bikeId);
       const request = requestOf(event);
       return {
         request: { ...request, key: operatorKey, headers: { "idempotency-key": `${idPrefix}${index}` } },
         expected: ["200"],
         onAnswer(answer) {
-          if (event.kind === "start") starting.delete(event.rideId);
+          busyBikes.delete(event.bikeId);
           const name = event.kind === "start" ? "ride.started" : "ride.completed";
           return readResults(request.endpoint, answer, () => acknowledgedEvents.push(`${name} ${event.rideId}`));
         },
