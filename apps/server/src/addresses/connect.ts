@@ -1,8 +1,7 @@
 import type { Socket } from "node:net";
 import type { SecureContext } from "node:tls";
 import { isLoopbackName, literalAddress, portOf } from "./address-guard.ts";
-import { describeFailure } from "./connect-failure.ts";
-import type { ConnectFailure } from "./connect-failure.ts";
+import { type ConnectFailure, describeFailure } from "./connect-failure.ts";
 import { NetworkList } from "./network-list.ts";
 import type { Resolution } from "./resolve.ts";
 import { connectFirst, startTls } from "./sockets.ts";

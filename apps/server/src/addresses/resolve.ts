@@ -1,8 +1,7 @@
 import { lookup, Resolver } from "node:dns/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import { isLoopbackName, loopbackAddresses } from "./address-guard.ts";
-import { describeFailure } from "./connect-failure.ts";
-import type { ConnectFailure } from "./connect-failure.ts";
+import { type ConnectFailure, describeFailure } from "./connect-failure.ts";
 
 /** Where names are looked up. Without servers: those of the system. */
 export interface ResolveOptions {

@@ -1,10 +1,7 @@
 import { constants } from "node:crypto";
-import { connect as connectTcp, isIP } from "node:net";
-import type { Socket } from "node:net";
-import { connect as connectTls, createSecureContext } from "node:tls";
-import type { SecureContext, TLSSocket } from "node:tls";
-import { describeFailure } from "./connect-failure.ts";
-import type { ConnectFailure } from "./connect-failure.ts";
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTls, createSecureContext, type SecureContext, type TLSSocket } from "node:tls";
+import { type ConnectFailure, describeFailure } from "./connect-failure.ts";
 
 export interface RaceLimits {
   /** For all addresses together. */

@@ -38,7 +38,6 @@ function row(id: string, changes: Partial<ClaimedRow> = {}): ClaimedRow {
     endpoint_id: endpoint.id,
     delivery_id: id,
     created_on: "2026-06-01",
-    event_id: "event_1",
     attempts: 0,
     tries: 0,
     due_at: new Date(NOW),

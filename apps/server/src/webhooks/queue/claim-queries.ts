@@ -19,11 +19,13 @@ type QueueRow = Tables["webhook_queue"];
 
 /** A delivery that this worker has to send. `claim`: the holder's token under which it was claimed. */
 export interface ClaimedRow
-  extends Omit<QueueRow, "claim" | "claimed_at">, Pick<Tables["webhook_bodies"], "event" | "occurred_at" | "data"> {
+  extends
+    Omit<QueueRow, "event_id" | "claim" | "claimed_at">,
+    Pick<Tables["webhook_bodies"], "event" | "occurred_at" | "data"> {
   readonly claim: number;
 }
 
-const claimedColumns = columnsOfTable("webhook_queue").without("claimed_at");
+const claimedColumns = columnsOfTable("webhook_queue").without("event_id", "claimed_at");
 
 /*
  * The lane's row, share-locked, holds off whoever would take the lane over until the claim is committed: what an
@@ -59,8 +61,8 @@ const claim = statement(
      update webhook_queue queued set claim = picked.token, claimed_at = $7
      from picked
      where queued.ctid = picked.row_address
-     returning ${claimedColumns.list("queued")})
-   select claimed.*, body.event, body.occurred_at, body.data
+     returning ${claimedColumns.list("queued")}, queued.event_id)
+   select ${claimedColumns.list("claimed")}, body.event, body.occurred_at, body.data
    from claimed cross join lateral (
      select event, occurred_at, data from webhook_bodies
      where system_id = $1 and created_on = claimed.created_on and event_id = claimed.event_id
@@ -108,7 +110,7 @@ export async function updateClaimsReleased(
 }
 
 /** A delivery that an earlier holder of its lane had claimed, and wrote no result of. */
-export interface OrphanRow extends Omit<QueueRow, "claim" | "claimed_at"> {
+export interface OrphanRow extends Omit<QueueRow, "event_id" | "claim" | "claimed_at"> {
   readonly claim: number;
   readonly claimed_at: Date;
 }

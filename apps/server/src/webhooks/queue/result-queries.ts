@@ -15,7 +15,7 @@ export interface ResultRow
 }
 
 /** What a result changes in the queue and in its delivery. Its position in the queue does not change while it is claimed. */
-const queueColumns = columnsOf<QueueChange>({
+const queueColumns = columnsOf({
   delivery_id: texts,
   claim: bigints,
   created_on: dates,
@@ -27,20 +27,6 @@ const queueColumns = columnsOf<QueueChange>({
   state: texts,
   next_attempt_at: timestamps,
 });
-type QueueChange = Pick<
-  ResultRow,
-  | "delivery_id"
-  | "claim"
-  | "created_on"
-  | "endpoint_id"
-  | "replay"
-  | "due_at"
-  | "number"
-  | "tries"
-  | "state"
-  | "next_attempt_at"
->;
-
 /** The result's row in the queue, if it is still claimed under the same token for the same attempt. */
 const isStillOurs = `${indexedMatch("queued", "result", {
   system_id: "system_id",

@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import { ipRange } from "../../../test/ip-range.ts";
 import { refusedIpv4 } from "../../addresses/address-guard.ts";
 import { NetworkList } from "../../addresses/network-list.ts";
-import { judgeUrl, parsePorts } from "./receiver-url.ts";
-import type { AddressRules } from "./receiver-url.ts";
+import { type AddressRules, judgeUrl, parsePorts } from "./receiver-url.ts";
 
 fc.configureGlobal({ seed: 1 });
 

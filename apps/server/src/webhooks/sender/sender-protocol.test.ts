@@ -1,7 +1,6 @@
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { answer } from "../../../test/servers/raw-receiver.ts";
-import type { RawReceiver } from "../../../test/servers/raw-receiver.ts";
+import { answer, type RawReceiver } from "../../../test/servers/raw-receiver.ts";
 import { failed, openReceiver, openSender, post, until } from "../../../test/webhooks/sender.harness.ts";
 
 const head = "HTTP/1.1 200 OK\r\n";

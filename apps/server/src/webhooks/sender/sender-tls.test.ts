@@ -1,6 +1,5 @@
 import type { Socket } from "node:net";
-import { createServer, TLSSocket } from "node:tls";
-import type { TlsOptions } from "node:tls";
+import { createServer, type TlsOptions, TLSSocket } from "node:tls";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { makeCertificate } from "../../../test/servers/certificates.ts";
 import { startDnsServer } from "../../../test/servers/dns-server.ts";

@@ -1,12 +1,9 @@
 import { describeFailure } from "../../addresses/connect-failure.ts";
 import { readRetryAfter } from "../../http/retry-after.ts";
-import { judgeUrl } from "../rules/receiver-url.ts";
-import type { AddressRules } from "../rules/receiver-url.ts";
+import { type AddressRules, judgeUrl } from "../rules/receiver-url.ts";
 import type { AttemptRecord, AttemptRequest, AttemptResult, AttemptTimings, Header } from "./attempt.ts";
-import { senderLimits } from "./sender-limits.ts";
-import type { SenderLimits } from "./sender-limits.ts";
-import { createTransport, notSent } from "./transport.ts";
-import type { TransportResult } from "./transport.ts";
+import { type SenderLimits, senderLimits } from "./sender-limits.ts";
+import { createTransport, notSent, type TransportResult } from "./transport.ts";
 
 export interface SenderOptions {
   readonly rules: AddressRules;
@@ -58,8 +55,7 @@ export function createSender({ rules, clock, resolve, tls, ...options }: SenderO
       const sent = notSent(describeFailure(failure, verdict.message));
       return report(sent, { sentHeaders: [], clock, totalMs: monotonic() - startedAt });
     }
-    const sentHeaders = headersToSend(verdict.url, request);
-    const bytes = requestBytes(verdict.url, sentHeaders, request.body);
+    const { sentHeaders, bytes } = composeRequest(verdict.url, request);
     const result = await transport.send(verdict.url, bytes, startedAt);
     return report(result, { sentHeaders, clock, totalMs: monotonic() - startedAt });
   }
@@ -114,21 +110,29 @@ const headerName = /^[\w!#$%&'*+.^`|~-]+$/;
 /** Latin-1 without control characters, which a receiver could take for the end of the header. */
 const headerValue = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
-/** All headers as they are written, in their order. @throws Error where one of the caller's may not be sent */
-function headersToSend({ host }: URL, { headers, body }: AttemptRequest): Header[] {
+/**
+ * A request in one piece, so that it is written at once, and all its headers in their order.
+ * @throws Error where one of the caller's headers may not be sent
+ */
+function composeRequest({ host, pathname, search }: URL, { headers, body }: AttemptRequest) {
   for (const [name, value] of headers) {
     if (ownHeaders.has(name.toLowerCase())) throw new Error(`The header ${name} is written by the sender itself.`);
     if (!headerName.test(name) || !headerValue.test(value)) throw new Error(`invalid ${name} header`);
   }
-  const length = String(typeof body === "string" ? Buffer.byteLength(body) : body.length);
-  return [["host", host], ["connection", "keep-alive"], ...headers, ["content-length", length]];
-}
-
-/** In one piece, so that it is written at once. */
-function requestBytes({ pathname, search }: URL, headers: readonly Header[], body: string | Uint8Array): Buffer {
-  const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join("");
-  const head = Buffer.from(`POST ${pathname}${search} HTTP/1.1\r\n${lines}\r\n`, "latin1");
-  return Buffer.concat([head, typeof body === "string" ? Buffer.from(body) : body]);
+  const length = typeof body === "string" ? Buffer.byteLength(body) : body.length;
+  const sentHeaders: Header[] = [
+    ["host", host],
+    ["connection", "keep-alive"],
+    ...headers,
+    ["content-length", String(length)],
+  ];
+  const lines = sentHeaders.map(([name, value]) => `${name}: ${value}\r\n`).join("");
+  const head = `POST ${pathname}${search} HTTP/1.1\r\n${lines}\r\n`;
+  const bytes = Buffer.allocUnsafe(head.length + length);
+  bytes.write(head, "latin1");
+  if (typeof body === "string") bytes.write(body, head.length);
+  else bytes.set(body, head.length);
+  return { sentHeaders, bytes };
 }
 
 interface ReportContext {

@@ -1,10 +1,8 @@
 import { setImmediate } from "node:timers/promises";
-import { connectTo } from "../../addresses/connect.ts";
-import type { ConnectOptions, ConnectTimings } from "../../addresses/connect.ts";
+import { type ConnectOptions, type ConnectTimings, connectTo } from "../../addresses/connect.ts";
 import { resolveName } from "../../addresses/resolve.ts";
 import { lazySecureContext } from "../../addresses/sockets.ts";
-import { refuseReceiverAddress } from "../rules/receiver-url.ts";
-import type { AddressRules } from "../rules/receiver-url.ts";
+import { type AddressRules, refuseReceiverAddress } from "../rules/receiver-url.ts";
 import type { Failure } from "./attempt.ts";
 import { Connection, type RoundTripResult } from "./connection.ts";
 import type { SenderLimits } from "./sender-limits.ts";
@@ -48,13 +46,20 @@ export function createTransport({ rules, limits, monotonic, servers, ca }: Trans
     secureContext: lazySecureContext(ca),
   };
 
+  let turn: Promise<void> | undefined;
+  /** One turn of the event loop. Everybody who waits for it shares the promise. */
+  function nextTurn(): Promise<void> {
+    turn ??= setImmediate().then(() => void (turn = undefined));
+    return turn;
+  }
+
   async function send(url: URL, request: Uint8Array, startedAt: number): Promise<TransportResult> {
     const timeLeft = () => Math.max(1, Math.ceil(limits.totalTimeoutMs - (monotonic() - startedAt)));
     for (let connection = idle.acquire(url.origin); connection !== undefined; connection = idle.acquire(url.origin)) {
       // A response that nobody asked for may lie ready: it must be read, and end the connection, before this request is
       // written. A turn of the event loop that is already reading sockets reads none again, so it takes two.
-      await setImmediate();
-      await setImmediate();
+      await nextTurn();
+      await nextTurn();
       if (!connection.isUsable()) continue;
       const roundTrip = await connection.send(request, timeLeft());
       idle.release(connection, roundTrip);
