@@ -54,7 +54,7 @@ const measuring = {
     "--threshold <a,b>",
     `fail unless they hold, such as p99<50ms,unexpected<=0. Of ${METRICS_HELP}`,
   ).argParser(listOf(parseThreshold)),
-  checkEvery: new Option("--check-every <n>", "compare one answer in n with the contract")
+  checkEvery: new Option("--check-every <n>", "compare one answer in n of each kind with the contract")
     .argParser(integer(1, 1_000_000))
     .default(100),
 };

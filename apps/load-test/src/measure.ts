@@ -33,10 +33,10 @@ export async function measure(options: MeasureOptions): Promise<RunResult> {
   const { service, settings, profile } = options;
   const plan = planOf(options);
   const metrics = service.metricsUrl === undefined ? undefined : recordMetrics(service.metricsUrl);
-  const outcome = await runPlan({ plan, ...pick(options) });
+  const outcome = await runPlan({ plan, ...pick(options) }).finally(() => metrics?.stop());
   const { startedAtMs, acknowledgedEvents, ...found } = outcome;
   const webhooks = await service.receiver?.result(acknowledgedEvents);
-  const serverMetrics = (await metrics?.stop(startedAtMs)) ?? [];
+  const serverMetrics = (await metrics?.series(startedAtMs)) ?? [];
   const findings = { ...found, webhooks, serverMetrics };
   const verdict = {
     invalidReasons: invalidReasons(findings, settings),

@@ -17,7 +17,7 @@ export interface Plan {
   readonly runId: string;
   readonly operatorKey: string | undefined;
   readonly world: World;
-  /** One answer in as many is compared with the contract's schema. */
+  /** The first answer of each endpoint and status is compared with the contract's schema, and then one in as many. */
   readonly checkEvery: number;
 }
 

@@ -37,14 +37,18 @@ const { plan, workerIndex } = workerData as WorkerData;
 const post = (message: WorkerMessage) => port.postMessage(message);
 const counter = createSecondCounter();
 const client = createHttpClient(plan.url, Math.max(1, Math.floor(plan.connections / plan.workers)));
-let answers = 0;
+/** Answers so far, by endpoint and status. */
+const answers = new Map<string, number>();
 let samples = 0;
 
 const observer: RequestObserver = {
   started: () => counter.started(),
   answered({ request }, { status, body }, timing, isExpected) {
     counter.answered(timing, isExpected);
-    if (status === 0 || answers++ % plan.checkEvery !== 0 || samples >= MAX_SAMPLES_PER_SECOND) return;
+    const kind = `${request.endpoint} ${status}`;
+    const before = answers.get(kind) ?? 0;
+    answers.set(kind, before + 1);
+    if (status === 0 || before % plan.checkEvery !== 0 || samples >= MAX_SAMPLES_PER_SECOND) return;
     samples++;
     post({ kind: "sample", endpoint: request.endpoint, status, body });
   },

@@ -40,8 +40,9 @@ interface Sample {
 
 /** Reads the server's metrics once a second. */
 export interface MetricsRecorder {
-  /** Ends the reading. @param startedAtMs milliseconds since 1970: second 0 of the series */
-  stop(startedAtMs: number): Promise<MetricSeries[]>;
+  stop(): void;
+  /** What was read until it was stopped. @param startedAtMs milliseconds since 1970: second 0 of the series */
+  series(startedAtMs: number): Promise<MetricSeries[]>;
 }
 
 const SCRAPE_INTERVAL_MS = 1000;
@@ -69,8 +70,8 @@ export function recordMetrics(url: string): MetricsRecorder {
     }
   })();
   return {
-    async stop(startedAtMs) {
-      stopping.abort();
+    stop: () => stopping.abort(),
+    async series(startedAtMs) {
       await running;
       return seriesOf(samples, startedAtMs / 1000);
     },
