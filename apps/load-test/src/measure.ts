@@ -33,7 +33,9 @@ export async function measure(options: MeasureOptions): Promise<RunResult> {
   const { service, settings, profile } = options;
   const plan = planOf(options);
   const metrics = service.metricsUrl === undefined ? undefined : recordMetrics(service.metricsUrl);
-  const outcome = await runPlan({ plan, ...pick(options) }).finally(() => metrics?.stop());
+  const outcome = await runPlan({ plan, onSecond: options.onSecond, signal: options.signal }).finally(() =>
+    metrics?.stop(),
+  );
   const { startedAtMs, acknowledgedEvents, ...found } = outcome;
   const webhooks = await service.receiver?.result(acknowledgedEvents);
   const serverMetrics = (await metrics?.series(startedAtMs)) ?? [];
@@ -59,10 +61,6 @@ export async function measure(options: MeasureOptions): Promise<RunResult> {
     },
     ...findings,
   };
-}
-
-function pick({ onSecond, signal }: MeasureOptions) {
-  return { ...(onSecond === undefined ? {} : { onSecond }), ...(signal === undefined ? {} : { signal }) };
 }
 
 function planOf({ service, profile, settings }: MeasureOptions): Plan {

@@ -1,5 +1,9 @@
+import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
 import type { Replay } from "./replay/recorded-day.ts";
 import type { CitySize } from "./server/fill.ts";
+
+/** Requests a minute, more than any load has: only the scenario about the limit meets one. */
+export const UNLIMITED_RATE = 1_000_000;
 
 /** A load with the service that it is made for. */
 export interface Profile {
@@ -52,7 +56,7 @@ const citibike: Profile = {
   description: "1,811 stations, 26,000 bikes and 200 partners at ten times the busiest hour of 82,000 rides a day",
   city: { stations: 1811, bikes: 26_000, rides: RIDES_PER_DAY },
   partners: PARTNERS,
-  keyRateLimit: 60,
+  keyRateLimit: DEFAULT_RATE_LIMIT,
   subscribers: 5,
   durationMs: 70_000,
   warmUpMs: 10_000,
@@ -92,8 +96,7 @@ export function profileOf(
     description: "scenarios of the command line",
     city: { stations: 200, bikes: 4000, rides: 20_000 },
     partners: 10,
-    // As many as are needed for the rate: only the scenario about the limit meets it.
-    keyRateLimit: 1_000_000,
+    keyRateLimit: UNLIMITED_RATE,
     subscribers: scenarioNames.includes("webhooks") ? 4 : 0,
     durationMs,
     warmUpMs: DEFAULT_WARM_UP_MS,
@@ -111,7 +114,7 @@ export function profileOfReplay(replay: Replay, durationMs: number): Profile {
     description: "a recorded day",
     city: { stations: 0, bikes: 0, rides: 0 },
     partners: 1,
-    keyRateLimit: 1_000_000,
+    keyRateLimit: UNLIMITED_RATE,
     subscribers: 0,
     durationMs,
     warmUpMs: DEFAULT_WARM_UP_MS,

@@ -9,7 +9,7 @@ import { readBaseline, writeReports } from "./report/files.ts";
 import { progressLine, stepText, summaryText } from "./report/text.ts";
 import type { RunResult } from "./result.ts";
 import { openGivenService, openOwnService, type ServiceUnderLoad } from "./service-under-load.ts";
-import { requireTarget, UnconfirmedTargetError } from "./target.rules.ts";
+import { requireTarget, TargetError } from "./target.rules.ts";
 import { parseThreshold } from "./thresholds.ts";
 
 /** Exit statuses. */
@@ -43,7 +43,7 @@ export async function runProgram(args: readonly string[], context: ProgramContex
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
     stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-    return error instanceof UsageError || error instanceof UnconfirmedTargetError ? WRONG_USAGE : FAILED;
+    return error instanceof UsageError || error instanceof TargetError ? WRONG_USAGE : FAILED;
   }
 }
 

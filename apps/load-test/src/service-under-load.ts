@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
+import { DEFAULT_RATE_LIMIT } from "@bikeshare/contract";
 import { discoverWorld } from "./load/discover.ts";
 import type { World } from "./load/scenario.ts";
-import type { Profile } from "./profiles.ts";
+import { type Profile, UNLIMITED_RATE } from "./profiles.ts";
 import { scenarios } from "./scenarios/all.ts";
 import { fillCity, fillReplay } from "./server/fill.ts";
 import { type OwnServer, startOwnServer } from "./server/own-server.ts";
@@ -39,8 +40,6 @@ interface OwnServiceOptions {
 
 /** Each worker uses a limited key of its own, as two could not tell how much of the limit the other has used. */
 const LIMITED_KEYS_PER_WORKER = 2;
-/** What the specification grants a key. */
-const PARTNER_LIMIT = 60;
 
 /** Starts a service, and makes the partners, keys, endpoints and the city of a profile. */
 export async function openOwnService(options: OwnServiceOptions): Promise<OwnService> {
@@ -81,10 +80,10 @@ async function provide(server: OwnServer, receiver: Receiver | undefined, { prof
     server,
     "Storm",
     isStorm ? workers * LIMITED_KEYS_PER_WORKER : 0,
-    PARTNER_LIMIT,
+    DEFAULT_RATE_LIMIT,
   );
   // Reads what the run needs to know without using up a partner's limit.
-  const [reader] = await issuePartnerKeys(server, "Reader", 1, 1_000_000);
+  const [reader] = await issuePartnerKeys(server, "Reader", 1, UNLIMITED_RATE);
   if (receiver !== undefined) {
     const subscribers = partners.slice(0, profile.subscribers);
     const secrets = await subscribe(

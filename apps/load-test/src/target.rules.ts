@@ -1,19 +1,19 @@
-/** The address of a service that is not to be loaded unless its user says so twice. */
-export class UnconfirmedTargetError extends Error {
-  override readonly name = "UnconfirmedTargetError";
+/** An address that is none, or that its user has not confirmed. */
+export class TargetError extends Error {
+  override readonly name = "TargetError";
 }
 
 /**
  * Checks that a service may be loaded: one on this machine always, any other with `--yes` alone.
- * @throws UnconfirmedTargetError, RangeError for what is no address
+ * @throws TargetError
  */
 export function requireTarget(text: string, isConfirmed: boolean): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "" || url.hash !== "") {
-    throw new RangeError("--url must be an http or https URL without user and query, such as http://127.0.0.1:3000.");
+    throw new TargetError("--url must be an http or https URL without user and query, such as http://127.0.0.1:3000.");
   }
   if (!isLoopback(url.hostname) && !isConfirmed) {
-    throw new UnconfirmedTargetError(
+    throw new TargetError(
       `${url.hostname} is not this machine. Load it only if it is yours to load: say --yes to confirm.`,
     );
   }

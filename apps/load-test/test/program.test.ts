@@ -69,6 +69,13 @@ describe.concurrent("the command line", () => {
     expect(status).toBe(1);
   });
 
+  it("what a service answers reaches no terminal as a command", async (context) => {
+    const { url } = await startLoopbackServer(context, { body: '{"data":[],"page":1,"total_pages":1,"\u001b[2J":1}' });
+    const { status, stdout } = await runAgainst(context, url);
+    expect(stdout).toContain("WRONG stations.list: 200: the body: Unrecognized key(s) in object: '\uFFFD[2J'");
+    expect(status).toBe(1);
+  });
+
   it("a service that is not there fails with 1", async (context) => {
     const { status, stderr } = await runAgainst(context, "http://127.0.0.1:9");
     expect(stderr).toContain("ECONNREFUSED");
@@ -77,6 +84,7 @@ describe.concurrent("the command line", () => {
 
   it.for<[string[], string]>([
     [["--url", "https://bikes.example.com", "--keys", "DIR/keys"], "say --yes to confirm"],
+    [["--url", "ftp://127.0.0.1", "--keys", "DIR/keys"], "--url must be an http or https URL"],
     [["--url", "http://127.0.0.1:3000"], "--url needs --keys"],
     [["--scenario", "nothing"], "unknown: nothing. Known are cursor-walk"],
     [["--rate", "0"], "must be an integer from 1 to 20000"],

@@ -103,7 +103,7 @@ export function contractViolation(endpoint: EndpointName, status: number, body: 
   const parsed = (declared as z.ZodTypeAny).safeParse(value);
   if (parsed.success) return undefined;
   const [issue] = parsed.error.issues;
-  return `${status}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? "does not match the schema"}`;
+  return `${status}: ${issue?.path.join(".") || "the body"}: ${issue?.message ?? "does not match the schema"}`;
 }
 
 /** The catalogue's code of an answer that is an error. */

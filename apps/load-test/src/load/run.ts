@@ -8,9 +8,9 @@ import type { WorkerData, WorkerMessage } from "./worker.ts";
 export interface RunOptions {
   readonly plan: Plan;
   /** Called when a second of the run is over on every worker. */
-  readonly onSecond?: (second: SecondResult) => void;
+  readonly onSecond?: ((second: SecondResult) => void) | undefined;
   /** Ends the run early: its threads are stopped, and it fails. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Time for the threads to receive the start before it comes. */

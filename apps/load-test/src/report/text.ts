@@ -64,5 +64,12 @@ export function summaryText(result: RunResult): string {
     ),
     ...(result.knee === undefined ? [] : [`Last good rate: ${result.knee.lastGoodPerSecond ?? "none"} a second`]),
     result.passed ? "Passed." : "Failed.",
-  ].join("\n");
+  ]
+    .map(printable)
+    .join("\n");
+}
+
+/** A line with U+FFFD for what a terminal may act on: services decide what stands in it. */
+function printable(line: string): string {
+  return line.replaceAll(/\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu, "\uFFFD");
 }

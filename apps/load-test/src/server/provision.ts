@@ -1,8 +1,7 @@
 import { scopeNames } from "@bikeshare/contract";
+import { UNLIMITED_RATE } from "../profiles.ts";
 import type { OwnServer } from "./own-server.ts";
 
-/** Higher than any load. */
-const UNLIMITED_RATE = 1_000_000;
 const EVENTS = ["ride.started", "ride.completed"] as const;
 
 /** A partner with a key for all scopes. */
