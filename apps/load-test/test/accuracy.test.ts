@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { RunOutcome } from "../src/load/collector.ts";
 import { runPlan } from "../src/load/run.ts";
+import { invalidReasons } from "../src/verdict.ts";
 import { planOf, startLoopbackServer } from "./loopback-server.ts";
 
 describe.concurrent("the load test measures what callers would see", () => {
@@ -19,25 +21,31 @@ describe.concurrent("the load test measures what callers would see", () => {
       plan: planOf(url, { durationMs, mode: "closed", connections: 1 }),
       onSecond: onSecond("closed"),
     });
-    const [{ latency: seen }, { latency: hidden }] = await Promise.all([open, closed]);
+    const [seen, hidden] = await Promise.all([open, closed]);
     // A twentieth of the requests falls into the stall, and a fifth of those waits for 400 ms and more.
-    expect(seen.response.percentiles["99"]).toBeGreaterThan(300);
-    expect(seen.response.percentiles["50"]).toBeLessThan(50);
-    expect(hidden.response.percentiles["99"]).toBeLessThan(100);
-    expect(hidden.response.max).toBeGreaterThan(450);
+    expect(seen.latency.response.percentiles["99"]).toBeGreaterThan(300);
+    expect(hidden.latency.response.max).toBeGreaterThan(450);
+    if (isTooBusy(seen)) return;
+    expect(seen.latency.response.percentiles["50"]).toBeLessThan(50);
+    expect(hidden.latency.response.percentiles["99"]).toBeLessThan(100);
   });
 
-  it("a constant delay is measured to the millisecond, by one thread and by several", async (context) => {
+  it("a constant delay is measured to the millisecond by several threads, or the run says that it is invalid", async (context) => {
     const { url, delays } = await startLoopbackServer(context, { delayMs: 20, isExact: true });
     const plan = planOf(url, { durationMs: 3000, workers: 2, stream: { ratePerSecond: 60 } });
-    const { latency, totals } = await runPlan({ plan });
-    // What else runs on the machine makes answers later, for the server as well, and none earlier.
+    const outcome = await runPlan({ plan });
+    expect(outcome.totals).toMatchObject({ started: 180, answered: 180, unexpected: 0 });
     const [fastest = 0] = await delays();
     expect(fastest).toBeGreaterThanOrEqual(20);
-    for (const { percentiles } of [latency.response, latency.service]) {
+    for (const { percentiles } of [outcome.latency.response, outcome.latency.service]) {
       expect(percentiles["1"]).toBeGreaterThanOrEqual(fastest);
-      expect(percentiles["1"]).toBeLessThan(fastest + 1);
+      // What else runs on the machine makes answers later, and none earlier.
+      if (!isTooBusy(outcome)) expect(percentiles["1"]).toBeLessThan(fastest + 1);
     }
-    expect(totals).toMatchObject({ started: 180, answered: 180, unexpected: 0 });
   });
 });
+
+/** Whether so much else runs on the machine that the load test itself calls the run invalid. */
+function isTooBusy(outcome: RunOutcome): boolean {
+  return invalidReasons(outcome, { mode: "open", connections: 100 }).length > 0;
+}

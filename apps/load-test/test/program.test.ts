@@ -70,7 +70,7 @@ describe.concurrent("the command line", () => {
   });
 
   it("what a service answers reaches no terminal as a command", async (context) => {
-    const { url } = await startLoopbackServer(context, { body: '{"data":[],"page":1,"total_pages":1,"\u001b[2J":1}' });
+    const { url } = await startLoopbackServer(context, { body: '{"data":[],"page":1,"total_pages":1,"\\u001b[2J":1}' });
     const { status, stdout } = await runAgainst(context, url);
     expect(stdout).toContain("WRONG stations.list: 200: the body: Unrecognized key(s) in object: '\uFFFD[2J'");
     expect(status).toBe(1);
