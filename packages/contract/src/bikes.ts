@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { givenOnce, identifier, identifierParam } from "./identifier.ts";
 import { namedObject } from "./named-object.ts";
 import { listOf, pagingQuery } from "./paging.ts";
-import { boundingBoxParam, instantParam, timestamp } from "./time.ts";
+import { givenOnce, identifier, identifierParam, boundingBoxParam, instantParam, timestamp } from "./values.ts";
 
 /** States of a vehicle, in the words of MDS 2.0. */
 export const vehicleState = z.enum([

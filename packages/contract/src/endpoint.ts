@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { ErrorCode } from "./error-catalogue.ts";
 import { errorBody } from "./errors.ts";
-import { identifierParam } from "./identifier.ts";
 import type { Scope } from "./scopes.ts";
+import { identifierParam } from "./values.ts";
 
 /**
  * What an endpoint asks of its caller: the metadata of every route in the contract. The server enforces it, and

@@ -1,13 +1,11 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
 import { bike } from "./bikes.ts";
-import { givenOnce, identifier, textOf } from "./identifier.ts";
 import { listOf, pagingQuery } from "./paging.ts";
 import { reservation } from "./reservations.ts";
 import { ride } from "./rides.ts";
-import { eventSchemaName } from "./schema-name.ts";
 import { station } from "./stations.ts";
-import { timestamp } from "./time.ts";
+import { givenOnce, identifier, textOf, timestamp } from "./values.ts";
 
 /** What the `data` of an event of the list holds: the resource as a GET would show it at that moment. */
 export const eventData = {
@@ -126,4 +124,10 @@ function eventRecords() {
 /** Which schema the documents show for each event's name. */
 function eventMapping(): Record<string, string> {
   return Object.fromEntries(eventNames.map((name) => [name, `#/components/schemas/${eventSchemaName(name, "Event")}`]));
+}
+
+/** What the schema that carries an event is called: `ride.completed` and `Event` give `RideCompletedEvent`. */
+export function eventSchemaName(event: string, kind: "Event" | "Delivery"): string {
+  const words = event.split(/[._]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return `${words.join("")}${kind}`;
 }

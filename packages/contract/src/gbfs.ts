@@ -2,8 +2,8 @@ import { initContract } from "@ts-rest/core";
 import { z } from "zod";
 import { type EndpointMetadata, noQuery } from "./endpoint.ts";
 import { errorBody } from "./errors.ts";
-import { givenOnce, textOf } from "./identifier.ts";
 import { namedObject } from "./named-object.ts";
+import { givenOnce, textOf } from "./values.ts";
 
 const c = initContract();
 

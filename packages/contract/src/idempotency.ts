@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { textOf } from "./identifier.ts";
 import { IDEMPOTENCY_KEY_HOURS } from "./limits.ts";
+import { textOf } from "./values.ts";
 
 /** The value of the header `Idempotency-Key`. */
 export const idempotencyKey = textOf("idempotencyKey");

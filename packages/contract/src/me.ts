@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { identifier } from "./identifier.ts";
 import { RATE_WINDOW_SECONDS } from "./limits.ts";
 import { namedObject } from "./named-object.ts";
 import { scopeNames } from "./scopes.ts";
-import { timestamp } from "./time.ts";
+import { identifier, timestamp } from "./values.ts";
 
 export const me = namedObject("Me", "What the service knows of the key that asks.", {
   key_id: identifier,

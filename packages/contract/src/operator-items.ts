@@ -1,10 +1,9 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
-import { givenIdentifier, textOf } from "./identifier.ts";
 import { issueText } from "./messages.ts";
 import { endReason, riderCategory } from "./rides.ts";
-import { isOneLine } from "./text.ts";
-import { givenInstant } from "./time.ts";
+import { isOneLine } from "./text-rules.ts";
+import { givenIdentifier, textOf, givenInstant } from "./values.ts";
 
 /** Most characters of a name. */
 export const MAX_NAME_LENGTH = 255;

@@ -1,10 +1,10 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
-import { givenOnce } from "./identifier.ts";
 import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from "./limits.ts";
 import { issueText } from "./messages.ts";
 import { namedObject } from "./named-object.ts";
-import { isPositiveInteger } from "./query-values.ts";
+import { isPositiveInteger } from "./text-rules.ts";
+import { givenOnce } from "./values.ts";
 
 /** An integer ≥ 1 in a query string; anything above `cap` counts as `cap`. */
 function positiveIntegerParam(cap: number) {

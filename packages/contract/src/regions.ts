@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { identifier } from "./identifier.ts";
 import { namedObject } from "./named-object.ts";
 import { listOf, pagingQuery } from "./paging.ts";
+import { identifier } from "./values.ts";
 
 export const region = namedObject("Region", "A part of the city to which stations belong.", {
   id: identifier.describe("What `region_id` of stations names"),

@@ -3,12 +3,12 @@ import fc from "fast-check";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import type { z } from "zod";
 import { idempotencyHeaders } from "./idempotency.ts";
-import { givenIdentifier } from "./identifier.ts";
 import { MAX_HOLD_MINUTES, MAX_IDEMPOTENCY_KEY_LENGTH, MAX_IDENTIFIER_LENGTH, MAX_RIDER_REF_LENGTH } from "./limits.ts";
 import * as items from "./openapi/examples.ts";
 import { bikeReport, bikeUpsert, pastRide, rideEnd, rideStart, stationUpsert } from "./operator-items.ts";
 import { partnerContract } from "./partner.ts";
 import { reservationRequest } from "./reservations.ts";
+import { givenIdentifier } from "./values.ts";
 
 fc.configureGlobal({ seed: 1 });
 

@@ -1,11 +1,10 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { z } from "zod";
-import { givenIdentifier, givenOnce, identifier, identifierParam, textOf } from "./identifier.ts";
 import { DEFAULT_HOLD_MINUTES, MAX_HOLD_MINUTES, MAX_TOTAL_HOLD_MINUTES } from "./limits.ts";
 import { issueText } from "./messages.ts";
 import { namedObject } from "./named-object.ts";
 import { listOf, pagingQuery } from "./paging.ts";
-import { instantParam, timestamp } from "./time.ts";
+import { givenIdentifier, givenOnce, identifier, identifierParam, textOf, instantParam, timestamp } from "./values.ts";
 
 /** A partner's own mark for a rider. */
 export const riderRef = textOf("riderRef", givenOnce());

@@ -19,7 +19,7 @@ import { reservation, reservationList } from "./reservations.ts";
 import { ride, rideList } from "./rides.ts";
 import { scopeOfEvent } from "./scopes.ts";
 import { station, stationList } from "./stations.ts";
-import { timestamp } from "./time.ts";
+import { timestamp } from "./values.ts";
 import { vehicleType, vehicleTypeList } from "./vehicle-types.ts";
 
 const resources = [

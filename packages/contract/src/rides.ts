@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { givenOnce, identifier, identifierParam } from "./identifier.ts";
 import { COUNTABLE_FROM_SECONDS } from "./limits.ts";
 import { namedObject } from "./named-object.ts";
 import { listOf, pagingQuery } from "./paging.ts";
-import { instantParam, timestamp } from "./time.ts";
+import { givenOnce, identifier, identifierParam, instantParam, timestamp } from "./values.ts";
 
 export const rideStatus = z.enum(["started", "completed", "cancelled"]);
 export const endReason = z.enum(["returned", "free_floating", "operator", "timeout", "cancelled"]);

@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { givenOnce, identifier, identifierParam } from "./identifier.ts";
 import { namedObject } from "./named-object.ts";
 import { listOf, pagingQuery } from "./paging.ts";
-import { boundingBoxParam, instantParam, timestamp } from "./time.ts";
+import { givenOnce, identifier, identifierParam, boundingBoxParam, instantParam, timestamp } from "./values.ts";
 
 export const stationStatus = z.enum(["planned", "online", "offline", "removed"]);
 export const offlineReason = z.enum(["flags", "operator", "removed_from_source", "stale"]);

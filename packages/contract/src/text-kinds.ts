@@ -1,7 +1,6 @@
 import { MAX_IDEMPOTENCY_KEY_LENGTH, MAX_IDENTIFIER_LENGTH, MAX_RIDER_REF_LENGTH } from "./limits.ts";
 import { issueText } from "./messages.ts";
-import { isInstant, isPositiveInteger, readBoundingBox } from "./query-values.ts";
-import { isPathStep, isVisible } from "./text.ts";
+import { isInstant, isPositiveInteger, readBoundingBox, isPathStep, isVisible } from "./text-rules.ts";
 
 /** One thing that a text must be. */
 interface TextRule {
@@ -48,6 +47,8 @@ export const textKinds = {
   ],
   /** An instant in a query string. */
   instant: [rule(isInstant, issueText("instantParameter"), { format: "date-time" })],
+  /** An instant in a body. */
+  givenInstant: [rule(isInstant, issueText("instant"), { format: "date-time" })],
   boundingBox: [{ issueOf: boundingBoxIssue }],
   positiveInteger: [rule(isPositiveInteger, issueText("positiveInteger"))],
   /** Only its list can tell whether a cursor is one. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { identifier } from "./identifier.ts";
 import { namedObject } from "./named-object.ts";
 import { listOf, pagingQuery } from "./paging.ts";
+import { identifier } from "./values.ts";
 
 /** What a vehicle looks like, in the words of GBFS. */
 export const formFactor = z.enum([

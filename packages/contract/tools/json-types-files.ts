@@ -36,7 +36,7 @@ import {
   vehicleTypeListQuery,
 } from "@bikeshare/contract";
 import type { z } from "zod";
-import { eventSchemaName } from "../src/schema-name.ts";
+import { eventSchemaName } from "../src/events.ts";
 import { type Declaration, type Side, jsonTypes } from "./json-types.ts";
 
 /** A generated file: where it stands, and what must be in it. */

@@ -1,7 +1,6 @@
 import { extendApi } from "@anatine/zod-openapi";
 import { initContract } from "@ts-rest/core";
-import { type DeliveryName, deliveryNames, deliveryOf, STATION_NOTICE_SECONDS } from "../events.ts";
-import { eventSchemaName } from "../schema-name.ts";
+import { type DeliveryName, deliveryNames, deliveryOf, STATION_NOTICE_SECONDS, eventSchemaName } from "../events.ts";
 import type { Components, Operation, Parameter, PathItem, Response } from "./document.ts";
 import { exampleDelivery } from "./example-resources.ts";
 import { generate } from "./generate.ts";

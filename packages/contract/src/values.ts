@@ -3,8 +3,13 @@ import { z } from "zod";
 import { MAX_IDENTIFIER_LENGTH } from "./limits.ts";
 import { issueText } from "./messages.ts";
 import { type TextKind, textIssues, textSchema } from "./text-kinds.ts";
+import { readBoundingBox } from "./text-rules.ts";
 
-/** A text of a request. @param params zod's own, such as its description */
+/**
+ * The schema of a text in a request: zod applies the rules of its kind, and the documents show what JSON Schema can say of
+ * them.
+ * @param params zod's own, such as a description
+ */
 export function textOf(kind: TextKind, params: z.RawCreateParams = {}) {
   const schema = z.string(params).superRefine((text, context) => {
     for (const message of textIssues(kind, text)) context.addIssue({ code: z.ZodIssueCode.custom, message });
@@ -26,3 +31,26 @@ export const identifierParam = textOf("identifier", givenOnce());
 
 /** An identifier in a request's body: what the operator may call its stations, bikes and rides. */
 export const givenIdentifier = textOf("givenIdentifier");
+
+/** A timestamp in JSON: RFC 3339 in UTC, to the millisecond, ending in `Z`. */
+export const timestamp = z
+  .string()
+  .datetime({ precision: 3, message: "must be an instant like 2026-01-31T08:00:00.000Z" })
+  .describe("RFC 3339 instant in UTC, to the millisecond");
+
+/** An instant in a query string: RFC 3339 with `Z` or an offset. */
+export const instantParam = textOf("instant", {
+  ...givenOnce(),
+  description: "RFC 3339 instant with `Z` or an offset; write the `+` of an offset as `%2B`",
+});
+
+/** An instant in a request's body: RFC 3339 with `Z` or an offset. */
+export const givenInstant = textOf("givenInstant", { description: "RFC 3339 instant with `Z` or an offset" });
+
+/** A rectangle on the map in a query string. */
+export const boundingBoxParam = z.string(givenOnce()).transform((text, context) => {
+  const box = readBoundingBox(text);
+  if (typeof box !== "string") return box;
+  context.addIssue({ code: z.ZodIssueCode.custom, message: box });
+  return z.NEVER;
+});
