@@ -70,6 +70,7 @@ export function parseCommandLine(args: readonly string[], commands: readonly Com
     );
   }
   const { values, positionals } = parse(args, commands);
+  // Names have one word or two: `me`, `rides list`.
   const command = [2, 1]
     .map((words) => positionals.slice(0, words).join(" "))
     .map((name) => commands.find((known) => known.name === name))

@@ -40,7 +40,7 @@ export function writeBike(city: City, bike: BikeRecord): void {
   for (const id of new Set([before?.station_id, after.station_id])) {
     const station = city.stations.get(id ?? "");
     if (station === undefined) continue;
-    const counters = station.isMirrored ? shifted(station.shown, shifts) : countBikesAt(city, station.shown.id);
+    const counters = station.areCountersGiven ? shifted(station.shown, shifts) : countBikesAt(city, station.shown.id);
     const shown = { ...station.shown, ...counters };
     if (JSON.stringify(shown) === JSON.stringify(station.shown)) continue;
     city.stations.set(shown.id, { ...station, shown: { ...shown, updated_at: instant(city.now()) } });

@@ -11,8 +11,8 @@ export interface FakePartner {
 
 export interface StationRecord {
   readonly shown: Station;
-  /** Whether its counters were given, as a feed gives them, rather than counted from its bikes. */
-  readonly isMirrored: boolean;
+  /** Whether its counters were given, as a feed gives them. Otherwise they are counted from its bikes. */
+  readonly areCountersGiven: boolean;
   readonly wasInstalled: boolean;
 }
 

@@ -45,14 +45,14 @@ export class Operator {
   putStation(fields: StationFields): void {
     const city = this.#cityNow();
     const held = city.stations.get(fields.id);
-    // Whoever gives a number of bikes speaks as a feed does; else the bikes are counted.
-    const isMirrored = held?.isMirrored ?? fields.num_bikes_available !== undefined;
-    const counters = held !== undefined || isMirrored ? {} : countBikesAt(city, fields.id);
+    // Counters that a test gives stand, as those of a feed do; without them, the bikes are counted.
+    const areCountersGiven = held?.areCountersGiven ?? fields.num_bikes_available !== undefined;
+    const counters = held !== undefined || areCountersGiven ? {} : countBikesAt(city, fields.id);
     const updated_at = instant(city.now());
     const described = { ...(held?.shown ?? newStation(fields.id)), ...counters, updated_at, ...fields };
     const wasInstalled = described.is_installed || held?.wasInstalled === true;
     const state = fields.status === undefined ? stateFromFlags(described, wasInstalled, held?.shown) : {};
-    writeStation(city, { shown: { ...described, ...state }, isMirrored, wasInstalled });
+    writeStation(city, { shown: { ...described, ...state }, areCountersGiven, wasInstalled });
   }
 
   /** Takes a station offline until it is brought back. @throws Error when there is no such station */
