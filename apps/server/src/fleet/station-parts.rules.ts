@@ -2,7 +2,7 @@ import { type StationState, stationState } from "@bikeshare/rules";
 import type { StationInformation, StationStatusReport } from "./station.rules.ts";
 
 /** One part of a station, and the snapshot that it is from. */
-export interface Part<Content> {
+interface Part<Content> {
   readonly content: Content;
   /** `last_updated` of the newest snapshot that names it, milliseconds since 1970. */
   readonly asOf: number;

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { extname } from "node:path";
 import { Worker, type ResourceLimits } from "node:worker_threads";
 import type { ThreadAnswer, ThreadRequest } from "./document-thread.ts";
@@ -34,19 +35,23 @@ export function createDocumentReader(limits: DocumentReaderLimits = {}): Documen
 
   async function read(name: DocumentName, bytes: Uint8Array, now: number): Promise<DocumentContent> {
     const started = (thread ??= startThread(resourceLimits));
-    try {
-      let answer = await ask(started, { read: name, bytes, now }, timeoutMs);
+    const next = async (request: ThreadRequest) => {
+      const answer = await ask(started, request, timeoutMs);
       if ("failure" in answer) throw new FeedFailure(name, answer.failure);
-      const { reading } = answer;
-      if (reading === undefined) throw new Error("The thread that reads documents answered without a reading.");
-      const records = new Map(answer.records);
-      while (!answer.isLast) {
-        answer = await ask(started, { read: "more" }, timeoutMs);
-        if ("failure" in answer) throw new FeedFailure(name, answer.failure);
-        for (const [id, content] of answer.records) records.set(id, content);
+      return answer;
+    };
+    try {
+      let chunk = await next({ read: name, bytes, now });
+      const { document } = chunk;
+      if (document === undefined) throw new Error("The thread that reads documents answered without one.");
+      const records = new Map(chunk.records);
+      while (!chunk.isLast) {
+        chunk = await next({ read: "more" });
+        for (const [id, record] of chunk.records) records.set(id, record);
       }
-      const { content } = reading;
-      return "records" in content ? ({ ...reading, content: { ...content, records } } as DocumentContent) : reading; // the thread took them out
+      const { content, changesAt } = document;
+      // The records are those that the thread took out of the content.
+      return { content: "records" in content ? { ...content, records } : content, changesAt } as DocumentContent;
     } catch (error) {
       if (error instanceof FeedFailure) throw error;
       thread = undefined;
@@ -85,25 +90,25 @@ function startThread(resourceLimits: ResourceLimits): Worker {
 /** The thread did not answer in time. */
 class ReadTimeout extends Error {}
 
-function ask(thread: Worker, request: ThreadRequest, timeoutMs: number): Promise<ThreadAnswer> {
-  return new Promise((resolve, reject) => {
-    const end = () => {
-      clearTimeout(timer);
-      thread.off("message", onMessage).off("error", onError).off("exit", onExit);
-    };
-    const onMessage = (answer: ThreadAnswer) => {
-      end();
-      resolve(answer);
-    };
-    const onError = (error: unknown) => {
-      end();
-      reject(error instanceof Error ? error : new Error(String(error)));
-    };
-    const onExit = () => onError(new Error("The thread that reads documents has ended."));
-    const timer = setTimeout(() => onError(new ReadTimeout()), timeoutMs);
-    thread.once("message", onMessage).once("error", onError).once("exit", onExit);
-    thread.postMessage(request);
+async function ask(thread: Worker, request: ThreadRequest, timeoutMs: number): Promise<ThreadAnswer> {
+  const stop = new AbortController();
+  const { signal } = stop;
+  const timer = setTimeout(() => stop.abort(new ReadTimeout()), timeoutMs);
+  const ended = once(thread, "exit", { signal }).then(() => {
+    throw new Error("The thread that reads documents has ended.");
   });
+  // Rejects when the thread fails.
+  const answered = once(thread, "message", { signal });
+  thread.postMessage(request);
+  try {
+    const [answer] = (await Promise.race([answered, ended])) as [ThreadAnswer];
+    return answer;
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    clearTimeout(timer);
+    stop.abort();
+  }
 }
 
 /** The failure of a document that took too much memory or time; other errors are returned unchanged. */
