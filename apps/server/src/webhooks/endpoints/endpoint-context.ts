@@ -3,7 +3,7 @@ import type { ActorContext } from "../../command-context.ts";
 import type { Queryable, Transaction } from "../../db/database.ts";
 import { commandError } from "../../errors/command-errors.ts";
 import { partnerWithId } from "../../partners/service.ts";
-import { type EndpointRow, notifyEndpointChanged } from "./endpoint-queries.ts";
+import { type EndpointRow, findEndpoint, lockEndpoint, notifyEndpointChanged } from "./endpoint-queries.ts";
 import { isRemoved } from "./endpoint.rules.ts";
 import type { SecretCipher } from "./secret.ts";
 
@@ -31,41 +31,48 @@ export async function recordEndpointAct(
   await notifyEndpointChanged(tx, systemId);
 }
 
-interface LookupContext {
-  readonly db: Queryable;
-}
-
 /**
  * The endpoint that a partner must have, or have had: a removed one too, whose log is still kept.
  * @throws ServiceError, which tells a partner without an endpoint from one that there is not
  */
-export async function requireEndpointOrRemoved(
-  context: LookupContext,
-  endpoint: EndpointRow | undefined,
-  scope: PartnerScope,
-): Promise<EndpointRow> {
-  if (endpoint !== undefined) return endpoint;
-  await requirePartner(context, scope);
-  throw commandError("not_found", "endpoint", { partnerId: scope.partnerId });
+export async function requireEndpointOrRemoved(db: Queryable, scope: PartnerScope): Promise<EndpointRow> {
+  return (await findEndpoint(db, scope.systemId, scope.partnerId)) ?? rejectUnknown(db, scope);
+}
+
+/** The same, held against every other change until the transaction ends. */
+export async function lockEndpointOrRemoved(tx: Transaction, scope: PartnerScope): Promise<EndpointRow> {
+  return (await lockEndpoint(tx, scope.systemId, scope.partnerId)) ?? rejectUnknown(tx, scope);
 }
 
 /**
  * The endpoint that a partner must have now.
  * @throws ServiceError, also where it was removed
  */
-export async function requireEndpoint(
-  context: LookupContext,
-  endpoint: EndpointRow | undefined,
-  scope: PartnerScope,
-): Promise<EndpointRow> {
-  const found = await requireEndpointOrRemoved(context, endpoint, scope);
-  if (!isRemoved(found)) return found;
-  const when = found.paused_at === null ? "" : ` ${found.paused_at.toISOString()}`;
-  throw commandError("not_found", "removedEndpoint", { partnerId: scope.partnerId, when });
+export async function requireEndpoint(db: Queryable, scope: PartnerScope): Promise<EndpointRow> {
+  return rejectRemoved(await requireEndpointOrRemoved(db, scope), scope);
+}
+
+/** The same, held against every other change until the transaction ends. */
+export async function lockExistingEndpoint(tx: Transaction, scope: PartnerScope): Promise<EndpointRow> {
+  return rejectRemoved(await lockEndpointOrRemoved(tx, scope), scope);
+}
+
+async function rejectUnknown(db: Queryable, scope: PartnerScope): Promise<never> {
+  await requirePartner({ db }, scope);
+  throw commandError("not_found", "endpoint", { partnerId: scope.partnerId });
+}
+
+function rejectRemoved(endpoint: EndpointRow, { partnerId }: PartnerScope): EndpointRow {
+  if (!isRemoved(endpoint)) return endpoint;
+  const when = endpoint.paused_at === null ? "" : ` ${endpoint.paused_at.toISOString()}`;
+  throw commandError("not_found", "removedEndpoint", { partnerId, when });
 }
 
 /** @throws ServiceError when there is no such partner */
-export async function requirePartner(context: LookupContext, { systemId, partnerId }: PartnerScope): Promise<void> {
+export async function requirePartner(
+  context: { readonly db: Queryable },
+  { systemId, partnerId }: PartnerScope,
+): Promise<void> {
   if ((await partnerWithId(context, systemId, partnerId)) !== undefined) return;
   throw commandError("not_found", "partner", { id: partnerId });
 }

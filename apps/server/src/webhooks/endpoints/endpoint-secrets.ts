@@ -1,8 +1,8 @@
 import type { Queryable, Transaction } from "../../db/database.ts";
 import { commandError } from "../../errors/command-errors.ts";
 import { systemsOf } from "../../systems/service.ts";
-import { type PartnerScope, recordEndpointAct, requireEndpoint, type SecretContext } from "./endpoint-context.ts";
-import { type EndpointRow, lockEndpoint } from "./endpoint-queries.ts";
+import { type PartnerScope, lockExistingEndpoint, recordEndpointAct, type SecretContext } from "./endpoint-context.ts";
+import type { EndpointRow } from "./endpoint-queries.ts";
 import { MAX_ACTIVE_SECRETS, MAX_OVERLAP_DAYS, MAX_OVERLAP_MS } from "./endpoint.rules.ts";
 import {
   type EncryptionKeyRow,
@@ -37,12 +37,12 @@ export async function rotateSecret(
   context: SecretContext,
   input: PartnerScope & { readonly overlap: number; readonly lost?: boolean },
 ): Promise<RotatedSecret> {
-  const { systemId, partnerId, overlap, lost = false } = input;
+  const { systemId, overlap, lost = false } = input;
   if (overlap < 0 || overlap > MAX_OVERLAP_MS) {
     throw commandError("invalid_parameter", "secretOverlap", { days: MAX_OVERLAP_DAYS });
   }
   return context.db.transaction(async (tx) => {
-    const endpoint = await requireEndpoint(context, await lockEndpoint(tx, systemId, partnerId), input);
+    const endpoint = await lockExistingEndpoint(tx, input);
     if (!lost) await requireSharedKey(context, tx);
     const replaced = await replaceSecret(context, tx, systemId, endpoint, lost ? 0 : overlap);
     const { old_secrets_end_at } = replaced;

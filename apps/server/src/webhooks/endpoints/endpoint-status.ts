@@ -5,9 +5,14 @@ import { commandError } from "../../errors/command-errors.ts";
 import { holdPartner } from "../../partners/service.ts";
 import { insertProbe } from "../queue/enqueue-queries.ts";
 import { updateReplaysStopped } from "../queue/replay-queries.ts";
-import { type PartnerScope, recordEndpointAct, requireEndpoint, requireEndpointOrRemoved } from "./endpoint-context.ts";
-import { countEndpoint } from "./endpoint-count-queries.ts";
 import {
+  lockEndpointOrRemoved,
+  lockExistingEndpoint,
+  type PartnerScope,
+  recordEndpointAct,
+} from "./endpoint-context.ts";
+import {
+  countEndpoint,
   type EndpointRow,
   lockEndpoint,
   updateHealthReset,
@@ -34,9 +39,9 @@ export async function pauseEndpoint(
   context: ActorContext,
   input: PartnerScope & { readonly reason: "partner" | "operator" },
 ): Promise<EndpointChange> {
-  const { systemId, partnerId, reason } = input;
+  const { systemId, reason } = input;
   return context.db.transaction(async (tx) => {
-    const before = await requireEndpoint(context, await lockEndpoint(tx, systemId, partnerId), input);
+    const before = await lockExistingEndpoint(tx, input);
     const now = new Date(context.clock());
     const paused = await updatePaused(tx, systemId, before.id, { from: ["active", "probing"], reason, now });
     if (paused === undefined) return { endpoint: before, changed: false };
@@ -63,7 +68,7 @@ export async function resumeEndpoint(context: ActorContext, scope: PartnerScope)
   const { systemId, partnerId } = scope;
   return context.db.transaction(async (tx) => {
     const partner = await holdPartner(tx, systemId, partnerId);
-    const before = await requireEndpoint(context, await lockEndpoint(tx, systemId, partnerId), scope);
+    const before = await lockExistingEndpoint(tx, scope);
     if (partner?.suspended_at instanceof Date) throw suspended(partnerId);
     return resumeLocked(context, tx, systemId, before);
   });
@@ -128,9 +133,8 @@ export interface RemovedEndpoint extends EndpointChange {
  * @throws ServiceError when there never was one
  */
 export async function removeEndpoint(context: ActorContext, scope: PartnerScope): Promise<RemovedEndpoint> {
-  const { systemId, partnerId } = scope;
   return context.db.transaction(async (tx) => {
-    const before = await requireEndpointOrRemoved(context, await lockEndpoint(tx, systemId, partnerId), scope);
+    const before = await lockEndpointOrRemoved(tx, scope);
     return removeLocked(context, tx, scope, before);
   });
 }

@@ -10,8 +10,8 @@ import {
   type EndpointCounts,
   listEndpointSummaries,
   type SummaryRow,
-} from "./endpoint-count-queries.ts";
-import { type EndpointRow, findEndpoint } from "./endpoint-queries.ts";
+  type EndpointRow,
+} from "./endpoint-queries.ts";
 import { describeStatus, isRemoved } from "./endpoint.rules.ts";
 import { listActiveSecrets } from "./secret-queries.ts";
 
@@ -43,8 +43,8 @@ export async function showEndpoint(
   scope: PartnerScope,
 ): Promise<EndpointView> {
   const { db, clock } = context;
-  const { systemId, partnerId } = scope;
-  const row = await requireEndpointOrRemoved(context, await findEndpoint(db, systemId, partnerId), scope);
+  const { systemId } = scope;
+  const row = await requireEndpointOrRemoved(db, scope);
   const secrets = await listActiveSecrets(db, systemId, row.id, new Date(clock()));
   return {
     ...shownColumns(row),

@@ -4,7 +4,7 @@ import { commandError } from "../../errors/command-errors.ts";
 import { timeOfId } from "../../ids.ts";
 import { addDays, dayOf } from "../../partitions/partition.rules.ts";
 import { type PartnerScope, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
-import { type EndpointRow, findEndpoint } from "../endpoints/endpoint-queries.ts";
+import type { EndpointRow } from "../endpoints/endpoint-queries.ts";
 import { countWorkers } from "../queue/lane-queries.ts";
 import type { DeliveryState } from "../rules/retry-policy.ts";
 import {
@@ -65,7 +65,7 @@ interface ReadContext {
  * @throws ServiceError when there is no endpoint, or `after` names no delivery of it
  */
 export async function listDeliveries(context: ReadContext, filters: DeliveryFilters): Promise<DeliveryPage> {
-  const { systemId, partnerId, limit = DEFAULT_DELIVERIES } = filters;
+  const { systemId, limit = DEFAULT_DELIVERIES } = filters;
   if (!(limit >= 1 && limit <= MAX_DELIVERIES)) {
     throw commandError("invalid_parameter", "deliveriesLimit", { limit: MAX_DELIVERIES });
   }
@@ -73,11 +73,7 @@ export async function listDeliveries(context: ReadContext, filters: DeliveryFilt
   if (filters.until !== undefined && since >= until) {
     throw commandError("invalid_parameter", "emptyRange");
   }
-  const endpoint = await requireEndpointOrRemoved(
-    context,
-    await findEndpoint(context.db, systemId, partnerId),
-    filters,
-  );
+  const endpoint = await requireEndpointOrRemoved(context.db, filters);
   const after = filters.after === undefined ? undefined : await requireDelivery(context, filters, filters.after);
   const rows = await listDeliveryRows(context.db, {
     systemId,
@@ -137,8 +133,7 @@ export async function requireDelivery(
 }
 
 export async function endpointOf({ db }: ReadContext, systemId: string, row: FoundDelivery): Promise<EndpointRow> {
-  const scope = { systemId, partnerId: row.partner_id };
-  return requireEndpointOrRemoved({ db }, await findEndpoint(db, systemId, row.partner_id), scope);
+  return requireEndpointOrRemoved(db, { systemId, partnerId: row.partner_id });
 }
 
 /** What waits is explained by whether anybody sends: asked only where something waits. */

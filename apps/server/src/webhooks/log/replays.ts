@@ -3,7 +3,6 @@ import type { ActorContext } from "../../command-context.ts";
 import type { Database } from "../../db/database.ts";
 import { commandError } from "../../errors/command-errors.ts";
 import { type PartnerScope, recordEndpointAct, requireEndpoint } from "../endpoints/endpoint-context.ts";
-import { findEndpoint } from "../endpoints/endpoint-queries.ts";
 import { notifyQueued } from "../queue/enqueue-queries.ts";
 import {
   countQueuedReplays,
@@ -51,14 +50,14 @@ export interface Replay {
  * @throws ServiceError when there is no endpoint, or the range is empty by itself
  */
 export async function createReplay(context: ActorContext, input: ReplayInput): Promise<Replay> {
-  const { systemId, partnerId, since, statuses = replayableStates, dryRun = false } = input;
+  const { systemId, since, statuses = replayableStates, dryRun = false } = input;
   const now = new Date(context.clock());
   // This very millisecond is still in.
   const end = new Date(now.getTime() + 1);
   const until = input.until === undefined || input.until > end ? end : input.until;
   if (since >= until) throw commandError("invalid_parameter", "emptyReplay");
   return context.db.transaction(async (tx) => {
-    const endpoint = await requireEndpoint(context, await findEndpoint(tx, systemId, partnerId), input);
+    const endpoint = await requireEndpoint(tx, input);
     const range = { systemId, endpointId: endpoint.id, since, until, statuses };
     const about = { since, until, endpoint_status: endpoint.status };
     if (dryRun) return { id: null, total: await countReplayable(tx, range), ...about };

@@ -4,7 +4,6 @@ import { insertActOf } from "../../audit/queries.ts";
 import type { ActorContext } from "../../command-context.ts";
 import { commandError } from "../../errors/command-errors.ts";
 import { type PartnerScope, recordEndpointAct, requireEndpoint } from "../endpoints/endpoint-context.ts";
-import { findEndpoint } from "../endpoints/endpoint-queries.ts";
 import { isRemoved, offeredEvents } from "../endpoints/endpoint.rules.ts";
 import {
   insertRedelivery,
@@ -68,7 +67,7 @@ const RETRY_BATCH = 1_000;
 export async function retryEndpointNow(context: ActorContext, scope: PartnerScope): Promise<number> {
   const { db, clock } = context;
   const { systemId, partnerId } = scope;
-  const endpoint = await requireEndpoint(context, await findEndpoint(db, systemId, partnerId), scope);
+  const endpoint = await requireEndpoint(db, scope);
   if (endpoint.status === "paused") {
     throw commandError("conflict", "endpointPausedReplay", { partnerId });
   }
@@ -101,7 +100,7 @@ export interface TestDeliveryInput extends PartnerScope {
 export async function sendTestDelivery(context: ActorContext, input: TestDeliveryInput): Promise<string> {
   const { db, ids, clock } = context;
   const { systemId, partnerId } = input;
-  const endpoint = await requireEndpoint(context, await findEndpoint(db, systemId, partnerId), input);
+  const endpoint = await requireEndpoint(db, input);
   const event = input.event ?? endpoint.events[0] ?? "";
   if (!offeredEvents.includes(event)) {
     const events = offeredEvents.join(", ");
