@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { get } from "node:http";
+import { Agent, get } from "node:http";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -127,9 +127,9 @@ async function start(command: "serve" | "start", name: string, dataDir: string):
   };
 }
 
-function statusOf(url: string, headers: Record<string, string> = {}): Promise<number | undefined> {
+function statusOf(url: string, headers = {}, agent: Agent | false = false): Promise<number | undefined> {
   const { promise, resolve } = Promise.withResolvers<number | undefined>();
-  const request = get(url, { headers, agent: false }, (response) => {
+  const request = get(url, { headers, agent }, (response) => {
     response.resume();
     response.once("end", () => resolve(response.statusCode)).once("error", () => resolve(undefined));
   });
@@ -156,11 +156,11 @@ async function measureMemory(dataDir: string): Promise<void> {
   process.stdout.write(`idle after ${IDLE_SECONDS} s: ${described(await memoryOf(service.pid))}\n`);
   const until = performance.now() + LOAD_SECONDS * 1000;
   let answered = 0;
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   const reading = Array.from({ length: CONNECTIONS }, async (_, index) => {
     for (let n = index; performance.now() < until; n++) {
-      const status = await statusOf(`${service.base}${PATHS[n % PATHS.length] ?? ""}`, {
-        authorization: `Bearer ${key}`,
-      });
+      const path = PATHS[n % PATHS.length] ?? "";
+      const status = await statusOf(`${service.base}${path}`, { authorization: `Bearer ${key}` }, agent);
       if (status === 200) answered++;
     }
   });
@@ -176,6 +176,7 @@ async function measureMemory(dataDir: string): Promise<void> {
   process.stdout.write(
     `most under ${CONNECTIONS} readers for ${LOAD_SECONDS} s: ${described(worst)}; ${Math.round(answered / LOAD_SECONDS)} answers of 200 a second\n`,
   );
+  agent.destroy();
   await service.stop();
 }
 

@@ -34,6 +34,7 @@ import { meRoutes } from "./keys/routes.ts";
 import { markKeyAsCompromised, keysFor, recordUses } from "./keys/service.ts";
 import { createFilteredReads, FILTERED_STATEMENT_TIMEOUT_MS } from "./lists/read-context.ts";
 import type { HttpMetrics } from "./metrics/http-metrics.ts";
+import { uncounted } from "./metrics/metrics.ts";
 import { reservationRoutes } from "./reservations/routes.ts";
 import { createDepthIndex } from "./rides/depth-index.ts";
 import { rideRoutes } from "./rides/routes.ts";
@@ -55,7 +56,7 @@ export interface AppOptions {
   readonly rateLimit: number;
   readonly trustedProxies: NetworkList;
   /** Counts what becomes of requests. */
-  readonly metrics?: HttpMetrics | undefined;
+  readonly metrics?: HttpMetrics;
   readonly https?: ServerOptions | undefined;
   /** What `/readyz` tells beside its verdict. */
   readonly concerns?: () => readonly string[];
@@ -78,15 +79,13 @@ export interface App {
   readonly drain: () => void;
 }
 
-/** Used where no metrics are kept. */
-const NOT_COUNTED = { refused: () => undefined, compromised: () => undefined };
-
 /** Time between two writes of when keys were last used, and between two sweeps of idle rate windows. */
 const MAINTENANCE_INTERVAL_MS = 15_000;
 
 /** The whole composition. What opens a thing registers its close beside it. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { db, clock, ids, metrics, concerns = () => [], maxConnections = DEFAULT_MAX_CONNECTIONS } = options;
+  const { db, clock, ids, metrics = uncounted.http, concerns = () => [] } = options;
+  const { maxConnections = DEFAULT_MAX_CONNECTIONS } = options;
   const http = createHttpServer({ ...options, maxConnections, nextRequestId: () => ids.next("req") });
   answerUnknownRoutes(http);
   const connections = openRequestConnections(db.connectionString, FILTERED_STATEMENT_TIMEOUT_MS, (error) =>
@@ -109,9 +108,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
     db: connections.filtered,
     maxRunning: FILTERED_CONNECTIONS,
     monotonic: () => performance.now(),
-    onRefused: (reason) => metrics?.filteredReadRejected(reason),
+    onRefused: (reason) => metrics.filteredReadRejected(reason),
   });
-  metrics?.watch({
+  metrics.watch({
     pools: { general: db.usage, vital: connections.vital.usage, filtered: connections.filtered.usage },
     filteredReads: filtered.usage,
     listening: caches.listening,
@@ -206,7 +205,7 @@ function registerAuthorization(http: FastifyInstance, options: AppOptions, keys:
   const wrongCredentials = createMemoryRateLimiter(clock);
   const compromises = createMemoryRateLimiter(clock);
   const publicRequests = createMemoryRateLimiter(clock);
-  const refusedRequests = createRefusedRequests({ metrics: options.metrics ?? NOT_COUNTED, log: logger, clock });
+  const refusedRequests = createRefusedRequests({ metrics: options.metrics ?? uncounted.http, log: logger, clock });
   const maintenance = setInterval(() => {
     for (const windows of [limiter, wrongCredentials, compromises, publicRequests]) windows.sweep();
     refusedRequests.flush();

@@ -65,8 +65,8 @@ async function openDatabaseFor(config: Config, logger: Logger): Promise<Store> {
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       onEmbeddedEvent: (event) => {
         logger.info(event, "embedded PostgreSQL");
-        // Meanwhile: it starts in processes of its own. Whether loading works, its second caller hears.
-        if (event.event === "starting") loadService().catch(() => undefined);
+        // Meanwhile, since these are processes of their own. Whether loading works, its second caller hears.
+        if (event.event === "creating_cluster" || event.event === "starting") loadService().catch(() => undefined);
       },
       // Whoever uses the database reports its failures; this line alone calls for no action.
       onConnectionLost: (error) => logger.debug({ reason: error.message }, "idle database connection lost"),

@@ -115,6 +115,7 @@ async function prepareCluster(dataDir: string, options: EmbeddedPostgresOptions)
   const copyBases = isRoot() ? [systemDirectory, join(tmpdir(), "bikeshare")] : [dataDir];
   const binaries = await runnableBinaries({ native, account: home.account, copyBases, log });
   if (home.isNew) {
+    log({ event: "creating_cluster", directory: home.directory });
     await createCluster(home.directory, binaries, home.account);
     log({ event: "cluster_created", directory: home.directory });
   }

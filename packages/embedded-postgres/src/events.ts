@@ -1,6 +1,7 @@
 /** What the manager did; meant for the log. No secret is ever part of one. */
 export type EmbeddedPostgresEvent =
   | { event: "binaries_copied"; directory: string }
+  | { event: "creating_cluster"; directory: string }
   | { event: "cluster_created"; directory: string }
   | { event: "starting"; port: number }
   | { event: "started"; pid: number; port: number }

@@ -13,6 +13,7 @@ export const sqlState = {
   cannotConnectNow: "57P03",
   queryCanceled: "57014",
   ioError: "58030",
+  undefinedTable: "42P01",
   invalidCatalogName: "3D000",
   invalidPassword: "28P01",
   invalidAuthorization: "28000",

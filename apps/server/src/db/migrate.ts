@@ -39,6 +39,18 @@ export async function migrate(db: Database): Promise<string[]> {
   });
 }
 
+/** Whether nothing is to be done, which costs one statement; false where only `migrate` can tell. */
+export async function isMigrated(db: Database): Promise<boolean> {
+  const known = await readMigrations();
+  try {
+    const applied = new Set((await db.query<{ number: number }>(appliedNumbers)).map((row) => row.number));
+    return applied.size === known.length && known.every(({ number }) => applied.has(number));
+  } catch (error) {
+    if (codeOf(error) !== sqlState.undefinedTable) throw error;
+    return false;
+  }
+}
+
 interface Migration {
   readonly number: number;
   readonly name: string;

@@ -1,6 +1,6 @@
 import { type EmbeddedPostgresEvent, openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
 import { type Database, openDatabase } from "./database.ts";
-import { migrate } from "./migrate.ts";
+import { isMigrated, migrate } from "./migrate.ts";
 import { statement } from "./statement.ts";
 
 export interface OpenStoreOptions {
@@ -37,7 +37,8 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
     await own?.close();
   };
   try {
-    return { db, applied: await migrateWithoutTimeout(db, options), close };
+    const applied = (await isMigrated(db)) ? [] : await migrateWithoutTimeout(db, options);
+    return { db, applied, close };
   } catch (error) {
     await close();
     throw error;

@@ -1,4 +1,4 @@
-import { columnsOfTable, type RowOf } from "../db/columns.ts";
+import { arrayOf, columnsOfTable, type RowOf } from "../db/columns.ts";
 import type { Queryable } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
@@ -29,10 +29,12 @@ const all = statement(
    order by k.created_at, k.id`,
 );
 
+const made = kept
+  .only("system_id", "id", "partner_id", "name", "last4", "scopes", "rate_limit", "created_at", "expires_at")
+  .and({ hash: arrayOf<Uint8Array>("bytea") });
 const insert = statement(
   "keys.insert",
-  `insert into keys (system_id, id, partner_id, name, hash, last4, scopes, rate_limit, created_at, expires_at)
-   values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+  `insert into keys (${made.list()}) values (${made.names.map((_, index) => `$${index + 1}`).join(", ")})`,
 );
 
 // Never later than what was set before: a revocation stands.
@@ -81,32 +83,11 @@ export function listKeys(db: Queryable, systemId: string, partnerId: string | nu
   return db.query<KeyRow>(all, [systemId, partnerId]);
 }
 
-export interface NewKey {
-  readonly systemId: string;
-  readonly id: string;
-  readonly partnerId: string | null;
-  readonly name: string | null;
-  readonly hash: Uint8Array;
-  readonly last4: string;
-  readonly scopes: readonly string[];
-  readonly rateLimit: number | null;
-  readonly createdAt: Date;
-  readonly expiresAt: Date | null;
-}
-
-export async function insertKey(db: Queryable, key: NewKey): Promise<void> {
-  await db.query(insert, [
-    key.systemId,
-    key.id,
-    key.partnerId,
-    key.name,
-    key.hash,
-    key.last4,
-    key.scopes,
-    key.rateLimit,
-    key.createdAt,
-    key.expiresAt,
-  ]);
+export async function insertKey(db: Queryable, key: RowOf<typeof made>): Promise<void> {
+  await db.query(
+    insert,
+    made.names.map((name) => key[name]),
+  );
 }
 
 /** Ends a key at an instant, which may lie ahead; `successor` is the key that takes its place. */

@@ -199,38 +199,14 @@ async function issue(
 ): Promise<IssuedKey> {
   const key = makeKey(input.kind, (bytes) => context.ids.randomBytes(bytes));
   const id = context.ids.next("key");
-  const issued = {
-    id,
-    key,
-    scopes: input.scopes,
-    expires_at: input.expiresAt ?? null,
-    rate_limit: input.rateLimit ?? null,
-  };
+  const { systemId, partnerId: partner_id, scopes, name = null, expiresAt = null, rateLimit = null } = input;
+  const rights = { scopes, expires_at: expiresAt, rate_limit: rateLimit };
   await insertKey(tx, {
-    systemId: input.systemId,
-    id,
-    partnerId: input.partnerId,
-    name: input.name ?? null,
-    hash: hashKey(key),
-    last4: key.slice(-4),
-    scopes: input.scopes,
-    rateLimit: issued.rate_limit,
-    createdAt: new Date(context.clock()),
-    expiresAt: issued.expires_at,
+    ...{ system_id: systemId, id, partner_id, name, ...rights, scopes: [...scopes] },
+    ...{ hash: hashKey(key), last4: key.slice(-4), created_at: new Date(context.clock()) },
   });
-  await insertActOf(context, tx, {
-    systemId: input.systemId,
-    action,
-    subject: id,
-    detail: {
-      ...detail,
-      partner_id: input.partnerId,
-      scopes: input.scopes,
-      expires_at: issued.expires_at,
-      rate_limit: issued.rate_limit,
-    },
-  });
-  return issued;
+  await insertActOf(context, tx, { systemId, action, subject: id, detail: { ...detail, partner_id, ...rights } });
+  return { id, key, ...rights };
 }
 
 async function mustFind(tx: Transaction, systemId: string, id: string): Promise<KeyRow> {

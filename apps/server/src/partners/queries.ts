@@ -1,5 +1,6 @@
 import { columnsOfTable, type RowOf } from "../db/columns.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
+import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 
 const kept = columnsOfTable("partners").without("system_id");
@@ -24,9 +25,9 @@ export async function insertPartner(
   tx: Queryable,
   systemId: string,
   partner: Pick<PartnerRow, "id" | "name" | "created_at" | "max_reservations">,
-): Promise<PartnerRow | undefined> {
+): Promise<PartnerRow> {
   const { id, name, created_at, max_reservations } = partner;
-  return (await tx.query<PartnerRow>(insert, [systemId, id, name, created_at, max_reservations]))[0];
+  return oneRow(await tx.query<PartnerRow>(insert, [systemId, id, name, created_at, max_reservations]));
 }
 
 /** A system's partners, removed ones too, oldest first. */
@@ -86,11 +87,7 @@ const update = statement(
 );
 
 /** Writes what may change of a partner. */
-export async function updatePartner(
-  tx: Transaction,
-  systemId: string,
-  partner: Omit<PartnerRow, "created_at">,
-): Promise<PartnerRow | undefined> {
+export async function updatePartner(tx: Transaction, systemId: string, partner: PartnerRow): Promise<PartnerRow> {
   const { id, name, max_reservations, suspended_at, removed_at } = partner;
-  return (await tx.query<PartnerRow>(update, [systemId, id, name, max_reservations, suspended_at, removed_at]))[0];
+  return oneRow(await tx.query<PartnerRow>(update, [systemId, id, name, max_reservations, suspended_at, removed_at]));
 }

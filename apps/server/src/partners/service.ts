@@ -1,7 +1,6 @@
 import { insertActOf } from "../audit/queries.ts";
 import type { ActorContext } from "../command-context.ts";
 import type { Transaction } from "../db/database.ts";
-import { oneRow } from "../db/rows.ts";
 import { commandError } from "../errors/command-errors.ts";
 import {
   findPartner,
@@ -53,7 +52,7 @@ export async function createPartner(
   return db.transaction(async (tx) => {
     await mustBeFree(tx, systemId, name);
     const made = { id: ids.next("partner"), name, created_at: at, max_reservations: maxReservations ?? null };
-    const partner = oneRow([await insertPartner(tx, systemId, made)].filter((row) => row !== undefined));
+    const partner = await insertPartner(tx, systemId, made);
     const detail = { name, max_reservations: partner.max_reservations };
     await insertActOf(context, tx, { systemId, at, action: "partner.created", subject: partner.id, detail });
     return partner;
@@ -126,9 +125,7 @@ export async function mustLock(tx: Transaction, systemId: string, id: string): P
 }
 
 /** Writes what may change of a partner that is locked. */
-export async function writePartner(tx: Transaction, systemId: string, partner: PartnerRow): Promise<PartnerRow> {
-  return oneRow([await updatePartner(tx, systemId, partner)].filter((row) => row !== undefined));
-}
+export const writePartner = updatePartner;
 
 /** A name is one partner's: whoever suspends or removes one by its name must not meet another. */
 async function mustBeFree(tx: Transaction, systemId: string, name: string, id?: string): Promise<void> {

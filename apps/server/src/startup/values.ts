@@ -21,15 +21,16 @@ export function oneOf<const Value extends string>(values: readonly Value[]) {
   };
 }
 
-export function hostName(text: string): string {
-  if (!/^[A-Za-z0-9.:_-]+$/.test(text)) throw new Error("must be a host name or an IP address, without a port");
-  return text;
+/** A text that has a form. */
+function matching(form: RegExp, expected: string) {
+  return (text: string): string => {
+    if (!form.test(text)) throw new Error(expected);
+    return text;
+  };
 }
 
-export function systemId(text: string): string {
-  if (!/^[\x21-\x7e]{1,255}$/.test(text)) throw new Error("must be 1 to 255 visible ASCII characters");
-  return text;
-}
+export const hostName = matching(/^[A-Za-z0-9.:_-]+$/, "must be a host name or an IP address, without a port");
+export const systemId = matching(/^[\x21-\x7e]{1,255}$/, "must be 1 to 255 visible ASCII characters");
 
 export function baseUrl(text: string): string {
   const url = URL.parse(text);
@@ -50,12 +51,10 @@ export function mailServerUrl(text: string): string {
 }
 
 /** An address, or a name and an address. Without line breaks, it cannot inject a second header. */
-export function mailSender(text: string): string {
-  if (!/^(?:[^<>\r\n]+ )?<[^<>@\s,;]+@[^<>@\s,;]+>$|^[^<>@\s,;]+@[^<>@\s,;]+$/.test(text)) {
-    throw new Error("must be a mail address, such as bikes@example.com or Example Bikes <bikes@example.com>");
-  }
-  return text;
-}
+export const mailSender = matching(
+  /^(?:[^<>\r\n]+ )?<[^<>@\s,;]+@[^<>@\s,;]+>$|^[^<>@\s,;]+@[^<>@\s,;]+$/,
+  "must be a mail address, such as bikes@example.com or Example Bikes <bikes@example.com>",
+);
 
 /** The default sender of mails: `no-reply` at the service's public host. Undefined where it has none. */
 export function senderAt(publicUrl: string | undefined): string | undefined {
