@@ -156,6 +156,7 @@ async function measureMemory(dataDir: string): Promise<void> {
   process.stdout.write(`idle after ${IDLE_SECONDS} s: ${described(await memoryOf(service.pid))}\n`);
   const until = performance.now() + LOAD_SECONDS * 1000;
   let answered = 0;
+  const cpuBefore = await cpuMicroseconds(service.pid);
   const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS });
   const reading = Array.from({ length: CONNECTIONS }, async (_, index) => {
     for (let n = index; performance.now() < until; n++) {
@@ -173,8 +174,9 @@ async function measureMemory(dataDir: string): Promise<void> {
     }
   })();
   await Promise.all([...reading, watching]);
+  const cpu = Math.round(((await cpuMicroseconds(service.pid)) - cpuBefore) / answered);
   process.stdout.write(
-    `most under ${CONNECTIONS} readers for ${LOAD_SECONDS} s: ${described(worst)}; ${Math.round(answered / LOAD_SECONDS)} answers of 200 a second\n`,
+    `most under ${CONNECTIONS} readers for ${LOAD_SECONDS} s: ${described(worst)}; ${Math.round(answered / LOAD_SECONDS)} answers of 200 a second, ${cpu} µs of processor each\n`,
   );
   agent.destroy();
   await service.stop();
