@@ -68,7 +68,7 @@ function registerSet(webhooks: ParentCommand, cli: OpenCli): void {
       if (url === undefined && events === undefined && email === undefined && signature === undefined) {
         throw new UsageError("Give at least one of --url, --events, --email, --no-email and --signature.");
       }
-      return withSecrets(cli(), false, async (context, systemId) => {
+      return withSecrets(cli(), { mayBeNew: false }, async (context, systemId) => {
         const rules = context.config.webhooks;
         const made = await setEndpoint({ ...context, rules }, { systemId, partnerId, url, events, email, signature });
         const unreadable = await unreadableEvents(context, { systemId, partnerId }, made.endpoint.events);
@@ -141,7 +141,7 @@ function registerRotate(webhooks: ParentCommand, cli: OpenCli): void {
     .addOption(overlapOption("how long both sign", MAX_OVERLAP_DAYS))
     .option("--lost-secrets", "the secrets file that encrypted the old secrets is lost: they end now")
     .action(({ partner: partnerId, overlap, lostSecrets: lost = false }) =>
-      withSecrets(cli(), lost, async (context, systemId) => {
+      withSecrets(cli(), { mayBeNew: lost }, async (context, systemId) => {
         const rotated = await rotateSecret(context, { systemId, partnerId, overlap, lost });
         const { endpoint, secret, old_secrets_end_at } = rotated;
         const ends =
@@ -173,17 +173,14 @@ function registerRemove(webhooks: ParentCommand, cli: OpenCli): void {
     );
 }
 
-/**
- * Runs a command on one system with the cipher of the deployment's secrets file.
- * @param isNew whether the file may be a new one
- */
+/** Runs a command on one system with the cipher of the deployment's secrets file, which may be a new one where that is said. */
 function withSecrets(
   cli: CliContext,
-  isNew: boolean,
+  { mayBeNew }: { readonly mayBeNew: boolean },
   work: (context: SystemContext & SecretContext, systemId: string) => Promise<void>,
 ): Promise<void> {
   return withSystem(cli, async (context, systemId) => {
-    const { webhookKeys } = await readSecrets(context, isNew);
+    const { webhookKeys } = await readSecrets(context, mayBeNew);
     try {
       await work({ ...context, cipher: createSecretCipher(webhookKeys) }, systemId);
     } catch (error) {
