@@ -6,6 +6,7 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findFreePort } from "@bikeshare/embedded-postgres";
+import { z } from "zod";
 import { cpuMicroseconds } from "./processes.ts";
 
 /*
@@ -14,6 +15,7 @@ import { cpuMicroseconds } from "./processes.ts";
  * ended by its number. Linux alone, for /proc.
  */
 
+const ROOT = join(import.meta.dirname, "../../..");
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 5);
 const IDLE_SECONDS = Number(process.env["BENCH_IDLE_SECONDS"] ?? 10);
 const LOAD_SECONDS = Number(process.env["BENCH_LOAD_SECONDS"] ?? 15);
@@ -21,8 +23,11 @@ const LOAD_SECONDS = Number(process.env["BENCH_LOAD_SECONDS"] ?? 15);
 const CONNECTIONS = 32;
 /** After it a start counts as failed. */
 const READY_TIMEOUT_MS = 60_000;
-/** Another program than the sources, such as the built dist/main.js. */
-const PROGRAM = process.env["BENCH_PROGRAM"] ?? join(import.meta.dirname, "../bikeshare.mjs");
+/** What `pnpm bikeshare` runs: `node`, its options and the program. */
+const manifest = z
+  .object({ scripts: z.object({ bikeshare: z.string() }) })
+  .parse(JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")));
+const [, ...WORDS] = manifest.scripts.bikeshare.split(" ");
 
 /** What is read under load. */
 const PATHS = [
@@ -93,13 +98,14 @@ async function start(command: "serve" | "start", name: string, dataDir: string):
   const port = await findFreePort();
   const env = { ...process.env, ...SETTINGS, DATA_DIR: dataDir, PORT: String(port) };
   const begun = performance.now();
-  const child = spawn(process.execPath, ["--conditions=@bikeshare/source", PROGRAM, command], {
+  const child = spawn(process.execPath, [...WORDS, command], {
+    cwd: ROOT,
     env,
     stdio: ["ignore", "ignore", "inherit"],
   });
   const exited = once(child, "exit");
   const pid = child.pid;
-  if (pid === undefined) throw new Error(`${PROGRAM} cannot be started`);
+  if (pid === undefined) throw new Error(`${WORDS.join(" ")} cannot be started`);
   const base = `http://127.0.0.1:${port}`;
   const kill = async () => {
     running.delete(pid);
