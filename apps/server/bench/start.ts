@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { chmod, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { Agent, get } from "node:http";
 import { loadavg, tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { findFreePort } from "@bikeshare/embedded-postgres";
 import { z } from "zod";
@@ -15,8 +15,8 @@ import { cpuMicroseconds } from "./processes.ts";
  * ended by its number. Linux alone, for /proc.
  */
 
-const ROOT = join(import.meta.dirname, "../../..");
-const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 5);
+const MANIFEST = join(import.meta.dirname, "../../../package.json");
+const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 5);
 const IDLE_SECONDS = Number(process.env["BENCH_IDLE_SECONDS"] ?? 10);
 const LOAD_SECONDS = Number(process.env["BENCH_LOAD_SECONDS"] ?? 15);
 /** Requests at once under load. */
@@ -26,7 +26,7 @@ const READY_TIMEOUT_MS = 60_000;
 /** What `pnpm bikeshare` runs: `node`, its options and the program. */
 const manifest = z
   .object({ scripts: z.object({ bikeshare: z.string() }) })
-  .parse(JSON.parse(await readFile(join(ROOT, "package.json"), "utf8")));
+  .parse(JSON.parse(await readFile(MANIFEST, "utf8")));
 const [, ...WORDS] = manifest.scripts.bikeshare.split(" ");
 
 /** What is read under load. */
@@ -59,7 +59,7 @@ const directory = await mkdtemp(join(tmpdir(), "bikeshare-start-"));
 await chmod(directory, 0o711);
 try {
   process.stdout.write(`load of the machine before: ${loadavg()[0]?.toFixed(2)}\n`);
-  for (let round = 1; round <= ROUNDS; round++) await measureStarts(join(directory, `round-${round}`));
+  for (let round = 1; round <= REPETITIONS; round++) await measureStarts(join(directory, `round-${round}`));
   for (const [name, all] of times) {
     const walls = all.map(({ wall }) => Math.round(wall));
     const cpu = Math.round(median(all.map((each) => each.cpu)));
@@ -99,7 +99,7 @@ async function start(command: "serve" | "start", name: string, dataDir: string):
   const env = { ...process.env, ...SETTINGS, DATA_DIR: dataDir, PORT: String(port) };
   const begun = performance.now();
   const child = spawn(process.execPath, [...WORDS, command], {
-    cwd: ROOT,
+    cwd: dirname(MANIFEST),
     env,
     stdio: ["ignore", "ignore", "inherit"],
   });
