@@ -16,7 +16,7 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** Writing them takes some 50 ms the first time, which the first requests should not wait for. */
+/** After a start, until its compiled modules are written: the first time that takes 50 ms, for which no request should wait. */
 const KEEP_COMPILED_AFTER_MS = 1_000;
 
 /** Opens the database, starts what the role asks for, and listens. */
