@@ -74,7 +74,7 @@ export interface StationChanges {
   readonly timesAfter: FeedTimes;
 }
 
-/** What a snapshot says of the stations, decided on rows that are not locked yet. */
+/** What a snapshot does to the stations, decided on rows that are not locked yet. */
 export interface StationPlan {
   readonly source: string;
   readonly context: SnapshotContext;

@@ -75,7 +75,7 @@ function urlOf(baseUrl: string, systemId: string, version: string, feed: string)
   return `${baseUrl.replace(/\/+$/, "")}/gbfs/${encodeURIComponent(systemId)}/${version}/${feed}.json`;
 }
 
-/** GBFS 3.0 requires an address. Mail to this one cannot be sent (RFC 2606), so that nobody takes it for an address. */
+/** GBFS 3.0 requires an address. Mail to this one cannot be sent (RFC 2606), so it cannot be mistaken for a real one. */
 const NO_ADDRESS = "unknown@example.invalid";
 
 export function systemInformation({ text, version }: GbfsForm, system: SystemDetails): object {
@@ -199,7 +199,7 @@ export function vehicleTypes({ text }: GbfsForm, { language }: SystemDetails, ty
   const unspecified = types.some(({ id }) => id === UNSPECIFIED) ? [] : [{ id: UNSPECIFIED, ...nothing }];
   return {
     vehicle_types: sortById([...unspecified, ...types]).map((type) => {
-      // GBFS has no word for "not known", and takes a vehicle of which nothing is said for a plain bicycle.
+      // GBFS has no value for "not known", and assumes a plain bicycle where a vehicle has no type.
       const { form_factor, propulsion_type } = type;
       const isHuman = propulsion_type === null || propulsion_type === "human";
       return {

@@ -41,7 +41,7 @@ export interface GbfsContext {
 export interface GbfsDocument {
   readonly json: string;
   readonly lastUpdated: Date;
-  /** Whether another document went out with the same `last_updated`, which cannot tell them apart then. */
+  /** Whether another document was published with the same `last_updated`, which then does not distinguish them. */
   readonly sharesSecond: boolean;
   /** Seconds for which the document may be kept. */
   readonly ttl: number;

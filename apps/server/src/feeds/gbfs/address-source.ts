@@ -17,7 +17,7 @@ interface LastResponse {
   readonly address: string;
   readonly validators: Validators;
   readonly hash: string;
-  /** Before this instant the feed has nothing new, as it says itself. */
+  /** By its own `ttl` the feed does not change before this instant, milliseconds since 1970. */
   readonly changesAt: number;
 }
 
@@ -64,7 +64,7 @@ export class AddressSource implements GbfsSource {
     }
   }
 
-  /** What a feed says; undefined when there is no such feed, or it has not changed. @throws FeedFailure */
+  /** Reads a feed. @returns undefined when there is no such feed, or it has not changed @throws FeedFailure */
   async read<Name extends DocumentName>(feed: Name): Promise<Documents[Name] | undefined> {
     const listed = this.#list?.feeds.get(feed);
     if (this.#list === undefined || listed === undefined) return undefined;
@@ -104,7 +104,7 @@ export class AddressSource implements GbfsSource {
     return this.#now < (this.#health.get(feed)?.retryAt ?? this.#now);
   }
 
-  /** Whether the feed said that it does not change before a later instant. */
+  /** Whether the feed's own `ttl` has not passed yet. */
   #isFresh(feed: DocumentName): boolean {
     return this.#now < (this.#responses.get(feed)?.changesAt ?? this.#now);
   }
@@ -162,8 +162,8 @@ export class AddressSource implements GbfsSource {
 
 /**
  * Where a listed feed may be: at the given address; else, since a moved or copied gbfs.json often names the host
- * it came from, beside the gbfs.json itself. A list that came over https leads to https alone: whoever is on the way
- * could otherwise decide what the feeds say.
+ * it came from, beside the gbfs.json itself. A list that came over https leads to https alone: otherwise a
+ * machine in the middle could replace the feeds.
  */
 export function feedAddresses(listed: string, feed: string, base: URL): URL[] {
   const beside = new URL(`${feed}.json`, base);

@@ -48,7 +48,7 @@ export function eventsOf({ stations, bikes }: Applied): EventCounts {
 /** Numbers of events by name. */
 export type EventCounts = { readonly [Name in EventName]?: number };
 
-/** A source says that it is another system than the one whose stations and bikes are stored. Nothing was changed. */
+/** The feeds of a source are of another system than its stored stations and bikes. Nothing was changed. */
 export class OtherSystemError extends Error {
   override readonly name = "OtherSystemError";
   /** A known cause, whose message says what to do. */

@@ -21,10 +21,10 @@ export interface Documents {
 
 export type DocumentName = keyof Documents;
 
-/** What a document says, and until when it will not say anything else. */
+/** What is read in a document, and until when it will not change. */
 export interface DocumentContent<Name extends DocumentName = DocumentName> {
   readonly content: Documents[Name];
-  /** Milliseconds since 1970, by what the document says of its own age and time to live. */
+  /** Milliseconds since 1970, from the document's `last_updated` and `ttl`. */
   readonly changesAt: number;
 }
 
@@ -80,7 +80,7 @@ const MAX_FEEDS = 200;
 /** Characters of a name or URL. */
 const MAX_URL_LENGTH = 2_048;
 
-/** Reads a `gbfs.json`. 1.x and 2.x list the feeds by language, of which English is taken, else the first; 3.x lists them once. */
+/** Reads a `gbfs.json`. 1.x and 2.x list the feeds by language: English, else the first, is used. 3.x lists them once. */
 function readDiscovery(document: unknown): DiscoveredFeeds {
   const data = isObject(document) && isObject(document["data"]) ? document["data"] : {};
   const listed = data["feeds"] ?? chooseLanguage(data)?.["feeds"];

@@ -104,7 +104,7 @@ export function dataOf(name: string, document: unknown): JsonObject {
   return data;
 }
 
-/** `last_updated`, or now where the feed does not say, or says a time that would outrank its next snapshots. */
+/** `last_updated`, or now where it is missing, or so far ahead that it would outrank the feed's next snapshots. */
 export function snapshotTime(document: unknown, now: number, problems: ProblemLog): number {
   const value = isObject(document) ? document["last_updated"] : undefined;
   const at = instantFrom(value);

@@ -18,7 +18,7 @@ const stationInformation: FeedFormat<StationInformation> = {
     const name = reader.text("name");
     if (name === null) reader.repaired("name", "missing");
     return {
-      // A station that stands somewhere is worth listing whatever it is called.
+      // A station with a position is worth listing even without a name.
       name: name ?? id,
       short_name: reader.text("short_name"),
       ...position,
@@ -128,8 +128,8 @@ function typesAvailable(reader: RecordReader): TypesAvailable {
 }
 
 /**
- * The vehicles at a station: as many as the feed says, or as its types are together where those are more. Some feeds
- * count some kinds of vehicle apart (Lyft's: scooters), and GBFS says that the types add up to all that are there.
+ * The number of vehicles at a station: that of the feed, or the sum of its types where that is more. Some feeds count some
+ * kinds of vehicle only among the types (Lyft's: scooters), and in GBFS the types add up to all vehicles.
  */
 function vehiclesAvailable(reader: RecordReader, totalOfTypes: number): number {
   const fields = ["num_bikes_available", "num_vehicles_available"] as const;

@@ -115,7 +115,7 @@ class Follower {
   readonly #journal: ProblemJournal;
   /** Whether the next snapshot is applied even from another system. */
   #isForced: boolean;
-  /** The source has become another system: nothing is applied before it says that it is the old one. */
+  /** The source has become another system: nothing is applied until its `system_id` is the old one again. */
   #rejection: { readonly error: OtherSystemError; readonly retryAt: number } | undefined;
 
   constructor(options: FollowOptions, location: URL, signal: AbortSignal) {

@@ -10,7 +10,7 @@ export interface Problem {
   /** What the feed said, shortened. */
   readonly value: unknown;
   readonly reason: string;
-  /** Repaired: another value was taken in its place. Rejected: the record, or the whole feed, was left out. */
+  /** Repaired: the value was replaced. Rejected: the record, or the whole feed, was left out. */
   readonly action: "repaired" | "rejected";
 }
 

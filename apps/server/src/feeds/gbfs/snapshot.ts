@@ -8,19 +8,19 @@ import { FeedFailure } from "./problems.ts";
 /** Where a system's feeds come from. */
 export interface GbfsSource {
   /**
-   * What a feed says; undefined when the source has no such feed, or nothing new in it.
+   * Reads a feed; undefined when the source has no such feed, or nothing new in it.
    * @param now milliseconds since 1970
    * @throws FeedFailure
    */
   read<Name extends DocumentName>(feed: Name, now: number): Promise<Documents[Name] | undefined>;
 }
 
-/** What the feeds of a source say, as far as they can be fetched and read. Undefined: no snapshot of that feed. */
+/** The feeds of a source, as far as they can be fetched and read. Undefined: no snapshot of that feed. */
 export interface GbfsSnapshot {
   readonly information?: Feed<StationInformation> | undefined;
   readonly status?: Feed<StationStatusReport> | undefined;
   readonly vehicles?: Feed<VehicleReport> | undefined;
-  /** What it says of the system as a whole. */
+  /** Descriptions of the system as a whole. */
   readonly descriptions?: readonly Description[];
 }
 
@@ -48,7 +48,7 @@ export async function readSnapshot(source: GbfsSource, now: number): Promise<Sou
   };
   const information = await read("station_information");
   const status = await read("station_status");
-  // 3.x has vehicle_status; a source that offers both says the same in each.
+  // 3.x has vehicle_status; a source with both has the same vehicles in each.
   const vehicles = (await read("vehicle_status")) ?? (await read("free_bike_status"));
   const descriptions: Description[] = [];
   for (const name of ["system_information", "vehicle_types", "system_regions"] as const) {
