@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { Command, Option } from "@commander-js/extra-typings";
-import { duration, integer, listOf, names } from "./options.ts";
+import { duration, integer, listOf, names as namesOf } from "./options.ts";
 import { profiles } from "./profiles.ts";
 import { scenarioNames, scenarios } from "./scenarios/all.ts";
 import { METRICS_HELP, parseThreshold } from "./thresholds.ts";
@@ -14,7 +14,7 @@ const MAX_WORKERS = 64;
 const load = {
   profile: new Option("--profile <name>", "a load for a service of its own").choices(Object.keys(profiles)),
   scenario: new Option("--scenario <a,b>", "what to ask for, each at --rate (default: cursor-walk)")
-    .argParser(names(scenarioNames))
+    .argParser(namesOf(scenarioNames))
     .conflicts(["profile", "replay"]),
   replay: new Option("--replay <rides.csv>", "the rides of a trip file's busiest day, at --speed").conflicts("profile"),
   speed: new Option("--speed <n>", "so many times as fast as they were ridden")
@@ -85,14 +85,18 @@ export function createCommand() {
     .option("--metrics-url <url>", "its Prometheus page")
     .option("--yes", "the service is on another machine, and yours to load")
     .option("--json", "one JSON object on stdout, everything else on stderr")
-    .addHelpText("after", `\nScenarios:\n${described(scenarios)}\n\nProfiles:\n${described(profiles)}`)
+    .addHelpText(
+      "after",
+      `\nScenarios:\n${described(scenarioNames, scenarios)}\n\nProfiles:\n${described(Object.keys(profiles), profiles)}`,
+    )
     .exitOverride();
 }
 
-function described(kinds: Readonly<Record<string, { readonly description: string }>>): string {
-  return Object.entries(kinds)
-    .map(([name, { description }]) => `  ${name.padEnd(18)}${description}`)
-    .join("\n");
+function described(
+  names: readonly string[],
+  kinds: Readonly<Record<string, { readonly description: string }>>,
+): string {
+  return names.map((name) => `  ${name.padEnd(18)}${kinds[name]?.description}`).join("\n");
 }
 
 /** What the command line says. */

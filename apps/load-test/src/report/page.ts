@@ -52,7 +52,7 @@ function heading({ settings, startedAt, totals, passed, invalidReasons }: RunRes
       unexpected.
     </p>
     <p class="faint">
-      ${url}, ${startedAt}. ${model} ${workers} threads, ${connections} connections, seed ${seed}; the first
+      ${url}, ${startedAt}. ${model} Threads: ${workers}; connections: ${connections}; seed: ${seed}; the first
       ${warmUpSeconds} s are not in the percentiles.
     </p>`;
 }
