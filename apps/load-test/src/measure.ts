@@ -32,6 +32,7 @@ export interface MeasureOptions {
 export async function measure(options: MeasureOptions): Promise<RunResult> {
   const { service, settings, profile } = options;
   const plan = planOf(options);
+  await service.receiver?.begin();
   const metrics = service.metricsUrl === undefined ? undefined : recordMetrics(service.metricsUrl);
   const outcome = await runPlan({ plan, onSecond: options.onSecond, signal: options.signal }).finally(() =>
     metrics?.stop(),

@@ -37,8 +37,6 @@ export interface DeliveryResult {
 export interface DeliveryLedger {
   received(delivery: ReceivedDelivery): void;
   unverified(): void;
-  /** Different deliveries so far. */
-  count(): number;
   /** @param events acknowledged by the service, such as `ride.started <ride id>` */
   result(events: readonly string[], endpoints: number): DeliveryResult;
 }
@@ -65,7 +63,6 @@ export function createDeliveryLedger(): DeliveryLedger {
       recordMs(fromSent, receivedAt - sentAt);
     },
     unverified: () => void unverified++,
-    count: () => deliveryIds.size,
     result(events, endpoints) {
       const expected = Array.from({ length: endpoints }, (_, endpoint) =>
         events.map((event) => `${endpoint} ${event}`),

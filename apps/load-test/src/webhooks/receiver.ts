@@ -11,6 +11,8 @@ export interface Receiver {
   urlOf(endpoint: number): string;
   /** The secret of each endpoint, in their order. */
   useSecrets(secrets: readonly string[]): Promise<void>;
+  /** A run begins: what came before is forgotten. */
+  begin(): Promise<void>;
   /** Waits until the webhooks of all events have arrived, or for a time: what has not come by then is lost. */
   result(events: readonly string[], timeoutMs?: number): Promise<DeliveryResult>;
   close(): Promise<void>;
@@ -18,7 +20,7 @@ export interface Receiver {
 
 /** The first retries are over by then. Longer delays the report of a service that lost some. */
 const DRAIN_TIMEOUT_MS = 20_000;
-const POLL_INTERVAL_MS = 50;
+const POLL_INTERVAL_MS = 100;
 
 /** @param port 0: one that is free */
 export async function startReceiver(port = 0): Promise<Receiver> {
@@ -31,20 +33,22 @@ export async function startReceiver(port = 0): Promise<Receiver> {
     worker.postMessage(request);
     return ((await answered) as [unknown])[0];
   };
-  let endpoints = 0;
   return {
     urlOf: (endpoint) => `http://127.0.0.1:${address.port}/${endpoint}`,
     async useSecrets(secrets) {
-      endpoints = secrets.length;
       await ask({ kind: "secrets", secrets });
     },
+    async begin() {
+      await ask({ kind: "begin" });
+    },
     async result(events, timeoutMs = DRAIN_TIMEOUT_MS) {
-      const expected = events.length * endpoints;
-      for (let waited = 0; waited < timeoutMs; waited += POLL_INTERVAL_MS) {
-        if (((await ask({ kind: "count" })) as number) >= expected) break;
+      const read = async () => (await ask({ kind: "result", events })) as DeliveryResult;
+      let result = await read();
+      for (let waited = 0; result.lost > 0 && waited < timeoutMs; waited += POLL_INTERVAL_MS) {
         await setTimeout(POLL_INTERVAL_MS);
+        result = await read();
       }
-      return (await ask({ kind: "result", events })) as DeliveryResult;
+      return result;
     },
     close: async () => void (await worker.terminate()),
   };

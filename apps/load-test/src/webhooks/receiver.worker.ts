@@ -11,10 +11,11 @@ export interface ReceiverData {
 
 export type ReceiverRequest =
   | { readonly kind: "secrets"; readonly secrets: readonly string[] }
-  | { readonly kind: "count" }
+  /** A run begins: what came before is forgotten. */
+  | { readonly kind: "begin" }
   | { readonly kind: "result"; readonly events: readonly string[] };
 
-const ledger = createDeliveryLedger();
+let ledger = createDeliveryLedger();
 let secrets: readonly string[] = [];
 
 const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
@@ -24,7 +25,8 @@ server.listen((workerData as ReceiverData).port, "127.0.0.1", () => parentPort?.
 
 parentPort?.on("message", (request: ReceiverRequest) => {
   if (request.kind === "secrets") secrets = request.secrets;
-  parentPort?.postMessage(request.kind === "result" ? ledger.result(request.events, secrets.length) : ledger.count());
+  if (request.kind === "begin") ledger = createDeliveryLedger();
+  parentPort?.postMessage(request.kind === "result" ? ledger.result(request.events, secrets.length) : "done");
 });
 
 async function receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
