@@ -16,8 +16,8 @@ export interface SecretsContext {
 
 /**
  * Reads the deployment's secrets file, or makes it where the database has never been used with one. A file that is not
- * there although one was used is a path mistyped or a disk not mounted: made anew, it would end every cursor and every
- * webhook secret without a word.
+ * there although one was used is a path mistyped or a disk not mounted: a new one in its place would end
+ * every cursor and every webhook secret without a word.
  * @param isNew somebody says that the old file is gone for good
  * @throws ConfigError
  */
@@ -53,7 +53,7 @@ export interface ServiceSecretsContext extends SecretsContext {
 }
 
 /**
- * The secrets for a service: those that the deployment has been using, of which the database keeps a mark.
+ * The secrets for a service: those that the deployment has been using, whose fingerprint the database keeps.
  * @param isNew somebody says that the old file is gone for good
  * @throws ConfigError when the file is another one
  */
