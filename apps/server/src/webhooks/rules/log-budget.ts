@@ -8,7 +8,7 @@ export interface AnswerLimits {
 }
 
 /** Why less of an answer is kept than came. */
-export type TruncationReason = "success" | "repeated_failure" | "daily_budget";
+type TruncationReason = "success" | "repeated_failure" | "daily_budget";
 
 /** Bytes kept of an endpoint's attempts on one day. */
 export interface LogSize {
