@@ -10,7 +10,7 @@ import { derivedSeed } from "./schedule.ts";
 import { createSecondCounter, type SecondCount } from "./second-counter.ts";
 import { createStream, recordedBy, type RequestObserver, type Stream, type StreamReport } from "./stream.ts";
 
-/* One thread that makes requests: `start` of run.ts starts it, and gets its messages. */
+/* One thread that makes requests: run.ts starts it, and gets its messages. */
 
 export interface WorkerData {
   readonly plan: Plan;
