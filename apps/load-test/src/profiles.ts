@@ -71,9 +71,9 @@ const citibike: Profile = {
     },
     // All ten pages of the stations once a minute.
     { name: "stations", scenario: "station-polling", ratePerSecond: ofPartners(10), arrivals: "poisson" },
-    { name: "walks", scenario: "cursor-walk", ratePerSecond: ofPartners(15), arrivals: "poisson" },
-    { name: "jumps", scenario: "page-jumps", ratePerSecond: ofPartners(3), arrivals: "poisson" },
-    { name: "mixed", scenario: "mixed-keys", ratePerSecond: ofPartners(6), arrivals: "poisson" },
+    { name: "walks", scenario: "cursor-walk", ratePerSecond: ofPartners(6), arrivals: "poisson" },
+    { name: "jumps", scenario: "page-jumps", ratePerSecond: ofPartners(1), arrivals: "poisson" },
+    { name: "mixed", scenario: "mixed-keys", ratePerSecond: ofPartners(3), arrivals: "poisson" },
     { name: "denied", scenario: "denied-access", ratePerSecond: 2, arrivals: "poisson" },
     { name: "storm", scenario: "limit-storm", ratePerSecond: 10, arrivals: "constant" },
   ],
