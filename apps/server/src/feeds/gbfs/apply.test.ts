@@ -393,9 +393,10 @@ test("listeners hear of the system when something changed, and only then", async
   try {
     await load(city23());
     await load(city23());
-    // PostgreSQL delivers notifications before the answer to a statement sent after them.
-    await client.query("select 1");
-    expect(heard.sort()).toEqual([`bikes ${systemId}`, `stations ${systemId}`]);
+    // Notifications follow the commit, and arrive in order.
+    await database.db.transaction(async (tx) => tx.notify("stations", "last"));
+    await until(() => heard.includes("stations last"));
+    expect(heard.sort()).toEqual([`bikes ${systemId}`, "stations last", `stations ${systemId}`].sort());
   } finally {
     await client.end();
   }

@@ -82,9 +82,6 @@ const listOfSystem = statement(
   "select feed, content from gbfs_descriptions where system_id = $1 order by source, feed",
 );
 
-// Caches of documents made from descriptions are cleared by the notification of stations.
-const notify = statement("gbfsDescriptions.notify", "select pg_notify('stations', $1)");
-
 /** A feed's description by one source. */
 export type SourceDescription = Description extends infer Each
   ? Each extends Description
@@ -102,7 +99,8 @@ export async function updateDescriptions(
   if (descriptions.length === 0) return;
   const rows = descriptions.map(({ feed, at, content }) => ({ feed, as_of: new Date(at).toISOString(), content }));
   const { n } = oneRow(await tx.query<{ n: number }>(upsertDescriptions, [systemId, source, JSON.stringify(rows)]));
-  if (n > 0) await tx.query(notify, [systemId]);
+  // It also clears the caches of documents that are made from descriptions.
+  if (n > 0) tx.notify("stations", systemId);
 }
 
 /** The descriptions of a system, ordered by source. */
