@@ -31,6 +31,19 @@ test("the README's example is the one that is compiled and run here", () => {
   expect(readme).toContain(`\`\`\`ts\n${example}\`\`\``);
 });
 
+test("the README's table names what its entries export", async () => {
+  const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  const rows = [...readme.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = ""]) => cell);
+  expect(rows.length).toBeGreaterThan(5);
+  for (const row of rows) {
+    const [, entry = "index"] = /`@bikeshare\/contract\/(\w+)`/.exec(row) ?? [];
+    const [values = ""] = row.split(/the types?|from/, 1);
+    const names = [...values.matchAll(/`(\w+)`/g)].map(([, name]) => name);
+    const exported = (await import(`../src/${entry}.ts`)) as object;
+    expect(Object.keys(exported)).toEqual(expect.arrayContaining(names));
+  }
+});
+
 test("the README's example walks all pages by cursor, and fails with the service's words", async () => {
   await once(server.listen(0, "127.0.0.1"), "listening");
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

@@ -42,15 +42,15 @@ export function createRequests(parts: Parts, scripts: Scripts) {
       const operation = match(incoming)?.operation;
       const request: SeenRequest = { operation, method, url: url.href, headers, body, status: undefined };
       seen.push(request);
-      const { status, ...answer } = await follow(parts, incoming, scripts.next(request), signal);
-      request.status = status;
+      const answer = await follow(parts, incoming, scripts.next(request), signal);
+      request.status = answer.status;
       const date = new Date(parts.city.now()).toUTCString();
       const added = {
         "content-type": "application/json",
         date,
         "request-id": `req_${String(++answered).padStart(6, "0")}`,
       };
-      return conditional(incoming, { status, ...answer, headers: { ...added, ...answer.headers } });
+      return conditional(incoming, { ...answer, headers: { ...added, ...answer.headers } });
     },
   };
 }
