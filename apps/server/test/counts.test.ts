@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { changeRideCounts } from "../src/counts/service.ts";
+import { countRides } from "../src/counts/service.ts";
 import { statement } from "../src/db/statement.ts";
 import { startTestApp, type TestApp } from "./app.ts";
 import { buildAnother, type BuiltApp } from "./built-app.ts";
@@ -165,16 +165,8 @@ describe("deep pages, once the service knows how deep each hour lies", () => {
         ),
         [to],
       );
-      const hour = (at: Date) => Math.floor(at.getTime() / 3_600_000) * 3_600_000;
-      changeRideCounts(
-        tx,
-        app.systemId,
-        3,
-        new Map([
-          [hour(moved!.was), -1],
-          [hour(to), 1],
-        ]),
-      );
+      countRides(tx, app.systemId, 3, [moved!.was], -1);
+      countRides(tx, app.systemId, 3, [to]);
     });
   }
 

@@ -1,5 +1,5 @@
 import type { Bike, Me, Ride, Station } from "@bikeshare/contract";
-import { changeRideCounts, countRides, countRows } from "../src/counts/service.ts";
+import { countRides, countRows } from "../src/counts/service.ts";
 import type { Transaction } from "../src/db/database.ts";
 import { statement } from "../src/db/statement.ts";
 import type { TestApp } from "./app.ts";
@@ -143,12 +143,8 @@ async function removeRows(
   const text = `delete from ${list} where system_id = $1 and id = any($2) returning *`;
   const deleted = await tx.query<{ started_at: Date }>(statement("", text), [systemId, ids]);
   if (list !== "rides") return countRows(tx, systemId, list, slot, -deleted.length);
-  const hours = new Map<number, number>();
-  for (const { started_at: startedAt } of deleted) {
-    const hour = startedAt.getTime() - (startedAt.getTime() % 3_600_000);
-    hours.set(hour, (hours.get(hour) ?? 0) - 1);
-  }
-  changeRideCounts(tx, systemId, slot, hours);
+  const starts = deleted.map((row) => row.started_at);
+  countRides(tx, systemId, slot, starts, -1);
 }
 
 const notify = statement("test.notify", "select pg_notify($1, $2)");

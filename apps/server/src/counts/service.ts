@@ -29,40 +29,31 @@ export function countRows(
   if (difference !== 0) updateListCount(tx, systemId, list, slot, difference);
 }
 
+const HOUR_MS = 3_600_000;
+
 /**
- * Adds rides to the kept numbers: in all, and by the hour, day and month in which they started. To be the last
+ * Changes the kept numbers of rides: in all, and by the hour, day and month in which they started. To be the last
  * statement of the transaction.
- * @param startedAt when each inserted ride started
+ * @param starts when each ride started; a number is milliseconds since 1970
+ * @param difference 1 for rides that were inserted, -1 for deleted ones
  */
-export function countRides(tx: Transaction, systemId: string, slot: number, startedAt: Iterable<Date>): void {
-  const hours = new Map<number, number>();
-  for (const instant of startedAt) {
-    const hour = Math.floor(instant.getTime() / HOUR) * HOUR;
-    hours.set(hour, (hours.get(hour) ?? 0) + 1);
-  }
-  changeRideCounts(tx, systemId, slot, hours);
-}
-
-const HOUR = 3_600_000;
-
-/**
- * Changes the kept numbers of rides. To be the last statement of the transaction.
- * @param hours by how much (negative: fewer) the number changes of the rides that started in the hour which began at
- *   the key, milliseconds since 1970
- */
-export function changeRideCounts(
+export function countRides(
   tx: Transaction,
   systemId: string,
   slot: number,
-  hours: ReadonlyMap<number, number>,
+  starts: Iterable<Date | number>,
+  difference: 1 | -1 = 1,
 ): void {
-  if (hours.size === 0) return;
+  const hours = new Map<number, number>();
   let total = 0;
   let oldest = Infinity;
-  for (const [hour, n] of hours) {
-    total += n;
+  for (const start of starts) {
+    const hour = Math.floor(Number(start) / HOUR_MS) * HOUR_MS;
+    hours.set(hour, (hours.get(hour) ?? 0) + difference);
+    total += difference;
     oldest = Math.min(oldest, hour);
   }
+  if (hours.size === 0) return;
   updateRideCounts(tx, systemId, slot, new Map([...hours].map(([hour, n]) => [new Date(hour).toISOString(), n])));
   updateListCount(tx, systemId, "rides", slot, total, new Date(oldest).toISOString());
 }

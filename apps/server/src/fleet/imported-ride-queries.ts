@@ -43,10 +43,8 @@ const listBatch = statement(
 // One that was changed since the batch was listed stays.
 const deleteBatch = statement(
   "importedRides.deleteBatch",
-  `with deleted as (
-     delete from rides where system_id = $1 and id = any($2::text[]) and import_id = $3 and updated_at = $4::timestamptz
-     returning started_at)
-   select floor(extract(epoch from started_at) / 3600)::bigint as hour, count(*) as n from deleted group by 1`,
+  `delete from rides where system_id = $1 and id = any($2::text[]) and import_id = $3 and updated_at = $4::timestamptz
+   returning started_at`,
 );
 
 /** How many of an import's rides are as it wrote them. */
@@ -77,17 +75,12 @@ export async function listUntouchedRides(
   return rows.map((row) => ({ startedAt: row.started_at, id: row.id }));
 }
 
-interface DeletedInHour {
-  /** Hours since 1970. */
-  readonly hour: number;
-  readonly n: number;
-}
-
-/** Deletes rides of an import that are as it wrote them; gives how many had started in each hour. */
-export function deleteUntouchedRides(
+/** Deletes rides of an import that are as it wrote them; gives when they had started. */
+export async function deleteUntouchedRides(
   tx: Transaction,
   { systemId, importId, writtenAt }: ImportedRides,
   ids: readonly string[],
-): Promise<DeletedInHour[]> {
-  return tx.query<DeletedInHour>(deleteBatch, [systemId, ids, importId, writtenAt]);
+): Promise<Date[]> {
+  const rows = await tx.query<{ started_at: Date }>(deleteBatch, [systemId, ids, importId, writtenAt]);
+  return rows.map((row) => row.started_at);
 }

@@ -1,4 +1,4 @@
-import { changeRideCounts } from "../counts/service.ts";
+import { countRides } from "../counts/service.ts";
 import type { Database, Queryable } from "../db/database.ts";
 import {
   countUntouchedRides,
@@ -11,7 +11,6 @@ import {
 
 export type { ImportedRides } from "./imported-ride-queries.ts";
 
-const HOUR_MS = 3_600_000;
 /** Rides deleted in one transaction: more keep others from the counts for longer, fewer commit more often. */
 const BATCH_ROWS = 20_000;
 /** Ids that are shown of rides that were changed. */
@@ -50,9 +49,9 @@ export async function deletePastRides(
     if (after === undefined) return deleted;
     const ids = batch.map(({ id }) => id);
     deleted += await db.transaction(async (tx) => {
-      const hours = await deleteUntouchedRides(tx, rides, ids);
-      changeRideCounts(tx, rides.systemId, slot(), new Map(hours.map(({ hour, n }) => [hour * HOUR_MS, -n])));
-      return hours.reduce((sum, { n }) => sum + n, 0);
+      const starts = await deleteUntouchedRides(tx, rides, ids);
+      countRides(tx, rides.systemId, slot(), starts, -1);
+      return starts.length;
     });
     onProgress(deleted);
   }

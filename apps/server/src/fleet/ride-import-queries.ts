@@ -1,5 +1,6 @@
 import { columnsOfTable } from "../db/columns.ts";
 import type { Transaction } from "../db/database.ts";
+import { oneRow } from "../db/rows.ts";
 import { type Statement, statement } from "../db/statement.ts";
 
 /** What makes two rides of one id the same: every field that a trip file has. */
@@ -51,21 +52,13 @@ export function copyIntoPastRides(tx: Transaction): Promise<NodeJS.WritableStrea
   return tx.copyIn(copyPastRides);
 }
 
-/** How many rides of a list of `started_at` started in each hour (hours since 1970), the first and the last of them. */
-const perHour = (list: string) => `
-  select floor(extract(epoch from started_at) / 3600)::bigint as hour, count(*) as n,
-    min(started_at) as first, max(started_at) as last
-  from ${list} group by 1`;
-
 // Within one statement, too, the first of two rows with one id wins: the second finds it there. Lines lie in the temporary
 // table as they came, because nothing is deleted from it but all of it.
 const insertMissing = statement(
   "rides.insertMissing",
-  `with created as (
-     insert into rides (${lineColumns}) select ${lineColumns} from past_rides order by past_rides.ctid
-     on conflict (system_id, id) do nothing
-     returning started_at)
-   ${perHour("created")}`,
+  `insert into rides (${lineColumns}) select ${lineColumns} from past_rides order by past_rides.ctid
+   on conflict (system_id, id) do nothing
+   returning (extract(epoch from started_at) * 1000)::float8 as start`,
 );
 
 // The planner knows nothing of the temporary table and may read all rides to join it; each id has an index entry.
@@ -92,18 +85,10 @@ const heldPastRides = (stored: string) => `
 
 const held = statement("rides.heldPast", heldPastRides("rides"));
 
-/** The rides that started in one hour. */
-export interface HourOfRides {
-  /** Hours since 1970. */
-  readonly hour: number;
-  readonly n: number;
-  readonly first: Date;
-  readonly last: Date;
-}
-
-/** Makes rides of those past rides that are set aside and whose id is free; gives how many started in each hour. */
-export function insertMissingRides(tx: Transaction): Promise<HourOfRides[]> {
-  return tx.query<HourOfRides>(insertMissing);
+/** Makes rides of those past rides that are set aside and whose id is free; gives their starts, milliseconds since 1970. */
+export async function insertMissingRides(tx: Transaction): Promise<number[]> {
+  const rows = await tx.query<{ start: number }>(insertMissing);
+  return rows.map(({ start }) => start);
 }
 
 /** What the past rides found in the place of their ids. */
@@ -170,8 +155,8 @@ const tryPastRides = statement(
      select ${compared.list()} from past_rides
      where not exists (select from rides where rides.system_id = $1 and rides.id = past_rides.id)
      order by past_rides.ctid on conflict (id) do nothing
-     returning started_at)
-   ${perHour("created")}`,
+     returning id)
+   select count(*) as n from created`,
 );
 
 const heldOrTried = statement(
@@ -191,9 +176,9 @@ export async function truncatePastRides(tx: Transaction): Promise<void> {
   await tx.run("truncate past_rides");
 }
 
-/** Sets aside those past rides whose id is free; gives how many start in each hour. */
-export function insertTriedRides(tx: Transaction, systemId: string): Promise<HourOfRides[]> {
-  return tx.query<HourOfRides>(tryPastRides, [systemId]);
+/** Counts those past rides whose id is free among the stored rides and those tried before, and adds them to the latter. */
+export async function insertTriedRides(tx: Transaction, systemId: string): Promise<number> {
+  return oneRow(await tx.query<{ n: number }>(tryPastRides, [systemId])).n;
 }
 
 /** Compares the past rides with those that have their ids, stored or tried before. */

@@ -1,7 +1,7 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { COUNTABLE_FROM_SECONDS } from "@bikeshare/contract";
-import { changeRideCounts } from "../counts/service.ts";
+import { countRides } from "../counts/service.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { codeOf, sqlState } from "../db/errors.ts";
 import { addToImport, noteOverlaps } from "../imports/service.ts";
@@ -15,7 +15,6 @@ import {
   findHeldOrTriedRides,
   findHeldRides,
   type HeldRides,
-  type HourOfRides,
   insertMissingRides,
   insertTriedRides,
   truncatePastRides,
@@ -59,7 +58,7 @@ export interface PastRideBatch {
 
 export interface RideMarks {
   readonly rows: ArrayLike<number>;
-  readonly starts: ArrayLike<number>;
+  readonly starts: Iterable<number>;
 }
 
 /** What became of a batch of past rides. */
@@ -73,8 +72,6 @@ export interface PastRidesWritten {
 
 /** A past ride whose id belongs to a ride that is not the same. */
 export type DifferingRide = Omit<HeldRides["differing"][number], "number"> & { readonly row: number };
-
-const HOUR_MS = 3_600_000;
 
 /**
  * Writes past rides, with the counts and the import's record, in one transaction. Makes no events. Of several rows with
@@ -109,9 +106,9 @@ async function insertNew(
 ): Promise<PastRidesWritten> {
   await allowLongStatements(tx);
   await pipeline(batch.lines(), await copyIntoRides(tx));
-  const hours = hoursOf((await batch.marks()).starts);
+  const { starts } = await batch.marks();
   const written = { created: batch.rows, unchanged: 0, differing: [] };
-  await recordWritten(tx, origin, written, hours, slot);
+  await recordWritten(tx, origin, written, starts, slot);
   return written;
 }
 
@@ -125,12 +122,11 @@ async function insertMissing(
   await allowLongStatements(tx);
   await createPastRidesTable(tx);
   await pipeline(batch.lines(), await copyIntoPastRides(tx));
-  const hours = await insertMissingRides(tx);
-  const created = countOf(hours);
-  const held = created === batch.rows ? NOTHING_HELD : await findHeldRides(tx, systemId, importId);
-  const written = await describeWritten(batch, created, held);
+  const starts = await insertMissingRides(tx);
+  const held = starts.length === batch.rows ? NOTHING_HELD : await findHeldRides(tx, systemId, importId);
+  const written = await describeWritten(batch, starts.length, held);
   if (importId !== null && held.sameImports.length > 0) await noteOverlaps(tx, systemId, importId, held.sameImports);
-  await recordWritten(tx, origin, written, hours, slot);
+  await recordWritten(tx, origin, written, starts, slot);
   return written;
 }
 
@@ -152,43 +148,24 @@ async function recordWritten(
   tx: Transaction,
   { systemId, importId }: RideOrigin,
   { created, unchanged, differing }: PastRidesWritten,
-  hours: readonly HourOfRides[],
+  starts: Iterable<number>,
   slot: number,
 ): Promise<void> {
   if (importId !== null) {
-    const starts = startsOf(hours);
-    await addToImport(tx, systemId, importId, { created, unchanged, rejected: differing.length, starts });
+    const progress = { created, unchanged, rejected: differing.length, starts: firstAndLast(starts) };
+    await addToImport(tx, systemId, importId, progress);
   }
-  changeRideCounts(tx, systemId, slot, new Map(hours.map(({ hour, n }) => [hour * HOUR_MS, n])));
+  countRides(tx, systemId, slot, starts);
 }
 
-/** How many rides started in each hour, the first and the last of them. */
-function hoursOf(starts: ArrayLike<number>): HourOfRides[] {
-  const hours = new Map<number, { n: number; first: number; last: number }>();
-  for (let index = 0; index < starts.length; index++) {
-    const startedAt = starts[index] ?? NaN;
-    const hour = Math.floor(startedAt / HOUR_MS);
-    const before = hours.get(hour);
-    if (before === undefined) {
-      hours.set(hour, { n: 1, first: startedAt, last: startedAt });
-      continue;
-    }
-    before.n++;
-    before.first = Math.min(before.first, startedAt);
-    before.last = Math.max(before.last, startedAt);
+function firstAndLast(starts: Iterable<number>): { first: Date; last: Date } | null {
+  let first = Infinity;
+  let last = -Infinity;
+  for (const start of starts) {
+    first = Math.min(first, start);
+    last = Math.max(last, start);
   }
-  return [...hours].map(([hour, { n, first, last }]) => ({ hour, n, first: new Date(first), last: new Date(last) }));
-}
-
-function countOf(hours: readonly HourOfRides[]): number {
-  return hours.reduce((sum, { n }) => sum + n, 0);
-}
-
-/** When the first and the last ride started. */
-function startsOf(hours: readonly HourOfRides[]): { first: Date; last: Date } | null {
-  if (hours.length === 0) return null;
-  const instants = hours.flatMap(({ first, last }) => [first.getTime(), last.getTime()]);
-  return { first: new Date(Math.min(...instants)), last: new Date(Math.max(...instants)) };
+  return first > last ? null : { first: new Date(first), last: new Date(last) };
 }
 
 /** Makes the function that writes a past ride as a line of `copy`'s text format. */
@@ -233,7 +210,7 @@ export function tryPastRides<Result>(
     return work(async (batch) => {
       await truncatePastRides(tx);
       await pipeline(batch.lines(), await copyIntoPastRides(tx));
-      const created = countOf(await insertTriedRides(tx, systemId));
+      const created = await insertTriedRides(tx, systemId);
       const held = created === batch.rows ? NOTHING_HELD : await findHeldOrTriedRides(tx, systemId);
       return describeWritten(batch, created, held);
     });

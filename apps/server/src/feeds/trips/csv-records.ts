@@ -18,6 +18,9 @@ export interface RecordHandler {
  */
 const MAX_RECORD_LENGTH = 64 * 1024;
 
+/** Bytes made into text at a time. Larger strings do not fit into the young generation, and pile up until all is collected. */
+const PIECE_BYTES = 1024 * 1024;
+
 const BYTE_ORDER_MARK = "\uFEFF";
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -33,7 +36,9 @@ export async function readRecords(text: AsyncIterable<Buffer>, handler: RecordHa
   const decoder = new StringDecoder("utf8");
   const read = createReader(handler);
   for await (const chunk of text) {
-    read(decoder.write(chunk), false);
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+      read(decoder.write(chunk.subarray(at, at + PIECE_BYTES)), false);
+    }
     await handler.pause();
   }
   read(decoder.end(), true);
