@@ -19,7 +19,7 @@ export interface RecordHandler {
 const MAX_RECORD_LENGTH = 64 * 1024;
 
 /** Bytes made into text at a time. Larger strings do not fit into the young generation, and pile up until all is collected. */
-const PIECE_BYTES = 1024 * 1024;
+const PIECE_BYTES = 32 * 1024;
 
 const BYTE_ORDER_MARK = "\uFEFF";
 const QUOTE = 0x22;
