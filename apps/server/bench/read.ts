@@ -1,5 +1,13 @@
 import { cpus, loadavg } from "node:os";
-import { type BenchContext, cursorBench } from "./reading/benches.ts";
+import {
+  type BenchContext,
+  cursorBench,
+  depthBench,
+  filtersBench,
+  pagesBench,
+  stationsBench,
+} from "./reading/benches.ts";
+import { curvesBench } from "./reading/curves.ts";
 import { openDataSets } from "./reading/data-sets.ts";
 
 /*
@@ -9,6 +17,11 @@ import { openDataSets } from "./reading/data-sets.ts";
 
 const parts: Readonly<Record<string, (context: BenchContext) => Promise<string>>> = {
   cursor: cursorBench,
+  pages: pagesBench,
+  depth: depthBench,
+  filters: filtersBench,
+  stations: stationsBench,
+  curves: curvesBench,
 };
 
 const wanted = process.argv.slice(2);

@@ -37,6 +37,7 @@ import type { HttpMetrics } from "./metrics/http-metrics.ts";
 import { uncounted } from "./metrics/metrics.ts";
 import { reservationRoutes } from "./reservations/routes.ts";
 import { createDepthIndex } from "./rides/depth-index.ts";
+import { createPastCounts } from "./rides/past-counts.ts";
 import { rideRoutes } from "./rides/routes.ts";
 import { rideHours } from "./rides/service.ts";
 import type { Secrets } from "./secrets.ts";
@@ -122,7 +123,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   bindContract(http, partnerContract, {
     stations: stationRoutes(read, cursorCipher, caches.stationPages),
     ...systemRoutes(read, cursorCipher),
-    rides: rideRoutes({ ...read, depths }, cursorCipher),
+    rides: rideRoutes({ ...read, depths, pastCounts: createPastCounts(clock) }, cursorCipher),
     bikes: bikeRoutes(read, cursorCipher),
     reservations: reservationRoutes({ ...read, db, clock, ids }, cursorCipher),
     events: eventRoutes(read, cursorCipher),

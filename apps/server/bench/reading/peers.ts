@@ -51,7 +51,7 @@ export async function installPeers(): Promise<void> {
   await run(join(ROOT, "node_modules/.bin/tsc"), ["-p", PEERS]);
 }
 
-export function startPeer({ file }: Peer, args: readonly string[]): Promise<ServerProcess> {
+export function startPeer({ file }: Pick<Peer, "file">, args: readonly string[]): Promise<ServerProcess> {
   // They report each statement that is cancelled between two turns.
   return startServer(join(PEERS, file), args, { NODE_ENV: "production" }, "ignore");
 }

@@ -5,6 +5,8 @@ export interface PageCache<Page> {
    * of the others makes it itself: the reason may lie with the caller that was first.
    */
   get(systemId: string, page: string, make: () => Promise<Page>): Page | Promise<Page>;
+  /** The cached page, where it is there and ready. */
+  find(systemId: string, page: string): Page | undefined;
   /** To be called when rows of a system have changed. */
   clear(systemId: string): void;
   /** To be called when notifications of changes may have been missed. */
@@ -57,6 +59,10 @@ export function createPageCache<Page>(options: PageCacheOptions): PageCache<Page
     return entry !== undefined && ageOf(entry) < minAgeMs ? entry : undefined;
   };
   return {
+    find(systemId, page) {
+      const cached = find(systemId, page)?.page;
+      return cached instanceof Promise ? undefined : cached;
+    },
     get(systemId, page, make) {
       const cached = find(systemId, page)?.page;
       if (cached instanceof Promise) return cached.catch(() => make());

@@ -16,6 +16,10 @@ interface HeaderEditor {
 /** Says that an answer depends on headers of its request, beside those that were said before. */
 export function vary(reply: HeaderEditor, ...names: readonly string[]): void {
   const said = reply.getHeader("vary");
+  if (said === undefined) {
+    reply.header("vary", names.join(", "));
+    return;
+  }
   const before = typeof said === "string" ? said.split(", ") : [];
   // In lower case, as @fastify/compress looks for them: it would add a second one.
   reply.header("vary", [...before, ...names.filter((name) => !before.includes(name))].join(", "));
@@ -130,13 +134,14 @@ export function answerConditionally(app: FastifyInstance): void {
       done(null, payload);
       return;
     }
-    if (!reply.hasHeader("etag")) reply.header("etag", etagOf(payload));
+    const etag = String(reply.getHeader("etag") ?? etagOf(payload));
+    reply.header("etag", etag);
     // What one key may see another may not: no shared cache may keep it, and a private one asks again each time.
     reply.header("cache-control", "private, no-cache");
     vary(reply, "authorization", "accept-encoding");
-    const headers = { etag: String(reply.getHeader("etag")) };
+    const known = request.headers["if-none-match"];
     // Nothing else of the request: a cache that asks again (`Cache-Control: no-cache`) may well hear that nothing changed.
-    if (fresh({ "if-none-match": request.headers["if-none-match"] }, headers)) {
+    if (known !== undefined && (known === etag || fresh({ "if-none-match": known }, { etag }))) {
       reply.code(304);
       reply.removeHeader("content-type");
       // Fastify takes the body away from a HEAD itself, and fails where there is none.

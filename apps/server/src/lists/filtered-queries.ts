@@ -24,6 +24,24 @@ export interface Filter {
   readonly branches: readonly string[];
   /** The values of the placeholders in them; the first is the system. */
   readonly values: readonly unknown[];
+  /** How the rows are counted, where there is something cheaper than to count them one by one. */
+  readonly total?: Total;
+  /** Of its statements, where one plan suits all values: they are prepared once. Undefined: planned for each request. */
+  readonly name?: string | undefined;
+}
+
+/** Counts the rows of a filter. */
+interface Total {
+  readonly sql: string;
+  /** Those of the filter, and more behind them. */
+  readonly values: readonly unknown[];
+  /** A column more for a numbered page's row. */
+  readonly more?: string;
+}
+
+/** SQL that counts the rows of alternatives. */
+export function countRows({ table }: Pick<FilterableList<never>, "table">, branches: readonly string[]): string {
+  return branches.map((branch) => `(select count(*) from ${table} where ${branch})`).join(" + ");
 }
 
 /**
@@ -43,21 +61,24 @@ export async function listFiltered<Position>(
   const { branches } = filter;
   const start = startOf(request);
   const size = fetchSize(request.limit);
+  const named = (kind: string, text: string) =>
+    statement(filter.name === undefined ? "" : `${filter.name}.${kind}.${size}`, text);
   if ("after" in start) {
     const values = [...filter.values];
     const position = list.placeholders(start.after, (value) => `$${values.push(value)}`).join(", ");
     const behind = `(${list.order.join(", ")}) ${list.direction === "asc" ? ">" : "<"} (${position})`;
     const rows = rowsOf(list, { branches: branches.map((branch) => `${branch} and ${behind}`), skip: 0, limit: size });
-    return oneRow(await db.query<PageRows>(statement("", rows), values));
+    return oneRow(await db.query<PageRows>(named("after", rows), values));
   }
-  const total = branches.map((branch) => `(select count(*) from ${list.table} where ${branch})`).join(" + ");
+  const { sql, values, more }: Total = filter.total ?? { sql: countRows(list, branches), values: filter.values };
+  const total = `${sql} as total${more === undefined ? "" : `, ${more}`}`;
   const { skip } = start;
   if (skip === 0) {
-    const text = `select (${rowsOf(list, { branches, skip, limit: size })}) as rows, ${total} as total`;
-    return oneRow(await db.query<PageRows>(statement("", text), filter.values));
+    const text = `select (${rowsOf(list, { branches, skip, limit: size })}) as rows, ${total}`;
+    return oneRow(await db.query<PageRows>(named("first", text), values));
   }
-  const counted = oneRow(await db.query<{ total: number }>(statement("", `select ${total} as total`), filter.values));
-  if (skip >= counted.total) return { rows: null, total: counted.total };
+  const counted = oneRow(await db.query<{ total: number }>(named("total", `select ${total}`), values));
+  if (skip >= counted.total) return { ...counted, rows: null };
   const limit = Math.min(size, counted.total - skip);
   const behind = counted.total - skip - limit;
   const page = behind < skip ? { branches, skip: behind, limit, fromEnd: true } : { branches, skip, limit };

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import type { Queryable } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
-import { listFilteredRideRows, type RideFilters } from "./queries.ts";
+import { listFilteredRideRows, type RideFilters } from "./filtered-queries.ts";
+import { createPastCounts } from "./past-counts.ts";
 
 const RIDES = 10_000;
 let database: TestDatabase;
@@ -41,7 +42,13 @@ async function pagesRead(filters: RideFilters, skip: number): Promise<{ rows: nu
   };
   // Pages of 50 begin at multiples of 50.
   const request = { kind: "page", page: skip / 50 + 1, limit: 50 } as const;
-  const { rows, total } = await listFilteredRideRows(counting, "main", filters, request);
+  const { rows, total } = await listFilteredRideRows(
+    counting,
+    "main",
+    filters,
+    request,
+    createPastCounts(() => 0),
+  );
   return { rows: rows === null ? 0 : rows.split("\n").length, total: total ?? 0, pages };
 }
 

@@ -1,21 +1,9 @@
-import { listFilters, type PageRequest } from "@bikeshare/rules";
 import type { Queryable } from "../db/database.ts";
 import type { ReadPool } from "../db/read-pool.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
-import { conditionsOf } from "../lists/conditions.ts";
-import { type Bind, type FilterableList, listFiltered } from "../lists/filtered-queries.ts";
 import { type FetchSize, fetchSize, joinRows, type PageRows, type TimePosition } from "../lists/page.ts";
-
-export interface RideFilters {
-  readonly status?: string | undefined;
-  readonly bike_id?: string | undefined;
-  readonly station_id?: string | undefined;
-  readonly started_after?: string | undefined;
-  readonly started_before?: string | undefined;
-  readonly updated_since?: string | undefined;
-}
 
 const order = "order by started_at desc, id desc";
 const total = `(select coalesce(sum(n), 0)::bigint from list_counts where system_id = $1 and list = 'rides') as total`;
@@ -180,39 +168,4 @@ export interface RideHours {
 /** One ride's JSON. */
 export async function findRide(readPool: ReadPool, systemId: string, id: string): Promise<string | undefined> {
   return (await readPool.read<Pick<Tables["rides"], "json">>(byId, [systemId, id]))[0]?.json;
-}
-
-const list: FilterableList<TimePosition> = {
-  table: "rides",
-  order: ["started_at", "id"],
-  direction: "desc",
-  json: "json",
-  placeholders: ({ at, id }, bind) => [`${bind(at)}::timestamptz`, bind(id)],
-};
-
-/** A page of the rides that pass filters. */
-export function listFilteredRideRows(
-  db: Queryable,
-  systemId: string,
-  filters: RideFilters,
-  request: PageRequest<TimePosition>,
-): Promise<PageRows> {
-  const values: unknown[] = [systemId];
-  const branches = filterBranches(filters, (value) => `$${values.push(value)}`);
-  return listFiltered(db, list, { branches, values }, request);
-}
-
-/**
- * Conditions, as alternatives that no ride fulfils twice. A station's rides are those that started there and those
- * that only ended there: each alternative has an index in the list's order, the two joined by `or` have none.
- */
-function filterBranches({ station_id: stationId, ...filters }: RideFilters, bind: Bind): string[] {
-  const conditions = conditionsOf(listFilters.rides, filters).map((condition) => condition(bind));
-  const common = ["system_id = $1", ...conditions].join(" and ");
-  if (stationId === undefined) return [common];
-  const station = bind(stationId);
-  return [
-    `${common} and start_station_id = ${station}`,
-    `${common} and end_station_id = ${station} and start_station_id is distinct from ${station}`,
-  ];
 }

@@ -2,21 +2,16 @@ import type { PageRequest } from "@bikeshare/rules";
 import { toPage, jsonField, type Page, type PageRows, startOf, type TimePosition } from "../lists/page.ts";
 import type { ListReader, ReadContext } from "../lists/read-context.ts";
 import type { DepthIndex } from "./depth-index.ts";
-import {
-  countRidesByHour,
-  findRide,
-  listFilteredRideRows,
-  listRideRows,
-  listRideRowsAt,
-  listRideRowsFrom,
-  type RideFilters,
-} from "./queries.ts";
+import { listFilteredRideRows, type RideFilters } from "./filtered-queries.ts";
+import type { PastCounts } from "./past-counts.ts";
+import { countRidesByHour, findRide, listRideRows, listRideRowsAt, listRideRowsFrom } from "./queries.ts";
 
-export type { RideFilters } from "./queries.ts";
+export type { RideFilters } from "./filtered-queries.ts";
 
 /** What reading rides needs. */
 export interface RideContext extends ReadContext {
   readonly depths: DepthIndex;
+  readonly pastCounts: PastCounts;
 }
 
 /** A page of a system's rides, newest start first. */
@@ -29,7 +24,9 @@ export async function listRides(
   const { systemId } = whose;
   const isFiltered = Object.values(filters).some((value) => value !== undefined);
   const rows = isFiltered
-    ? await context.filtered.read(whose, (db) => listFilteredRideRows(db, systemId, filters, request))
+    ? await context.filtered.read(whose, (db) =>
+        listFilteredRideRows(db, systemId, filters, request, context.pastCounts),
+      )
     : await listAllRides(context, systemId, request);
   return toPage(request, rows, (json) => ({ at: jsonField(json, "started_at"), id: jsonField(json, "id") }));
 }

@@ -23,10 +23,20 @@ export function stationRoutes(
     read: (request, filters: StationFilters, page) => listStations(context, partnerOf(request), filters, page),
   });
   return {
-    list: async ({ query, request, reply }) => {
-      const { systemId } = partnerOf(request);
-      const body = await pages.get(systemId, request.url, async () => readyBody(await readPage({ query, request })));
-      return { status: 200, body: useReadyBody(reply, body) };
+    list: {
+      hooks: {
+        // A page that is ready is sent as soon as its caller is authorized: the same URL was read and found right before.
+        onRequest: (request, reply, done) => {
+          const body = pages.find(partnerOf(request).systemId, request.url);
+          if (body === undefined) done();
+          else void reply.send(useReadyBody(reply, body));
+        },
+      },
+      handler: async ({ query, request, reply }) => {
+        const { systemId } = partnerOf(request);
+        const body = await pages.get(systemId, request.url, async () => readyBody(await readPage({ query, request })));
+        return { status: 200, body: useReadyBody(reply, body) };
+      },
     },
     get: async ({ params: { id }, request }) => {
       const station = await getStation(context, callerOf(request).key.system_id, id);

@@ -1,0 +1,68 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type BenchContext, measureOn, startOn } from "./benches.ts";
+import { drawChart } from "./chart.ts";
+import { median, type Subject } from "./measure.ts";
+import type { MeasuredService } from "./service.ts";
+
+/* How the cost of a page grows with the number of rides, as a table and as a picture in docs/performance/. */
+
+const SIZES = [10_000, 100_000, 1_000_000, 10_000_000] as const;
+const PICTURES = join(import.meta.dirname, "../../../../docs/performance");
+
+/** Measures every kind of page on every size, and draws the curves. */
+export async function curvesBench(context: BenchContext): Promise<string> {
+  const cost = new Map<string, number[]>();
+  for (const rides of SIZES) {
+    const service = await startOn(context, rides);
+    try {
+      const figures = await measureOn(
+        { ...context, repetitions: 1, connections: 8 },
+        rides,
+        subjectsOf(service, rides),
+      );
+      for (const [name, { serverCpu, postgresCpu }] of figures) {
+        cost.set(name, [...(cost.get(name) ?? []), median(serverCpu) + median(postgresCpu)]);
+      }
+    } finally {
+      await service.stop();
+    }
+  }
+  const lines = [...cost].map(([name, values]) => ({ name, values }));
+  await mkdir(PICTURES, { recursive: true });
+  const title = "What a page costs, by the number of rides";
+  const unit = "processor time of the service and PostgreSQL, µs a page";
+  await writeFile(join(PICTURES, "reading.svg"), drawChart({ title, unit, sizes: SIZES, lines }));
+  return [
+    `${"µs a page, by rides".padEnd(28)}${SIZES.map((size) => size.toLocaleString("en").padStart(12)).join("")}`,
+    ...lines.map(
+      ({ name, values }) => `${name.padEnd(28)}${values.map((value) => value.toFixed(0).padStart(12)).join("")}`,
+    ),
+    "",
+  ].join("\n");
+}
+
+function subjectsOf(service: MeasuredService, rides: number): Subject[] {
+  const several = (path: (index: number) => string) => Array.from({ length: 40 }, (_, index) => path(index));
+  const newest = Date.parse("2025-12-31T00:00:00Z");
+  const ago = (index: number) => new Date(newest - (((index * 17) % 40) / 40) * rides * 0.9 * 15_768).toISOString();
+  const pages = rides / 50;
+  // A partner's filtered lists are read one at a time.
+  const filtered = (name: string, query: (index: number) => string) =>
+    service.subject(
+      name,
+      several((index) => `/v1/rides?limit=50&${query(index)}`),
+      { connections: 1 },
+    );
+  const after = several((index) => service.after({ started_at: ago(index), id: "M" }));
+  const deep = several((index) => `/v1/rides?limit=50&page=${Math.floor(pages / 2) + index}`);
+  return [
+    service.subject("first page", ["/v1/rides?limit=50"]),
+    service.subject("by cursor", after),
+    service.subject("by number, deep", deep),
+    filtered("by bike", (index) => `bike_id=bike-${index * 611}`),
+    filtered("by station", (index) => `station_id=station-0${880 + index}`),
+    filtered("by time", (index) => `started_before=${ago(index)}`),
+    service.subject("stations", ["/v1/stations?limit=50"]),
+  ];
+}

@@ -1,0 +1,158 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
+import { changeRideCounts } from "../counts/service.ts";
+import type { Queryable, Transaction } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import { listFilteredRideRows, type RideFilters } from "./filtered-queries.ts";
+import { createPastCounts, type PastCounts } from "./past-counts.ts";
+
+fc.configureGlobal({ seed: 1 });
+
+const HOUR_MS = 3_600_000;
+let database: TestDatabase;
+let clock = 0;
+let pastCounts: PastCounts;
+/** The database's own time: what is past is decided there. */
+let now = 0;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const [row] = await database.db.query<{ at: Date }>(statement("", "select now() as at"));
+  now = row?.at.getTime() ?? 0;
+  pastCounts = createPastCounts(() => clock);
+  await insert(Array.from({ length: 400 }, (_, index) => ({ id: `ride ${index}`, hoursAgo: index * 3.7 })));
+});
+afterAll(() => database.close());
+
+interface Ride {
+  readonly id: string;
+  readonly hoursAgo: number;
+  readonly isUnderWay?: boolean;
+}
+
+/** Writes rides as the service does, with their counts. */
+async function insert(rides: readonly Ride[]): Promise<void> {
+  await database.db.transaction(async (tx) => {
+    for (const { id, hoursAgo, isUnderWay = false } of rides) {
+      const at = new Date(now - hoursAgo * HOUR_MS).toISOString();
+      const index = Number(/\d+$/.exec(id)?.[0] ?? 0);
+      const values = [
+        "main",
+        id,
+        isUnderWay ? `bike ${id}` : `bike ${index % 7}`,
+        isUnderWay ? "started" : "completed",
+      ];
+      await tx.query(statement("", insertRide), [...values, `s${index % 5}`, isUnderWay ? null : `s${index % 3}`, at]);
+    }
+    count(tx, rides, 1);
+  });
+}
+
+const insertRide = `
+  insert into rides (system_id, id, bike_id, status, start_station_id, end_station_id, started_at, ended_at, updated_at, source)
+  values ($1, $2, $3, $4, $5, $6, $7::timestamptz, case when $4 = 'started' then null else $7::timestamptz end, now(), 'test')`;
+
+async function remove(ride: Ride): Promise<void> {
+  await database.db.transaction(async (tx) => {
+    await tx.query(statement("", "delete from rides where id = $1"), [ride.id]);
+    count(tx, [ride], -1);
+  });
+}
+
+function count(tx: Transaction, rides: readonly Ride[], by: number): void {
+  const hours = new Map<number, number>();
+  for (const { hoursAgo } of rides) {
+    const hour = Math.floor((now - hoursAgo * HOUR_MS) / HOUR_MS) * HOUR_MS;
+    hours.set(hour, (hours.get(hour) ?? 0) + by);
+  }
+  changeRideCounts(tx, "main", 3, hours);
+}
+
+/** The total that a page shows, and what counting the rides one by one gives. */
+async function totals(filters: RideFilters, request: { readonly page?: number } = {}): Promise<[number, number]> {
+  const asked = {
+    limit: 50,
+    ...(request.page === undefined ? { kind: "first" } : { kind: "page", page: request.page }),
+  };
+  const { total } = await listFilteredRideRows(database.db, "main", filters, asked as never, pastCounts);
+  const [real] = await database.db.query<{ n: number }>(
+    statement(
+      "",
+      `select count(*)::int as n from rides where ($1::text is null or bike_id = $1) and ($2::text is null or start_station_id = $2 or end_station_id = $2)
+       and ($3::timestamptz is null or started_at >= $3) and ($4::timestamptz is null or started_at < $4) and ($5::text is null or status = $5)`,
+    ),
+    [filters.bike_id, filters.station_id, filters.started_after, filters.started_before, filters.status].map(
+      (each) => each ?? null,
+    ),
+  );
+  return [total ?? -1, real?.n ?? -2];
+}
+
+async function expectRealTotals(): Promise<void> {
+  for (const filters of [
+    { station_id: "s1" },
+    { station_id: "s2", status: "completed" },
+    { bike_id: "bike 3" },
+    { status: "started" },
+  ]) {
+    for (const request of [{}, { page: 2 }, {}]) {
+      const [shown, real] = await totals(filters, request);
+      expect([filters, request, shown]).toEqual([filters, request, real]);
+    }
+  }
+}
+
+it("a stretch of time is counted exactly, wherever it begins and ends", async () => {
+  const instant = fc.option(fc.double({ min: -10, max: 1600, noNaN: true }), { nil: undefined });
+  await fc.assert(
+    fc.asyncProperty(instant, instant, async (from, to) => {
+      const at = (hoursAgo: number | undefined) =>
+        hoursAgo === undefined ? undefined : new Date(now - hoursAgo * HOUR_MS).toISOString();
+      const filters = { started_after: at(from), started_before: at(to) };
+      if (from === undefined && to === undefined) return;
+      const [shown, real] = await totals(filters);
+      expect(shown).toBe(real);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it("what is remembered of past rides never shows: totals are exact after any change, also of the past", async () => {
+  await expectRealTotals();
+  await insert([
+    { id: "new 1", hoursAgo: 0.1 },
+    { id: "new 2", hoursAgo: 1 },
+  ]);
+  await expectRealTotals();
+  await insert([{ id: "late 11", hoursAgo: 300 }]);
+  await expectRealTotals();
+  await remove({ id: "ride 201", hoursAgo: 201 * 3.7 });
+  await expectRealTotals();
+});
+
+it("a ride under way for long counts where it ends, although it started in the past", async () => {
+  await insert([{ id: "long 6", hoursAgo: 500, isUnderWay: true }]);
+  await expectRealTotals();
+  await database.db.query(
+    statement("", "update rides set status = 'completed', ended_at = now(), end_station_id = 's2' where id = 'long 6'"),
+  );
+  await expectRealTotals();
+});
+
+it("past rides are counted once, until a day has passed", async () => {
+  let counted = 0;
+  const db: Queryable = {
+    ...database.db,
+    query: (asked, values) => {
+      if (asked.text.includes("with past as")) counted++;
+      return database.db.query(asked, values);
+    },
+  };
+  const read = () => listFilteredRideRows(db, "main", { bike_id: "bike 2" }, { kind: "first", limit: 50 }, pastCounts);
+  for (let times = 0; times < 3; times++) await read();
+  expect(counted).toBe(1);
+  clock += 25 * HOUR_MS;
+  await read();
+  expect(counted).toBe(2);
+});
