@@ -90,7 +90,7 @@ const DEEP_PAGE = 20_000;
 
 /** Pages around depth 1,000,000, each another hour of the list. */
 function deepPages(): string[] {
-  return Array.from({ length: 500 }, (_, index) => `/v1/rides?limit=50&page=${DEEP_PAGE - 1000 + index * 4}`);
+  return Array.from({ length: 200 }, (_, index) => `/v1/rides?limit=50&page=${DEEP_PAGE - 1000 + index * 10}`);
 }
 
 /** What depth and size cost. */

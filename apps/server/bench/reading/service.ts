@@ -27,7 +27,7 @@ export async function startService(connectionString: string, dataDir: string): P
     DATABASE_URL: connectionString,
     DATA_DIR: dataDir,
     PORT: "0",
-    LOG_LEVEL: "warn",
+    LOG_LEVEL: "fatal",
   });
   const { url } = JSON.parse(server.firstLine) as { url: string };
   const secrets = await loadSecrets(join(dataDir, "secrets.json"), () => new Uint8Array());
