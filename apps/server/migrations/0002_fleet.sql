@@ -280,8 +280,8 @@ create table list_counts (
   list      text collate "C" not null check (list in ('stations', 'bikes', 'rides')),
   slot      smallint not null,
   n         bigint not null,
-  -- How often rides came or went that had started more than two days before. While the sum stands still, what was counted
-  -- of rides that had ended by then still holds: it is neither counted nor stepped over again.
+  -- How often rides came, went or were corrected that had started more than two days before. While the sum stands still,
+  -- what was counted of rides that had ended by then still holds: it is neither counted nor stepped over again.
   past_changes bigint not null default 0,
   primary key (system_id, list, slot)
 );

@@ -74,7 +74,8 @@ async function databasesOf(db: Database, rides: number): Promise<string[]> {
 
 /** Makes a data set under another name first, so that one that was broken off is not taken for whole. */
 async function make(maintenance: Database, name: string, rides: number): Promise<void> {
-  for (const outdated of await databasesOf(maintenance, rides)) await execute(maintenance, `drop database ${outdated}`);
+  for (const outdated of await databasesOf(maintenance, rides))
+    await execute(maintenance, `drop database ${outdated} with (force)`);
   const making = `${name}_making`;
   await execute(maintenance, `create database ${making}`);
   const begun = performance.now();

@@ -57,3 +57,14 @@ export function countRides(
   updateRideCounts(tx, systemId, slot, new Map([...hours].map(([hour, n]) => [new Date(hour).toISOString(), n])));
   updateListCount(tx, systemId, "rides", slot, total, new Date(oldest).toISOString());
 }
+
+/**
+ * Notes that rides were corrected: what processes remember of past rides no longer holds. To be the last statement of the
+ * transaction.
+ * @param startedAt when each corrected ride started
+ */
+export function countCorrectedRides(tx: Transaction, systemId: string, slot: number, startedAt: readonly Date[]): void {
+  if (startedAt.length === 0) return;
+  const oldest = Math.min(...startedAt.map((instant) => instant.getTime()));
+  updateListCount(tx, systemId, "rides", slot, 0, new Date(oldest).toISOString());
+}

@@ -186,6 +186,11 @@ export class FleetCommand implements Command {
     this.#effects.counts.rideStarts.push(...startedAt);
   }
 
+  /** Notes that rides that had ended were corrected. */
+  countCorrectedRides(rides: readonly { readonly started_at: Date }[]): void {
+    this.#effects.counts.correctedStarts.push(...rides.map((ride) => ride.started_at));
+  }
+
   /** Runs a step whose locks, writes and changes are all undone when it gives undefined. */
   async attempt<Result>(step: () => Promise<Result | undefined>): Promise<Result | undefined> {
     // Objects that are shared stay so: a bike that is not changed is still the one that was locked.

@@ -40,6 +40,7 @@ export function correctRides(
       }
       const { tx, now } = command;
       const written = await updateRides(tx, systemId, now, [...corrected.values()]);
+      command.countCorrectedRides([...corrected.values()]);
       for (const id of corrected.keys()) {
         command.record({ name: "ride.corrected", occurredAt: now, partnerId: null, data: valueOf(written, id) });
       }

@@ -1,5 +1,5 @@
 import type { Command } from "../command-context.ts";
-import { countRides, countRows, pickSlot } from "../counts/service.ts";
+import { countCorrectedRides, countRides, countRows, pickSlot } from "../counts/service.ts";
 import { type NewEvent, type NewNotice, recordEvents } from "../events/outbox.ts";
 import type { Ids } from "../ids.ts";
 import { type BikeState, newPublicId } from "./bike.rules.ts";
@@ -15,7 +15,7 @@ export interface Effects {
   readonly shifts: CounterShift[];
   readonly events: (NewEvent | NewNotice)[];
   readonly channels: Set<"bikes" | "stations">;
-  readonly counts: { bikes: number; stations: number; readonly rideStarts: Date[] };
+  readonly counts: { bikes: number; stations: number; readonly rideStarts: Date[]; readonly correctedStarts: Date[] };
   /** How far in `LOCK_ORDER` the command has locked. */
   locked: number;
 }
@@ -28,7 +28,7 @@ export function noEffects(): Effects {
     shifts: [],
     events: [],
     channels: new Set(),
-    counts: { bikes: 0, stations: 0, rideStarts: [] },
+    counts: { bikes: 0, stations: 0, rideStarts: [], correctedStarts: [] },
     locked: 0,
   };
 }
@@ -55,10 +55,12 @@ export function writeEffects(command: Command, { events, channels, counts }: Eff
   const { tx, systemId, ids } = command;
   recordEvents(tx, command, events);
   for (const channel of channels) tx.notify(channel, systemId);
-  if (counts.bikes === 0 && counts.stations === 0 && counts.rideStarts.length === 0) return;
+  const { rideStarts, correctedStarts } = counts;
+  if (counts.bikes === 0 && counts.stations === 0 && rideStarts.length + correctedStarts.length === 0) return;
   const slot = pickSlot(() => ids.random());
   countRows(tx, systemId, "bikes", slot, counts.bikes);
-  countRides(tx, systemId, slot, counts.rideStarts);
+  countRides(tx, systemId, slot, rideStarts);
+  countCorrectedRides(tx, systemId, slot, correctedStarts);
   countRows(tx, systemId, "stations", slot, counts.stations);
 }
 

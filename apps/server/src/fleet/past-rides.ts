@@ -33,6 +33,7 @@ export function upsertPastRides(
         }
       }
       await updateRides(tx, systemId, now, changed);
+      command.countCorrectedRides(changed);
       command.countRides(rides.filter(({ id }) => inserted.has(id)).map((ride) => ride.started_at));
     },
   );

@@ -1,9 +1,11 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
-import { changeRideCounts } from "../counts/service.ts";
+import { countRides } from "../counts/service.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
+import { upsertPastRides } from "../fleet/past-rides.ts";
+import { createIds } from "../ids.ts";
 import { listFilteredRideRows, type RideFilters } from "./filtered-queries.ts";
 import { createPastCounts, type PastCounts } from "./past-counts.ts";
 
@@ -60,13 +62,9 @@ async function remove(ride: Ride): Promise<void> {
   });
 }
 
-function count(tx: Transaction, rides: readonly Ride[], by: number): void {
-  const hours = new Map<number, number>();
-  for (const { hoursAgo } of rides) {
-    const hour = Math.floor((now - hoursAgo * HOUR_MS) / HOUR_MS) * HOUR_MS;
-    hours.set(hour, (hours.get(hour) ?? 0) + by);
-  }
-  changeRideCounts(tx, "main", 3, hours);
+function count(tx: Transaction, rides: readonly Ride[], difference: 1 | -1): void {
+  const starts = rides.map(({ hoursAgo }) => now - hoursAgo * HOUR_MS);
+  countRides(tx, "main", 3, starts, difference);
 }
 
 /** The total that a page shows, and what counting the rides one by one gives. */
@@ -137,6 +135,24 @@ it("a ride under way for long counts where it ends, although it started in the p
   await database.db.query(
     statement("", "update rides set status = 'completed', ended_at = now(), end_station_id = 's2' where id = 'long 6'"),
   );
+  await expectRealTotals();
+});
+
+it("a past ride that is corrected counts at the station where it is now", async () => {
+  const id = "ride 161";
+  const startedAt = new Date(now - 161 * 3.7 * HOUR_MS).toISOString();
+  const item = {
+    id,
+    bike_id: "bike 0",
+    started_at: startedAt,
+    ended_at: startedAt,
+    start_station_id: "s2",
+    end_station_id: "s2",
+  };
+  await expectRealTotals();
+  const context = { db: database.db, clock: () => now, ids: createIds(() => now), actor: "test" };
+  const { results } = await upsertPastRides(context, "main", [{ item }]);
+  expect(results).toMatchObject([{ id, outcome: "updated" }]);
   await expectRealTotals();
 });
 

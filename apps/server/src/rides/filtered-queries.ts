@@ -115,7 +115,8 @@ function countWithPast(branches: readonly string[], known: PastCount, bind: Bind
 
 /**
  * Counts the past rides that pass filters: those before the third day before now, and before every ride that has not ended.
- * Whatever comes or goes among them counts as a change of past rides, with a day to spare for transactions that are open.
+ * Whatever comes, goes or is corrected among them counts as a change of past rides, with a day to spare for transactions
+ * that are open.
  */
 async function countPast(db: Queryable, systemId: string, filters: RideFilters): Promise<PastCount> {
   const values: unknown[] = [systemId];

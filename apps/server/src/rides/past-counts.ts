@@ -9,7 +9,8 @@ export interface PastCount {
 
 /**
  * Remembers how many past rides pass the filters that are asked for, so that only those of the last days are counted for each
- * page. A ride that has ended never changes, and the statement that uses a number checks that no past ride came or went.
+ * page. A ride that has ended is at most corrected, and the statement that uses a number checks that no past ride came, went or
+ * was corrected.
  */
 export interface PastCounts {
   get(systemId: string, filter: string): PastCount | undefined;
