@@ -40,28 +40,36 @@ export async function listFilteredRideRows(
   const branches = filterBranches(filters, bind);
   const given = Object.entries(filters).filter(([, value]) => value !== undefined);
   const names = given.map(([name]) => name).sort();
-  // One plan suits whatever bike, station or time is asked for. With more filters it depends on their values.
-  const name = names.every((each) => TIMES.has(each)) || names.length === 1 ? `rides.by.${names.join("+")}` : undefined;
-  const filter = {
-    branches,
-    values: [...values],
-    name: names.includes("updated_since") || names.includes("status") ? undefined : name,
-  };
+  const filter = { branches, values: [...values], name: statementName(names) };
   if (request.kind === "cursor" || names.includes("updated_since")) return listFiltered(db, list, filter, request);
-  if (names.every((each) => TIMES.has(each))) {
+  if (isStretchOfTime(names)) {
     return listFiltered(db, list, { ...filter, total: { sql: countBetween(filters), values } }, request);
   }
   const key = JSON.stringify(given.sort());
-  const known = pastCounts.get(systemId, key) ?? (await countPast(db, systemId, filters));
-  pastCounts.keep(systemId, key, known);
+  const remembered = pastCounts.get(systemId, key);
+  const known = remembered ?? (await countPast(db, systemId, filters));
+  if (remembered === undefined) pastCounts.keep(systemId, key, known);
   const total = { sql: countWithPast(branches, known, bind), values, more: `${pastChanges} as "pastChanges"` };
   const rows: PageRows & { pastChanges?: number } = await listFiltered(db, list, { ...filter, total }, request);
   if (rows.pastChanges !== known.pastChanges) pastCounts.forget(systemId, key);
   return rows;
 }
 
-/** The filters that choose a stretch of the list. */
-const TIMES: ReadonlySet<string> = new Set(["started_after", "started_before"]);
+const TIMES = ["started_after", "started_before"];
+/** Filters by which one plan suits every value. */
+const EVEN = [["bike_id"], ["station_id"], ["started_after"], ["started_before"], TIMES].map((names) =>
+  names.join("+"),
+);
+
+function isStretchOfTime(names: readonly string[]): boolean {
+  return names.every((name) => TIMES.includes(name));
+}
+
+/** A name where the statement is to be prepared once; with other filters the plan depends on their values. */
+function statementName(names: readonly string[]): string | undefined {
+  const joined = names.join("+");
+  return EVEN.includes(joined) ? `rides.by.${joined}` : undefined;
+}
 
 /**
  * Conditions, as alternatives that no ride fulfils twice. A station's rides are those that started there and those
