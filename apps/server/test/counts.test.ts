@@ -153,6 +153,22 @@ describe("deep pages, once the service knows how deep each hour lies", () => {
     await Promise.all([pageOf(app.url, 2), pageOf(other.url, 2)]);
   });
 
+  it("are right in an hour of more rides than are stepped over with their rows, also while the list grows", async () => {
+    const started = (second: number) => new Date(Date.parse("2020-05-05T05:00:00Z") + second * 1000).toISOString();
+    await write.rides(
+      Array.from({ length: 900 }, (_, index) => rideRow({ id: `busy ${index}`, started_at: started(index) })),
+    );
+    app.clock.advance(3_000);
+    for (let request = 0; request < 20; request++) await pageOf(app.url, 2);
+    for (const grown of [0, 1, 2]) {
+      if (grown > 0) await write.rides([rideRow({ id: `grown ${grown}`, started_at: new Date().toISOString() })]);
+      const rides = await inOrder();
+      for (const page of [2, 3, 398, 399, 400, 401, 402, 450, 700, rides.length]) {
+        expect(await pageOf(app.url, page)).toEqual(rides.slice(page - 1, page));
+      }
+    }
+  });
+
   /** In one transaction, so that the list's length is never another. */
   async function moveOne(): Promise<void> {
     await app.db.transaction(async (tx) => {

@@ -65,7 +65,7 @@ export function createDepthIndex(options: {
       const index = older < 0 ? -1 : firstAbove(known.upto, older);
       const [startsAt, rides] = [known.hours.startsAt[index], known.upto[index]];
       if (startsAt === undefined || rides === undefined) return undefined;
-      return { before: startsAt + HOUR_SECONDS, rides, pastChanges: known.hours.pastChanges };
+      return { before: startsAt + HOUR_SECONDS, rides, skip: rides - 1 - older, pastChanges: known.hours.pastChanges };
     },
     observe(systemId, { total, pastChanges }) {
       const known = systems.get(systemId);

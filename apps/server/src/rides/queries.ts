@@ -61,24 +61,25 @@ const from = (size: FetchSize) =>
      )}) as rows, ${stateColumns}`,
   );
 
+/** Rides stepped over with their rows. More are stepped over in the index alone, and the page found from the ride behind. */
+const NEAR = 400;
+
 /**
  * The page that begins after $4 rides, where it is known that $3 rides started before $2 and that its first ride is one of
  * the last of them. `skip` is how many of these follow it: negative when the list has grown so much that it is none of them.
  */
-const before = (size: FetchSize) =>
-  statement(
-    `rides.before.${size}`,
+const before = (size: FetchSize, isNear: boolean) => {
+  const inOrder = `where system_id = $1 and started_at < to_timestamp($2::bigint) ${order} offset greatest(0, (select skip from skipping))`;
+  const head = `, head as materialized (select started_at, id from rides ${inOrder} limit 1)`;
+  const fromHead = `where system_id = $1 and (started_at, id) <= ((select started_at from head), (select id from head)) ${order}`;
+  return statement(
+    `rides.before.${isNear ? "near" : "far"}.${size}`,
     `with ${state},
-     skipping as materialized (select $3::bigint - total + $4::bigint as skip from state),
-     head as materialized (
-       select started_at, id from rides where system_id = $1 and started_at < to_timestamp($2::bigint)
-       ${order} offset greatest(0, (select skip from skipping)) limit 1)
-     select (${joinRows(
-       `select json from rides
-        where system_id = $1 and (started_at, id) <= ((select started_at from head), (select id from head))
-        ${order} limit ${size}`,
-     )}) as rows, ${stateColumns}, (select skip from skipping) as skip`,
+     skipping as materialized (select $3::bigint - total + $4::bigint as skip from state)${isNear ? "" : head}
+     select (${joinRows(`select json from rides ${isNear ? inOrder : fromHead} limit ${size}`)}) as rows,
+       ${stateColumns}, (select skip from skipping) as skip`,
   );
+};
 
 // Hours that have been over for three days: what comes or goes in them counts as a change of past rides, with a day to spare
 // for transactions that are open. As float8, because pg gives an array of bigint as texts.
@@ -129,6 +130,8 @@ export interface Depth {
   readonly before: number;
   /** … and so many rides before it. */
   readonly rides: number;
+  /** How many of these follow it in the list, if that has not grown since. */
+  readonly skip: number;
   /** How often past rides had changed when this was so. */
   readonly pastChanges: number;
 }
@@ -142,7 +145,10 @@ export async function listRideRowsAt(
   limit: number,
 ): Promise<{ readonly rows: NumberedRows; readonly holds: boolean }> {
   const values = [systemId, depth.before, depth.rides, skip];
-  const read = await readPool.read<NumberedRows & { readonly skip: number }>(before(fetchSize(limit)), values);
+  const read = await readPool.read<NumberedRows & { readonly skip: number }>(
+    before(fetchSize(limit), depth.skip < NEAR),
+    values,
+  );
   const { skip: toSkip, ...rows } = oneRow(read);
   return { rows, holds: rows.pastChanges === depth.pastChanges && toSkip >= 0 };
 }
