@@ -38,14 +38,16 @@ export async function listFilteredRideRows(
   const values: unknown[] = [systemId];
   const bind: Bind = (value) => `$${values.push(value)}`;
   const branches = filterBranches(filters, bind);
-  const given = Object.entries(filters).filter(([, value]) => value !== undefined);
-  const names = given.map(([name]) => name).sort();
+  const given: Readonly<Record<string, string | undefined>> = { ...filters };
+  const names = Object.keys(given)
+    .filter((name) => given[name] !== undefined)
+    .sort();
   const filter = { branches, values: [...values], name: statementName(names) };
   if (request.kind === "cursor" || names.includes("updated_since")) return listFiltered(db, list, filter, request);
   if (isStretchOfTime(names)) {
     return listFiltered(db, list, { ...filter, total: { sql: countBetween(filters), values } }, request);
   }
-  const key = JSON.stringify(given.sort());
+  const key = JSON.stringify(names.map((name) => [name, given[name]]));
   const remembered = pastCounts.get(systemId, key);
   const known = remembered ?? (await countPast(db, systemId, filters));
   if (remembered === undefined) pastCounts.keep(systemId, key, known);
