@@ -30,7 +30,7 @@ import { copyDatabase, dropDatabase, runOnServer, withDatabaseName } from "../te
 import { postgresTime } from "./webhooks/processor-time.ts";
 
 const ROWS = Number(process.argv[2] ?? 200_000);
-const ROUNDS = Number(process.argv[3] ?? 3);
+const REPETITIONS = Number(process.argv[3] ?? 3);
 const STATIONS = 1_800;
 const BIKES = 26_000;
 const HEADER =
@@ -159,7 +159,7 @@ try {
   await db.close();
   await pipeline(Readable.from(lines(ROWS)), createWriteStream(tripFile));
   const load = loadavg().map((value) => value.toFixed(2));
-  console.log(`${cpus().length} cores, load ${load.join(" ")}, ${ROWS} rows, ${ROUNDS} rounds`);
+  console.log(`${cpus().length} cores, load ${load.join(" ")}, ${ROWS} rows, ${REPETITIONS} rounds`);
 
   const ratios: number[] = [];
   let first = 0;
@@ -174,7 +174,7 @@ try {
     inNewDatabase(`${template}_copy`, async (copyDb) => {
       copy = await measure("copy", copyDb, () => copyRides(copyDb));
     });
-  for (let round = 1; round <= ROUNDS; round++) {
+  for (let round = 1; round <= REPETITIONS; round++) {
     // Whoever is first has the colder caches and the emptier log: they take turns. The first import makes the rows of `copy`.
     for (const run of round % 2 === 1 ? [importTwice, copyOnce] : [copyOnce, importTwice]) await run();
     ratios.push(first / copy);

@@ -31,7 +31,7 @@ export function copyIntoRides(tx: Transaction): Promise<NodeJS.WritableStream> {
 }
 
 /** The time-out of requests does not suit thousands of rows. */
-export async function allowLongStatements(tx: Transaction): Promise<void> {
+export async function updateStatementTimeout(tx: Transaction): Promise<void> {
   await tx.run("set local statement_timeout = 0");
 }
 

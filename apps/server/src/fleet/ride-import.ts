@@ -7,7 +7,7 @@ import { codeOf, sqlState } from "../db/errors.ts";
 import { addToImport, noteOverlaps } from "../imports/service.ts";
 import { isoInstant } from "../iso-instant.ts";
 import {
-  allowLongStatements,
+  updateStatementTimeout,
   copyIntoPastRides,
   copyIntoRides,
   createPastRidesTable,
@@ -104,7 +104,7 @@ async function insertNew(
   batch: PastRideBatch,
   slot: number,
 ): Promise<PastRidesWritten> {
-  await allowLongStatements(tx);
+  await updateStatementTimeout(tx);
   await pipeline(batch.lines(), await copyIntoRides(tx));
   const { starts } = await batch.marks();
   const written = { created: batch.rows, unchanged: 0, differing: [] };
@@ -119,7 +119,7 @@ async function insertMissing(
   slot: number,
 ): Promise<PastRidesWritten> {
   const { systemId, importId } = origin;
-  await allowLongStatements(tx);
+  await updateStatementTimeout(tx);
   await createPastRidesTable(tx);
   await pipeline(batch.lines(), await copyIntoPastRides(tx));
   const starts = await insertMissingRides(tx);
@@ -204,7 +204,7 @@ export function tryPastRides<Result>(
   work: (tryBatch: TryPastRides) => Promise<Result>,
 ): Promise<Result> {
   return db.transaction(async (tx) => {
-    await allowLongStatements(tx);
+    await updateStatementTimeout(tx);
     await createPastRidesTable(tx);
     await createTrialRidesTable(tx);
     return work(async (batch) => {
