@@ -81,7 +81,8 @@ export function reservationLoad(url: string, { partners }: CityKeys, connections
         held = (JSON.parse(body) as { id: string }).id;
       } else {
         const { status, body } = await connection.send("DELETE", `/v1/reservations/${held}`);
-        if (status !== 200) throw new Error(`cancel: ${status} ${body}`);
+        // One that was left from an earlier turn may have been fulfilled by a ride meanwhile.
+        if (status !== 200 && status !== 409) throw new Error(`cancel: ${status} ${body}`);
         held = undefined;
       }
     };
