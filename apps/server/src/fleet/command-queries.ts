@@ -24,12 +24,14 @@ const lockBikesById = statement(
 );
 
 // Never waits, so that it can run whatever else is locked. Bikes that others have locked are skipped.
-const lockBestFreeBike = statement(
-  "fleet.lockFreeBike",
-  `select ${state} from bikes
-   where system_id = $1 and station_id = $2 and ($3::text is null or vehicle_type_id = $3)
-     and vehicle_state = 'available' and ride_id is null and reservation_id is null
-   order by current_range_meters desc nulls last, id limit 1 for update skip locked`,
+const lockBestFreeBikes = statement(
+  "fleet.lockFreeBikes",
+  `select free.* from unnest($2::text[], $3::text[], $4::int[]) as wanted (station, type, n)
+   cross join lateral (
+     select ${state} from bikes
+     where system_id = $1 and station_id = wanted.station and (wanted.type is null or vehicle_type_id = wanted.type)
+       and vehicle_state = 'available' and ride_id is null and reservation_id is null
+     order by current_range_meters desc nulls last, id limit wanted.n for update skip locked) as free`,
 );
 
 const insertBikeRows = statement(
@@ -118,13 +120,26 @@ export function lockBikes(tx: Transaction, systemId: string, ids: readonly strin
   return tx.query<BikeState>(lockBikesById, [systemId, ids]);
 }
 
-/** Locks the free bike of a station with the longest range that nobody else has locked. @param vehicleTypeId null: any */
-export async function lockFreeBike(
+/** Some free bikes of a station. */
+export interface WantedFreeBikes {
+  readonly stationId: string;
+  /** Null: any. */
+  readonly vehicleTypeId: string | null;
+  readonly limit: number;
+}
+
+/** Locks free bikes that nobody else has locked, those with the longest range of each station. One may come twice. */
+export function lockFreeBikes(
   tx: Transaction,
   systemId: string,
-  { stationId, vehicleTypeId }: { readonly stationId: string; readonly vehicleTypeId: string | null },
-): Promise<BikeState | undefined> {
-  return (await tx.query<BikeState>(lockBestFreeBike, [systemId, stationId, vehicleTypeId]))[0];
+  wanted: readonly WantedFreeBikes[],
+): Promise<BikeState[]> {
+  return tx.query<BikeState>(lockBestFreeBikes, [
+    systemId,
+    wanted.map(({ stationId }) => stationId),
+    wanted.map(({ vehicleTypeId }) => vehicleTypeId),
+    wanted.map(({ limit }) => limit),
+  ]);
 }
 
 /** A bike that was inserted, with its JSON where an endpoint wants to be notified of it. */

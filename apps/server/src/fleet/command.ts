@@ -4,7 +4,14 @@ import type { Transaction } from "../db/database.ts";
 import type { NewEvent, NewNotice } from "../events/outbox.ts";
 import type { Ids } from "../ids.ts";
 import { type BikeState, changedBike } from "./bike.rules.ts";
-import { type CounterShift, insertBikes, lockBikes, lockFreeBike, updateBikes } from "./command-queries.ts";
+import {
+  type CounterShift,
+  insertBikes,
+  lockBikes,
+  lockFreeBikes,
+  updateBikes,
+  type WantedFreeBikes,
+} from "./command-queries.ts";
 import { changedBikes, noEffects, withPublicId, writeCounters, writeEffects } from "./effects.ts";
 import {
   type ClosedReservation,
@@ -73,12 +80,11 @@ export class FleetCommand implements Command {
     return this.bikes;
   }
 
-  /** Locks the best free bike of a station that nobody else has locked. @param wanted its station and type */
-  async lockFreeBike(wanted: Parameters<typeof lockFreeBike>[2]): Promise<BikeState | undefined> {
+  /** Locks the best free bikes of stations that nobody else has locked. */
+  async lockFreeBikes(wanted: readonly WantedFreeBikes[]): Promise<void> {
     this.locks("bikes");
-    const bike = await lockFreeBike(this.tx, this.systemId, wanted);
-    if (bike !== undefined) this.#hold(bike);
-    return bike;
+    for (const bike of await lockFreeBikes(this.tx, this.systemId, wanted))
+      if (!this.bikes.has(bike.id)) this.#hold(bike);
   }
 
   #hold(bike: BikeState): void {

@@ -1,6 +1,6 @@
 import type { WantedBike } from "@bikeshare/rules";
+import { arrayOf, columnsOf } from "../db/columns.ts";
 import type { Transaction } from "../db/database.ts";
-import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import type { Tables } from "../db/tables.generated.ts";
 
@@ -8,28 +8,40 @@ type Row = Tables["reservations"];
 
 // The lock queues a partner's own requests for bikes, and nobody else's. It lets through whoever only refers to the
 // partner, as an issued key does.
-const lockPartner = statement(
-  "reservations.lockPartner",
-  `select max_reservations from partners
-   where system_id = $1 and id = $2 and suspended_at is null and removed_at is null for no key update`,
+const lockPartners = statement(
+  "reservations.lockPartners",
+  `select id, max_reservations from partners
+   where system_id = $1 and id = any($2::text[]) and suspended_at is null and removed_at is null
+   order by id for no key update`,
 );
 
-// Of a reservation that has passed its end it does not matter whether that has been written.
+// Of a reservation that has passed its end it does not matter whether that has been written. Partner by partner (lateral),
+// each by its index.
 const countHeld = statement(
   "reservations.countHeld",
-  `select count(*)::int as n from reservations
-   where system_id = $1 and partner_id = $2 and status = 'active' and expires_at > $3::timestamptz`,
+  `select partner.id, held.n from unnest($2::text[]) as partner (id)
+   cross join lateral (
+     select count(*)::int as n from reservations
+     where system_id = $1 and partner_id = partner.id and status = 'active' and expires_at > $3::timestamptz) as held`,
 );
 
-const ofRider = statement(
-  "reservations.ofRider",
-  `select id, bike_id, status, expires_at from reservations
-   where system_id = $1 and partner_id = $2 and rider_ref = $3 and status = 'active'`,
+const riders = columnsOf<{ partner_id: string | null; rider_ref: string | null }>({
+  partner_id: arrayOf("text"),
+  rider_ref: arrayOf("text"),
+});
+
+const ofRiders = statement(
+  "reservations.ofRiders",
+  `select held.* from ${riders.unnest(2, "rider")}
+   cross join lateral (
+     select id, partner_id, rider_ref, bike_id, status, expires_at from reservations
+     where system_id = $1 and partner_id = rider.partner_id and rider_ref = rider.rider_ref and status = 'active'
+     limit 1) as held`,
 );
 
-const station = statement(
-  "reservations.station",
-  "select status, is_renting from stations where system_id = $1 and id = $2",
+const stations = statement(
+  "reservations.stations",
+  "select id, status, is_renting from stations where system_id = $1 and id = any($2::text[])",
 );
 
 // A reserved bike counts when its reservation has passed its end and nobody has written that yet.
@@ -42,49 +54,56 @@ const candidates = statement(
              where r.system_id = $1 and r.id = b.reservation_id and r.status = 'active' and r.expires_at <= $4::timestamptz)))`,
 );
 
+/** How many active reservations a partner may have, null for the default. */
+export type PartnerLimit = Pick<Tables["partners"], "max_reservations">;
+
 /**
- * Locks a partner, so that until the transaction ends nobody else makes a reservation of it.
- * @returns how many active reservations it may have, null for the default; undefined when there is no such partner, or it
- *   is suspended
+ * Locks partners in the order of their ids, so that until the transaction ends nobody else makes a reservation of them.
+ * @returns their limits by id, without those that do not exist or are suspended
  */
-export async function lockPartnerLimit(
+export async function lockPartnerLimits(
   tx: Transaction,
   systemId: string,
-  partnerId: string,
-): Promise<Pick<Tables["partners"], "max_reservations"> | undefined> {
-  return (await tx.query<Pick<Tables["partners"], "max_reservations">>(lockPartner, [systemId, partnerId]))[0];
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, PartnerLimit>> {
+  const rows = await tx.query<PartnerLimit & { readonly id: string }>(lockPartners, [systemId, ids]);
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** How many reservations of a partner are active at a time. */
-export async function countActiveReservations(
+/** How many reservations of each partner are active at a time. */
+export async function countActiveReservationsOf(
   tx: Transaction,
   systemId: string,
-  partnerId: string,
+  partnerIds: readonly string[],
   at: Date,
-): Promise<number> {
-  return oneRow(await tx.query<{ n: number }>(countHeld, [systemId, partnerId, at])).n;
+): Promise<Map<string, number>> {
+  const rows = await tx.query<{ readonly id: string; readonly n: number }>(countHeld, [systemId, partnerIds, at]);
+  return new Map(rows.map(({ id, n }) => [id, n]));
 }
 
-/** The reservation of a rider that nobody has ended. It may have passed its end. */
-export async function findReservationOfRider(
+type ReservationOfRider = Pick<Row, "id" | "partner_id" | "rider_ref" | "bike_id" | "status" | "expires_at">;
+
+/** The reservations of riders that nobody has ended. They may have passed their end. */
+export async function listReservationsOfRiders(
   tx: Transaction,
   systemId: string,
-  partnerId: string,
-  riderRef: string,
-): Promise<Pick<Row, "id" | "bike_id" | "status" | "expires_at"> | undefined> {
-  const values = [systemId, partnerId, riderRef];
-  return (await tx.query<Pick<Row, "id" | "bike_id" | "status" | "expires_at">>(ofRider, values))[0];
+  of: readonly { readonly partner_id: string; readonly rider_ref: string }[],
+): Promise<ReservationOfRider[]> {
+  return of.length === 0 ? [] : tx.query<ReservationOfRider>(ofRiders, [systemId, ...riders.arrays(of)]);
 }
 
-type RentingStation = Pick<Tables["stations"], "status" | "is_renting">;
+/** What decides whether a station rents out. */
+export type RentingStation = Pick<Tables["stations"], "status" | "is_renting">;
 
-/** What decides whether a station rents out; undefined when there is none. */
-export async function findRentingStation(
+/** Stations, by id. */
+export async function findRentingStations(
   tx: Transaction,
   systemId: string,
-  id: string,
-): Promise<RentingStation | undefined> {
-  return (await tx.query<RentingStation>(station, [systemId, id]))[0];
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, RentingStation>> {
+  if (ids.length === 0) return new Map();
+  const rows = await tx.query<RentingStation & { readonly id: string }>(stations, [systemId, [...new Set(ids)]]);
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** Bikes that are free, or whose reservation has passed its end, also those that others have locked. */

@@ -5,125 +5,21 @@ import {
   chooseBike,
   expiryOf,
   reservationLimit,
+  ServiceError,
   serviceError,
-  statusAt,
   type WantedBike,
 } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
+import type { CallOutcome } from "../idempotency/service.ts";
 import type { BikeState } from "./bike.rules.ts";
 import { type FleetCommand, runCommand } from "./command.ts";
-import {
-  countActiveReservations,
-  findRentingStation,
-  findReservationOfRider,
-  listCandidateBikes,
-  lockPartnerLimit,
-} from "./create-reservation-queries.ts";
+import { listCandidateBikes } from "./create-reservation-queries.ts";
 import type { ReservationOwner } from "./reservation-commands.ts";
-import { type HeldBike, insertReservation } from "./reservation-queries.ts";
+import { lockReservationFacts, type ReservationFacts, riderKey } from "./reservation-facts.ts";
+import { insertReservations, type NewReservation } from "./reservation-queries.ts";
 
 export interface CreateReservation extends ReservationOwner {
   readonly request: ReservationRequest;
-}
-
-/**
- * Reserves a bike of a station, or one bike, for a partner's rider. The bike, the counters of its station, the
- * reservation and its event are written together.
- * @returns the reservation's JSON
- * @throws ServiceError `invalid_parameter`, `not_found`, `station_offline`, `no_bike_available`, `bike_not_available`,
- *   `rider_has_active_reservation`, `too_many_reservations`; `unauthorized` when the partner is gone
- */
-export async function createReservation(
-  context: CommandContext,
-  { systemId, partnerId, request }: CreateReservation,
-): Promise<string> {
-  const { rider_ref: riderRef, hold_minutes: holdMinutes } = request;
-  const lockChosen = lockFor(request);
-  return runCommand(context, systemId, async (command) => {
-    const { tx, now, ids } = command;
-    await refuseBeyondLimit(command, partnerId);
-    const bike = await lockChosen(command, await findOverdueOfRider(command, partnerId, riderRef));
-    const id = ids.next("reservation");
-    const json = await insertReservation(tx, systemId, {
-      id,
-      partner_id: partnerId,
-      station_id: bike.station_id,
-      bike_id: bike.id,
-      vehicle_type_id: bike.vehicle_type_id,
-      rider_ref: riderRef ?? null,
-      created_at: now,
-      expires_at: expiryOf(now, holdMinutes),
-    });
-    if (json === undefined) throw serviceError("rider_has_active_reservation");
-    command.changeBike(bike, { reservation_id: id });
-    command.record({ name: "reservation.created", occurredAt: now, partnerId, data: json });
-    return json;
-  });
-}
-
-/** Locks the bike that is asked for. @param overdue the rider's reservation that expires on the way */
-type LockChosen = (command: FleetCommand, overdue: HeldBike | undefined) => Promise<BikeState>;
-
-function lockFor({ station_id, bike_id, vehicle_type_id }: ReservationRequest): LockChosen {
-  const vehicleTypeId = vehicle_type_id ?? null;
-  if (station_id !== undefined && bike_id === undefined) {
-    return (command, overdue) => lockAtStation(command, { stationId: station_id, vehicleTypeId }, overdue);
-  }
-  if (bike_id !== undefined && station_id === undefined) {
-    return (command, overdue) => lockNamed(command, bike_id, vehicleTypeId, overdue);
-  }
-  throw serviceError("invalid_parameter", "stationAndBike");
-}
-
-/** Refuses a partner that has as many bikes as it may have; locks it, so that its requests count one at a time. */
-async function refuseBeyondLimit(command: FleetCommand, partnerId: string): Promise<void> {
-  const { tx, systemId, now } = command;
-  command.locks("partner");
-  const partner = await lockPartnerLimit(tx, systemId, partnerId);
-  if (partner === undefined) throw serviceError("unauthorized", "inactivePartner");
-  const limit = reservationLimit(partner.max_reservations);
-  if ((await countActiveReservations(tx, systemId, partnerId, now)) < limit) return;
-  throw serviceError("too_many_reservations", "limit", { limit });
-}
-
-/** The rider's reservation that has passed its end and that nobody has written as expired. */
-async function findOverdueOfRider(
-  { tx, systemId, now }: FleetCommand,
-  partnerId: string,
-  riderRef: string | undefined,
-): Promise<HeldBike | undefined> {
-  const held = riderRef === undefined ? undefined : await findReservationOfRider(tx, systemId, partnerId, riderRef);
-  if (held !== undefined && statusAt(held, now) === "active") throw serviceError("rider_has_active_reservation");
-  return held;
-}
-
-/** Locks bikes, and that of the rider's overdue reservation; expires what is overdue of the reservations that hold them. */
-async function lockAndExpire(
-  command: FleetCommand,
-  bikeIds: readonly string[],
-  overdue: HeldBike | undefined,
-): Promise<void> {
-  const bikes = await command.lockBikes(overdue === undefined ? bikeIds : [...bikeIds, overdue.bike_id]);
-  const ids = new Set([...bikes.values()].flatMap((bike) => bike.reservation_id ?? []));
-  if (overdue !== undefined) ids.add(overdue.id);
-  await command.endReservations([...ids].map((id) => ({ id, status: "expired" })));
-}
-
-async function lockNamed(
-  command: FleetCommand,
-  bikeId: string,
-  vehicleTypeId: string | null,
-  overdue: HeldBike | undefined,
-): Promise<BikeState> {
-  await lockAndExpire(command, [bikeId], overdue);
-  const bike = command.bikes.get(bikeId);
-  if (bike === undefined) throw serviceError("not_found", "bike");
-  checkTakeable(bike, vehicleTypeId);
-  // A station that is not known cannot forbid it.
-  const { tx, systemId } = command;
-  const station = bike.station_id === null ? undefined : await findRentingStation(tx, systemId, bike.station_id);
-  if (station !== undefined) checkRents(station);
-  return bike;
 }
 
 /**
@@ -133,27 +29,163 @@ async function lockNamed(
  */
 const MAX_ATTEMPTS = 5;
 
-async function lockAtStation(
+/**
+ * Reserves a bike of a station, or one bike, for a partner's rider. The bike, the counters of its station, the
+ * reservation and its event are written together.
+ * @returns the reservation's JSON
+ * @throws ServiceError `invalid_parameter`, `not_found`, `station_offline`, `no_bike_available`, `bike_not_available`,
+ *   `rider_has_active_reservation`, `too_many_reservations`; `unauthorized` when the partner is gone
+ */
+export function createReservation(context: CommandContext, call: CreateReservation): Promise<string> {
+  return runCommand(context, call.systemId, async (command) => {
+    let waitFor: readonly string[] = [];
+    for (let attempt = 0; attempt <= MAX_ATTEMPTS; attempt++) {
+      const outcome = await command.attempt(async () => {
+        const [reserved] = await reserve(command, [call], waitFor);
+        return reserved === "run-alone" ? undefined : reserved;
+      });
+      if (outcome !== undefined && "error" in outcome) throw outcome.error;
+      if (outcome !== undefined) return outcome.result;
+      // Every free bike is locked at the moment, perhaps only for a report: wait, and see what is left.
+      waitFor = await listCandidateBikes(command.tx, call.systemId, wantedBy(call.request), command.now);
+    }
+    throw serviceError("no_bike_available");
+  });
+}
+
+/**
+ * The same for several requests at once, of any partners, each on what those before have left.
+ * @returns for each the reservation's JSON or its error; `run-alone` where it has to wait for bikes that others have locked
+ */
+export function createReservations(
+  context: CommandContext,
+  systemId: string,
+  calls: readonly CreateReservation[],
+): Promise<CallOutcome<string>[]> {
+  return runCommand(context, systemId, (command) => reserve(command, calls, []));
+}
+
+/** @param waitFor bikes to lock even if others have locked them */
+async function reserve(
   command: FleetCommand,
-  wanted: WantedBike,
-  overdue: HeldBike | undefined,
-): Promise<BikeState> {
-  const { tx, systemId, now } = command;
-  const station = await findRentingStation(tx, systemId, wanted.stationId);
+  calls: readonly CreateReservation[],
+  waitFor: readonly string[],
+): Promise<CallOutcome<string>[]> {
+  const facts = await lockReservationFacts(command, calls, waitFor);
+  const decisions = calls.map((call) => decide(command, call, facts));
+  const reservations = decisions.flatMap((decision) => ("reservation" in decision ? [decision.reservation] : []));
+  const [written, contended] = await Promise.all([
+    insertReservations(command.tx, command.systemId, reservations),
+    listContended(command, decisions),
+  ]);
+  return decisions.map((decision): CallOutcome<string> => {
+    if ("error" in decision) return decision;
+    if ("noneFree" in decision) {
+      return contended.has(keyOf(decision.noneFree)) ? "run-alone" : { error: serviceError("no_bike_available") };
+    }
+    const { reservation, bike } = decision;
+    const json = written.get(reservation.id);
+    if (json === undefined) {
+      command.setBike(bike);
+      return { error: serviceError("rider_has_active_reservation") };
+    }
+    const { partner_id: partnerId, created_at: occurredAt } = reservation;
+    command.record({ name: "reservation.created", occurredAt, partnerId, data: json });
+    return { result: json };
+  });
+}
+
+/** What becomes of a request. */
+type Decision =
+  | { readonly error: ServiceError }
+  | { readonly noneFree: WantedBike }
+  /** @param bike as it was before */
+  | { readonly reservation: NewReservation; readonly bike: BikeState };
+
+function decide(command: FleetCommand, call: CreateReservation, facts: ReservationFacts): Decision {
+  const { partnerId, request } = call;
+  try {
+    const wanted = wantedBy(request);
+    refuseBeyondLimit(partnerId, facts);
+    const rider = riderKey(call);
+    if (rider !== undefined && facts.ridersWithBike.has(rider)) throw serviceError("rider_has_active_reservation");
+    const bike = request.bike_id === undefined ? chosenAt(command, wanted, facts) : named(command, call, facts);
+    if (bike === undefined) return { noneFree: wanted };
+    const reservation = newReservation(command, call, bike);
+    command.changeBike(bike, { reservation_id: reservation.id });
+    facts.activeOf.set(partnerId, (facts.activeOf.get(partnerId) ?? 0) + 1);
+    if (rider !== undefined) facts.ridersWithBike.add(rider);
+    return { reservation, bike };
+  } catch (error) {
+    if (error instanceof ServiceError) return { error };
+    throw error;
+  }
+}
+
+/** What a request asks for, where it names a station. */
+function wantedBy({ station_id, bike_id, vehicle_type_id }: ReservationRequest): WantedBike {
+  if ((station_id === undefined) === (bike_id === undefined)) throw serviceError("invalid_parameter", "stationAndBike");
+  return { stationId: station_id ?? "", vehicleTypeId: vehicle_type_id ?? null };
+}
+
+/** Refuses a partner that has as many bikes as it may have. */
+function refuseBeyondLimit(partnerId: string, { limitOf, activeOf }: ReservationFacts): void {
+  const partner = limitOf.get(partnerId);
+  if (partner === undefined) throw serviceError("unauthorized", "inactivePartner");
+  const limit = reservationLimit(partner.max_reservations);
+  if ((activeOf.get(partnerId) ?? 0) >= limit) throw serviceError("too_many_reservations", "limit", { limit });
+}
+
+function chosenAt(command: FleetCommand, wanted: WantedBike, { stations }: ReservationFacts): BikeState | undefined {
+  const station = stations.get(wanted.stationId);
   if (station === undefined) throw serviceError("not_found", "station");
   checkRents(station);
-  // The bike of an overdue reservation would be a second lock, in the order of ids: then all are locked at once, below.
-  const free = overdue === undefined ? await command.lockFreeBike(wanted) : undefined;
-  if (free !== undefined) return free;
-  // Every free bike is locked at the moment, perhaps only for a report: wait, and see what is left.
-  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const candidates = await listCandidateBikes(tx, systemId, wanted, now);
-    if (candidates.length === 0) break;
-    const chosen = await command.attempt(async () => {
-      await lockAndExpire(command, candidates, overdue);
-      return chooseBike(command.bikes.values(), wanted);
-    });
-    if (chosen !== undefined) return chosen;
-  }
-  throw serviceError("no_bike_available");
+  return chooseBike(command.bikes.values(), wanted);
+}
+
+function named(command: FleetCommand, { request }: CreateReservation, { stations }: ReservationFacts): BikeState {
+  const bike = command.bikes.get(request.bike_id ?? "");
+  if (bike === undefined) throw serviceError("not_found", "bike");
+  checkTakeable(bike, request.vehicle_type_id ?? null);
+  // A station that is not known cannot forbid it.
+  const station = stations.get(bike.station_id ?? "");
+  if (station !== undefined) checkRents(station);
+  return bike;
+}
+
+function newReservation(
+  { now, ids }: FleetCommand,
+  { partnerId, request }: CreateReservation,
+  bike: BikeState,
+): NewReservation {
+  return {
+    id: ids.next("reservation"),
+    partner_id: partnerId,
+    station_id: bike.station_id,
+    bike_id: bike.id,
+    vehicle_type_id: bike.vehicle_type_id,
+    rider_ref: request.rider_ref ?? null,
+    created_at: now,
+    expires_at: expiryOf(now, request.hold_minutes),
+  };
+}
+
+/** Of what requests found no free bike for: what there may be one for all the same, once others have let go of it. */
+async function listContended(command: FleetCommand, decisions: readonly Decision[]): Promise<ReadonlySet<string>> {
+  const { tx, systemId, now, bikes } = command;
+  const wanted = new Map(
+    decisions.flatMap((decision) => ("noneFree" in decision ? [[keyOf(decision.noneFree), decision.noneFree]] : [])),
+  );
+  const contended = await Promise.all(
+    [...wanted].map(async ([key, each]) => {
+      const candidates = await listCandidateBikes(tx, systemId, each, now);
+      // What this command holds, it has decided on.
+      return candidates.some((id) => !bikes.has(id)) ? [key] : [];
+    }),
+  );
+  return new Set(contended.flat());
+}
+
+function keyOf({ stationId, vehicleTypeId }: WantedBike): string {
+  return JSON.stringify([stationId, vehicleTypeId]);
 }

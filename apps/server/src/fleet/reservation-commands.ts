@@ -1,9 +1,9 @@
-import { extendedExpiry, mayCancel, serviceError, statusAt } from "@bikeshare/rules";
+import { extendedExpiry, mayCancel, ServiceError, serviceError, statusAt } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { type FleetCommand, runCommand } from "./command.ts";
 import {
   claimOverdueReservations,
-  findBikeOfReservation,
+  listBikesOfReservations,
   listUnendedReservations,
   type LockedReservation,
   updateReservationEnd,
@@ -15,22 +15,69 @@ export interface ReservationOwner {
   readonly partnerId: string;
 }
 
+/** A partner's reservation. */
+export interface OwnedReservation {
+  readonly partnerId: string;
+  readonly id: string;
+}
+
 /**
  * Cancels a partner's reservation and frees its bike. Cancelling a cancelled one changes nothing.
  * @returns the reservation's JSON
  * @throws ServiceError `not_found`; `reservation_not_active` when it was fulfilled or has expired
  */
-export function cancelReservation(
+export async function cancelReservation(
   context: CommandContext,
   { systemId, partnerId }: ReservationOwner,
   id: string,
 ): Promise<string> {
+  const [outcome] = await cancelReservations(context, systemId, [{ partnerId, id }]);
+  if (outcome === undefined) throw new Error("expected an outcome");
+  if ("error" in outcome) throw outcome.error;
+  return outcome.result;
+}
+
+/**
+ * Cancels reservations, of any partners, each as if alone.
+ * @returns for each its JSON or its error
+ */
+export function cancelReservations(
+  context: CommandContext,
+  systemId: string,
+  owned: readonly OwnedReservation[],
+): Promise<({ readonly result: string } | { readonly error: ServiceError })[]> {
   return runCommand(context, systemId, async (command) => {
-    const reservation = await lockWithBike(command, partnerId, id);
-    if (!mayCancel(statusAt(reservation, command.now))) return reservation.json;
-    const [ended] = await command.endReservations([{ id, status: "cancelled", reason: "partner" }]);
-    return ended?.json ?? reservation.json;
+    const reservations = await lockWithBikes(command, owned);
+    const decided = owned.map((each) => decideCancel(command, each, reservations));
+    const ids = new Set(decided.flatMap((decision) => ("cancel" in decision ? [decision.cancel] : [])));
+    const ended = await command.endReservations([...ids].map((id) => ({ id, status: "cancelled", reason: "partner" })));
+    const json = new Map(ended.map((each) => [each.id, each.json]));
+    return decided.map((decision) =>
+      "cancel" in decision ? { result: json.get(decision.cancel) ?? decision.json } : decision,
+    );
   });
+}
+
+/** What becomes of a request to cancel: the id of what is to be cancelled, with its JSON as it was. */
+type CancelDecision =
+  | { readonly cancel: string; readonly json: string }
+  | { readonly result: string }
+  | { readonly error: ServiceError };
+
+function decideCancel(
+  { now }: FleetCommand,
+  { id }: OwnedReservation,
+  reservations: ReadonlyMap<string, LockedReservation>,
+): CancelDecision {
+  const reservation = reservations.get(id);
+  if (reservation === undefined) return { error: serviceError("not_found", "reservation") };
+  try {
+    const { json } = reservation;
+    return mayCancel(statusAt(reservation, now)) ? { cancel: id, json } : { result: json };
+  } catch (error) {
+    if (error instanceof ServiceError) return { error };
+    throw error;
+  }
 }
 
 /**
@@ -46,19 +93,23 @@ export function extendReservation(
 ): Promise<string> {
   return runCommand(context, systemId, async (command) => {
     const { tx, now } = command;
-    const reservation = await lockWithBike(command, partnerId, id);
+    const reservation = (await lockWithBikes(command, [{ partnerId, id }])).get(id);
+    if (reservation === undefined) throw serviceError("not_found", "reservation");
     return updateReservationEnd(tx, systemId, id, { expiresAt: extendedExpiry(reservation, minutes, now), now });
   });
 }
 
-/** Locks a partner's reservation, and its bike before: while that is locked, nobody ends the reservation. */
-async function lockWithBike(command: FleetCommand, partnerId: string, id: string): Promise<LockedReservation> {
-  const bikeId = await findBikeOfReservation(command.tx, command.systemId, partnerId, id);
-  if (bikeId === undefined) throw serviceError("not_found", "reservation");
-  await command.lockBikes([bikeId]);
-  const reservation = (await command.lockReservations([id])).get(id);
-  if (reservation === undefined) throw serviceError("not_found", "reservation");
-  return reservation;
+/**
+ * Locks reservations, and their bikes before: while those are locked, nobody ends the reservations.
+ * @returns by id those that exist and belong to the partners that are named with them
+ */
+async function lockWithBikes(
+  command: FleetCommand,
+  owned: readonly OwnedReservation[],
+): Promise<ReadonlyMap<string, LockedReservation>> {
+  const held = await listBikesOfReservations(command.tx, command.systemId, owned);
+  await command.lockBikes(held.map(({ bike_id: bikeId }) => bikeId));
+  return command.lockReservations(held.map(({ id }) => id));
 }
 
 /**

@@ -28,12 +28,21 @@ const insert = statement(
   `insert into reservations as r (system_id, status, updated_at, ${made.list()})
    select $1, 'active', created_at, ${made.list()} from ${made.unnest(2, "w")}
    on conflict (system_id, partner_id, rider_ref) where status = 'active' and rider_ref is not null do nothing
-   returning ${json}`,
+   returning r.id, ${json}`,
 );
 
-const bikeOf = statement(
-  "reservations.bikeOf",
-  "select bike_id from reservations where system_id = $1 and partner_id = $2 and id = $3",
+const owned = columnsOf<{ partner_id: string | null; id: string | null }>({
+  partner_id: arrayOf("text"),
+  id: arrayOf("text"),
+});
+
+// One by one (lateral), each by the primary key, whatever the planner knows of the table.
+const bikesOf = statement(
+  "reservations.bikesOf",
+  `select held.* from ${owned.unnest(2, "owned")}
+   cross join lateral (
+     select id, bike_id, partner_id from reservations where system_id = $1 and id = owned.id limit 1) as held
+   where held.partner_id = owned.partner_id`,
 );
 
 const lock = statement(
@@ -99,23 +108,25 @@ export function listUnendedReservations(tx: Transaction, systemId: string, partn
 /** A reservation as it is made. */
 export type NewReservation = Parameters<typeof made.arrays>[0][number];
 
-/** Inserts an active reservation. @returns its JSON; undefined when the rider has an active one */
-export async function insertReservation(
+/** Inserts active reservations. @returns their JSON by id, without those whose rider has an active one */
+export async function insertReservations(
   tx: Transaction,
   systemId: string,
-  reservation: NewReservation,
-): Promise<string | undefined> {
-  return (await tx.query<{ json: string }>(insert, [systemId, ...made.arrays([reservation])]))[0]?.json;
+  reservations: readonly NewReservation[],
+): Promise<ReadonlyMap<string, string>> {
+  if (reservations.length === 0) return new Map();
+  const rows = await tx.query<{ id: string; json: string }>(insert, [systemId, ...made.arrays(reservations)]);
+  return new Map(rows.map(({ id, json: text }) => [id, text]));
 }
 
-/** The bike of a partner's reservation, which never changes; undefined when the partner has no such reservation. */
-export async function findBikeOfReservation(
+/** Those of the reservations that belong to the partners named with them, with their bikes, which never change. */
+export function listBikesOfReservations(
   tx: Transaction,
   systemId: string,
-  partnerId: string,
-  id: string,
-): Promise<string | undefined> {
-  return (await tx.query<Pick<Row, "bike_id">>(bikeOf, [systemId, partnerId, id]))[0]?.bike_id;
+  of: readonly { readonly partnerId: string; readonly id: string }[],
+): Promise<HeldBike[]> {
+  const rows = of.map(({ partnerId, id }) => ({ partner_id: partnerId, id }));
+  return tx.query<HeldBike>(bikesOf, [systemId, ...owned.arrays(rows)]);
 }
 
 /** A reservation as commands see it: one that is written as active may have passed its end. */

@@ -3,13 +3,19 @@ import { serviceError } from "@bikeshare/rules";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import type { CommandContext } from "../command-context.ts";
 import type { Database } from "../db/database.ts";
-import { createReservation } from "../fleet/create-reservation.ts";
-import { cancelReservation, extendReservation } from "../fleet/reservation-commands.ts";
+import { type CreateReservation, createReservation, createReservations } from "../fleet/create-reservation.ts";
+import {
+  cancelReservation,
+  cancelReservations,
+  extendReservation,
+  type OwnedReservation,
+} from "../fleet/reservation-commands.ts";
 import { partnerOf } from "../http/authenticate.ts";
 import { jsonBody } from "../http/bind.ts";
 import type { CursorCipher } from "../http/cursor.ts";
-import { markReplay, repeatableRequest, withIdempotency } from "../http/idempotency.ts";
+import { combineRequests, markReplay, repeatableRequest, withIdempotency } from "../http/idempotency.ts";
 import { listEndpoint } from "../http/list-endpoint.ts";
+import type { CallOutcome } from "../idempotency/service.ts";
 import { jsonField, timePosition } from "../lists/page.ts";
 import { getReservation, listReservations, type ReservationFilters, type ReservationReadContext } from "./service.ts";
 
@@ -18,6 +24,7 @@ export function reservationRoutes(
   context: CommandContext & ReservationReadContext & { readonly db: Database },
   cursors: CursorCipher,
 ): RouterImplementation<(typeof partnerContract)["reservations"]> {
+  const { create, cancel } = combinedVerbs(context);
   return {
     list: listEndpoint(cursors, {
       name: "reservations",
@@ -32,10 +39,7 @@ export function reservationRoutes(
       return { status: 200, body: jsonBody(reservation) };
     },
     create: async ({ body, request, reply }) => {
-      const answer = await withIdempotency(context, repeatableRequest(request), async (tx) => ({
-        status: 201,
-        body: await createReservation({ ...context, db: tx }, { ...partnerOf(request), request: body }),
-      }));
+      const answer = await create(repeatableRequest(request), { ...partnerOf(request), request: body });
       markReplay(reply, answer);
       reply.header("location", `/v1/reservations/${jsonField(answer.body, "id")}`);
       return { status: 201, body: jsonBody(answer.body) };
@@ -48,9 +52,39 @@ export function reservationRoutes(
       markReplay(reply, answer);
       return { status: 200, body: jsonBody(answer.body) };
     },
-    cancel: async ({ params: { id }, request }) => ({
-      status: 200,
-      body: jsonBody(await cancelReservation(context, partnerOf(request), id)),
-    }),
+    cancel: async ({ params: { id }, request }) => {
+      // Cancelled again it is answered as before, so a key has nothing to add.
+      const call = { ...repeatableRequest(request), key: undefined };
+      const { body } = await cancel(call, { ...partnerOf(request), id });
+      return { status: 200, body: jsonBody(body) };
+    },
   };
+}
+
+/** The verbs whose requests share transactions. */
+function combinedVerbs(context: CommandContext & { readonly db: Database }) {
+  const create = combineRequests<CreateReservation>(context, {
+    together: async (systemId, tx, calls) =>
+      answersWith(201, await createReservations({ ...context, db: tx }, systemId, calls)),
+    alone: async (_systemId, call, tx) => ({
+      status: 201,
+      body: await createReservation({ ...context, db: tx }, call),
+    }),
+  });
+  const cancel = combineRequests<OwnedReservation & { readonly systemId: string }>(context, {
+    together: async (systemId, tx, owned) =>
+      answersWith(200, await cancelReservations({ ...context, db: tx }, systemId, owned)),
+    alone: async (_systemId, { id, ...owner }, tx) => ({
+      status: 200,
+      body: await cancelReservation({ ...context, db: tx }, owner, id),
+    }),
+  });
+  return { create, cancel };
+}
+
+/** Outcomes whose results are bodies, as outcomes whose results are answers. */
+function answersWith(status: number, outcomes: readonly CallOutcome<string>[]): CallOutcome[] {
+  return outcomes.map((outcome) =>
+    typeof outcome === "object" && "result" in outcome ? { result: { status, body: outcome.result } } : outcome,
+  );
 }
