@@ -16,8 +16,8 @@ import { processorTime } from "./webhooks/processor-time.ts";
  * `pnpm bench:live` runs it, in about two minutes.
  */
 
-const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 3);
-/** Of each load in each round, and of each rate. */
+const REPETITIONS = Number(process.env["BENCH_REPETITIONS"] ?? 3);
+/** Of each load in each repetition, and of each rate. */
 const TURN_MS = 1000 * Number(process.env["BENCH_SECONDS"] ?? 4);
 const RATE_MS = 2 * TURN_MS;
 const WARM_UP_MS = 1_000;
@@ -49,7 +49,7 @@ try {
     const load = loadavg()[0]?.toFixed(2);
     process.stdout.write(
       `${cpus().length} cores, load before ${load}, Node ${process.versions.node}; ${BIKES} bikes, ${STATIONS} stations; ` +
-        `client, server and database share the machine; ${ROUNDS} rounds of ${TURN_MS / 1000} s\n`,
+        `client, server and database share the machine; ${REPETITIONS} repetitions of ${TURN_MS / 1000} s\n`,
     );
     await run(await openLoads(url, keys), server.pid);
   } finally {
@@ -83,7 +83,7 @@ async function run(loads: readonly Load[], serverPid: number): Promise<void> {
     used: { server: 0, postgres: 0 },
   }));
   for (const load of loads) await saturate(load, WARM_UP_MS, new Latencies());
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let repetition = 0; repetition < REPETITIONS; repetition++) {
     for (const measured of all) {
       const before = await processorTime(db, serverPid);
       const done = measured.latencies.count;

@@ -61,9 +61,9 @@ const ends = fc.array(fc.record({ id: ride, end_station_id: fc.constantFrom(...S
 
 test("rides that start and end together do so as one after the other", { timeout: 300_000 }, async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(fc.tuple(starts, ends), { minLength: 1, maxLength: 3 }), async (rounds) => {
+    fc.asyncProperty(fc.array(fc.tuple(starts, ends), { minLength: 1, maxLength: 3 }), async (steps) => {
       await withTwo(async (together, oneByOne) => {
-        for (const [begun, ended] of rounds) {
+        for (const [begun, ended] of steps) {
           const { start, end } = operatorContract.rides;
           const startItems = start.body.parse({ items: begun }).items;
           const endItems = end.body.parse({ items: ended }).items;
@@ -88,16 +88,16 @@ const wanted = fc.record({
   partnerId: fc.constantFrom(...PARTNERS),
   request: fc.record(
     {
-      place: fc.oneof(
+      target: fc.oneof(
         fc.record({ station_id: fc.constantFrom(...STATIONS, "unknown") }),
         fc.record({ bike_id: fc.constantFrom(...BIKES, "unknown") }),
       ),
       rider_ref: fc.constantFrom("x", "y"),
     },
-    { requiredKeys: ["place"] },
+    { requiredKeys: ["target"] },
   ),
 });
-const reservationRounds = fc.array(
+const reservationSteps = fc.array(
   fc.record({
     creates: fc.array(wanted, { minLength: 1, maxLength: 7 }),
     cancels: fc.array(fc.record({ n: fc.nat(9), partnerId: fc.constantFrom(...PARTNERS) }), { maxLength: 6 }),
@@ -114,15 +114,15 @@ const shown = (json: string) => {
 
 test("reservations that are made and cancelled together are as one after the other", { timeout: 300_000 }, async () => {
   await fc.assert(
-    fc.asyncProperty(reservationRounds, async (rounds) => {
+    fc.asyncProperty(reservationSteps, async (steps) => {
       await withTwo(async (together, oneByOne) => {
         const { systemId } = together;
         const made: { readonly together: string; readonly alone: string }[] = [];
-        for (const { creates, cancels, minutes } of rounds) {
-          const calls = creates.map(({ partnerId, request: { place, ...rest } }) => ({
+        for (const { creates, cancels, minutes } of steps) {
+          const calls = creates.map(({ partnerId, request: { target, ...rest } }) => ({
             systemId,
             partnerId,
-            request: { ...place, ...rest } as ReservationRequest,
+            request: { ...target, ...rest } as ReservationRequest,
           }));
           const outcomesTogether = await createReservations(together.live, systemId, calls);
           for (const [index, call] of calls.entries()) {

@@ -60,9 +60,9 @@ export async function lockReservationFacts(
   const named = requests.flatMap(({ request }) => request.bike_id ?? []);
   await command.lockBikes([...named, ...waitFor, ...overdue.map(({ bike_id: bikeId }) => bikeId)]);
   const stationIds = requests.flatMap(({ request }) => request.station_id ?? []);
-  const places = [...command.bikes.values()].flatMap((bike) => bike.station_id ?? []);
+  const stationsOfBikes = [...command.bikes.values()].flatMap((bike) => bike.station_id ?? []);
   const [stations] = await Promise.all([
-    findRentingStations(tx, systemId, [...stationIds, ...places]),
+    findRentingStations(tx, systemId, [...stationIds, ...stationsOfBikes]),
     lockFreeBikes(command, requests),
   ]);
   const holding = [...command.bikes.values()].flatMap((bike) => bike.reservation_id ?? []);
