@@ -79,7 +79,7 @@ test("rides that start and end together do so as one after the other", { timeout
         }
       });
     }),
-    { numRuns: 6 },
+    { numRuns: 6, endOnFailure: true },
   );
 });
 
@@ -162,8 +162,22 @@ test("reservations that are made and cancelled together are as one after the oth
         }
       });
     }),
-    { numRuns: 8 },
+    { numRuns: 8, endOnFailure: true },
   );
+});
+
+test("a partner does not get at another's reservation by a request that shares the owner's transaction", async () => {
+  const harness = await openFleetHarness();
+  try {
+    await fill(harness);
+    const { id } = await harness.reserve({ bike_id: "a" }, "partner-1");
+    const both = PARTNERS.toReversed().map((partnerId) => ({ partnerId, id }));
+    const [other, owner] = await cancelReservations(harness.live, harness.systemId, both);
+    expect(other).toMatchObject({ error: { code: "not_found" } });
+    expect(owner).toMatchObject({ result: expect.stringContaining('"cancelled"') as string });
+  } finally {
+    await harness.close();
+  }
 });
 
 test("of many who want few bikes of a station at once, through one combiner, as many as there are bikes get one", async () => {

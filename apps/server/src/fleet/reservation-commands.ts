@@ -66,11 +66,12 @@ type CancelDecision =
 
 function decideCancel(
   { now }: FleetCommand,
-  { id }: OwnedReservation,
+  { partnerId, id }: OwnedReservation,
   reservations: ReadonlyMap<string, LockedReservation>,
 ): CancelDecision {
   const reservation = reservations.get(id);
-  if (reservation === undefined) return { error: serviceError("not_found", "reservation") };
+  // Locked it may be for the request of another partner, who owns it.
+  if (reservation?.partner_id !== partnerId) return { error: serviceError("not_found", "reservation") };
   try {
     const { json } = reservation;
     return mayCancel(statusAt(reservation, now)) ? { cancel: id, json } : { result: json };
@@ -101,7 +102,7 @@ export function extendReservation(
 
 /**
  * Locks reservations, and their bikes before: while those are locked, nobody ends the reservations.
- * @returns by id those that exist and belong to the partners that are named with them
+ * @returns by id those that exist and belong to one of the partners that are named with them
  */
 async function lockWithBikes(
   command: FleetCommand,
