@@ -19,9 +19,10 @@ export class FairQueue<Item> {
     let weight = 0;
     for (;;) {
       const [next] = this.#itemsOf;
-      const [owner, items] = next ?? [];
-      const item = items?.[0];
-      if (owner === undefined || items === undefined || item === undefined) return taken;
+      if (next === undefined) return taken;
+      const [owner, items] = next;
+      const [item] = items;
+      if (item === undefined) throw new Error("an owner without items is not kept");
       weight += weightOf(item);
       if (weight > limit && taken.length > 0) return taken;
       taken.push(item);

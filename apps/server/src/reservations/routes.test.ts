@@ -24,7 +24,7 @@ beforeEach(async () => {
   http.decorateRequest("caller");
   http.addHook("onRequest", (request, _reply, done) => {
     request.caller = {
-      key: { system_id: harness.systemId, partner_id: request.headers.from ?? partner },
+      key: { id: "key", system_id: harness.systemId, partner_id: request.headers.from ?? partner },
     } as unknown as Caller;
     done();
   });
