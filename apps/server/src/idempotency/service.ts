@@ -92,10 +92,11 @@ export type CallOutcome<Answered = Answer> = { readonly result: Answered } | { r
 export type CombinedWork<Input> = (tx: Transaction, inputs: readonly Input[]) => Promise<readonly CallOutcome[]>;
 
 /**
- * Milliseconds that calls which share a transaction wait for a lock, before each runs alone. Lower, and a slow commit
- * elsewhere looks like a long one; higher, and a row that somebody keeps locked delays calls that have nothing to do with it.
+ * Milliseconds that calls which share a transaction wait for a lock, before each runs alone. Lower, and verbs that change
+ * the same stations give up on each other's transactions when commits are slow, and run at the speed of single calls just
+ * when there are most of them; higher, and a row that somebody keeps locked delays calls that have nothing to do with it.
  */
-const COMBINED_LOCK_TIMEOUT_MS = 200;
+const COMBINED_LOCK_TIMEOUT_MS = 1_000;
 
 /**
  * Does what calls of a system ask for, each once, in one transaction. Unlike `doOnce` it claims no names beforehand: the
