@@ -61,6 +61,8 @@ async function run(sql: string): Promise<void> {
 async function pages(): Promise<number> {
   // A connection tells what it has read with a delay, unless it is asked to tell at once.
   await db.query(statement("", "select pg_stat_force_next_flush()"));
+  // It tells after its answer. A statement that comes behind it is run after it has told.
+  await db.query(statement("", "select 1"));
   const [row] = await harness.rows<{ n: number }>(
     `select sum(coalesce(heap_blks_read + heap_blks_hit, 0) + coalesce(idx_blks_read + idx_blks_hit, 0))::bigint as n
      from pg_statio_user_tables where $1 <> '' and relname = any($2)`,
