@@ -44,11 +44,13 @@ export function createNotifier(
         if (!isClosed) await pause(PAUSE_MS);
       } catch {
         // Whoever uses the database reports its failures.
-        if (isClosed) return;
+        if (isClosed) break;
         waiting = new Map([...batch, ...waiting]);
         await pause(RETRY_AFTER_FAILURE_MS);
       }
     }
+    // In the same turn as the last look at what is waiting: what is asked for after it finds nothing sending, and begins.
+    sending = undefined;
   };
   const pause = (ms: number) =>
     new Promise<void>((resolve) => {
@@ -56,9 +58,8 @@ export function createNotifier(
       setTimeout(resolve, ms).unref();
     });
   const begin = async () => {
-    sending ??= send();
+    if (waiting.size > 0) sending ??= send();
     await sending;
-    sending = undefined;
   };
   return {
     notify: (channel, payload) => {
