@@ -107,13 +107,18 @@ export const rideStart = item("RideStart", {
 });
 export type RideStart = z.infer<typeof rideStart>;
 
+/** Where a ride ended, for commands that end or correct it. */
+const endLocation = {
+  lat: latitude.optional().describe("With `lon`: where it ended outside a station. WGS 84 degrees"),
+  lon: longitude.optional().describe("With `lat`. WGS 84 degrees"),
+};
+
 /** A ride ends. */
 export const rideEnd = locatedItem("RideEnd", {
   id: givenIdentifier,
   ended_at: givenInstant.optional().describe("Now, when left out"),
   end_station_id: givenIdentifier.nullable().optional().describe("Null or left out: it ended outside a station"),
-  lat: latitude.optional().describe("With `lon`: where it ended outside a station. WGS 84 degrees"),
-  lon: longitude.optional().describe("With `lat`. WGS 84 degrees"),
+  ...endLocation,
   distance_meters: count.nullable().optional(),
   end_reason: endReason
     .exclude(["cancelled"])
@@ -137,8 +142,7 @@ export const rideCorrection = locatedItem(
     ended_at: givenInstant.optional(),
     start_station_id: givenIdentifier.nullable().optional().describe("Null: it began outside a station"),
     end_station_id: givenIdentifier.nullable().optional().describe("Null: it ended outside a station"),
-    lat: latitude.optional().describe("With `lon`: where it ended outside a station. WGS 84 degrees"),
-    lon: longitude.optional().describe("With `lat`. WGS 84 degrees"),
+    ...endLocation,
     distance_meters: count.nullable().optional(),
     end_reason: endReason
       .exclude(["cancelled"])
