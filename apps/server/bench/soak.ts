@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { promisify } from "node:util";
+import { parseArgs, promisify } from "node:util";
 import { scopeNames } from "@bikeshare/contract";
 import { createOperatorClient, createRandom, makeCity, type Simulation, startSimulation } from "@bikeshare/simulator";
 import { openStore } from "../src/db/open.ts";
@@ -15,19 +15,31 @@ import { type ClientLedger, createClientLedger, runClient } from "./soak/clients
 import { checkLifeEvents, checkStationEdges, checkWalk, countByName } from "./soak/events-check.ts";
 import { createFindings, type Findings } from "./soak/findings.ts";
 import { sampleFeeds } from "./soak/gbfs-samples.ts";
+import { sampleMemory } from "./soak/memory.ts";
 import { compareRides, createRideLedger, type RideLedger } from "./soak/ride-ledger.ts";
 import { type KillableServer, MAIN, startKillableServer } from "./soak/server.ts";
 import { countEvents, walk, walkEvents } from "./soak/walk.ts";
 
 /*
  * A city lives on the service for some minutes, partners hold and cancel bikes meanwhile, and the service is killed
- * three times. Afterwards everything that was acknowledged must be there, and everything that happened must have been
- * told exactly once: `node --conditions=@bikeshare/source bench/soak.ts [minutes]`.
+ * now and then. Afterwards everything that was acknowledged must be there, and everything that happened must have been
+ * told exactly once. Without kills its memory must be flat. With many clients and short pauses their commands share
+ * transactions: `pnpm soak 2 --kills 12 --clients 64 --pause-ms 20`.
  */
 
-const MINUTES = Number(process.argv[2] ?? 5);
-const CLIENTS = 20;
-const KILLS = 3;
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    kills: { type: "string", default: "3" },
+    clients: { type: "string", default: "20" },
+    // The longest pause of a client between two requests.
+    "pause-ms": { type: "string", default: "700" },
+  },
+});
+const MINUTES = Number(positionals[0] ?? 5);
+const KILLS = Number(options.kills);
+const CLIENTS = Number(options.clients);
+const MAX_PAUSE_MS = Number(options["pause-ms"]);
 const SEED = 7;
 const SCHEMAS =
   process.env["BIKESHARE_GBFS_SCHEMAS"] ?? join(import.meta.dirname, "../../../../shared/data/gbfs-json-schema");
@@ -116,14 +128,17 @@ async function soak(server: KillableServer, keys: Keys): Promise<void> {
       key: keys.partners[of] ?? "",
       name: `client-${n}`,
       seed: SEED + n,
+      maxPauseMs: MAX_PAUSE_MS,
       stationIds: [first ?? "", ...others],
       ledger: ledgers[of] ?? createClientLedger(),
       signal: over.signal,
     });
   });
   const feeds = sampleFeeds(server.base, SCHEMAS, findings, over.signal);
+  const memory = sampleMemory(() => server.pid(), over.signal);
   await killNowAndThen(server, simulation);
   over.abort();
+  say(`resident memory, MiB by minute: ${(await memory).join(" ")}`);
   await Promise.all(clients);
   await simulation.stop();
   say(`${await feeds} feed documents were valid`);

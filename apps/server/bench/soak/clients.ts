@@ -29,6 +29,8 @@ export interface ClientOptions {
   readonly key: string;
   readonly name: string;
   readonly seed: number;
+  /** The longest pause between two requests. */
+  readonly maxPauseMs: number;
   readonly stationIds: readonly [string, ...string[]];
   readonly ledger: ClientLedger;
   readonly signal: AbortSignal;
@@ -43,14 +45,18 @@ interface Answer {
 /** Error codes that are normal in a busy city. */
 const EXPECTED = new Set(["no_bike_available", "station_offline", "rider_has_active_reservation"]);
 
+/** Of the holds. The others end a bike's hold by expiring, so that busy clients do not take every bike of the city. */
+const CANCELLED_SHARE = 0.9;
+
 /** Holds and cancels until the signal, each request with a key of its own, repeated until it is answered. */
 export async function runClient(options: ClientOptions): Promise<void> {
   const random = createRandom(options.seed);
+  const pause = () => setTimeout(random.between(0, options.maxPauseMs));
   for (let n = 0; !options.signal.aborted; n++) {
     const held = await hold(options, random, n);
-    await setTimeout(random.between(50, 700));
-    if (held !== undefined && random.next() < 0.6) await cancel(options, held);
-    await setTimeout(random.between(50, 700));
+    await pause();
+    if (held !== undefined && random.next() < CANCELLED_SHARE) await cancel(options, held);
+    await pause();
   }
 }
 

@@ -5,6 +5,8 @@ import { type ServerProcess, startServer } from "../processes.ts";
 /** The service in a process of its own, which can be killed and comes back at the same address. */
 export interface KillableServer {
   readonly base: string;
+  /** Of the process that runs now. */
+  pid(): number;
   /** Ends it without a warning, and starts it again on the same data. */
   killAndRestart(): Promise<void>;
   stop(): Promise<void>;
@@ -18,6 +20,7 @@ export async function startKillableServer(env: Record<string, string>): Promise<
   let server: ServerProcess = await start();
   return {
     base: `http://127.0.0.1:${port}`,
+    pid: () => server.pid,
     async killAndRestart() {
       process.kill(server.pid, "SIGKILL");
       await server.stop();
