@@ -26,17 +26,21 @@ export interface Filter {
   readonly values: readonly unknown[];
   /** How the rows are counted, where there is something cheaper than to count them one by one. */
   readonly total?: Total;
+  /**
+   * The same rows as alternatives that an index each holds whole, in the list's order: the first page is read row by row from
+   * these. A row may meet several of them.
+   */
+  readonly indexed?: readonly string[] | undefined;
   /** Of its statements, where one plan suits all values: they are prepared once. Undefined: planned for each request. */
   readonly name?: string | undefined;
 }
 
 /** Counts the rows of a filter. */
 interface Total {
+  /** Gives null where the number is not known after all. */
   readonly sql: string;
   /** Those of the filter, and more behind them. */
   readonly values: readonly unknown[];
-  /** A column more for a numbered page's row. */
-  readonly more?: string;
 }
 
 /** SQL that counts the rows of alternatives. */
@@ -53,12 +57,12 @@ export function countRows({ table }: Pick<FilterableList<never>, "table">, branc
  * the list is reached from the end.
  */
 export async function listFiltered<Position>(
-  db: Queryable,
+  db: Pick<Queryable, "query">,
   list: FilterableList<Position>,
   filter: Filter,
   request: PageRequest<Position>,
 ): Promise<PageRows> {
-  const { branches } = filter;
+  const { branches, indexed } = filter;
   const start = startOf(request);
   const size = fetchSize(request.limit);
   const named = (kind: string, text: string) =>
@@ -67,23 +71,42 @@ export async function listFiltered<Position>(
     const values = [...filter.values];
     const position = list.placeholders(start.after, (value) => `$${values.push(value)}`).join(", ");
     const behind = `(${list.order.join(", ")}) ${list.direction === "asc" ? ">" : "<"} (${position})`;
-    const rows = rowsOf(list, { branches: branches.map((branch) => `${branch} and ${behind}`), skip: 0, limit: size });
+    const follows = (branch: string) => `${branch} and ${behind}`;
+    const rows = firstRowsOf(list, { branches: branches.map(follows), indexed: indexed?.map(follows) }, size);
     return oneRow(await db.query<PageRows>(named("after", rows), values));
   }
-  const { sql, values, more }: Total = filter.total ?? { sql: countRows(list, branches), values: filter.values };
-  const total = `${sql} as total${more === undefined ? "" : `, ${more}`}`;
+  const { sql, values }: Total = filter.total ?? { sql: countRows(list, branches), values: filter.values };
   const { skip } = start;
   if (skip === 0) {
-    const text = `select (${rowsOf(list, { branches, skip, limit: size })}) as rows, ${total}`;
+    const text = `select (${firstRowsOf(list, filter, size)}) as rows, ${sql} as total`;
     return oneRow(await db.query<PageRows>(named("first", text), values));
   }
-  const counted = oneRow(await db.query<{ total: number }>(named("total", `select ${total}`), values));
-  if (skip >= counted.total) return { ...counted, rows: null };
-  const limit = Math.min(size, counted.total - skip);
-  const behind = counted.total - skip - limit;
+  const counted = await db.query<Pick<PageRows, "total">>(named("total", `select ${sql} as total`), values);
+  const { total } = oneRow(counted);
+  if (total === null || skip >= total) return { total, rows: null };
+  const limit = Math.min(size, total - skip);
+  const behind = total - skip - limit;
   const page = behind < skip ? { branches, skip: behind, limit, fromEnd: true } : { branches, skip, limit };
   const read = oneRow(await db.query<Pick<PageRows, "rows">>(statement("", rowsOf(list, page)), filter.values));
-  return { ...read, ...counted };
+  return { ...read, total };
+}
+
+/** The statement that reads the first rows of a list. */
+function firstRowsOf(
+  list: FilterableList<never>,
+  { branches, indexed }: Pick<Filter, "branches" | "indexed">,
+  limit: number,
+): string {
+  if (indexed === undefined) return rowsOf(list, { branches, skip: 0, limit });
+  const { table, order, direction, json } = list;
+  const inOrder = `order by ${order.map((column) => `${column} ${direction}`).join(", ")} limit ${limit}`;
+  const rows = (branch: string) =>
+    `select ${order.join(", ")}, ${json} as json from ${table} where ${branch} ${inOrder}`;
+  const [only = "", ...others] = indexed.map(rows);
+  if (others.length === 0) return joinRows(only);
+  // They are merged as they come: of each no more rows are read than the page needs.
+  const merged = [only, ...others].map((each) => `(${each})`).join(" union all ");
+  return joinRows(`select distinct on (${order.join(", ")}) json from (${merged}) as candidates ${inOrder}`);
 }
 
 interface StepRange {

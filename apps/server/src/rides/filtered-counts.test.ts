@@ -3,10 +3,11 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../../test/database.ts";
 import { countRides } from "../counts/service.ts";
 import type { Queryable, Transaction } from "../db/database.ts";
+import { openReadPool, type ReadPool } from "../db/read-pool.ts";
 import { statement } from "../db/statement.ts";
 import { upsertPastRides } from "../fleet/past-rides.ts";
 import { createIds } from "../ids.ts";
-import { listFilteredRideRows, type RideFilters } from "./filtered-queries.ts";
+import { listFilteredRideRows, listQuickRideRows, type RideFilters } from "./filtered-queries.ts";
 import { createPastCounts, type PastCounts } from "./past-counts.ts";
 
 fc.configureGlobal({ seed: 1 });
@@ -15,6 +16,9 @@ const HOUR_MS = 3_600_000;
 let database: TestDatabase;
 let clock = 0;
 let pastCounts: PastCounts;
+let readPool: ReadPool;
+/** How often the quick way gave a page. */
+let quickly = 0;
 /** The database's own time: what is past is decided there. */
 let now = 0;
 
@@ -23,9 +27,13 @@ beforeAll(async () => {
   const [row] = await database.db.query<{ at: Date }>(statement("", "select now() as at"));
   now = row?.at.getTime() ?? 0;
   pastCounts = createPastCounts(() => clock);
+  readPool = openReadPool({ connectionString: database.db.connectionString, connections: 1 });
   await insert(Array.from({ length: 400 }, (_, index) => ({ id: `ride ${index}`, hoursAgo: index * 3.7 })));
 });
-afterAll(() => database.close());
+afterAll(async () => {
+  await readPool.close();
+  await database.close();
+});
 
 interface Ride {
   readonly id: string;
@@ -73,7 +81,10 @@ async function totals(filters: RideFilters, request: { readonly page?: number } 
     limit: 50,
     ...(request.page === undefined ? { kind: "first" } : { kind: "page", page: request.page }),
   };
-  const { total } = await listFilteredRideRows(database.db, "main", filters, asked as never, pastCounts);
+  const { rows, total } = await listFilteredRideRows(database.db, "main", filters, asked as never, pastCounts);
+  const quick = await listQuickRideRows(readPool, "main", filters, asked as never, pastCounts);
+  quickly += Number(quick !== undefined);
+  expect(quick ?? { rows, total }).toEqual({ rows, total });
   const [real] = await database.db.query<{ n: number }>(
     statement(
       "",
@@ -114,6 +125,28 @@ it("a stretch of time is counted exactly, wherever it begins and ends", async ()
     }),
     { numRuns: 60 },
   );
+  expect(quickly).toBeGreaterThan(50);
+});
+
+it("what was remembered before past rides changed is not shown the quick way, and is forgotten", async () => {
+  const quick = () =>
+    listQuickRideRows(readPool, "main", { station_id: "s4" }, { kind: "first", limit: 50 }, pastCounts);
+  expect(await quick()).toBeUndefined();
+  const [total] = await totals({ station_id: "s4" });
+  expect(await quick()).toMatchObject({ total });
+  await insert([{ id: "later 14", hoursAgo: 400 }]);
+  expect(await quick()).toBeUndefined();
+  expect(await totals({ station_id: "s4" })).toEqual([total + 1, total + 1]);
+  expect(await quick()).toMatchObject({ total: total + 1 });
+});
+
+it("rides since a ride that is under way for more than a week are not counted the quick way", async () => {
+  const lost = { id: "lost 15", hoursAgo: 24 * 9, isUnderWay: true };
+  await insert([lost]);
+  const before = quickly;
+  expect(await totals({ bike_id: "bike 5" })).toEqual(await totals({ bike_id: "bike 5" }));
+  expect(quickly).toBe(before);
+  await remove(lost);
 });
 
 it("what is remembered of past rides never shows: totals are exact after any change, also of the past", async () => {

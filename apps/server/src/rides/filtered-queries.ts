@@ -1,10 +1,11 @@
 import { listFilters, type PageRequest } from "@bikeshare/rules";
 import type { Queryable } from "../db/database.ts";
+import type { ReadPool } from "../db/read-pool.ts";
 import { oneRow } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
 import { conditionsOf } from "../lists/conditions.ts";
-import { type Bind, countRows, type FilterableList, listFiltered } from "../lists/filtered-queries.ts";
-import type { PageRows, TimePosition } from "../lists/page.ts";
+import { type Bind, countRows, type Filter, type FilterableList, listFiltered } from "../lists/filtered-queries.ts";
+import { type PageRows, startOf, type TimePosition } from "../lists/page.ts";
 import type { PastCount, PastCounts } from "./past-counts.ts";
 
 export interface RideFilters {
@@ -25,67 +26,135 @@ const list: FilterableList<TimePosition> = {
 };
 
 /**
+ * A page of the rides that pass filters, where it costs little more than one of the whole list: an index leads to its rows, and
+ * their number is made of kept ones or not asked for. Undefined where that is not so, or the number remembered is outdated.
+ */
+export async function listQuickRideRows(
+  readPool: ReadPool,
+  systemId: string,
+  filters: RideFilters,
+  request: PageRequest<TimePosition>,
+  pastCounts: PastCounts,
+): Promise<PageRows | undefined> {
+  const start = startOf(request);
+  const asked = describe(systemId, filters);
+  if (asked.filter.name === undefined || ("skip" in start && start.skip > 0)) return undefined;
+  const db = { query: <Row>(...[prepared, values = []]: QueryArguments) => readPool.read<Row>(prepared, values) };
+  if (request.kind === "cursor") return listFiltered(db, list, asked.filter, request);
+  if (isStretchOfTime(asked.names)) return listFiltered(db, list, withTotal(asked, countBetween(filters)), request);
+  const known = pastCounts.get(systemId, asked.key);
+  if (known?.isRecent !== true) return undefined;
+  return listWithPast(db, asked, known, request, pastCounts);
+}
+
+/**
  * A page of the rides that pass filters. Its exact length is not counted one by one where that can be helped: a stretch of
  * time is counted from the kept numbers of months, days and hours; other filters from what is remembered of past rides.
  */
 export async function listFilteredRideRows(
-  db: Queryable,
+  db: Reader,
   systemId: string,
   filters: RideFilters,
   request: PageRequest<TimePosition>,
   pastCounts: PastCounts,
 ): Promise<PageRows> {
-  const values: unknown[] = [systemId];
-  const bind: Bind = (value) => `$${values.push(value)}`;
-  const branches = filterBranches(filters, bind);
-  const given: Readonly<Record<string, string | undefined>> = { ...filters };
-  const names = Object.keys(given)
-    .filter((name) => given[name] !== undefined)
-    .sort();
-  const filter = { branches, values: [...values], name: statementName(names) };
-  if (request.kind === "cursor" || names.includes("updated_since")) return listFiltered(db, list, filter, request);
-  if (isStretchOfTime(names)) {
-    return listFiltered(db, list, { ...filter, total: { sql: countBetween(filters), values } }, request);
+  const asked = describe(systemId, filters);
+  if (request.kind === "cursor" || filters.updated_since !== undefined) {
+    return listFiltered(db, list, asked.filter, request);
   }
-  const key = JSON.stringify(names.map((name) => [name, given[name]]));
-  const remembered = pastCounts.get(systemId, key);
+  if (isStretchOfTime(asked.names)) return listFiltered(db, list, withTotal(asked, countBetween(filters)), request);
+  const remembered = pastCounts.get(systemId, asked.key);
   const known = remembered ?? (await countPast(db, systemId, filters));
-  if (remembered === undefined) pastCounts.keep(systemId, key, known);
-  const total = { sql: countWithPast(branches, known, bind), values, more: `${pastChanges} as "pastChanges"` };
-  const rows: PageRows & { pastChanges?: number } = await listFiltered(db, list, { ...filter, total }, request);
-  if (rows.pastChanges !== known.pastChanges) pastCounts.forget(systemId, key);
-  return rows;
+  if (remembered === undefined) pastCounts.keep(systemId, asked.key, known);
+  const rows = await listWithPast(db, asked, known, request, pastCounts);
+  return rows ?? listFiltered(db, list, { ...asked.filter, name: undefined }, request);
 }
 
-const TIMES = ["started_after", "started_before"];
-/** Filters by which one plan suits every value. */
-const EVEN = [["bike_id"], ["station_id"], ["started_after"], ["started_before"], TIMES].map((names) =>
-  names.join("+"),
-);
+type Reader = Pick<Queryable, "query">;
+type QueryArguments = Parameters<Queryable["query"]>;
+
+/** What a list of rides is asked for. */
+interface AskedRides {
+  readonly systemId: string;
+  readonly names: readonly (keyof RideFilters)[];
+  readonly filter: Filter;
+  /** What its number is remembered by. */
+  readonly key: string;
+}
+
+function describe(systemId: string, filters: RideFilters): AskedRides {
+  const values: unknown[] = [systemId];
+  const { branches, overlapping } = alternativesOf(filters, (value) => `$${values.push(value)}`);
+  const names = namesOf(filters);
+  const name = statementName(names);
+  return {
+    systemId,
+    names,
+    filter: { branches, values, name, indexed: name === undefined ? undefined : overlapping },
+    key: JSON.stringify(names.map((each) => [each, filters[each]])),
+  };
+}
+
+function withTotal({ filter }: AskedRides, sql: string, values = filter.values): Filter {
+  return { ...filter, total: { sql, values } };
+}
+
+/** A page with its number made of what is remembered and what came since; undefined when past rides have changed meanwhile. */
+async function listWithPast(
+  db: Reader,
+  asked: AskedRides,
+  known: PastCount,
+  request: PageRequest<TimePosition>,
+  pastCounts: PastCounts,
+): Promise<PageRows | undefined> {
+  const values = [...asked.filter.values];
+  const sql = countWithPast(asked.filter.branches, known, (value) => `$${values.push(value)}`);
+  const rows = await listFiltered(db, list, withTotal(asked, sql, values), request);
+  if (rows.total !== null) return rows;
+  pastCounts.forget(asked.systemId, asked.key);
+  return undefined;
+}
+
+function namesOf(filters: RideFilters): (keyof RideFilters)[] {
+  const names = Object.keys(listFilters.rides) as (keyof RideFilters)[]; // the contract's, which are those of the type
+  return names.filter((name) => filters[name] !== undefined).sort();
+}
+
+const TIMES: readonly string[] = ["started_after", "started_before"];
 
 function isStretchOfTime(names: readonly string[]): boolean {
   return names.every((name) => TIMES.includes(name));
 }
 
-/** A name where the statement is to be prepared once; with other filters the plan depends on their values. */
+/**
+ * A name where the statement is to be prepared once, because one index holds the rides of any such filter in the list's order:
+ * those of a bike or a station or of all, in a stretch of time. With other filters the plan depends on their values.
+ */
 function statementName(names: readonly string[]): string | undefined {
-  const joined = names.join("+");
-  return EVEN.includes(joined) ? `rides.by.${joined}` : undefined;
+  const [owner, ...others] = names.filter((name) => !TIMES.includes(name));
+  if (others.length > 0 || !(owner === undefined || owner === "bike_id" || owner === "station_id")) return undefined;
+  return `rides.by.${names.join("+")}`;
 }
 
 /**
- * Conditions, as alternatives that no ride fulfils twice. A station's rides are those that started there and those
- * that only ended there: each alternative has an index in the list's order, the two joined by `or` have none.
+ * Conditions as alternatives. A station's rides are those that started there and those that ended there: each alternative
+ * has an index in the list's order, the two joined by `or` have none. A ride that did both counts once: `branches` has it
+ * as one that started there. `overlapping` has it twice, so that neither alternative steps over rows.
  */
-function filterBranches({ station_id: stationId, ...filters }: RideFilters, bind: Bind): string[] {
+function alternativesOf(
+  { station_id: stationId, ...filters }: RideFilters,
+  bind: Bind,
+): { readonly branches: string[]; readonly overlapping: string[] } {
   const conditions = conditionsOf(listFilters.rides, filters).map((condition) => condition(bind));
   const common = ["system_id = $1", ...conditions].join(" and ");
-  if (stationId === undefined) return [common];
+  if (stationId === undefined) return { branches: [common], overlapping: [common] };
   const station = bind(stationId);
-  return [
-    `${common} and start_station_id = ${station}`,
-    `${common} and end_station_id = ${station} and start_station_id is distinct from ${station}`,
-  ];
+  const started = `${common} and start_station_id = ${station}`;
+  const ended = `${common} and end_station_id = ${station}`;
+  return {
+    branches: [started, `${ended} and start_station_id is distinct from ${station}`],
+    overlapping: [started, ended],
+  };
 }
 
 /** SQL: rides that started in a stretch of time, on the placeholders of its conditions, which come first. */
@@ -112,15 +181,14 @@ function countBefore(at: string): string {
 const pastChanges =
   "(select coalesce(sum(past_changes), 0)::bigint from list_counts where system_id = $1 and list = 'rides')";
 
-/** SQL: what is remembered of past rides and those since; all of them where past rides have come or gone meanwhile. */
+/** SQL: what is remembered of past rides and those since; null where past rides have come or gone meanwhile. */
 function countWithPast(branches: readonly string[], known: PastCount, bind: Bind): string {
   const upto = `${bind(known.upto)}::timestamptz`;
   const since = countRows(
     list,
     branches.map((branch) => `${branch} and started_at >= ${upto}`),
   );
-  return `case when ${pastChanges} = ${bind(known.pastChanges)}::bigint
-    then ${bind(known.n)}::bigint + ${since} else ${countRows(list, branches)} end`;
+  return `case when ${pastChanges} = ${bind(known.pastChanges)}::bigint then ${bind(known.n)}::bigint + ${since} end`;
 }
 
 /**
@@ -128,14 +196,15 @@ function countWithPast(branches: readonly string[], known: PastCount, bind: Bind
  * Whatever comes, goes or is corrected among them counts as a change of past rides, with a day to spare for transactions
  * that are open.
  */
-async function countPast(db: Queryable, systemId: string, filters: RideFilters): Promise<PastCount> {
+async function countPast(db: Pick<Queryable, "query">, systemId: string, filters: RideFilters): Promise<PastCount> {
   const values: unknown[] = [systemId];
-  const branches = filterBranches(filters, (value) => `$${values.push(value)}`);
+  const { branches } = alternativesOf(filters, (value) => `$${values.push(value)}`);
   const past = branches.map((branch) => `${branch} and started_at < (select upto from past)`);
   const text = `
     with past as materialized (
       select least(date_trunc('day', now() - interval '3 days'),
         (select started_at from rides where system_id = $1 and status = 'started' order by started_at limit 1)) as upto)
-    select (select upto from past)::text as upto, ${countRows(list, past)} as n, ${pastChanges} as "pastChanges"`;
+    select (select upto from past)::text as upto, (select upto from past) > now() - interval '7 days' as "isRecent",
+      ${countRows(list, past)} as n, ${pastChanges} as "pastChanges"`;
   return oneRow(await db.query<PastCount>(statement("", text), values));
 }

@@ -2,6 +2,8 @@
 export interface PastCount {
   /** The instant, as PostgreSQL writes it: every ride that started before it has ended. */
   readonly upto: string;
+  /** Whether that is a week ago at most, so that counting the rides since takes next to no time. */
+  readonly isRecent: boolean;
   readonly n: number;
   /** How often past rides had come or gone when this was so. */
   readonly pastChanges: number;

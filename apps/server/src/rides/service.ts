@@ -2,7 +2,7 @@ import type { PageRequest } from "@bikeshare/rules";
 import { toPage, jsonField, type Page, type PageRows, startOf, type TimePosition } from "../lists/page.ts";
 import type { ListReader, ReadContext } from "../lists/read-context.ts";
 import type { DepthIndex } from "./depth-index.ts";
-import { listFilteredRideRows, type RideFilters } from "./filtered-queries.ts";
+import { listFilteredRideRows, listQuickRideRows, type RideFilters } from "./filtered-queries.ts";
 import type { PastCounts } from "./past-counts.ts";
 import { countRidesByHour, findRide, listRideRows, listRideRowsAt, listRideRowsFrom } from "./queries.ts";
 
@@ -24,11 +24,21 @@ export async function listRides(
   const { systemId } = whose;
   const isFiltered = Object.values(filters).some((value) => value !== undefined);
   const rows = isFiltered
-    ? await context.filtered.read(whose, (db) =>
-        listFilteredRideRows(db, systemId, filters, request, context.pastCounts),
-      )
+    ? await listFilteredRides(context, whose, filters, request)
     : await listAllRides(context, systemId, request);
   return toPage(request, rows, (json) => ({ at: jsonField(json, "started_at"), id: jsonField(json, "id") }));
+}
+
+/** Only a page that may take long waits for one of the few connections of such lists. */
+async function listFilteredRides(
+  { readPool, filtered, pastCounts }: RideContext,
+  whose: ListReader,
+  filters: RideFilters,
+  request: PageRequest<TimePosition>,
+): Promise<PageRows> {
+  const { systemId } = whose;
+  const quick = await listQuickRideRows(readPool, systemId, filters, request, pastCounts);
+  return quick ?? filtered.read(whose, (db) => listFilteredRideRows(db, systemId, filters, request, pastCounts));
 }
 
 /** Uses the depth index where the page lies deep and the index is up to date. */
