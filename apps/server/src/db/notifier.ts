@@ -35,6 +35,8 @@ export function createNotifier(
   let isClosed = false;
 
   const send = async () => {
+    // What is asked for in the same turn, as all channels of a commit are, goes with the first of it.
+    await Promise.resolve();
     while (waiting.size > 0) {
       const batch = waiting;
       waiting = new Map();

@@ -88,9 +88,13 @@ function openTransaction(client: pg.PoolClient, notifier: Notifier, { lockTimeou
     sent.push(result);
   };
   const notifications: (readonly [channel: string, payload: string])[] = [];
+  const run = <Row>(statement: Statement, values?: readonly unknown[]) => {
+    batchWrites(client);
+    return runStatement<Row>(client, statement, values);
+  };
   const tx: Transaction = {
-    query: (statement, values) => runStatement(client, statement, values),
-    send: (statement, values) => keep(runStatement(client, statement, values)),
+    query: run,
+    send: (statement, values) => keep(run(statement, values)),
     transaction: async (work) => work(tx),
     run: async (text) => {
       await client.query(text);
@@ -104,6 +108,7 @@ function openTransaction(client: pg.PoolClient, notifier: Notifier, { lockTimeou
     },
     notify: (channel, payload) => void notifications.push([channel, payload]),
   };
+  batchWrites(client);
   keep(client.query(lockTimeoutMs === undefined ? "begin" : `begin; set local lock_timeout = ${lockTimeoutMs}`));
   const commit = async () => {
     // Of a transaction that has failed, `commit` is a rollback that tells nobody: what was sent tells.
@@ -114,6 +119,17 @@ function openTransaction(client: pg.PoolClient, notifier: Notifier, { lockTimeou
   const causeOf = (error: unknown) =>
     codeOf(error) === sqlState.inFailedSqlTransaction ? (failureOfSent ?? error) : error;
   return { tx, commit, causeOf };
+}
+
+/**
+ * Sends statements that follow each other without waiting in one write. Each write calls the system and wakes PostgreSQL up,
+ * which took a third of our time for a transaction.
+ */
+function batchWrites({ connection: { stream } }: pg.PoolClient): void {
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  // Also what goes on after promises that are resolved already is sent with it.
+  process.nextTick(() => stream.uncork());
 }
 
 /** Runs a prepared statement on a connection. */
