@@ -28,10 +28,10 @@ export interface SequencerOptions {
 /** Events numbered in one transaction. Fewer cost more commits; many more hold the lock for too long. */
 const BATCH = 1000;
 /**
- * Time between two runs for a system. Lower, and under load each event has a commit of its own; higher adds to the time
- * until an event is listed, which may be 100 ms.
+ * Time between two runs for a system. Lower, and under load its commits compete with those of commands for the disk; higher
+ * adds to the time until an event is listed, which may be 100 ms.
  */
-const PAUSE_MS = 10;
+const PAUSE_MS = 50;
 /** Systems worked on at the same time. Each takes a connection from requests; with one, a busy system delays the others. */
 const CONCURRENCY = 2;
 const POLL_INTERVAL_MS = 1000;
