@@ -56,8 +56,10 @@ export function reportBikes(
     systemId,
     items,
     async (command, { items: readable, results }) => {
-      const bikes = await command.lockBikes(readable.map(({ item }) => item.id));
-      const stations = await locationsNamed(command, readable);
+      const [bikes, stations] = await Promise.all([
+        command.lockBikes(readable.map(({ item }) => item.id)),
+        locationsNamed(command, readable),
+      ]);
       for (const entry of readable) {
         const { index, item } = entry;
         const at = new Date(item.at);

@@ -23,6 +23,19 @@ const lockBikesById = statement(
   `select ${state} from bikes where system_id = $1 and id = any($2::text[]) order by id for update`,
 );
 
+// The bikes of rides or reservations are found in the statement that locks them, one by one by the primary key.
+const lockBikesHeldBy = (name: string, table: "rides" | "reservations") =>
+  statement(
+    name,
+    `select ${state} from bikes
+     where system_id = $1 and id = any(array(
+       select held.bike_id from unnest($2::text[]) as wanted(id)
+       cross join lateral (select bike_id from ${table} where system_id = $1 and id = wanted.id limit 1) as held))
+     order by id for update`,
+  );
+const lockBikesByRide = lockBikesHeldBy("fleet.lockBikesOfRides", "rides");
+const lockBikesByReservation = lockBikesHeldBy("fleet.lockBikesOfReservations", "reservations");
+
 // Never waits, so that it can run whatever else is locked. Bikes that others have locked are skipped.
 const lockBestFreeBikes = statement(
   "fleet.lockFreeBikes",
@@ -118,6 +131,20 @@ const shift = statement(
 /** Locks bikes in the order of their ids. */
 export function lockBikes(tx: Transaction, systemId: string, ids: readonly string[]): Promise<BikeState[]> {
   return tx.query<BikeState>(lockBikesById, [systemId, ids]);
+}
+
+/** Locks the bikes of rides, in the order of the bikes' ids. */
+export function lockBikesOfRides(tx: Transaction, systemId: string, rideIds: readonly string[]): Promise<BikeState[]> {
+  return tx.query<BikeState>(lockBikesByRide, [systemId, rideIds]);
+}
+
+/** Locks the bikes of reservations, in the order of the bikes' ids. */
+export function lockBikesOfReservations(
+  tx: Transaction,
+  systemId: string,
+  reservationIds: readonly string[],
+): Promise<BikeState[]> {
+  return tx.query<BikeState>(lockBikesByReservation, [systemId, reservationIds]);
 }
 
 /** Some free bikes of a station. */

@@ -8,6 +8,8 @@ import {
   type CounterShift,
   insertBikes,
   lockBikes,
+  lockBikesOfReservations,
+  lockBikesOfRides,
   lockFreeBikes,
   updateBikes,
   type WantedFreeBikes,
@@ -75,16 +77,35 @@ export class FleetCommand implements Command {
   /** Locks bikes. @returns all that are locked */
   async lockBikes(ids: readonly string[]): Promise<ReadonlyMap<string, BikeState>> {
     this.locks("bikes");
-    const missing = [...new Set(ids)].filter((id) => !this.bikes.has(id));
-    if (missing.length > 0) for (const bike of await lockBikes(this.tx, this.systemId, missing)) this.#hold(bike);
+    const missing = ids.filter((id) => !this.bikes.has(id));
+    await this.#lockBikesBy(missing, lockBikes);
     return this.bikes;
   }
 
+  /** Locks the bikes of rides. */
+  lockBikesOfRides(rideIds: readonly string[]): Promise<void> {
+    return this.#lockBikesBy(rideIds, lockBikesOfRides);
+  }
+
+  /** Locks the bikes of reservations. */
+  lockBikesOfReservations(reservationIds: readonly string[]): Promise<void> {
+    return this.#lockBikesBy(reservationIds, lockBikesOfReservations);
+  }
+
   /** Locks the best free bikes of stations that nobody else has locked. */
-  async lockFreeBikes(wanted: readonly WantedFreeBikes[]): Promise<void> {
+  lockFreeBikes(wanted: readonly WantedFreeBikes[]): Promise<void> {
+    return this.#lockBikesBy(wanted, lockFreeBikes);
+  }
+
+  /** @param wanted names bikes, in whatever way `lock` takes; those that are locked already stay as the command has them */
+  async #lockBikesBy<Wanted>(
+    wanted: readonly Wanted[],
+    lock: (tx: Transaction, systemId: string, wanted: readonly Wanted[]) => Promise<BikeState[]>,
+  ): Promise<void> {
+    if (wanted.length === 0) return;
     this.locks("bikes");
-    for (const bike of await lockFreeBikes(this.tx, this.systemId, wanted))
-      if (!this.bikes.has(bike.id)) this.#hold(bike);
+    const locked = await lock(this.tx, this.systemId, [...new Set(wanted)]);
+    for (const bike of locked) if (!this.bikes.has(bike.id)) this.#hold(bike);
   }
 
   #hold(bike: BikeState): void {
@@ -212,25 +233,33 @@ export class FleetCommand implements Command {
   /** Writes the bikes that were changed so far, and the counters of their stations. */
   async writeBikes(): Promise<void> {
     await this.#releaseUnrideable();
-    const { held, stationIds, shifts } = this.#effects;
+    // Both are sent before either is awaited.
+    await Promise.all([this.#writeChangedBikes(), this.#writeCounters()]);
+  }
+
+  async #writeChangedBikes(): Promise<void> {
     const changed = changedBikes(this.#effects);
-    if (changed.length > 0) {
-      const rows = changed.map((change) => withPublicId(change, this.ids));
-      const json = await updateBikes(this.tx, this.systemId, this.now, rows);
-      const touched = changed.flatMap(({ before, after }) => [before.station_id, after.station_id]);
-      this.bikesWritten(touched, json);
-      for (const { before, after } of changed) {
-        const vehicleTypeId = before.vehicle_type_id;
-        for (const shift of counterShifts(before, after)) this.shiftCounters({ ...shift, vehicleTypeId });
-        held.set(after.id, after);
-      }
+    if (changed.length === 0) return;
+    const rows = changed.map((change) => withPublicId(change, this.ids));
+    const written = updateBikes(this.tx, this.systemId, this.now, rows);
+    for (const { before, after } of changed) {
+      const vehicleTypeId = before.vehicle_type_id;
+      for (const shift of counterShifts(before, after)) this.shiftCounters({ ...shift, vehicleTypeId });
+      this.#effects.held.set(after.id, after);
     }
-    if (stationIds.size > 0) {
-      this.locks("stations");
-      if (await writeCounters(this, [...stationIds].sort(), shifts)) this.notify("stations");
-    }
+    const touched = changed.flatMap(({ before, after }) => [before.station_id, after.station_id]);
+    this.recountStations(touched.filter((id) => id !== null));
+    this.bikesWritten([], await written);
+  }
+
+  async #writeCounters(): Promise<void> {
+    const { stationIds, shifts } = this.#effects;
+    if (stationIds.size === 0) return;
+    this.locks("stations");
+    const ids = [...stationIds].sort();
+    const shifted = shifts.splice(0);
     stationIds.clear();
-    shifts.length = 0;
+    if (await writeCounters(this, ids, shifted)) this.notify("stations");
   }
 
   /** A held bike that can no longer be ridden is held no longer. */

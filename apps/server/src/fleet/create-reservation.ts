@@ -77,6 +77,7 @@ async function reserve(
   const [written, contended] = await Promise.all([
     insertReservations(command.tx, command.systemId, reservations),
     listContended(command, decisions),
+    command.writeBikes(),
   ]);
   return decisions.map((decision): CallOutcome<string> => {
     if ("error" in decision) return decision;

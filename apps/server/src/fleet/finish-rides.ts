@@ -60,7 +60,10 @@ function finish<Item extends RideItem>(
         if (bike !== undefined) command.changeBike(bike, facts);
         results.done(entry.index, ride.id, "updated");
       }
-      const written = await updateRides(command.tx, systemId, command.now, [...finished.values()]);
+      const [written] = await Promise.all([
+        updateRides(command.tx, systemId, command.now, [...finished.values()]),
+        command.writeBikes(),
+      ]);
       for (const { id, status, ended_at: occurredAt } of finished.values()) {
         const name = status === "completed" ? "ride.completed" : "ride.cancelled";
         command.record({ name, occurredAt, partnerId: null, data: valueOf(written, id) });

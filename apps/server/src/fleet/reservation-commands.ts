@@ -1,5 +1,6 @@
 import { extendedExpiry, mayCancel, ServiceError, serviceError, statusAt } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
+import { valueOf } from "../db/rows.ts";
 import { type FleetCommand, runCommand } from "./command.ts";
 import {
   claimOverdueReservations,
@@ -108,9 +109,13 @@ async function lockWithBikes(
   command: FleetCommand,
   owned: readonly OwnedReservation[],
 ): Promise<ReadonlyMap<string, LockedReservation>> {
-  const held = await listBikesOfReservations(command.tx, command.systemId, owned);
-  await command.lockBikes(held.map(({ bike_id: bikeId }) => bikeId));
-  return command.lockReservations(held.map(({ id }) => id));
+  const ids = owned.map(({ id }) => id);
+  const [held, , locked] = await Promise.all([
+    listBikesOfReservations(command.tx, command.systemId, owned),
+    command.lockBikesOfReservations(ids),
+    command.lockReservations(ids),
+  ]);
+  return new Map(held.flatMap(({ id }) => (locked.has(id) ? [[id, valueOf(locked, id)]] : [])));
 }
 
 /**

@@ -35,15 +35,19 @@ export async function lockRideBatch(
 ): Promise<RideBatch> {
   const { tx, systemId } = command;
   const ids = entries.map(({ item }) => item.id);
-  const bikesOfRides = await findBikesOfRides(tx, systemId, ids);
-  await command.lockBikes([...bikesOfRides.values()]);
-  const rides = await command.lockRides(ids);
+  const named = entries.flatMap(({ item }) => [item.start_station_id ?? [], item.end_station_id ?? []].flat());
+  const [bikesOfRides, , rides, locations] = await Promise.all([
+    findBikesOfRides(tx, systemId, ids),
+    command.lockBikesOfRides(ids),
+    command.lockRides(ids),
+    findStationLocations(tx, systemId, named),
+  ]);
   // One started after its bike was looked up, so its bike is not locked: look again.
   if ([...rides.keys()].some((id) => !bikesOfRides.has(id))) throw new TransactionConflict();
-  const named = entries.flatMap(({ item }) => [item.start_station_id, item.end_station_id]);
-  const stored = [...rides.values()].map((ride) => ride.end_station_id);
-  const stationIds = [...named, ...stored].flatMap((id) => id ?? []);
-  return { command, results, rides, stations: await findStationLocations(tx, systemId, stationIds) };
+  const stored = [...rides.values()].flatMap((ride) => ride.end_station_id ?? []);
+  const more = stored.filter((id) => !locations.has(id));
+  const stations = new Map([...locations, ...(await findStationLocations(tx, systemId, more))]);
+  return { command, results, rides, stations };
 }
 
 /**

@@ -66,12 +66,15 @@ interface Start {
 
 async function lockFacts(command: FleetCommand, entries: readonly Indexed<RideStart>[]): Promise<Facts> {
   const items = entries.map(({ item }) => item);
-  const bikes = new Map(await command.lockBikes(items.map((item) => item.bike_id)));
-  const rides = await command.lockRides(items.map((item) => item.id));
+  const stationIds = items.flatMap((item) => item.start_station_id ?? []);
+  const [locked, rides, stations] = await Promise.all([
+    command.lockBikes(items.map((item) => item.bike_id)),
+    command.lockRides(items.map((item) => item.id)),
+    findStationLocations(command.tx, command.systemId, stationIds),
+  ]);
+  const bikes = new Map(locked);
   const held = [...bikes.values()].flatMap((bike) => bike.reservation_id ?? []);
   const reservations = await command.lockReservations(held);
-  const stationIds = items.flatMap((item) => item.start_station_id ?? []);
-  const stations = await findStationLocations(command.tx, command.systemId, stationIds);
   return { bikes, rides, reservations, stations };
 }
 
