@@ -212,8 +212,11 @@ const serverLayers = [
   },
   {
     name: "fastify-at-the-border-only",
-    comment: "Only http/, app.ts, main.ts and */routes.ts know which server carries the requests.",
-    from: { path: "^(packages|apps)/", pathNot: [`${server}/(http/|app[.]ts$|main[.]ts$|.*routes[.]ts$)`, testFiles] },
+    comment: "Only http/, console/, app.ts, main.ts and */routes.ts know which server carries the requests.",
+    from: {
+      path: "^(packages|apps)/",
+      pathNot: [`${server}/(http/|console/|app[.]ts$|main[.]ts$|.*routes[.]ts$)`, testFiles],
+    },
     to: { path: fastify },
   },
 ];

@@ -1,10 +1,13 @@
 import type { ServerOptions } from "node:https";
 import { gbfsContract, operatorContract, partnerContract } from "@bikeshare/contract";
+import { consoleContract } from "@bikeshare/contract/console";
 import { createMemoryRateLimiter } from "@bikeshare/rules";
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import type { NetworkList } from "./addresses/network-list.ts";
 import { createPageCache, type PageCache } from "./background/page-cache.ts";
 import { bikeRoutes } from "./bikes/routes.ts";
+import { createConsoleAuthorizer } from "./console/authorize.ts";
+import { consoleRoutes } from "./console/routes.ts";
 import { FILTERED_CONNECTIONS, openRequestConnections } from "./db/connections.ts";
 import { type Database, ping } from "./db/database.ts";
 import { isUnavailable } from "./db/errors.ts";
@@ -131,6 +134,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     health: healthRoutes({ pingDatabase: () => ping(connections.vital), isDraining: draining.is, concerns }),
   });
   bindContract(http, operatorContract, operatorRoutes({ db, clock, ids }));
+  bindContract(http, consoleContract, consoleRoutes({ db, clock, ids }));
   publishFeeds(http, options, caches.gbfsPages);
   serveDocuments(http, { ...options, hasReference: options.docs ?? true });
   return { http, drain: draining.begin };
@@ -207,8 +211,14 @@ function registerAuthorization(http: FastifyInstance, options: AppOptions, keys:
   const compromises = createMemoryRateLimiter(clock);
   const publicRequests = createMemoryRateLimiter(clock);
   const refusedRequests = createRefusedRequests({ metrics: options.metrics ?? uncounted.http, log: logger, clock });
+  const publicLimit = createPublicLimit(
+    publicRequests,
+    options.publicRateLimit ?? DEFAULT_PUBLIC_RATE_LIMIT,
+    refusedRequests,
+  );
+  const console = createConsoleAuthorizer({ ...options, countPublic: (address) => publicLimit.count(address) });
   const maintenance = setInterval(() => {
-    for (const windows of [limiter, wrongCredentials, compromises, publicRequests]) windows.sweep();
+    for (const windows of [limiter, wrongCredentials, compromises, publicRequests, console]) windows.sweep();
     refusedRequests.flush();
     lastUses.flush().catch((error: unknown) => logger.warn({ err: error }, "last use of keys not recorded"));
   }, MAINTENANCE_INTERVAL_MS);
@@ -223,11 +233,8 @@ function registerAuthorization(http: FastifyInstance, options: AppOptions, keys:
     wrongCredentials,
     refusedRequests,
     limiter,
-    publicLimit: createPublicLimit(
-      publicRequests,
-      options.publicRateLimit ?? DEFAULT_PUBLIC_RATE_LIMIT,
-      refusedRequests,
-    ),
+    publicLimit,
+    authorizeConsole: (request, reply) => console.authorize(request, reply),
     rateLimit: options.rateLimit,
     lastUses,
     compromisedKeys: {

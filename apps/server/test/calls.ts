@@ -21,7 +21,8 @@ export function callsOn(app: TestApp): Calls {
   const keyFor: Calls["keyFor"] = ({ scope }, input = {}) => {
     if (scope === "operator")
       return app.issue({ systemId: operatedSystem, kind: "operator", partnerId: null, scopes: [], ...input });
-    return app.issue({ scopes: scope === "any" || scope === "none" ? [] : [scope], ...input });
+    const needsNone = scope === "any" || scope === "none" || scope === "console";
+    return app.issue({ scopes: needsNone ? [] : [scope], ...input });
   };
   const sendBody: Calls["sendBody"] = async ({ method, path }, headers, body) => {
     await restoreWorld(app);

@@ -16,13 +16,20 @@ const tables = `(select oid, relname, relkind from pg_class
   where relnamespace = ${schema} and relkind in ('r', 'p') and relname <> 'migrations')`;
 const column = (table: string, number: string) =>
   `(select attname from pg_attribute where attrelid = ${table} and attnum = ${number})`;
+/** Tables of the whole deployment, which have no `system_id`: a person may work in several systems. */
+const deploymentTables = ["people", "sessions"];
+const ofDeployment = deploymentTables.map((name) => `'${name}'`).join(", ");
+/** Those of tables that belong to systems. */
 const indexes = `(select c.relname, i.indrelid, i.indisunique, ${column("i.indrelid", "i.indkey[0]")} as first_column
-  from ${tables} t join pg_index i on i.indrelid = t.oid join pg_class c on c.oid = i.indexrelid)`;
+  from ${tables} t join pg_index i on i.indrelid = t.oid join pg_class c on c.oid = i.indexrelid
+  where t.relname not in (${ofDeployment}))`;
 const functions = `(select oid, proname from pg_proc where pronamespace = ${schema} and prokind = 'f')`;
 
 /** Indexes that may begin with another column than `system_id`. */
 const indexesAcrossSystems: Readonly<Record<string, string>> = {
   keys_hash: "A request brings only its key: whose system it is, is what this look-up finds out.",
+  memberships_person: "A session brings only its person: in which systems they work is what this look-up finds out.",
+  invitations_hash: "A link brings only its token: whose system it is, is what this look-up finds out.",
 };
 const exempt = Object.keys(indexesAcrossSystems)
   .map((name) => `'${name}'`)
@@ -30,8 +37,8 @@ const exempt = Object.keys(indexesAcrossSystems)
 
 export const schemaRules: readonly SchemaRule[] = [
   {
-    rule: 'every table has system_id text collate "C" not null',
-    offenders: `select relname as name from ${tables} t where not exists (
+    rule: `every table but ${deploymentTables.join(", ")} has system_id text collate "C" not null`,
+    offenders: `select relname as name from ${tables} t where relname not in (${ofDeployment}) and not exists (
       select from pg_attribute a join pg_collation l on l.oid = a.attcollation
       where a.attrelid = t.oid and a.attname = 'system_id' and a.atttypid = 'text'::regtype
         and l.collname = 'C' and a.attnotnull)`,
@@ -61,9 +68,10 @@ export const schemaRules: readonly SchemaRule[] = [
     breach: { sql: "drop index keys_hash", offender: "keys_hash" },
   },
   {
-    rule: "system_id comes first on both sides of every foreign key",
+    rule: "system_id comes first on both sides of every foreign key between tables of systems",
     offenders: `select conname as name from pg_constraint
-      where connamespace = ${schema} and contype = 'f' and not (
+      where connamespace = ${schema} and contype = 'f' and confrelid not in (
+        select oid from ${tables} t where relname in (${ofDeployment})) and not (
         ${column("conrelid", "conkey[1]")} = 'system_id' and ${column("confrelid", "confkey[1]")} = 'system_id')`,
     breach: {
       sql: "alter table keys add constraint breach foreign key (partner_id) references systems (system_id)",

@@ -9,8 +9,13 @@ import { identifierParam } from "./values.ts";
  * the documents and test walkers are derived from it; no second list exists.
  */
 export interface EndpointMetadata {
-  /** A scope's name; `any`: a partner's key with whatever scopes; `operator`: an operator key; `none`: no key at all. */
-  readonly scope: Scope | "any" | "operator" | "none";
+  /**
+   * A scope's name; `any`: a partner's key with whatever scopes; `operator`: an operator key; `console`: a session, as
+   * `console` says; `none`: no key at all.
+   */
+  readonly scope: Scope | "any" | "operator" | "console" | "none";
+  /** Of the console's endpoints: whom they let in. */
+  readonly console?: ConsoleNeeds;
   /** Whether it answers over plain HTTP from anywhere: what probes ask, and nobody has to keep secret. */
   readonly plainHttp?: boolean;
   /** Whether it takes an `Idempotency-Key`. */
@@ -19,6 +24,19 @@ export interface EndpointMetadata {
   readonly conflicts?: readonly ErrorCode[];
   /** Of a batch: the codes that a single item may fail with. */
   readonly itemErrors?: readonly ErrorCode[];
+}
+
+/** Whom an endpoint of the console lets in. */
+export interface ConsoleNeeds {
+  /**
+   * `public`: anybody; `person`: whoever is signed in, on what is their own; `partner`: members of the partner in the path,
+   * and the operator's people of its system, who only read; `operator`: the operator's people of the system in the path.
+   */
+  readonly audience: "public" | "person" | "partner" | "operator";
+  /** What the membership must allow. */
+  readonly role: "viewer" | "admin";
+  /** The caller must have signed in, or confirmed who they are, within the last minutes. */
+  readonly confirmed?: true;
 }
 
 /** Whom an endpoint lets in, and what else is known of it. */

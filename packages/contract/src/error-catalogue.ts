@@ -23,6 +23,11 @@ export const errorCatalogue = {
     meaning: "The key is known, but its scopes do not cover this operation.",
     action: "Ask the operator for a key with the scope that the message names.",
   },
+  confirmation_required: {
+    status: 403,
+    meaning: "The dashboard asks who you are once more before it shows a secret or makes a key.",
+    action: "Confirm with a passkey or your password, then send the request again.",
+  },
   https_required: {
     status: 403,
     meaning: "The request came over plain HTTP. A key must never be sent that way.",

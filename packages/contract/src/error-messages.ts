@@ -16,10 +16,18 @@ export const errorMessages = {
     inactiveKey: "The key {id} (…{last4}) is {status}. Ask the operator for a new one.",
     suspendedPartner: "The partner of the key {id} (…{last4}) is suspended. Ask the operator.",
     inactivePartner: "The partner that the key belongs to is suspended or was removed. Ask the operator.",
+    noSession: "You are not signed in. Sign in, then try again.",
+    endedSession: "Your session has ended. Sign in again.",
   },
   forbidden: {
     missingScope: "The key lacks the scope {scope}. Ask the operator for a key that has it.",
     operatorKey: "An operator key does not reach the partners' interface. Use a partner's key.",
+    viewer: "You may read this, but not change it. Ask an admin among your people to do it.",
+    operatorReads: "The operator's people read a partner's pages, but change nothing there.",
+    suspendedPartner: "This partner is suspended: its people read, but change nothing. Ask the operator.",
+    foreignOrigin: "The request does not come from a page of this service. Open the dashboard at {origin}.",
+    csrfToken: "The header X-CSRF-Token is missing or wrong. Load the page again.",
+    otherInvitation: "This invitation is for {email}. Sign out first, then open its link again.",
   },
   invalid_request: {
     notHttp: "The request is not valid HTTP.",
@@ -68,6 +76,8 @@ export const errorMessages = {
     ride: "There is no ride with this id.",
     station: "There is no station with this id.",
     system: "There is no such system.",
+    page: "There is no such page, or it is not yours.",
+    invitation: "This invitation has been used, was revoked or has expired. Ask for a new one.",
     noSystem: "There is no system yet.",
     feed: "There is no such feed. There are: {feeds}.",
     feedFile: "There is no such feed: its name ends in .json.",
@@ -119,6 +129,7 @@ export const errorMessages = {
     key: "The key has made {limit} requests in the last {windowSeconds} s. Try again in {retryAfterSeconds} s.",
     address:
       "This address has used up the {limit} requests without a key that it may make in {windowSeconds} s; large answers count as several. Try again in {retryAfterSeconds} s.",
+    session: "Your session has made {limit} requests in {windowSeconds} s. Try again in {retryAfterSeconds} s.",
     wrongCredentials:
       "Too many requests with wrong credentials from this address. Try again in {retryAfterSeconds} s with a key that works.",
   },

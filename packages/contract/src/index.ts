@@ -1,6 +1,6 @@
 export * from "./batch.ts";
 export * from "./bikes.ts";
-export type { EndpointMetadata } from "./endpoint.ts";
+export type { ConsoleNeeds, EndpointMetadata } from "./endpoint.ts";
 export * from "./error-catalogue.ts";
 export * from "./error-messages.ts";
 export * from "./errors.ts";

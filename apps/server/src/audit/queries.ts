@@ -63,6 +63,26 @@ export function listActs(
   return db.query<AuditEntry>(list, [systemId, since ?? null, actor ?? null, subject ?? null, limit]);
 }
 
+const insertFirst = statement(
+  "audit.insertFirst",
+  `insert into audit_log (system_id, id, at, actor, action, subject, detail)
+   select $1, $2, $3::timestamptz, $4, $5, $6, $7 where not exists (
+     select from audit_log where system_id = $1 and at > $8 and actor = $4 and action = $5 and subject = $6)`,
+);
+
+/** Writes an act unless the same actor did the same on the same subject within the last milliseconds. */
+export async function insertFirstActOf(
+  { clock, ids, actor }: Omit<ActorContext, "db">,
+  tx: Queryable,
+  { systemId, action, subject, detail }: Pick<Act, "systemId" | "action" | "subject" | "detail">,
+  withinMs: number,
+): Promise<void> {
+  const now = clock();
+  const since = new Date(now - withinMs);
+  const values = [systemId, ids.next("act"), new Date(now), actor, action, subject, JSON.stringify(detail), since];
+  await tx.query(insertFirst, values);
+}
+
 /** Writes an act into the audit log, in the transaction of the act itself. @param act without a time: now */
 export function insertActOf(
   { clock, ids, actor }: Omit<ActorContext, "db">,

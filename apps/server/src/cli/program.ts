@@ -45,6 +45,7 @@ const groups: readonly { readonly words: readonly string[]; readonly load: () =>
   { words: ["bikes"], load: async () => (await import("./fleet.ts")).registerBikes },
   { words: ["partners"], load: async () => (await import("./partners.ts")).registerPartners },
   { words: ["keys"], load: async () => (await import("./keys.ts")).registerKeys },
+  { words: ["console"], load: async () => (await import("./console.ts")).registerConsole },
   { words: ["webhooks"], load: async () => (await import("./webhooks.ts")).registerWebhooks },
   { words: ["import"], load: loadImports },
   {

@@ -6,6 +6,7 @@ import { type Config, ConfigError } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import { DEMO_SEED, demoCity, fillWithDemoCity, isEmpty } from "../demo/demo-city.ts";
 import { createSimulatorKeys, demoPartner, issueDemoKey, type SimulatorKeys } from "../demo/keys.ts";
+import { inviteToDemo, type SignInLinks } from "../demo/people.ts";
 import { isLogForPeople } from "../logger.ts";
 import { prepareDataDir } from "../startup/checks.ts";
 import { integer } from "../startup/values.ts";
@@ -51,7 +52,11 @@ async function start(given: CliContext, speed: number): Promise<void> {
   await lock.publish(url);
   const dataDir = config.databaseUrl === undefined ? config.dataDir : undefined;
   const isDefaultDataDir = dataDir === resolve(".bikeshare");
-  output.result({ ready: true, url, key: demo?.key ?? null }, welcome({ url, dataDir, isDefaultDataDir, speed, demo }));
+  const shown = demo && { ...demo, signIn: await demo.signIn(url) };
+  output.result(
+    { ready: true, url, key: demo?.key ?? null, sign_in: shown?.signIn ?? null },
+    welcome({ url, dataDir, isDefaultDataDir, speed, demo: shown }),
+  );
   const access = demo !== undefined && speed > 0 ? await demo.access() : undefined;
   // With a public address of its own the service still listens where it is configured to.
   const here = config.publicUrl === undefined ? url : localAddress(config);
@@ -76,6 +81,8 @@ interface Demo {
   readonly partnerId: string;
   /** The key to try the service with. */
   readonly key: string;
+  /** Makes the links that sign in to the dashboard at a base address. */
+  readonly signIn: (url: string) => Promise<SignInLinks>;
   /** Makes the keys with which the city is simulated. */
   readonly access: () => Promise<SimulatorKeys>;
 }
@@ -87,17 +94,21 @@ async function prepareDemo(cli: CliContext, db: Database): Promise<Demo | undefi
   const file = join(cli.config.dataDir, "demo-key");
   const context = { ...cli, db, systemId, keyKind: cli.config.mode };
   const access = () => createSimulatorKeys(context);
+  const demoOf = (partnerId: string, key: string): Demo => {
+    const signIn = (url: string) => inviteToDemo({ ...context, partnerId }, url);
+    return { systemId, partnerId, key, access, signIn };
+  };
   if (await isEmpty(db, systemId)) {
     cli.output.note("The database is empty: making a city with 200 stations, 2,000 bikes and 50,000 past rides …");
     await fillWithDemoCity(context, systemId);
     const { key, partnerId } = await issueDemoKey(context);
     // Kept, so that the next start can show it again: a demo's key guards nothing.
     await writeFile(file, `${key}\n`, { mode: 0o600 });
-    return { systemId, partnerId, key, access };
+    return demoOf(partnerId, key);
   }
   const kept = await trimmedText(file);
   const partnerId = await demoPartner(context, kept);
-  return partnerId === undefined ? undefined : { systemId, partnerId, key: kept, access };
+  return partnerId === undefined ? undefined : demoOf(partnerId, kept);
 }
 
 /** What a file says; nothing where there is none. */

@@ -7,7 +7,14 @@ const started: Started = {
   dataDir: "/srv/city/.bikeshare",
   isDefaultDataDir: true,
   speed: 10,
-  demo: { key: "bss_live_key", partnerId: "partner_1" },
+  demo: {
+    key: "bss_live_key",
+    partnerId: "partner_1",
+    signIn: {
+      operator: "http://localhost:3000/dashboard/invitation#ciECsKxWuzC4AtvzgpjT6MzwjlTc5Kl1iZk5M6Z71jA",
+      partner: "http://localhost:3000/dashboard/invitation#0sgYpHbYvQ8hY7bV0fVnTQb0T0nXvXq2zqk3wXo1b8E",
+    },
+  },
 };
 
 it("says where the service, its reference, its public feeds and its data are, and fits a terminal", () => {
@@ -15,6 +22,12 @@ it("says where the service, its reference, its public feeds and its data are, an
   for (const fact of [started.url, `${started.url}/docs`, `${started.url}/gbfs/2.3/gbfs.json`, "/srv/city/.bikeshare"])
     expect(text).toContain(fact);
   for (const line of text.split("\n")) expect(line.length, line).toBeLessThanOrEqual(120);
+});
+
+it("prints both links that sign in to the dashboard", () => {
+  const lines = welcome(started).split("\n");
+  for (const link of Object.values(started.demo?.signIn ?? {}))
+    expect(lines.filter((line) => line.endsWith(` ${link}`))).toHaveLength(1);
 });
 
 it("names in each command the data that the service uses, whatever its folder is called", () => {

@@ -9,7 +9,14 @@ export interface Started {
   /** How much faster than real time the city rides; 0: it stands still. */
   readonly speed: number;
   /** Undefined where the data are not the demo's. */
-  readonly demo: { readonly key: string; readonly partnerId: string } | undefined;
+  readonly demo:
+    | {
+        readonly key: string;
+        readonly partnerId: string;
+        /** Links that sign in to the dashboard, once. */
+        readonly signIn: { readonly operator: string; readonly partner: string };
+      }
+    | undefined;
 }
 
 /** What `start` says when it is ready: where everything is, and what to paste into another terminal. */
@@ -33,6 +40,11 @@ function withDemo(started: Started, demo: NonNullable<Started["demo"]>): string[
     speed > 0
       ? `A made-up city that rides by itself, ${speed} times as fast as real time.`
       : "A made-up city that stands still.",
+    "The dashboard, in a browser (each link signs in once; the next start prints new ones):",
+    "",
+    `  As a partner:      ${demo.signIn.partner}`,
+    `  As its operator:   ${demo.signIn.operator}`,
+    "",
     "As a partner, in another terminal:",
     "",
     `  KEY=${demo.key}`,

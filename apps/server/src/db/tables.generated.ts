@@ -140,6 +140,19 @@ export interface Tables {
     readonly detail: unknown;
     readonly undone_at: Date | null;
   };
+  readonly invitations: {
+    readonly system_id: string;
+    readonly id: string;
+    readonly hash: Uint8Array;
+    readonly email: string;
+    readonly partner_id: string | null;
+    readonly role: "admin" | "viewer";
+    readonly created_at: Date;
+    readonly created_by: string;
+    readonly expires_at: Date;
+    readonly accepted_at: Date | null;
+    readonly revoked_at: Date | null;
+  };
   readonly keys: {
     readonly system_id: string;
     readonly id: string;
@@ -165,6 +178,14 @@ export interface Tables {
     readonly n: number;
     readonly past_changes: number;
   };
+  readonly memberships: {
+    readonly system_id: string;
+    readonly person_id: string;
+    readonly partner_id: string | null;
+    readonly role: "admin" | "viewer";
+    readonly created_at: Date;
+    readonly id: string;
+  };
   readonly migrations: {
     readonly number: number;
     readonly name: string;
@@ -178,6 +199,12 @@ export interface Tables {
     readonly max_reservations: number | null;
     readonly suspended_at: Date | null;
     readonly removed_at: Date | null;
+  };
+  readonly people: {
+    readonly id: string;
+    readonly email: string;
+    readonly name: string;
+    readonly created_at: Date;
   };
   readonly regions: {
     readonly system_id: string;
@@ -227,6 +254,17 @@ export interface Tables {
     readonly source: string;
     readonly import_id: string | null;
     readonly json: string;
+  };
+  readonly sessions: {
+    readonly id: string;
+    readonly person_id: string;
+    readonly hash: Uint8Array;
+    readonly created_at: Date;
+    readonly last_used_at: Date;
+    readonly expires_at: Date;
+    readonly confirmed_at: Date;
+    readonly address: string;
+    readonly user_agent: string;
   };
   readonly stations: {
     readonly system_id: string;
@@ -447,14 +485,18 @@ export const columnTypes = {
   idempotency_keys: { system_id: "text", caller: "text", path: "text", key: "text", body_hash: "bytea", status: "smallint", body: "text", created_at: "timestamptz" },
   import_overlaps: { system_id: "text", earlier_id: "text", import_id: "text" },
   imports: { system_id: "text", id: "text", kind: "text", source: "text", at: "timestamptz", status: "text", created: "bigint", updated: "bigint", unchanged: "bigint", rejected: "bigint", stations_created: "bigint", first_at: "timestamptz", last_at: "timestamptz", report: "text", detail: "jsonb", undone_at: "timestamptz" },
+  invitations: { system_id: "text", id: "text", hash: "bytea", email: "text", partner_id: "text", role: "text", created_at: "timestamptz", created_by: "text", expires_at: "timestamptz", accepted_at: "timestamptz", revoked_at: "timestamptz" },
   keys: { system_id: "text", id: "text", partner_id: "text", name: "text", hash: "bytea", last4: "text", scopes: "text[]", rate_limit: "integer", created_at: "timestamptz", expires_at: "timestamptz", revoked_at: "timestamptz", rotated_to: "text", compromised_at: "timestamptz", last_used_at: "timestamptz", last_used_path: "text", last_used_address: "text" },
   list_counts: { system_id: "text", list: "text", slot: "smallint", n: "bigint", past_changes: "bigint" },
+  memberships: { system_id: "text", person_id: "text", partner_id: "text", role: "text", created_at: "timestamptz", id: "text" },
   migrations: { number: "integer", name: "text", applied_at: "timestamptz" },
   partners: { system_id: "text", id: "text", name: "text", created_at: "timestamptz", max_reservations: "integer", suspended_at: "timestamptz", removed_at: "timestamptz" },
+  people: { id: "text", email: "text", name: "text", created_at: "timestamptz" },
   regions: { system_id: "text", id: "text", name: "text" },
   reservations: { system_id: "text", id: "text", partner_id: "text", status: "text", station_id: "text", bike_id: "text", vehicle_type_id: "text", rider_ref: "text", created_at: "timestamptz", expires_at: "timestamptz", cancelled_at: "timestamptz", cancel_reason: "text", ride_id: "text", updated_at: "timestamptz" },
   ride_counts: { system_id: "text", period: "text", starts_at: "timestamptz", slot: "smallint", n: "bigint" },
   rides: { system_id: "text", id: "text", bike_id: "text", status: "text", start_station_id: "text", end_station_id: "text", started_at: "timestamptz", ended_at: "timestamptz", duration_seconds: "integer", distance_meters: "integer", vehicle_type_id: "text", rider_category: "text", end_reason: "text", is_countable: "boolean", reservation_id: "text", updated_at: "timestamptz", source: "text", import_id: "text" },
+  sessions: { id: "text", person_id: "text", hash: "bytea", created_at: "timestamptz", last_used_at: "timestamptz", expires_at: "timestamptz", confirmed_at: "timestamptz", address: "text", user_agent: "text" },
   stations: { system_id: "text", id: "text", name: "text", short_name: "text", lat: "double precision", lon: "double precision", address: "text", region_id: "text", capacity: "integer", is_virtual_station: "boolean", is_installed: "boolean", is_renting: "boolean", is_returning: "boolean", num_bikes_available: "integer", num_bikes_reserved: "integer", num_bikes_disabled: "integer", num_docks_available: "integer", num_docks_disabled: "integer", vehicle_types_available: "json", status: "text", offline_reason: "text", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", counters: "text", absent_snapshots: "smallint", information_as_of: "timestamptz", status_as_of: "timestamptz", was_installed: "boolean", import_id: "text" },
   systems: { system_id: "text", name: "text", created_at: "timestamptz", timezone: "text", language: "text", feed_contact_email: "text", opening_hours: "text", operator: "text", url: "text", licence: "text" },
   vehicle_types: { system_id: "text", id: "text", name: "text", form_factor: "text", propulsion_type: "text", max_range_meters: "double precision" },

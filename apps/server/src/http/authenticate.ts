@@ -1,4 +1,4 @@
-import type { EndpointMetadata } from "@bikeshare/contract";
+import type { ConsoleNeeds, EndpointMetadata } from "@bikeshare/contract";
 import {
   bearerKey,
   invalidKey,
@@ -146,6 +146,14 @@ export function scopeOfRoute(route: AppRoute): EndpointMetadata["scope"] {
 export function answersPlainHttp(request: FastifyRequest): boolean {
   const route = request.routeOptions.config.tsRestRoute;
   return route !== undefined && readMetadata(route).plainHttp === true;
+}
+
+/** Whom the endpoint of a request to the console lets in. */
+export function consoleNeedsOf(request: FastifyRequest): ConsoleNeeds {
+  const route = request.routeOptions.config.tsRestRoute;
+  const needs = route && readMetadata(route).console;
+  if (needs === undefined) throw new Error("an endpoint of the console does not say whom it lets in");
+  return needs;
 }
 
 function readMetadata({ metadata }: AppRoute): EndpointMetadata {

@@ -26,6 +26,8 @@ export interface AuthorizeOptions extends AuthenticateOptions {
   readonly lastUses: LastUses;
   /** What is done with keys that others may have read. */
   readonly compromisedKeys: CompromisedKeysOptions;
+  /** Decides on requests to the console, which bring a session instead of a key. */
+  readonly authorizeConsole: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 }
 
 /**
@@ -35,6 +37,8 @@ export interface AuthorizeOptions extends AuthenticateOptions {
 export function authorizeRequests(app: FastifyInstance, options: AuthorizeOptions): void {
   app.decorateRequest("transport");
   app.decorateRequest("caller");
+  app.decorateRequest("consoleSession");
+  app.decorateRequest("consoleCaller");
   countLargeAnswers(app, options.publicLimit);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("request-id", request.id);
@@ -50,11 +54,12 @@ export function authorizeRequests(app: FastifyInstance, options: AuthorizeOption
   });
 }
 
-/** Counts large responses to callers without a key: no rate limit of a key covers them. */
+/** Counts large responses to callers without a key or a session: no rate limit of theirs covers them. */
 function countLargeAnswers(app: FastifyInstance, publicLimit: PublicLimit): void {
   app.addHook("onSend", (request, reply, payload, done) => {
-    const { caller, transport, method } = request;
-    if (caller === undefined && transport !== undefined && method !== "HEAD") {
+    const { caller, consoleSession, transport, method } = request;
+    const isUnknown = caller === undefined && consoleSession === undefined;
+    if (isUnknown && transport !== undefined && method !== "HEAD") {
       const bytes = Buffer.isBuffer(payload) ? payload.length : Number(reply.getHeader("content-length") ?? 0);
       publicLimit.countAnswer(transport.address, bytes);
     }
@@ -76,6 +81,7 @@ function authorize(request: FastifyRequest, reply: FastifyReply, options: Author
     // Health checks are not limited: they cost next to nothing, and others must not be able to block them.
     return answersPlainHttp(request) ? undefined : options.publicLimit.count(transport.address);
   }
+  if (scope === "console") return options.authorizeConsole(request, reply);
   const key = authenticate(request, options);
   return key instanceof Promise ? key.then((found) => authorizeKey(found)) : authorizeKey(key);
 

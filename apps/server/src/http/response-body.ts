@@ -130,7 +130,9 @@ export function answerConditionally(app: FastifyInstance): void {
     const isBody = typeof payload === "string" || Buffer.isBuffer(payload);
     // A condition on anything but a read was to be judged before the work was done (RFC 9110, 13.1.2): too late here.
     const isRead = request.method === "GET" || request.method === "HEAD";
-    if (!isRead || reply.statusCode !== 200 || !isBody || scopeOf(request) === "none") {
+    const scope = scopeOf(request);
+    // The dashboard keeps nothing in the browser's cache.
+    if (!isRead || reply.statusCode !== 200 || !isBody || scope === "none" || scope === "console") {
       done(null, payload);
       return;
     }

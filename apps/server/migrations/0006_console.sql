@@ -1,0 +1,74 @@
+-- The dashboard: who signs in, and what they may do. People, their credentials and their sessions belong to the whole
+-- deployment, as systems do: one person may work for partners of several systems.
+
+-- reference. Somebody who signs in to the dashboard.
+create table people (
+  id            text collate "C" not null,
+  -- in lower case
+  email         text collate "C" not null check (email = lower(email)),
+  name          text not null,
+  created_at    timestamptz(3) not null,
+  primary key (id)
+);
+create unique index people_email on people (email);
+
+-- reference. What a person may do in one system: for a partner, or for the operator.
+create table memberships (
+  system_id  text collate "C" not null,
+  person_id  text collate "C" not null,
+  -- null: the operator's
+  partner_id text collate "C",
+  role       text not null check (role in ('admin', 'viewer')),
+  created_at timestamptz(3) not null,
+  id         text collate "C" not null,
+  primary key (system_id, id)
+);
+create unique index memberships_once on memberships (system_id, person_id, partner_id) nulls not distinct;
+-- A session carries only its person, so this look-up cannot name a system.
+create index memberships_person on memberships (person_id);
+alter table memberships add foreign key (system_id) references systems (system_id);
+alter table memberships add foreign key (system_id, partner_id) references partners (system_id, id);
+alter table memberships add foreign key (person_id) references people (id);
+
+-- reference. An offer of a membership, by a link that works once.
+create table invitations (
+  system_id   text collate "C" not null,
+  id          text collate "C" not null,
+  -- SHA-256 of the link's token
+  hash        bytea not null check (octet_length(hash) = 32),
+  -- in lower case
+  email       text collate "C" not null check (email = lower(email)),
+  partner_id  text collate "C",
+  role        text not null check (role in ('admin', 'viewer')),
+  created_at  timestamptz(3) not null,
+  -- the actor of the audit log
+  created_by  text not null,
+  expires_at  timestamptz(3) not null,
+  accepted_at timestamptz(3),
+  revoked_at  timestamptz(3),
+  primary key (system_id, id)
+);
+alter table invitations add foreign key (system_id) references systems (system_id);
+alter table invitations add foreign key (system_id, partner_id) references partners (system_id, id);
+-- A link carries only its token, so this look-up cannot name a system.
+create index invitations_hash on invitations (hash);
+
+-- reference. A signed-in browser. A session that has ended is deleted.
+create table sessions (
+  id           text collate "C" not null,
+  person_id    text collate "C" not null,
+  -- SHA-256 of the cookie's token
+  hash         bytea not null check (octet_length(hash) = 32),
+  created_at   timestamptz(3) not null,
+  -- written coarsely
+  last_used_at timestamptz(3) not null,
+  expires_at   timestamptz(3) not null,
+  -- when the person last proved who they are, by signing in or by a confirmation
+  confirmed_at timestamptz(3) not null,
+  address      text not null,
+  user_agent   text not null,
+  primary key (id)
+);
+create unique index sessions_hash on sessions (hash);
+create index sessions_person on sessions (person_id);
+alter table sessions add foreign key (person_id) references people (id);

@@ -1,0 +1,40 @@
+import { emailAddress } from "@bikeshare/contract/console";
+import { Option } from "@commander-js/extra-typings";
+import { invitationUrl } from "../people/invitation.rules.ts";
+import { invite } from "../people/invitations.ts";
+import { type OpenCli, type ParentCommand, withSystem } from "./context.ts";
+import { option, UsageError } from "./options.ts";
+import { localAddress } from "./serve.ts";
+
+/** `console` with everything on the people who sign in to the dashboard. */
+export function registerConsole(program: ParentCommand, cli: OpenCli): void {
+  const group = program.command("console").description("the people who sign in to the dashboard");
+  group
+    .command("invite")
+    .description("invite somebody by a link that signs in once")
+    .addOption(new Option("--partner <id>", "into the people of this partner").conflicts("operator"))
+    .option("--operator", "into your own people")
+    .addOption(option("--email <address>", "whom", readEmail).makeOptionMandatory())
+    .addOption(
+      new Option("--role <role>", "an admin changes things, a viewer reads")
+        .choices(["admin", "viewer"] as const)
+        .default("admin" as const),
+    )
+    .action(({ partner: partnerId = null, operator = false, email, role }) => {
+      if (partnerId === null && !operator)
+        throw new UsageError("Say into whose people: --partner <id>, or --operator.");
+      return withSystem(cli(), async (context, systemId) => {
+        const { id, token, expires_at } = await invite(context, { systemId, partnerId, email, role });
+        const url = invitationUrl(context.config.publicUrl ?? localAddress(context.config), token);
+        const lines = [`Invitation ${id} for ${email}, until ${expires_at.toISOString()}:`, "", `  ${url}`, ""];
+        const text = [...lines, "The link works once. Give it to nobody else."].join("\n");
+        context.output.result({ id, email, role, url, expires_at }, text);
+      });
+    });
+}
+
+function readEmail(text: string): string {
+  const { success, data, error } = emailAddress.safeParse(text);
+  if (!success) throw new Error(error.issues[0]?.message);
+  return data;
+}

@@ -1,0 +1,172 @@
+import type { ConsoleNeeds } from "@bikeshare/contract";
+import { RATE_WINDOW_SECONDS } from "@bikeshare/contract";
+import type { MembershipRole } from "@bikeshare/contract/console";
+import { createMemoryRateLimiter, type MemoryRateLimiter, serviceError } from "@bikeshare/rules";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { insertFirstActOf } from "../audit/queries.ts";
+import type { ActorContext, CommandContext } from "../command-context.ts";
+import { consoleNeedsOf } from "../http/authenticate.ts";
+import { partnerWithId } from "../partners/service.ts";
+import { type MembershipRow, noteUse, type SessionRow, sessionOf } from "../sessions/service.ts";
+import { confirmedUntil, isCsrfToken, isLastUseDue } from "../sessions/session.rules.ts";
+import { sessionToken } from "./session-cookie.ts";
+
+/** Whoever calls an endpoint of a system's pages. */
+export interface ConsoleCaller {
+  readonly person: { readonly id: string; readonly email: string; readonly name: string };
+  readonly systemId: string;
+  /** The partner whose page it is; null: the operator's. */
+  readonly partnerId: string | null;
+  readonly role: MembershipRole;
+  /** What the audit log names: `person:` and the person's id. */
+  readonly actor: string;
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** Set on endpoints of the console that ask for a session. */
+    consoleSession: (SessionRow & { readonly token: string }) | undefined;
+    /** Set on endpoints of a system's pages. */
+    consoleCaller: ConsoleCaller | undefined;
+  }
+}
+
+/** What an endpoint that takes no session, or any, knows of its caller. */
+type AnyRequest = Pick<FastifyRequest, "consoleSession" | "consoleCaller" | "url">;
+
+/** Whoever calls an endpoint of the audience `partner` or `operator`. */
+export function consoleCaller(request: AnyRequest): ConsoleCaller {
+  if (request.consoleCaller === undefined) throw new Error(`${request.url} was reached without a membership`);
+  return request.consoleCaller;
+}
+
+/** The same, of the audience `partner`. */
+export function partnerCaller(request: AnyRequest): ConsoleCaller & { readonly partnerId: string } {
+  const caller = consoleCaller(request);
+  if (caller.partnerId === null) throw new Error(`${request.url} is not a partner's page`);
+  return { ...caller, partnerId: caller.partnerId };
+}
+
+/** The session of an endpoint that asks for one. */
+export function consoleSession(request: AnyRequest): SessionRow & { readonly token: string } {
+  if (request.consoleSession === undefined) throw new Error(`${request.url} was reached without a session`);
+  return request.consoleSession;
+}
+
+export interface ConsoleAuthorizeOptions extends CommandContext {
+  readonly baseUrl: () => string;
+  /** Counts a request without a session by its address. */
+  readonly countPublic: (address: string) => Promise<void> | undefined;
+}
+
+/** Decides whether a request to the console is handled, by what the contract says of its endpoint. */
+export interface ConsoleAuthorizer {
+  authorize(request: FastifyRequest, reply: FastifyReply): Promise<void>;
+  /** Forgets what is counted no more. */
+  sweep(): void;
+}
+
+/**
+ * Requests in any 60 s of one session: ten pages that ask once a second. More is a program with a stolen cookie, or a page
+ * gone wild.
+ */
+const SESSION_RATE_LIMIT = 600;
+
+export function createConsoleAuthorizer(options: ConsoleAuthorizeOptions): ConsoleAuthorizer {
+  const { db, clock } = options;
+  const limiter = createMemoryRateLimiter(clock);
+  return {
+    sweep: () => limiter.sweep(),
+    async authorize(request, reply) {
+      // Nothing of it may stay in a browser that somebody else uses next.
+      reply.header("cache-control", "no-store");
+      const needs = consoleNeedsOf(request);
+      const address = request.transport?.address ?? "";
+      requireOwnOrigin(request, options.baseUrl());
+      const token = sessionToken(request);
+      const session = token === undefined ? undefined : await sessionOf(db, token, clock());
+      if (session === undefined || token === undefined) {
+        await options.countPublic(address);
+        if (needs.audience === "public") return;
+        throw serviceError("unauthorized", token === undefined ? "noSession" : "endedSession");
+      }
+      request.consoleSession = { ...session, token };
+      countRequest(limiter, session.id);
+      if (needs.audience === "public") return;
+      if (changesSomething(request) && !isCsrfToken(String(request.headers["x-csrf-token"] ?? ""), token))
+        throw serviceError("forbidden", "csrfToken");
+      if (isLastUseDue(session, clock())) await noteUse(db, session.id, new Date(clock()), address);
+      if (needs.audience !== "person") request.consoleCaller = await enter(request, needs, session, options);
+      if (needs.confirmed === true && confirmedUntil(session).getTime() <= clock())
+        throw serviceError("confirmation_required");
+    },
+  };
+}
+
+function countRequest(limiter: MemoryRateLimiter, sessionId: string): void {
+  const { allowed, limit, resetSeconds } = limiter.take(sessionId, SESSION_RATE_LIMIT);
+  if (allowed) return;
+  const values = { limit, windowSeconds: RATE_WINDOW_SECONDS, retryAfterSeconds: resetSeconds };
+  throw serviceError("rate_limited", "session", values);
+}
+
+function changesSomething({ method }: FastifyRequest): boolean {
+  return method !== "GET" && method !== "HEAD";
+}
+
+/**
+ * Refuses what changes something and was not sent by a page of ours. Browsers say so themselves, in `Sec-Fetch-Site` and
+ * `Origin`, and no page can write either. At least one must be there, and each that is must be right.
+ */
+function requireOwnOrigin(request: FastifyRequest, baseUrl: string): void {
+  if (!changesSomething(request)) return;
+  const { origin, host, "sec-fetch-site": site } = request.headers;
+  const ownOrigin = URL.parse(baseUrl)?.origin ?? "";
+  const isOwnOrigin = origin === ownOrigin || (origin !== undefined && URL.parse(origin)?.host === host);
+  const isOwnPage = (origin ?? site) !== undefined && (origin === undefined || isOwnOrigin);
+  if (!isOwnPage || (site !== undefined && site !== "same-origin"))
+    throw serviceError("forbidden", "foreignOrigin", { origin: ownOrigin });
+}
+
+/** The caller of a system's page. @throws ServiceError for whoever has no business there */
+async function enter(
+  request: FastifyRequest,
+  { audience, role }: ConsoleNeeds,
+  session: SessionRow,
+  context: CommandContext,
+): Promise<ConsoleCaller> {
+  const { system_id: systemId, partner_id } = request.params as Readonly<Record<string, string | undefined>>;
+  const partnerId = audience === "partner" ? partner_id : null;
+  if (systemId === undefined || partnerId === undefined)
+    throw new Error(`the path of ${request.url} does not say whose page it is`);
+  const inSystem = session.memberships.filter((membership) => membership.system_id === systemId);
+  const own = inSystem.find((membership) => membership.partner_id === partnerId);
+  const operators = inSystem.find((membership) => membership.partner_id === null);
+  if (own === undefined && operators === undefined) throw serviceError("not_found", "page");
+  if (own !== undefined) requireRole(own, role);
+  else if (role === "admin") throw serviceError("forbidden", "operatorReads");
+  const person = { id: session.person_id, email: session.email, name: session.name };
+  const caller = { person, systemId, partnerId, role: own?.role ?? "viewer", actor: `person:${person.id}` } as const;
+  if (own === undefined && partnerId !== null)
+    await noteOperatorsVisit({ ...context, actor: caller.actor }, systemId, partnerId);
+  return caller;
+}
+
+function requireRole(membership: MembershipRow, role: MembershipRole): void {
+  if (role === "viewer") return;
+  if (membership.role !== "admin") throw serviceError("forbidden", "viewer");
+  if (membership.partner_suspended) throw serviceError("forbidden", "suspendedPartner");
+}
+
+/** Milliseconds in which visits of one person to one partner's pages are one entry of the audit log. */
+const VISIT_INTERVAL_MS = 3_600_000;
+
+/**
+ * Writes down that one of the operator's people reads a partner's pages, which the partner is shown.
+ * @throws ServiceError `not_found` when there is no such partner
+ */
+async function noteOperatorsVisit(context: ActorContext, systemId: string, partnerId: string): Promise<void> {
+  if ((await partnerWithId(context, systemId, partnerId)) === undefined) throw serviceError("not_found", "page");
+  const act = { systemId, action: "console.partner_viewed", subject: partnerId, detail: {} };
+  await insertFirstActOf(context, context.db, act, VISIT_INTERVAL_MS);
+}

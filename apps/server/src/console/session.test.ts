@@ -1,0 +1,102 @@
+import { consoleSession, openInvitation, signInOptions } from "@bikeshare/contract/console";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { startTestApp, type TestApp } from "../../test/app.ts";
+import { signIn } from "../../test/sign-in.ts";
+import { invite } from "../people/invitations.ts";
+
+let app: TestApp;
+
+beforeAll(async () => {
+  app = await startTestApp();
+});
+afterAll(() => app.close());
+
+function inviteTo(partnerId: string | null, email: string, actor = "cli:test") {
+  const { db, clock, ids, systemId } = app;
+  return invite({ db, clock, ids, actor }, { systemId, partnerId, email, role: "admin" });
+}
+
+function post(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+  return fetch(app.url + path, {
+    method: "POST",
+    headers: { origin: app.url, "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+const accept = (token: string, headers: Readonly<Record<string, string>> = {}) =>
+  post("/console/v1/invitations/accept", { token, name: "Ada" }, headers);
+
+async function cookieOf(response: Response): Promise<string> {
+  expect(response.status).toBe(200);
+  await response.arrayBuffer();
+  const cookie = response.headers.get("set-cookie") ?? "";
+  expect(cookie).toMatch(/^bikeshare_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/);
+  return cookie.split(";", 1)[0] ?? "";
+}
+
+it("signs a new person in by an invitation's link, once", async () => {
+  const { token } = await inviteTo(app.partnerId, "Ada@Example.com");
+  const read = await post("/console/v1/invitations/read", { token });
+  expect(openInvitation.parse(await read.json())).toMatchObject({
+    email: "ada@example.com",
+    partner_name: "Journey Planner",
+    role: "admin",
+    needs_sign_in: false,
+  });
+  const cookie = await cookieOf(await accept(token));
+  const shown = await fetch(`${app.url}/console/v1/session`, { headers: { cookie } });
+  expect(shown.headers.get("cache-control")).toBe("no-store");
+  const session = consoleSession.parse(await shown.json());
+  expect(session.person).toMatchObject({ email: "ada@example.com", name: "Ada" });
+  expect(session.memberships).toEqual([
+    {
+      system_id: "main",
+      system_name: "Test city",
+      partner_id: app.partnerId,
+      partner_name: "Journey Planner",
+      role: "admin",
+    },
+  ]);
+  expect(session.confirmed_until).not.toBeNull();
+  expect((await accept(token)).status).toBe(404);
+});
+
+it("lets one of two browsers in that accept an invitation at the same time", async () => {
+  const { token } = await inviteTo(null, "race@example.com");
+  const answers = await Promise.all([accept(token), accept(token)]);
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 404]);
+});
+
+it("signs nobody in by a link whose maker could not open the account's other memberships", async () => {
+  await cookieOf(await accept((await inviteTo(null, "boss@example.com")).token));
+  const { token } = await inviteTo(app.partnerId, "boss@example.com", "person:partner-admin");
+  expect((await accept(token)).status).toBe(401);
+  const other = await signIn(app, { partnerId: app.partnerId });
+  expect((await accept(token, { cookie: other.cookie })).status).toBe(403);
+});
+
+it("ends a session for good when its person signs out", async () => {
+  const { cookie, call } = await signIn(app);
+  const ended = await call("DELETE", "/console/v1/session");
+  expect(ended.status).toBe(200);
+  expect(ended.headers.get("set-cookie")).toBe("bikeshare_session=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0");
+  expect((await fetch(`${app.url}/console/v1/session`, { headers: { cookie } })).status).toBe(401);
+});
+
+it("ends a session that nobody used for 8 h, and any after 7 days", async () => {
+  const idle = await signIn(app);
+  app.clock.advance(8 * 3_600_000);
+  expect((await idle.call("GET", "/console/v1/session")).status).toBe(401);
+  const used = await signIn(app);
+  for (let hour = 0; hour < 7 * 24; hour += 7) {
+    expect((await used.call("GET", "/console/v1/session")).status).toBe(200);
+    app.clock.advance(7 * 3_600_000);
+  }
+  expect((await used.call("GET", "/console/v1/session")).status).toBe(401);
+});
+
+it("shows anybody how to sign in", async () => {
+  const response = await fetch(`${app.url}/console/v1/sign-in`);
+  expect(signInOptions.parse(await response.json()).branding.name).toBe("Bike-Sharing Data Service");
+});

@@ -1,0 +1,60 @@
+import type { Membership } from "./queries.ts";
+
+/** Milliseconds for which an invitation's link works: over a weekend, and over a holiday of some days. */
+const INVITATION_LIFETIME_MS = 7 * 24 * 3_600_000;
+
+/** When an invitation that is made now ends. */
+export function invitationExpiry(now: number): Date {
+  return new Date(now + INVITATION_LIFETIME_MS);
+}
+
+/** Whether an invitation can be accepted. */
+export function isOpen(
+  invitation: {
+    readonly expires_at: Date;
+    readonly accepted_at: Date | null;
+    readonly revoked_at: Date | null;
+    readonly partner_removed: boolean;
+  },
+  now: number,
+): boolean {
+  const { expires_at, accepted_at, revoked_at, partner_removed } = invitation;
+  return now < expires_at.getTime() && accepted_at === null && revoked_at === null && !partner_removed;
+}
+
+/**
+ * Whether an invitation's link alone signs in somebody who has an account already. Only where they have nothing to sign in
+ * with yet, and the account opens no more than whoever made the invitation could give: the maker may have kept the link.
+ */
+export function linkSignsIn(
+  invitation: { readonly system_id: string; readonly partner_id: string | null; readonly created_by: string },
+  person: {
+    readonly hasCredentials: boolean;
+    readonly memberships: readonly Pick<Membership, "systemId" | "partnerId">[];
+  },
+): boolean {
+  if (person.hasCredentials) return false;
+  // Who runs the command line has the database anyway.
+  if (invitation.created_by.startsWith("cli:")) return true;
+  return person.memberships.every(
+    ({ systemId, partnerId }) =>
+      systemId === invitation.system_id && (invitation.partner_id === null || partnerId === invitation.partner_id),
+  );
+}
+
+/** This machine by its address, as the host of a URL. */
+const LOOPBACK_HOST = /^(https?:\/\/)(?:127(?:\.\d+){3}|\[::1\])(?=[:/]|$)/;
+
+/**
+ * The link of an invitation. The token stands behind the `#`, which browsers send to no server. This machine goes by its
+ * name: passkeys work on no IP address.
+ */
+export function invitationUrl(baseUrl: string, token: string): string {
+  const named = baseUrl.replace(LOOPBACK_HOST, "$1localhost").replace(/\/+$/, "");
+  return `${named}/dashboard/invitation#${token}`;
+}
+
+/** An address as it is stored: two that differ in capitals alone are one person's. */
+export function normalizedEmail(email: string): string {
+  return email.trim().toLowerCase();
+}

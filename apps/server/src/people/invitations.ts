@@ -1,0 +1,141 @@
+import type { MembershipRole } from "@bikeshare/contract/console";
+import { serviceError } from "@bikeshare/rules";
+import { insertActOf } from "../audit/queries.ts";
+import type { ActorContext, CommandContext } from "../command-context.ts";
+import type { Queryable, Transaction } from "../db/database.ts";
+import { commandError } from "../errors/command-errors.ts";
+import { partnerWithId } from "../partners/service.ts";
+import { hashToken, isToken, makeToken } from "../sessions/session.rules.ts";
+import {
+  findInvitation,
+  insertInvitation,
+  type InvitationRow,
+  lockInvitation,
+  updateAccepted,
+} from "./invitation-queries.ts";
+import { invitationExpiry, isOpen, linkSignsIn, normalizedEmail } from "./invitation.rules.ts";
+import { findPersonByEmail, insertMembership, insertPerson, listMembershipsOf, type PersonRow } from "./queries.ts";
+
+export interface InvitationInput {
+  readonly systemId: string;
+  /** Null: into the operator's own people. */
+  readonly partnerId: string | null;
+  readonly email: string;
+  readonly role: MembershipRole;
+}
+
+/** An invitation just made. `token` is in its link, and stored nowhere. */
+export interface IssuedInvitation {
+  readonly id: string;
+  readonly token: string;
+  readonly expires_at: Date;
+}
+
+/** Offers somebody a membership. @throws ServiceError when there is no such partner */
+export function invite(context: ActorContext, input: InvitationInput): Promise<IssuedInvitation> {
+  const { systemId, partnerId, role } = input;
+  const { clock, ids, actor } = context;
+  return context.db.transaction(async (tx) => {
+    if (partnerId !== null && (await partnerWithId({ db: tx }, systemId, partnerId)) === undefined)
+      throw commandError("not_found", "partner", { id: partnerId });
+    const now = clock();
+    const id = ids.next("invitation");
+    const token = makeToken((bytes) => ids.randomBytes(bytes));
+    const email = normalizedEmail(input.email);
+    const expiresAt = invitationExpiry(now);
+    await insertInvitation(tx, {
+      system_id: systemId,
+      id,
+      hash: hashToken(token),
+      email,
+      partner_id: partnerId,
+      role,
+      created_at: new Date(now),
+      created_by: actor,
+      expires_at: expiresAt,
+      accepted_at: null,
+      revoked_at: null,
+    });
+    const detail = { email, role, partner_id: partnerId };
+    await insertActOf(context, tx, { systemId, action: "person.invited", subject: partnerId ?? systemId, detail });
+    return { id, token, expires_at: expiresAt };
+  });
+}
+
+/** What a link shows before anybody accepts. */
+export interface OpenInvitation extends InvitationRow {
+  /** The person has an account that the link alone does not open. */
+  readonly needsSignIn: boolean;
+}
+
+/** The invitation of a link's token. @throws ServiceError `not_found` when it cannot be accepted any more */
+export async function openInvitation(context: CommandContext, token: string): Promise<OpenInvitation> {
+  const { db, clock } = context;
+  const invitation = isToken(token) ? await findInvitation(db, hashToken(token)) : undefined;
+  if (invitation === undefined || !isOpen(invitation, clock())) throw serviceError("not_found", "invitation");
+  const person = await findPersonByEmail(db, invitation.email);
+  return { ...invitation, needsSignIn: person !== undefined && !(await signsIn(db, invitation, person)) };
+}
+
+/**
+ * Accepts an invitation, once.
+ * @param signedIn the person whose session the browser has
+ * @param name of a new person
+ * @throws ServiceError `not_found` when it cannot be accepted any more; `unauthorized` when the person must sign in first
+ */
+export function acceptInvitation(
+  context: CommandContext,
+  token: string,
+  { signedIn, name }: { readonly signedIn: string | undefined; readonly name: string | undefined },
+): Promise<PersonRow> {
+  const { clock, ids } = context;
+  return context.db.transaction(async (tx) => {
+    const invitation = isToken(token) ? await lockInvitation(tx, hashToken(token)) : undefined;
+    const now = new Date(clock());
+    if (invitation === undefined || !isOpen(invitation, now.getTime())) throw serviceError("not_found", "invitation");
+    const { system_id: systemId, id, partner_id: partnerId, role, email } = invitation;
+    const made = await insertPerson(tx, {
+      id: ids.next("person"),
+      email,
+      name: name ?? nameIn(email),
+      created_at: now,
+    });
+    const person = made ?? (await knownPerson(tx, invitation, signedIn));
+    await insertMembership(tx, {
+      systemId,
+      id: ids.next("membership"),
+      personId: person.id,
+      partnerId,
+      role,
+      createdAt: now,
+    });
+    await updateAccepted(tx, systemId, id, now);
+    const act = { systemId, action: "person.joined", subject: partnerId ?? systemId, detail: { email, role } };
+    await insertActOf({ ...context, actor: `person:${person.id}` }, tx, act);
+    return person;
+  });
+}
+
+/** The person who has an account already, if this browser may accept for them. */
+async function knownPerson(
+  tx: Transaction,
+  invitation: InvitationRow,
+  signedIn: string | undefined,
+): Promise<PersonRow> {
+  const person = await findPersonByEmail(tx, invitation.email);
+  if (person === undefined) throw new Error("a person was there when it was to be made, and now is not");
+  if (person.id === signedIn || (await signsIn(tx, invitation, person))) return person;
+  if (signedIn !== undefined) throw serviceError("forbidden", "otherInvitation", { email: invitation.email });
+  throw serviceError("unauthorized", "noSession");
+}
+
+/** Whether the link alone signs the person in. */
+async function signsIn(db: Queryable, invitation: InvitationRow, person: PersonRow): Promise<boolean> {
+  const memberships = await listMembershipsOf(db, person.id);
+  return linkSignsIn(invitation, { hasCredentials: false, memberships });
+}
+
+/** What a person is called who has not said their name: the part of the address before the @. */
+function nameIn(email: string): string {
+  return email.split("@", 1)[0] ?? email;
+}

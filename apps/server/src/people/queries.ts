@@ -1,0 +1,60 @@
+import type { MembershipRole } from "@bikeshare/contract/console";
+import { columnsOfTable, type RowOf } from "../db/columns.ts";
+import type { Queryable } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+
+const people = columnsOfTable("people");
+export type PersonRow = RowOf<typeof people>;
+
+const byEmail = statement("people.byEmail", `select ${people.list()} from people where email = $1`);
+const insert = statement(
+  "people.insert",
+  `insert into people (id, email, name, created_at) values ($1, $2, $3, $4) on conflict (email) do nothing
+   returning ${people.list()}`,
+);
+
+export async function findPersonByEmail(db: Queryable, email: string): Promise<PersonRow | undefined> {
+  return (await db.query<PersonRow>(byEmail, [email]))[0];
+}
+
+/** Makes a person. @returns undefined when there is one with this address */
+export async function insertPerson(
+  db: Queryable,
+  person: Pick<PersonRow, "id" | "email" | "name" | "created_at">,
+): Promise<PersonRow | undefined> {
+  const { id, email, name, created_at } = person;
+  return (await db.query<PersonRow>(insert, [id, email, name, created_at]))[0];
+}
+
+/** What a membership is of: a partner, or with null the operator, of a system. */
+export interface Membership {
+  readonly systemId: string;
+  readonly partnerId: string | null;
+  readonly role: MembershipRole;
+}
+
+const membershipsOf = statement(
+  "memberships.ofPerson",
+  `select system_id as "systemId", partner_id as "partnerId", role from memberships where person_id = $1`,
+);
+// An invitation never takes anything away: who is an admin stays one.
+const addMembership = statement(
+  "memberships.insert",
+  `insert into memberships as m (system_id, id, person_id, partner_id, role, created_at) values ($1, $2, $3, $4, $5, $6)
+   on conflict (system_id, person_id, partner_id)
+   do update set role = case when m.role = 'admin' then m.role else excluded.role end`,
+);
+
+/** Every membership of a person. */
+export function listMembershipsOf(db: Queryable, personId: string): Promise<Membership[]> {
+  return db.query<Membership>(membershipsOf, [personId]);
+}
+
+/** Makes a person a member; one who is already becomes an admin where the membership says so. */
+export async function insertMembership(
+  db: Queryable,
+  membership: Membership & { readonly id: string; readonly personId: string; readonly createdAt: Date },
+): Promise<void> {
+  const { systemId, id, personId, partnerId, role, createdAt } = membership;
+  await db.query(addMembership, [systemId, id, personId, partnerId, role, createdAt]);
+}

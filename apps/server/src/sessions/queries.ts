@@ -1,0 +1,78 @@
+import type { MembershipRole } from "@bikeshare/contract/console";
+import { columnsOfTable, type RowOf } from "../db/columns.ts";
+import type { Queryable } from "../db/database.ts";
+import { statement } from "../db/statement.ts";
+import type { Tables } from "../db/tables.generated.ts";
+
+const stored = columnsOfTable("sessions");
+const kept = stored.without("hash");
+
+/** What a person may do in one system. A partner that was removed has no members any more. */
+export interface MembershipRow {
+  readonly system_id: string;
+  readonly system_name: string;
+  /** Null: the operator's. */
+  readonly partner_id: string | null;
+  readonly partner_name: string | null;
+  readonly partner_suspended: boolean;
+  readonly role: MembershipRole;
+}
+
+/** A session with its person and what they may do. */
+export interface SessionRow extends RowOf<typeof kept> {
+  readonly email: Tables["people"]["email"];
+  readonly name: Tables["people"]["name"];
+  readonly memberships: readonly MembershipRow[];
+}
+
+// A request brings only its cookie, so no system can be named here.
+const byHash = statement(
+  "sessions.byHash",
+  `select ${kept.list("s")}, p.email, p.name, coalesce((
+     select json_agg(json_build_object('system_id', m.system_id, 'system_name', y.name, 'partner_id', m.partner_id,
+         'partner_name', q.name, 'partner_suspended', q.suspended_at is not null, 'role', m.role)
+       order by m.system_id, q.name nulls first, m.id)
+     from memberships m join systems y on y.system_id = m.system_id
+     left join partners q on q.system_id = m.system_id and q.id = m.partner_id
+     where m.person_id = s.person_id and q.removed_at is null), '[]') as memberships
+   from sessions s join people p on p.id = s.person_id where s.hash = $1`,
+);
+const insert = statement(
+  "sessions.insert",
+  `insert into sessions (${stored.list()}) values (${stored.names.map((_, index) => `$${index + 1}`).join(", ")})`,
+);
+const remove = statement("sessions.delete", "delete from sessions where id = $1");
+// Also those that nobody has used for long: nothing else removes them.
+const removeExpired = statement(
+  "sessions.deleteExpired",
+  "delete from sessions where person_id = $1 and expires_at <= $2",
+);
+const lastUse = statement(
+  "sessions.lastUse",
+  "update sessions set last_used_at = $2, address = $3 where id = $1 and last_used_at < $2",
+);
+
+/** The session that has the hash, ended by time or not. */
+export async function findSession(db: Queryable, hash: Uint8Array): Promise<SessionRow | undefined> {
+  return (await db.query<SessionRow>(byHash, [hash]))[0];
+}
+
+export async function insertSession(db: Queryable, session: RowOf<typeof stored>): Promise<void> {
+  await db.query(
+    insert,
+    stored.names.map((name) => session[name]),
+  );
+}
+
+export async function deleteSession(db: Queryable, id: string): Promise<void> {
+  await db.query(remove, [id]);
+}
+
+/** Deletes the sessions of a person that are over. */
+export async function deleteExpiredSessions(db: Queryable, personId: string, now: Date): Promise<void> {
+  await db.query(removeExpired, [personId, now]);
+}
+
+export async function updateLastUse(db: Queryable, id: string, at: Date, address: string): Promise<void> {
+  await db.query(lastUse, [id, at, address]);
+}

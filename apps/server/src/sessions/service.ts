@@ -1,0 +1,58 @@
+import type { CommandContext } from "../command-context.ts";
+import type { Queryable } from "../db/database.ts";
+import {
+  deleteExpiredSessions,
+  deleteSession,
+  findSession,
+  insertSession,
+  type SessionRow,
+  updateLastUse,
+} from "./queries.ts";
+import { expiryOf, hashToken, isActive, isToken, makeToken } from "./session.rules.ts";
+
+export type { MembershipRow, SessionRow } from "./queries.ts";
+
+/** The browser that a session is for, as its list shows it. */
+export interface Browser {
+  readonly address: string;
+  readonly userAgent: string;
+}
+
+/** Most characters of a `User-Agent` that are kept. */
+const MAX_USER_AGENT_LENGTH = 300;
+
+/** Begins a session of a person who has just proved who they are. @returns the cookie's token, which is stored nowhere */
+export async function startSession(context: CommandContext, personId: string, browser: Browser): Promise<string> {
+  const { db, clock, ids } = context;
+  const now = new Date(clock());
+  const token = makeToken((bytes) => ids.randomBytes(bytes));
+  await deleteExpiredSessions(db, personId, now);
+  await insertSession(db, {
+    id: ids.next("session"),
+    person_id: personId,
+    hash: hashToken(token),
+    created_at: now,
+    last_used_at: now,
+    expires_at: expiryOf(now.getTime()),
+    confirmed_at: now,
+    address: browser.address,
+    user_agent: browser.userAgent.slice(0, MAX_USER_AGENT_LENGTH),
+  });
+  return token;
+}
+
+/**
+ * The session of a cookie's token; undefined when there is none, or it is over. It is read anew with each request: a
+ * session or a membership that ends does so at once on every process.
+ */
+export async function sessionOf(db: Queryable, token: string, now: number): Promise<SessionRow | undefined> {
+  if (!isToken(token)) return undefined;
+  const session = await findSession(db, hashToken(token));
+  return session !== undefined && isActive(session, now) ? session : undefined;
+}
+
+/** Ends a session. */
+export const endSession: (db: Queryable, id: string) => Promise<void> = deleteSession;
+
+/** Notes that a session was used. */
+export const noteUse: (db: Queryable, id: string, at: Date, address: string) => Promise<void> = updateLastUse;

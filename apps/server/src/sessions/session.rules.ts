@@ -1,0 +1,65 @@
+import { hash, timingSafeEqual } from "node:crypto";
+
+/** Milliseconds without a request after which a session ends: a working day, so that nobody signs in twice in one. */
+const IDLE_TIMEOUT_MS = 8 * 3_600_000;
+/** Milliseconds after which a session ends however much it is used: a stolen one is of no use the week after. */
+const SESSION_LIFETIME_MS = 7 * 24 * 3_600_000;
+/** Milliseconds for which a sign-in or a confirmation counts where a secret is shown: long enough for the task at hand. */
+const CONFIRMATION_MS = 10 * 60_000;
+/** Milliseconds between two writes of a session's last use: a thirtieth of the idle time is exact enough. */
+const LAST_USE_INTERVAL_MS = 15 * 60_000;
+
+/** The times that decide whether a session is good. */
+interface SessionTimes {
+  readonly last_used_at: Date;
+  readonly expires_at: Date;
+  readonly confirmed_at: Date;
+}
+
+export function isActive({ last_used_at, expires_at }: SessionTimes, now: number): boolean {
+  return now < expires_at.getTime() && now < last_used_at.getTime() + IDLE_TIMEOUT_MS;
+}
+
+/** When a session that begins now ends. */
+export function expiryOf(now: number): Date {
+  return new Date(now + SESSION_LIFETIME_MS);
+}
+
+/** Until when the session may call what asks for a confirmation. */
+export function confirmedUntil({ confirmed_at }: SessionTimes): Date {
+  return new Date(confirmed_at.getTime() + CONFIRMATION_MS);
+}
+
+/** Whether the last use must be written. */
+export function isLastUseDue({ last_used_at }: SessionTimes, now: number): boolean {
+  return now >= last_used_at.getTime() + LAST_USE_INTERVAL_MS;
+}
+
+const TOKEN_BYTES = 32;
+
+/** A secret that is sent once and stored as its hash: of a session's cookie, or of an invitation's link. */
+export function makeToken(randomBytes: (bytes: number) => Uint8Array): string {
+  return Buffer.from(randomBytes(TOKEN_BYTES)).toString("base64url");
+}
+
+/** What is stored of a token. No salt is needed: nobody guesses 32 random bytes. */
+export function hashToken(token: string): Buffer {
+  return hash("sha256", token, "buffer");
+}
+
+/** Whether a text may be a token of ours: anything else needs no look-up. */
+export function isToken(text: string): boolean {
+  return /^[A-Za-z0-9_-]{43}$/.test(text);
+}
+
+/** The token that a page sends with what it changes. It follows from the cookie's, which no page can read. */
+export function csrfTokenOf(token: string): string {
+  return hash("sha256", `csrf ${token}`, "base64url");
+}
+
+/** Compares in constant time. */
+export function isCsrfToken(presented: string, token: string): boolean {
+  const expected = Buffer.from(csrfTokenOf(token));
+  const given = Buffer.from(presented);
+  return given.length === expected.length && timingSafeEqual(given, expected);
+}

@@ -1,0 +1,64 @@
+import type { MembershipRole } from "@bikeshare/contract/console";
+import { insertMembership, insertPerson } from "../src/people/queries.ts";
+import { startSession } from "../src/sessions/service.ts";
+import { csrfTokenOf } from "../src/sessions/session.rules.ts";
+import type { TestApp } from "./app.ts";
+
+/** A person who is signed in to the dashboard. */
+export interface SignedIn {
+  readonly personId: string;
+  /** What the audit log names. */
+  readonly actor: string;
+  /** The `Cookie` header. */
+  readonly cookie: string;
+  readonly csrfToken: string;
+  /** Headers of a request that a page of ours sends: cookie, origin and CSRF token. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Sends a request as the page does: with JSON where there is a body. */
+  call(method: string, path: string, body?: unknown): Promise<Response>;
+}
+
+/**
+ * Signs a new person in to an app.
+ * @param membership of a partner, or with `partnerId` null of the operator; an admin, unless told otherwise. Of nothing
+ *   when left out
+ */
+export async function signIn(
+  app: Pick<TestApp, "db" | "clock" | "ids" | "url" | "systemId">,
+  membership?: { readonly partnerId: string | null; readonly role?: MembershipRole; readonly systemId?: string },
+): Promise<SignedIn> {
+  const { db, clock, ids } = app;
+  const now = new Date(clock());
+  const id = ids.next("person");
+  await insertPerson(db, { id, email: `${id}@example.com`, name: id, created_at: now });
+  if (membership !== undefined) {
+    const { partnerId, role = "admin", systemId = app.systemId } = membership;
+    const member = { systemId, personId: id, partnerId, role, id: ids.next("membership"), createdAt: now };
+    await insertMembership(db, member);
+  }
+  return signInAgain(app, id);
+}
+
+/** Gives a person one more session. */
+export async function signInAgain(
+  { db, clock, ids, url }: Pick<TestApp, "db" | "clock" | "ids" | "url">,
+  personId: string,
+): Promise<SignedIn> {
+  const token = await startSession({ db, clock, ids }, personId, { address: "192.0.2.1", userAgent: "test" });
+  const cookie = `bikeshare_session=${token}`;
+  const csrfToken = csrfTokenOf(token);
+  const headers = { cookie, origin: url, "x-csrf-token": csrfToken };
+  return {
+    personId,
+    actor: `person:${personId}`,
+    cookie,
+    csrfToken,
+    headers,
+    call: (method, path, body) =>
+      fetch(url + path, {
+        method,
+        headers: body === undefined ? headers : { ...headers, "content-type": "application/json" },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+  };
+}

@@ -1,0 +1,60 @@
+import { z } from "zod";
+import type { ConsoleNeeds, EndpointMetadata } from "../endpoint.ts";
+import type { ErrorCode } from "../error-catalogue.ts";
+import { errorBody } from "../errors.ts";
+import { pagingQuery } from "../paging.ts";
+import { identifierParam } from "../values.ts";
+
+/**
+ * The metadata of a console endpoint: whom it lets in. The server enforces it from here alone.
+ * @param role `admin` for whatever changes something or shows a secret
+ */
+export function consoleNeeds(
+  audience: ConsoleNeeds["audience"],
+  role: ConsoleNeeds["role"] = "viewer",
+  more: {
+    /** The caller must have signed in, or confirmed who they are, within the last minutes. */
+    readonly confirmed?: true;
+    /** The codes of status 409 that it may answer with. */
+    readonly conflicts?: readonly ErrorCode[];
+  } = {},
+): EndpointMetadata {
+  const { confirmed, conflicts } = more;
+  return {
+    scope: "console",
+    console: { audience, role, ...(confirmed && { confirmed }) },
+    ...(conflicts && { conflicts }),
+  };
+}
+
+/** What any console endpoint may answer beside its success. */
+export const consoleErrors = {
+  400: errorBody,
+  401: errorBody,
+  403: errorBody,
+  404: errorBody,
+  405: errorBody,
+  429: errorBody,
+  500: errorBody,
+  503: errorBody,
+};
+
+/** What a console endpoint that takes a body may answer beside those. */
+export const consoleBodyErrors = { 413: errorBody, 415: errorBody };
+
+/** The path parameter of the operator's pages. */
+export const systemPath = z.object({ system_id: identifierParam });
+
+/** The path parameters of a partner's pages. */
+export const partnerPath = systemPath.extend({ partner_id: identifierParam });
+
+/** Query parameters of every list of the console, beside its filters. */
+export const consolePageQuery = { limit: pagingQuery.limit, cursor: pagingQuery.cursor };
+
+/** One page of a list of the console, newest first. `next_cursor` is absent at the end. */
+export function consolePage<Item extends z.ZodTypeAny>(item: Item) {
+  return z.object({ data: z.array(item), next_cursor: z.string().min(1).optional() }).strict();
+}
+
+/** The answer of what has nothing to say but that it was done. */
+export const done = z.object({}).strict();
