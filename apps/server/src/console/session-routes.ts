@@ -5,13 +5,13 @@ import { acceptInvitation, openInvitation } from "../people/invitations.ts";
 import { type Browser, endSession, type SessionRow, sessionOf, startSession } from "../sessions/service.ts";
 import { confirmedUntil, csrfTokenOf } from "../sessions/session.rules.ts";
 import { consoleSession } from "./authorize.ts";
-import type { ConsoleOptions } from "./routes.ts";
+import type { ConsoleContext } from "./context.ts";
 import { clearSessionCookie, setSessionCookie } from "./session-cookie.ts";
 
 type Routes = RouterImplementation<typeof consoleContract>;
 
 /** One's own session. */
-export function sessionRoutes({ db, clock }: ConsoleOptions): Routes["session"] {
+export function sessionRoutes({ db, clock }: ConsoleContext): Routes["session"] {
   return {
     get: async ({ request }) => {
       const session = consoleSession(request);
@@ -26,7 +26,7 @@ export function sessionRoutes({ db, clock }: ConsoleOptions): Routes["session"] 
 }
 
 /** How one can sign in. */
-export function signInRoutes(_options: ConsoleOptions): Routes["signIn"] {
+export function signInRoutes(_context: ConsoleContext): Routes["signIn"] {
   const options: SignInOptions = {
     branding: { name: "Bike-Sharing Data Service", logo_url: null, color: null },
     methods: { passkey: false, password: false, oidc: null },
@@ -35,11 +35,11 @@ export function signInRoutes(_options: ConsoleOptions): Routes["signIn"] {
 }
 
 /** The invited person's side of invitations. */
-export function invitationRoutes(options: ConsoleOptions): Routes["invitations"] {
+export function invitationRoutes(context: ConsoleContext): Routes["invitations"] {
   return {
     read: async ({ body }) => {
       const { email, system_name, partner_name, role, expires_at, needsSignIn } = await openInvitation(
-        options,
+        context,
         body.token,
       );
       const named = { email, system_name, partner_name, role: role === "admin" ? role : "viewer" } as const;
@@ -50,23 +50,23 @@ export function invitationRoutes(options: ConsoleOptions): Routes["invitations"]
     },
     accept: async ({ body, request, reply }) => {
       const before = request.consoleSession;
-      const person = await acceptInvitation(options, body.token, { signedIn: before?.person_id, name: body.name });
-      return { status: 200, body: await signIn(options, { request, reply }, person.id) };
+      const person = await acceptInvitation(context, body.token, { signedIn: before?.person_id, name: body.name });
+      return { status: 200, body: await signIn(context, { request, reply }, person.id) };
     },
   };
 }
 
 /** Begins a session in a browser, in place of the one it had. @returns what the page is told of it */
 async function signIn(
-  options: ConsoleOptions,
+  context: ConsoleContext,
   {
     request,
     reply,
   }: { readonly request: FastifyRequest; readonly reply: { header(name: string, value: string): unknown } },
   personId: string,
 ): Promise<ConsoleSession> {
-  const { db, clock } = options;
-  const token = await startSession(options, personId, browserOf(request));
+  const { db, clock } = context;
+  const token = await startSession(context, personId, browserOf(request));
   if (request.consoleSession !== undefined) await endSession(db, request.consoleSession.id);
   setSessionCookie(request, reply, token);
   const session = await sessionOf(db, token, clock());
