@@ -240,6 +240,34 @@ const loadTestLayers = [
   },
 ];
 
+const dashboard = "^apps/dashboard/src";
+
+/** @type {import("dependency-cruiser").IConfiguration["forbidden"]} */
+const dashboardLayers = [
+  {
+    name: "dashboard-takes-only-types-of-the-contract",
+    comment:
+      "The contract stands on zod, which weighs more than all pages together. What of it needs no library is in pure.ts.",
+    from: { path: `${dashboard}/`, pathNot: testFiles },
+    to: { path: "^packages/contract/", pathNot: "^packages/contract/src/pure[.]ts$", ...valueOnly },
+  },
+  {
+    name: "dashboard-imports-what-runs-in-browsers",
+    comment: "The pages run in browsers: of our packages they take those that do too, and nothing of Node.",
+    from: { path: `${dashboard}/`, pathNot: testFiles },
+    to: {
+      path: ["^packages/", "^node:"],
+      pathNot: "^packages/(contract/|rules/src/index[.]ts$|webhooks/src/(index|likely-mistake)[.]ts$)",
+    },
+  },
+  {
+    name: "dashboard-components-know-no-page",
+    comment: "Components and the client are what pages are made of; they know none of them.",
+    from: { path: `${dashboard}/(components|api)/`, pathNot: testFiles },
+    to: { path: `${dashboard}/(pages|layout|session)[/.]` },
+  },
+];
+
 /** @type {import("dependency-cruiser").IConfiguration["forbidden"]} */
 const everywhere = [
   {
@@ -277,7 +305,7 @@ const everywhere = [
 
 /** @type {import("dependency-cruiser").IConfiguration} */
 export default {
-  forbidden: [...packages, ...serverLayers, ...loadTestLayers, ...everywhere].map((rule) => ({
+  forbidden: [...packages, ...serverLayers, ...loadTestLayers, ...dashboardLayers, ...everywhere].map((rule) => ({
     severity: "error",
     ...rule,
   })),

@@ -66,6 +66,18 @@ const violations: Readonly<Record<string, { readonly file: string; readonly impo
     file: "apps/load-test/src/report/up.ts",
     imports: ["../server/own-server.ts"],
   },
+  "dashboard-takes-only-types-of-the-contract": {
+    file: "apps/dashboard/src/api/schemas.ts",
+    imports: ["../../../../packages/contract/src/index.ts"],
+  },
+  "dashboard-imports-what-runs-in-browsers": {
+    file: "apps/dashboard/src/pages/debugger.ts",
+    imports: ["../../../../packages/webhooks/src/node.ts"],
+  },
+  "dashboard-components-know-no-page": {
+    file: "apps/dashboard/src/components/up.ts",
+    imports: ["../pages/overview.ts"],
+  },
   "no-cycles": { file: "apps/server/src/stations/circle.ts", imports: ["./rest-of-circle.ts"] },
   "no-orphans": { file: "apps/server/src/stations/forgotten.ts", imports: [] },
   "no-catch-all-names": { file: "apps/server/src/stations/util-user.ts", imports: ["./utils.ts"] },
@@ -94,6 +106,13 @@ const innocent: Readonly<Record<string, readonly string[]>> = {
   "apps/server/src/webhooks/dispatcher/lane.ts": ["../rules/due.ts"],
   "apps/server/src/webhooks/rules/due.ts": [],
   "apps/load-test/src/server/own-server.ts": ["../../../../packages/contract/src/index.ts"],
+  "packages/rules/src/index.ts": [],
+  "packages/webhooks/src/index.ts": [],
+  "packages/webhooks/src/node.ts": ["./index.ts"],
+  "apps/dashboard/src/pages/overview.ts": [
+    "../../../../packages/rules/src/index.ts",
+    "../../../../packages/webhooks/src/index.ts",
+  ],
   "apps/server/test/harness.ts": ["../src/app.ts"],
 };
 

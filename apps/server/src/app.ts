@@ -21,6 +21,7 @@ import { bindContract } from "./http/bind.ts";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { allowOrigins } from "./http/cors.ts";
 import { createCursorCipher } from "./http/cursor.ts";
+import { type DashboardOptions, serveDashboard } from "./http/dashboard.ts";
 import { serveDocuments } from "./http/documents.ts";
 import { answerUnknownRoutes } from "./http/errors.ts";
 import { healthRoutes } from "./http/health.ts";
@@ -72,6 +73,8 @@ export interface AppOptions {
   readonly corsOrigins?: readonly string[];
   /** Whether the reference is served at /docs. */
   readonly docs?: boolean;
+  /** The built pages, served at /dashboard. */
+  readonly dashboard?: DashboardOptions;
   /** Hears why a request could not be served at present. */
   readonly onUnavailable?: (error: unknown) => void;
 }
@@ -137,6 +140,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   bindContract(http, consoleContract, consoleRoutes({ db, clock, ids }));
   publishFeeds(http, options, caches.gbfsPages);
   serveDocuments(http, { ...options, hasReference: options.docs ?? true });
+  if (options.dashboard !== undefined) serveDashboard(http, options.dashboard);
   return { http, drain: draining.begin };
 }
 

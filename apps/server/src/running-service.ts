@@ -16,6 +16,7 @@ import { largestHolders } from "./reservations/service.ts";
 import type { AllSecrets } from "./secrets.ts";
 import { type Certificate, followCertificate } from "./startup/certificate.ts";
 import { explainListenFailure, requestsAt } from "./startup/checks.ts";
+import type { DashboardPages } from "./startup/dashboard-pages.ts";
 import { serviceSecrets } from "./startup/service-secrets.ts";
 import { systemsOf, warnOfMissingFacts } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
@@ -34,6 +35,8 @@ export interface ServeOptions {
   readonly newSecrets?: boolean;
   /** No load balancer sends requests, so stopping need not wait for one. Default: on a terminal. */
   readonly isForTrying?: boolean;
+  /** The dashboard's pages. Without them there is no dashboard. */
+  readonly dashboard?: DashboardPages;
   /** Runs after the database is open and before requests are accepted. */
   readonly prepare?: (db: Database) => Promise<void>;
 }
@@ -152,11 +155,12 @@ function concernsOf({ concerns, conditions }: Pick<ServiceParts, "concerns" | "c
 /** Builds the app and listens. @returns the base URL for callers */
 async function answerRequests(
   db: Database,
-  { config, clock, ids, isForTrying = process.stderr.isTTY }: ServeOptions,
+  { config, clock, ids, dashboard, isForTrying = process.stderr.isTTY }: ServeOptions,
   parts: ServiceParts,
 ): Promise<string> {
   const { logger, secrets, conditions, metrics, certificate, closers } = parts;
   let url = config.publicUrl ?? "";
+  if (dashboard !== undefined) closers.push(() => dashboard.close());
   const drainDelayMs = config.drainDelayMs ?? (isForTrying ? 0 : DRAIN_DELAY_MS);
   const app = await buildApp({
     ...config,
@@ -167,6 +171,7 @@ async function answerRequests(
     secrets,
     version: readVersion(),
     baseUrl: () => url,
+    ...(dashboard && { dashboard }),
     metrics: metrics.http,
     concerns: () => concernsOf(parts),
     onUnavailable: conditions.of("answering requests").failed,

@@ -1,6 +1,7 @@
 import { Option } from "@commander-js/extra-typings";
 import type { Config } from "../config.ts";
 import { isLogForPeople } from "../logger.ts";
+import { openDashboardPages } from "../startup/dashboard-pages.ts";
 import { startUnlessStopped } from "../startup/signals.ts";
 import type { OpenCli, ParentCommand } from "./context.ts";
 
@@ -21,12 +22,13 @@ export function registerServe(program: ParentCommand, cli: OpenCli): void {
     .action(async ({ role, newSecrets = false }) => {
       const { clock, config, ids, output, resolveSystem, signals } = cli();
       const stopped = signals.untilStopped();
+      const dashboard = role === "worker" ? undefined : openDashboardPages({ note: (text) => output.note(text) });
       // Only now: the server and all it stands on would cost every other command 60 MB.
       const { serve } = await import("../serve.ts");
       const service = await startUnlessStopped(
         stopped,
         (status) => process.exit(status),
-        () => serve({ config, clock, ids, resolveSystem, role, newSecrets }),
+        () => serve({ config, clock, ids, resolveSystem, role, newSecrets, ...(dashboard && { dashboard }) }),
       );
       const { url = null } = service;
       output.result({ ready: true, url }, url === null ? "Ready: working." : `Ready: ${url} (reference: ${url}/docs)`);

@@ -2,6 +2,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { ensureLockFile, tryExclusiveLock } from "@bikeshare/embedded-postgres";
 import { createOperatorClient, readCity, type Simulation, startSimulation } from "@bikeshare/simulator";
+import { Option } from "@commander-js/extra-typings";
 import { type Config, ConfigError } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import { DEMO_SEED, demoCity, fillWithDemoCity, isEmpty } from "../demo/demo-city.ts";
@@ -9,6 +10,7 @@ import { createSimulatorKeys, demoPartner, issueDemoKey, type SimulatorKeys } fr
 import { inviteToDemo, type SignInLinks } from "../demo/people.ts";
 import { isLogForPeople } from "../logger.ts";
 import { prepareDataDir } from "../startup/checks.ts";
+import { openDashboardPages } from "../startup/dashboard-pages.ts";
 import { integer } from "../startup/values.ts";
 import { systemsOf } from "../systems/service.ts";
 import type { CliContext, OpenCli, ParentCommand } from "./context.ts";
@@ -25,10 +27,11 @@ export function registerStart(program: ParentCommand, cli: OpenCli): void {
     .command("start")
     .description("try it: make a city where the database is empty, serve it, let it ride, print how to call it")
     .addOption(option("--speed <n>", speeds, integer(0, 1000)).default(10))
-    .action(({ speed }) => start(cli(), speed));
+    .addOption(new Option("--rebuild-pages", "build the dashboard's pages again whenever one is edited").hideHelp())
+    .action(({ speed, rebuildPages = false }) => start(cli(), speed, rebuildPages));
 }
 
-async function start(given: CliContext, speed: number): Promise<void> {
+async function start(given: CliContext, speed: number, isDashboardEdited: boolean): Promise<void> {
   const cli = { ...given, output: withoutNotesAmongLogs(given) };
   const { output } = cli;
   const lock = await lockStart(cli.config);
@@ -43,6 +46,7 @@ async function start(given: CliContext, speed: number): Promise<void> {
     config: { ...config, logLevel: isLogForPeople(config) ? "warn" : config.logLevel },
     role: "all",
     isForTrying: true,
+    dashboard: openDashboardPages({ note: (text) => output.note(text), isEdited: isDashboardEdited }),
     prepare: async (db) => {
       demo = await prepareDemo(cli, db);
       if (demo !== undefined) await webhooks.connect(db, demo.systemId, demo.partnerId);

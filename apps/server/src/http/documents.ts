@@ -1,7 +1,7 @@
 import type * as openApi from "@bikeshare/contract/openapi";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import fresh from "fresh";
-import { type CodedBody, codedBody, inParts, vary } from "./response-body.ts";
+import type { FastifyInstance } from "fastify";
+import { sendKept } from "./kept-body.ts";
+import { type CodedBody, codedBody } from "./response-body.ts";
 
 export interface DocumentOptions {
   readonly baseUrl: () => string;
@@ -79,18 +79,6 @@ function serveKept(app: FastifyInstance, path: string, { type, make, headers = (
       .headers(headers());
     return sendKept(await kept, request, reply);
   });
-}
-
-async function sendKept(body: CodedBody, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  vary(reply, "accept-encoding");
-  reply.header("etag", body.etag);
-  if (fresh({ "if-none-match": request.headers["if-none-match"] }, { etag: body.etag })) {
-    return reply.code(304).removeHeader("content-type").send();
-  }
-  const { bytes, coding } = await body.inCoding(request.headers["accept-encoding"]?.toString());
-  if (coding !== undefined) reply.header("content-encoding", coding);
-  reply.header("content-length", bytes.length);
-  return reply.send(request.method === "HEAD" ? bytes : inParts(bytes));
 }
 
 /** Whom a page of the reference is for. Partners are not shown what they cannot call. */

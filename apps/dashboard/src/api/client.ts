@@ -1,0 +1,124 @@
+/** Calls the endpoints of the console's contract. Knows their types and the table of their paths, and no schema. */
+import type { consoleContract } from "@bikeshare/contract/console";
+import type { AppRoute, ClientInferRequest, ClientInferResponseBody } from "@ts-rest/core";
+import { ApiError, ConnectionError } from "./errors.ts";
+import { routes } from "./routes.generated.ts";
+
+type SuccessStatus<Route extends AppRoute> = Extract<keyof Route["responses"], 200 | 201 | 202>;
+
+/** The parts of a request, as its contract has them. Those that may be empty may be left out. */
+type Request<Route extends AppRoute> = OptionalWhereEmpty<
+  Pick<ClientInferRequest<Route>, keyof ClientInferRequest<Route> & ("params" | "query" | "body")>
+> & { readonly signal?: AbortSignal };
+
+type OptionalWhereEmpty<Parts> = {
+  readonly [Part in keyof Parts as Record<never, never> extends Parts[Part] ? never : Part]: Parts[Part];
+} & { readonly [Part in keyof Parts as Record<never, never> extends Parts[Part] ? Part : never]?: Parts[Part] };
+
+type Call<Route extends AppRoute> = (
+  ...request: Record<never, never> extends Request<Route> ? [Request<Route>?] : [Request<Route>]
+) => Promise<ClientInferResponseBody<Route, SuccessStatus<Route>>>;
+
+/** A function for each endpoint, by noun and verb. */
+type Client<Contract> = {
+  readonly [Noun in keyof Contract]: {
+    readonly [Verb in keyof Contract[Noun]]: Contract[Noun][Verb] extends AppRoute ? Call<Contract[Noun][Verb]> : never;
+  };
+};
+
+export type ConsoleClient = Client<typeof consoleContract>;
+
+export interface ClientOptions {
+  /** The token that requests which change something need; undefined before one has signed in. */
+  readonly csrfToken: () => string | undefined;
+  /** Nobody is signed in, or nobody is any more. */
+  readonly onSignedOut: () => void;
+  /** The server has been asked: whether it could be. */
+  readonly onReached: (isReached: boolean) => void;
+  readonly fetch?: typeof fetch;
+}
+
+interface AnyRequest {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+/** Answers of proxies and of a service that is starting: nobody there has handled the request. */
+const UNREACHED_STATUSES = [502, 503, 504];
+
+export function createClient(options: ClientOptions): ConsoleClient {
+  const nouns = Object.entries(routes).map(([noun, verbs]) => [
+    noun,
+    Object.fromEntries(
+      Object.entries(verbs).map(([verb, route]) => [
+        verb,
+        (request?: AnyRequest) => send(route, request ?? {}, options),
+      ]),
+    ),
+  ]);
+  // The table is made from the contract, noun by noun and verb by verb; a test holds them against each other.
+  return Object.fromEntries(nouns) as ConsoleClient;
+}
+
+async function send(route: string, request: AnyRequest, options: ClientOptions): Promise<unknown> {
+  const [method = "GET"] = route.split(" ", 1);
+  const csrfToken = method === "GET" ? undefined : options.csrfToken();
+  const response = await reach(addressOf(route, request.params, request.query), options, {
+    method,
+    // Given up by the page that asked for it, and no failure.
+    ...(request.signal && { signal: request.signal }),
+    ...(request.body !== undefined && { body: JSON.stringify(request.body) }),
+    headers: {
+      accept: "application/json",
+      ...(request.body !== undefined && { "content-type": "application/json" }),
+      ...(csrfToken !== undefined && { "x-csrf-token": csrfToken }),
+    },
+  });
+  if (response.ok) return response.json();
+  const error = await errorOf(response);
+  if (error.code === "unauthorized") options.onSignedOut();
+  throw error;
+}
+
+async function reach(address: string, options: ClientOptions, init: RequestInit): Promise<Response> {
+  const ask = options.fetch ?? fetch;
+  try {
+    const response = await ask(address, { credentials: "same-origin", ...init });
+    options.onReached(!UNREACHED_STATUSES.includes(response.status));
+    return response;
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    options.onReached(false);
+    throw new ConnectionError("The server could not be reached.", { cause: error });
+  }
+}
+
+/** The address of an endpoint: `GET /console/v1/session`, its parameters put in. */
+export function addressOf(route: string, params: AnyRequest["params"] = {}, query: AnyRequest["query"] = {}): string {
+  const path = route
+    .slice(route.indexOf(" ") + 1)
+    .replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ""));
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
+  const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return search === "" ? path : `${path}?${search}`;
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
+  const body: unknown = await response.json().catch(() => undefined);
+  const { error, message } = isErrorBody(body)
+    ? body
+    : { error: "unexpected", message: `The server answered with status ${response.status}. Try again in a moment.` };
+  const retryAfter = Number(response.headers.get("retry-after"));
+  return new ApiError(message, {
+    status: response.status,
+    code: error,
+    requestId: response.headers.get("request-id") ?? undefined,
+    retryAfterSeconds: retryAfter > 0 ? retryAfter : undefined,
+  });
+}
+
+function isErrorBody(body: unknown): body is { readonly error: string; readonly message: string } {
+  return typeof body === "object" && body !== null && "error" in body && "message" in body;
+}

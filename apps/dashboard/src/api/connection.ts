@@ -1,0 +1,48 @@
+/** Whether the server can be reached: shown while it cannot, and found out again by asking. */
+import { useEffect, useState } from "preact/hooks";
+
+/** Between two requests that find out whether the server is there again. Longer, and the page seems dead after it has come back. */
+const PROBE_INTERVAL_MS = 2_000;
+/** Asked for nothing but whether it answers. */
+const PROBE_PATH = "/healthz";
+
+export interface Connection {
+  /** A request has shown whether the server can be reached. */
+  report(isReached: boolean): void;
+  readonly isLost: () => boolean;
+  subscribe(listener: () => void): () => void;
+}
+
+/** @param onRecovered brings what is shown up to date */
+export function createConnection(onRecovered: () => void): Connection {
+  let probe: ReturnType<typeof setInterval> | undefined;
+  const listeners = new Set<() => void>();
+  const report = (isReached: boolean) => {
+    if (isReached === (probe === undefined)) return;
+    clearInterval(probe);
+    probe = isReached ? undefined : setInterval(probeOnce, PROBE_INTERVAL_MS);
+    for (const listener of listeners) listener();
+    if (isReached) onRecovered();
+  };
+  const probeOnce = () => {
+    fetch(PROBE_PATH, { cache: "no-store" }).then(
+      (response) => report(response.ok),
+      () => report(false),
+    );
+  };
+  return {
+    report,
+    isLost: () => probe !== undefined,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+/** Whether the connection is lost, for a component that shows it. */
+export function useIsLost(connection: Connection): boolean {
+  const [isLost, setLost] = useState(connection.isLost);
+  useEffect(() => connection.subscribe(() => setLost(connection.isLost())), [connection]);
+  return isLost;
+}

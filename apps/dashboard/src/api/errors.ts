@@ -1,0 +1,61 @@
+/** What goes wrong between the pages and the server, and how it is said. */
+
+/** An answer of the server that is no success: what the contract's catalogue says of it. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly status: number;
+  /** A code of the error catalogue; `unexpected` where the answer had none, as of a proxy on the way. */
+  readonly code: string;
+  /** What the operator finds the request by. */
+  readonly requestId: string | undefined;
+  /** Seconds after which to try again, where the server says so. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(message: string, answer: Pick<ApiError, "status" | "code" | "requestId" | "retryAfterSeconds">) {
+    super(message);
+    this.status = answer.status;
+    this.code = answer.code;
+    this.requestId = answer.requestId;
+    this.retryAfterSeconds = answer.retryAfterSeconds;
+  }
+}
+
+/** The server could not be asked at all. */
+export class ConnectionError extends Error {
+  override readonly name = "ConnectionError";
+}
+
+export interface ErrorDescription {
+  readonly title: string;
+  readonly message: string;
+  readonly requestId: string | undefined;
+}
+
+const titles: Readonly<Record<string, string>> = {
+  forbidden: "You may look, but not change this",
+  not_found: "There is nothing here",
+  rate_limited: "Too many requests",
+  unavailable: "The service cannot answer at present",
+  internal: "Something went wrong on our side",
+};
+
+/** What a page says of a failure. */
+export function describeError(error: unknown): ErrorDescription {
+  if (error instanceof ApiError) {
+    return { title: titles[error.code] ?? "This did not work", message: error.message, requestId: error.requestId };
+  }
+  if (error instanceof ConnectionError) {
+    return {
+      title: "No connection",
+      message: "The server could not be reached. The page goes on by itself when it can be again.",
+      requestId: undefined,
+    };
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  return { title: "The page has failed", message: `${message}. Reload it to try again.`, requestId: undefined };
+}
+
+/** Whether asking again may help: not where the request itself was refused. */
+export function isWorthRetrying(error: unknown): boolean {
+  return error instanceof ConnectionError || (error instanceof ApiError && error.status >= 500);
+}

@@ -1,0 +1,68 @@
+import { QueryClientProvider } from "@tanstack/preact-query";
+import type { ComponentChildren } from "preact";
+import { Route, Router, Switch } from "wouter-preact";
+import { connection, queries } from "./api/api.ts";
+import { Toasts } from "./components/toast.tsx";
+import { BareLayout } from "./layout/bare-layout.tsx";
+import { ConnectionNotice } from "./layout/connection-notice.tsx";
+import { Layout } from "./layout/layout.tsx";
+import { PageContent } from "./layout/page-content.tsx";
+import { type Page, pages } from "./pages.ts";
+import { HomePage } from "./pages/home-page.tsx";
+import { NotFoundPage } from "./pages/not-found-page.tsx";
+import { SessionGate } from "./session/session-gate.tsx";
+
+/** Where the server serves the pages, without the slash at the end. */
+const BASE = import.meta.env.BASE_URL.replace(/\/$/, "");
+
+/** All pages: each in the frame that fits who may see it. */
+export function App() {
+  return (
+    <QueryClientProvider client={queries}>
+      <ConnectionNotice connection={connection} />
+      <Router base={BASE}>
+        <Switch>
+          {pages.map((page) => (
+            <Route key={page.path} path={page.path}>
+              <FramedPage page={page} />
+            </Route>
+          ))}
+          <Route path="/">
+            <SignedInOnly>
+              <HomePage />
+            </SignedInOnly>
+          </Route>
+          <Route>
+            <SignedInOnly>
+              <NotFoundPage />
+            </SignedInOnly>
+          </Route>
+        </Switch>
+      </Router>
+      <Toasts />
+    </QueryClientProvider>
+  );
+}
+
+function FramedPage({ page }: { readonly page: Page }) {
+  if (page.audience === "public") {
+    return (
+      <BareLayout>
+        <PageContent page={page} />
+      </BareLayout>
+    );
+  }
+  return (
+    <SignedInOnly>
+      <PageContent page={page} />
+    </SignedInOnly>
+  );
+}
+
+function SignedInOnly({ children }: { readonly children: ComponentChildren }) {
+  return (
+    <SessionGate>
+      <Layout>{children}</Layout>
+    </SessionGate>
+  );
+}

@@ -1,0 +1,57 @@
+import type { ComponentChildren } from "preact";
+import { Link } from "wouter-preact";
+import "./button.css";
+
+type Variant = "primary" | "secondary" | "danger" | "quiet";
+
+interface ButtonProps {
+  readonly children: ComponentChildren;
+  readonly variant?: Variant;
+  readonly type?: "button" | "submit";
+  /** Under way: the button cannot be pressed again, and says so. */
+  readonly pending?: boolean;
+  readonly disabled?: boolean;
+  /** What a button without a text does. */
+  readonly label?: string;
+  readonly title?: string;
+  readonly onClick?: (event: MouseEvent) => void;
+}
+
+/** A control that does something. A control that leads to a page is a `ButtonLink`. */
+export function Button(props: ButtonProps) {
+  const { children, variant = "secondary", type = "button", pending = false, disabled = false } = props;
+  return (
+    <button
+      type={type}
+      class={`button button-${variant}`}
+      // Not `disabled` while pending: the focus would be lost.
+      disabled={disabled}
+      aria-disabled={pending}
+      aria-busy={pending}
+      aria-label={props.label}
+      title={props.title}
+      onClick={(event) => {
+        if (pending) event.preventDefault();
+        else props.onClick?.(event);
+      }}
+    >
+      {pending && <span class="spinner" />}
+      {children}
+    </button>
+  );
+}
+
+interface ButtonLinkProps {
+  readonly children: ComponentChildren;
+  readonly href: string;
+  readonly variant?: Variant;
+}
+
+/** A link to a page that looks like a button. */
+export function ButtonLink({ children, href, variant = "secondary" }: ButtonLinkProps) {
+  return (
+    <Link href={href} className={`button button-${variant}`}>
+      {children}
+    </Link>
+  );
+}

@@ -1,0 +1,25 @@
+/** The scale and the texts of a chart. */
+
+export interface Series {
+  readonly label: string;
+  /** One for each of the chart's times. */
+  readonly values: readonly number[];
+}
+
+/** The least round number that is not below: the top of an axis. */
+export function niceMaximum(value: number): number {
+  const magnitude = 10 ** Math.floor(Math.log10(value));
+  const step = [1, 2, 4, 5, 10].find((factor) => factor * magnitude >= value) ?? 10;
+  return Math.max(step * magnitude, 2);
+}
+
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+
+/** What a bar shows, in words: `14:03: 12 requests`. */
+export function pointText(time: string, series: readonly Series[], index: number, unit: string): string {
+  const values = series.map(({ label, values: numbers }) => {
+    const value = (numbers[index] ?? 0).toLocaleString("en");
+    return series.length === 1 ? `${value} ${unit}` : `${label} ${value}`;
+  });
+  return `${clock.format(new Date(time))}: ${values.join(", ")}`;
+}

@@ -1,0 +1,36 @@
+import { CopyButton } from "./copy-button.tsx";
+import "./code.css";
+
+interface CodeProps {
+  readonly text: string;
+  /** What it is: "The body that was sent". */
+  readonly label: string;
+  /** Whether long lines are broken. */
+  readonly wrap?: boolean;
+}
+
+/** A text as it is, in a fixed width. Never HTML: what others have sent is shown here. */
+export function Code({ text, label, wrap = true }: CodeProps) {
+  return (
+    <div class="code">
+      <pre class={wrap ? "code-text code-wrap" : "code-text"} role="region" aria-label={label} tabIndex={0} dir="ltr">
+        {visibleControls(text)}
+      </pre>
+      <div class="code-copy">
+        <CopyButton text={text} label={`Copy: ${label}`} />
+      </div>
+    </div>
+  );
+}
+
+/** Characters that would reorder, hide or move text. Line breaks and tabs stay. */
+const INVISIBLE = /(?![\n\r\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** A text in which invisible characters are written as their code points. */
+export function visibleControls(text: string): string {
+  return text.replaceAll(INVISIBLE, (character) => `\u27e8${codePoint(character)}\u27e9`);
+}
+
+function codePoint(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+}

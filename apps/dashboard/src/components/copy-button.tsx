@@ -1,0 +1,45 @@
+import { useEffect, useState } from "preact/hooks";
+import { Icon } from "./icon.tsx";
+import "./copy-button.css";
+
+interface CopyButtonProps {
+  readonly text: string;
+  /** What is copied: "Copy the delivery's id". */
+  readonly label: string;
+  /** Shown beside the mark where there is room. */
+  readonly children?: string;
+}
+
+/** How long the button says that it has copied. */
+const DONE_MS = 2_000;
+
+/** Copies a text, and says whether that worked. */
+export function CopyButton({ text, label, children }: CopyButtonProps) {
+  const [result, setResult] = useState<"copied" | "failed">();
+  useEffect(() => {
+    if (result === undefined) return undefined;
+    const timer = setTimeout(() => setResult(undefined), DONE_MS);
+    return () => clearTimeout(timer);
+  }, [result]);
+  const copy = () => {
+    navigator.clipboard.writeText(text).then(
+      () => setResult("copied"),
+      () => setResult("failed"),
+    );
+  };
+  const outcome = { copied: "Copied", failed: "Not copied: select the text instead" };
+  return (
+    <button
+      type="button"
+      class={children === undefined ? "copy" : "button button-secondary"}
+      title={label}
+      onClick={copy}
+    >
+      <Icon name={result === "copied" ? "check" : "copy"} />
+      {children ?? <span class="visually-hidden">{label}</span>}
+      <span class="visually-hidden" role="status">
+        {result === undefined ? "" : outcome[result]}
+      </span>
+    </button>
+  );
+}

@@ -1,0 +1,48 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { Icon } from "./icon.tsx";
+import "./dialog.css";
+
+interface DialogProps {
+  readonly title: string;
+  readonly isOpen: boolean;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+  /** Buttons, the one that does it last. */
+  readonly actions?: ComponentChildren;
+}
+
+/** A question or a form above the page. The browser keeps the focus inside, and gives it back at the end. */
+export function Dialog({ title, isOpen, onClose, children, actions }: DialogProps) {
+  const ref = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = ref.current;
+    if (dialog === null || dialog.open === isOpen) return;
+    if (isOpen) dialog.showModal();
+    else dialog.close();
+  }, [isOpen]);
+  return (
+    <dialog
+      ref={ref}
+      class="dialog"
+      aria-labelledby={id}
+      onClose={onClose}
+      // A press beside the box, which covers the dialog's own area.
+      onClick={(event) => event.target === ref.current && ref.current?.close()}
+    >
+      {isOpen && (
+        <div class="dialog-box">
+          <header class="dialog-head">
+            <h2 id={id}>{title}</h2>
+            <button type="button" class="copy" aria-label="Close" onClick={() => ref.current?.close()}>
+              <Icon name="close" />
+            </button>
+          </header>
+          <div class="dialog-body stack">{children}</div>
+          {actions !== undefined && <footer class="dialog-actions">{actions}</footer>}
+        </div>
+      )}
+    </dialog>
+  );
+}

@@ -1,0 +1,147 @@
+import type { ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
+import "./field.css";
+
+interface FieldProps {
+  readonly label: string;
+  /** What belongs in it, before anything is wrong. */
+  readonly hint?: ComponentChildren;
+  /** What is wrong, and what to do about it. */
+  readonly error?: string | undefined;
+}
+
+/** Attributes that tie a control to its label, hint and error. */
+interface ControlAttributes {
+  readonly id: string;
+  readonly "aria-describedby": string | undefined;
+  readonly "aria-invalid": boolean | undefined;
+}
+
+interface CustomFieldProps extends FieldProps {
+  readonly children: (control: ControlAttributes) => ComponentChildren;
+}
+
+/** A label, a control, and what is said of it. `TextField` and `SelectField` are made of it. */
+export function Field({ label, hint, error, children }: CustomFieldProps) {
+  const id = useId();
+  const described = [hint !== undefined && `${id}-hint`, error !== undefined && `${id}-error`].filter(Boolean);
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({
+        id,
+        "aria-describedby": described.length > 0 ? described.join(" ") : undefined,
+        "aria-invalid": error === undefined ? undefined : true,
+      })}
+      {hint !== undefined && (
+        <p id={`${id}-hint`} class="field-hint">
+          {hint}
+        </p>
+      )}
+      {error !== undefined && (
+        <p id={`${id}-error`} class="field-error" role="alert">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+type TextKind = "text" | "email" | "password" | "search" | "url" | "datetime-local" | "number" | "date";
+
+interface TextFieldProps extends FieldProps {
+  readonly value: string;
+  readonly onInput: (value: string) => void;
+  readonly type?: TextKind;
+  readonly name?: string;
+  readonly autocomplete?: string;
+  readonly placeholder?: string;
+  readonly required?: boolean;
+  readonly inputMode?: "numeric" | "text";
+  readonly maxLength?: number;
+  /** For ids, addresses and secrets. */
+  readonly monospace?: boolean;
+}
+
+export function TextField(props: TextFieldProps) {
+  const { label, hint, error, value, onInput, type = "text", monospace = false } = props;
+  // The types of elements want each kind on its own; all are boxes with a text.
+  const kind = { type } as { readonly type: "text" };
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(control) => (
+        <input
+          {...control}
+          class={monospace ? "control control-mono" : "control"}
+          {...kind}
+          value={value}
+          name={props.name}
+          autocomplete={props.autocomplete}
+          placeholder={props.placeholder}
+          required={props.required}
+          inputMode={props.inputMode}
+          maxLength={props.maxLength}
+          spellcheck={false}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+export interface Choice {
+  readonly value: string;
+  readonly label: string;
+}
+
+interface SelectFieldProps extends FieldProps {
+  readonly value: string;
+  readonly choices: readonly Choice[];
+  readonly onChange: (value: string) => void;
+}
+
+export function SelectField({ label, hint, error, value, choices, onChange }: SelectFieldProps) {
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {(control) => (
+        <select {...control} class="control" value={value} onChange={(event) => onChange(event.currentTarget.value)}>
+          {choices.map((choice) => (
+            <option key={choice.value} value={choice.value}>
+              {choice.label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+interface CheckboxProps {
+  readonly label: ComponentChildren;
+  readonly hint?: string;
+  readonly checked: boolean;
+  readonly disabled?: boolean;
+  readonly onChange: (checked: boolean) => void;
+}
+
+export function Checkbox({ label, hint, checked, disabled, onChange }: CheckboxProps) {
+  const id = useId();
+  return (
+    <div class="checkbox">
+      <input
+        id={id}
+        type="checkbox"
+        checked={checked}
+        disabled={disabled}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        onChange={(event) => onChange(event.currentTarget.checked)}
+      />
+      <label for={id}>{label}</label>
+      {hint !== undefined && (
+        <p id={`${id}-hint`} class="field-hint">
+          {hint}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,91 @@
+import type { ComponentChildren } from "preact";
+import { useId, useRef, useState } from "preact/hooks";
+import "./menu.css";
+
+interface MenuProps {
+  /** What the button shows. */
+  readonly button: ComponentChildren;
+  /** What the button is called where it shows a mark alone. */
+  readonly label?: string;
+  /** Links and buttons, or `MenuItem`s. */
+  readonly children: ComponentChildren;
+  readonly variant?: "quiet" | "secondary";
+}
+
+/** Between the button and its menu. */
+const GAP_PX = 4;
+
+/**
+ * A button that opens a list of actions above the page. The browser closes it on Escape and on a press elsewhere. The
+ * items are plain links and buttons, in the order of the keyboard.
+ */
+export function Menu({ button, label, children, variant = "quiet" }: MenuProps) {
+  const id = useId();
+  const buttonRef = useRef<HTMLButtonElement>(null);
+  const menuRef = useRef<HTMLDivElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <button
+        ref={buttonRef}
+        type="button"
+        class={`button button-${variant}`}
+        popovertarget={id}
+        aria-label={label}
+        aria-expanded={isOpen}
+      >
+        {button}
+      </button>
+      <div
+        ref={menuRef}
+        id={id}
+        popover="auto"
+        class="menu"
+        onToggle={(event) => {
+          const opens = event.newState === "open";
+          setOpen(opens);
+          if (opens && buttonRef.current && menuRef.current) openBeside(menuRef.current, buttonRef.current);
+        }}
+        onClick={(event) => {
+          if (event.target instanceof Element && event.target.closest("a, button")) menuRef.current?.hidePopover();
+        }}
+      >
+        {children}
+      </div>
+    </>
+  );
+}
+
+/** Below the button where there is room, else above; never beyond the window. */
+function openBeside(menu: HTMLElement, button: HTMLElement): void {
+  const at = button.getBoundingClientRect();
+  const { offsetWidth: width, offsetHeight: height } = menu;
+  const below = at.bottom + GAP_PX;
+  const top = below + height <= innerHeight ? below : Math.max(GAP_PX, at.top - height - GAP_PX);
+  const left = Math.max(GAP_PX, Math.min(at.left, innerWidth - width - GAP_PX));
+  menu.style.top = `${top}px`;
+  menu.style.left = `${left}px`;
+}
+
+interface MenuItemProps {
+  readonly children: ComponentChildren;
+  readonly onSelect: () => void;
+  readonly isDangerous?: boolean;
+  readonly isDisabled?: boolean;
+  /** Of a choice among several: whether it is the present one. */
+  readonly isChosen?: boolean;
+}
+
+export function MenuItem({ children, onSelect, isDangerous = false, isDisabled = false, isChosen }: MenuItemProps) {
+  return (
+    <button
+      type="button"
+      class={isDangerous ? "menu-item menu-danger" : "menu-item"}
+      disabled={isDisabled}
+      aria-pressed={isChosen}
+      onClick={onSelect}
+    >
+      {children}
+    </button>
+  );
+}

@@ -1,0 +1,29 @@
+import { Button } from "./button.tsx";
+import { Icon } from "./icon.tsx";
+
+interface PagerProps {
+  /** What is shown: "50 deliveries". */
+  readonly summary: string;
+  readonly onPrevious?: (() => void) | undefined;
+  readonly onNext?: (() => void) | undefined;
+  readonly isPending?: boolean;
+}
+
+/** Leads through a list by cursors: to the next page, and back to those already seen. */
+export function Pager({ summary, onPrevious, onNext, isPending = false }: PagerProps) {
+  return (
+    <nav class="row pager" aria-label="Pages">
+      <span class="muted" role="status">
+        {summary}
+      </span>
+      <span class="row">
+        <Button disabled={onPrevious === undefined} onClick={() => onPrevious?.()}>
+          <Icon name="chevronLeft" /> Newer
+        </Button>
+        <Button disabled={onNext === undefined} pending={isPending} onClick={() => onNext?.()}>
+          Older <Icon name="chevronRight" />
+        </Button>
+      </span>
+    </nav>
+  );
+}

@@ -1,0 +1,110 @@
+import type { ComponentChildren } from "preact";
+import { ErrorState } from "./error-state.tsx";
+import { Icon } from "./icon.tsx";
+import { Loading } from "./loading.tsx";
+import "./table.css";
+
+export interface Column<Row> {
+  readonly id: string;
+  readonly title: string;
+  readonly cell: (row: Row) => ComponentChildren;
+  /** Numbers and durations stand at the right. */
+  readonly align?: "start" | "end";
+  readonly sortable?: boolean;
+  /** Left out on a phone, where the page of the row has it. */
+  readonly isSecondary?: boolean;
+}
+
+export interface Sorting {
+  readonly column: string;
+  readonly direction: "ascending" | "descending";
+}
+
+interface TableProps<Row> {
+  /** What the table lists; read out, not shown. */
+  readonly caption: string;
+  readonly columns: readonly Column<Row>[];
+  /** Undefined until they are loaded. */
+  readonly rows: readonly Row[] | undefined;
+  readonly rowKey: (row: Row) => string;
+  /** What stands there when there is no row. */
+  readonly empty: ComponentChildren;
+  readonly error?: unknown;
+  readonly onRetry?: () => void;
+  readonly sorting?: Sorting;
+  readonly onSort?: (sorting: Sorting) => void;
+  /** Marks the row whose page or panel is open. */
+  readonly isCurrent?: (row: Row) => boolean;
+}
+
+/** Rows under a header that stays in sight. It scrolls sideways by itself where it is wider than the page. */
+export function Table<Row>(props: TableProps<Row>) {
+  const { caption, columns, rows, rowKey, empty, error, onRetry } = props;
+  if (rows === undefined) {
+    return (
+      <div class="table-frame">
+        {error === undefined || error === null ? <Loading /> : <ErrorState error={error} onRetry={onRetry} />}
+      </div>
+    );
+  }
+  if (rows.length === 0) return <div class="table-frame">{empty}</div>;
+  return (
+    // Focusable, so that the keyboard can scroll it sideways.
+    <div class="table-frame table-scroll" role="region" aria-label={caption} tabIndex={0}>
+      <table class="table">
+        <caption class="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <HeaderCell key={column.id} column={column} sorting={props.sorting} onSort={props.onSort} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={rowKey(row)} aria-current={props.isCurrent?.(row) === true ? "true" : undefined}>
+              {columns.map((column) => (
+                <td key={column.id} class={cellClass(column)}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+interface HeaderCellProps<Row> {
+  readonly column: Column<Row>;
+  readonly sorting: Sorting | undefined;
+  readonly onSort: ((sorting: Sorting) => void) | undefined;
+}
+
+function HeaderCell<Row>({ column, sorting, onSort }: HeaderCellProps<Row>) {
+  if (column.sortable !== true || onSort === undefined) {
+    return (
+      <th scope="col" class={cellClass(column)}>
+        {column.title}
+      </th>
+    );
+  }
+  const direction = sorting?.column === column.id ? sorting.direction : undefined;
+  const next = direction === "ascending" ? "descending" : "ascending";
+  return (
+    <th scope="col" class={cellClass(column)} aria-sort={direction ?? "none"}>
+      <button type="button" class="sort" onClick={() => onSort({ column: column.id, direction: next })}>
+        {column.title}
+        <span class={`sort-mark sort-${direction ?? "none"}`}>
+          <Icon name="chevronDown" />
+        </span>
+      </button>
+    </th>
+  );
+}
+
+function cellClass({ align, isSecondary }: Pick<Column<never>, "align" | "isSecondary">): string | undefined {
+  const names = [align === "end" && "align-end", isSecondary === true && "secondary"].filter(Boolean);
+  return names.length > 0 ? names.join(" ") : undefined;
+}

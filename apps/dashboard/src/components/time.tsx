@@ -1,0 +1,75 @@
+import { useEffect, useState } from "preact/hooks";
+import "./time.css";
+
+interface TimeProps {
+  /** RFC 3339; nothing has happened yet where it is null. */
+  readonly at: string | null | undefined;
+  /** `exact` to the second; `both` with UTC on a second line; `relative` in words, with the rest on hover. */
+  readonly show?: "exact" | "both" | "relative";
+  /** What stands there instead of a time that there is not. */
+  readonly none?: string;
+}
+
+const local = new Intl.DateTimeFormat("en-GB", {
+  day: "2-digit",
+  month: "short",
+  year: "numeric",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+});
+const zone = new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" });
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+
+/** A time in the reader's zone, with UTC beside it. */
+export function Time({ at, show = "exact", none = "never" }: TimeProps) {
+  const now = useNow(show === "relative");
+  if (at === null || at === undefined) return <span class="muted">{none}</span>;
+  const instant = new Date(at);
+  const here = `${local.format(instant)} ${zoneName(instant)}`;
+  const utc = utcText(instant);
+  return (
+    <time class="time" dateTime={at} title={`${here}\n${utc}`}>
+      {show === "relative" ? relativeText(instant.getTime() - now) : local.format(instant)}
+      {show === "both" && <span class="time-utc">{utc}</span>}
+    </time>
+  );
+}
+
+/** `2026-11-22 09:04:05 UTC` */
+export function utcText(instant: Date): string {
+  return `${instant.toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
+function zoneName(instant: Date): string {
+  return zone.formatToParts(instant).find(({ type }) => type === "timeZoneName")?.value ?? "";
+}
+
+const units = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+  ["second", 1_000],
+] as const;
+
+/** `3 minutes ago`, `in 2 hours`. */
+export function relativeText(differenceMs: number): string {
+  for (const [unit, lengthMs] of units) {
+    const count = Math.trunc(differenceMs / lengthMs);
+    if (count !== 0) return relative.format(count, unit);
+  }
+  return "now";
+}
+
+const TICK_MS = 10_000;
+
+/** The present, again every ten seconds, where something shows how long ago it was. */
+function useNow(isTicking: boolean): number {
+  const [now, setNow] = useState(() => new Date().getTime());
+  useEffect(() => {
+    if (!isTicking) return undefined;
+    const timer = setInterval(() => setNow(new Date().getTime()), TICK_MS);
+    return () => clearInterval(timer);
+  }, [isTicking]);
+  return now;
+}

@@ -1,0 +1,62 @@
+import { useState } from "preact/hooks";
+import { Link } from "wouter-preact";
+import { api, keepCsrfToken, queries, SESSION_KEY } from "../api/api.ts";
+import { describeError } from "../api/errors.ts";
+import { Icon } from "../components/icon.tsx";
+import { Menu, MenuItem } from "../components/menu.tsx";
+import { showToast } from "../components/toast.tsx";
+import { useSignedIn } from "../session/session.ts";
+import { chooseTheme, readTheme, type Theme } from "./theme.ts";
+
+/** One's account, the theme, and the way out. */
+export function AccountMenu() {
+  const { person } = useSignedIn();
+  const [theme, setTheme] = useState(readTheme);
+  const choose = (chosen: Theme) => {
+    chooseTheme(chosen);
+    setTheme(chosen);
+  };
+  return (
+    <div class="account">
+      <Menu
+        label={`Account of ${person.name}`}
+        button={
+          <>
+            <Icon name="user" />
+            <span class="nav-current">{person.name}</span>
+          </>
+        }
+      >
+        <p class="menu-heading">{person.email}</p>
+        <Link href="/account">
+          <Icon name="user" /> Account
+        </Link>
+        <hr />
+        <MenuItem isChosen={theme === "system"} onSelect={() => choose("system")}>
+          <Icon name="screen" /> As the system
+        </MenuItem>
+        <MenuItem isChosen={theme === "light"} onSelect={() => choose("light")}>
+          <Icon name="sun" /> Light
+        </MenuItem>
+        <MenuItem isChosen={theme === "dark"} onSelect={() => choose("dark")}>
+          <Icon name="moon" /> Dark
+        </MenuItem>
+        <hr />
+        <MenuItem onSelect={() => void signOut()}>Sign out</MenuItem>
+      </Menu>
+    </div>
+  );
+}
+
+async function signOut(): Promise<void> {
+  try {
+    await api.session.end();
+  } catch (error) {
+    showToast("danger", `You are still signed in. ${describeError(error).message}`);
+    return;
+  }
+  // What was read in the session goes with it.
+  queries.clear();
+  keepCsrfToken(undefined);
+  queries.setQueryData(SESSION_KEY, null);
+}

@@ -1,0 +1,13 @@
+import { Link } from "wouter-preact";
+import { useBranding } from "../session/branding.ts";
+
+/** The operator's logo and name, leading to the first page. */
+export function Brand() {
+  const { name, logo_url: logo } = useBranding();
+  return (
+    <Link href="/" className="brand">
+      <img src={logo ?? `${import.meta.env.BASE_URL}icon.svg`} alt="" width={24} height={24} />
+      <span class="brand-name">{name}</span>
+    </Link>
+  );
+}

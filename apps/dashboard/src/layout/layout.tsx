@@ -1,0 +1,44 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { useLocation } from "wouter-preact";
+import { Icon } from "../components/icon.tsx";
+import { AccountMenu } from "./account-menu.tsx";
+import { Brand } from "./brand.tsx";
+import { Navigation } from "./navigation.tsx";
+import "./layout.css";
+
+/** The frame of all pages behind the sign-in: navigation at the side, or behind a button on a phone. */
+export function Layout({ children }: { readonly children: ComponentChildren }) {
+  const [isOpen, setOpen] = useState(false);
+  const [path] = useLocation();
+  useEffect(() => setOpen(false), [path]);
+  return (
+    <div class="layout">
+      <a class="skip" href="#main">
+        Skip to the page
+      </a>
+      <header class="side" onKeyDown={(event) => event.key === "Escape" && setOpen(false)}>
+        <div class="side-head">
+          <Brand />
+          <button
+            type="button"
+            class="side-toggle copy"
+            aria-expanded={isOpen}
+            aria-controls="side-body"
+            aria-label={isOpen ? "Close the navigation" : "Open the navigation"}
+            onClick={() => setOpen(!isOpen)}
+          >
+            <Icon name={isOpen ? "close" : "menu"} />
+          </button>
+        </div>
+        <div id="side-body" class={isOpen ? "side-body side-open" : "side-body"}>
+          <Navigation />
+          <AccountMenu />
+        </div>
+      </header>
+      <main id="main" class="page" tabIndex={-1}>
+        {children}
+      </main>
+    </div>
+  );
+}

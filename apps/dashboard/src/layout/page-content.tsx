@@ -1,0 +1,39 @@
+import type { ComponentType } from "preact";
+import { useEffect, useErrorBoundary, useState } from "preact/hooks";
+import { useLocation } from "wouter-preact";
+import { ErrorState } from "../components/error-state.tsx";
+import { Loading } from "../components/loading.tsx";
+import type { Page } from "../pages.ts";
+import { useBranding } from "../session/branding.ts";
+
+/** Loads the module of a page, and shows it. */
+export function PageContent({ page }: { readonly page: Page }) {
+  const [Content, setContent] = useState<ComponentType>();
+  const [failure, setFailure] = useState<unknown>();
+  const [crash, resetCrash] = useErrorBoundary() as [unknown, () => void];
+  const [path] = useLocation();
+  const { name } = useBranding();
+  useEffect(() => {
+    let isCurrent = true;
+    page.load().then(
+      // As a function of the state: a component is one itself.
+      (loaded) => isCurrent && setContent(() => loaded),
+      (error: unknown) => isCurrent && setFailure(error),
+    );
+    return () => void (isCurrent = false);
+  }, [page]);
+  useEffect(() => {
+    document.title = `${page.title} · ${name}`;
+  }, [page, name]);
+  // Readers of the screen are taken to the new page as everybody else is.
+  useEffect(() => {
+    const main = document.getElementById("main");
+    if (main !== null && document.activeElement !== document.body) main.focus({ preventScroll: true });
+    scrollTo(0, 0);
+    resetCrash();
+  }, [path]);
+  if (crash !== undefined && crash !== null) return <ErrorState error={crash} onRetry={resetCrash} />;
+  // The files of an older version are gone once a new one is served.
+  if (failure !== undefined) return <ErrorState error={failure} onRetry={() => location.reload()} />;
+  return Content === undefined ? <Loading /> : <Content />;
+}

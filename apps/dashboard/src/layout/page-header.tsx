@@ -1,0 +1,21 @@
+import type { ComponentChildren } from "preact";
+
+interface PageHeaderProps {
+  readonly title: ComponentChildren;
+  /** What the page is for, in a sentence. */
+  readonly children?: ComponentChildren;
+  readonly actions?: ComponentChildren;
+}
+
+/** The head of every page: its title, and what can be done on it. */
+export function PageHeader({ title, children, actions }: PageHeaderProps) {
+  return (
+    <header class="page-header">
+      <div>
+        <h1>{title}</h1>
+        {children !== undefined && <p class="muted">{children}</p>}
+      </div>
+      {actions !== undefined && <div class="row">{actions}</div>}
+    </header>
+  );
+}

@@ -1,0 +1,20 @@
+/** Light or dark: what the reader chose on this device, or what the system says. */
+export type Theme = "system" | "light" | "dark";
+
+const STORAGE_KEY = "bikeshare.theme";
+
+export function readTheme(): Theme {
+  const stored = localStorage.getItem(STORAGE_KEY);
+  return stored === "light" || stored === "dark" ? stored : "system";
+}
+
+export function chooseTheme(theme: Theme): void {
+  if (theme === "system") localStorage.removeItem(STORAGE_KEY);
+  else localStorage.setItem(STORAGE_KEY, theme);
+  applyTheme(theme);
+}
+
+export function applyTheme(theme: Theme): void {
+  if (theme === "system") delete document.documentElement.dataset["theme"];
+  else document.documentElement.dataset["theme"] = theme;
+}

@@ -1,0 +1,19 @@
+/** In development: reloads the page when the pages have been built again. */
+
+const POLL_INTERVAL_MS = 500;
+const PAGE = `${import.meta.env.BASE_URL}index.html`;
+
+let shown: string | null | undefined;
+
+setInterval(() => {
+  fetch(PAGE, { method: "HEAD", cache: "no-store" }).then(
+    (response) => {
+      const etag = response.headers.get("etag");
+      // None while the server restarts.
+      if (!response.ok || etag === null) return;
+      if (shown !== undefined && shown !== etag) location.reload();
+      shown = etag;
+    },
+    () => undefined,
+  );
+}, POLL_INTERVAL_MS);

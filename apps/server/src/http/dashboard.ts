@@ -1,0 +1,120 @@
+import { readdir, readFile, stat } from "node:fs/promises";
+import { extname, join, relative, sep } from "node:path";
+import { serviceError } from "@bikeshare/rules";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { sendError } from "./errors.ts";
+import { sendKept } from "./kept-body.ts";
+import { type CodedBody, codedBody } from "./response-body.ts";
+
+export interface DashboardOptions {
+  /** Where the built pages are. */
+  readonly directory: string;
+  /** Ends when they have been built, or could not be. */
+  readonly ready: Promise<void>;
+  /** Origins whose pages may show the dashboard in a frame. */
+  readonly frameAncestors?: readonly string[];
+}
+
+/** Files of these folders have a name made of their content, so a name never means anything else. */
+const HASHED_FILES = /^assets\//;
+const FOREVER = "public, max-age=31536000, immutable";
+/** Kept, but asked for again each time: a new version is seen at once. */
+const REVALIDATED = "no-cache";
+
+const types: Readonly<Record<string, string>> = {
+  ".css": "text/css; charset=utf-8",
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".map": "application/json",
+  ".svg": "image/svg+xml",
+};
+
+/** Serves the built pages below /dashboard: their files, and the one document for every address that a page has. */
+export function serveDashboard(app: FastifyInstance, options: DashboardOptions): void {
+  const files = keepFiles(options);
+  const headers = pageSecurityHeaders(options.frameAncestors ?? []);
+  const answer = async (request: FastifyRequest, reply: FastifyReply, path: string): Promise<FastifyReply> => {
+    const found = await files();
+    const file = found?.get(path);
+    const isPage = file === undefined && !HASHED_FILES.test(path);
+    reply.header("x-content-type-options", "nosniff").header("referrer-policy", "no-referrer");
+    if (isPage || path === "index.html") {
+      reply.headers(headers).header("content-type", types[".html"]).header("cache-control", REVALIDATED);
+      const page = found?.get("index.html");
+      return page === undefined ? reply.code(503).send(NOT_BUILT) : sendKept(page, request, reply);
+    }
+    if (file === undefined) return sendError(reply, request, serviceError("not_found", "path"));
+    reply
+      .header("content-type", types[extname(path)] ?? "application/octet-stream")
+      .header("cache-control", HASHED_FILES.test(path) ? FOREVER : REVALIDATED);
+    return sendKept(file, request, reply);
+  };
+  app.get("/dashboard", (request, reply) => answer(request, reply, "index.html"));
+  app.get<{ Params: { "*": string } }>("/dashboard/*", (request, reply) => answer(request, reply, request.params["*"]));
+}
+
+const NOT_BUILT = `<!doctype html>
+<html lang="en">
+  <head><meta charset="utf-8"><title>The dashboard is not built</title></head>
+  <body>
+    <h1>The dashboard is not built</h1>
+    <p>The service works; its pages are missing. In the repository, build them with
+    <code>npx -y pnpm@12 --filter @bikeshare/dashboard run build</code>, and reload this page.</p>
+  </body>
+</html>
+`;
+
+type Files = ReadonlyMap<string, CodedBody>;
+
+/** Keeps all files in memory, as they were when the document was last written. @returns undefined where there is none */
+function keepFiles({ directory, ready }: DashboardOptions): () => Promise<Files | undefined> {
+  let kept: { readonly writtenAt: number; readonly files: Promise<Files> } | undefined;
+  return async () => {
+    await ready;
+    const page = await stat(join(directory, "index.html")).catch(() => undefined);
+    if (page === undefined) return undefined;
+    if (kept?.writtenAt !== page.mtimeMs) kept = { writtenAt: page.mtimeMs, files: readFiles(directory) };
+    try {
+      return await kept.files;
+    } catch {
+      // They are being replaced.
+      kept = undefined;
+      return undefined;
+    }
+  };
+}
+
+async function readFiles(directory: string): Promise<Files> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const bodies = files.map(async (file) => {
+    const path = relative(directory, file).replaceAll(sep, "/");
+    return [path, codedBody(await readFile(file), ["br", "gzip"])] as const;
+  });
+  return new Map(await Promise.all(bodies));
+}
+
+/**
+ * What the pages may do: people sign in on them, and they show what strangers' servers have answered. They run files of
+ * ours only, ask this service only, and write no HTML.
+ */
+function pageSecurityHeaders(frameAncestors: readonly string[]): Readonly<Record<string, string>> {
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self'",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+    `frame-ancestors ${frameAncestors.length === 0 ? "'none'" : frameAncestors.join(" ")}`,
+  ];
+  return {
+    "content-security-policy": policy.join("; "),
+    "cross-origin-opener-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=(), payment=()",
+    ...(frameAncestors.length === 0 && { "x-frame-options": "DENY" }),
+  };
+}
