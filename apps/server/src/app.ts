@@ -139,9 +139,14 @@ export async function buildApp(options: AppOptions): Promise<App> {
   bindContract(http, operatorContract, operatorRoutes({ db, clock, ids }));
   bindContract(http, consoleContract, consoleRoutes({ db, clock, ids }));
   publishFeeds(http, options, caches.gbfsPages);
+  servePages(http, options);
+  return { http, drain: draining.begin };
+}
+
+/** Serves what people read in a browser: the reference, and the dashboard where it has pages. */
+function servePages(http: FastifyInstance, options: AppOptions): void {
   serveDocuments(http, { ...options, hasReference: options.docs ?? true });
   if (options.dashboard !== undefined) serveDashboard(http, options.dashboard);
-  return { http, drain: draining.begin };
 }
 
 /** Serves the public feeds. */
