@@ -99,6 +99,10 @@ create table webhook_bodies (
 create table webhook_bodies_default partition of webhook_bodies default;
 
 -- system. One event for one endpoint, as its partner sees it.
+--
+-- A success writes status, attempts, latest_code and finished_at: no index has them, neither in its key nor in its
+-- condition, so that it writes none (a heap-only update). What the log is searched by is either written once, when the
+-- delivery is made, or stays null at a success; docs/decisions/console.md#delivery-log.
 create table webhook_deliveries (
   system_id   text collate "C" not null,
   created_on  date not null,
@@ -106,18 +110,36 @@ create table webhook_deliveries (
   endpoint_id text collate "C" not null,
   event_id    text collate "C" not null,
   event       text collate "C" not null,
+  -- the ride, station, reservation or bike that the event is about
+  resource_id text collate "C",
   created_at  timestamptz(3) not null,
   status      text not null check (status in ('pending', 'succeeded', 'failed', 'held')),
   attempts    smallint not null default 0,
+  -- the HTTP code of the latest attempt; null: none was made, or there was no whole response
+  latest_code smallint,
+  -- why the latest attempt failed: `http_4xx`, `http_5xx`, … for a response that is no success, otherwise the attempt's
+  -- failure or `unknown`; null: none was made, or it succeeded
+  latest_failure text collate "C",
   -- when its last schedule of attempts ended
   finished_at timestamptz(3),
-  -- failed or held. A column of its own, because an index on the status would have to be written at every success.
-  stuck       boolean not null,
-  primary key (system_id, created_on, id),
-  check (stuck = (status in ('failed', 'held')))
+  -- failing: to be tried again after a failed attempt
+  problem     text collate "C" generated always as (case
+    when status in ('failed', 'held') then status
+    when status = 'pending' and latest_failure is not null then 'failing' end) stored,
+  -- the same as latest_code, where it is no success
+  failed_code smallint generated always as (case when latest_failure is not null then latest_code end) stored,
+  primary key (system_id, created_on, id)
 ) partition by range (created_on);
-create index webhook_deliveries_endpoint on webhook_deliveries (system_id, endpoint_id, created_on, id);
-create index webhook_deliveries_stuck on webhook_deliveries (system_id, endpoint_id, created_on, id) where stuck;
+create index webhook_deliveries_endpoint on webhook_deliveries (system_id, endpoint_id, created_at, id);
+create index webhook_deliveries_event on webhook_deliveries (system_id, endpoint_id, event, created_at, id);
+create index webhook_deliveries_resource on webhook_deliveries (system_id, endpoint_id, resource_id, created_at, id)
+  where resource_id is not null;
+create index webhook_deliveries_problem on webhook_deliveries (system_id, endpoint_id, problem, created_at, id)
+  where problem is not null;
+create index webhook_deliveries_failure on webhook_deliveries (system_id, endpoint_id, latest_failure, created_at, id)
+  where latest_failure is not null;
+create index webhook_deliveries_code on webhook_deliveries (system_id, endpoint_id, failed_code, created_at, id)
+  where failed_code is not null;
 -- system. For a day without a partition of its own.
 create table webhook_deliveries_default partition of webhook_deliveries default;
 

@@ -70,9 +70,12 @@ function renderColumnTypes(columns: readonly Column[]): string {
     const its = columns.filter((column) => column.table_name === table && column.generated === null);
     return `  ${table}: { ${its.map(({ name, type }) => `${name}: "${shortNames[type] ?? type}"`).join(", ")} },\n`;
   });
-  const generated = columns.flatMap(({ table_name: table, name, generated: expression }) =>
-    expression === null ? [] : [`  ${table}: { ${name}: ${JSON.stringify(expression)} },\n`],
-  );
+  const generated = tables.flatMap((table) => {
+    const its = columns.flatMap(({ table_name: of, name, generated: expression }) =>
+      of === table && expression !== null ? [`${name}: ${JSON.stringify(onOneLine(expression))}`] : [],
+    );
+    return its.length === 0 ? [] : [`  ${table}: { ${its.join(", ")} },\n`];
+  });
   return `
 /** The columns that statements write, with PostgreSQL's types. */
 export const columnTypes = {
@@ -82,6 +85,11 @@ ${written.join("")}} as const;
 export const generatedColumns = {
 ${generated.join("")}} as const;
 `;
+}
+
+/** PostgreSQL breaks the lines of longer expressions. */
+function onOneLine(expression: string): string {
+  return expression.trim().replaceAll(/\s+/g, " ");
 }
 
 const shortNames: Readonly<Record<string, string>> = { "timestamp with time zone": "timestamptz" };

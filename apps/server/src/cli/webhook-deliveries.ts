@@ -112,7 +112,9 @@ function registerList(webhooks: ParentCommand, cli: OpenCli): void {
     .action(({ partner: partnerId, status, event, after, limit, ...range }) => {
       const filters = { status, event, ...readRange(cli(), range), after };
       return withSystem(cli(), async (context, systemId) => {
-        const { deliveries, next } = await listDeliveries(context, { systemId, partnerId, ...filters, limit });
+        const page = await listDeliveries(context, { systemId, partnerId, ...filters, limit });
+        const { deliveries, searchedTo } = page;
+        const next = page.next?.id ?? null;
         const shown = table(deliveries, {
           id: "id",
           event: "event",
@@ -121,7 +123,8 @@ function registerList(webhooks: ParentCommand, cli: OpenCli): void {
           attempts: "attempts",
           explanation: "explanation",
         });
-        const more = next === null ? "" : `\nMore: --after ${next}`;
+        const searched = searchedTo === null ? "" : `\nSearched back to ${searchedTo.toISOString()}.`;
+        const more = next === null ? "" : `${searched}\nMore: --after ${next}`;
         const text = deliveries.length === 0 ? describeNone(partnerId, filters) : shown;
         context.output.result({ deliveries, next }, `${text}${more}`);
       });

@@ -361,11 +361,15 @@ export interface Tables {
     readonly endpoint_id: string;
     readonly event_id: string;
     readonly event: string;
+    readonly resource_id: string | null;
     readonly created_at: Date;
     readonly status: "pending" | "succeeded" | "failed" | "held";
     readonly attempts: number;
+    readonly latest_code: number | null;
+    readonly latest_failure: string | null;
     readonly finished_at: Date | null;
-    readonly stuck: boolean;
+    readonly problem: string | null;
+    readonly failed_code: number | null;
   };
   readonly webhook_encryption_keys: {
     readonly system_id: string;
@@ -502,7 +506,7 @@ export const columnTypes = {
   vehicle_types: { system_id: "text", id: "text", name: "text", form_factor: "text", propulsion_type: "text", max_range_meters: "double precision" },
   webhook_attempts: { system_id: "text", started_on: "date", delivery_id: "text", number: "smallint", endpoint_id: "text", started_at: "timestamptz", outcome: "text", failure: "text", detail: "text", url: "text", request_headers: "text", request_body: "text", remote_address: "text", status: "smallint", response_headers: "text", response_body: "bytea", response_truncated: "boolean", truncation_reason: "text", dns_ms: "real", connect_ms: "real", tls_ms: "real", first_byte_ms: "real", total_ms: "real", next_attempt_at: "timestamptz", next_attempt_reason: "text" },
   webhook_bodies: { system_id: "text", created_on: "date", event_id: "text", event: "text", occurred_at: "timestamptz", data: "text" },
-  webhook_deliveries: { system_id: "text", created_on: "date", id: "text", endpoint_id: "text", event_id: "text", event: "text", created_at: "timestamptz", status: "text", attempts: "smallint", finished_at: "timestamptz", stuck: "boolean" },
+  webhook_deliveries: { system_id: "text", created_on: "date", id: "text", endpoint_id: "text", event_id: "text", event: "text", resource_id: "text", created_at: "timestamptz", status: "text", attempts: "smallint", latest_code: "smallint", latest_failure: "text", finished_at: "timestamptz" },
   webhook_encryption_keys: { system_id: "text", fingerprint: "text", recorded_at: "timestamptz" },
   webhook_endpoints: { system_id: "text", id: "text", partner_id: "text", tag: "text", url: "text", events: "text[]", email: "text", signature: "text", status: "text", pause_reason: "text", paused_at: "timestamptz", created_at: "timestamptz", updated_at: "timestamptz" },
   webhook_lanes: { system_id: "text", endpoint_id: "text", worker: "text", token: "bigint", leased_until: "timestamptz", failing_since: "timestamptz", failures: "integer", failed_deliveries: "text[]", last_failed_at: "timestamptz", gone_answers: "smallint", gone_since: "timestamptz", warned: "smallint" },
@@ -521,4 +525,5 @@ export const generatedColumns = {
   bikes: { json: "bike_json(id, number, vehicle_type_id, vehicle_state, station_id, lat, lon, current_range_meters, last_reported, updated_at)" },
   rides: { json: "ride_json(id, bike_id, status, start_station_id, end_station_id, started_at, ended_at, duration_seconds, distance_meters, vehicle_type_id, rider_category, end_reason, is_countable, updated_at)" },
   stations: { json: "station_json(id, name, short_name, lat, lon, address, region_id, capacity, is_virtual_station, is_installed, is_renting, is_returning, num_bikes_available, num_bikes_reserved, num_bikes_disabled, num_docks_available, num_docks_disabled, vehicle_types_available, status, offline_reason, last_reported, updated_at)" },
+  webhook_deliveries: { problem: "CASE WHEN (status = ANY (ARRAY['failed'::text, 'held'::text])) THEN status WHEN ((status = 'pending'::text) AND (latest_failure IS NOT NULL)) THEN 'failing'::text ELSE NULL::text END", failed_code: "CASE WHEN (latest_failure IS NOT NULL) THEN latest_code ELSE NULL::smallint END" },
 } as const;

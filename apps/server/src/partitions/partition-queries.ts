@@ -70,7 +70,9 @@ export async function updateStatementTimeout(tx: Transaction, milliseconds: numb
 export async function insertPartition(tx: Transaction, table: DailyTable, day: string): Promise<void> {
   const name = partitionOf(table, day);
   const storage = `with (fillfactor = ${table.fillfactor ?? 100})`;
-  await tx.run(`create table ${name} (like ${table.name} including defaults including constraints) ${storage}`);
+  await tx.run(
+    `create table ${name} (like ${table.name} including defaults including constraints including generated) ${storage}`,
+  );
   await tx.run(
     `alter table ${table.name} attach partition ${name} for values from ('${day}') to ('${addDays(day, 1)}')`,
   );

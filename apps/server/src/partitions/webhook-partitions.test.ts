@@ -238,8 +238,8 @@ describe("days that are past", () => {
   });
 
   it("go from the default too, in batches, and leave younger ones there", async () => {
-    await run(`insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status, stuck)
-      select 'main', '${today}', 'old' || n, 'e', 'x', 'ride.started', now(), 'pending', false from generate_series(1, 2500) n`);
+    await run(`insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status)
+      select 'main', '${today}', 'old' || n, 'e', 'x', 'ride.started', now(), 'pending' from generate_series(1, 2500) n`);
     await run(`insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
       select system_id, id, endpoint_id, created_on, event_id, created_at from webhook_deliveries`);
     clock.advance(30 * DAY);

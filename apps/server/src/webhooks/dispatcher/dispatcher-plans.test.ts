@@ -148,8 +148,8 @@ async function fill(endpointId: string, n: number): Promise<void> {
        insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
        select $1, 'delivery_' || md5(n || $2), $2, '${DAY}', 'event_' || n % 100, $4 from generate_series(1, $3) as n
        returning system_id, delivery_id, endpoint_id, created_on, event_id)
-     insert into webhook_deliveries (system_id, id, endpoint_id, created_on, event_id, event, created_at, status, stuck)
-     select *, 'ride.started', $4, 'pending', false from due`,
+     insert into webhook_deliveries (system_id, id, endpoint_id, created_on, event_id, event, created_at, status)
+     select *, 'ride.started', $4, 'pending' from due`,
     endpointId,
     n,
     new Date(harness.clock()),

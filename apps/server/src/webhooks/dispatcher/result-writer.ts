@@ -6,6 +6,7 @@ import { activateByAnswers, pauseByAnswers } from "../endpoints/dispatch-endpoin
 import type { ClaimedRow, OrphanRow } from "../queue/claim-queries.ts";
 import { updateLaneHealth } from "../queue/lane-queries.ts";
 import { insertResults, type ResultRow } from "../queue/result-queries.ts";
+import { failureOf } from "../rules/attempt-failure.ts";
 import type { EndpointHealth, PauseCause, Warning } from "../rules/endpoint-health.ts";
 import type { KeptAnswer } from "../rules/log-budget.ts";
 import { type AfterAttempt, afterAttempt } from "../rules/retry-policy.ts";
@@ -166,6 +167,8 @@ export function resultOf(attempt: SentAttempt): ResultRow {
   return {
     ...identityOf(row, startedAt),
     ...changesOf(afterAttempt({ tries, outcome, failure, status, retryAfterMs, endedAt, chance })),
+    latest_failure: failureOf({ outcome, failure, status }),
+    latest_code: failure === null ? status : null,
     outcome,
     failure,
     detail: result.detail,
@@ -193,6 +196,8 @@ export function unknownResultOf(row: OrphanRow, url: string, now: number): Resul
     ...identityOf(row, row.claimed_at.getTime()),
     ...changesOf(afterAttempt({ ...end, tries: row.tries + 1, endedAt: now, chance: 0 })),
     ...NOTHING_KNOWN,
+    latest_failure: failureOf(end),
+    latest_code: null,
     outcome: "unknown",
     detail: "The process that sent it ended before it could write the result down. It may have arrived.",
     url,

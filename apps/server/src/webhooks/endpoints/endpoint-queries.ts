@@ -180,11 +180,11 @@ const joinCounts = (endpointId: string) => `
      where system_id = $1 and endpoint_id = ${endpointId}) queued
    cross join lateral (
      select count(*) as held, min(created_at) as held_since from webhook_deliveries
-     where system_id = $1 and endpoint_id = ${endpointId} and stuck and status = 'held') stuck`;
+     where system_id = $1 and endpoint_id = ${endpointId} and problem = 'held') unsent`;
 
 const counts = statement(
   "endpoints.counts",
-  `select lane.failing_since, lane.failures, queued.pending, queued.oldest_due, stuck.held, stuck.held_since
+  `select lane.failing_since, lane.failures, queued.pending, queued.oldest_due, unsent.held, unsent.held_since
    from webhook_lanes lane ${joinCounts("lane.endpoint_id")}
    where lane.system_id = $1 and lane.endpoint_id = $2`,
 );
@@ -205,7 +205,7 @@ export interface SummaryRow
 const summaries = statement(
   "endpoints.summaries",
   `select endpoint.id, endpoint.partner_id, partner.name as partner_name, endpoint.url, endpoint.status,
-     endpoint.pause_reason, endpoint.paused_at, lane.failing_since, queued.pending, queued.oldest_due, stuck.held
+     endpoint.pause_reason, endpoint.paused_at, lane.failing_since, queued.pending, queued.oldest_due, unsent.held
    from webhook_endpoints endpoint
    join partners partner on partner.system_id = $1 and partner.id = endpoint.partner_id
    join webhook_lanes lane on lane.system_id = $1 and lane.endpoint_id = endpoint.id ${joinCounts("endpoint.id")}

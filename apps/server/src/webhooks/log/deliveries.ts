@@ -6,7 +6,7 @@ import { addDays, dayOf } from "../../partitions/partition.rules.ts";
 import { type PartnerScope, requireEndpointOrRemoved } from "../endpoints/endpoint-context.ts";
 import type { EndpointRow } from "../endpoints/endpoint-queries.ts";
 import { countWorkers } from "../queue/lane-queries.ts";
-import type { DeliveryState } from "../rules/retry-policy.ts";
+import type { DeliveryFilter } from "./delivery-filter.rules.ts";
 import {
   type AttemptRow,
   type DeliveryRow,
@@ -14,15 +14,24 @@ import {
   type FoundDelivery,
   type LatestAttempt,
   listAttempts,
-  listDeliveryRows,
   listLatestAttempts,
 } from "./delivery-queries.ts";
+import { type DeliveryPosition, type DeliverySearch, listFoundDeliveries } from "./delivery-search-queries.ts";
 import { type Circumstances, type Exchange, explainDelivery, readExchange } from "./delivery-view.ts";
 
 /** A delivery as its partner sees it. */
-interface DeliveryView extends Pick<
+export interface DeliveryView extends Pick<
   DeliveryRow,
-  "id" | "event" | "event_id" | "created_at" | "status" | "attempts" | "finished_at"
+  | "id"
+  | "event"
+  | "event_id"
+  | "resource_id"
+  | "created_at"
+  | "status"
+  | "attempts"
+  | "latest_code"
+  | "latest_failure"
+  | "finished_at"
 > {
   /** When the next attempt is due; null: none is. */
   readonly next_attempt_at: Date | null;
@@ -32,18 +41,15 @@ interface DeliveryView extends Pick<
 
 export interface DeliveryPage {
   readonly deliveries: readonly DeliveryView[];
-  /** What to give as `after` for the next page; null: this was the last. */
-  readonly next: string | null;
+  /** Behind which the next page begins; null: this was the last. */
+  readonly next: DeliveryPosition | null;
+  /** So far back was searched, without finding a whole page; older ones may follow. Null: the page is full, or the last. */
+  readonly searchedTo: Date | null;
 }
 
-export interface DeliveryFilters extends PartnerScope {
-  readonly status?: DeliveryState | undefined;
-  readonly event?: string | undefined;
-  /** Created from then on, and before then. */
-  readonly since?: Date | undefined;
-  readonly until?: Date | undefined;
-  /** The id of the last delivery of the page before. */
-  readonly after?: string | undefined;
+export interface DeliveryListInput extends PartnerScope, DeliveryFilter {
+  /** Behind which position, or (an id) behind which delivery, the page begins. */
+  readonly after?: DeliveryPosition | string | undefined;
   /** 1 to 200. */
   readonly limit?: number | undefined;
 }
@@ -55,7 +61,7 @@ const DAY_MS = 86_400_000;
 /** Milliseconds: the longest wait between two attempts, with what chance adds, rounded up to days. */
 const LONGEST_WAIT_MS = DAY_MS;
 
-interface ReadContext {
+export interface ReadContext {
   readonly db: Queryable;
   readonly clock: () => number;
 }
@@ -64,34 +70,59 @@ interface ReadContext {
  * A partner's deliveries, the newest first, each explained.
  * @throws ServiceError when there is no endpoint, or `after` names no delivery of it
  */
-export async function listDeliveries(context: ReadContext, filters: DeliveryFilters): Promise<DeliveryPage> {
-  const { systemId, limit = DEFAULT_DELIVERIES } = filters;
+export async function listDeliveries(context: ReadContext, input: DeliveryListInput): Promise<DeliveryPage> {
+  const { systemId, after, limit = DEFAULT_DELIVERIES, partnerId: _, ...filter } = input;
   if (!(limit >= 1 && limit <= MAX_DELIVERIES)) {
     throw commandError("invalid_parameter", "deliveriesLimit", { limit: MAX_DELIVERIES });
   }
-  const { since = new Date(0), until = new Date(context.clock() + DAY_MS) } = filters;
-  if (filters.until !== undefined && since >= until) {
-    throw commandError("invalid_parameter", "emptyRange");
-  }
-  const endpoint = await requireEndpointOrRemoved(context.db, filters);
-  const after = filters.after === undefined ? undefined : await requireDelivery(context, filters, filters.after);
-  const rows = await listDeliveryRows(context.db, {
-    systemId,
-    endpointId: endpoint.id,
-    after,
-    status: filters.status,
-    event: filters.event,
-    since,
-    until,
-    limit: limit + 1,
-  });
+  const endpoint = await requireEndpointOrRemoved(context.db, input);
+  const position = typeof after === "string" ? await requireDelivery(context, input, after) : after;
+  const search = searchOf(context, { systemId, endpointId: endpoint.id, filter, after: position });
+  const { rows, stoppedAt } = await listFoundDeliveries(context.db, search, limit + 1);
   const page = rows.slice(0, limit);
-  const last = await latestAttempts(context, systemId, page);
-  const circumstances = await circumstancesOf(context, systemId, endpoint, page);
+  const isFull = rows.length > limit;
   return {
-    deliveries: page.map((row) => viewOf(row, circumstances, last.get(row.id))),
-    next: rows.length > limit ? (page.at(-1)?.id ?? null) : null,
+    deliveries: await viewsOf(context, systemId, endpoint, page),
+    next: isFull ? positionOf(page.at(-1)) : stoppedAt,
+    searchedTo: isFull ? null : (stoppedAt?.created_at ?? null),
   };
+}
+
+/**
+ * The search for what a filter lets through, from its end, or from a position in it, back.
+ * @throws ServiceError when its range is empty by itself
+ */
+export function searchOf(
+  { clock }: Pick<ReadContext, "clock">,
+  {
+    systemId,
+    endpointId,
+    filter,
+    after,
+  }: Pick<DeliverySearch, "systemId" | "endpointId" | "filter"> & {
+    readonly after?: DeliveryPosition | undefined;
+  },
+): DeliverySearch {
+  const { since = new Date(0), until = new Date(clock() + DAY_MS) } = filter;
+  if (filter.until !== undefined && since >= until) throw commandError("invalid_parameter", "emptyRange");
+  const before = after !== undefined && after.created_at < until ? after : { created_at: until, id: "" };
+  return { systemId, endpointId, filter, since, before };
+}
+
+function positionOf(row: DeliveryRow | undefined): DeliveryPosition | null {
+  return row === undefined ? null : { created_at: row.created_at, id: row.id };
+}
+
+/** Deliveries of one endpoint, each explained. */
+export async function viewsOf(
+  context: ReadContext,
+  systemId: string,
+  endpoint: EndpointRow,
+  rows: readonly DeliveryRow[],
+): Promise<DeliveryView[]> {
+  const last = await latestAttempts(context, systemId, rows);
+  const circumstances = await circumstancesOf(context, systemId, endpoint, rows);
+  return rows.map((row) => viewOf(row, circumstances, last.get(row.id)));
 }
 
 /** A delivery with every attempt that the log keeps. */
@@ -152,9 +183,13 @@ function viewOf(
   circumstances: Circumstances,
   last: LatestAttempt | AttemptRow | undefined,
 ): DeliveryView {
-  const { id, event, event_id, created_at, status, attempts, finished_at } = row;
-  const explanation = explainDelivery(row, circumstances, last);
-  return { id, event, event_id, created_at, status, attempts, finished_at, next_attempt_at: row.due_at, explanation };
+  const { id, event, event_id, resource_id, created_at, status, attempts, latest_code, latest_failure, finished_at } =
+    row;
+  return {
+    ...{ id, event, event_id, resource_id, created_at, status, attempts, latest_code, latest_failure, finished_at },
+    next_attempt_at: row.due_at,
+    explanation: explainDelivery(row, circumstances, last),
+  };
 }
 
 /** The latest attempt of each delivery. The log lies by day: where to look follows from when it ended or goes on. */

@@ -6,7 +6,19 @@ import type { Tables } from "../../db/tables.generated.ts";
 /** A delivery as it stands: what it is, and its position in the queue. */
 export interface DeliveryRow extends Pick<
   Tables["webhook_deliveries"],
-  "id" | "created_on" | "endpoint_id" | "event_id" | "event" | "created_at" | "status" | "attempts" | "finished_at"
+  | "id"
+  | "created_on"
+  | "endpoint_id"
+  | "event_id"
+  | "event"
+  | "resource_id"
+  | "created_at"
+  | "status"
+  | "attempts"
+  | "latest_code"
+  | "latest_failure"
+  | "problem"
+  | "finished_at"
 > {
   /** Null: not queued. */
   readonly due_at: Date | null;
@@ -17,64 +29,11 @@ export interface DeliveryRow extends Pick<
   readonly claimed_at: Date | null;
 }
 
-const columns = `delivery.id, delivery.created_on, delivery.endpoint_id, delivery.event_id, delivery.event,
-  delivery.created_at, delivery.status, delivery.attempts, delivery.finished_at, due.due_at, due.tries, due.replay,
+/** SQL for the columns of a delivery, and of `due`, its row in the queue. */
+export const deliveryColumns = `delivery.id, delivery.created_on, delivery.endpoint_id, delivery.event_id, delivery.event,
+  delivery.resource_id, delivery.created_at, delivery.status, delivery.attempts, delivery.latest_code,
+  delivery.latest_failure, delivery.problem, delivery.finished_at, due.due_at, due.tries, due.replay,
   case when due.claim is not null then due.claimed_at end as claimed_at`;
-
-const withDue = `webhook_deliveries delivery
-  left join webhook_queue due on due.system_id = $1 and due.delivery_id = delivery.id`;
-const newestFirst = (from: string, condition: string) => `
-  select ${columns} from ${from}
-  where delivery.system_id = $1 and delivery.endpoint_id = $2 and ${condition}
-    and (delivery.created_on, delivery.id) < (coalesce($3::date, 'infinity'), coalesce($4::text, ''))
-    and ($5::text is null or delivery.status = $5) and ($6::text is null or delivery.event = $6)
-    and delivery.created_on between $7::timestamptz::date and $8::timestamptz::date
-    and delivery.created_at >= $7 and delivery.created_at < $8
-  order by delivery.created_on desc, delivery.id desc
-  limit $9`;
-
-const list = statement("deliveries.list", newestFirst(withDue, "true"));
-// Few among many: each by the way that finds them without reading all that succeeded.
-const listStuck = statement("deliveries.listStuck", newestFirst(withDue, "delivery.stuck"));
-const listPending = statement(
-  "deliveries.listPending",
-  newestFirst(
-    `webhook_queue due
-     join webhook_deliveries delivery on delivery.created_on = due.created_on and delivery.id = due.delivery_id`,
-    "due.system_id = $1 and due.endpoint_id = $2",
-  ),
-);
-
-/** Which of an endpoint's deliveries. */
-export interface DeliverySelection {
-  readonly systemId: string;
-  readonly endpointId: string;
-  /** Only those older than this one. */
-  readonly after: Pick<DeliveryRow, "created_on" | "id"> | undefined;
-  readonly status: DeliveryRow["status"] | undefined;
-  readonly event: string | undefined;
-  readonly since: Date;
-  readonly until: Date;
-  readonly limit: number;
-}
-
-const statementFor = { pending: listPending, failed: listStuck, held: listStuck, succeeded: list } as const;
-
-/** An endpoint's deliveries, the newest first. */
-export function listDeliveryRows(db: Queryable, selection: DeliverySelection): Promise<DeliveryRow[]> {
-  const { systemId, endpointId, after, status, event, since, until, limit } = selection;
-  return db.query<DeliveryRow>(status === undefined ? list : statementFor[status], [
-    systemId,
-    endpointId,
-    after?.created_on ?? null,
-    after?.id ?? null,
-    status ?? null,
-    event ?? null,
-    since,
-    until,
-    limit,
-  ]);
-}
 
 /** A delivery whose id alone was known. */
 export interface FoundDelivery extends DeliveryRow {
@@ -86,7 +45,7 @@ export interface FoundDelivery extends DeliveryRow {
 // Day after day, each by the primary key, until it is found.
 const find = statement(
   "deliveries.find",
-  `select ${columns}, endpoint.partner_id, exists (
+  `select ${deliveryColumns}, endpoint.partner_id, exists (
      select from webhook_bodies body where body.system_id = $1 and body.created_on = delivery.created_on
        and body.event_id = delivery.event_id) as has_body
    from (

@@ -6,7 +6,19 @@ import { isTestDelivery } from "../queue/sql-fragments.ts";
 import { describeOutcome, MAX_TRIES } from "../rules/retry-policy.ts";
 import type { AttemptRow, DeliveryRow, LatestAttempt } from "./delivery-queries.ts";
 
-type ExplainedDelivery = Omit<DeliveryRow, "endpoint_id" | "event_id" | "event">;
+type ExplainedDelivery = Pick<
+  DeliveryRow,
+  | "id"
+  | "created_on"
+  | "created_at"
+  | "status"
+  | "attempts"
+  | "finished_at"
+  | "due_at"
+  | "tries"
+  | "replay"
+  | "claimed_at"
+>;
 type AttemptEnd = Pick<LatestAttempt, "outcome" | "failure" | "status">;
 type DetailedEnd = AttemptEnd & Pick<LatestAttempt, "detail">;
 

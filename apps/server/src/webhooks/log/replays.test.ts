@@ -33,8 +33,8 @@ async function arrived(n: number): Promise<void> {
        insert into webhook_bodies (system_id, created_on, event_id, event, occurred_at, data)
        select $1, ($3::timestamptz)::date, 'event_' || i, 'ride.started', $3, '{}' from generate_series(1, $4::int) as i)
      insert into webhook_deliveries
-       (system_id, created_on, id, endpoint_id, event_id, event, created_at, status, attempts, finished_at, stuck)
-     select $1, ($3::timestamptz)::date, 'delivery_' || i, $2, 'event_' || i, 'ride.started', $3, 'succeeded', 1, $3, false
+       (system_id, created_on, id, endpoint_id, event_id, event, created_at, status, attempts, finished_at)
+     select $1, ($3::timestamptz)::date, 'delivery_' || i, $2, 'event_' || i, 'ride.started', $3, 'succeeded', 1, $3
      from generate_series(1, $4::int) as i`,
     endpointId,
     new Date(harness.clock()),

@@ -22,7 +22,7 @@ const backlog = statement(
      (select count(*) from webhook_queue where system_id = $1) as pending,
      (select min(due_at) from webhook_queue where system_id = $1 and due_at <= $2) as oldest_due_at,
      (select count(*) from webhook_deliveries delivery
-      where delivery.system_id = $1 and delivery.stuck and delivery.status = 'held'
+      where delivery.system_id = $1 and delivery.problem = 'held'
         and not exists (select from webhook_endpoints
           where system_id = $1 and id = delivery.endpoint_id and pause_reason = 'removed')) as held,
      count(*) filter (where status = 'active') as active,

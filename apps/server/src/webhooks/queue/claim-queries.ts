@@ -144,7 +144,7 @@ const hold = statement(
    taken as (
      delete from webhook_queue queued using waiting where queued.ctid = waiting.row_address
      returning queued.system_id, queued.created_on, queued.endpoint_id, queued.delivery_id)
-   update webhook_deliveries delivery set status = 'held', stuck = true, finished_at = $3
+   update webhook_deliveries delivery set status = 'held', finished_at = $3
    from taken where ${matchesDelivery("taken")}
    returning delivery.id`,
 );

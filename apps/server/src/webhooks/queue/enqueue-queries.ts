@@ -23,8 +23,8 @@ const insertTest = statement(
      insert into webhook_bodies (system_id, created_on, event_id, event, occurred_at, data)
      select $1, created_on, event_id, $4, $2, $5 from test),
    delivery as (
-     insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status, stuck)
-     select $1, created_on, delivery_id, endpoint_id, event_id, $4, $2, 'pending', false from test)
+     insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, resource_id, created_at, status)
+     select $1, created_on, delivery_id, endpoint_id, event_id, $4, $5::json ->> 'id', $2, 'pending' from test)
    ${insertIntoQueue("test", { dueAt: "$2", tries: "$8" })}`,
 );
 
@@ -42,10 +42,10 @@ const probe = statement(
   "enqueue.probe",
   `with oldest as materialized (
      select delivery.created_on, delivery.id from webhook_deliveries delivery
-     where delivery.system_id = $1 and delivery.endpoint_id = $2 and delivery.stuck and delivery.status = 'held'
+     where delivery.system_id = $1 and delivery.endpoint_id = $2 and delivery.problem = 'held'
        and exists (select from webhook_bodies body where body.system_id = $1
          and body.created_on = delivery.created_on and body.event_id = delivery.event_id)
-     order by delivery.created_on, delivery.id
+     order by delivery.created_at, delivery.id
      limit 1
      for update of delivery),
    back as (

@@ -12,6 +12,9 @@ export interface ResultRow
   /** The token under which it was claimed. */
   readonly claim: number;
   readonly state: "succeeded" | "failed" | "pending";
+  /** What the delivery's row says of it: why it failed, and the code of a whole response. */
+  readonly latest_failure: string | null;
+  readonly latest_code: number | null;
 }
 
 /** What a result changes in the queue and in its delivery. Its position in the queue does not change while it is claimed. */
@@ -25,6 +28,8 @@ const queueColumns = columnsOf({
   number: smallints,
   tries: smallints,
   state: texts,
+  latest_failure: texts,
+  latest_code: smallints,
   next_attempt_at: timestamps,
 });
 /** The result's row in the queue, if it is still claimed under the same token for the same attempt. */
@@ -55,7 +60,8 @@ const finish = statement(
    mine as materialized (
      select * from finished union all select * from retried)
    update webhook_deliveries delivery
-   set status = mine.state, stuck = mine.state = 'failed', attempts = mine.number,
+   set status = mine.state, attempts = mine.number, latest_code = mine.latest_code,
+     latest_failure = mine.latest_failure,
      finished_at = case when mine.next_attempt_at is null then $2::timestamptz end
    from mine where ${matchesDelivery("mine")}
    returning delivery.id`,

@@ -28,7 +28,7 @@ export function matchesDelivery(rows: string): string {
 export const QUEUE_ORDER = "order by queued.replay, queued.due_at, queued.delivery_id";
 
 /** SQL that makes a finished delivery pending again, for `insertIntoQueue` to follow. */
-export const PENDING_AGAIN = "status = 'pending', stuck = false, finished_at = null";
+export const PENDING_AGAIN = "status = 'pending', finished_at = null";
 
 /** SQL for the columns of a queued delivery that `insertIntoQueue` does not read from its rows. */
 interface QueuedColumns {
@@ -58,13 +58,14 @@ export const UNLESS_QUEUED = "on conflict (system_id, delivery_id) do nothing";
  * SQL, the last steps of a `with` statement, that makes a delivery of each event to each endpoint of the system `$1` that
  * subscribes to it: queued and due at `$2`, or held while the endpoint is paused. A delivery's id is made of its event's
  * and its endpoint's, because only the statement knows the endpoints.
- * @param events rows with `id`, `name`, `occurred_at`, `partner_id` (null: every partner's) and `data`
+ * @param events rows with `id`, `name`, `occurred_at`, `partner_id` (null: every partner's) and `data`, JSON whose `id` is
+ *   the resource's
  */
 export function insertDeliveries(events: string): string {
   return `subscribed as materialized (
        select 'delivery_' || substr(event.id, strpos(event.id, '_') + 1) || endpoint.tag as delivery_id,
          endpoint.id as endpoint_id, endpoint.status = 'paused' as paused, $2::timestamptz::date as created_on,
-         event.id as event_id, event.name
+         event.id as event_id, event.name, event.data::json ->> 'id' as resource_id
        from ${events} event join webhook_endpoints endpoint
          on endpoint.system_id = $1 and event.name = any(endpoint.events)
          and (event.partner_id is null or event.partner_id = endpoint.partner_id)),
@@ -73,9 +74,9 @@ export function insertDeliveries(events: string): string {
        select $1, $2::timestamptz::date, id, name, occurred_at, data from ${events}
        where id in (select event_id from subscribed)),
      deliveries as (
-       insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, created_at, status, stuck)
-       select $1, created_on, delivery_id, endpoint_id, event_id, name, $2,
-         case when paused then 'held' else 'pending' end, paused
+       insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, resource_id, created_at, status)
+       select $1, created_on, delivery_id, endpoint_id, event_id, name, resource_id, $2,
+         case when paused then 'held' else 'pending' end
        from subscribed)
      ${insertIntoQueue("subscribed where not paused", { dueAt: "$2" })}`;
 }

@@ -1,0 +1,158 @@
+import { mkdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
+import { type Database, openDatabase } from "../../src/db/database.ts";
+import { statement } from "../../src/db/statement.ts";
+import { addDays, dailyTables, dayOf } from "../../src/partitions/partition.rules.ts";
+import { createPartitions } from "../../src/partitions/service.ts";
+import { createSecretCipher } from "../../src/webhooks/endpoints/secret.ts";
+import { makeWorld } from "../webhooks/world.ts";
+
+/*
+ * Thirty days of one system's deliveries, made inside PostgreSQL and kept in BENCH_DATA_DIR. Half of them are one
+ * endpoint's, the one that is searched. 3 in 100 failed, and of these some in ways that are rare.
+ */
+
+const DAYS = 30;
+const ENDPOINTS = 10;
+/** After so long the making stops, to be gone on with by the next call: others may wait for the machine. */
+const MAX_SECONDS = 140;
+
+export interface DeliveryLog {
+  readonly db: Database;
+  readonly connectionString: string;
+  readonly systemId: string;
+  /** The partner whose endpoint has half of all deliveries. */
+  readonly partnerId: string;
+  close(): Promise<void>;
+}
+
+export async function openDeliveryLog(deliveries: number): Promise<DeliveryLog> {
+  const directory = join(process.env["BENCH_DATA_DIR"] ?? join(tmpdir(), "bikeshare-bench-data"), "delivery-log");
+  // As root PostgreSQL runs under another account, which must be able to enter.
+  await mkdir(directory, { recursive: true, mode: 0o711 });
+  const postgres = await openEmbeddedPostgres({ dataDir: directory, log: () => undefined });
+  const maintenance = openDatabase({ connectionString: postgres.connectionString, statementTimeoutMs: 0 });
+  const name = `deliveries_${deliveries}`;
+  const [made] = await maintenance.query(statement("", "select from pg_database where datname = $1"), [name]);
+  const url = new URL(postgres.connectionString);
+  if (made === undefined) {
+    url.pathname = `/${name}_making`;
+    const [begun] = await maintenance.query(statement("", "select from pg_database where datname = $1"), [
+      `${name}_making`,
+    ]);
+    if (begun === undefined) {
+      await execute(maintenance, `create database ${name}_making`);
+      await prepare(url.href);
+    }
+    if (!(await fill(url.href, deliveries))) {
+      await maintenance.close();
+      await postgres.close();
+      throw new Error("not done yet: call it again");
+    }
+    await execute(maintenance, `alter database ${name}_making rename to ${name}`);
+  }
+  url.pathname = `/${name}`;
+  await maintenance.close();
+  const db = openDatabase({ connectionString: url.href });
+  const [busiest] = await db.query<{ partner_id: string }>(
+    statement("", "select partner_id from webhook_endpoints where system_id = 'main' order by id limit 1"),
+  );
+  return {
+    db,
+    connectionString: url.href,
+    systemId: "main",
+    partnerId: busiest?.partner_id ?? "",
+    close: async () => {
+      await db.close();
+      await postgres.close();
+    },
+  };
+}
+
+async function prepare(connectionString: string): Promise<void> {
+  const urls = Array.from({ length: ENDPOINTS }, (_, i) => `http://127.0.0.1:9/${i}`);
+  const world = await makeWorld(connectionString, createSecretCipher([{ id: 1, key: Buffer.alloc(32, 7) }]), urls);
+  for (const table of dailyTables) {
+    for (let day = DAYS; day > 0; day -= 2)
+      await createPartitions(world.db, table, addDays(dayOf(Date.now()), 1 - day));
+  }
+  await world.db.close();
+}
+
+/** @returns false: the time is up, and the rest is left for the next call */
+async function fill(connectionString: string, deliveries: number): Promise<boolean> {
+  const begun = performance.now();
+  const seconds = () => (performance.now() - begun) / 1000;
+  const today = dayOf(Date.now());
+  const db = openDatabase({ connectionString, statementTimeoutMs: 0, sessionOptions: "-c synchronous_commit=off" });
+  for (let day = 0; day < DAYS && seconds() < MAX_SECONDS; day++) {
+    const date = addDays(today, day + 1 - DAYS);
+    const [some] = await db.query(statement("", "select from webhook_deliveries where created_on = $1 limit 1"), [
+      date,
+    ]);
+    if (some !== undefined) continue;
+    await execute(db, insertDay(date, day, Math.round(deliveries / DAYS)));
+    process.stderr.write(`${day + 1} of ${DAYS} days, ${seconds().toFixed(0)} s\n`);
+  }
+  const isDone = seconds() < MAX_SECONDS;
+  if (isDone) {
+    await execute(db, queuePending);
+    await execute(db, "vacuum (analyze)");
+    const [size] = await db.query<{ bytes: number }>(
+      statement("", "select pg_database_size(current_database()) as bytes"),
+    );
+    process.stderr.write(`made, ${((size?.bytes ?? 0) / 2 ** 30).toFixed(1)} GiB\n`);
+  }
+  await db.close();
+  return isDone;
+}
+
+const queuePending = `
+  insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at, attempts, tries)
+  select system_id, id, endpoint_id, created_on, event_id, created_at + interval '4 days', 1, 1
+  from webhook_deliveries where status = 'pending'
+  on conflict (system_id, delivery_id) do nothing`;
+
+/** Of 100,000 rows 97,000 have succeeded. `r` looks random and is the same in every run. */
+function insertDay(day: string, number: number, rows: number): string {
+  return `
+    with made as materialized (
+      select i, md5('${day}' || i) as digest, (i * 7919 % 100000) as r,
+        timestamptz '${day}Z' + i * (interval '24 h' / ${rows + 1}) as created_at,
+        case when i % 2 = 0 then 0 else i % ${ENDPOINTS} end as endpoint
+      from generate_series(1, ${rows}) as i),
+    endpoint as (
+      select id, row_number() over (order by id) - 1 as n from webhook_endpoints where system_id = 'main'),
+    delivery as (
+      insert into webhook_deliveries (system_id, created_on, id, endpoint_id, event_id, event, resource_id, created_at,
+        status, attempts, latest_code, latest_failure, finished_at)
+      select 'main', '${day}', 'delivery_' || lpad(to_hex((extract(epoch from created_at) * 1000)::bigint), 12, '0') || substr(digest, 1, 16),
+        endpoint.id, 'event_' || substr(digest, 1, 22),
+        case when i % 1000 < 480 then 'ride.started' when i % 1000 < 960 then 'ride.completed'
+          when i % 1000 < 998 then 'station.offline' when r % 100 > 0 then 'reservation.created' else 'reservation.expired' end,
+        case when i % 1000 between 960 and 997 then 'station-' || (i / 1000 % 400) else 'ride_' || substr(digest, 1, 22) end,
+        created_at,
+        case when r < 97000 then 'succeeded' when r < 97100 and ${number} >= ${DAYS - 3} then 'pending'
+          when r < 98000 then 'held' else 'failed' end,
+        case when r between 97500 and 97999 then 0 else 1 end,
+        case when r < 97000 then 204 when r between 97100 and 97999 then null
+          when r < 99000 then 500 when r < 99400 then 503 when r = 99400 then 507 when r < 99700 then 404 end,
+        case when r < 97000 or r between 97500 and 97999 then null when r < 97100 then 'http_5xx' when r < 97500 then 'timeout'
+          when r <= 99400 then 'http_5xx' when r < 99700 then 'http_4xx' when r < 99900 then 'timeout'
+          when r < 99999 then 'dns' else 'tls' end,
+        case when r < 97000 or r >= 97100 then created_at + interval '1 s' end
+      from made join endpoint on endpoint.n = made.endpoint
+      returning system_id, created_on, id, endpoint_id, created_at, attempts, latest_code, latest_failure)
+    insert into webhook_attempts (system_id, started_on, delivery_id, number, endpoint_id, started_at, outcome, failure, url,
+      request_body, status, response_headers, total_ms)
+    select system_id, created_on, id, 1, endpoint_id, created_at,
+      case when latest_failure is null then 'succeeded' when latest_code is null then 'failed' else 'rejected' end,
+      case when latest_code is null then latest_failure end, 'http://127.0.0.1:9/0', repeat('x', 100), latest_code, '[]', 20
+    from delivery where attempts > 0`;
+}
+
+async function execute(db: Database, text: string): Promise<void> {
+  await db.query({ name: "", text });
+}

@@ -1,0 +1,64 @@
+import type { DeliveryState } from "../rules/retry-policy.ts";
+
+/** Which of an endpoint's deliveries: those for which all that is given holds. */
+export interface DeliveryFilter {
+  /** `failing`: pending, and the latest attempt has failed. */
+  readonly status?: DeliveryState | "failing" | undefined;
+  readonly event?: string | undefined;
+  /** The ride, station, reservation or bike that the event is about. */
+  readonly resourceId?: string | undefined;
+  /** Of the latest attempt's response: a code, or all from 400 to 499 for `4xx`. */
+  readonly code?: CodeFilter | undefined;
+  /** Why the latest attempt failed, as rules/attempt-failure.ts calls it. */
+  readonly failure?: string | undefined;
+  /** Created from then on, and before then. */
+  readonly since?: Date | undefined;
+  readonly until?: Date | undefined;
+}
+
+/** A code from 100 to 599, or the first digit of a class of codes. */
+export type CodeFilter = { readonly exact: number } | { readonly firstDigit: number };
+
+/** `503` or `5xx`. @returns undefined when it is neither */
+export function readCodeFilter(text: string): CodeFilter | undefined {
+  if (/^[1-5]xx$/.test(text)) return { firstDigit: Number(text.charAt(0)) };
+  return /^[1-5]\d\d$/.test(text) ? { exact: Number(text) } : undefined;
+}
+
+/**
+ * The index that a search walks, newest first. What else is asked for is looked at row by row, so that a search reads
+ * rows that do not match only within what the index gives.
+ */
+export type SearchIndex = "resource" | "code" | "failure" | "problem" | "queue" | "event" | "endpoint";
+
+/** The index that gives the fewest rows for a filter, as far as that can be told without counting. */
+export function searchIndexFor(filter: DeliveryFilter): SearchIndex {
+  if (filter.resourceId !== undefined) return "resource";
+  if (filter.code !== undefined && !isSuccessCode(filter.code)) return "exact" in filter.code ? "code" : "failure";
+  if (filter.failure !== undefined) return "failure";
+  if (problemOf(filter.status) !== null) return "problem";
+  if (filter.status === "pending") return "queue";
+  return filter.event === undefined ? "endpoint" : "event";
+}
+
+/** The failure that a filter asks for: by its name, or by a class of codes. */
+export function failureAskedFor({ failure, code }: DeliveryFilter): string | null {
+  if (failure !== undefined) return failure;
+  if (code === undefined || "exact" in code || isSuccessCode(code)) return null;
+  return `http_${code.firstDigit}xx`;
+}
+
+/** What is wrong with deliveries of a status, as their rows call it; null: nothing. */
+export function problemOf(status: DeliveryFilter["status"]): "failing" | "failed" | "held" | null {
+  return status === "failing" || status === "failed" || status === "held" ? status : null;
+}
+
+/** The lowest and the highest code that a filter lets through. */
+export function codeRange(code: CodeFilter): readonly [lowest: number, highest: number] {
+  return "exact" in code ? [code.exact, code.exact] : [code.firstDigit * 100, code.firstDigit * 100 + 99];
+}
+
+function isSuccessCode(code: CodeFilter): boolean {
+  const [lowest] = codeRange(code);
+  return lowest >= 200 && lowest <= 299;
+}
