@@ -117,7 +117,7 @@ create table webhook_deliveries (
   attempts    smallint not null default 0,
   -- the HTTP code of the latest attempt; null: none was made, or there was no whole response
   latest_code smallint,
-  -- why the latest attempt failed: `http_4xx`, `http_5xx`, … for a response that is no success, otherwise the attempt's
+  -- why the latest attempt failed: `http_4xx`, `http_5xx`, … for a response other than 2xx, otherwise the attempt's
   -- failure or `unknown`; null: none was made, or it succeeded
   latest_failure text collate "C",
   -- when its last schedule of attempts ended
@@ -126,7 +126,7 @@ create table webhook_deliveries (
   problem     text collate "C" generated always as (case
     when status in ('failed', 'held') then status
     when status = 'pending' and latest_failure is not null then 'failing' end) stored,
-  -- the same as latest_code, where it is no success
+  -- the same as latest_code, where the latest attempt failed
   failed_code smallint generated always as (case when latest_failure is not null then latest_code end) stored,
   primary key (system_id, created_on, id)
 ) partition by range (created_on);

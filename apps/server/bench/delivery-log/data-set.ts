@@ -122,7 +122,7 @@ function insertDay(day: string, number: number, rows: number): string {
       select i, md5('${day}' || i) as digest, (i * 7919 % 100000) as r,
         timestamptz '${day}Z' + i * (interval '24 h' / ${rows + 1}) as created_at,
         case when i % 2 = 0 then 0 else i % ${ENDPOINTS} end as endpoint
-      from generate_series(1, ${rows}) as i),
+      from generate_series(1::bigint, ${rows}) as i),
     endpoint as (
       select id, row_number() over (order by id) - 1 as n from webhook_endpoints where system_id = 'main'),
     delivery as (

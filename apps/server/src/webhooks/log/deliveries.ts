@@ -16,8 +16,9 @@ import {
   listAttempts,
   listLatestAttempts,
 } from "./delivery-queries.ts";
-import { type DeliveryPosition, type DeliverySearch, listFoundDeliveries } from "./delivery-search-queries.ts";
+import { listFoundDeliveries } from "./delivery-search-queries.ts";
 import { type Circumstances, type Exchange, explainDelivery, readExchange } from "./delivery-view.ts";
+import type { DeliveryPosition, DeliverySearch } from "./search-sql-fragments.ts";
 
 /** A delivery as its partner sees it. */
 export interface DeliveryView extends Pick<

@@ -2,6 +2,7 @@ import { columnsOfTable, type RowOf } from "../../db/columns.ts";
 import type { Queryable } from "../../db/database.ts";
 import { statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
+import { deliveryColumns } from "./search-sql-fragments.ts";
 
 /** A delivery as it stands: what it is, and its position in the queue. */
 export interface DeliveryRow extends Pick<
@@ -28,12 +29,6 @@ export interface DeliveryRow extends Pick<
   /** Being sent since then. */
   readonly claimed_at: Date | null;
 }
-
-/** SQL for the columns of a delivery, and of `due`, its row in the queue. */
-export const deliveryColumns = `delivery.id, delivery.created_on, delivery.endpoint_id, delivery.event_id, delivery.event,
-  delivery.resource_id, delivery.created_at, delivery.status, delivery.attempts, delivery.latest_code,
-  delivery.latest_failure, delivery.problem, delivery.finished_at, due.due_at, due.tries, due.replay,
-  case when due.claim is not null then due.claimed_at end as claimed_at`;
 
 /** A delivery whose id alone was known. */
 export interface FoundDelivery extends DeliveryRow {

@@ -1,0 +1,335 @@
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type EndpointsHarness, openEndpointsHarness } from "../../../test/webhooks/endpoints.harness.ts";
+import { statement } from "../../db/statement.ts";
+import { dailyTables, dayOf } from "../../partitions/partition.rules.ts";
+import { createPartitions } from "../../partitions/service.ts";
+import { listDeliveries, searchOf } from "./deliveries.ts";
+import { codeRange, type DeliveryFilter, readCodeFilter, type SearchIndex } from "./delivery-filter.rules.ts";
+import { findPageStatement, findSearchIndex } from "./delivery-search-queries.ts";
+import { MAX_SEARCHED_ROWS, searchValues } from "./search-sql-fragments.ts";
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+let harness: EndpointsHarness;
+let endpointId: string;
+let start: number;
+beforeAll(async () => {
+  harness = await openEndpointsHarness();
+  endpointId = (await harness.endpoint()).endpoint.id;
+  start = harness.clock();
+  const days = dailyTables.filter(({ name }) => name === "webhook_deliveries");
+  for (const day of [0, 2])
+    for (const table of days) await createPartitions(harness.db, table, dayOf(start + day * DAY_MS));
+});
+afterAll(() => harness.close());
+
+interface Row {
+  readonly id: string;
+  readonly created_at: Date;
+  readonly event: string;
+  readonly resource_id: string | null;
+  readonly status: "pending" | "succeeded" | "failed" | "held";
+  readonly latest_code: number | null;
+  readonly latest_failure: string | null;
+}
+
+const events = ["ride.started", "ride.completed", "station.offline"] as const;
+const resources = ["ride_1", "ride_2", "station-1", null] as const;
+/** How a latest attempt can have ended, with the statuses that its delivery can have then. */
+const ends = fc.oneof(
+  fc.record({
+    latest_code: fc.constantFrom(200, 204),
+    latest_failure: fc.constant(null),
+    status: fc.constantFrom("succeeded", "pending"),
+  }),
+  fc.record({
+    latest_code: fc.constantFrom(500, 503),
+    latest_failure: fc.constant("http_5xx"),
+    status: fc.constantFrom("pending", "failed", "held"),
+  }),
+  fc.record({
+    latest_code: fc.constantFrom(404, 410),
+    latest_failure: fc.constant("http_4xx"),
+    status: fc.constantFrom("pending", "failed"),
+  }),
+  fc.record({
+    latest_code: fc.constant(null),
+    latest_failure: fc.constantFrom("dns", "timeout", "unknown"),
+    status: fc.constantFrom("pending", "failed", "held"),
+  }),
+  fc.record({
+    latest_code: fc.constant(null),
+    latest_failure: fc.constant(null),
+    status: fc.constantFrom("pending", "held"),
+  }),
+) satisfies fc.Arbitrary<Pick<Row, "latest_code" | "latest_failure" | "status">>;
+
+const rows: fc.Arbitrary<Row[]> = fc
+  .array(
+    fc.tuple(
+      ends,
+      fc.constantFrom(...events),
+      fc.constantFrom(...resources),
+      // Few different times, so that many are created in one millisecond.
+      fc.integer({ min: 0, max: 20 }),
+    ),
+    { minLength: 30, maxLength: 80 },
+  )
+  .map((made) =>
+    made.map(([end, event, resource_id, hours], index) => ({
+      ...end,
+      id: `delivery_${String((index * 37) % 101).padStart(3, "0")}`,
+      event,
+      resource_id,
+      created_at: new Date(start + hours * 4 * HOUR_MS),
+    })),
+  );
+
+const filters: fc.Arbitrary<DeliveryFilter> = fc.record(
+  {
+    status: fc.constantFrom("pending", "succeeded", "failed", "held", "failing"),
+    event: fc.constantFrom(...events, "bike.state_changed"),
+    resourceId: fc.constantFrom("ride_1", "ride_2", "station-1", "ride_3"),
+    code: fc.constantFrom("200", "503", "410", "4xx", "5xx", "2xx", "302").map((text) => readCodeFilter(text)),
+    failure: fc.constantFrom("dns", "timeout", "http_5xx", "reset"),
+    since: fc.integer({ min: -1, max: 20 }).map((hours) => new Date(start + hours * 4 * HOUR_MS)),
+    until: fc.integer({ min: 21, max: 25 }).map((hours) => new Date(start + hours * 4 * HOUR_MS)),
+  },
+  { requiredKeys: [] },
+);
+
+/** What a filter means, row by row. */
+function isFound(row: Row, filter: DeliveryFilter): boolean {
+  const { status, event, resourceId, code, failure, since, until } = filter;
+  if (status === "failing" && !(row.status === "pending" && row.latest_failure !== null)) return false;
+  if (status !== undefined && status !== "failing" && row.status !== status) return false;
+  if (event !== undefined && row.event !== event) return false;
+  if (resourceId !== undefined && row.resource_id !== resourceId) return false;
+  if (failure !== undefined && row.latest_failure !== failure) return false;
+  if (since !== undefined && row.created_at < since) return false;
+  if (until !== undefined && row.created_at >= until) return false;
+  if (code === undefined) return true;
+  const [lowest, highest] = codeRange(code);
+  return row.latest_code !== null && row.latest_code >= lowest && row.latest_code <= highest;
+}
+
+async function write(of: string, written: readonly Row[]): Promise<void> {
+  const values = ["id", "event", "resource_id", "created_at", "status", "latest_code", "latest_failure"] as const;
+  await harness.rows(
+    `with new as (
+       insert into webhook_deliveries
+         (system_id, endpoint_id, created_on, event_id, id, event, resource_id, created_at, status, latest_code, latest_failure)
+       select $1, $2, created_at::date, 'event_' || id, * from
+         unnest($3::text[], $4::text[], $5::text[], $6::timestamptz[], $7::text[], $8::smallint[], $9::text[])
+           as row (id, event, resource_id, created_at, status, latest_code, latest_failure)
+       returning id, created_on, event_id, status)
+     insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
+     select $1, id, $2, created_on, event_id, now() from new where status = 'pending'`,
+    of,
+    ...values.map((name) => written.map((row) => row[name])),
+  );
+}
+
+async function clear(): Promise<void> {
+  await harness.rows("delete from webhook_deliveries where system_id = $1");
+  await harness.rows("delete from webhook_queue where system_id = $1");
+}
+
+const scope = () => ({ systemId: harness.systemId, partnerId: harness.partnerId });
+const later = () => ({ db: harness.db, clock: () => start + 10 * DAY_MS });
+
+/** Every page, `limit` deliveries each. */
+async function walk(filter: DeliveryFilter, limit: number, partnerId = harness.partnerId): Promise<string[]> {
+  const ids: string[] = [];
+  for (let after: Awaited<ReturnType<typeof listDeliveries>>["next"] | undefined; after !== null;) {
+    const page = await listDeliveries(later(), { ...scope(), partnerId, ...filter, limit, after });
+    ids.push(...page.deliveries.map(({ id }) => id));
+    after = page.next;
+  }
+  return ids;
+}
+
+describe("a search in the delivery log", () => {
+  it("gives on all its pages together what the filter means, newest first, whatever filters come together", async () => {
+    const other = await harness.partner("Other");
+    const { endpoint } = await harness.endpoint(other);
+    await fc.assert(
+      fc.asyncProperty(
+        rows,
+        fc.array(filters, { minLength: 5, maxLength: 5 }),
+        fc.integer({ min: 1, max: 9 }),
+        async (all, asked, limit) => {
+          await clear();
+          await write(endpointId, all);
+          // Of another partner, alike in all but the id.
+          await write(
+            endpoint.id,
+            all.map((row) => ({ ...row, id: `${row.id}_other` })),
+          );
+          for (const filter of asked) {
+            const expected = all
+              .filter((row) => isFound(row, filter))
+              .toSorted((a, b) => b.created_at.getTime() - a.created_at.getTime() || (a.id < b.id ? 1 : -1));
+            expect(await walk(filter, limit)).toEqual(expected.map(({ id }) => id));
+          }
+          expect(await walk({}, 50, other)).toHaveLength(all.length);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  it("goes on behind the page before, whatever is created, sent and given up meanwhile", async () => {
+    await clear();
+    const row = (n: number, hours: number): Row => ({
+      ...{
+        id: `delivery_${n}`,
+        event: "ride.started",
+        resource_id: null,
+        created_at: new Date(start + hours * HOUR_MS),
+      },
+      ...{ status: "failed", latest_code: 500, latest_failure: "http_5xx" },
+    });
+    await write(
+      endpointId,
+      [1, 2, 3, 4].map((n) => row(n, n)),
+    );
+    const first = await listDeliveries(later(), { ...scope(), failure: "http_5xx", limit: 2 });
+    expect(first.deliveries.map(({ id }) => id)).toEqual(["delivery_4", "delivery_3"]);
+    await write(endpointId, [row(5, 30)]);
+    // The last of the page before no longer matches; its position stays.
+    await harness.rows(
+      "update webhook_deliveries set status = 'succeeded', latest_code = 200, latest_failure = null where system_id = $1 and id = 'delivery_3'",
+    );
+    const next = await listDeliveries(later(), { ...scope(), failure: "http_5xx", limit: 2, after: first.next ?? "" });
+    expect(next.deliveries.map(({ id }) => id)).toEqual(["delivery_2", "delivery_1"]);
+    expect(next.next).toBeNull();
+  });
+});
+
+/** Rows of the log, by the thousand. */
+async function fill(n: number): Promise<void> {
+  await clear();
+  await harness.rows(
+    `insert into webhook_deliveries
+       (system_id, endpoint_id, created_on, event_id, id, event, resource_id, created_at, status, attempts, latest_code, latest_failure)
+     select $1, $2, created_at::date, 'event_' || i, 'delivery_' || lpad(i::text, 8, '0'),
+       case when i % 1000 = 0 then 'station.offline' else 'ride.started' end, 'ride_' || i % 5000, created_at,
+       case when i % 100 = 1 then 'failed' when i % 100 = 2 then 'held' when i % 100 = 3 then 'pending' else 'succeeded' end, 1,
+       case when i % 100 in (1, 3) then 500 when i % 100 = 2 then null else 200 end,
+       case when i % 100 in (1, 3) then 'http_5xx' when i % 100 = 2 then 'dns' end
+     from (select i, $3::timestamptz + i * interval '8 s' as created_at from generate_series(1, $4::int) as i) as made`,
+    endpointId,
+    new Date(start),
+    n,
+  );
+  await harness.rows(
+    `insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
+     select $1, id, endpoint_id, created_on, event_id, now() from webhook_deliveries where system_id = $1 and status = 'pending'`,
+  );
+  await harness.db.query(statement("", "vacuum (analyze) webhook_deliveries, webhook_queue"));
+}
+
+interface Plan {
+  readonly "Node Type": string;
+  readonly "Index Name"?: string;
+  readonly "Relation Name"?: string;
+  readonly "Actual Rows": number;
+  readonly "Actual Loops": number;
+  readonly "Rows Removed by Filter"?: number;
+  readonly Plans?: readonly Plan[];
+}
+
+function nodesOf(plan: Plan): Plan[] {
+  return [plan, ...(plan.Plans ?? []).flatMap(nodesOf)];
+}
+
+function rowsReadBy(scan: Plan): number {
+  return (scan["Actual Rows"] + (scan["Rows Removed by Filter"] ?? 0)) * scan["Actual Loops"];
+}
+
+/** How PostgreSQL finds a page: by which indexes of deliveries, and through how many of their rows. */
+async function explain(filter: DeliveryFilter) {
+  const search = searchOf(later(), { systemId: harness.systemId, endpointId, filter });
+  const index = await findSearchIndex(harness.db, search);
+  const [row] = await harness.db.query<{ "QUERY PLAN": readonly { readonly Plan: Plan }[] }>(
+    statement("", `explain (analyze, format json) ${findPageStatement(index).text}`),
+    [...searchValues(search), 51],
+  );
+  const nodes = (row?.["QUERY PLAN"] ?? []).flatMap(({ Plan: plan }) => nodesOf(plan));
+  // An empty partition is read in any way.
+  const scans = nodes.filter(
+    (node) => node["Relation Name"]?.startsWith("webhook_deliveries") === true && rowsReadBy(node) > 0,
+  );
+  const definitions = await harness.db.query<{ name: string; parent: string }>(
+    statement(
+      "",
+      `select child.relname::text as name, parent.relname::text as parent
+       from pg_inherits join pg_class child on child.oid = inhrelid join pg_class parent on parent.oid = inhparent
+       where child.relkind = 'i'`,
+    ),
+  );
+  const parents = new Map(definitions.map(({ name, parent }) => [name, parent]));
+  return {
+    index,
+    scans: new Set(scans.map((scan) => parents.get(scan["Index Name"] ?? "") ?? scan["Node Type"])),
+    rowsRead: scans.reduce((sum, scan) => sum + rowsReadBy(scan), 0),
+  };
+}
+
+describe("a search in a long log", { shuffle: false }, () => {
+  const LONG = 26_000;
+  beforeAll(() => fill(LONG));
+
+  it.each<[SearchIndex, string, DeliveryFilter]>([
+    ["endpoint", "webhook_deliveries_endpoint", {}],
+    ["event", "webhook_deliveries_event", { event: "station.offline" }],
+    ["resource", "webhook_deliveries_resource", { resourceId: "ride_7" }],
+    ["failure", "webhook_deliveries_failure", { failure: "dns" }],
+    ["failure", "webhook_deliveries_failure", { code: { firstDigit: 5 } }],
+    ["code", "webhook_deliveries_code", { code: { exact: 500 } }],
+    ["problem", "webhook_deliveries_problem", { status: "failing" }],
+    ["problem", "webhook_deliveries_problem", { status: "held", event: "ride.started" }],
+    ["queue", "webhook_deliveries_pkey", { status: "pending" }],
+  ])("walks the index of its filter: %s, %s", async (index, name, filter) => {
+    const plan = await explain(filter);
+    expect(plan).toMatchObject({ index, scans: new Set([name]) });
+    // One row more than the page, and at most one of each partition to begin with; the queue is read whole.
+    expect(plan.rowsRead).toBeLessThanOrEqual(index === "queue" ? LONG / 100 : 51 + 5);
+  });
+
+  it("that finds nothing stops after a bounded number of rows, says how far it came, and goes on from there", async () => {
+    const none: DeliveryFilter = { code: { exact: 202 } };
+    expect((await explain(none)).rowsRead).toBeLessThanOrEqual(MAX_SEARCHED_ROWS + 5);
+    const searched: (Date | null)[] = [];
+    for (let after: Awaited<ReturnType<typeof listDeliveries>>["next"] | undefined; after !== null;) {
+      const page = await listDeliveries(later(), { ...scope(), ...none, after });
+      expect(page.deliveries).toEqual([]);
+      searched.push(page.searchedTo);
+      after = page.next;
+    }
+    const rowAt = (n: number) => new Date(start + n * 8_000);
+    expect(searched).toEqual([rowAt(LONG - MAX_SEARCHED_ROWS + 1), rowAt(LONG - 2 * MAX_SEARCHED_ROWS + 1), null]);
+  });
+
+  it("finds what lies beyond the first rows that are searched", async () => {
+    await harness.rows(
+      "update webhook_deliveries set latest_code = 202 where system_id = $1 and id in ('delivery_00000005', 'delivery_00012000')",
+    );
+    expect(await walk({ code: { exact: 202 } }, 50)).toEqual(["delivery_00012000", "delivery_00000005"]);
+    expect(await walk({ status: "succeeded", code: { exact: 202 } }, 1)).toHaveLength(2);
+  });
+
+  it("that looks for what is pending reads no more when the queue is long", async () => {
+    await harness.rows(
+      `insert into webhook_queue (system_id, delivery_id, endpoint_id, created_on, event_id, due_at)
+       select $1, 'waiting_' || i, $2, now()::date, 'x', now() from generate_series(1, 5000) as i`,
+      endpointId,
+    );
+    const plan = await explain({ status: "pending" });
+    expect(plan).toMatchObject({ index: "endpoint", scans: new Set(["webhook_deliveries_endpoint"]) });
+    expect(plan.rowsRead).toBeLessThanOrEqual(51 * 100 + 5);
+  });
+});
