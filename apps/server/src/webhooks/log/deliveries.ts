@@ -72,7 +72,7 @@ export interface ReadContext {
  * @throws ServiceError when there is no endpoint, or `after` names no delivery of it
  */
 export async function listDeliveries(context: ReadContext, input: DeliveryListInput): Promise<DeliveryPage> {
-  const { systemId, after, limit = DEFAULT_DELIVERIES, partnerId: _, ...filter } = input;
+  const { systemId, after, limit = DEFAULT_DELIVERIES, ...filter } = input;
   if (!(limit >= 1 && limit <= MAX_DELIVERIES)) {
     throw commandError("invalid_parameter", "deliveriesLimit", { limit: MAX_DELIVERIES });
   }
