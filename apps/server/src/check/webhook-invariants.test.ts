@@ -48,9 +48,7 @@ it("a queued delivery without its event is found", async () => {
 it("a delivery that is said to have succeeded, against its log, is found; also the other way round", async () => {
   await harness.rows("update webhook_attempts set outcome = 'failed' where system_id = $1 and outcome = 'succeeded'");
   expect(await broken()).toEqual(["delivery_attempts 1"]);
-  await harness.rows(
-    "update webhook_deliveries set status = 'failed' where system_id = $1 and status = 'succeeded'",
-  );
+  await harness.rows("update webhook_deliveries set status = 'failed' where system_id = $1 and status = 'succeeded'");
   await harness.rows("update webhook_attempts set outcome = 'succeeded' where system_id = $1 and status = 204");
   expect(await broken()).toEqual(["delivery_attempts 1"]);
 });
