@@ -38,10 +38,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   // As root PostgreSQL runs under another account, which must be able to enter.
   await chmod(directory, 0o711);
   const own =
-    given === undefined ? await openEmbeddedPostgres({ dataDir: directory, log: () => undefined }) : undefined;
+    given === undefined
+      ? await openEmbeddedPostgres({ dataDir: directory, log: () => undefined, isDurable: false })
+      : undefined;
   const serverUrl = given ?? own?.connectionString ?? "";
-  // Each commit would wait for the disk. What survives a crash is tested on clusters of those tests' own.
-  if (own !== undefined) await runOnServer(serverUrl, "alter role current_user set synchronous_commit = off");
   const templateDatabase = `bikeshare_template_${randomBytes(8).toString("hex")}`;
   await runOnServer(serverUrl, `create database ${templateDatabase}`);
   const template = openDatabase({ connectionString: withDatabaseName(serverUrl, templateDatabase) });

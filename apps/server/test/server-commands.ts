@@ -15,9 +15,12 @@ export async function runOnServer(serverUrl: string, text: string): Promise<void
 const INSUFFICIENT_PRIVILEGE = "42501";
 const OBJECT_IN_USE = "55006";
 
-/** Makes a database like another one, to which nobody must be connected: who is just leaving is waited for. */
+/**
+ * Makes a database like another one, to which nobody must be connected: who is just leaving is waited for. Its files are
+ * copied, which takes a fifth of the processor time of the default: writing all of them to the write-ahead log.
+ */
 export async function copyDatabase(serverUrl: string, template: string, name: string): Promise<void> {
-  await until(() => isDone(runOnServer(serverUrl, `create database ${name} template ${template}`)));
+  await until(() => isDone(runOnServer(serverUrl, `create database ${name} template ${template} strategy file_copy`)));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { renderSettings } from "./configuration.ts";
+import { fixedSettings, renderSettings } from "./configuration.ts";
 
 const GiB = 1024 ** 3;
 
@@ -10,4 +10,13 @@ it.each([
   [256, "4096MB"],
 ])("gives PostgreSQL an eighth of %d GiB within its bounds", (gigabytes, expected) => {
   expect(renderSettings(gigabytes * GiB)).toContain(`shared_buffers = ${expected}\n`);
+});
+
+it.each([
+  [true, "on"],
+  [false, "off"],
+])("waits for the disk where rows must survive a power cut (%s), and only there", (isDurable, value) => {
+  const settings = fixedSettings(5432, isDurable);
+  for (const name of ["fsync", "full_page_writes", "synchronous_commit"])
+    expect(settings).toContain(`${name}=${value}`);
 });

@@ -28,6 +28,8 @@ export type EmbeddedPostgresOptions = {
   accounts?: readonly string[];
   /** Seconds that PostgreSQL waits for a successor when we were killed. Default 15. */
   survivorSeconds?: number;
+  /** False for a database that its tests throw away: writes wait for no disk, and a power cut may destroy it. Default true. */
+  isDurable?: boolean;
 };
 
 export type EmbeddedPostgres = {
@@ -108,7 +110,7 @@ async function startOrJoin(membership: Membership, isFirst: boolean): Promise<Em
 }
 
 async function prepareCluster(dataDir: string, options: EmbeddedPostgresOptions): Promise<Cluster> {
-  const { log, systemDirectory = "/var/lib/bikeshare", accounts = ["postgres", "nobody"] } = options;
+  const { log, systemDirectory = "/var/lib/bikeshare", accounts = ["postgres", "nobody"], isDurable = true } = options;
   const home = await findHome(dataDir, { systemDirectory, accounts });
   const native = await findNative();
   // Binaries may go to the temporary directory, they can be copied again; the database never does.
@@ -121,7 +123,7 @@ async function prepareCluster(dataDir: string, options: EmbeddedPostgresOptions)
   }
   await home.confirm();
   await assertSameMajorVersion(home.directory, native.version);
-  return { home: home.directory, binaries, account: home.account, log };
+  return { home: home.directory, binaries, account: home.account, isDurable, log };
 }
 
 /** Nobody supervises yet, so a PostgreSQL that dies between its start and our log-in is started again here. */

@@ -27,7 +27,13 @@ import {
 } from "./postmaster.ts";
 
 /** A complete cluster and what runs it. All functions here are called under the data directory's lock. */
-export type Cluster = { home: string; binaries: string; account: Account | undefined; log: LogEvent };
+export type Cluster = {
+  home: string;
+  binaries: string;
+  account: Account | undefined;
+  isDurable: boolean;
+  log: LogEvent;
+};
 
 /** Lower burns processor while waiting; higher is felt in each start, which takes 20 to 50 ms. */
 const POLL_INTERVAL_MS = 5;
@@ -65,7 +71,7 @@ export async function ensureRunning(
 }
 
 /** Stops the cluster's PostgreSQL: fast, and when that takes too long at once, which costs the next start a recovery. */
-export async function stop(cluster: Cluster): Promise<void> {
+export async function stop(cluster: Omit<Cluster, "isDurable">): Promise<void> {
   const running = await findPostmaster(dataOf(cluster.home));
   if (!running) return;
   // Fast writes a checkpoint: up to 4 GB of dirty pages. Supervisors usually kill after 10 to 90 s, and a kill loses nothing either.
@@ -75,7 +81,7 @@ export async function stop(cluster: Cluster): Promise<void> {
   ] as const;
   for (const { how, signal, timeoutMs } of steps) {
     await signalPostmaster(running.pid, signal, cluster.binaries, cluster.account);
-    if (await waitUntilGone(running.pid, cluster, timeoutMs)) {
+    if (await waitUntilGone(running.pid, cluster.home, timeoutMs)) {
       cluster.log({ event: "stopped", pid: running.pid, how });
       return;
     }
@@ -85,9 +91,9 @@ export async function stop(cluster: Cluster): Promise<void> {
   );
 }
 
-async function waitUntilGone(pid: number, cluster: Cluster, timeoutMs: number): Promise<boolean> {
+async function waitUntilGone(pid: number, home: string, timeoutMs: number): Promise<boolean> {
   for (let waited = 0; waited < timeoutMs; waited += POLL_INTERVAL_MS) {
-    if (!(await isPostmasterOf(pid, dataOf(cluster.home)))) return true;
+    if (!(await isPostmasterOf(pid, dataOf(home)))) return true;
     await sleep(POLL_INTERVAL_MS);
   }
   return false;
@@ -132,13 +138,17 @@ async function start(
   let pid: number | undefined;
   try {
     // Detached: a Ctrl-C in our terminal must not reach it, and it must outlive us while others use it.
-    const child = spawn(program(cluster.binaries, "postgres"), ["-D", data, ...fixedSettings(port)], {
-      ...cluster.account,
-      cwd: "/",
-      env: { LC_ALL: "C", TZ: "UTC" },
-      detached: true,
-      stdio: ["ignore", output.fd, output.fd],
-    });
+    const child = spawn(
+      program(cluster.binaries, "postgres"),
+      ["-D", data, ...fixedSettings(port, cluster.isDurable)],
+      {
+        ...cluster.account,
+        cwd: "/",
+        env: { LC_ALL: "C", TZ: "UTC" },
+        detached: true,
+        stdio: ["ignore", output.fd, output.fd],
+      },
+    );
     child.unref();
     pid = child.pid;
     cluster.log({ event: "starting", port });
