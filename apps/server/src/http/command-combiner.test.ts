@@ -27,18 +27,22 @@ const calls = (prefix: string, length: number, fields: Partial<Call> = {}) =>
 
 /** A combiner whose transactions end when the test says so. */
 function open(outcomeOf: (call: Call) => CallOutcome<string> = ({ name }) => ({ result: `${name} together` })) {
-  const transactions: { readonly names: string[]; end(error?: Error): Promise<void> }[] = [];
+  const transactions: { readonly names: string[]; commit(): Promise<void>; end(error?: Error): Promise<void> }[] = [];
   const alone: string[] = [];
   const time = { now: 0 };
   const combiner = new CommandCombiner<Call, string>({
-    runTogether: async (_systemId, batch) => {
+    runTogether: async (_systemId, batch, onCommitting) => {
       const ended = Promise.withResolvers<void>();
       const end = async (error?: Error) => {
         if (error === undefined) ended.resolve();
         else ended.reject(error);
         await turn();
       };
-      transactions.push({ names: batch.map(({ name }) => name), end });
+      const commit = async () => {
+        onCommitting();
+        await turn();
+      };
+      transactions.push({ names: batch.map(({ name }) => name), commit, end });
       await ended.promise;
       return batch.map(outcomeOf);
     },
@@ -70,6 +74,46 @@ describe("combining", () => {
     expect(transactions.map(({ names }) => names)).toEqual([["a"], ["b0", "b1", "b2"]]);
     await transactions[1]?.end();
     expect(await Promise.all(others)).toEqual(["b0 together", "b1 together", "b2 together"]);
+  });
+
+  test("the next transaction begins while one is committed, and no third before one of the two has ended", async () => {
+    const { combiner, transactions } = open();
+    const names = () => transactions.map((transaction) => transaction.names);
+    const answers = [combiner.run(call("a"))];
+    await turn();
+    answers.push(...calls("b", 2).map((each) => combiner.run(each)));
+    await turn();
+    expect(names()).toEqual([["a"]]);
+    await transactions[0]?.commit();
+    expect(names()).toEqual([["a"], ["b0", "b1"]]);
+    answers.push(combiner.run(call("c")));
+    // One that is repeated says again that it commits.
+    await transactions[0]?.commit();
+    await transactions[1]?.commit();
+    expect(names()).toEqual([["a"], ["b0", "b1"]]);
+    await transactions[1]?.end();
+    expect(names()).toEqual([["a"], ["b0", "b1"], ["c"]]);
+    await transactions[0]?.end();
+    await transactions[2]?.end();
+    expect(await Promise.all(answers)).toEqual(["a", "b0", "b1", "c"].map((name) => `${name} together`));
+    // Nothing is left of it: the next begins at once.
+    const last = combiner.run(call("d"));
+    await turn();
+    await transactions[3]?.end();
+    expect(await last).toBe("d together");
+  });
+
+  test("one that fails while it commits has its calls run alone, beside the next", async () => {
+    const { combiner, transactions, alone } = open();
+    const first = combiner.run(call("a"));
+    await turn();
+    await transactions[0]?.commit();
+    const second = combiner.run(call("b"));
+    await turn();
+    await transactions[0]?.end(new Error("aborted"));
+    expect(await first).toBe("a alone");
+    await transactions[1]?.end();
+    expect([await second, alone]).toEqual(["b together", ["a"]]);
   });
 
   test("systems neither share transactions nor wait for each other", async () => {

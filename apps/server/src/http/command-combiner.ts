@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import { serviceError } from "@bikeshare/rules";
 import { isUnavailable } from "../db/errors.ts";
 import type { CallOutcome } from "../idempotency/service.ts";
@@ -15,8 +14,16 @@ export interface CombinableCall {
 }
 
 export interface CommandCombinerOptions<Call, Result> {
-  /** Runs calls of one system in one transaction. If it fails, none of them had any effect. @returns an outcome for each, in order */
-  readonly runTogether: (systemId: string, calls: readonly Call[]) => Promise<readonly CallOutcome<Result>[]>;
+  /**
+   * Runs calls of one system in one transaction. If it fails, none of them had any effect.
+   * @param onCommitting to be called when all statements have been sent, and what remains is to wait for the disk
+   * @returns an outcome for each, in order
+   */
+  readonly runTogether: (
+    systemId: string,
+    calls: readonly Call[],
+    onCommitting: () => void,
+  ) => Promise<readonly CallOutcome<Result>[]>;
   /** Runs one call in a transaction of its own. */
   readonly runAlone: (call: Call) => Promise<Result>;
   /** Milliseconds, of any epoch. */
@@ -25,6 +32,8 @@ export interface CommandCombinerOptions<Call, Result> {
 
 /** Items in one transaction. More hold locks for longer; with fewer, a commit serves fewer calls. */
 export const MAX_ITEMS = 200;
+/** Transactions of a system that are open at once: one that is decided on, and one that waits for the disk. */
+const MAX_OPEN = 2;
 /** Calls that run alone at once. More take connections from other verbs. */
 const ALONE_CONCURRENCY = 4;
 /** Calls of one owner, and of all, that may wait or run. Beyond, the database is too slow for what is asked of it. */
@@ -40,15 +49,20 @@ interface Waiting<Call, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-/** The calls of a system that wait, and what serves them. */
+/** The calls of a system that wait, and the transactions that serve them. */
 interface Lane<Call, Result> {
+  readonly systemId: string;
   readonly queue: FairQueue<Waiting<Call, Result>>;
-  readonly serving: Promise<void>;
+  /** Transactions that are open. */
+  open: number;
+  /** Whether a transaction is about to begin, or has statements to send. */
+  isBusy: boolean;
 }
 
 /**
- * Combines calls of one verb: while a transaction runs, others gather, and the next transaction serves all of them. Where
- * nothing runs, a call waits for nothing. If calls fail together, each runs alone, so that none breaks another.
+ * Combines calls of one verb: while a transaction runs, others gather, and the next transaction, which begins while the one
+ * before is committed, serves all of them. Where nothing runs, a call waits for nothing. If calls fail together, each runs
+ * alone, so that none breaks another.
  */
 export class CommandCombiner<Call extends CombinableCall, Result> {
   readonly #options: CommandCombinerOptions<Call, Result>;
@@ -85,23 +99,45 @@ export class CommandCombiner<Call extends CombinableCall, Result> {
 
   #add(waiting: Waiting<Call, Result>): void {
     const { systemId, owner } = waiting.call;
-    const queue = this.#lanes.get(systemId)?.queue ?? new FairQueue();
-    queue.add(owner, waiting);
-    if (!this.#lanes.has(systemId)) this.#lanes.set(systemId, { queue, serving: this.#serve(systemId, queue) });
+    const lane = this.#lanes.get(systemId) ?? { systemId, queue: new FairQueue(), open: 0, isBusy: false };
+    this.#lanes.set(systemId, lane);
+    lane.queue.add(owner, waiting);
+    this.#serveNext(lane);
   }
 
-  async #serve(systemId: string, queue: FairQueue<Waiting<Call, Result>>): Promise<void> {
+  /** Begins a transaction for the calls that wait, unless another has to come further first. */
+  #serveNext(lane: Lane<Call, Result>): void {
+    if (lane.isBusy || lane.open >= MAX_OPEN) return;
+    if (lane.queue.isEmpty) {
+      if (lane.open === 0) this.#lanes.delete(lane.systemId);
+      return;
+    }
+    lane.isBusy = true;
+    lane.open++;
     // Calls that have arrived together are read one after the other.
-    await setImmediate();
-    while (!queue.isEmpty)
-      await this.#runTogether(
-        systemId,
-        queue.take(MAX_ITEMS, ({ call }) => call.items),
-      );
-    this.#lanes.delete(systemId);
+    setImmediate(() => void this.#serve(lane));
   }
 
-  async #runTogether(systemId: string, batch: readonly Waiting<Call, Result>[]): Promise<void> {
+  async #serve(lane: Lane<Call, Result>): Promise<void> {
+    let isCommitting = false;
+    const onCommitting = () => {
+      if (isCommitting) return;
+      isCommitting = true;
+      lane.isBusy = false;
+      this.#serveNext(lane);
+    };
+    const batch = lane.queue.take(MAX_ITEMS, ({ call }) => call.items);
+    await this.#runTogether(lane.systemId, batch, onCommitting);
+    lane.open--;
+    onCommitting();
+    this.#serveNext(lane);
+  }
+
+  async #runTogether(
+    systemId: string,
+    batch: readonly Waiting<Call, Result>[],
+    onCommitting: () => void,
+  ): Promise<void> {
     const now = this.#monotonic();
     const isLate = ({ since }: Waiting<Call, Result>) => now - since > MAX_WAIT_MS;
     for (const { reject } of batch.filter(isLate)) reject(overloaded());
@@ -109,7 +145,7 @@ export class CommandCombiner<Call extends CombinableCall, Result> {
     if (inTime.length === 0) return;
     try {
       const calls = inTime.map(({ call }) => call);
-      const outcomes = await this.#options.runTogether(systemId, calls);
+      const outcomes = await this.#options.runTogether(systemId, calls, onCommitting);
       for (const [index, waiting] of inTime.entries()) this.#finish(waiting, outcomes[index] ?? "run-alone");
     } catch (error) {
       // A database that cannot serve cannot serve them alone either; and of a commit whose answer was lost nobody knows

@@ -101,6 +101,7 @@ const COMBINED_LOCK_TIMEOUT_MS = 1_000;
 /**
  * Does what calls of a system ask for, each once, in one transaction. Unlike `doOnce` it claims no names beforehand: the
  * answers are stored last, and the transaction fails if one of the calls is being answered elsewhere.
+ * @param onCommitting called when all is done but the commit; again where the transaction is repeated
  * @throws Error when the transaction fails: then no call had any effect
  */
 export function doOnceTogether<Input>(
@@ -108,6 +109,7 @@ export function doOnceTogether<Input>(
   systemId: string,
   calls: readonly RepeatableCall<Input>[],
   work: CombinedWork<Input>,
+  onCommitting: () => void = () => undefined,
 ): Promise<CallOutcome<RepeatableAnswer>[]> {
   return db.transaction(
     async (tx) => {
@@ -121,6 +123,7 @@ export function doOnceTogether<Input>(
       const rows = fresh.flatMap((call) => rowOf(call, outcomeOf.get(call)) ?? []);
       insertAnswers(tx, systemId, rows, times);
       for (const row of rows) stored.set(textOf(row), row);
+      onCommitting();
       return calls.map((call) => {
         const outcome = outcomeOf.get(call);
         if (outcome === undefined) return replayed(call, stored);
