@@ -58,9 +58,23 @@ describe("an encrypted cursor", () => {
     );
   });
 
-  it("never shares a nonce with another position or list, wherever the line between the two is drawn", () => {
-    const nonce = (cursor: string) => Buffer.from(cursor, "base64url").subarray(1, 13).toString("hex");
-    expect(nonce(cipher.encrypt("a\nb", "c"))).not.toBe(nonce(cipher.encrypt("a", "b\nc")));
+  it("never shares its tag with another position or list, wherever the line between the two is drawn", () => {
+    const tag = (cursor: string) => Buffer.from(cursor, "base64url").subarray(1, 17).toString("hex");
+    expect(tag(cipher.encrypt("a\nb", "c"))).not.toBe(tag(cipher.encrypt("a", "b\nc")));
+    expect(tag(cipher.encrypt("list", "a"))).not.toBe(tag(cipher.encrypt("list", "b")));
+  });
+
+  it("shows nothing of its position: two that differ in one character share no more bytes than chance has it", () => {
+    const bytes = (position: string) => [...Buffer.from(cipher.encrypt("list", position), "base64url").subarray(1)];
+    const long = "2026-01-01T00:00:00.000Z ride".repeat(10);
+    const [one, other] = [bytes(`${long}1`), bytes(`${long}2`)];
+    expect(one.filter((byte, index) => byte === other[index]).length).toBeLessThan(20);
+    // No block of the stream comes twice: XORed with itself it would show the position's own repetitions.
+    const zeros = Buffer.from(cipher.encrypt("list", "\0".repeat(320)), "base64url").subarray(17);
+    const blocks = Array.from({ length: 10 }, (_, index) =>
+      zeros.subarray(index * 32, index * 32 + 32).toString("hex"),
+    );
+    expect(new Set(blocks).size).toBe(10);
   });
 
   it("of an old key decrypts while that key is still among the secrets, and no longer", () => {

@@ -1,4 +1,4 @@
-import { createTextCipher } from "../encryption.ts";
+import { hash } from "node:crypto";
 
 /** A key that encrypts cursors. The first of several encrypts; all decrypt, so that keys can be replaced. */
 export interface CursorKey {
@@ -19,24 +19,88 @@ export interface CursorCipher {
   decrypt(list: string, cursor: string): string | undefined;
 }
 
+/** A longer cursor is none of ours: identifiers, which positions are made of, are shorter. */
+const MAX_CURSOR_LENGTH = 2048;
+const TAG_BYTES = 16;
+/** What SHA-256 gives. */
+const STREAM_BLOCK_BYTES = 32;
+/** Before the position: the id of the key, and the tag. */
+const HEAD_BYTES = 1 + TAG_BYTES;
+
+/**
+ * A cursor is the id of its key, a tag and the position XORed with a stream of bytes, as in RFC 5297 (SIV): the tag is a
+ * keyed hash of list and position, and the stream is made of the tag. So the same position gives the same cursor, two
+ * different ones share no stream, and what does not decrypt to its own tag was not made here. SHA-256 makes both tag and
+ * stream: for a position, which is short, it takes half the time of AES-GCM.
+ */
 export function createCursorCipher(keys: readonly CursorKey[]): CursorCipher {
-  const ciphers = new Map(keys.map(({ id, key }) => [id, createTextCipher(key, "cursor")]));
+  const subkeys = new Map(keys.map(({ id, key }) => [id, deriveSubkeys(key)]));
   const [current] = keys;
-  const encrypting = current && ciphers.get(current.id);
+  const encrypting = current && subkeys.get(current.id);
   if (current === undefined || encrypting === undefined) throw new Error("at least one cursor key is needed");
-  const prefix = Uint8Array.of(current.id);
   return {
-    encrypt: (list, position) => Buffer.concat([prefix, encrypting.encrypt(list, position)]).toString("base64url"),
+    encrypt(list, position) {
+      const tag = tagOf(encrypting, list, position);
+      const bytes = Buffer.allocUnsafe(HEAD_BYTES + Buffer.byteLength(position));
+      bytes[0] = current.id;
+      bytes.write(tag, 1, "latin1");
+      bytes.write(position, HEAD_BYTES);
+      applyStream(encrypting, tag, bytes);
+      return bytes.toString("base64url");
+    },
     decrypt(list, cursor) {
       const bytes = decode(cursor);
-      return bytes && ciphers.get(bytes[0] ?? -1)?.decrypt(list, bytes.subarray(1));
+      const key = bytes && subkeys.get(bytes[0] ?? -1);
+      if (bytes === undefined || key === undefined || bytes.length < HEAD_BYTES) return undefined;
+      const tag = bytes.toString("latin1", 1, HEAD_BYTES);
+      applyStream(key, tag, bytes);
+      const position = bytes.toString("utf8", HEAD_BYTES);
+      return isSame(tagOf(key, list, position), tag) ? position : undefined;
     },
   };
 }
 
+/** Texts of 64 characters, so that each fills one block of the hash. */
+interface Subkeys {
+  readonly inner: string;
+  readonly outer: string;
+  readonly stream: string;
+}
+
+function deriveSubkeys(key: Uint8Array): Subkeys {
+  const derive = (use: string) => hash("sha256", Buffer.concat([Buffer.from(`cursor ${use}`), key]));
+  return { inner: derive("inner"), outer: derive("outer"), stream: derive("stream") };
+}
+
+/**
+ * A character for each byte. Hashed twice, as in HMAC, and with the list's length, so that no two pairs of list and position
+ * are hashed alike.
+ */
+function tagOf({ inner, outer }: Subkeys, list: string, position: string): string {
+  const hashed = hash("sha256", `${inner}${list.length} ${list}${position}`, "binary");
+  return hash("sha256", outer + hashed, "binary").slice(0, TAG_BYTES);
+}
+
+/** XORs what follows the head with the stream of a tag: once encrypts, twice decrypts. */
+function applyStream({ stream }: Subkeys, tag: string, bytes: Buffer): void {
+  let block = "";
+  for (let index = HEAD_BYTES; index < bytes.length; index++) {
+    const within = (index - HEAD_BYTES) % STREAM_BLOCK_BYTES;
+    if (within === 0) block = hash("sha256", `${stream}${tag}${index}`, "binary");
+    bytes[index] = (bytes[index] ?? 0) ^ block.charCodeAt(within);
+  }
+}
+
+/** Compares all of both, so that the time it takes says nothing of where they differ. */
+function isSame(one: string, other: string): boolean {
+  let difference = one.length ^ other.length;
+  for (let index = 0; index < one.length; index++) difference |= one.charCodeAt(index) ^ other.charCodeAt(index);
+  return difference === 0;
+}
+
 /** The bytes of a cursor; undefined when the text is not exactly the encoding of these bytes. */
 function decode(cursor: string): Buffer | undefined {
-  if (!/^[A-Za-z0-9_-]+$/.test(cursor) || cursor.length > 2048) return undefined;
+  if (cursor.length > MAX_CURSOR_LENGTH) return undefined;
   const bytes = Buffer.from(cursor, "base64url");
   return bytes.toString("base64url") === cursor ? bytes : undefined;
 }
