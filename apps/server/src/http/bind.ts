@@ -1,54 +1,106 @@
 import { type ServiceError, serviceError } from "@bikeshare/rules";
-import type { AppRouter } from "@ts-rest/core";
-import { initServer, type RequestValidationError, type RouterImplementation } from "@ts-rest/fastify";
-import type { FastifyInstance } from "fastify";
-import type { ZodError } from "zod";
+import { type AppRoute, type AppRouter, isAppRoute, isZodType } from "@ts-rest/core";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from "fastify";
+import type { ZodError, ZodType } from "zod";
 import { describeIssues, type Whole } from "../issues.ts";
-import { sendError } from "./errors.ts";
 
-const server = initServer();
+/** A handler of one of a contract's endpoints, of which only the types of its routes file know the parts' own types. */
+type Handler = (call: RequestParts & { request: FastifyRequest; reply: FastifyReply; appRoute: AppRoute }) => Promise<{
+  readonly status: number;
+  readonly body: unknown;
+}>;
+
+/** A handler, or one with hooks of Fastify's before it. */
+type Implementation = Handler | { readonly handler: Handler; readonly hooks?: RouteShorthandOptions };
 
 /**
- * Binds a contract's endpoints to their handlers. The one place, beside the types of the handlers, that knows
- * ts-rest. It sets an error handler of its own, so it gets a scope of its own.
+ * Binds a contract's endpoints to their handlers. Requests are read by the contract's schemas, and what a handler answers is
+ * sent as it is. This and the types of the handlers are all that knows ts-rest; its own adapter validates what has no
+ * schema too, and answers through two more promises.
  */
 export function bindContract<Contract extends AppRouter>(
   app: FastifyInstance,
   contract: Contract,
   routes: RouterImplementation<Contract>,
 ): void {
-  app.register((scope, _options, done) => {
-    server.registerRouter(contract, routes, scope, {
-      logInitialization: false,
-      jsonQuery: false,
-      responseValidation: false,
-      requestValidationErrorHandler: (error, request, reply) => {
-        sendError(reply, request, toServiceError(error));
-      },
-    });
-    done();
+  bindRoutes(app, contract, routes);
+}
+
+function bindRoutes(app: FastifyInstance, contract: AppRouter, routes: Readonly<Record<string, unknown>>): void {
+  for (const [name, endpoint] of Object.entries(contract)) {
+    if (isAppRoute(endpoint)) bindEndpoint(app, endpoint, routes[name] as Implementation);
+    else bindRoutes(app, endpoint, routes[name] as Record<string, unknown>);
+  }
+}
+
+function bindEndpoint(app: FastifyInstance, endpoint: AppRoute, implementation: Implementation): void {
+  const { handler, hooks = {} } = typeof implementation === "function" ? { handler: implementation } : implementation;
+  const readParts = partsReader(endpoint);
+  app.route({
+    ...hooks,
+    method: endpoint.method,
+    url: endpoint.path,
+    config: { tsRestRoute: endpoint },
+    handler: (request, reply) =>
+      handler({ ...readParts(request), request, reply, appRoute: endpoint }).then(({ status, body }) => {
+        reply.code(status);
+        return body;
+      }),
   });
 }
 
+/** What of a request the contract describes. */
+interface RequestParts {
+  readonly params: unknown;
+  readonly query: unknown;
+  readonly headers: unknown;
+  readonly body: unknown;
+}
+
+/** Reads the parts of an endpoint's requests by its schemas, in this order. A part without a schema stays what it is. */
+function partsReader(endpoint: AppRoute): (request: FastifyRequest) => RequestParts {
+  const params = schemaOf(endpoint.pathParams);
+  const query = schemaOf(endpoint.query);
+  const headers = schemaOf(endpoint.headers);
+  const body = schemaOf("body" in endpoint ? endpoint.body : undefined);
+  return (request) => ({
+    params: params === undefined ? request.params : read(params, request.params, badPath),
+    query: query === undefined ? request.query : read(query, request.query, badQuery),
+    // The schema names the headers that the endpoint reads; the others stay.
+    headers:
+      headers === undefined ? request.headers : { ...request.headers, ...read(headers, request.headers, badHeaders) },
+    body: body === undefined ? request.body : read(body, request.body, badBody),
+  });
+}
+
+/** The schema of a part; a contract may also say that it has none. */
+function schemaOf(part: unknown): ZodType<object> | undefined {
+  return isZodType(part) ? (part as ZodType<object>) : undefined;
+}
+
+function read(schema: ZodType<object>, part: unknown, toError: (error: ZodError) => ServiceError): object {
+  const result = schema.safeParse(part);
+  if (!result.success) throw toError(result.error);
+  return result.data;
+}
+
+function badPath({ issues: [first] }: ZodError): ServiceError {
+  return serviceError("not_found", "pathId", { issue: first?.message ?? "is not possible" });
+}
+
+const badQuery = bad("query");
+const badHeaders = bad("headers");
+const badBody = bad("body");
+
+function bad(whole: Whole): (error: ZodError) => ServiceError {
+  return ({ issues }) => serviceError("invalid_parameter", "issues", { issues: describeIssues(issues, whole) });
+}
+
 /**
- * A body that is in its JSON already, typed as what it holds: ts-rest passes a text through untouched. The
+ * A body that is in its JSON already, typed as what it holds: a text is sent as it is. The
  * tests hold every such body against the contract's schema.
  */
 export function jsonBody<Body>(json: string): Body {
   return json as unknown as Body;
-}
-
-function toServiceError(error: RequestValidationError): ServiceError {
-  if (error.pathParams !== null) return serviceError("not_found", "pathId", { issue: firstMessage(error.pathParams) });
-  if (error.query !== null) return invalid(error.query, "query");
-  if (error.headers !== null) return invalid(error.headers, "headers");
-  return invalid(error.body, "body");
-}
-
-function invalid(error: ZodError | null, whole: Whole): ServiceError {
-  return serviceError("invalid_parameter", "issues", { issues: describeIssues(error?.issues ?? [], whole) });
-}
-
-function firstMessage(error: ZodError): string {
-  return error.issues[0]?.message ?? "is not possible";
 }

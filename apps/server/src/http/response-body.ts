@@ -46,7 +46,7 @@ interface HeaderWriter {
 export function useReadyBody<Body>(reply: HeaderWriter, { bytes, etag }: ReadyBody): Body {
   reply.header("etag", etag);
   reply.header("content-type", "application/json");
-  // ts-rest passes bytes through untouched; the tests hold them against the contract's schema.
+  // Bytes are sent as they are; the tests hold them against the contract's schema.
   return bytes as unknown as Body;
 }
 

@@ -114,7 +114,16 @@ export const idPosition: PositionCodec<string> = {
 
 /** One string field of an item's JSON. */
 export function jsonField(json: string, field: string): string {
+  return stringOf(JSON.parse(json), field);
+}
+
+/** The position of an item in a list that is ordered by one of its times. */
+export function timePositionOf(json: string, timeField: string): TimePosition {
   const item: unknown = JSON.parse(json);
+  return { at: stringOf(item, timeField), id: stringOf(item, "id") };
+}
+
+function stringOf(item: unknown, field: string): string {
   const value: unknown = typeof item === "object" && item !== null ? Reflect.get(item, field) : undefined;
   if (typeof value !== "string") throw new Error(`an item's JSON has no ${field}`);
   return value;

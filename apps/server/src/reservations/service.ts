@@ -1,7 +1,7 @@
 import { type PageRequest, reservationLimit } from "@bikeshare/rules";
 import type { Database, Queryable } from "../db/database.ts";
 import type { ReservationOwner } from "../fleet/reservation-commands.ts";
-import { toPage, jsonField, type Page, type TimePosition } from "../lists/page.ts";
+import { toPage, type Page, type TimePosition, timePositionOf } from "../lists/page.ts";
 import type { ReadContext } from "../lists/read-context.ts";
 import type { PartnerHolds } from "../metrics/sampled-metrics.ts";
 import { systemsOf } from "../systems/service.ts";
@@ -30,7 +30,7 @@ export async function listReservations(
 ): Promise<Page<TimePosition>> {
   const scope = { ...owner, now: new Date(clock()) };
   const rows = await filtered.read(owner, (db) => listReservationPage(db, scope, filters, request));
-  return toPage(request, rows, (json) => ({ at: jsonField(json, "created_at"), id: jsonField(json, "id") }));
+  return toPage(request, rows, (json) => timePositionOf(json, "created_at"));
 }
 
 /** One of a partner's reservations as it is now, in its JSON; undefined when the partner has none with this id. */

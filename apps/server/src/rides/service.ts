@@ -1,5 +1,5 @@
 import type { PageRequest } from "@bikeshare/rules";
-import { toPage, jsonField, type Page, type PageRows, startOf, type TimePosition } from "../lists/page.ts";
+import { toPage, type Page, type PageRows, startOf, type TimePosition, timePositionOf } from "../lists/page.ts";
 import type { ListReader, ReadContext } from "../lists/read-context.ts";
 import type { DepthIndex } from "./depth-index.ts";
 import { listFilteredRideRows, listQuickRideRows, type RideFilters } from "./filtered-queries.ts";
@@ -26,7 +26,7 @@ export async function listRides(
   const rows = isFiltered
     ? await listFilteredRides(context, whose, filters, request)
     : await listAllRides(context, systemId, request);
-  return toPage(request, rows, (json) => ({ at: jsonField(json, "started_at"), id: jsonField(json, "id") }));
+  return toPage(request, rows, (json) => timePositionOf(json, "started_at"));
 }
 
 /** Only a page that may take long waits for one of the few connections of such lists. */
