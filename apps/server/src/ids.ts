@@ -19,8 +19,14 @@ const RANDOM_LENGTH = 14;
 /** Identifiers from the operating system's randomness. */
 export function createIds(clock: () => number): Ids {
   const pool = createRandomPool();
+  let latest = { at: Number.NaN, text: "" };
+  const timeText = () => {
+    const at = clock();
+    if (at !== latest.at) latest = { at, text: toBase62(at, TIME_LENGTH) };
+    return latest.text;
+  };
   return {
-    next: (prefix) => `${prefix}_${toBase62(clock(), TIME_LENGTH)}${pool.characters(RANDOM_LENGTH)}`,
+    next: (prefix) => `${prefix}_${timeText()}${pool.characters(RANDOM_LENGTH)}`,
     randomBytes: (bytes) => randomFillSync(new Uint8Array(bytes)),
     // The one place where chance enters; everything else is handed it.
     // oxlint-disable-next-line no-restricted-properties
@@ -28,24 +34,28 @@ export function createIds(clock: () => number): Ids {
   };
 }
 
-/** Random bytes fetched 4 KiB at a time: a call to the system for each identifier costs ten times as much. */
+/** All pairs of characters: every request has an identifier, and two characters cost as much as one. */
+const pairs = Array.from({ length: 62 * 62 }, (_, n) => BASE_62.charAt(Math.floor(n / 62)) + BASE_62.charAt(n % 62));
+
+/** Random numbers fetched 4 KiB at a time: a call to the system for each identifier costs ten times as much. */
 function createRandomPool() {
-  const bytes = new Uint8Array(4096);
-  let used = bytes.length;
-  const nextByte = () => {
-    if (used === bytes.length) {
-      randomFillSync(bytes);
+  const numbers = new Uint16Array(2048);
+  let used = numbers.length;
+  const nextNumber = () => {
+    if (used === numbers.length) {
+      randomFillSync(numbers);
       used = 0;
     }
-    return bytes[used++] ?? 0;
+    return numbers[used++] ?? 0;
   };
   return {
+    /** @param length an even number */
     characters(length: number): string {
       let text = "";
       while (text.length < length) {
-        const byte = nextByte();
-        // 248 = 4 × 62: bytes above it would make the first characters likelier.
-        if (byte < 248) text += BASE_62.charAt(byte % 62);
+        const number = nextNumber();
+        // 65,348 = 17 × 3,844: numbers above it would make the first pairs likelier.
+        if (number < 65_348) text += pairs[number % pairs.length] ?? "";
       }
       return text;
     },

@@ -12,7 +12,7 @@ import {
   serviceError,
 } from "@bikeshare/rules";
 import type { AppRoute } from "@ts-rest/core";
-import type { FastifyRequest } from "fastify";
+import type { FastifyContextConfig, FastifyRequest } from "fastify";
 import type { KeyCache } from "../keys/key-cache.ts";
 import type { KeyRow } from "../keys/service.ts";
 import type { RejectionReason } from "../metrics/http-metrics.ts";
@@ -113,7 +113,7 @@ declare module "fastify" {
     caller: Caller | undefined;
   }
   interface FastifyContextConfig {
-    /** Set by ts-rest on every route of a contract. */
+    /** Set on every route of a contract. */
     tsRestRoute?: AppRoute;
   }
 }
@@ -131,21 +131,36 @@ export function partnerOf(request: FastifyRequest): { readonly systemId: string;
   return { systemId: key.system_id, partnerId: key.partner_id };
 }
 
-/** The scope that a request's endpoint requires, by the contract. Unknown paths under /v1 require any key. */
-export function scopeOf(request: FastifyRequest): EndpointMetadata["scope"] {
-  const route = request.routeOptions.config.tsRestRoute;
-  return route === undefined ? scopeOfPath(request.url) : scopeOfRoute(route);
+/** What a request asks for, as far as its caller is concerned. */
+export interface Endpoint {
+  /** The scope that it requires, by the contract. Unknown paths under /v1 require any key. */
+  readonly scope: EndpointMetadata["scope"];
+  /** Whether it may be called over plain HTTP from anywhere. */
+  readonly plainHttp: boolean;
+  /** As it is written in the contract; undefined where there is none. */
+  readonly path: string | undefined;
+}
+
+/** The endpoints that were asked for. Each has one object for its routes' settings. */
+const endpoints = new WeakMap<FastifyContextConfig, Endpoint>();
+
+/** The endpoint that a request asks for. */
+export function endpointOf(request: FastifyRequest): Endpoint {
+  // Fastify makes the options anew at each look.
+  const { config, url } = request.routeOptions;
+  const known = endpoints.get(config);
+  if (known !== undefined) return known;
+  const { tsRestRoute } = config;
+  if (tsRestRoute === undefined) return { scope: scopeOfPath(request.url), plainHttp: false, path: url };
+  const { scope, plainHttp = false } = readMetadata(tsRestRoute);
+  const endpoint = { scope, plainHttp, path: url };
+  endpoints.set(config, endpoint);
+  return endpoint;
 }
 
 /** The scope that an endpoint of a contract requires. */
 export function scopeOfRoute(route: AppRoute): EndpointMetadata["scope"] {
   return readMetadata(route).scope;
-}
-
-/** Whether a request's endpoint may be called over plain HTTP from anywhere. */
-export function answersPlainHttp(request: FastifyRequest): boolean {
-  const route = request.routeOptions.config.tsRestRoute;
-  return route !== undefined && readMetadata(route).plainHttp === true;
 }
 
 /** Whom the endpoint of a request to the console lets in. */

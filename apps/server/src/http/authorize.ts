@@ -11,7 +11,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { effectiveRateLimit } from "../keys/key.rules.ts";
 import type { LastUses } from "../keys/last-use.ts";
 import type { KeyRow } from "../keys/service.ts";
-import { authenticate, type AuthenticateOptions, answersPlainHttp, scopeOf } from "./authenticate.ts";
+import { authenticate, type AuthenticateOptions, endpointOf } from "./authenticate.ts";
 import { type CompromisedKeysOptions, keysIn, keysInUrl, markCompromisedKeys } from "./compromised-keys.ts";
 import type { PublicLimit } from "./public-limit.ts";
 import { checkAddressing } from "./request-form.ts";
@@ -75,45 +75,64 @@ function authorize(request: FastifyRequest, reply: FastifyReply, options: Author
   const inUrl = keysInUrl(request.originalUrl);
   const inPlain = transport.secure ? [] : keysIn(request.headers.authorization ?? "");
   if (inUrl.length > 0 || inPlain.length > 0) return refuseCompromisedKeys(inUrl, inPlain, transport, options);
-  if (!transport.secure && !answersPlainHttp(request)) throw httpsRequired(transport, options);
-  const scope = scopeOf(request);
+  const { scope, plainHttp, path } = endpointOf(request);
+  if (!transport.secure && !plainHttp) throw httpsRequired(transport, options);
   if (scope === "none") {
     // Health checks are not limited: they cost next to nothing, and others must not be able to block them.
-    return answersPlainHttp(request) ? undefined : options.publicLimit.count(transport.address);
+    return plainHttp ? undefined : options.publicLimit.count(transport.address);
   }
   if (scope === "console") return options.authorizeConsole(request, reply);
+  const asked = { request, reply, transport, scope, path };
   const key = authenticate(request, options);
-  return key instanceof Promise ? key.then((found) => authorizeKey(found)) : authorizeKey(key);
+  return key instanceof Promise
+    ? key.then((found) => limitRate(found, asked, options))
+    : limitRate(key, asked, options);
+}
 
-  function authorizeKey(found: KeyRow): Promise<void> | undefined {
-    const limit = effectiveRateLimit(found, options.rateLimit);
-    const forbidden = scopeError(found, scope);
-    const decision =
-      forbidden === undefined ? options.limiter.take(found.id, limit) : options.limiter.peek(found.id, limit);
-    return decision instanceof Promise ? decision.then(finish) : finish(decision);
+/** A request of which the caller is known, and what it asks for. */
+interface Asked {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+  readonly transport: Transport;
+  readonly scope: string;
+  readonly path: string | undefined;
+}
 
-    function finish(rate: RateDecision): undefined {
-      reply.headers(rateHeaders(rate));
-      request.caller = { key: found, rate };
-      const who = { keyId: found.id, address: transport.address };
-      if (forbidden !== undefined) {
-        options.refusedRequests.refused("insufficient_scope", who);
-        throw forbidden;
-      }
-      if (!rate.allowed) {
-        options.refusedRequests.refused("rate_limited", who);
-        throw rateLimited(rate);
-      }
-      options.lastUses.note({
-        systemId: found.system_id,
-        id: found.id,
-        at: new Date(options.clock()),
-        // An unknown path is not stored: it may contain a secret, and its length has no bound.
-        path: request.routeOptions.url ?? "(no such path)",
-        address: transport.address,
-      });
-    }
+/** Counts the request. One without the scope that it needs is not counted. */
+function limitRate(key: KeyRow, asked: Asked, options: AuthorizeOptions): Promise<void> | undefined {
+  const limit = effectiveRateLimit(key, options.rateLimit);
+  const forbidden = scopeError(key, asked.scope);
+  const decision = forbidden === undefined ? options.limiter.take(key.id, limit) : options.limiter.peek(key.id, limit);
+  if (decision instanceof Promise) return decision.then((rate) => applyDecision(key, rate, forbidden, asked, options));
+  return applyDecision(key, decision, forbidden, asked, options);
+}
+
+/** Tells the caller what is left of its rate, and refuses what it may not ask for or not now. */
+function applyDecision(
+  key: KeyRow,
+  rate: RateDecision,
+  forbidden: ServiceError | undefined,
+  { request, reply, transport: { address }, path }: Asked,
+  { refusedRequests, lastUses, clock }: AuthorizeOptions,
+): undefined {
+  reply.headers(rateHeaders(rate));
+  request.caller = { key, rate };
+  if (forbidden !== undefined) {
+    refusedRequests.refused("insufficient_scope", { keyId: key.id, address });
+    throw forbidden;
   }
+  if (!rate.allowed) {
+    refusedRequests.refused("rate_limited", { keyId: key.id, address });
+    throw rateLimited(rate);
+  }
+  lastUses.note({
+    systemId: key.system_id,
+    id: key.id,
+    at: new Date(clock()),
+    // An unknown path is not stored: it may contain a secret, and its length has no bound.
+    path: path ?? "(no such path)",
+    address,
+  });
 }
 
 async function refuseCompromisedKeys(

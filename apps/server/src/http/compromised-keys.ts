@@ -45,6 +45,7 @@ export async function markCompromisedKeys(
 
 /** The keys in a text, each once, up to a limit. */
 export function keysIn(text: string): string[] {
+  if (!text.includes("bss_")) return [];
   const found = new Set<string>();
   for (const [candidate] of text.matchAll(/bss_(?:live|test|operator)_[0-9A-Za-z]{40}/g)) {
     if (isWellFormedKey(candidate)) found.add(candidate);

@@ -11,8 +11,8 @@ interface Exchange {
 
 /** What is known of a connection. */
 interface Connection {
-  /** Those of which the answer is still owed, in the order in which they came. */
-  readonly exchanges: Set<Exchange>;
+  /** Those of which the answer is still owed, in the order in which they came; others that have ended since the last one. */
+  exchanges: Exchange[];
   /** The one that came last. */
   latest: Exchange | undefined;
   /** Nothing that comes is read as a request any more. */
@@ -49,7 +49,7 @@ export function followConnections(server: Server): Connections {
   const connectionOf = (socket: Socket): Connection => {
     let connection = connections.get(socket);
     if (connection === undefined) {
-      connection = { exchanges: new Set(), latest: undefined, closing: false };
+      connection = { exchanges: [], latest: undefined, closing: false };
       connections.set(socket, connection);
       lingerWhenClosed(socket, connection);
     }
@@ -59,13 +59,18 @@ export function followConnections(server: Server): Connections {
     const connection = connectionOf(request.socket);
     const exchange = { request, response };
     connection.latest = exchange;
-    connection.exchanges.add(exchange);
-    response.once("close", () => connection.exchanges.delete(exchange));
+    // Here, because a listener for the end of each response would cost more than all else that is done for it here.
+    connection.exchanges = connection.exchanges.filter(isOwed);
+    connection.exchanges.push(exchange);
   });
   return {
     isClosing: ({ socket }) => connections.get(socket)?.closing === true,
     refuse: (socket, answer) => refuse(socket, connectionOf(socket), answer),
   };
+}
+
+function isOwed({ response }: Exchange): boolean {
+  return !response.closed;
 }
 
 /** Node closes a connection by `destroySoon`, once an answer that says so has gone out. */
@@ -92,7 +97,7 @@ function refuse(socket: Socket, connection: Connection, answer: () => string): v
   // The error lies in the body of the latest request, or behind it.
   const isInBody = latest !== undefined && !latest.request.complete;
   const wasAnswered = isInBody && latest.response.headersSent;
-  const owed = [...connection.exchanges].filter(({ request }) => request.complete).at(-1);
+  const owed = connection.exchanges.filter((each) => isOwed(each) && each.request.complete).at(-1);
   const close = () => {
     if (!socket.writable) return void socket.destroy();
     socket.end(wasAnswered ? "" : answer());

@@ -25,7 +25,7 @@ export function handleErrors(app: FastifyInstance, onUnavailable: (error: unknow
 export function sendError(reply: FastifyReply, request: FastifyRequest, error: unknown): FastifyReply {
   const known = toServiceError(error);
   const code = isErrorCode(known.code) ? known.code : "internal";
-  if (code === "internal") request.log.error({ err: error }, "request failed");
+  if (code === "internal") request.log.error({ err: error, reqId: request.id }, "request failed");
   return (
     reply
       .code(errorCatalogue[code].status)

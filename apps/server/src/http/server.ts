@@ -44,6 +44,8 @@ export function createHttpServer(options: HttpServerOptions): FastifyInstance {
     loggerInstance: logger,
     // A line a request costs more than the request; whoever wants them has a proxy in front.
     logController: new LogController({ disableRequestLogging: true }),
+    // A logger for each request would cost more than all of its hooks; what is logged of a request names its id.
+    childLoggerFactory: (log) => log,
     genReqId: nextRequestId,
     // A request that a closing server still gets is answered; Fastify's own 503 would not have our shape.
     return503OnClosing: false,

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
-import { isIP, SocketAddress } from "node:net";
+import { isIP, type Socket, SocketAddress } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { FastifyBaseLogger } from "fastify";
 import { isLoopback, type NetworkList } from "../addresses/network-list.ts";
@@ -27,22 +27,48 @@ type ProxyMisconfiguration = "untrusted" | "scheme_missing";
  */
 export function createTransport(trustedProxies: NetworkList): (request: IncomingMessage) => Transport {
   const isTrusted = (address: string) => trustedProxies.includes(address);
+  const peers = new WeakMap<Socket, Peer>();
+  const peerOf = (socket: Socket): Peer => {
+    let peer = peers.get(socket);
+    if (peer === undefined) {
+      peer = readPeer(socket, isTrusted);
+      peers.set(socket, peer);
+    }
+    return peer;
+  };
   return ({ socket, headers }) => {
-    const peer = peerAddress(socket.remoteAddress ?? "");
-    const isTls = socket instanceof TLSSocket;
-    if (isTrusted(peer)) {
+    const { address: peer, isTls, isProxy, isLocal, direct } = peerOf(socket);
+    if (isProxy) {
       const address = clientAddress(headers["x-forwarded-for"], peer, isTrusted);
       const proto = last(headers["x-forwarded-proto"]);
       if (proto !== undefined) return { address, secure: proto === "https" };
       // Whoever speaks TLS to us from a proxy's address, and forwards nothing, is no proxy.
-      if (isTls && !isForwarded(headers)) return { address, secure: true };
+      if (isTls && !isForwarded(headers)) return direct;
       return { address, secure: false, misconfiguration: "scheme_missing" };
     }
-    if (isTls || !isLoopback(peer)) return { address: peer, secure: isTls };
-    if (!isForwarded(headers)) return { address: peer, secure: true };
+    if (!isLocal || isTls || !isForwarded(headers)) return direct;
     // Somebody else's request, brought by a proxy on this machine: only its word could make it a secure one.
     return { address: peer, secure: protoOf(headers) === "https", misconfiguration: "untrusted" };
   };
+}
+
+/** The far end of a connection: the same for all of its requests. */
+interface Peer {
+  readonly address: string;
+  readonly isTls: boolean;
+  /** A trusted one. */
+  readonly isProxy: boolean;
+  /** On this machine. */
+  readonly isLocal: boolean;
+  /** The transport of a request that nobody forwarded. */
+  readonly direct: Transport;
+}
+
+function readPeer(socket: Socket, isTrusted: (address: string) => boolean): Peer {
+  const address = peerAddress(socket.remoteAddress ?? "");
+  const isTls = socket instanceof TLSSocket;
+  const isLocal = isLoopback(address);
+  return { address, isTls, isProxy: isTrusted(address), isLocal, direct: { address, secure: isTls || isLocal } };
 }
 
 /** What proxies add, each another of them, and clients do not. */
