@@ -41,6 +41,7 @@ const KILLS = Number(options.kills);
 const CLIENTS = Number(options.clients);
 const MAX_PAUSE_MS = Number(options["pause-ms"]);
 const SEED = 7;
+const BIKES = 2_000;
 const SCHEMAS =
   process.env["BIKESHARE_GBFS_SCHEMAS"] ?? join(import.meta.dirname, "../../../../shared/data/gbfs-json-schema");
 /** Milliseconds of the longest hold of a client, and what the sweeper needs beyond it. */
@@ -96,8 +97,11 @@ async function prepare(): Promise<Keys> {
         })
       ).key;
     const partners: string[] = [];
-    for (const name of ["One", "Two"])
-      partners.push(await issue("live", (await createPartner(context, "main", name)).id));
+    // As many as there are bikes: what is tested is not the limit.
+    for (const name of ["One", "Two"]) {
+      const partner = await createPartner(context, "main", name, { maxReservations: BIKES });
+      partners.push(await issue("live", partner.id));
+    }
     return { operator: await issue("operator", null), partners };
   } finally {
     await store.close();
@@ -105,7 +109,7 @@ async function prepare(): Promise<Keys> {
 }
 
 async function soak(server: KillableServer, keys: Keys): Promise<void> {
-  const city = makeCity(createRandom(SEED), { stations: 200, bikes: 2000 });
+  const city = makeCity(createRandom(SEED), { stations: 200, bikes: BIKES });
   const rides = createRideLedger();
   const simulation = await startSimulation({
     city,
