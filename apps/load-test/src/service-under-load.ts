@@ -6,7 +6,7 @@ import { type Profile, UNLIMITED_RATE } from "./profiles.ts";
 import { scenarios } from "./scenarios/all.ts";
 import { fillCity, fillReplay } from "./server/fill.ts";
 import { type OwnServer, startOwnServer } from "./server/own-server.ts";
-import { issueOperatorKey, issuePartnerKeys, subscribe } from "./server/provision.ts";
+import { issueOperatorKey, issuePartnerKeys, type PartnerKey, subscribe } from "./server/provision.ts";
 import { startReceiver, type Receiver } from "./webhooks/receiver.ts";
 
 /** A service that is loaded, with all that the load needs of it. */
@@ -73,31 +73,25 @@ async function fill(url: string, operatorKey: string, { profile, seed, onProgres
 }
 
 async function provide(server: OwnServer, receiver: Receiver | undefined, { profile, workers }: OwnServiceOptions) {
-  const operatorKey = await issueOperatorKey(server);
-  const partners = await issuePartnerKeys(server, "Partner", profile.partners, profile.keyRateLimit);
-  const isStorm = profile.streams.some(({ scenario }) => scenarios[scenario]?.needsLimitedKeys === true);
-  const limited = await issuePartnerKeys(
-    server,
-    "Storm",
-    isStorm ? workers * LIMITED_KEYS_PER_WORKER : 0,
-    DEFAULT_RATE_LIMIT,
-  );
-  // Reads what the run needs to know without using up a partner's limit.
-  const [reader] = await issuePartnerKeys(server, "Reader", 1, UNLIMITED_RATE);
-  if (receiver !== undefined) {
-    const subscribers = partners.slice(0, profile.subscribers);
-    const secrets = await subscribe(
-      server,
-      subscribers.map(({ partnerId }, index) => ({ partnerId, url: receiver.urlOf(index) })),
-    );
-    await receiver.useSecrets(secrets);
+  const commandLine = server.openCommandLine();
+  try {
+    const operatorKey = await issueOperatorKey(commandLine);
+    const partners = await issuePartnerKeys(commandLine, "Partner", profile.partners, profile.keyRateLimit);
+    const isStorm = profile.streams.some(({ scenario }) => scenarios[scenario]?.needsLimitedKeys === true);
+    const limitedKeys = isStorm ? workers * LIMITED_KEYS_PER_WORKER : 0;
+    const limited = await issuePartnerKeys(commandLine, "Storm", limitedKeys, DEFAULT_RATE_LIMIT);
+    // Reads what the run needs to know without using up a partner's limit.
+    const [reader] = await issuePartnerKeys(commandLine, "Reader", 1, UNLIMITED_RATE);
+    if (receiver !== undefined) {
+      const subscribers = partners.slice(0, profile.subscribers);
+      const endpoints = subscribers.map(({ partnerId }, index) => ({ partnerId, url: receiver.urlOf(index) }));
+      await receiver.useSecrets(await subscribe(commandLine, endpoints));
+    }
+    const keysOf = (issued: readonly PartnerKey[]) => issued.map(({ key }) => key);
+    return { operatorKey, keys: keysOf(partners), limitedKeys: keysOf(limited), limitlessKey: reader?.key ?? "" };
+  } finally {
+    await commandLine.close();
   }
-  return {
-    operatorKey,
-    keys: partners.map(({ key }) => key),
-    limitedKeys: limited.map(({ key }) => key),
-    limitlessKey: reader?.key ?? "",
-  };
 }
 
 function needsBikes(profile: Profile): boolean {

@@ -19,14 +19,14 @@ const settings = {
 
 /** Every scenario, each with few requests: how long they take is no matter here. */
 const profile: Profile = {
-  ...profileOf(scenarioNames, { ratePerSecond: 4, arrivals: "constant" }, 4000),
+  ...profileOf(scenarioNames, { ratePerSecond: 8, arrivals: "constant" }, 2000),
   city: { stations: 30, bikes: 1200, rides: 1000 },
   partners: 3,
   subscribers: 2,
   streams: scenarioNames.map((scenario) => ({
     ...{ name: scenario, scenario, arrivals: "constant" },
     // The storm has to use its two keys up.
-    ratePerSecond: scenarios[scenario]?.needsLimitedKeys === true ? 50 : 4,
+    ratePerSecond: scenarios[scenario]?.needsLimitedKeys === true ? 100 : 8,
   })),
 };
 

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -6,7 +6,6 @@ import { setPriority, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 
 /** A service of the load test's own: its process, its database and its data, all of which end with it. */
 export interface OwnServer {
@@ -14,9 +13,16 @@ export interface OwnServer {
   readonly metricsUrl: string;
   readonly pid: number;
   readonly directory: string;
-  /** Runs a command of `bikeshare` on the same data. @returns what it prints with `--json` */
-  command(args: readonly string[], input?: string): Promise<string>;
+  /** Starts a process that runs commands of `bikeshare` on the same data. */
+  openCommandLine(): CommandLine;
   stop(): Promise<void>;
+}
+
+/** Commands one after another in one process, as starting one takes as long as hundreds of commands. */
+export interface CommandLine {
+  /** @returns what each prints with `--json` */
+  run(commands: readonly (readonly string[])[]): Promise<unknown[]>;
+  close(): Promise<void>;
 }
 
 /** The server is started as its users start it, by its command: an app imports no other app. */
@@ -67,19 +73,38 @@ export async function startOwnServer(): Promise<OwnServer> {
       pid: child.pid ?? 0,
       directory,
       stop,
-      async command(args, input) {
-        const running = promisify(execFile)(process.execPath, [...NODE_OPTIONS, ...args, "--json"], {
-          env,
-          maxBuffer: 64 * 1024 ** 2,
-        });
-        running.child.stdin?.end(input ?? "");
-        return (await running).stdout;
-      },
+      openCommandLine: () => openCommandLine(env),
     };
   } catch (error) {
     await stop();
     throw error;
   }
+}
+
+function openCommandLine(env: NodeJS.ProcessEnv): CommandLine {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, "run", "-", "--json"], { env, stdio: "pipe" });
+  const exited = once(child, "exit");
+  let log = "";
+  child.stderr.on("data", (chunk: Buffer) => (log = `${log}${chunk.toString()}`.slice(-LOG_TAIL_CHARACTERS)));
+  // A process that has ended takes no more lines; what it said tells why.
+  child.stdin.on("error", () => undefined);
+  const results = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    async run(commands) {
+      for (const words of commands) child.stdin.write(`${JSON.stringify(words)}\n`);
+      const printed: unknown[] = [];
+      for (const words of commands) {
+        const { value, done } = await results.next();
+        if (done === true) throw new Error(`bikeshare ${words.slice(0, 2).join(" ")} failed:\n${log}`);
+        printed.push(JSON.parse(value));
+      }
+      return printed;
+    },
+    async close() {
+      child.stdin.end();
+      await exited;
+    },
+  };
 }
 
 /**

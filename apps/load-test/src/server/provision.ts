@@ -1,6 +1,6 @@
 import { scopeNames } from "@bikeshare/contract";
 import { UNLIMITED_RATE } from "../profiles.ts";
-import type { OwnServer } from "./own-server.ts";
+import type { CommandLine } from "./own-server.ts";
 
 const EVENTS = ["ride.started", "ride.completed"] as const;
 
@@ -11,8 +11,8 @@ export interface PartnerKey {
 }
 
 /** Issues a key for the operator interface. */
-export async function issueOperatorKey(server: OwnServer): Promise<string> {
-  const [issued] = await runAll<{ key: string }>(server, [
+export async function issueOperatorKey(commandLine: CommandLine): Promise<string> {
+  const [issued] = await runAll<{ key: string }>(commandLine, [
     ["keys", "issue", "--operator", "--rate-limit", String(UNLIMITED_RATE)],
   ]);
   return issued?.key ?? "";
@@ -20,7 +20,7 @@ export async function issueOperatorKey(server: OwnServer): Promise<string> {
 
 /** Makes partners with a key each. @param rateLimit requests a minute */
 export async function issuePartnerKeys(
-  server: OwnServer,
+  commandLine: CommandLine,
   name: string,
   count: number,
   rateLimit: number,
@@ -28,12 +28,12 @@ export async function issuePartnerKeys(
   if (count === 0) return [];
   const names = Array.from({ length: count }, (_, index) => `${name} ${index + 1}`);
   const partners = await runAll<{ id: string }>(
-    server,
+    commandLine,
     names.map((each) => ["partners", "create", each]),
   );
   const options = ["--scopes", scopeNames.join(","), "--rate-limit", String(rateLimit)];
   const keys = await runAll<{ key: string }>(
-    server,
+    commandLine,
     partners.map(({ id }) => ["keys", "issue", "--partner", id, ...options]),
   );
   return partners.map(({ id }, index) => ({ partnerId: id, key: keys[index]?.key ?? "" }));
@@ -41,11 +41,11 @@ export async function issuePartnerKeys(
 
 /** Registers a webhook endpoint of each partner for the events of rides. @returns their secrets */
 export async function subscribe(
-  server: OwnServer,
+  commandLine: CommandLine,
   endpoints: readonly { readonly partnerId: string; readonly url: string }[],
 ): Promise<string[]> {
   const made = await runAll<{ secret: string }>(
-    server,
+    commandLine,
     endpoints.map(({ partnerId, url }) => [
       ...["webhooks", "set", "--partner", partnerId],
       ...["--url", url, "--events", EVENTS.join(",")],
@@ -54,11 +54,10 @@ export async function subscribe(
   return made.map(({ secret }) => secret);
 }
 
-/** Runs commands in one process. @returns the result of each */
-async function runAll<Result>(server: OwnServer, commands: readonly (readonly string[])[]): Promise<Result[]> {
-  const output = await server.command(["run", "-"], commands.map((words) => JSON.stringify(words)).join("\n"));
-  return output
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Result);
+/** @returns the result of each command */
+async function runAll<Result>(
+  commandLine: CommandLine,
+  commands: readonly (readonly string[])[],
+): Promise<readonly Result[]> {
+  return (await commandLine.run(commands)) as readonly Result[];
 }

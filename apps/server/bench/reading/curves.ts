@@ -1,38 +1,39 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { z } from "zod";
 import { type BenchContext, measureOn, startOn } from "./benches.ts";
 import { drawChart } from "./chart.ts";
 import { median, type Subject } from "./measure.ts";
 import type { MeasuredService } from "./service.ts";
 
-/* How the cost of a page grows with the number of rides, as a table and as a picture in docs/performance/. */
+/*
+ * How the cost of a page grows with the number of rides, as a table and as a picture in docs/performance/. What each size cost is
+ * kept with the data sets, so that sizes can be measured one by one: BENCH_SIZES=10000,100000 pnpm bench curves.
+ */
 
 const SIZES = [10_000, 100_000, 1_000_000, 10_000_000] as const;
 const PICTURES = join(import.meta.dirname, "../../../../docs/performance");
 
-/** Measures every kind of page on every size, and draws the curves. */
+/** Microseconds of processor time of the service and PostgreSQL for a page, by its kind; for each size. */
+const costs = z.record(z.record(z.number()));
+
+/** Measures every kind of page on the wanted sizes, and draws the curves when all sizes have been measured. */
 export async function curvesBench(context: BenchContext): Promise<string> {
-  const cost = new Map<string, number[]>();
-  for (const rides of SIZES) {
-    const service = await startOn(context, rides);
-    try {
-      const figures = await measureOn(
-        { ...context, repetitions: 1, connections: 8 },
-        rides,
-        subjectsOf(service, rides),
-      );
-      for (const [name, { serverCpu, postgresCpu }] of figures) {
-        cost.set(name, [...(cost.get(name) ?? []), median(serverCpu) + median(postgresCpu)]);
-      }
-    } finally {
-      await service.stop();
-    }
+  const file = join(context.directory, "curves.json");
+  const kept = await readFile(file, "utf8").catch(() => "{}");
+  const bySize = costs.parse(JSON.parse(kept));
+  for (const rides of (process.env["BENCH_SIZES"] ?? SIZES.join(",")).split(",").map(Number)) {
+    bySize[rides] = await measureSize(context, rides);
+    await writeFile(file, JSON.stringify(bySize));
   }
-  const lines = [...cost].map(([name, values]) => ({ name, values }));
-  await mkdir(PICTURES, { recursive: true });
-  const title = "What a page costs, by the number of rides";
-  const unit = "processor time of the service and PostgreSQL, µs a page";
-  await writeFile(join(PICTURES, "reading.svg"), drawChart({ title, unit, sizes: SIZES, lines }));
+  const names = Object.keys(bySize[SIZES[0]] ?? {});
+  const lines = names.map((name) => ({ name, values: SIZES.map((size) => bySize[size]?.[name] ?? Number.NaN) }));
+  if (SIZES.every((size) => bySize[size] !== undefined)) {
+    await mkdir(PICTURES, { recursive: true });
+    const title = "What a page costs, by the number of rides";
+    const unit = "processor time of the service and PostgreSQL, µs a page";
+    await writeFile(join(PICTURES, "reading.svg"), drawChart({ title, unit, sizes: SIZES, lines }));
+  }
   return [
     `${"µs a page, by rides".padEnd(28)}${SIZES.map((size) => size.toLocaleString("en").padStart(12)).join("")}`,
     ...lines.map(
@@ -40,6 +41,19 @@ export async function curvesBench(context: BenchContext): Promise<string> {
     ),
     "",
   ].join("\n");
+}
+
+async function measureSize(context: BenchContext, rides: number): Promise<Record<string, number>> {
+  const service = await startOn(context, rides);
+  try {
+    const options = { ...context, repetitions: 1, connections: 8 };
+    const figures = await measureOn(options, rides, subjectsOf(service, rides));
+    return Object.fromEntries(
+      [...figures].map(([name, { serverCpu, postgresCpu }]) => [name, median(serverCpu) + median(postgresCpu)]),
+    );
+  } finally {
+    await service.stop();
+  }
 }
 
 function subjectsOf(service: MeasuredService, rides: number): Subject[] {

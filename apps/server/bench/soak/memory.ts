@@ -15,7 +15,10 @@ export async function sampleMemory(pid: () => number, signal: AbortSignal): Prom
   }
   const minutes: number[] = [];
   for (let first = 0; first < samples.length; first += SAMPLES_PER_MINUTE) {
-    const sorted = samples.slice(first, first + SAMPLES_PER_MINUTE).toSorted((a, b) => a - b);
+    const sorted = samples
+      .slice(first, first + SAMPLES_PER_MINUTE)
+      .filter(Number.isFinite)
+      .toSorted((a, b) => a - b);
     minutes.push(sorted[Math.floor(sorted.length / 2)] ?? Number.NaN);
   }
   return minutes;
