@@ -35,6 +35,8 @@ interface OwnServiceOptions {
   readonly profile: Profile;
   readonly seed: number;
   readonly workers: number;
+  /** Of the server's process; by default it comes last. */
+  readonly niceness?: number;
   readonly onProgress: (text: string) => void;
 }
 
@@ -45,7 +47,7 @@ const LIMITED_KEYS_PER_WORKER = 2;
 export async function openOwnService(options: OwnServiceOptions): Promise<OwnService> {
   const { profile, onProgress } = options;
   onProgress("starting a service of its own");
-  const server = await startOwnServer();
+  const server = await startOwnServer(options.niceness);
   const closers = [() => server.stop()];
   const close = async () => {
     for (const closeOne of closers.toReversed()) await closeOne();

@@ -31,7 +31,7 @@ const profile: Profile = {
 };
 
 it("every scenario gets what it expects of a service, every webhook arrives, and nothing is left behind", async () => {
-  const service = await openOwnService({ profile, seed: 1, workers: 1, onProgress: () => undefined });
+  const service = await openOwnService({ profile, seed: 1, workers: 1, niceness: 0, onProgress: () => undefined });
   try {
     const result = await measure({ service, profile, settings });
     const unexpected = result.streams.flatMap(({ outcomes }) => outcomes.filter(({ isExpected }) => !isExpected));

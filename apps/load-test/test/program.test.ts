@@ -39,7 +39,7 @@ describe.concurrent("the command line", () => {
     const { status, stdout, read } = await runAgainst(context, url, "--json", "--threshold", "p99<10s,unexpected<=0");
     const result = JSON.parse(stdout) as RunResult;
     expect(result).toMatchObject({ passed: true, violations: [], contract: { violations: [] } });
-    expect(result.contract.checked).toBeGreaterThan(5);
+    expect(result.contract.checked).toBeGreaterThan(0);
     expect(JSON.parse(await read("report/result.json"))).toEqual(result);
     expect(await read("report/report.html")).toContain("<h2>Response times</h2>");
     expect(status).toBe(0);
@@ -47,9 +47,9 @@ describe.concurrent("the command line", () => {
 
   it("a threshold that is broken fails with 1, and is named", async (context) => {
     const { url } = await startLoopbackServer(context);
-    const { status, stdout } = await runAgainst(context, url, "--threshold", "p50<1us,p99<10s");
-    expect(stdout).toMatch(/^BROKEN p50<1us/m);
-    expect(stdout).toMatch(/^kept {3}p99<10s/m);
+    const { status, stdout } = await runAgainst(context, url, "--threshold", "rate>=20000,unexpected<=0");
+    expect(stdout).toMatch(/^BROKEN rate>=20000/m);
+    expect(stdout).toMatch(/^kept {3}unexpected<=0/m);
     expect(stdout).toMatch(/^Failed\.$/m);
     expect(status).toBe(1);
   });
