@@ -8,6 +8,12 @@ create table people (
   email         text collate "C" not null check (email = lower(email)),
   name          text not null,
   created_at    timestamptz(3) not null,
+  -- argon2id, with its parameters; null: no password
+  password_hash text,
+  -- of the authenticator app, encrypted with a key of the secrets file; null: none
+  totp_secret   text,
+  -- the 30 s of the last code that was accepted: no code counts twice
+  totp_last_step bigint,
   primary key (id)
 );
 create unique index people_email on people (email);
@@ -52,6 +58,42 @@ alter table invitations add foreign key (system_id) references systems (system_i
 alter table invitations add foreign key (system_id, partner_id) references partners (system_id, id);
 -- A link carries only its token, so this look-up cannot name a system.
 create index invitations_hash on invitations (hash);
+
+-- reference. A passkey: the public half of a key that a person's device or password manager holds.
+create table passkeys (
+  -- the credential id, in base64url
+  id           text collate "C" not null,
+  person_id    text collate "C" not null,
+  public_key   bytea not null,
+  -- of the signatures so far, where the authenticator counts; a lower one later shows a copy
+  counter      bigint not null,
+  transports   text[] not null,
+  name         text not null,
+  is_synced    boolean not null,
+  created_at   timestamptz(3) not null,
+  last_used_at timestamptz(3),
+  primary key (id)
+);
+create index passkeys_person on passkeys (person_id);
+alter table passkeys add foreign key (person_id) references people (id);
+
+-- reference. Codes for who has lost the authenticator app. One that is used is deleted.
+create table recovery_codes (
+  person_id text collate "C" not null,
+  -- SHA-256 of the code, which has 80 random bits
+  hash      bytea not null check (octet_length(hash) = 32),
+  primary key (person_id, hash)
+);
+alter table recovery_codes add foreign key (person_id) references people (id);
+
+-- reference. Challenges of passkeys that were answered, until they would have expired: none is answered twice.
+create table used_challenges (
+  -- SHA-256 of the challenge
+  hash       bytea not null check (octet_length(hash) = 32),
+  expires_at timestamptz(3) not null,
+  primary key (hash)
+);
+create index used_challenges_expiry on used_challenges (expires_at);
 
 -- reference. A signed-in browser. A session that has ended is deleted.
 create table sessions (

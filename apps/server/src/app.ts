@@ -7,6 +7,7 @@ import type { NetworkList } from "./addresses/network-list.ts";
 import { createPageCache, type PageCache } from "./background/page-cache.ts";
 import { bikeRoutes } from "./bikes/routes.ts";
 import { createConsoleAuthorizer } from "./console/authorize.ts";
+import { type ConsoleContext, createConsoleContext } from "./console/context.ts";
 import { consoleRoutes } from "./console/routes.ts";
 import { FILTERED_CONNECTIONS, openRequestConnections } from "./db/connections.ts";
 import { type Database, ping } from "./db/database.ts";
@@ -44,7 +45,7 @@ import { createDepthIndex } from "./rides/depth-index.ts";
 import { createPastCounts } from "./rides/past-counts.ts";
 import { rideRoutes } from "./rides/routes.ts";
 import { rideHours } from "./rides/service.ts";
-import type { Secrets } from "./secrets.ts";
+import type { AllSecrets } from "./secrets.ts";
 import { stationRoutes } from "./stations/routes.ts";
 import { systemRoutes } from "./systems/routes.ts";
 import { systemsOf } from "./systems/service.ts";
@@ -53,7 +54,7 @@ export interface AppOptions {
   readonly db: Database;
   readonly clock: () => number;
   readonly ids: Ids;
-  readonly secrets: Secrets;
+  readonly secrets: AllSecrets;
   readonly logger: FastifyBaseLogger;
   readonly version: string;
   /** What documents show as the base address. */
@@ -103,7 +104,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const caches = openCaches(http, options, connections.vital);
   if (options.https !== undefined) sendStrictTransport(http);
   allowOrigins(http, options.corsOrigins ?? []);
-  registerAuthorization(http, options, caches.keys);
+  const consoleContext = createConsoleContext(options);
+  registerAuthorization(http, options, caches.keys, consoleContext);
   refuseMalformedRequests(http);
   showCallersTheirWrites(http, caches.stationPages);
   const draining = closeConnectionsWhenDraining(http);
@@ -137,7 +139,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     health: healthRoutes({ pingDatabase: () => ping(connections.vital), isDraining: draining.is, concerns }),
   });
   bindContract(http, operatorContract, operatorRoutes({ db, clock, ids }));
-  bindContract(http, consoleContract, consoleRoutes({ db, clock, ids }));
+  bindContract(http, consoleContract, consoleRoutes(consoleContext));
   publishFeeds(http, options, caches.gbfsPages);
   servePages(http, options);
   return { http, drain: draining.begin };
@@ -212,7 +214,12 @@ function showCallersTheirWrites(http: FastifyInstance, stationPages: PageCache<R
 }
 
 /** Registers the checks of every request: transport, key, scope, rate limit. */
-function registerAuthorization(http: FastifyInstance, options: AppOptions, keys: KeyCache): void {
+function registerAuthorization(
+  http: FastifyInstance,
+  options: AppOptions,
+  keys: KeyCache,
+  { signInLimits }: ConsoleContext,
+): void {
   const { db, clock, ids, logger } = options;
   const lastUses = createLastUses((uses) => recordUses(db, uses));
   const limiter = createMemoryRateLimiter(clock);
@@ -227,7 +234,8 @@ function registerAuthorization(http: FastifyInstance, options: AppOptions, keys:
   );
   const console = createConsoleAuthorizer({ ...options, countPublic: (address) => publicLimit.count(address) });
   const maintenance = setInterval(() => {
-    for (const windows of [limiter, wrongCredentials, compromises, publicRequests, console]) windows.sweep();
+    for (const windows of [limiter, wrongCredentials, compromises, publicRequests, console, signInLimits])
+      windows.sweep();
     refusedRequests.flush();
     lastUses.flush().catch((error: unknown) => logger.warn({ err: error }, "last use of keys not recorded"));
   }, MAINTENANCE_INTERVAL_MS);

@@ -50,3 +50,42 @@ export function createTextCipher(key: Uint8Array, purpose: string): TextCipher {
     },
   };
 }
+
+/** A key of the secrets file. The first of several encrypts; all decrypt, so that keys can be replaced. */
+export interface NumberedKey {
+  /** One byte, the first of everything encrypted with this key. */
+  readonly id: number;
+  /** 32 random bytes. */
+  readonly key: Uint8Array;
+}
+
+/** Encrypts texts into tokens that can stand in a URL. */
+export interface TokenCipher {
+  /** @param context authenticated with the text: it is decrypted only with the same context */
+  encrypt(context: string, text: string): string;
+  /** The text; undefined when the token is damaged, not ours, or was made in another context. */
+  decrypt(context: string, token: string): string | undefined;
+}
+
+/** @param purpose keeps the tokens of two uses of the same keys apart */
+export function createTokenCipher(keys: readonly NumberedKey[], purpose: string): TokenCipher {
+  const ciphers = new Map(keys.map(({ id, key }) => [id, createTextCipher(key, purpose)]));
+  const [current] = keys;
+  const encrypting = current && ciphers.get(current.id);
+  if (current === undefined || encrypting === undefined) throw new Error(`at least one key is needed for: ${purpose}`);
+  const prefix = Uint8Array.of(current.id);
+  return {
+    encrypt: (context, text) => Buffer.concat([prefix, encrypting.encrypt(context, text)]).toString("base64url"),
+    decrypt(context, token) {
+      const bytes = decode(token);
+      return bytes && ciphers.get(bytes[0] ?? -1)?.decrypt(context, bytes.subarray(1));
+    },
+  };
+}
+
+/** The bytes of a token; undefined when the text is not exactly the encoding of these bytes. */
+function decode(token: string): Buffer | undefined {
+  if (!/^[A-Za-z0-9_-]+$/.test(token) || token.length > 2048) return undefined;
+  const bytes = Buffer.from(token, "base64url");
+  return bytes.toString("base64url") === token ? bytes : undefined;
+}

@@ -43,7 +43,10 @@ export async function startTestApp(): Promise<TestApp> {
     clock,
     ids,
     logger,
-    secrets: { cursorKeys: [{ id: 1, key: new Uint8Array(32).fill(7) }] },
+    secrets: {
+      cursorKeys: [{ id: 1, key: new Uint8Array(32).fill(7) }],
+      webhookKeys: [{ id: 1, key: new Uint8Array(32).fill(8) }],
+    },
     version: "0.0.0",
     baseUrl: () => "http://127.0.0.1",
     rateLimit: 60,

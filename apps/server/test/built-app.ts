@@ -32,7 +32,7 @@ export async function buildAnother(
       { level: "info" },
       { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) },
     ),
-    secrets: { cursorKeys: [cursorKey] },
+    secrets: { cursorKeys: [cursorKey], webhookKeys: [{ id: 1, key: new Uint8Array(32).fill(8) }] },
     version: "0.0.0",
     baseUrl: () => "http://127.0.0.1",
     rateLimit: 60,

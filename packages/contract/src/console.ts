@@ -3,10 +3,15 @@
  * operator's interface: it changes with the pages, and stands in no OpenAPI document.
  */
 import { initContract } from "@ts-rest/core";
-import { invitationEndpoints, sessionEndpoints, signInEndpoints } from "./console/session.ts";
+import { accountEndpoints } from "./console/account.ts";
+import { sessionEndpoints } from "./console/session.ts";
+import { invitationEndpoints, signInEndpoints } from "./console/sign-in.ts";
 
 export { consoleNeeds } from "./console/endpoint.ts";
+export * from "./console/account.ts";
+export * from "./console/credentials.ts";
 export * from "./console/session.ts";
+export * from "./console/sign-in.ts";
 
 const c = initContract();
 
@@ -16,6 +21,7 @@ export const consoleContract = c.router(
     session: sessionEndpoints,
     signIn: signInEndpoints,
     invitations: invitationEndpoints,
+    account: accountEndpoints,
   },
   { strictStatusCodes: true },
 );

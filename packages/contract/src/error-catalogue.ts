@@ -108,6 +108,11 @@ export const errorCatalogue = {
     meaning: "A request with this `Idempotency-Key` is still running.",
     action: "Wait a moment and send the same request again.",
   },
+  last_one: {
+    status: 409,
+    meaning: "It is the last of its kind, and at least one must stay.",
+    action: "Add another one first.",
+  },
   checkpoint_lost: {
     status: 410,
     meaning:

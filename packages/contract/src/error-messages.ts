@@ -18,6 +18,10 @@ export const errorMessages = {
     inactivePartner: "The partner that the key belongs to is suspended or was removed. Ask the operator.",
     noSession: "You are not signed in. Sign in, then try again.",
     endedSession: "Your session has ended. Sign in again.",
+    wrongSignIn: "The address, the password or the code is wrong, or this account has no password.",
+    wrongCode: "The code is wrong, or was used before. Wait for the next one, or use a recovery code.",
+    wrongPasskey: "This passkey could not be used. Try again, or sign in another way.",
+    wrongPassword: "The password or the code is wrong.",
   },
   forbidden: {
     missingScope: "The key lacks the scope {scope}. Ask the operator for a key that has it.",
@@ -59,6 +63,10 @@ export const errorMessages = {
     endTooLate: "{field} lies more than {limit} s after the ride's start.",
     repeatedId: "id occurs twice in this batch.",
     newStation: "name, lat and lon must be given: the station is new.",
+    challenge: "challenge_token has expired or was used. Begin again.",
+    setup: "setup_token has expired. Begin again.",
+    passkeyRefused: "This passkey could not be added: {reason}.",
+    passwordSimple: "password repeats one character, or contains your address. Choose another.",
     removedStation: "id is that of a station that was removed for good, and is never used again.",
   },
   invalid_cursor: {
@@ -77,6 +85,8 @@ export const errorMessages = {
     station: "There is no station with this id.",
     system: "There is no such system.",
     page: "There is no such page, or it is not yours.",
+    passkey: "You have no such passkey.",
+    session: "You have no such session.",
     invitation: "This invitation has been used, was revoked or has expired. Ask for a new one.",
     noSystem: "There is no system yet.",
     feed: "There is no such feed. There are: {feeds}.",
@@ -115,6 +125,10 @@ export const errorMessages = {
     otherRideStored:
       "There is another ride with this id: on another bike, from another time, or not completed. Stored: {stored}.",
   },
+  last_one: {
+    credential: "This is the only way in which you can sign in. Add another one first.",
+    operatorAdmin: "This is the operator's only admin in this system. Make somebody else an admin first.",
+  },
   checkpoint_lost: {
     after:
       "The event {id} is no longer kept, or the key may not see it. Fetch the resources anew, then list events without after.",
@@ -129,6 +143,7 @@ export const errorMessages = {
     key: "The key has made {limit} requests in the last {windowSeconds} s. Try again in {retryAfterSeconds} s.",
     address:
       "This address has used up the {limit} requests without a key that it may make in {windowSeconds} s; large answers count as several. Try again in {retryAfterSeconds} s.",
+    signIn: "Too many attempts to sign in. Try again in {retryAfterSeconds} s, or use a passkey.",
     session: "Your session has made {limit} requests in {windowSeconds} s. Try again in {retryAfterSeconds} s.",
     wrongCredentials:
       "Too many requests with wrong credentials from this address. Try again in {retryAfterSeconds} s with a key that works.",
@@ -137,6 +152,7 @@ export const errorMessages = {
     database: "The database cannot be reached. Nothing was changed. Try again in {retryAfterSeconds} s.",
     diskFull: "The database's disk is full. Nothing was changed. Try again in {retryAfterSeconds} s.",
     stopping: "The process is shutting down. Try again in {retryAfterSeconds} s.",
+    signIns: "Too many people are signing in at present. Try again in {retryAfterSeconds} s.",
     commands: "Too many commands are waiting. Nothing was changed. Try again in {retryAfterSeconds} s.",
     ownFilteredLists:
       "You are reading other filtered lists at present. Read one at a time. Try again in {retryAfterSeconds} s.",

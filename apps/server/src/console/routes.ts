@@ -1,7 +1,9 @@
 import type { consoleContract } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
+import { accountRoutes } from "./account-routes.ts";
 import type { ConsoleContext } from "./context.ts";
-import { invitationRoutes, sessionRoutes, signInRoutes } from "./session-routes.ts";
+import { sessionRoutes } from "./session-routes.ts";
+import { invitationRoutes, signInRoutes } from "./sign-in-routes.ts";
 
 /** Every endpoint of the console, each area's from its own file. */
 export function consoleRoutes(context: ConsoleContext): RouterImplementation<typeof consoleContract> {
@@ -9,5 +11,6 @@ export function consoleRoutes(context: ConsoleContext): RouterImplementation<typ
     session: sessionRoutes(context),
     signIn: signInRoutes(context),
     invitations: invitationRoutes(context),
+    account: accountRoutes(context),
   };
 }

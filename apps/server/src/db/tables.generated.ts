@@ -200,11 +200,29 @@ export interface Tables {
     readonly suspended_at: Date | null;
     readonly removed_at: Date | null;
   };
+  readonly passkeys: {
+    readonly id: string;
+    readonly person_id: string;
+    readonly public_key: Uint8Array;
+    readonly counter: number;
+    readonly transports: readonly string[];
+    readonly name: string;
+    readonly is_synced: boolean;
+    readonly created_at: Date;
+    readonly last_used_at: Date | null;
+  };
   readonly people: {
     readonly id: string;
     readonly email: string;
     readonly name: string;
     readonly created_at: Date;
+    readonly password_hash: string | null;
+    readonly totp_secret: string | null;
+    readonly totp_last_step: number | null;
+  };
+  readonly recovery_codes: {
+    readonly person_id: string;
+    readonly hash: Uint8Array;
   };
   readonly regions: {
     readonly system_id: string;
@@ -310,6 +328,10 @@ export interface Tables {
     readonly operator: string | null;
     readonly url: string | null;
     readonly licence: string | null;
+  };
+  readonly used_challenges: {
+    readonly hash: Uint8Array;
+    readonly expires_at: Date;
   };
   readonly vehicle_types: {
     readonly system_id: string;
@@ -495,7 +517,9 @@ export const columnTypes = {
   memberships: { system_id: "text", person_id: "text", partner_id: "text", role: "text", created_at: "timestamptz", id: "text" },
   migrations: { number: "integer", name: "text", applied_at: "timestamptz" },
   partners: { system_id: "text", id: "text", name: "text", created_at: "timestamptz", max_reservations: "integer", suspended_at: "timestamptz", removed_at: "timestamptz" },
-  people: { id: "text", email: "text", name: "text", created_at: "timestamptz" },
+  passkeys: { id: "text", person_id: "text", public_key: "bytea", counter: "bigint", transports: "text[]", name: "text", is_synced: "boolean", created_at: "timestamptz", last_used_at: "timestamptz" },
+  people: { id: "text", email: "text", name: "text", created_at: "timestamptz", password_hash: "text", totp_secret: "text", totp_last_step: "bigint" },
+  recovery_codes: { person_id: "text", hash: "bytea" },
   regions: { system_id: "text", id: "text", name: "text" },
   reservations: { system_id: "text", id: "text", partner_id: "text", status: "text", station_id: "text", bike_id: "text", vehicle_type_id: "text", rider_ref: "text", created_at: "timestamptz", expires_at: "timestamptz", cancelled_at: "timestamptz", cancel_reason: "text", ride_id: "text", updated_at: "timestamptz" },
   ride_counts: { system_id: "text", period: "text", starts_at: "timestamptz", slot: "smallint", n: "bigint" },
@@ -503,6 +527,7 @@ export const columnTypes = {
   sessions: { id: "text", person_id: "text", hash: "bytea", created_at: "timestamptz", last_used_at: "timestamptz", expires_at: "timestamptz", confirmed_at: "timestamptz", address: "text", user_agent: "text" },
   stations: { system_id: "text", id: "text", name: "text", short_name: "text", lat: "double precision", lon: "double precision", address: "text", region_id: "text", capacity: "integer", is_virtual_station: "boolean", is_installed: "boolean", is_renting: "boolean", is_returning: "boolean", num_bikes_available: "integer", num_bikes_reserved: "integer", num_bikes_disabled: "integer", num_docks_available: "integer", num_docks_disabled: "integer", vehicle_types_available: "json", status: "text", offline_reason: "text", last_reported: "timestamptz", updated_at: "timestamptz", source: "text", counters: "text", absent_snapshots: "smallint", information_as_of: "timestamptz", status_as_of: "timestamptz", was_installed: "boolean", import_id: "text" },
   systems: { system_id: "text", name: "text", created_at: "timestamptz", timezone: "text", language: "text", feed_contact_email: "text", opening_hours: "text", operator: "text", url: "text", licence: "text" },
+  used_challenges: { hash: "bytea", expires_at: "timestamptz" },
   vehicle_types: { system_id: "text", id: "text", name: "text", form_factor: "text", propulsion_type: "text", max_range_meters: "double precision" },
   webhook_attempts: { system_id: "text", started_on: "date", delivery_id: "text", number: "smallint", endpoint_id: "text", started_at: "timestamptz", outcome: "text", failure: "text", detail: "text", url: "text", request_headers: "text", request_body: "text", remote_address: "text", status: "smallint", response_headers: "text", response_body: "bytea", response_truncated: "boolean", truncation_reason: "text", dns_ms: "real", connect_ms: "real", tls_ms: "real", first_byte_ms: "real", total_ms: "real", next_attempt_at: "timestamptz", next_attempt_reason: "text" },
   webhook_bodies: { system_id: "text", created_on: "date", event_id: "text", event: "text", occurred_at: "timestamptz", data: "text" },

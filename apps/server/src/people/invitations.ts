@@ -6,6 +6,7 @@ import type { Queryable, Transaction } from "../db/database.ts";
 import { commandError } from "../errors/command-errors.ts";
 import { partnerWithId } from "../partners/service.ts";
 import { hashToken, isToken, makeToken } from "../sessions/session.rules.ts";
+import { listPasskeys } from "./credential-queries.ts";
 import {
   findInvitation,
   insertInvitation,
@@ -132,7 +133,8 @@ async function knownPerson(
 /** Whether the link alone signs the person in. */
 async function signsIn(db: Queryable, invitation: InvitationRow, person: PersonRow): Promise<boolean> {
   const memberships = await listMembershipsOf(db, person.id);
-  return linkSignsIn(invitation, { hasCredentials: false, memberships });
+  const hasCredentials = person.password_hash !== null || (await listPasskeys(db, person.id)).length > 0;
+  return linkSignsIn(invitation, { hasCredentials, memberships });
 }
 
 /** What a person is called who has not said their name: the part of the address before the @. */

@@ -1,12 +1,13 @@
 import type { MembershipRole } from "@bikeshare/contract/console";
 import { columnsOfTable, type RowOf } from "../db/columns.ts";
-import type { Queryable } from "../db/database.ts";
+import type { Queryable, Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 
 const people = columnsOfTable("people");
 export type PersonRow = RowOf<typeof people>;
 
 const byEmail = statement("people.byEmail", `select ${people.list()} from people where email = $1`);
+const byId = statement("people.byId", `select ${people.list()} from people where id = $1`);
 const insert = statement(
   "people.insert",
   `insert into people (id, email, name, created_at) values ($1, $2, $3, $4) on conflict (email) do nothing
@@ -15,6 +16,17 @@ const insert = statement(
 
 export async function findPersonByEmail(db: Queryable, email: string): Promise<PersonRow | undefined> {
   return (await db.query<PersonRow>(byEmail, [email]))[0];
+}
+
+export async function findPerson(db: Queryable, id: string): Promise<PersonRow | undefined> {
+  return (await db.query<PersonRow>(byId, [id]))[0];
+}
+
+const lock = statement("people.lock", "select id from people where id = $1 for update");
+
+/** Holds off whoever else changes how a person signs in, until the transaction ends. */
+export async function lockPerson(tx: Transaction, id: string): Promise<void> {
+  await tx.query(lock, [id]);
 }
 
 /** Makes a person. @returns undefined when there is one with this address */

@@ -52,6 +52,47 @@ const lastUse = statement(
   "update sessions set last_used_at = $2, address = $3 where id = $1 and last_used_at < $2",
 );
 
+const ofPerson = statement(
+  "sessions.ofPerson",
+  `select ${kept.list()} from sessions where person_id = $1 order by last_used_at desc, id`,
+);
+// The id stays: it is the same browser, under a new cookie.
+const rotate = statement(
+  "sessions.rotate",
+  "update sessions set hash = $2, confirmed_at = $3, last_used_at = $3 where id = $1 returning id",
+);
+const removeOfPerson = statement(
+  "sessions.deleteOne",
+  "delete from sessions where person_id = $1 and id = $2 returning id",
+);
+const removeOthers = statement(
+  "sessions.deleteOthers",
+  "delete from sessions where person_id = $1 and ($2::text is null or id <> $2)",
+);
+
+/** A session as the list of a person's sessions shows it. */
+export type ListedSession = RowOf<typeof kept>;
+
+/** Every session of a person, ended by time or not, the last used first. */
+export function listSessions(db: Queryable, personId: string): Promise<ListedSession[]> {
+  return db.query<ListedSession>(ofPerson, [personId]);
+}
+
+/** Gives a session another token, as confirmed now. @returns false when it has ended meanwhile */
+export async function updateToken(db: Queryable, id: string, hash: Uint8Array, now: Date): Promise<boolean> {
+  return (await db.query(rotate, [id, hash, now])).length > 0;
+}
+
+/** Deletes one session of a person. @returns whether there was one */
+export async function deleteSessionOf(db: Queryable, personId: string, id: string): Promise<boolean> {
+  return (await db.query(removeOfPerson, [personId, id])).length > 0;
+}
+
+/** Deletes a person's sessions, except one where one is named. */
+export async function deleteSessionsOf(db: Queryable, personId: string, exceptId: string | null): Promise<void> {
+  await db.query(removeOthers, [personId, exceptId]);
+}
+
 /** The session that has the hash, ended by time or not. */
 export async function findSession(db: Queryable, hash: Uint8Array): Promise<SessionRow | undefined> {
   return (await db.query<SessionRow>(byHash, [hash]))[0];

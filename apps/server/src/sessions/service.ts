@@ -3,10 +3,15 @@ import type { Queryable } from "../db/database.ts";
 import {
   deleteExpiredSessions,
   deleteSession,
+  deleteSessionOf,
+  deleteSessionsOf,
   findSession,
   insertSession,
+  type ListedSession,
+  listSessions,
   type SessionRow,
   updateLastUse,
+  updateToken,
 } from "./queries.ts";
 import { expiryOf, hashToken, isActive, isToken, makeToken } from "./session.rules.ts";
 
@@ -50,6 +55,24 @@ export async function sessionOf(db: Queryable, token: string, now: number): Prom
   const session = await findSession(db, hashToken(token));
   return session !== undefined && isActive(session, now) ? session : undefined;
 }
+
+/** A person's sessions that have not ended, the last used first. */
+export async function sessionsOf(db: Queryable, personId: string, now: number): Promise<ListedSession[]> {
+  return (await listSessions(db, personId)).filter((session) => isActive(session, now));
+}
+
+/** Goes on with a session under a new token, as confirmed now. @returns undefined when it has ended meanwhile */
+export async function confirmSession({ db, clock, ids }: CommandContext, id: string): Promise<string | undefined> {
+  const token = makeToken((bytes) => ids.randomBytes(bytes));
+  return (await updateToken(db, id, hashToken(token), new Date(clock()))) ? token : undefined;
+}
+
+/** Ends one session of a person. @returns whether there was one */
+export const endSessionOf: (db: Queryable, personId: string, id: string) => Promise<boolean> = deleteSessionOf;
+
+/** Ends a person's sessions, except one where one is named. */
+export const endSessionsOf: (db: Queryable, personId: string, exceptId: string | null) => Promise<void> =
+  deleteSessionsOf;
 
 /** Ends a session. */
 export const endSession: (db: Queryable, id: string) => Promise<void> = deleteSession;

@@ -1,0 +1,115 @@
+import type { Account, consoleContract } from "@bikeshare/contract/console";
+import { serviceError } from "@bikeshare/rules";
+import type { RegistrationResponseJSON } from "@simplewebauthn/server";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import {
+  type AccountOwner,
+  addPasskey,
+  credentialsOf,
+  removePasskey,
+  removePassword,
+  setAuthenticatorApp,
+  setPassword,
+  unsetAuthenticatorApp,
+} from "../people/account.ts";
+import { beginSetup } from "../people/authenticator-app.ts";
+import { beginRegistration } from "../people/passkeys.ts";
+import { endSessionOf, endSessionsOf, sessionsOf } from "../sessions/service.ts";
+import { consoleSession } from "./authorize.ts";
+import type { ConsoleContext } from "./context.ts";
+
+type SessionRequest = Parameters<typeof consoleSession>[0];
+
+/** A person's own account: how they sign in, and where they are signed in. */
+export function accountRoutes(context: ConsoleContext): RouterImplementation<typeof consoleContract>["account"] {
+  const { db } = context;
+  const answer = async (request: SessionRequest) => ({
+    status: 200 as const,
+    body: await describeAccount(context, consoleSession(request)),
+  });
+  return {
+    get: ({ request }) => answer(request),
+    passkeyOptions: async ({ request }) => {
+      const { person_id: id, email, name } = consoleSession(request);
+      const { options, challengeToken } = await beginRegistration(context, { id, email, name });
+      return { status: 200, body: { options: { ...options }, challenge_token: challengeToken } };
+    },
+    addPasskey: async ({ request, body }) => {
+      const { name, challenge_token: challengeToken } = body;
+      // The library checks the rest of what browsers say.
+      const response = body.response as unknown as RegistrationResponseJSON;
+      await addPasskey(context, ownerOf(request), { name, challengeToken, response });
+      return answer(request);
+    },
+    removePasskey: async ({ request, params }) => {
+      await removePasskey(context, ownerOf(request), params.id);
+      return answer(request);
+    },
+    setPassword: async ({ request, body }) => {
+      await setPassword(context, ownerOf(request), body.password);
+      return answer(request);
+    },
+    removePassword: async ({ request }) => {
+      await removePassword(context, ownerOf(request));
+      return answer(request);
+    },
+    beginAuthenticatorApp: async ({ request }) => {
+      const { person_id: id, email } = consoleSession(request);
+      const { secret, url, qrRows, setupToken } = await beginSetup(context, { id, email });
+      return { status: 200, body: { secret, otpauth_url: url, qr_rows: [...qrRows], setup_token: setupToken } };
+    },
+    setAuthenticatorApp: async ({ request, body }) => {
+      const setup = { setupToken: body.setup_token, code: body.code };
+      return { status: 200, body: { recovery_codes: await setAuthenticatorApp(context, ownerOf(request), setup) } };
+    },
+    removeAuthenticatorApp: async ({ request }) => {
+      await unsetAuthenticatorApp(context, ownerOf(request));
+      return answer(request);
+    },
+    endSession: async ({ request, params }) => {
+      if (!(await endSessionOf(db, consoleSession(request).person_id, params.id)))
+        throw serviceError("not_found", "session");
+      return answer(request);
+    },
+    endOtherSessions: async ({ request }) => {
+      const { person_id: personId, id } = consoleSession(request);
+      await endSessionsOf(db, personId, id);
+      return answer(request);
+    },
+  };
+}
+
+function ownerOf(request: SessionRequest): AccountOwner {
+  const { person_id: personId, email, id: sessionId } = consoleSession(request);
+  return { personId, email, sessionId };
+}
+
+async function describeAccount(
+  { db, clock }: Pick<ConsoleContext, "db" | "clock">,
+  { person_id: personId, id: current }: { readonly person_id: string; readonly id: string },
+): Promise<Account> {
+  const credentials = await credentialsOf(db, personId);
+  const sessions = await sessionsOf(db, personId, clock());
+  return {
+    passkeys: credentials.passkeys.map(({ id, name, created_at, last_used_at, is_synced }) => ({
+      id,
+      name,
+      created_at: created_at.toISOString(),
+      last_used_at: last_used_at?.toISOString() ?? null,
+      is_synced,
+    })),
+    has_password: credentials.hasPassword,
+    authenticator_app: {
+      is_set_up: credentials.hasAuthenticatorApp,
+      recovery_codes_left: credentials.recoveryCodesLeft,
+    },
+    sessions: sessions.map(({ id, created_at, last_used_at, address, user_agent }) => ({
+      id,
+      is_current: id === current,
+      created_at: created_at.toISOString(),
+      last_used_at: last_used_at.toISOString(),
+      address,
+      user_agent,
+    })),
+  };
+}

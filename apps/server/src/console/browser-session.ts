@@ -1,0 +1,60 @@
+import type { ConsoleSession } from "@bikeshare/contract/console";
+import type { AuthenticationResponseJSON } from "@simplewebauthn/server";
+import type { FastifyRequest } from "fastify";
+import { countedAddress } from "../http/transport.ts";
+import type { PasskeyProof } from "../people/sign-in.ts";
+import { type Browser, endSession, type SessionRow, sessionOf, startSession } from "../sessions/service.ts";
+import { confirmedUntil, csrfTokenOf } from "../sessions/session.rules.ts";
+import type { ConsoleContext } from "./context.ts";
+import { setSessionCookie } from "./session-cookie.ts";
+
+/** A request and its reply, through which a browser gets its cookie. */
+interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: { header(name: string, value: string): unknown };
+}
+
+/** Begins a session in a browser, in place of the one it had. @returns what the page is told of it */
+export async function signIn(context: ConsoleContext, exchange: Exchange, personId: string): Promise<ConsoleSession> {
+  const { request } = exchange;
+  const token = await startSession(context, personId, browserOf(request));
+  if (request.consoleSession !== undefined) await endSession(context.db, request.consoleSession.id);
+  return showSession(context, exchange, token);
+}
+
+/** Gives a browser the cookie of a session. @returns what the page is told of it */
+export async function showSession(
+  { db, clock }: Pick<ConsoleContext, "db" | "clock">,
+  { request, reply }: Exchange,
+  token: string,
+): Promise<ConsoleSession> {
+  setSessionCookie(request, reply, token);
+  const session = await sessionOf(db, token, clock());
+  if (session === undefined) throw new Error("a session that has just begun is not there");
+  return describeSession(session, token, clock());
+}
+
+export function describeSession(session: SessionRow, token: string, now: number): ConsoleSession {
+  const until = confirmedUntil(session);
+  return {
+    person: { id: session.person_id, email: session.email, name: session.name },
+    memberships: session.memberships.map(({ partner_suspended: _, ...membership }) => membership),
+    csrf_token: csrfTokenOf(token),
+    confirmed_until: until.getTime() > now ? until.toISOString() : null,
+    expires_at: session.expires_at.toISOString(),
+  };
+}
+
+function browserOf({ transport, headers }: FastifyRequest): Browser {
+  return { address: transport?.address ?? "", userAgent: headers["user-agent"] ?? "" };
+}
+
+/** What attempts to sign in are counted under, beside the account. */
+export function addressOf({ transport }: Pick<FastifyRequest, "transport">): string {
+  return countedAddress(transport?.address ?? "");
+}
+
+/** A browser's answer to a challenge, as the contract has it. What else it says is the library's to check. */
+export function passkeyProof(body: { readonly challenge_token: string; readonly response: object }): PasskeyProof {
+  return { challengeToken: body.challenge_token, response: body.response as AuthenticationResponseJSON };
+}

@@ -1,0 +1,123 @@
+import { serviceError } from "@bikeshare/rules";
+import type { RegistrationResponseJSON } from "@simplewebauthn/server";
+import type { Queryable, Transaction } from "../db/database.ts";
+import { endSessionsOf } from "../sessions/service.ts";
+import { finishSetup, removeAuthenticatorApp } from "./authenticator-app.ts";
+import type { SignInContext } from "./context.ts";
+import {
+  countRecoveryCodes,
+  deletePasskey,
+  listPasskeys,
+  type PasskeyRow,
+  updatePassword,
+} from "./credential-queries.ts";
+import { finishRegistration } from "./passkeys.ts";
+import { findPerson, lockPerson } from "./queries.ts";
+import { recordActOf } from "./sign-in.ts";
+
+/** The person whose account it is, and the session that changes it. */
+export interface AccountOwner {
+  readonly personId: string;
+  readonly email: string;
+  readonly sessionId: string;
+}
+
+/** How a person signs in. */
+export interface Credentials {
+  readonly passkeys: readonly PasskeyRow[];
+  readonly hasPassword: boolean;
+  readonly hasAuthenticatorApp: boolean;
+  readonly recoveryCodesLeft: number;
+}
+
+export async function credentialsOf(db: Queryable, personId: string): Promise<Credentials> {
+  const person = await findPerson(db, personId);
+  return {
+    passkeys: await listPasskeys(db, personId),
+    hasPassword: person?.password_hash != null,
+    hasAuthenticatorApp: person?.totp_secret != null,
+    recoveryCodesLeft: await countRecoveryCodes(db, personId),
+  };
+}
+
+export function addPasskey(
+  context: SignInContext,
+  owner: AccountOwner,
+  answer: { readonly name: string; readonly challengeToken: string; readonly response: RegistrationResponseJSON },
+): Promise<void> {
+  return change(context, owner, "person.passkey_added", (tx) =>
+    finishRegistration(context, tx, owner.personId, answer),
+  );
+}
+
+/** @throws ServiceError when there is no such passkey, or nothing else to sign in with */
+export function removePasskey(context: SignInContext, owner: AccountOwner, id: string): Promise<void> {
+  return change(context, owner, "person.passkey_removed", async (tx) => {
+    if (!(await deletePasskey(tx, owner.personId, id))) throw serviceError("not_found", "passkey");
+    await requireCredential(tx, owner.personId);
+  });
+}
+
+/** Sets the password, and ends every other session: whoever changes it may fear that somebody else has it. */
+export async function setPassword(context: SignInContext, owner: AccountOwner, password: string): Promise<void> {
+  requireStrength(password, owner.email);
+  const hash = await context.passwords.hash(password);
+  await change(context, owner, "person.password_set", async (tx) => {
+    await updatePassword(tx, owner.personId, hash);
+    await endSessionsOf(tx, owner.personId, owner.sessionId);
+  });
+}
+
+/** Removes the password, and the authenticator app, which is asked for with it alone. */
+export function removePassword(context: SignInContext, owner: AccountOwner): Promise<void> {
+  return change(context, owner, "person.password_removed", async (tx) => {
+    await updatePassword(tx, owner.personId, null);
+    await removeAuthenticatorApp(tx, owner.personId);
+    await requireCredential(tx, owner.personId);
+  });
+}
+
+/** @returns recovery codes, which are shown once */
+export async function setAuthenticatorApp(
+  context: SignInContext,
+  owner: AccountOwner,
+  setup: { readonly setupToken: string; readonly code: string },
+): Promise<string[]> {
+  let codes: string[] = [];
+  await change(context, owner, "person.authenticator_app_set", async (tx) => {
+    codes = await finishSetup(context, tx, owner.personId, setup);
+  });
+  return codes;
+}
+
+export function unsetAuthenticatorApp(context: SignInContext, owner: AccountOwner): Promise<void> {
+  return change(context, owner, "person.authenticator_app_removed", (tx) => removeAuthenticatorApp(tx, owner.personId));
+}
+
+/** Changes how a person signs in: one change at a time, with its entry in the audit log. */
+function change(
+  context: SignInContext,
+  { personId }: AccountOwner,
+  action: string,
+  work: (tx: Transaction) => Promise<void>,
+): Promise<void> {
+  return context.db.transaction(async (tx) => {
+    await lockPerson(tx, personId);
+    await work(tx);
+    await recordActOf(context, tx, personId, action);
+  });
+}
+
+/** Nobody shuts themselves out by mistake. */
+async function requireCredential(tx: Transaction, personId: string): Promise<void> {
+  const { passkeys, hasPassword } = await credentialsOf(tx, personId);
+  if (passkeys.length === 0 && !hasPassword) throw serviceError("last_one", "credential");
+}
+
+/** Beyond the length, which the contract asks for: what guessers try first. */
+function requireStrength(password: string, email: string): void {
+  const [name = ""] = email.split("@", 1);
+  const isOneCharacter = new Set(password).size === 1;
+  const containsName = name.length >= 4 && password.toLowerCase().includes(name);
+  if (isOneCharacter || containsName) throw serviceError("invalid_parameter", "passwordSimple");
+}

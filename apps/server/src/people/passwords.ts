@@ -1,0 +1,65 @@
+import { randomUUID } from "node:crypto";
+import { serviceError } from "@bikeshare/rules";
+
+/** Hashes passwords with argon2id. */
+export interface PasswordHashing {
+  hash(password: string): Promise<string>;
+  /** Whether a password is right. It takes as long where there is no hash, so that nobody learns who has a password. */
+  verify(hash: string | null, password: string): Promise<boolean>;
+}
+
+/** What OWASP recommends: 19 MiB of memory, in two passes. A guess costs as much. */
+const ARGON2_OPTIONS = { memoryCost: 19 * 1024, timeCost: 2, parallelism: 1 };
+/** Hashed at the same time: 38 MiB in all, and one core of two left for everything else. */
+const MAX_RUNNING = 2;
+/** Waiting until one is free, about a second. More people than this never sign in at once; programs do. */
+const MAX_WAITING = 50;
+/** Seconds after which somebody who found too many others should try again. */
+const RETRY_SECONDS = 2;
+
+export function createPasswordHashing(): PasswordHashing {
+  const whenFree = createSemaphore();
+  // Loaded with the first password: many services see none.
+  const load = () => import("@node-rs/argon2");
+  let ofNobody: Promise<string> | undefined;
+  const hash = async (password: string) => {
+    const argon2 = await load();
+    return whenFree(() => argon2.hash(normalized(password), ARGON2_OPTIONS));
+  };
+  return {
+    hash,
+    async verify(stored, password) {
+      const argon2 = await load();
+      ofNobody ??= hash(randomUUID());
+      const against = stored ?? (await ofNobody);
+      const isRight = await whenFree(() => argon2.verify(against, normalized(password)));
+      return isRight && stored !== null;
+    },
+  };
+}
+
+/** One password typed on two keyboards may come in two spellings of the same characters. */
+function normalized(password: string): string {
+  return password.normalize("NFKC");
+}
+
+/** Runs a few pieces of work at a time. @throws ServiceError `unavailable` when too many wait */
+function createSemaphore() {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (running >= MAX_RUNNING) {
+      if (waiting.length >= MAX_WAITING)
+        throw serviceError("unavailable", "signIns", { retryAfterSeconds: RETRY_SECONDS });
+      await new Promise<void>((resolve) => void waiting.push(resolve));
+    } else running++;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      // The next one runs in its stead.
+      if (next === undefined) running--;
+      else next();
+    }
+  };
+}

@@ -1,0 +1,19 @@
+import { isIP } from "node:net";
+
+/** What a passkey belongs to: browsers use it nowhere else. */
+export interface RelyingParty {
+  readonly id: string;
+  readonly origin: string;
+}
+
+/**
+ * The relying party of a service at an address; undefined where browsers allow no passkey: on an IP address. This machine
+ * goes by its name, on which they do.
+ */
+export function relyingParty(baseUrl: string): RelyingParty | undefined {
+  const url = URL.parse(baseUrl);
+  if (url === null) return undefined;
+  if (/^(?:127(?:\.\d+){3}|\[::1\])$/.test(url.hostname)) url.hostname = "localhost";
+  if (isIP(url.hostname.replace(/^\[(.*)\]$/, "$1")) !== 0) return undefined;
+  return { id: url.hostname, origin: url.origin };
+}

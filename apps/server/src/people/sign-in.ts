@@ -1,0 +1,89 @@
+import { serviceError } from "@bikeshare/rules";
+import type { AuthenticationResponseJSON } from "@simplewebauthn/server";
+import { insertActOf } from "../audit/queries.ts";
+import type { CommandContext } from "../command-context.ts";
+import type { Queryable } from "../db/database.ts";
+import { useCode } from "./authenticator-app.ts";
+import type { SignInContext } from "./context.ts";
+import { normalizedEmail } from "./invitation.rules.ts";
+import { finishAuthentication } from "./passkeys.ts";
+import { findPerson, findPersonByEmail, listMembershipsOf, type PersonRow } from "./queries.ts";
+
+/** A password, and a code where the person has set up an authenticator app. */
+export interface PasswordProof {
+  readonly password: string;
+  readonly code?: string | undefined;
+}
+
+/** A browser's answer to a challenge. */
+export interface PasskeyProof {
+  readonly challengeToken: string;
+  readonly response: AuthenticationResponseJSON;
+}
+
+/**
+ * Signs in with a password. Whether there is such an account, and whether it has a password, makes no difference to the
+ * answer, and next to none to the time it takes.
+ * @returns the person's id; `needs_code` when the password is right and a code is missing
+ */
+export async function signInWithPassword(
+  context: SignInContext,
+  { email, ...proof }: PasswordProof & { readonly email: string },
+): Promise<string> {
+  const person = await findPersonByEmail(context.db, normalizedEmail(email));
+  const outcome = await provePassword(context, person, proof);
+  if (outcome === "needs_code") return outcome;
+  if (outcome === "wrong" || person === undefined) throw serviceError("unauthorized", "wrongSignIn");
+  await recordActOf(context, context.db, person.id, "person.signed_in", { method: "password" });
+  return person.id;
+}
+
+/** Signs in with a passkey. @returns the person's id */
+export function signInWithPasskey(context: SignInContext, proof: PasskeyProof): Promise<string> {
+  return context.db.transaction(async (tx) => {
+    const personId = await finishAuthentication(context, tx, proof);
+    await recordActOf(context, tx, personId, "person.signed_in", { method: "passkey" });
+    return personId;
+  });
+}
+
+/** Proves once more who a signed-in person is. @throws ServiceError when the proof is wrong, or somebody else's */
+export async function confirmPerson(
+  context: SignInContext,
+  personId: string,
+  proof: PasswordProof | PasskeyProof,
+): Promise<void> {
+  if ("password" in proof) {
+    const outcome = await provePassword(context, await findPerson(context.db, personId), proof);
+    if (outcome !== "right") throw serviceError("unauthorized", "wrongPassword");
+    return;
+  }
+  const proven = await context.db.transaction((tx) => finishAuthentication(context, tx, proof));
+  if (proven !== personId) throw serviceError("unauthorized", "wrongPasskey");
+}
+
+async function provePassword(
+  context: SignInContext,
+  person: PersonRow | undefined,
+  { password, code }: PasswordProof,
+): Promise<"right" | "wrong" | "needs_code"> {
+  const isRight = await context.passwords.verify(person?.password_hash ?? null, password);
+  if (!isRight || person === undefined) return "wrong";
+  if (person.totp_secret === null) return "right";
+  if (code === undefined || code === "") return "needs_code";
+  return (await useCode(context, person, code)) ? "right" : "wrong";
+}
+
+/** Writes what a person did with their own account into the audit log of each system they work in. */
+export async function recordActOf(
+  context: CommandContext,
+  tx: Queryable,
+  personId: string,
+  action: string,
+  detail: Readonly<Record<string, unknown>> = {},
+): Promise<void> {
+  const memberships = await listMembershipsOf(tx, personId);
+  const actor = `person:${personId}`;
+  for (const systemId of new Set(memberships.map((membership) => membership.systemId)))
+    await insertActOf({ ...context, actor }, tx, { systemId, action, subject: personId, detail });
+}

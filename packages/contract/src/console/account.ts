@@ -1,0 +1,157 @@
+import { z } from "zod";
+import { idParam, noQuery } from "../endpoint.ts";
+import { errorBody } from "../errors.ts";
+import { identifier, timestamp } from "../values.ts";
+import { newPassword, oneTimeCode, passkeyAttestation, passkeyOptions } from "./credentials.ts";
+import { consoleBodyErrors, consoleErrors, consoleNeeds } from "./endpoint.ts";
+
+/** How a person signs in, and where they are signed in. */
+export const account = z
+  .object({
+    passkeys: z.array(
+      z
+        .object({
+          id: z.string(),
+          name: z.string(),
+          created_at: timestamp,
+          last_used_at: timestamp.nullable(),
+          is_synced: z.boolean().describe("Kept by a password manager on all of the person's devices"),
+        })
+        .strict(),
+    ),
+    has_password: z.boolean(),
+    authenticator_app: z.object({ is_set_up: z.boolean(), recovery_codes_left: z.number().int().min(0) }).strict(),
+    sessions: z.array(
+      z
+        .object({
+          id: identifier,
+          is_current: z.boolean(),
+          created_at: timestamp,
+          last_used_at: timestamp.describe("To the quarter of an hour"),
+          address: z.string(),
+          user_agent: z.string(),
+        })
+        .strict(),
+    ),
+  })
+  .strict();
+export type Account = z.infer<typeof account>;
+
+/** A secret for an authenticator app, which counts once its first code is sent back. */
+export const authenticatorSetup = z
+  .object({
+    secret: z.string().describe("In base32, to be typed"),
+    otpauth_url: z.string(),
+    qr_rows: z.array(z.string()).describe("The link as a QR code: rows of `1` (dark) and `0`"),
+    setup_token: z.string(),
+  })
+  .strict();
+
+const recoveryCodes = z
+  .object({ recovery_codes: z.array(z.string()).describe("Each signs in once in place of a code; shown only now") })
+  .strict();
+
+const needs = consoleNeeds("person", "viewer", { confirmed: true });
+const removal = consoleNeeds("person", "viewer", { confirmed: true, conflicts: ["last_one"] });
+const removalResponses = { 200: account, 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
+const responses = { 200: account, ...consoleErrors, ...consoleBodyErrors };
+
+/** A person's own account. What changes how they sign in asks for a confirmation, and answers with the account. */
+export const accountEndpoints = {
+  get: {
+    method: "GET",
+    path: "/console/v1/account",
+    summary: "How one signs in, and where",
+    metadata: consoleNeeds("person"),
+    query: noQuery,
+    responses: { 200: account, ...consoleErrors },
+  },
+  passkeyOptions: {
+    method: "POST",
+    path: "/console/v1/account/passkeys/options",
+    summary: "Begin to add a passkey",
+    metadata: needs,
+    query: noQuery,
+    body: z.object({}).strict(),
+    responses: { ...responses, 200: passkeyOptions },
+  },
+  addPasskey: {
+    method: "POST",
+    path: "/console/v1/account/passkeys",
+    summary: "Add a passkey",
+    metadata: needs,
+    query: noQuery,
+    body: passkeyAttestation,
+    responses,
+  },
+  removePasskey: {
+    method: "DELETE",
+    path: "/console/v1/account/passkeys/:id",
+    summary: "Remove a passkey",
+    metadata: removal,
+    // A credential's id has up to 1,023 bytes.
+    pathParams: z.object({ id: z.string().min(1).max(1400) }),
+    query: noQuery,
+    responses: removalResponses,
+  },
+  setPassword: {
+    method: "PUT",
+    path: "/console/v1/account/password",
+    summary: "Set the password",
+    metadata: needs,
+    query: noQuery,
+    body: z.object({ password: newPassword }).strict(),
+    responses,
+  },
+  removePassword: {
+    method: "DELETE",
+    path: "/console/v1/account/password",
+    summary: "Remove the password, and the authenticator app with it",
+    metadata: removal,
+    query: noQuery,
+    responses: removalResponses,
+  },
+  beginAuthenticatorApp: {
+    method: "POST",
+    path: "/console/v1/account/authenticator-app/setup",
+    summary: "Begin to set up an authenticator app",
+    metadata: needs,
+    query: noQuery,
+    body: z.object({}).strict(),
+    responses: { ...responses, 200: authenticatorSetup },
+  },
+  setAuthenticatorApp: {
+    method: "PUT",
+    path: "/console/v1/account/authenticator-app",
+    summary: "Set up the authenticator app with its first code",
+    metadata: needs,
+    query: noQuery,
+    body: z.object({ setup_token: z.string().max(2048), code: oneTimeCode }).strict(),
+    responses: { ...responses, 200: recoveryCodes },
+  },
+  removeAuthenticatorApp: {
+    method: "DELETE",
+    path: "/console/v1/account/authenticator-app",
+    summary: "Ask for no codes any more",
+    metadata: needs,
+    query: noQuery,
+    responses,
+  },
+  endSession: {
+    method: "DELETE",
+    path: "/console/v1/account/sessions/:id",
+    summary: "Sign out one of one's browsers",
+    metadata: consoleNeeds("person"),
+    pathParams: idParam,
+    query: noQuery,
+    responses,
+  },
+  endOtherSessions: {
+    method: "DELETE",
+    path: "/console/v1/account/sessions",
+    summary: "Sign out everywhere else",
+    metadata: consoleNeeds("person"),
+    query: noQuery,
+    responses,
+  },
+} as const;

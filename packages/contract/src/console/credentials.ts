@@ -1,0 +1,78 @@
+import { z } from "zod";
+import { issueText } from "../messages.ts";
+
+/** A string of a request that is no longer than it needs to be. */
+function atMost(limit: number) {
+  return z.string().max(limit, issueText("tooLong", { limit }));
+}
+
+/**
+ * Characters of a new password: as NIST SP 800-63B-4 asks of one that may be used alone. The most keeps what is hashed
+ * bounded.
+ */
+export const MIN_PASSWORD_LENGTH = 15;
+const MAX_PASSWORD_LENGTH = 200;
+
+/** A password as somebody types it to sign in. */
+export const password = atMost(MAX_PASSWORD_LENGTH);
+
+export const newPassword = password.min(
+  MIN_PASSWORD_LENGTH,
+  issueText("atLeast", { bound: `${MIN_PASSWORD_LENGTH} characters long` }),
+);
+
+/** A code of an authenticator app, or a recovery code. */
+export const oneTimeCode = atMost(40);
+
+/** What `@simplewebauthn/browser` takes: options of the Web Authentication API as JSON. */
+export const passkeyOptions = z
+  .object({
+    options: z.record(z.unknown()).describe("For `startRegistration` or `startAuthentication`"),
+    challenge_token: z.string().describe("To be sent back with the browser's answer, within five minutes"),
+  })
+  .strict();
+export type PasskeyOptions = z.infer<typeof passkeyOptions>;
+
+/** Bytes in base64url. */
+const bytes = atMost(16 * 1024);
+const challengeToken = atMost(2048);
+
+/** What the browser says when a passkey was used. */
+export const passkeyAssertion = z
+  .object({
+    challenge_token: challengeToken,
+    response: z
+      .object({
+        id: bytes,
+        rawId: bytes,
+        type: z.literal("public-key"),
+        response: z
+          .object({
+            clientDataJSON: bytes,
+            authenticatorData: bytes,
+            signature: bytes,
+            userHandle: bytes.optional(),
+          })
+          .passthrough(),
+        clientExtensionResults: z.object({}).passthrough(),
+      })
+      .passthrough(),
+  })
+  .strict();
+
+/** What the browser says when a passkey was made. */
+export const passkeyAttestation = z
+  .object({
+    challenge_token: challengeToken,
+    name: atMost(100).min(1, issueText("empty")).describe("What the person calls it"),
+    response: z
+      .object({
+        id: bytes,
+        rawId: bytes,
+        type: z.literal("public-key"),
+        response: z.object({ clientDataJSON: bytes, attestationObject: bytes }).passthrough(),
+        clientExtensionResults: z.object({}).passthrough(),
+      })
+      .passthrough(),
+  })
+  .strict();

@@ -1,0 +1,108 @@
+import { z } from "zod";
+import { noQuery } from "../endpoint.ts";
+import { issueText } from "../messages.ts";
+import { timestamp } from "../values.ts";
+import { oneTimeCode, passkeyAssertion, passkeyOptions, password } from "./credentials.ts";
+import { consoleBodyErrors, consoleErrors, consoleNeeds } from "./endpoint.ts";
+import { consoleSession, membershipRole, personName } from "./session.ts";
+
+/** How the pages are dressed, and which ways of signing in they offer. */
+export const signInOptions = z
+  .object({
+    branding: z
+      .object({
+        name: z.string(),
+        logo_url: z.string().nullable(),
+        color: z.string().nullable().describe("A CSS color, such as `#0a7c4a`"),
+      })
+      .strict(),
+    methods: z
+      .object({
+        passkey: z.boolean().describe("False where browsers allow none, such as on an IP address"),
+        password: z.boolean(),
+        oidc: z.object({ name: z.string() }).strict().nullable().describe("Null: none is configured"),
+      })
+      .strict(),
+  })
+  .strict();
+export type SignInOptions = z.infer<typeof signInOptions>;
+
+/** The password is right, and a code of the authenticator app is missing: the same once more, with `code`. */
+export const codeNeeded = z.object({ needs_code: z.literal(true) }).strict();
+
+/** The secret of an invitation's link: 32 random bytes in base64url. */
+const invitationToken = z.string().max(100, issueText("tooLong", { limit: 100 }));
+
+/** What an invitation is for, as its link shows it before anybody accepts. */
+export const openInvitation = z
+  .object({
+    email: z.string(),
+    system_name: z.string(),
+    partner_name: z.string().nullable().describe("Null: the operator"),
+    role: membershipRole,
+    expires_at: timestamp,
+    needs_sign_in: z.boolean().describe("The person has an account already: they sign in first, then accept"),
+  })
+  .strict();
+export type OpenInvitation = z.infer<typeof openInvitation>;
+
+/** Signing in. */
+export const signInEndpoints = {
+  options: {
+    method: "GET",
+    path: "/console/v1/sign-in",
+    summary: "How one can sign in",
+    metadata: consoleNeeds("public"),
+    query: noQuery,
+    responses: { 200: signInOptions, ...consoleErrors },
+  },
+  passkeyOptions: {
+    method: "POST",
+    path: "/console/v1/sign-in/passkey/options",
+    summary: "Begin to sign in, or to confirm, with a passkey",
+    metadata: consoleNeeds("public"),
+    query: noQuery,
+    body: z.object({}).strict(),
+    responses: { 200: passkeyOptions, ...consoleErrors, ...consoleBodyErrors },
+  },
+  passkey: {
+    method: "POST",
+    path: "/console/v1/sign-in/passkey",
+    summary: "Sign in with a passkey",
+    metadata: consoleNeeds("public"),
+    query: noQuery,
+    body: passkeyAssertion,
+    responses: { 200: consoleSession, ...consoleErrors, ...consoleBodyErrors },
+  },
+  password: {
+    method: "POST",
+    path: "/console/v1/sign-in/password",
+    summary: "Sign in with a password",
+    metadata: consoleNeeds("public"),
+    query: noQuery,
+    body: z.object({ email: z.string().max(254), password, code: oneTimeCode.optional() }).strict(),
+    responses: { 200: z.union([consoleSession, codeNeeded]), ...consoleErrors, ...consoleBodyErrors },
+  },
+} as const;
+
+/** The invited person's side of an invitation. The link's secret stands in bodies only: logs keep URLs. */
+export const invitationEndpoints = {
+  read: {
+    method: "POST",
+    path: "/console/v1/invitations/read",
+    summary: "What an invitation is for",
+    metadata: consoleNeeds("public"),
+    query: noQuery,
+    body: z.object({ token: invitationToken }).strict(),
+    responses: { 200: openInvitation, ...consoleErrors, ...consoleBodyErrors },
+  },
+  accept: {
+    method: "POST",
+    path: "/console/v1/invitations/accept",
+    summary: "Accept an invitation, and be signed in",
+    metadata: consoleNeeds("public"),
+    query: noQuery,
+    body: z.object({ token: invitationToken, name: personName.optional() }).strict(),
+    responses: { 200: consoleSession, ...consoleErrors, ...consoleBodyErrors },
+  },
+} as const;
