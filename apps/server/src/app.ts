@@ -19,6 +19,7 @@ import { createSystemList } from "./feeds/gbfs-out/system-list.ts";
 import { operatorRoutes } from "./fleet/routes.ts";
 import { authorizeRequests } from "./http/authorize.ts";
 import { bindContract } from "./http/bind.ts";
+import type { CompromisedKeysOptions } from "./http/compromised-keys.ts";
 import { DEFAULT_MAX_CONNECTIONS } from "./http/connections.ts";
 import { allowOrigins } from "./http/cors.ts";
 import { createCursorCipher } from "./http/cursor.ts";
@@ -124,8 +125,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     filteredReads: filtered.usage,
     listening: caches.listening,
   });
-  const { readPool } = connections;
-  const read = { readPool, filtered };
+  const read = { readPool: connections.readPool, filtered };
   const depths = createDepthIndex({ read: (systemId) => rideHours(db, systemId), clock });
   const cursorCipher = createCursorCipher(options.secrets.cursorKeys);
   bindContract(http, partnerContract, {
@@ -220,7 +220,7 @@ function registerAuthorization(
   keys: KeyCache,
   { signInLimits }: ConsoleContext,
 ): void {
-  const { db, clock, ids, logger } = options;
+  const { db, clock, logger } = options;
   const lastUses = createLastUses((uses) => recordUses(db, uses));
   const limiter = createMemoryRateLimiter(clock);
   const wrongCredentials = createMemoryRateLimiter(clock);
@@ -254,17 +254,20 @@ function registerAuthorization(
     authorizeConsole: (request, reply) => console.authorize(request, reply),
     rateLimit: options.rateLimit,
     lastUses,
-    compromisedKeys: {
-      keys,
-      limiter: compromises,
-      refusedRequests,
-      markCompromised: (key, where) => markKeyAsCompromised({ db, clock, ids, actor: "server" }, key, where),
-      onFailed: (error) => {
-        if (isUnavailable(error)) options.onUnavailable?.(error);
-        else logger.error({ err: error }, "a key is compromised, but could not be marked");
-      },
-    },
+    compromisedKeys: { keys, limiter: compromises, refusedRequests, ...markingOfKeys(options) },
   });
+}
+
+/** Marks compromised keys in the database. */
+function markingOfKeys(options: AppOptions): Pick<CompromisedKeysOptions, "markCompromised" | "onFailed"> {
+  const { db, clock, ids, logger } = options;
+  return {
+    markCompromised: (key, where) => markKeyAsCompromised({ db, clock, ids, actor: "server" }, key, where),
+    onFailed: (error) => {
+      if (isUnavailable(error)) options.onUnavailable?.(error);
+      else logger.error({ err: error }, "a key is compromised, but could not be marked");
+    },
+  };
 }
 
 function closeConnectionsWhenDraining(http: FastifyInstance): {

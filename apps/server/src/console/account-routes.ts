@@ -18,10 +18,11 @@ import { endSessionOf, endSessionsOf, sessionsOf } from "../sessions/service.ts"
 import { consoleSession } from "./authorize.ts";
 import type { ConsoleContext } from "./context.ts";
 
+type Routes = RouterImplementation<typeof consoleContract>["account"];
 type SessionRequest = Parameters<typeof consoleSession>[0];
 
 /** A person's own account: how they sign in, and where they are signed in. */
-export function accountRoutes(context: ConsoleContext): RouterImplementation<typeof consoleContract>["account"] {
+export function accountRoutes(context: ConsoleContext): Routes {
   const { db } = context;
   const answer = async (request: SessionRequest) => ({
     status: 200 as const,
@@ -45,6 +46,29 @@ export function accountRoutes(context: ConsoleContext): RouterImplementation<typ
       await removePasskey(context, ownerOf(request), params.id);
       return answer(request);
     },
+    ...passwordRoutes(context, answer),
+    endSession: async ({ request, params }) => {
+      if (!(await endSessionOf(db, consoleSession(request).person_id, params.id)))
+        throw serviceError("not_found", "session");
+      return answer(request);
+    },
+    endOtherSessions: async ({ request }) => {
+      const { person_id: personId, id } = consoleSession(request);
+      await endSessionsOf(db, personId, id);
+      return answer(request);
+    },
+  };
+}
+
+/** The password, and the codes asked for with it. */
+function passwordRoutes(
+  context: ConsoleContext,
+  answer: (request: SessionRequest) => Promise<{ readonly status: 200; readonly body: Account }>,
+): Pick<
+  Routes,
+  "setPassword" | "removePassword" | "beginAuthenticatorApp" | "setAuthenticatorApp" | "removeAuthenticatorApp"
+> {
+  return {
     setPassword: async ({ request, body }) => {
       await setPassword(context, ownerOf(request), body.password);
       return answer(request);
@@ -64,16 +88,6 @@ export function accountRoutes(context: ConsoleContext): RouterImplementation<typ
     },
     removeAuthenticatorApp: async ({ request }) => {
       await unsetAuthenticatorApp(context, ownerOf(request));
-      return answer(request);
-    },
-    endSession: async ({ request, params }) => {
-      if (!(await endSessionOf(db, consoleSession(request).person_id, params.id)))
-        throw serviceError("not_found", "session");
-      return answer(request);
-    },
-    endOtherSessions: async ({ request }) => {
-      const { person_id: personId, id } = consoleSession(request);
-      await endSessionsOf(db, personId, id);
       return answer(request);
     },
   };

@@ -34,8 +34,8 @@ export async function credentialsOf(db: Queryable, personId: string): Promise<Cr
   const person = await findPerson(db, personId);
   return {
     passkeys: await listPasskeys(db, personId),
-    hasPassword: person?.password_hash != null,
-    hasAuthenticatorApp: person?.totp_secret != null,
+    hasPassword: (person?.password_hash ?? null) !== null,
+    hasAuthenticatorApp: (person?.totp_secret ?? null) !== null,
     recoveryCodesLeft: await countRecoveryCodes(db, personId),
   };
 }

@@ -63,7 +63,9 @@ export async function finishSetup(
   const step = await stepOf(secret, code, context.clock());
   if (step === undefined) throw serviceError("unauthorized", "wrongCode");
   await updateAuthenticatorApp(tx, personId, context.cipher.encrypt(secretOf(personId), secret), step);
-  const codes = Array.from({ length: RECOVERY_CODES }, () => makeRecoveryCode(context.ids.randomBytes));
+  const codes = Array.from({ length: RECOVERY_CODES }, () =>
+    makeRecoveryCode(context.ids.randomBytes(RECOVERY_CODE_BYTES)),
+  );
   await deleteRecoveryCodes(tx, personId);
   await insertRecoveryCodes(tx, personId, codes.map(hashCode));
   return codes;
@@ -100,8 +102,8 @@ async function stepOf(secret: string, code: string, now: number): Promise<number
 const ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 
 /** Ten bytes as 16 characters, four by four. */
-function makeRecoveryCode(randomBytes: (bytes: number) => Uint8Array): string {
-  const bits = [...randomBytes(RECOVERY_CODE_BYTES)].map((byte) => byte.toString(2).padStart(8, "0")).join("");
+function makeRecoveryCode(random: Uint8Array): string {
+  const bits = [...random].map((byte) => byte.toString(2).padStart(8, "0")).join("");
   const characters = bits.match(/.{5}/g)?.map((five) => ALPHABET.charAt(Number.parseInt(five, 2))) ?? [];
   return characters.join("").match(/.{4}/g)?.join("-") ?? "";
 }

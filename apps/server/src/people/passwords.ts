@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { serviceError } from "@bikeshare/rules";
 
 /** Hashes passwords with argon2id. */
@@ -30,7 +29,7 @@ export function createPasswordHashing(): PasswordHashing {
     hash,
     async verify(stored, password) {
       const argon2 = await load();
-      ofNobody ??= hash(randomUUID());
+      ofNobody ??= hash("of nobody");
       const against = stored ?? (await ofNobody);
       const isRight = await whenFree(() => argon2.verify(against, normalized(password)));
       return isRight && stored !== null;
@@ -51,7 +50,9 @@ function createSemaphore() {
     if (running >= MAX_RUNNING) {
       if (waiting.length >= MAX_WAITING)
         throw serviceError("unavailable", "signIns", { retryAfterSeconds: RETRY_SECONDS });
-      await new Promise<void>((resolve) => void waiting.push(resolve));
+      const { promise, resolve } = Promise.withResolvers<void>();
+      waiting.push(resolve);
+      await promise;
     } else running++;
     try {
       return await work();
