@@ -19,9 +19,7 @@ export const errorMessages = {
     noSession: "You are not signed in. Sign in, then try again.",
     endedSession: "Your session has ended. Sign in again.",
     wrongSignIn: "The address, the password or the code is wrong, or this account has no password.",
-    wrongCode: "The code is wrong, or was used before. Wait for the next one, or use a recovery code.",
     wrongPasskey: "This passkey could not be used. Try again, or sign in another way.",
-    wrongPassword: "The password or the code is wrong.",
   },
   forbidden: {
     missingScope: "The key lacks the scope {scope}. Ask the operator for a key that has it.",
@@ -32,6 +30,12 @@ export const errorMessages = {
     foreignOrigin: "The request does not come from a page of this service. Open the dashboard at {origin}.",
     csrfToken: "The header X-CSRF-Token is missing or wrong. Load the page again.",
     otherInvitation: "This invitation is for {email}. Sign out first, then open its link again.",
+  },
+  confirmation_required: {
+    missing:
+      "Confirm first who you are, with a passkey or your password: the last time was more than {minutes} minutes ago.",
+    wrongPassword: "The password or the code is wrong.",
+    wrongPasskey: "This passkey could not be used, or is somebody else's.",
   },
   invalid_request: {
     notHttp: "The request is not valid HTTP.",
@@ -63,6 +67,7 @@ export const errorMessages = {
     endTooLate: "{field} lies more than {limit} s after the ride's start.",
     repeatedId: "id occurs twice in this batch.",
     newStation: "name, lat and lon must be given: the station is new.",
+    wrongCode: "code is wrong. Check that the clock of your device is right, and wait for the next code.",
     challenge: "challenge_token has expired or was used. Begin again.",
     setup: "setup_token has expired. Begin again.",
     passkeyRefused: "This passkey could not be added: {reason}.",

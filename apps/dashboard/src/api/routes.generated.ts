@@ -6,12 +6,29 @@ export const routes = {
   session: {
     get: "GET /console/v1/session",
     end: "DELETE /console/v1/session",
+    confirm: "POST /console/v1/session/confirm",
   },
   signIn: {
     options: "GET /console/v1/sign-in",
+    passkeyOptions: "POST /console/v1/sign-in/passkey/options",
+    passkey: "POST /console/v1/sign-in/passkey",
+    password: "POST /console/v1/sign-in/password",
   },
   invitations: {
     read: "POST /console/v1/invitations/read",
     accept: "POST /console/v1/invitations/accept",
+  },
+  account: {
+    get: "GET /console/v1/account",
+    passkeyOptions: "POST /console/v1/account/passkeys/options",
+    addPasskey: "POST /console/v1/account/passkeys",
+    removePasskey: "DELETE /console/v1/account/passkeys/:id",
+    setPassword: "PUT /console/v1/account/password",
+    removePassword: "DELETE /console/v1/account/password",
+    beginAuthenticatorApp: "POST /console/v1/account/authenticator-app/setup",
+    setAuthenticatorApp: "PUT /console/v1/account/authenticator-app",
+    removeAuthenticatorApp: "DELETE /console/v1/account/authenticator-app",
+    endSession: "DELETE /console/v1/account/sessions/:id",
+    endOtherSessions: "DELETE /console/v1/account/sessions",
   },
 } as const;

@@ -8,7 +8,7 @@ import type { ActorContext, CommandContext } from "../command-context.ts";
 import { consoleNeedsOf } from "../http/authenticate.ts";
 import { partnerWithId } from "../partners/service.ts";
 import { type MembershipRow, noteUse, type SessionRow, sessionOf } from "../sessions/service.ts";
-import { confirmedUntil, isCsrfToken, isLastUseDue } from "../sessions/session.rules.ts";
+import { CONFIRMATION_MINUTES, confirmedUntil, isCsrfToken, isLastUseDue } from "../sessions/session.rules.ts";
 import { sessionToken } from "./session-cookie.ts";
 
 /** Whoever calls an endpoint of a system's pages. */
@@ -98,7 +98,7 @@ export function createConsoleAuthorizer(options: ConsoleAuthorizeOptions): Conso
       if (isLastUseDue(session, clock())) await noteUse(db, session.id, new Date(clock()), address);
       if (needs.audience !== "person") request.consoleCaller = await enter(request, needs, session, options);
       if (needs.confirmed === true && confirmedUntil(session).getTime() <= clock())
-        throw serviceError("confirmation_required");
+        throw serviceError("confirmation_required", "missing", { minutes: CONFIRMATION_MINUTES });
     },
   };
 }

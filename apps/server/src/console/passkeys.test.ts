@@ -104,7 +104,7 @@ it("asks for a confirmation after ten minutes, and takes it from the same person
   expect([refused.status, ((await refused.json()) as { error: string }).error]).toEqual([403, "confirmation_required"]);
   const others = createSoftwarePasskey();
   await personWith(others);
-  expect((await person.call("POST", "/console/v1/session/confirm", await assertion(others))).status).toBe(401);
+  expect((await person.call("POST", "/console/v1/session/confirm", await assertion(others))).status).toBe(403);
   const confirmed = await person.call("POST", "/console/v1/session/confirm", await assertion(passkey));
   expect(consoleSession.parse(await confirmed.json()).confirmed_until).not.toBeNull();
   // The cookie is another one now.

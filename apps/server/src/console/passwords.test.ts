@@ -119,7 +119,7 @@ it("takes each recovery code once in place of a code", async () => {
 
 it("confirms with the password", async () => {
   const person = await personWithPassword();
-  expect((await person.call("POST", "/console/v1/session/confirm", { password: "wrong" })).status).toBe(401);
+  expect((await person.call("POST", "/console/v1/session/confirm", { password: "wrong" })).status).toBe(403);
   const confirmed = await person.call("POST", "/console/v1/session/confirm", { password: PASSWORD });
   expect(confirmed.status).toBe(200);
 });

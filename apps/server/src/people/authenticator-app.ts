@@ -61,7 +61,7 @@ export async function finishSetup(
 ): Promise<string[]> {
   const { value: secret } = readChallenge(context, setupOf(personId), setupToken);
   const step = await stepOf(secret, code, context.clock());
-  if (step === undefined) throw serviceError("unauthorized", "wrongCode");
+  if (step === undefined) throw serviceError("invalid_parameter", "wrongCode");
   await updateAuthenticatorApp(tx, personId, context.cipher.encrypt(secretOf(personId), secret), step);
   const codes = Array.from({ length: RECOVERY_CODES }, () =>
     makeRecoveryCode(context.ids.randomBytes(RECOVERY_CODE_BYTES)),

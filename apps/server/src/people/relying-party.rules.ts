@@ -1,5 +1,3 @@
-import { isIP } from "node:net";
-
 /** What a passkey belongs to: browsers use it nowhere else. */
 export interface RelyingParty {
   readonly id: string;
@@ -14,6 +12,7 @@ export function relyingParty(baseUrl: string): RelyingParty | undefined {
   const url = URL.parse(baseUrl);
   if (url === null) return undefined;
   if (/^(?:127(?:\.\d+){3}|\[::1\])$/.test(url.hostname)) url.hostname = "localhost";
-  if (isIP(url.hostname.replace(/^\[(.*)\]$/, "$1")) !== 0) return undefined;
+  // URLs write any IPv4 address as four numbers, and any IPv6 address in brackets.
+  if (/^(?:\d+(?:\.\d+){3}|\[.*\])$/.test(url.hostname)) return undefined;
   return { id: url.hostname, origin: url.origin };
 }

@@ -1,4 +1,4 @@
-import { serviceError } from "@bikeshare/rules";
+import { ServiceError, serviceError } from "@bikeshare/rules";
 import type { AuthenticationResponseJSON } from "@simplewebauthn/server";
 import { insertActOf } from "../audit/queries.ts";
 import type { CommandContext } from "../command-context.ts";
@@ -47,7 +47,10 @@ export function signInWithPasskey(context: SignInContext, proof: PasskeyProof): 
   });
 }
 
-/** Proves once more who a signed-in person is. @throws ServiceError when the proof is wrong, or somebody else's */
+/**
+ * Proves once more who a signed-in person is.
+ * @throws ServiceError `confirmation_required` when the proof is wrong, or somebody else's: they stay signed in
+ */
 export async function confirmPerson(
   context: SignInContext,
   personId: string,
@@ -55,11 +58,16 @@ export async function confirmPerson(
 ): Promise<void> {
   if ("password" in proof) {
     const outcome = await provePassword(context, await findPerson(context.db, personId), proof);
-    if (outcome !== "right") throw serviceError("unauthorized", "wrongPassword");
+    if (outcome !== "right") throw serviceError("confirmation_required", "wrongPassword");
     return;
   }
-  const proven = await context.db.transaction((tx) => finishAuthentication(context, tx, proof));
-  if (proven !== personId) throw serviceError("unauthorized", "wrongPasskey");
+  const proven = await context.db
+    .transaction((tx) => finishAuthentication(context, tx, proof))
+    .catch((error: unknown) => {
+      if (error instanceof ServiceError && error.code === "unauthorized") return undefined;
+      throw error;
+    });
+  if (proven !== personId) throw serviceError("confirmation_required", "wrongPasskey");
 }
 
 async function provePassword(

@@ -4,8 +4,8 @@ import { hash, timingSafeEqual } from "node:crypto";
 const IDLE_TIMEOUT_MS = 8 * 3_600_000;
 /** Milliseconds after which a session ends however much it is used: a stolen one is of no use the week after. */
 const SESSION_LIFETIME_MS = 7 * 24 * 3_600_000;
-/** Milliseconds for which a sign-in or a confirmation counts where a secret is shown: long enough for the task at hand. */
-const CONFIRMATION_MS = 10 * 60_000;
+/** Minutes for which a sign-in or a confirmation counts where a secret is shown: long enough for the task at hand. */
+export const CONFIRMATION_MINUTES = 10;
 /** Milliseconds between two writes of a session's last use: a thirtieth of the idle time is exact enough. */
 const LAST_USE_INTERVAL_MS = 15 * 60_000;
 
@@ -27,7 +27,7 @@ export function expiryOf(now: number): Date {
 
 /** Until when the session may call what asks for a confirmation. */
 export function confirmedUntil({ confirmed_at }: SessionTimes): Date {
-  return new Date(confirmed_at.getTime() + CONFIRMATION_MS);
+  return new Date(confirmed_at.getTime() + CONFIRMATION_MINUTES * 60_000);
 }
 
 /** Whether the last use must be written. */
