@@ -106,6 +106,43 @@ test("a stop does every command that waits, whole and once, and answers it", asy
   ]);
 });
 
+test("a request that was answered before has no second effect where it shares a transaction with new ones", async () => {
+  const station = { id: "station", name: "Station", lat: 1, lon: 1, capacity: 20 };
+  const bikes = Array.from({ length: 10 }, (_, n) => ({ id: `bike-${n}`, station_id: station.id }));
+  expect((await post("stations", [station])).status).toBe(200);
+  expect((await post("bikes", bikes)).status).toBe(200);
+  const partnerKey = (await app.issue()).key;
+  const reserve = async (idempotencyKey: string) => {
+    const headers = {
+      authorization: `Bearer ${partnerKey}`,
+      "content-type": "application/json",
+      "idempotency-key": idempotencyKey,
+    };
+    const body = JSON.stringify({ station_id: station.id });
+    const response = await fetch(`${busy.url}/v1/reservations`, { method: "POST", headers, body });
+    const { id } = (await response.json()) as { id: string };
+    return { status: response.status, replayed: response.headers.get("idempotent-replayed"), id };
+  };
+  const first = await reserve("a");
+  let together: ReturnType<typeof reserve>[] = [];
+  let begun = 0;
+  busy.app.http.server.on("request", () => begun++);
+  await whileBikesAreLocked(async () => {
+    together = ["b", "a", "c", "a", "d"].map(reserve);
+    await until(() => begun === together.length);
+  });
+  const [b, again, c, andAgain, d] = await Promise.all(together);
+  expect([again, andAgain]).toEqual([
+    { ...first, replayed: "true" },
+    { ...first, replayed: "true" },
+  ]);
+  expect([b, c, d]).toMatchObject(Array.from({ length: 3 }, () => ({ status: 201, replayed: null })));
+  expect(await rows("select count(*) as n from reservations where system_id = $1")).toEqual([{ n: 4 }]);
+  expect(await rows("select count(*) as n from bikes where system_id = $1 and vehicle_state = 'reserved'")).toEqual([
+    { n: 4 },
+  ]);
+});
+
 const CONNECTIONS = 10;
 
 /** Sends requests one after the other on one connection without waiting for their answers. @returns the answers */

@@ -9,6 +9,7 @@ import {
   type MessageArguments,
 } from "@bikeshare/contract";
 import type { CommandContext } from "../command-context.ts";
+import type { AnsweredIndexes } from "../idempotency/service.ts";
 import { describeIssues } from "../issues.ts";
 import { type FleetCommand, runCommand } from "./command.ts";
 
@@ -50,6 +51,33 @@ export function runBatch<Item, Declared extends ErrorCode>(
   });
 }
 
+/** A command on a batch in two steps. */
+interface BatchSteps<Item, Declared extends ErrorCode, Facts> {
+  /** Locks and reads what decides on items. */
+  readonly lock: (command: FleetCommand, entries: readonly Indexed<Item>[]) => Promise<Facts>;
+  /** Decides on items, and writes what follows. */
+  readonly decide: (command: FleetCommand, facts: Facts, batch: Batch<Item, Declared>) => Promise<void>;
+}
+
+/**
+ * Like `runBatch`, for commands whose calls share transactions.
+ * @param answered items that are not to be decided: they may be locked before that is known
+ */
+export function runSharedBatch<Item, Declared extends ErrorCode, Facts>(
+  context: CommandContext,
+  systemId: string,
+  items: readonly BatchItem<Item>[],
+  { lock, decide }: BatchSteps<Item, Declared, Facts>,
+  answered: AnsweredIndexes = NONE_ANSWERED,
+): Promise<BatchResults> {
+  return runBatch<Item, Declared>(context, systemId, items, async (command, { items: readable, results }) => {
+    const [facts, indexes] = await Promise.all([lock(command, readable), answered]);
+    await decide(command, facts, { items: readable.filter(({ index }) => !indexes.has(index)), results });
+  });
+}
+
+const NONE_ANSWERED: AnsweredIndexes = Promise.resolve(new Set<number>());
+
 export function createBatchResults(): BatchResultWriter<ErrorCode> & { all(): BatchResults } {
   const results: BatchResult[] = [];
   return {
@@ -64,7 +92,8 @@ export function createBatchResults(): BatchResultWriter<ErrorCode> & { all(): Ba
 
 /** The results of a batch, with the number of those that failed. */
 export function resultsOf(results: BatchResult[]): BatchResults {
-  return { results, failed: results.filter((result) => result.outcome === "failed").length };
+  // Those of items that were not decided are missing.
+  return { results, failed: results.filter((result) => result?.outcome === "failed").length };
 }
 
 /** The items that could be read; the others fail. */

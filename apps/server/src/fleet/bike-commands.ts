@@ -1,8 +1,9 @@
 import type { BatchItem, BatchResults, BikeReport, BikeUpsert, ItemError } from "@bikeshare/contract";
 import type { CommandContext } from "../command-context.ts";
-import { type BatchResultWriter, type Indexed, runBatch } from "./batch.ts";
+import type { AnsweredIndexes } from "../idempotency/service.ts";
+import { type Batch, type BatchResultWriter, type Indexed, runBatch, runSharedBatch } from "./batch.ts";
 import { type LocatedItem, newBike, reportedBike, type StationLocations, upsertedBike } from "./bike-changes.rules.ts";
-import { newPublicId } from "./bike.rules.ts";
+import { type BikeState, newPublicId } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
 import { isInFuture } from "./ride.rules.ts";
 import { findStationLocations } from "./station-queries.ts";
@@ -45,36 +46,50 @@ export function upsertBikes(
   );
 }
 
+type ReportError = ItemError<"bikes", "report">;
+
 /** Records what bikes report of themselves: in whatever order reports come, and however often, the result is the same. */
 export function reportBikes(
   context: CommandContext,
   systemId: string,
   items: readonly BatchItem<BikeReport>[],
+  answered?: AnsweredIndexes,
 ): Promise<BatchResults> {
-  return runBatch<BikeReport, ItemError<"bikes", "report">>(
-    context,
-    systemId,
-    items,
-    async (command, { items: readable, results }) => {
-      const [bikes, stations] = await Promise.all([
-        command.lockBikes(readable.map(({ item }) => item.id)),
-        locationsNamed(command, readable),
-      ]);
-      for (const entry of readable) {
-        const { index, item } = entry;
-        const at = new Date(item.at);
-        const bike = bikes.get(item.id);
-        if (isInFuture(at.getTime(), command.now.getTime()))
-          results.failed(index, item.id, "invalid_parameter", "inFuture", { field: "at" });
-        else if (bike === undefined) results.failed(index, item.id, "not_found", "bike");
-        else if (hasKnownStation(entry, stations, results)) {
-          const after = reportedBike(bike, item, at, stations);
-          results.done(index, item.id, after === bike ? "unchanged" : "updated");
-          command.setBike(after);
-        }
-      }
-    },
-  );
+  const steps = { lock: lockReported, decide: report };
+  return runSharedBatch<BikeReport, ReportError, ReportedBikes>(context, systemId, items, steps, answered);
+}
+
+interface ReportedBikes {
+  readonly bikes: ReadonlyMap<string, BikeState>;
+  readonly stations: StationLocations;
+}
+
+async function lockReported(command: FleetCommand, entries: readonly Indexed<BikeReport>[]): Promise<ReportedBikes> {
+  const [bikes, stations] = await Promise.all([
+    command.lockBikes(entries.map(({ item }) => item.id)),
+    locationsNamed(command, entries),
+  ]);
+  return { bikes, stations };
+}
+
+async function report(
+  command: FleetCommand,
+  { bikes, stations }: ReportedBikes,
+  { items, results }: Batch<BikeReport, ReportError>,
+): Promise<void> {
+  for (const entry of items) {
+    const { index, item } = entry;
+    const at = new Date(item.at);
+    const bike = bikes.get(item.id);
+    if (isInFuture(at.getTime(), command.now.getTime()))
+      results.failed(index, item.id, "invalid_parameter", "inFuture", { field: "at" });
+    else if (bike === undefined) results.failed(index, item.id, "not_found", "bike");
+    else if (hasKnownStation(entry, stations, results)) {
+      const after = reportedBike(bike, item, at, stations);
+      results.done(index, item.id, after === bike ? "unchanged" : "updated");
+      command.setBike(after);
+    }
+  }
 }
 
 interface BikeItem extends LocatedItem {

@@ -32,7 +32,7 @@ export function correctRides(
     systemId,
     items,
     async (command, { items: readable, results }) => {
-      const batch = await lockRideBatch(command, results, readable);
+      const batch = { command, results, ...(await lockRideBatch(command, readable)) };
       const corrected = new Map<string, RideState>();
       for (const entry of readable) {
         const ride = decide(entry, batch);

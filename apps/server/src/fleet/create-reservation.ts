@@ -10,7 +10,7 @@ import {
   type WantedBike,
 } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
-import type { CallOutcome } from "../idempotency/service.ts";
+import type { AnsweredIndexes, CallOutcome } from "../idempotency/service.ts";
 import type { BikeState } from "./bike.rules.ts";
 import { type FleetCommand, runCommand } from "./command.ts";
 import { listCandidateBikes } from "./create-reservation-queries.ts";
@@ -55,14 +55,16 @@ export function createReservation(context: CommandContext, call: CreateReservati
 
 /**
  * The same for several requests at once, of any partners, each on what those before have left.
+ * @param answered requests for which nothing is to be done
  * @returns for each the reservation's JSON or its error; `run-alone` where it has to wait for bikes that others have locked
  */
 export function createReservations(
   context: CommandContext,
   systemId: string,
   calls: readonly CreateReservation[],
+  answered?: AnsweredIndexes,
 ): Promise<CallOutcome<string>[]> {
-  return runCommand(context, systemId, (command) => reserve(command, calls, []));
+  return runCommand(context, systemId, (command) => reserve(command, calls, [], answered));
 }
 
 /** @param waitFor bikes to lock even if others have locked them */
@@ -70,16 +72,22 @@ async function reserve(
   command: FleetCommand,
   calls: readonly CreateReservation[],
   waitFor: readonly string[],
+  answered?: AnsweredIndexes,
 ): Promise<CallOutcome<string>[]> {
-  const facts = await lockReservationFacts(command, calls, waitFor);
-  const decisions = calls.map((call) => decide(command, call, facts));
-  const reservations = decisions.flatMap((decision) => ("reservation" in decision ? [decision.reservation] : []));
+  const [facts, isAnswered] = await Promise.all([lockReservationFacts(command, calls, waitFor), answered]);
+  const decisions = calls.map((call, index) =>
+    isAnswered?.has(index) === true ? "answered" : decide(command, call, facts),
+  );
+  const reservations = decisions.flatMap((decision) =>
+    decision !== "answered" && "reservation" in decision ? [decision.reservation] : [],
+  );
   const [written, contended] = await Promise.all([
     insertReservations(command.tx, command.systemId, reservations),
     listContended(command, decisions),
     command.writeBikes(),
   ]);
   return decisions.map((decision): CallOutcome<string> => {
+    if (decision === "answered") return "run-alone";
     if ("error" in decision) return decision;
     if ("noneFree" in decision) {
       return contended.has(keyOf(decision.noneFree)) ? "run-alone" : { error: serviceError("no_bike_available") };
@@ -98,12 +106,17 @@ async function reserve(
 
 /** What becomes of a request. */
 type Decision =
+  | "answered"
   | { readonly error: ServiceError }
   | { readonly noneFree: WantedBike }
   /** @param bike as it was before */
   | { readonly reservation: NewReservation; readonly bike: BikeState };
 
-function decide(command: FleetCommand, call: CreateReservation, facts: ReservationFacts): Decision {
+function decide(
+  command: FleetCommand,
+  call: CreateReservation,
+  facts: ReservationFacts,
+): Exclude<Decision, "answered"> {
   const { partnerId, request } = call;
   try {
     const wanted = wantedBy(request);
@@ -175,7 +188,9 @@ function newReservation(
 async function listContended(command: FleetCommand, decisions: readonly Decision[]): Promise<ReadonlySet<string>> {
   const { tx, systemId, now, bikes } = command;
   const wanted = new Map(
-    decisions.flatMap((decision) => ("noneFree" in decision ? [[keyOf(decision.noneFree), decision.noneFree]] : [])),
+    decisions.flatMap((decision) =>
+      decision !== "answered" && "noneFree" in decision ? [[keyOf(decision.noneFree), decision.noneFree]] : [],
+    ),
   );
   const contended = await Promise.all(
     [...wanted].map(async ([key, each]) => {

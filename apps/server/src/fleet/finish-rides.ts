@@ -2,10 +2,19 @@ import type { BatchItem, BatchResults, ItemError, RideCancel, RideEnd } from "@b
 import { endReasonAt, rideLength } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { valueOf } from "../db/rows.ts";
-import { type Indexed, runBatch } from "./batch.ts";
+import type { AnsweredIndexes } from "../idempotency/service.ts";
+import { type Batch, type Indexed, runSharedBatch } from "./batch.ts";
 import { locationOf, NOWHERE } from "./bike-changes.rules.ts";
 import { type BikeState, datedLocation, datedState, later, type ReportedLocation } from "./bike.rules.ts";
-import { hasKnownStations, lockRideBatch, type RideBatch, rideFor, type RideItem } from "./ride-batch.ts";
+import type { FleetCommand } from "./command.ts";
+import {
+  hasKnownStations,
+  type LockedRides,
+  lockRideBatch,
+  type RideBatch,
+  rideFor,
+  type RideItem,
+} from "./ride-batch.ts";
 import { type RideState, updateRides } from "./ride-queries.ts";
 import { isSameCancel, isSameEnd, rideTimesIssue } from "./ride.rules.ts";
 
@@ -14,8 +23,10 @@ export function endRides(
   context: CommandContext,
   systemId: string,
   items: readonly BatchItem<RideEnd>[],
+  answered?: AnsweredIndexes,
 ): Promise<BatchResults> {
-  return finish(context, systemId, items, decideEnd);
+  const steps = { lock: lockRideBatch, decide: finishBy(decideEnd) };
+  return runSharedBatch<RideEnd, FinishError, LockedRides>(context, systemId, items, steps, answered);
 }
 
 /** Cancels rides that did not come about: each bike stands where it stood. */
@@ -23,10 +34,13 @@ export function cancelRides(
   context: CommandContext,
   systemId: string,
   items: readonly BatchItem<RideCancel>[],
+  answered?: AnsweredIndexes,
 ): Promise<BatchResults> {
-  return finish(context, systemId, items, decideCancel);
+  const steps = { lock: lockRideBatch, decide: finishBy(decideCancel) };
+  return runSharedBatch<RideCancel, FinishError, LockedRides>(context, systemId, items, steps, answered);
 }
 
+type FinishError = ItemError<"rides", "end" | "cancel">;
 type EndedRide = RideState & { readonly status: "completed" | "cancelled"; readonly ended_at: Date };
 
 interface Finish {
@@ -38,38 +52,28 @@ interface Finish {
 
 type Decide<Item> = (entry: Indexed<Item>, batch: RideBatch) => Finish | undefined;
 
-function finish<Item extends RideItem>(
-  context: CommandContext,
-  systemId: string,
-  items: readonly BatchItem<Item>[],
-  decide: Decide<Item>,
-): Promise<BatchResults> {
-  return runBatch<Item, ItemError<"rides", "end" | "cancel">>(
-    context,
-    systemId,
-    items,
-    async (command, { items: readable, results }) => {
-      const batch = await lockRideBatch(command, results, readable);
-      const finished = new Map<string, EndedRide>();
-      for (const entry of readable) {
-        const decision = decide(entry, batch);
-        if (decision === undefined) continue;
-        const { ride, bike, facts } = decision;
-        batch.rides.set(ride.id, ride);
-        finished.set(ride.id, ride);
-        if (bike !== undefined) command.changeBike(bike, facts);
-        results.done(entry.index, ride.id, "updated");
-      }
-      const [written] = await Promise.all([
-        updateRides(command.tx, systemId, command.now, [...finished.values()]),
-        command.writeBikes(),
-      ]);
-      for (const { id, status, ended_at: occurredAt } of finished.values()) {
-        const name = status === "completed" ? "ride.completed" : "ride.cancelled";
-        command.record({ name, occurredAt, partnerId: null, data: valueOf(written, id) });
-      }
-    },
-  );
+function finishBy<Item extends RideItem>(decide: Decide<Item>) {
+  return async (command: FleetCommand, locked: LockedRides, { items, results }: Batch<Item, FinishError>) => {
+    const batch = { command, results, ...locked };
+    const finished = new Map<string, EndedRide>();
+    for (const entry of items) {
+      const decision = decide(entry, batch);
+      if (decision === undefined) continue;
+      const { ride, bike, facts } = decision;
+      batch.rides.set(ride.id, ride);
+      finished.set(ride.id, ride);
+      if (bike !== undefined) command.changeBike(bike, facts);
+      results.done(entry.index, ride.id, "updated");
+    }
+    const [written] = await Promise.all([
+      updateRides(command.tx, command.systemId, command.now, [...finished.values()]),
+      command.writeBikes(),
+    ]);
+    for (const { id, status, ended_at: occurredAt } of finished.values()) {
+      const name = status === "completed" ? "ride.completed" : "ride.cancelled";
+      command.record({ name, occurredAt, partnerId: null, data: valueOf(written, id) });
+    }
+  };
 }
 
 function decideEnd(entry: Indexed<RideEnd>, batch: RideBatch): Finish | undefined {

@@ -11,13 +11,17 @@ import { findStationLocations } from "./station-queries.ts";
 /** Ends, cancels and corrections fail alike. */
 type RideError = ItemError<"rides", "end" | "cancel" | "correct">;
 
-/** What the decisions of a batch on rides that have started need. */
-export interface RideBatch {
-  readonly command: FleetCommand;
-  readonly results: BatchResultWriter<RideError>;
+/** The rides of a batch, whose bikes are locked with them. */
+export interface LockedRides {
   /** As the items before leave them. */
   readonly rides: Map<string, RideState>;
   readonly stations: StationLocations;
+}
+
+/** What the decisions of a batch on rides that have started need. */
+export interface RideBatch extends LockedRides {
+  readonly command: FleetCommand;
+  readonly results: BatchResultWriter<RideError>;
 }
 
 /** An item that names a ride, and may name stations. */
@@ -30,9 +34,8 @@ export interface RideItem {
 /** Locks the bikes of rides and then the rides, and finds the stations that the items name. */
 export async function lockRideBatch(
   command: FleetCommand,
-  results: BatchResultWriter<RideError>,
   entries: readonly Indexed<RideItem>[],
-): Promise<RideBatch> {
+): Promise<LockedRides> {
   const { tx, systemId } = command;
   const ids = entries.map(({ item }) => item.id);
   const named = entries.flatMap(({ item }) => [item.start_station_id ?? [], item.end_station_id ?? []].flat());
@@ -47,7 +50,7 @@ export async function lockRideBatch(
   const stored = [...rides.values()].flatMap((ride) => ride.end_station_id ?? []);
   const more = stored.filter((id) => !locations.has(id));
   const stations = new Map([...locations, ...(await findStationLocations(tx, systemId, more))]);
-  return { command, results, rides, stations };
+  return { rides, stations };
 }
 
 /**

@@ -5,7 +5,7 @@ import type { CommandContext } from "../command-context.ts";
 import type { Database } from "../db/database.ts";
 import { jsonBody } from "../http/bind.ts";
 import { combineRequests, markReplay, repeatableRequest, withIdempotency } from "../http/idempotency.ts";
-import type { Answer, RepeatableAnswer } from "../idempotency/service.ts";
+import type { Answer, AnsweredIndexes, RepeatableAnswer } from "../idempotency/service.ts";
 import { resultsOf } from "./batch.ts";
 import { reportBikes, upsertBikes } from "./bike-commands.ts";
 import { correctRides } from "./correct-rides.ts";
@@ -18,6 +18,7 @@ type Verb<Item> = (
   context: CommandContext,
   systemId: string,
   items: readonly BatchItem<Item>[],
+  answered?: AnsweredIndexes,
 ) => Promise<BatchResults>;
 
 interface BatchCall<Item> {
@@ -48,8 +49,9 @@ export function operatorRoutes(
   // For verbs whose effects are the same whether items come in one transaction or in several.
   const combined = <Item>(verb: Verb<Item>) => {
     const runWithOthers = combineRequests<readonly BatchItem<Item>[]>(context, {
-      together: async (systemId, tx, batches) => {
-        const { results } = await verb({ ...context, db: tx }, systemId, batches.flat());
+      together: async (systemId, tx, batches, answered) => {
+        const answeredItems = answered.then((calls) => itemsOf(calls, batches));
+        const { results } = await verb({ ...context, db: tx }, systemId, batches.flat(), answeredItems);
         return splitResults(results, batches).map((each) => ({ result: answerWith(each) }));
       },
       alone: async (systemId, items, tx) => answerWith(await verb({ ...context, db: tx }, systemId, items)),
@@ -86,6 +88,12 @@ function answerWith(results: BatchResults): Answer {
 function reply200(reply: BatchCall<unknown>["reply"], answer: RepeatableAnswer) {
   markReplay(reply, answer);
   return { status: 200 as const, body: jsonBody<BatchResults>(answer.body) };
+}
+
+/** The indexes of the items of some of several batches that run as one. */
+function itemsOf(calls: ReadonlySet<number>, batches: readonly (readonly unknown[])[]): ReadonlySet<number> {
+  const callOfItem = batches.flatMap((items, call) => items.map(() => call));
+  return new Set(callOfItem.flatMap((call, index) => (calls.has(call) ? [index] : [])));
 }
 
 /** The results of each of several batches that ran as one. */

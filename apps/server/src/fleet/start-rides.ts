@@ -2,7 +2,8 @@ import type { BatchItem, BatchResults, ErrorArguments, ItemError, RideStart } fr
 import { rideTransitions } from "@bikeshare/rules";
 import type { CommandContext } from "../command-context.ts";
 import { valueOf } from "../db/rows.ts";
-import { type BatchResultWriter, type Indexed, runBatch } from "./batch.ts";
+import type { AnsweredIndexes } from "../idempotency/service.ts";
+import { type Batch, type BatchResultWriter, type Indexed, runSharedBatch } from "./batch.ts";
 import type { StationLocations } from "./bike-changes.rules.ts";
 import type { BikeState } from "./bike.rules.ts";
 import type { FleetCommand } from "./command.ts";
@@ -18,27 +19,39 @@ export function startRides(
   context: CommandContext,
   systemId: string,
   items: readonly BatchItem<RideStart>[],
+  answered?: AnsweredIndexes,
 ): Promise<BatchResults> {
-  return runBatch<RideStart, StartError>(context, systemId, items, async (command, { items: readable, results }) => {
-    const { tx, now } = command;
-    const facts = await lockFacts(command, readable);
-    const starts = readable.flatMap((entry) => decide(entry, facts, now, results) ?? []);
-    const rides = starts.map(({ ride }) => ride);
-    const inserted = await insertStartedRides(tx, systemId, now, rides);
-    const started: RideState[] = [];
-    for (const { index, ride } of starts) {
-      if (inserted.has(ride.id)) {
-        results.done(index, ride.id, "created");
-        started.push(ride);
-      } else results.failed(index, ride.id, "ride_conflict", "startedMeanwhile");
-    }
-    await fulfilReservations(command, started);
-    for (const { id, bike_id: bikeId, started_at: occurredAt } of started) {
-      command.changeBike(valueOf(command.bikes, bikeId), { ride_id: id, reservation_id: null });
-      command.record({ name: "ride.started", occurredAt, partnerId: null, data: valueOf(inserted, id) });
-    }
-    command.countRides(started.map((ride) => ride.started_at));
-  });
+  return runSharedBatch<RideStart, StartError, Facts>(
+    context,
+    systemId,
+    items,
+    { lock: lockFacts, decide: start },
+    answered,
+  );
+}
+
+async function start(
+  command: FleetCommand,
+  facts: Facts,
+  { items, results }: Batch<RideStart, StartError>,
+): Promise<void> {
+  const { tx, systemId, now } = command;
+  const starts = items.flatMap((entry) => decide(entry, facts, now, results) ?? []);
+  const rides = starts.map(({ ride }) => ride);
+  const inserted = await insertStartedRides(tx, systemId, now, rides);
+  const started: RideState[] = [];
+  for (const { index, ride } of starts) {
+    if (inserted.has(ride.id)) {
+      results.done(index, ride.id, "created");
+      started.push(ride);
+    } else results.failed(index, ride.id, "ride_conflict", "startedMeanwhile");
+  }
+  await fulfilReservations(command, started);
+  for (const { id, bike_id: bikeId, started_at: occurredAt } of started) {
+    command.changeBike(valueOf(command.bikes, bikeId), { ride_id: id, reservation_id: null });
+    command.record({ name: "ride.started", occurredAt, partnerId: null, data: valueOf(inserted, id) });
+  }
+  command.countRides(started.map((ride) => ride.started_at));
 }
 
 /** Ends the reservations that hold the bikes of rides that have started: fulfilled, or expired where that is overdue. */

@@ -185,14 +185,15 @@ describe("the sweeper", () => {
 
 describe("requests that share a transaction", () => {
   const refused = new Error("refused");
-  /** Each input leaves its effect and has an answer of its own, unless it says otherwise. */
+  /** Each input leaves its effect and has an answer of its own, unless it says otherwise or has been answered before. */
   const run = () =>
     combineRequests<string>(context(), {
-      together: async (_systemId, tx, inputs) => {
+      together: async (_systemId, tx, inputs, answered) => {
         if (inputs.includes("poison")) await tx.query(statement("test.poison", "select 1 / 0"));
         const outcomes: CallOutcome[] = [];
-        for (const input of inputs) {
-          if (input === "bad") outcomes.push({ error: refused });
+        for (const [index, input] of inputs.entries()) {
+          if ((await answered).has(index)) outcomes.push({ error: new Error("nobody is told") });
+          else if (input === "bad") outcomes.push({ error: refused });
           else if (input === "alone") outcomes.push("run-alone");
           else outcomes.push({ result: await work(tx) });
         }

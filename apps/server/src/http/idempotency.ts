@@ -88,7 +88,7 @@ type Call<Input> = CombinableCall & RepeatableCall<Input>;
 export function combineRequests<Input>(context: IdempotencyContext, verb: CombinedVerb<Input>) {
   const combiner = new CommandCombiner<Call<Input>, RepeatableAnswer>({
     runTogether: (systemId, calls, onCommitting) =>
-      doOnceTogether(context, systemId, calls, (tx, inputs) => verb.together(systemId, tx, inputs), onCommitting),
+      doOnceTogether(context, systemId, calls, (...work) => verb.together(systemId, ...work), onCommitting),
     runAlone: ({ systemId, name, bodyHash, input }) => {
       const work = (tx: Parameters<Work>[0]) => verb.alone(systemId, input, tx);
       return name === undefined

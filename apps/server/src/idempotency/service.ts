@@ -86,10 +86,21 @@ export interface RepeatableCall<Input> {
 export type RepeatableAnswer = Answer & { readonly replayed: boolean };
 
 /** What became of one of several calls: its answer, an error of its own, or that it must run alone. */
-export type CallOutcome<Answered = Answer> = { readonly result: Answered } | { readonly error: unknown } | "run-alone";
+export type CallOutcome<Result = Answer> = { readonly result: Result } | { readonly error: unknown } | "run-alone";
 
-/** Does what several calls ask for, in the transaction it is given. @returns an outcome for each, in order */
-export type CombinedWork<Input> = (tx: Transaction, inputs: readonly Input[]) => Promise<readonly CallOutcome[]>;
+/** The indexes of those that have been answered before: nothing is to be done for them, whatever is returned. */
+export type AnsweredIndexes = Promise<ReadonlySet<number>>;
+
+/**
+ * Does what several calls ask for, in the transaction it is given.
+ * @param answered of the inputs. To be awaited before anything is decided; what is only locked and read need not wait
+ * @returns an outcome for each, in order
+ */
+export type CombinedWork<Input> = (
+  tx: Transaction,
+  inputs: readonly Input[],
+  answered: AnsweredIndexes,
+) => Promise<readonly CallOutcome[]>;
 
 /**
  * Milliseconds that calls which share a transaction wait for a lock, before each runs alone. Lower, and verbs that change
@@ -115,12 +126,17 @@ export function doOnceTogether<Input>(
     async (tx) => {
       const now = clock();
       const times = { now: new Date(now), forgottenBefore: forgottenBefore(now) };
-      const stored = await storedAnswers(tx, systemId, calls, times.forgottenBefore);
-      const fresh = firstOfEachName(calls).filter(({ name }) => name === undefined || !stored.has(textOf(name)));
-      const inputs = fresh.map(({ input }) => input);
-      const outcomes = inputs.length === 0 ? [] : await work(tx, inputs);
-      const outcomeOf = new Map(fresh.map((call, index) => [call, outcomes[index] ?? "run-alone"]));
-      const rows = fresh.flatMap((call) => rowOf(call, outcomeOf.get(call)) ?? []);
+      const first = firstOfEachName(calls);
+      const finding = storedAnswers(tx, systemId, first, times.forgottenBefore);
+      const answered = finding.then((found) =>
+        indexesOf(first, ({ name }) => name !== undefined && found.has(textOf(name))),
+      );
+      const inputs = first.map(({ input }) => input);
+      const [stored, indexes, outcomes] = await Promise.all([finding, answered, work(tx, inputs, answered)]);
+      const outcomeOf = new Map(
+        first.flatMap((call, index) => (indexes.has(index) ? [] : [[call, outcomes[index] ?? "run-alone"]])),
+      );
+      const rows = [...outcomeOf].flatMap(([call, outcome]) => rowOf(call, outcome) ?? []);
       insertAnswers(tx, systemId, rows, times);
       for (const row of rows) stored.set(textOf(row), row);
       onCommitting();
@@ -151,6 +167,10 @@ async function storedAnswers(
   const names = new Map(calls.flatMap(({ name }) => (name === undefined ? [] : [[textOf(name), name]])));
   const rows = await listAnswers(tx, systemId, [...names.values()]);
   return new Map(rows.filter((row) => row.created_at >= oldest).map((row) => [textOf(row), row]));
+}
+
+function indexesOf<Item>(items: readonly Item[], isIncluded: (item: Item) => boolean): ReadonlySet<number> {
+  return new Set(items.flatMap((item, index) => (isIncluded(item) ? [index] : [])));
 }
 
 function firstOfEachName<Input>(calls: readonly RepeatableCall<Input>[]): RepeatableCall<Input>[] {

@@ -64,8 +64,8 @@ export function reservationRoutes(
 /** The verbs whose requests share transactions. */
 function combinedVerbs(context: CommandContext & { readonly db: Database }) {
   const create = combineRequests<CreateReservation>(context, {
-    together: async (systemId, tx, calls) =>
-      answersWith(201, await createReservations({ ...context, db: tx }, systemId, calls)),
+    together: async (systemId, tx, calls, answered) =>
+      answersWith(201, await createReservations({ ...context, db: tx }, systemId, calls, answered)),
     alone: async (_systemId, call, tx) => ({
       status: 201,
       body: await createReservation({ ...context, db: tx }, call),
