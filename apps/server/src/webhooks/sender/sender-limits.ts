@@ -47,8 +47,9 @@ export const senderLimits: SenderLimits = {
   maxAgeMs: 60_000,
   // Each time it ends, another attempt may fail.
   noReuseMs: 10 * 60_000,
-  // An endpoint has at most 10 attempts in flight.
-  maxIdlePerOrigin: 10,
+  // An endpoint has at most 10 attempts in flight, but one host may serve the endpoints of many partners. Lower, and most of
+  // their attempts open a connection of their own; higher lets one host hold more of all idle connections.
+  maxIdlePerOrigin: 100,
   // Each is a file descriptor, of which a process often has 1,024.
   maxIdle: 1_000,
 };
