@@ -110,17 +110,38 @@ function withStandardTls(connectionString: string): string {
 
 const INT8 = 20;
 const DATE = 1082;
+const TIMESTAMPTZ = 1184;
 
 /** A bigint of ours (a count, a number of items) always fits a double; pg would give a string. */
 function getTypeParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
   if (oid === INT8 && format !== "binary") return Number;
   // A date stays text, 2026-01-31; pg would make it midnight in the process's time zone.
   if (oid === DATE && format !== "binary") return String;
+  if (oid === TIMESTAMPTZ && format !== "binary") return parseInstant;
+  return driverParser(oid, format);
+}
+
+function driverParser(oid: number, format?: "text" | "binary"): (value: string) => unknown {
   // pg types its parsers as `any`.
   const parser: unknown =
     format === "binary" ? pg.types.getTypeParser(oid, "binary") : pg.types.getTypeParser(oid, "text");
   return parser as (value: string) => unknown;
 }
+
+/** As PostgreSQL writes instants of our sessions, whose time zone is UTC: from the year 100 to 9999. */
+const UTC_INSTANT = /^(?!00)\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?\+00$/;
+
+/** Reads an instant, in a third of the time that the driver takes, whose parser knows every form and time zone. */
+function parseInstant(text: string): unknown {
+  if (!UTC_INSTANT.test(text)) return driverParser(TIMESTAMPTZ)(text);
+  const pair = (at: number) => (text.charCodeAt(at) - ZERO) * 10 + text.charCodeAt(at + 1) - ZERO;
+  const milliseconds = text.length === NO_FRACTION ? 0 : Number(text.slice(20, -3).padEnd(3, "0").slice(0, 3));
+  const year = pair(0) * 100 + pair(2);
+  return new Date(Date.UTC(year, pair(5) - 1, pair(8), pair(11), pair(14), pair(17), milliseconds));
+}
+
+const ZERO = "0".charCodeAt(0);
+const NO_FRACTION = "2026-01-31 00:00:00+00".length;
 
 /** For a connection to close. A dead one would delay a stop for ever. */
 const CLOSE_TIMEOUT_MS = 1_000;

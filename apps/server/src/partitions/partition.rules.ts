@@ -57,9 +57,14 @@ export const dailyTables: readonly DailyTable[] = [
   { name: "webhook_attempts", day: "started_on", hasDefault: true, dependents: [] },
 ];
 
+/** The day that was asked for last: nearly always today, several times for each delivery. */
+let lastDay = { number: Number.NaN, name: "" };
+
 /** The day in UTC, `2026-01-31`, of an instant in milliseconds since 1970. */
 export function dayOf(instant: number): string {
-  return new Date(instant).toISOString().slice(0, 10);
+  const number = Math.floor(instant / DAY_MS);
+  if (number !== lastDay.number) lastDay = { number, name: new Date(instant).toISOString().slice(0, 10) };
+  return lastDay.name;
 }
 
 /** The day that comes `n` days after a day (negative: before it). */

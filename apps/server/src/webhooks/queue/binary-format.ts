@@ -121,20 +121,31 @@ export function rowEncoder<Table extends keyof Tables>(table: Table): (rows: rea
     return { name: name as keyof WrittenRow<Table>, type: binary };
   });
   return (rows) => {
-    const sizes = rows.flatMap((row) =>
-      fields.map(({ name, type }) => (row[name] === null ? NULL_SIZE : type.sizeOf(row[name]))),
-    );
-    const head = COPY_HEAD_BYTES + INT16_BYTES + rows.length * INT16_BYTES;
-    const copy = Buffer.alloc(sizes.reduce((sum, size) => sum + INT32_BYTES + Math.max(0, size), head));
-    let at = COPY_SIGNATURE.copy(copy) + 2 * INT32_BYTES;
-    let next = 0;
+    // Values are looked up once: a name that is not known until then costs as much as writing the value.
+    const values: unknown[] = [];
+    const sizes: number[] = [];
+    let bytes = COPY_HEAD_BYTES + INT16_BYTES + rows.length * (INT16_BYTES + fields.length * INT32_BYTES);
     for (const row of rows) {
-      at = copy.writeInt16BE(fields.length, at);
       for (const { name, type } of fields) {
-        const size = sizes[next++] ?? NULL_SIZE;
+        const value = row[name];
+        const size = value === null ? NULL_SIZE : type.sizeOf(value);
+        values.push(value);
+        sizes.push(size);
+        if (size !== NULL_SIZE) bytes += size;
+      }
+    }
+    const copy = Buffer.allocUnsafe(bytes);
+    let at = COPY_SIGNATURE.copy(copy);
+    // No flags, and no extension of the head.
+    at = copy.writeInt32BE(0, at);
+    at = copy.writeInt32BE(0, at);
+    for (let first = 0; first < values.length; first += fields.length) {
+      at = copy.writeInt16BE(fields.length, at);
+      for (const [column, { type }] of fields.entries()) {
+        const size = sizes[first + column] ?? NULL_SIZE;
         at = copy.writeInt32BE(size, at);
         if (size === NULL_SIZE) continue;
-        type.write(copy, row[name], at);
+        type.write(copy, values[first + column], at);
         at += size;
       }
     }
