@@ -14,7 +14,12 @@ export interface Latency {
   readonly worst: number;
 }
 
-const moveTo = statement("bench.moveTo", "update webhook_endpoints set url = $2 where system_id = $1");
+const moveTo = statement(
+  "bench.moveTo",
+  `update webhook_endpoints endpoint set url = moved.url
+   from (select id, ($2::text[])[row_number() over (order by id)] as url from webhook_endpoints where system_id = $1) as moved
+   where endpoint.system_id = $1 and endpoint.id = moved.id`,
+);
 
 /** Commits events one by one, evenly, and asks the receiver when each of their deliveries came. */
 export async function measureLatency(
@@ -22,10 +27,14 @@ export async function measureLatency(
   cipher: SecretCipher,
   load: { readonly perSecond: number; readonly seconds: number },
 ): Promise<Latency> {
-  const receiver = await startServer(join(import.meta.dirname, "receiver.ts"), ["1", "--arrivals"], {});
+  const receiver = await startServer(
+    join(import.meta.dirname, "receiver.ts"),
+    [String(world.endpoints), "--arrivals"],
+    {},
+  );
   const { urls } = JSON.parse(receiver.firstLine) as { urls: string[] };
   const [url = ""] = urls;
-  await world.db.query(moveTo, [world.systemId, `${url}/hooks`]);
+  await world.db.query(moveTo, [world.systemId, urls.map((each) => `${each}/hooks`)]);
   try {
     const events = Math.floor((load.perSecond * load.seconds) / world.endpoints);
     const trickle = {

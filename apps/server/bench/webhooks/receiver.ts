@@ -31,7 +31,7 @@ const origins = Number(process.argv[2] ?? 1);
 const servers = Array.from({ length: origins }, () => createServer({ keepAliveTimeout: 60_000 }, receive));
 const urls = await Promise.all(
   servers.map(async (server, i) => {
-    server.listen(0, `127.0.0.${i + 1}`);
+    server.listen(0, `127.0.${Math.floor(i / 250)}.${(i % 250) + 1}`);
     await once(server, "listening");
     const address = server.address();
     if (address === null || typeof address === "string") throw new Error("not listening on a port");
