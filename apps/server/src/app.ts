@@ -27,6 +27,7 @@ import { type DashboardOptions, serveDashboard } from "./http/dashboard.ts";
 import { serveDocuments } from "./http/documents.ts";
 import { answerUnknownRoutes } from "./http/errors.ts";
 import { healthRoutes } from "./http/health.ts";
+import { logRequests } from "./http/logged-requests.ts";
 import { createPublicLimit, DEFAULT_PUBLIC_RATE_LIMIT } from "./http/public-limit.ts";
 import { createRefusedRequests } from "./http/refused-requests.ts";
 import { refuseMalformedRequests } from "./http/request-form.ts";
@@ -41,6 +42,7 @@ import { markKeyAsCompromised, keysFor, recordUses } from "./keys/service.ts";
 import { createFilteredReads, FILTERED_STATEMENT_TIMEOUT_MS } from "./lists/read-context.ts";
 import type { HttpMetrics } from "./metrics/http-metrics.ts";
 import { uncounted } from "./metrics/metrics.ts";
+import { openRequestLog } from "./request-log/recorder.ts";
 import { reservationRoutes } from "./reservations/routes.ts";
 import { createDepthIndex } from "./rides/depth-index.ts";
 import { createPastCounts } from "./rides/past-counts.ts";
@@ -102,6 +104,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   );
   // The first to be registered is the last to be closed.
   http.addHook("onClose", () => connections.close());
+  keepRequestLog(http, options);
   const caches = openCaches(http, options, connections.vital);
   if (options.https !== undefined) sendStrictTransport(http);
   allowOrigins(http, options.corsOrigins ?? []);
@@ -149,6 +152,17 @@ export async function buildApp(options: AppOptions): Promise<App> {
 function servePages(http: FastifyInstance, options: AppOptions): void {
   serveDocuments(http, { ...options, hasReference: options.docs ?? true });
   if (options.dashboard !== undefined) serveDashboard(http, options.dashboard);
+}
+
+/** Logs what callers with a key ask for, and counts it. */
+function keepRequestLog(http: FastifyInstance, { db, clock, logger, metrics = uncounted.http }: AppOptions): void {
+  const log = openRequestLog({
+    db,
+    onUnlogged: (requests) => metrics.unlogged(requests),
+    onError: (error) => logger.warn({ err: error }, "requests were not logged"),
+  });
+  logRequests(http, log, clock);
+  http.addHook("onClose", () => log.close());
 }
 
 /** Serves the public feeds. */

@@ -10,6 +10,7 @@ import type { Ids } from "./ids.ts";
 import type { Logger } from "./logger.ts";
 import type { Metrics } from "./metrics/metrics.ts";
 import { startPartitionKeeper } from "./partitions/service.ts";
+import { startUsageSweeper } from "./request-log/service.ts";
 import type { AllSecrets } from "./secrets.ts";
 import { systemsOf } from "./systems/service.ts";
 import { readVersion } from "./version.ts";
@@ -72,6 +73,12 @@ export async function startWorkers(options: WorkersOptions): Promise<Work> {
       clock,
       systems: () => systemIds(db),
       onError: reporting("deleting old answers", { quietMs: 15 * 60_000 }),
+    }),
+    startUsageSweeper({
+      db,
+      clock,
+      systems: () => systemIds(db),
+      onError: reporting("deleting old usage of keys", { quietMs: 15 * 60_000 }),
     }),
   ];
   const following = await followFeed(options);

@@ -30,6 +30,12 @@ export const COUNTABLE_FROM_SECONDS = 60;
 /** Days for which events are kept. */
 export const EVENT_RETENTION_DAYS = 30;
 
+/** Days for which requests are logged, and counted by the minute. */
+export const REQUEST_LOG_DAYS = 7;
+
+/** Days for which requests are counted by the day. */
+export const USAGE_RETENTION_DAYS = 400;
+
 /** Hours for which the answer to an `Idempotency-Key` is kept. */
 export const IDEMPOTENCY_KEY_HOURS = 24;
 

@@ -153,6 +153,30 @@ export interface Tables {
     readonly accepted_at: Date | null;
     readonly revoked_at: Date | null;
   };
+  readonly key_usage_days: {
+    readonly system_id: string;
+    readonly key_id: string;
+    readonly day: string;
+    readonly route: string;
+    readonly partner_id: string | null;
+    readonly requests: number;
+    readonly client_errors: number;
+    readonly server_errors: number;
+    readonly rate_limited: number;
+    readonly total_ms: number;
+  };
+  readonly key_usage_minutes: {
+    readonly system_id: string;
+    readonly counted_on: string;
+    readonly key_id: string;
+    readonly minute: Date;
+    readonly partner_id: string | null;
+    readonly requests: number;
+    readonly client_errors: number;
+    readonly server_errors: number;
+    readonly rate_limited: number;
+    readonly unlogged: number;
+  };
   readonly keys: {
     readonly system_id: string;
     readonly id: string;
@@ -228,6 +252,20 @@ export interface Tables {
     readonly system_id: string;
     readonly id: string;
     readonly name: string;
+  };
+  readonly request_log: {
+    readonly system_id: string;
+    readonly logged_on: string;
+    readonly id: string;
+    readonly at: Date;
+    readonly key_id: string;
+    readonly partner_id: string | null;
+    readonly method: string;
+    readonly route: string;
+    readonly status: number;
+    readonly error: string | null;
+    readonly ms: number;
+    readonly address: string;
   };
   readonly reservations: {
     readonly system_id: string;
@@ -512,6 +550,8 @@ export const columnTypes = {
   import_overlaps: { system_id: "text", earlier_id: "text", import_id: "text" },
   imports: { system_id: "text", id: "text", kind: "text", source: "text", at: "timestamptz", status: "text", created: "bigint", updated: "bigint", unchanged: "bigint", rejected: "bigint", stations_created: "bigint", first_at: "timestamptz", last_at: "timestamptz", report: "text", detail: "jsonb", undone_at: "timestamptz" },
   invitations: { system_id: "text", id: "text", hash: "bytea", email: "text", partner_id: "text", role: "text", created_at: "timestamptz", created_by: "text", expires_at: "timestamptz", accepted_at: "timestamptz", revoked_at: "timestamptz" },
+  key_usage_days: { system_id: "text", key_id: "text", day: "date", route: "text", partner_id: "text", requests: "bigint", client_errors: "bigint", server_errors: "bigint", rate_limited: "bigint", total_ms: "double precision" },
+  key_usage_minutes: { system_id: "text", counted_on: "date", key_id: "text", minute: "timestamptz", partner_id: "text", requests: "integer", client_errors: "integer", server_errors: "integer", rate_limited: "integer", unlogged: "integer" },
   keys: { system_id: "text", id: "text", partner_id: "text", name: "text", hash: "bytea", last4: "text", scopes: "text[]", rate_limit: "integer", created_at: "timestamptz", expires_at: "timestamptz", revoked_at: "timestamptz", rotated_to: "text", compromised_at: "timestamptz", last_used_at: "timestamptz", last_used_path: "text", last_used_address: "text" },
   list_counts: { system_id: "text", list: "text", slot: "smallint", n: "bigint", past_changes: "bigint" },
   memberships: { system_id: "text", person_id: "text", partner_id: "text", role: "text", created_at: "timestamptz", id: "text" },
@@ -521,6 +561,7 @@ export const columnTypes = {
   people: { id: "text", email: "text", name: "text", created_at: "timestamptz", password_hash: "text", totp_secret: "text", totp_last_step: "bigint" },
   recovery_codes: { person_id: "text", hash: "bytea" },
   regions: { system_id: "text", id: "text", name: "text" },
+  request_log: { system_id: "text", logged_on: "date", id: "text", at: "timestamptz", key_id: "text", partner_id: "text", method: "text", route: "text", status: "smallint", error: "text", ms: "real", address: "text" },
   reservations: { system_id: "text", id: "text", partner_id: "text", status: "text", station_id: "text", bike_id: "text", vehicle_type_id: "text", rider_ref: "text", created_at: "timestamptz", expires_at: "timestamptz", cancelled_at: "timestamptz", cancel_reason: "text", ride_id: "text", updated_at: "timestamptz" },
   ride_counts: { system_id: "text", period: "text", starts_at: "timestamptz", slot: "smallint", n: "bigint" },
   rides: { system_id: "text", id: "text", bike_id: "text", status: "text", start_station_id: "text", end_station_id: "text", started_at: "timestamptz", ended_at: "timestamptz", duration_seconds: "integer", distance_meters: "integer", vehicle_type_id: "text", rider_category: "text", end_reason: "text", is_countable: "boolean", reservation_id: "text", updated_at: "timestamptz", source: "text", import_id: "text" },

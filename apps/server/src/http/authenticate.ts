@@ -64,6 +64,7 @@ async function judge(
   const key = kept ?? (await keys.load(presented ?? "")) ?? "unknown";
   if (key === "unknown") throw await refuse("unknown_key", invalidKey("unknownKey"), request, options);
   if (isUsable(key, clock())) return key;
+  request.refusedKey = key;
   const status = keyStatus(key, clock());
   if (status === "active") {
     const error = invalidKey("suspendedPartner", { id: key.id, last4: key.last4 });
@@ -111,6 +112,8 @@ declare module "fastify" {
     transport: Transport | undefined;
     /** Set on endpoints that ask for a key. */
     caller: Caller | undefined;
+    /** A key of ours that no longer works, or whose partner is suspended. */
+    refusedKey: KeyRow | undefined;
   }
   interface FastifyContextConfig {
     /** Set on every route of a contract. */

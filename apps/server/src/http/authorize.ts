@@ -39,6 +39,7 @@ export function authorizeRequests(app: FastifyInstance, options: AuthorizeOption
   app.decorateRequest("caller");
   app.decorateRequest("consoleSession");
   app.decorateRequest("consoleCaller");
+  app.decorateRequest("refusedKey");
   countLargeAnswers(app, options.publicLimit);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header("request-id", request.id);

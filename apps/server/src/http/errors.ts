@@ -11,6 +11,7 @@ const RETRY_SECONDS = 5;
  * @param onUnavailable hears why a request could not be served at present
  */
 export function handleErrors(app: FastifyInstance, onUnavailable: (error: unknown) => void = () => undefined): void {
+  app.decorateRequest("errorCode");
   app.setErrorHandler((error, request, reply) => {
     if (isUnavailable(error)) onUnavailable(error);
     return sendError(reply, request, error);
@@ -25,6 +26,7 @@ export function handleErrors(app: FastifyInstance, onUnavailable: (error: unknow
 export function sendError(reply: FastifyReply, request: FastifyRequest, error: unknown): FastifyReply {
   const known = toServiceError(error);
   const code = isErrorCode(known.code) ? known.code : "internal";
+  request.errorCode = code;
   if (code === "internal") request.log.error({ err: error, reqId: request.id }, "request failed");
   return (
     reply
@@ -34,6 +36,13 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
       // As bytes: to a text Fastify adds a charset, and no hook takes it away again where the router itself failed.
       .send(Buffer.from(errorJson(code, known.message)))
   );
+}
+
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The code of the error that the request was answered with. */
+    errorCode: ErrorCode | undefined;
+  }
 }
 
 /** The entry of the catalogue for any failure. */

@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from "prom-client";
+import { Counter, Gauge, type Registry } from "prom-client";
 import type { PoolUsage } from "../db/database.ts";
 import { countBy } from "./counters.ts";
 
@@ -28,6 +28,8 @@ export interface HttpMetrics {
   readonly compromised: (where: (typeof COMPROMISED_IN)[number]) => void;
   /** A filtered list was refused: no place was free in time, or it took too long. */
   readonly filteredReadRejected: (reason: (typeof READ_REJECTIONS)[number]) => void;
+  /** Requests that the log left out. */
+  readonly unlogged: (requests: number) => void;
   /** Says where the figures come from that are read at each look. */
   readonly watch: (sources: HttpSources) => void;
 }
@@ -43,7 +45,13 @@ interface HttpSources {
 
 /** Adds the metrics of requests to a registry. Reading them costs no statement. */
 export function createHttpMetrics(registry: Registry): HttpMetrics {
+  const unlogged = new Counter({
+    name: "bikeshare_unlogged_requests_total",
+    help: "Requests that the request log left out, because there were too many or it could not be written.",
+    registers: [registry],
+  });
   return {
+    unlogged: (requests) => unlogged.inc(requests),
     refused: countBy(
       registry,
       "http_refused_requests_total",

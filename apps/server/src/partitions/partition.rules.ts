@@ -1,10 +1,16 @@
-import { EVENT_RETENTION_DAYS } from "@bikeshare/contract";
+import { EVENT_RETENTION_DAYS, REQUEST_LOG_DAYS } from "@bikeshare/contract";
 
 const DAY_MS = 24 * 3_600_000;
 
 /** A table that has one partition a day, each dropped whole when it is past. */
 export interface DailyTable {
-  readonly name: "events" | "webhook_bodies" | "webhook_deliveries" | "webhook_attempts";
+  readonly name:
+    | "events"
+    | "webhook_bodies"
+    | "webhook_deliveries"
+    | "webhook_attempts"
+    | "request_log"
+    | "key_usage_minutes";
   readonly day: DayColumn["day"];
   /** Whether rows of a day without a partition go into a default partition, rather than fail. */
   readonly hasDefault: boolean;
@@ -13,6 +19,8 @@ export interface DailyTable {
    * their indexes are not written again.
    */
   readonly fillfactor?: number;
+  /** Days for which rows are kept; those of events when left out: a delivery may be sent again for as long. */
+  readonly retentionDays?: number;
   /** Rows elsewhere that mean nothing without the day's rows. */
   readonly dependents: readonly Dependent[];
 }
@@ -20,7 +28,7 @@ export interface DailyTable {
 /** A table, and its column that says the day of a row. */
 export interface DayColumn {
   readonly table: string;
-  readonly day: "recorded_on" | "created_on" | "started_on";
+  readonly day: "recorded_on" | "created_on" | "started_on" | "logged_on" | "counted_on";
 }
 
 /** Rows of another table that belong to a day. */
@@ -55,6 +63,15 @@ export const dailyTables: readonly DailyTable[] = [
   },
   { name: "webhook_bodies", day: "created_on", hasDefault: true, dependents: [] },
   { name: "webhook_attempts", day: "started_on", hasDefault: true, dependents: [] },
+  { name: "request_log", day: "logged_on", hasDefault: true, retentionDays: REQUEST_LOG_DAYS, dependents: [] },
+  {
+    name: "key_usage_minutes",
+    day: "counted_on",
+    hasDefault: true,
+    fillfactor: 70,
+    retentionDays: REQUEST_LOG_DAYS,
+    dependents: [],
+  },
 ];
 
 /** The day that was asked for last: nearly always today, several times for each delivery. */
@@ -100,14 +117,14 @@ export function daysWithout(table: DailyTable, partitions: readonly string[], da
 }
 
 /** The first day of which rows are kept: a delivery may be sent again, and an event read, for as many days. */
-export function oldestKept(today: string): string {
-  return addDays(today, -EVENT_RETENTION_DAYS);
+export function oldestKept(today: string, retentionDays = EVENT_RETENTION_DAYS): string {
+  return addDays(today, -retentionDays);
 }
 
 /** The days among a table's partitions of which even the last row is older than rows are kept. */
 export function daysPast(table: DailyTable, partitions: readonly string[], today: string): string[] {
   return partitions.flatMap((name) => {
     const day = dayOfPartition(table, name);
-    return day !== undefined && day < oldestKept(today) ? [day] : [];
+    return day !== undefined && day < oldestKept(today, table.retentionDays) ? [day] : [];
   });
 }

@@ -165,7 +165,7 @@ async function dropDay(tx: Transaction, table: DailyTable, systems: readonly str
 /** Deletes what is no longer kept from a table's default partition, batch by batch. */
 export async function emptyDefault(context: PartitionContext, table: DailyTable): Promise<void> {
   const { db, clock } = context;
-  const oldest = oldestKept(dayOf(clock()));
+  const oldest = oldestKept(dayOf(clock()), table.retentionDays);
   for (const { system_id: systemId } of await systemsOf(db)) {
     const day = await findFirstDay(db, defaultColumnOf(table), systemId, oldest);
     // One day a run: there is one more only every day.

@@ -11,7 +11,7 @@ import { addDays, dailyTables, dayOf, defaultOf, partitionOf } from "./partition
 import { createPartitionsBesideDefault, dropPastDays, emptyDefault, startPartitionKeeper } from "./service.ts";
 
 const DAY = 24 * 3_600_000;
-const tables = dailyTables.filter(({ hasDefault }) => hasDefault);
+const tables = dailyTables.filter(({ name }) => name.startsWith("webhook_"));
 const [deliveries] = tables.filter(({ name }) => name === "webhook_deliveries");
 if (deliveries === undefined) throw new Error("there is no table of deliveries");
 

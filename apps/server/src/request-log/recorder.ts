@@ -1,0 +1,128 @@
+import { startPeriodic } from "../background/periodic.ts";
+import type { Database } from "../db/database.ts";
+import { dayOf } from "../partitions/partition.rules.ts";
+import { type DayUsage, insertRequests, type MinuteUsage, updateDayUsage, updateMinuteUsage } from "./queries.ts";
+import { createUsageCounter, type LoggedRequest } from "./usage.rules.ts";
+
+/** Keeps what callers ask for and how they are answered, off the request's path. */
+export interface RequestLog {
+  record(request: LoggedRequest): void;
+  /** Writes what was recorded since the last time. */
+  flush(): Promise<void>;
+  /** Writes the rest. */
+  close(): Promise<void>;
+}
+
+export interface RequestLogOptions {
+  readonly db: Database;
+  /** Requests were left out of the log, because there were too many or they could not be written. */
+  readonly onUnlogged: (count: number) => void;
+  /** A write failed: the log or the counts have a gap. Written twice, they would be wrong as well. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Time between two writes. Longer, and a partner who looks for its request does not find it yet. */
+const FLUSH_INTERVAL_MS = 1_000;
+/** Most requests in a write. With more, writing them would cost PostgreSQL more than 3 % of a core. */
+const MAX_REQUESTS = 2_000;
+/** A key's requests in a write that may use the whole of it; its others share half, so that one busy key leaves room. */
+const RESERVED_PER_KEY = 10;
+/** Writes of the log for each write of the counts, which rewrites a row for every key that called. */
+const FLUSHES_PER_COUNT = 5;
+
+/**
+ * Logs requests and counts them by key. The log has a bound: what is above it is counted, and left out. A process that is
+ * killed loses what it has not written, at most five seconds of counts.
+ */
+export function openRequestLog({ db, onUnlogged, onError }: RequestLogOptions): RequestLog {
+  const usage = createUsageCounter();
+  let waiting: LoggedRequest[] = [];
+  let byKey = new Map<string, number>();
+  let unlogged = 0;
+  let flushes = 0;
+
+  const hasRoom = (keyId: string): boolean => {
+    const own = byKey.get(keyId) ?? 0;
+    if (waiting.length >= (own < RESERVED_PER_KEY ? MAX_REQUESTS : MAX_REQUESTS / 2)) return false;
+    byKey.set(keyId, own + 1);
+    return true;
+  };
+  const writeLog = async () => {
+    const taken = waiting;
+    if (unlogged > 0) onUnlogged(unlogged);
+    [waiting, byKey, unlogged] = [[], new Map(), 0];
+    if (taken.length === 0) return;
+    try {
+      await inBackground(
+        db,
+        Map.groupBy(taken, ({ systemId }) => systemId),
+        insertSystemRequests,
+      );
+    } catch (error) {
+      onUnlogged(taken.length);
+      throw error;
+    }
+  };
+  const writeCounts = async () => {
+    const taken = usage.take();
+    await inBackground(db, new Map(taken.map((counts) => [counts.systemId, counts])), addSystemUsage);
+  };
+  const write = async (isLast: boolean) => {
+    const isCounting = isLast || ++flushes % FLUSHES_PER_COUNT === 0;
+    // Each by itself: a log that cannot be written must not cost the counts.
+    await writeLog().catch(onError);
+    if (isCounting) await writeCounts().catch(onError);
+  };
+  const periodic = startPeriodic({ intervalMs: FLUSH_INTERVAL_MS, work: () => write(false), onError });
+
+  return {
+    record(request) {
+      const isLogged = hasRoom(request.keyId);
+      if (isLogged) waiting.push(request);
+      else unlogged++;
+      usage.count(request, isLogged);
+    },
+    flush: () => write(true),
+    async close() {
+      await periodic.close();
+      await write(true);
+    },
+  };
+}
+
+type WriteSystem<Rows> = (tx: Parameters<typeof insertRequests>[0], systemId: string, rows: Rows) => void;
+
+/** Writes each system's rows in a transaction that does not wait for the disk: a log may lose its end in a crash. */
+async function inBackground<Rows>(
+  db: Database,
+  systems: ReadonlyMap<string, Rows>,
+  writeSystem: WriteSystem<Rows>,
+): Promise<void> {
+  for (const [systemId, rows] of systems) {
+    await db.transaction(async (tx) => {
+      await tx.run("set local synchronous_commit = off");
+      writeSystem(tx, systemId, rows);
+    });
+  }
+}
+
+function insertSystemRequests(
+  tx: Parameters<WriteSystem<unknown>>[0],
+  systemId: string,
+  requests: LoggedRequest[],
+): void {
+  const rows = requests.map(({ id, at, keyId, partnerId, method, route, status, error, ms, address }) => ({
+    ...{ logged_on: dayOf(at), id, at: new Date(at), key_id: keyId, partner_id: partnerId },
+    ...{ method, route, status, error, ms, address },
+  }));
+  insertRequests(tx, systemId, rows);
+}
+
+function addSystemUsage(
+  tx: Parameters<WriteSystem<unknown>>[0],
+  systemId: string,
+  { minutes, days }: { readonly minutes: readonly MinuteUsage[]; readonly days: readonly DayUsage[] },
+): void {
+  if (minutes.length > 0) updateMinuteUsage(tx, systemId, minutes);
+  if (days.length > 0) updateDayUsage(tx, systemId, days);
+}
