@@ -98,6 +98,11 @@ export const errorCatalogue = {
     meaning: "The reservation would hold its bike for longer than a hold may last in all.",
     action: "Ask for fewer minutes: the message says how many are left.",
   },
+  conflict: {
+    status: 409,
+    meaning: "What the dashboard was asked for does not fit the present state, which the message names.",
+    action: "Nothing was changed. Load the page again, and do first what the message says.",
+  },
   ride_conflict: {
     status: 409,
     meaning: "The ride's state, or its bike's, does not allow this.",

@@ -1,11 +1,13 @@
 import { type ErrorCode, errorMessage, type MessageArguments } from "@bikeshare/contract/pure";
 
 /** A code of the contract's catalogue, or one that only the operator's commands meet. */
-export type ServiceErrorCode = ErrorCode | "conflict" | "secrets_file_mismatch";
+export type ServiceErrorCode = ErrorCode | "secrets_file_mismatch";
 
 export interface ServiceErrorOptions extends ErrorOptions {
   /** Headers that the answer must carry, such as `WWW-Authenticate`; names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** What is said over HTTP, where the message names commands that only operators can run. */
+  readonly httpMessage?: string;
 }
 
 /**
@@ -16,11 +18,14 @@ export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ServiceErrorCode;
   readonly headers: Readonly<Record<string, string>>;
+  readonly httpMessage: string;
 
-  constructor(code: ServiceErrorCode, message: string, { headers = {}, cause }: ServiceErrorOptions = {}) {
+  constructor(code: ServiceErrorCode, message: string, options: ServiceErrorOptions = {}) {
+    const { headers = {}, cause, httpMessage = message } = options;
     super(message, { cause });
     this.code = code;
     this.headers = headers;
+    this.httpMessage = httpMessage;
   }
 }
 

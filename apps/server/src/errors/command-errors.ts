@@ -1,7 +1,7 @@
 import { fillTemplate, type TemplateArguments } from "@bikeshare/contract";
 import { ServiceError, type ServiceErrorCode } from "@bikeshare/rules";
 
-/** What is said to operators at the command line only: no endpoint answers with these messages. */
+/** What only commands meet: what is said to operators at the command line. */
 const commandErrors = {
   not_found: {
     delivery: "There is no delivery {id}. `webhooks deliveries` shows those of the last {days} days.",
@@ -74,11 +74,51 @@ const commandErrors = {
   },
 } as const satisfies { readonly [Code in ServiceErrorCode]?: Readonly<Record<string, string>> };
 
+/** What is said of the same on pages of the dashboard, where the message above names commands. */
+const pageMessages: {
+  readonly [Code in keyof typeof commandErrors]?: { readonly [Name in keyof (typeof commandErrors)[Code]]?: string };
+} = {
+  not_found: {
+    delivery: "There is no delivery {id} among those of the last {days} days.",
+    endpoint: "There is no webhook address yet. Set one first.",
+    import: "There is no import {id}.",
+    key: "There is no key {id}.",
+    partner: "There is no partner {id}.",
+    removedEndpoint: "The webhook address was removed{when}. Set one with its events to make it anew.",
+    replay: "There is no replay {id}.",
+  },
+  invalid_parameter: {
+    newEndpoint: "A new webhook needs an address and at least one event.",
+    testDelivery: "Delivery {id} is a test: send another test instead.",
+    tooManySecrets:
+      "{count} secrets sign already, which is the most. Wait until one ends, or rotate without an overlap.",
+  },
+  conflict: {
+    endpointPaused: "The webhook is paused: resume it first. Nothing was changed.",
+    endpointPausedProbe: "The webhook is paused: resume it, which sends a delivery as a probe.",
+    endpointPausedReplay: "The webhook is paused: what waited is held. Resume it, then resend what is held.",
+    endpointRemoved: "The webhook was removed: set its address anew. Nothing was changed.",
+    importNotLast:
+      'Import {id} cannot be undone before the later ones of the source "{source}". Undo those first, the latest first.',
+    importOverlapped:
+      "Import {id} cannot be undone before {later}, which found rides of it and left them as they were. Undo those first.",
+    notSending: "No process of the service sends webhooks at present, so nothing was sent. The operator can start one.",
+    partnerSuspended: "The partner is suspended. Nothing was changed.",
+  },
+  secrets_file_mismatch: {
+    olderKey:
+      "The service's secrets file is not the one that encrypted the secrets since {since}. Nothing was changed. Tell the operator.",
+  },
+};
+
 /** An error that only commands meet, with one of its messages. */
 export function commandError<Code extends keyof typeof commandErrors>(
   code: Code,
   ...[name, values]: TemplateArguments<(typeof commandErrors)[Code]>
 ): ServiceError {
   const messages: Readonly<Record<string, string>> = commandErrors[code];
-  return new ServiceError(code, fillTemplate(messages[String(name)] ?? "", values));
+  const message = messages[String(name)] ?? "";
+  const onPages: Readonly<Record<string, string | undefined>> = pageMessages[code] ?? {};
+  const httpMessage = fillTemplate(onPages[String(name)] ?? message, values);
+  return new ServiceError(code, fillTemplate(message, values), { httpMessage });
 }

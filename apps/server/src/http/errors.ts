@@ -34,7 +34,7 @@ export function sendError(reply: FastifyReply, request: FastifyRequest, error: u
       .headers(known.headers)
       .header("content-type", "application/json")
       // As bytes: to a text Fastify adds a charset, and no hook takes it away again where the router itself failed.
-      .send(Buffer.from(errorJson(code, known.message)))
+      .send(Buffer.from(errorJson(code, known.httpMessage)))
   );
 }
 

@@ -1,0 +1,134 @@
+import { z } from "zod";
+import { noQuery } from "../endpoint.ts";
+import { scopeNames } from "../scopes.ts";
+import { givenInstant, givenOnce, identifier, identifierParam, timestamp } from "../values.ts";
+import {
+  consoleBodyErrors,
+  consoleErrors,
+  consoleNeeds,
+  partnerPath,
+  systemPath,
+} from "./endpoint.ts";
+
+/** A key as the pages show it: never the key itself. */
+export const shownKey = z
+  .object({
+    id: identifier,
+    partner_id: identifier.nullable().describe("Null: an operator key"),
+    partner_name: z.string().nullable(),
+    name: z.string().nullable(),
+    prefix: z.string().describe("How the key begins, such as `bss_live_`"),
+    last4: z.string(),
+    scopes: z.array(z.string()),
+    rate_limit: z.number().int().min(1).describe("Requests in any 60 s"),
+    has_own_rate_limit: z.boolean(),
+    status: z.enum(["active", "expired", "revoked", "suspended"]),
+    created_at: timestamp,
+    expires_at: timestamp.nullable(),
+    ends_at: timestamp.nullable().describe("When it was or will be revoked"),
+    rotated_to: identifier.nullable().describe("The key that replaces it"),
+    compromised_at: timestamp.nullable().describe("When it was seen where others may have read it"),
+    last_used_at: timestamp.nullable(),
+    last_used_route: z.string().nullable(),
+    last_used_address: z.string().nullable(),
+  })
+  .strict();
+export type ShownKey = z.infer<typeof shownKey>;
+
+const keyList = z.object({ data: z.array(shownKey) }).strict();
+
+/** A key just made. */
+export const madeKey = z
+  .object({
+    id: identifier,
+    key: z.string().describe("Shown this once: the service keeps its hash alone"),
+    replaces: identifier.nullable(),
+    replaced_key_ends_at: timestamp.nullable(),
+  })
+  .strict();
+
+/** Most hours for which both keys of a rotation work. */
+const MAX_OVERLAP_HOURS = 720;
+const rotation = z
+  .object({ overlap_hours: z.number().int().min(0).max(MAX_OVERLAP_HOURS).describe("For how long both keys work") })
+  .strict();
+
+/** Most requests in any 60 s that a key may have: more than any caller needs, so that a mistyped number is noticed. */
+const MAX_RATE_LIMIT = 1_000_000;
+const keyRequest = z
+  .object({
+    partner_id: identifier.nullable().describe("Null: an operator key, which takes no scopes"),
+    scopes: z.array(z.enum(scopeNames)),
+    name: z.string().min(1).max(100).nullable(),
+    expires_at: givenInstant.nullable(),
+    rate_limit: z.number().int().min(1).max(MAX_RATE_LIMIT).nullable(),
+  })
+  .strict();
+
+function keyEndpoints<const Base extends `/console/v1/systems/:system_id${string}`, Path extends z.AnyZodObject>(
+  base: Base,
+  pathParams: Path,
+  audience: "partner" | "operator",
+) {
+  const withId = pathParams.extend({ id: identifierParam });
+  return {
+    revoke: {
+      method: "POST",
+      path: `${base}/keys/:id/revoke`,
+      summary: "End a key, on every process within a second",
+      metadata: consoleNeeds(audience, "admin"),
+      pathParams: withId,
+      query: noQuery,
+      body: z.object({}).strict(),
+      responses: { 200: shownKey, ...consoleErrors, ...consoleBodyErrors },
+    },
+    rotate: {
+      method: "POST",
+      path: `${base}/keys/:id/rotate`,
+      summary: "Make a key that replaces another; both work for a while",
+      metadata: consoleNeeds(audience, "admin", { confirmed: true, conflicts: ["conflict"] }),
+      pathParams: withId,
+      query: noQuery,
+      body: rotation,
+      responses: { 200: madeKey, ...consoleErrors, ...consoleBodyErrors },
+    },
+  } as const;
+}
+
+/** A partner's keys. */
+export const partnerKeyEndpoints = {
+  list: {
+    method: "GET",
+    path: "/console/v1/systems/:system_id/partners/:partner_id/keys",
+    summary: "The partner's keys, the oldest first",
+    metadata: consoleNeeds("partner"),
+    pathParams: partnerPath,
+    query: noQuery,
+    responses: { 200: keyList, ...consoleErrors },
+  },
+  ...keyEndpoints("/console/v1/systems/:system_id/partners/:partner_id", partnerPath, "partner"),
+} as const;
+
+/** All keys of a system, for the operator. */
+export const systemKeyEndpoints = {
+  list: {
+    method: "GET",
+    path: "/console/v1/systems/:system_id/keys",
+    summary: "Every key, operator keys too, the oldest first",
+    metadata: consoleNeeds("operator"),
+    pathParams: systemPath,
+    query: z.object({ partner_id: z.string(givenOnce()).optional() }).strict(),
+    responses: { 200: keyList, ...consoleErrors },
+  },
+  issue: {
+    method: "POST",
+    path: "/console/v1/systems/:system_id/keys",
+    summary: "Make a key",
+    metadata: consoleNeeds("operator", "admin", { confirmed: true }),
+    pathParams: systemPath,
+    query: noQuery,
+    body: keyRequest,
+    responses: { 200: madeKey, ...consoleErrors, ...consoleBodyErrors },
+  },
+  ...keyEndpoints("/console/v1/systems/:system_id", systemPath, "operator"),
+} as const;

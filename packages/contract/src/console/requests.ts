@@ -1,0 +1,186 @@
+import { z } from "zod";
+import { noQuery } from "../endpoint.ts";
+import { errorCodes } from "../error-catalogue.ts";
+import { REQUEST_LOG_DAYS, USAGE_RETENTION_DAYS } from "../limits.ts";
+import { givenOnce, identifier, identifierParam, instantParam, timestamp } from "../values.ts";
+import { consoleErrors, consoleNeeds, consolePageQuery, partnerPath, systemPath } from "./endpoint.ts";
+
+/** A request that carried a key, as the log keeps it. */
+export const loggedRequest = z
+  .object({
+    id: identifier.describe("The Request-Id"),
+    at: timestamp,
+    key_id: identifier,
+    partner_id: identifier.nullable().describe("Null: an operator key"),
+    method: z.string(),
+    route: z.string().describe("The route's pattern, such as `/v1/rides/:id`"),
+    status: z.number().int(),
+    error: z.string().nullable().describe("The error's code; null: the request succeeded"),
+    ms: z.number().min(0).describe("Milliseconds until the response was sent"),
+    address: z.string(),
+  })
+  .strict();
+export type LoggedRequest = z.infer<typeof loggedRequest>;
+
+const requestPage = z
+  .object({
+    data: z.array(loggedRequest),
+    next_cursor: z.string().min(1).optional(),
+    searched_to: timestamp
+      .optional()
+      .describe("The page ends because so many requests were looked at, back to this time: go on with `next_cursor`"),
+  })
+  .strict();
+
+/** Statuses that can be searched for together. */
+export const statusClasses = ["2xx", "3xx", "4xx", "5xx", "errors"] as const;
+
+const requestQuery = z
+  .object({
+    ...consolePageQuery,
+    key_id: identifierParam.optional(),
+    status: z
+      .string(givenOnce())
+      .regex(/^([1-5]\d\d|[2-5]xx|errors)$/, `must be a status such as 404, or one of ${statusClasses.join(", ")}`)
+      .optional(),
+    error: z.enum(errorCodes, givenOnce()).optional(),
+    method: z.enum(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"], givenOnce()).optional(),
+    route: z.string(givenOnce()).min(1).max(200).optional(),
+    since: instantParam.optional(),
+    until: instantParam.optional(),
+  })
+  .strict();
+
+const counts = {
+  requests: z.number().int().min(0),
+  client_errors: z.number().int().min(0).describe("Answered 4xx, without 429"),
+  server_errors: z.number().int().min(0),
+  rate_limited: z.number().int().min(0).describe("Answered 429"),
+};
+
+const usageMinutes = z
+  .object({
+    data: z.array(
+      z
+        .object({ minute: timestamp, ...counts, unlogged: z.number().int().min(0).describe("Left out of the log") })
+        .strict(),
+    ),
+  })
+  .strict();
+
+const usageDays = z
+  .object({
+    data: z.array(
+      z
+        .object({
+          day: z.string().describe("In UTC, such as `2026-01-31`"),
+          key_id: identifier,
+          route: z.string().describe("Method and pattern, such as `GET /v1/rides`"),
+          ...counts,
+          total_ms: z.number().min(0),
+        })
+        .strict(),
+    ),
+  })
+  .strict();
+
+const minutesQuery = z
+  .object({
+    key_id: identifierParam.optional(),
+    since: instantParam.optional().describe("An hour ago, when left out"),
+    until: instantParam.optional(),
+  })
+  .strict();
+
+/** Days that one answer shows at most. */
+const MAX_SHOWN_DAYS = 92;
+const daysQuery = z
+  .object({
+    key_id: identifierParam.optional(),
+    days: z.coerce.number(givenOnce()).int().min(1).max(MAX_SHOWN_DAYS).optional().describe("Back from today; 30 when left out"),
+  })
+  .strict();
+
+const callers = z
+  .object({
+    data: z.array(
+      z
+        .object({
+          route: z.string(),
+          key_id: identifier,
+          partner_id: identifier.nullable(),
+          last_day: z.string(),
+          requests: z.number().int().min(0),
+        })
+        .strict(),
+    ),
+  })
+  .strict();
+
+/** The same endpoints for a partner's own requests, and for all of a system. */
+function requestEndpoints<const Base extends `/console/v1/systems/:system_id${string}`, Path extends z.AnyZodObject>(
+  base: Base,
+  pathParams: Path,
+  audience: "partner" | "operator",
+) {
+  const metadata = consoleNeeds(audience);
+  return {
+    list: {
+      method: "GET",
+      path: `${base}/requests`,
+      summary: `Requests of the last ${REQUEST_LOG_DAYS} days, the newest first`,
+      metadata,
+      pathParams,
+      query: requestQuery,
+      responses: { 200: requestPage, ...consoleErrors },
+    },
+    get: {
+      method: "GET",
+      path: `${base}/requests/:id`,
+      summary: "The request with a Request-Id",
+      metadata,
+      pathParams: pathParams.extend({ id: identifierParam }),
+      query: noQuery,
+      responses: { 200: loggedRequest, ...consoleErrors },
+    },
+    minutes: {
+      method: "GET",
+      path: `${base}/usage/minutes`,
+      summary: `Requests by minute, of the last ${REQUEST_LOG_DAYS} days`,
+      metadata,
+      pathParams,
+      query: minutesQuery,
+      responses: { 200: usageMinutes, ...consoleErrors },
+    },
+    days: {
+      method: "GET",
+      path: `${base}/usage/days`,
+      summary: `Requests by day, key and route, of the last ${USAGE_RETENTION_DAYS} days`,
+      metadata,
+      pathParams,
+      query: daysQuery,
+      responses: { 200: usageDays, ...consoleErrors },
+    },
+  } as const;
+}
+
+/** A partner's requests and usage. */
+export const partnerRequestEndpoints = requestEndpoints(
+  "/console/v1/systems/:system_id/partners/:partner_id",
+  partnerPath,
+  "partner",
+);
+
+/** All of a system's, for the operator. */
+export const systemRequestEndpoints = {
+  ...requestEndpoints("/console/v1/systems/:system_id", systemPath, "operator"),
+  callers: {
+    method: "GET",
+    path: "/console/v1/systems/:system_id/usage/callers",
+    summary: "Who has called a route lately",
+    metadata: consoleNeeds("operator"),
+    pathParams: systemPath,
+    query: z.object({ route: z.string(givenOnce()).min(1).max(200), days: daysQuery.shape.days }).strict(),
+    responses: { 200: callers, ...consoleErrors },
+  },
+} as const;
