@@ -63,6 +63,8 @@ export interface AppOptions {
   /** What documents show as the base address. */
   readonly baseUrl: () => string;
   readonly rateLimit: number;
+  /** Which keys partners get from the dashboard; live ones, when left out. */
+  readonly mode?: "live" | "test";
   readonly trustedProxies: NetworkList;
   /** Counts what becomes of requests. */
   readonly metrics?: HttpMetrics;
@@ -108,7 +110,8 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const caches = openCaches(http, options, connections.vital);
   if (options.https !== undefined) sendStrictTransport(http);
   allowOrigins(http, options.corsOrigins ?? []);
-  const consoleContext = createConsoleContext(options);
+  const cursorCipher = createCursorCipher(options.secrets.cursorKeys);
+  const consoleContext = createConsoleContext({ ...options, cursorCipher });
   registerAuthorization(http, options, caches.keys, consoleContext);
   refuseMalformedRequests(http);
   showCallersTheirWrites(http, caches.stationPages);
@@ -130,7 +133,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
   });
   const read = { readPool: connections.readPool, filtered };
   const depths = createDepthIndex({ read: (systemId) => rideHours(db, systemId), clock });
-  const cursorCipher = createCursorCipher(options.secrets.cursorKeys);
   bindContract(http, partnerContract, {
     stations: stationRoutes(read, cursorCipher, caches.stationPages),
     ...systemRoutes(read, cursorCipher),

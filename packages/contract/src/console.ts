@@ -4,12 +4,16 @@
  */
 import { initContract } from "@ts-rest/core";
 import { accountEndpoints } from "./console/account.ts";
+import { partnerKeyEndpoints, systemKeyEndpoints } from "./console/keys.ts";
+import { partnerRequestEndpoints, systemRequestEndpoints } from "./console/requests.ts";
 import { sessionEndpoints } from "./console/session.ts";
 import { invitationEndpoints, signInEndpoints } from "./console/sign-in.ts";
 
 export { consoleNeeds } from "./console/endpoint.ts";
 export * from "./console/account.ts";
 export * from "./console/credentials.ts";
+export type { ShownKey } from "./console/keys.ts";
+export type { DaysQuery, LoggedRequest, MinutesQuery, RequestQuery } from "./console/requests.ts";
 export * from "./console/session.ts";
 export * from "./console/sign-in.ts";
 
@@ -22,6 +26,10 @@ export const consoleContract = c.router(
     signIn: signInEndpoints,
     invitations: invitationEndpoints,
     account: accountEndpoints,
+    partnerKeys: partnerKeyEndpoints,
+    systemKeys: systemKeyEndpoints,
+    partnerRequests: partnerRequestEndpoints,
+    systemRequests: systemRequestEndpoints,
   },
   { strictStatusCodes: true },
 );

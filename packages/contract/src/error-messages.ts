@@ -89,6 +89,8 @@ export const errorMessages = {
     ride: "There is no ride with this id.",
     station: "There is no station with this id.",
     system: "There is no such system.",
+    request:
+      "There is no such request in the log. It may have carried no key, be older than {days} days, or have been left out.",
     page: "There is no such page, or it is not yours.",
     passkey: "You have no such passkey.",
     session: "You have no such session.",

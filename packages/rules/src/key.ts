@@ -22,9 +22,14 @@ export const KEY_RANDOM_LENGTH = 34;
 const CHECKSUM_LENGTH = 6;
 const KEY_FORM = new RegExp(`^bss_(live|test|operator)_[0-9A-Za-z]{${KEY_RANDOM_LENGTH + CHECKSUM_LENGTH}}$`);
 
+/** How keys of a kind begin. */
+export function keyPrefix(kind: KeyKind): string {
+  return `bss_${kind}_`;
+}
+
 /** A key: `bss_<kind>_`, 34 characters of base 62 and 6 of checksum. */
 export function keyOf(kind: KeyKind, random: string): string {
-  const body = `bss_${kind}_${random}`;
+  const body = keyPrefix(kind) + random;
   return body + toBase62(crc32(body), CHECKSUM_LENGTH);
 }
 

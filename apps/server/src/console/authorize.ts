@@ -32,23 +32,23 @@ declare module "fastify" {
 }
 
 /** What an endpoint that takes no session, or any, knows of its caller. */
-type AnyRequest = Pick<FastifyRequest, "consoleSession" | "consoleCaller" | "url">;
+export type ConsoleRequest = Pick<FastifyRequest, "consoleSession" | "consoleCaller" | "url">;
 
 /** Whoever calls an endpoint of the audience `partner` or `operator`. */
-export function consoleCaller(request: AnyRequest): ConsoleCaller {
+export function consoleCaller(request: ConsoleRequest): ConsoleCaller {
   if (request.consoleCaller === undefined) throw new Error(`${request.url} was reached without a membership`);
   return request.consoleCaller;
 }
 
 /** The same, of the audience `partner`. */
-export function partnerCaller(request: AnyRequest): ConsoleCaller & { readonly partnerId: string } {
+export function partnerCaller(request: ConsoleRequest): ConsoleCaller & { readonly partnerId: string } {
   const caller = consoleCaller(request);
   if (caller.partnerId === null) throw new Error(`${request.url} is not a partner's page`);
   return { ...caller, partnerId: caller.partnerId };
 }
 
 /** The session of an endpoint that asks for one. */
-export function consoleSession(request: AnyRequest): SessionRow & { readonly token: string } {
+export function consoleSession(request: ConsoleRequest): SessionRow & { readonly token: string } {
   if (request.consoleSession === undefined) throw new Error(`${request.url} was reached without a session`);
   return request.consoleSession;
 }

@@ -5,21 +5,32 @@ import type { SignInContext } from "../people/context.ts";
 import { createPasswordHashing } from "../people/passwords.ts";
 import { createSignInLimits, type SignInLimits } from "../people/sign-in-limits.ts";
 import type { AllSecrets } from "../secrets.ts";
+import type { CursorCipher } from "../http/cursor.ts";
 
 /** What the routes of the console work with. */
 export interface ConsoleContext extends SignInContext {
   readonly db: Database;
   readonly signInLimits: SignInLimits;
+  readonly cursorCipher: CursorCipher;
+  /** Requests in any 60 s for keys without a number of their own. */
+  readonly rateLimit: number;
+  /** Which keys the deployment issues to partners. */
+  readonly mode: "live" | "test";
 }
 
 /** What pages and authenticator apps call the service where nobody has named it. */
 const DEFAULT_SERVICE_NAME = "Bike-Sharing Data Service";
 
-export function createConsoleContext(
-  options: CommandContext & { readonly db: Database; readonly secrets: AllSecrets; readonly baseUrl: () => string },
-): ConsoleContext {
+interface ConsoleOptions
+  extends CommandContext, Pick<ConsoleContext, "db" | "baseUrl" | "rateLimit" | "cursorCipher"> {
+  readonly secrets: AllSecrets;
+  readonly mode?: ConsoleContext["mode"];
+}
+
+export function createConsoleContext({ mode = "live", ...options }: ConsoleOptions): ConsoleContext {
   return {
     ...options,
+    mode,
     serviceName: DEFAULT_SERVICE_NAME,
     // The keys that keep webhook secrets: what they encrypt must outlast every restart too.
     cipher: createTokenCipher(options.secrets.webhookKeys, "sign-in"),

@@ -4,6 +4,8 @@ import { accountRoutes } from "./account-routes.ts";
 import type { ConsoleContext } from "./context.ts";
 import { sessionRoutes } from "./session-routes.ts";
 import { invitationRoutes, signInRoutes } from "./sign-in-routes.ts";
+import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
+import { partnerRequestRoutes, systemRequestRoutes } from "./requests-routes.ts";
 
 /** Every endpoint of the console, each area's from its own file. */
 export function consoleRoutes(context: ConsoleContext): RouterImplementation<typeof consoleContract> {
@@ -12,5 +14,9 @@ export function consoleRoutes(context: ConsoleContext): RouterImplementation<typ
     signIn: signInRoutes(context),
     invitations: invitationRoutes(context),
     account: accountRoutes(context),
+    partnerKeys: partnerKeyRoutes(context),
+    systemKeys: systemKeyRoutes(context),
+    partnerRequests: partnerRequestRoutes(context),
+    systemRequests: systemRequestRoutes(context),
   };
 }

@@ -143,6 +143,15 @@ export function keysOf(context: { readonly db: Queryable }, systemId: string, pa
   return listKeys(context.db, systemId, partnerId ?? null);
 }
 
+/** A key; undefined when the system has none with this id. */
+export function keyWithId(
+  { db }: { readonly db: Queryable },
+  systemId: string,
+  id: string,
+): Promise<KeyRow | undefined> {
+  return findKey(db, systemId, id);
+}
+
 /** The keys that requests brought, in their order; undefined for those that we never made. */
 export async function keysFor(
   context: Pick<ActorContext, "db">,

@@ -95,7 +95,7 @@ export interface RequestFilters {
 export interface ScannedRequests {
   readonly matches: RequestRow[];
   /** The last row looked at; null: there was none. */
-  readonly last: LogPosition | null;
+  readonly last: (LogPosition & { readonly at: string }) | null;
   readonly scanned: number;
 }
 
@@ -118,7 +118,7 @@ function scanStatement(by: "system" | "partner" | "key" | "partner_key", errorsO
          and ($14::text is null or route = $14)
        order by logged_on desc, id desc limit $15)
      select (select count(*) from scanned) as scanned,
-       (select json_build_object('day', logged_on, 'id', id) from scanned order by logged_on, id limit 1) as last,
+       (select json_build_object('day', logged_on, 'id', id, 'at', at) from scanned order by logged_on, id limit 1) as last,
        matched.*
      from (select 1) as always left join matched on true
      order by matched.logged_on desc, matched.id desc`,
@@ -151,7 +151,8 @@ export async function listRequests(
     ...[since, until, scanLimit, statusFrom, statusTo, error, method, route, limit],
   ]);
   const { scanned, last } = oneRow(rows.slice(0, 1));
-  return { scanned, last, matches: rows.filter((row): row is ScannedRow & RequestRow => row.id !== null) };
+  const matches = rows.flatMap(({ scanned: _scanned, last: _last, ...row }) => (row.id === null ? [] : [row]));
+  return { scanned, last, matches };
 }
 
 /** A match, or where there is none one row without. */

@@ -41,7 +41,7 @@ export function openRequestLog({ db, onUnlogged, onError }: RequestLogOptions): 
   let unlogged = 0;
   let flushes = 0;
 
-  const hasRoom = (keyId: string): boolean => {
+  const isWithinBounds = (keyId: string): boolean => {
     const own = byKey.get(keyId) ?? 0;
     if (waiting.length >= (own < RESERVED_PER_KEY ? MAX_REQUESTS : MAX_REQUESTS / 2)) return false;
     byKey.set(keyId, own + 1);
@@ -77,7 +77,7 @@ export function openRequestLog({ db, onUnlogged, onError }: RequestLogOptions): 
 
   return {
     record(request) {
-      const isLogged = hasRoom(request.keyId);
+      const isLogged = isWithinBounds(request.keyId);
       if (isLogged) waiting.push(request);
       else unlogged++;
       usage.count(request, isLogged);

@@ -16,15 +16,7 @@ import {
 } from "./queries.ts";
 
 export type { RequestLog } from "./recorder.ts";
-export type {
-  DayUsage,
-  LogPosition,
-  RequestFilters,
-  RequestRow,
-  RouteCaller,
-  UsageCounts,
-  UsageRange,
-} from "./queries.ts";
+export type { LogPosition, RequestRow, UsageRange } from "./queries.ts";
 
 interface ReadContext {
   readonly db: Queryable;
@@ -41,7 +33,7 @@ export interface RequestPage {
   /** Where the next page begins; null: nothing older is kept. */
   readonly next: LogPosition | null;
   /** When the oldest request arrived that was looked at, if that is why the page ends: there may be older ones. */
-  readonly searchedTo: LogPosition | null;
+  readonly searchedTo: Date | null;
 }
 
 type Optional<Filters> = { readonly [Name in keyof Filters]?: Filters[Name] | undefined };
@@ -85,8 +77,8 @@ export async function searchRequests(
   const { matches, scanned, last } = await listRequests(db, systemId, filters, start, bounds);
   const requests = matches.slice(0, limit);
   if (matches.length > limit) return { requests, next: positionOf(requests.at(-1)), searchedTo: null };
-  const searchedTo = scanned === scanLimit ? last : null;
-  return { requests, next: searchedTo, searchedTo };
+  if (last === null || scanned < scanLimit) return { requests, next: null, searchedTo: null };
+  return { requests, next: { day: last.day, id: last.id }, searchedTo: new Date(last.at) };
 }
 
 /** Sorts behind every id. */

@@ -1,14 +1,9 @@
 import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
+import { errorBody } from "../errors.ts";
 import { scopeNames } from "../scopes.ts";
 import { givenInstant, givenOnce, identifier, identifierParam, timestamp } from "../values.ts";
-import {
-  consoleBodyErrors,
-  consoleErrors,
-  consoleNeeds,
-  partnerPath,
-  systemPath,
-} from "./endpoint.ts";
+import { consoleBodyErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
 
 /** A key as the pages show it: never the key itself. */
 export const shownKey = z
@@ -63,11 +58,15 @@ const keyRequest = z
     expires_at: givenInstant.nullable(),
     rate_limit: z.number().int().min(1).max(MAX_RATE_LIMIT).nullable(),
   })
-  .strict();
+  .strict()
+  .refine(({ partner_id, scopes }) => (partner_id === null) === (scopes.length === 0), {
+    path: ["scopes"],
+    message: "must name what a partner's key may do; an operator key takes none",
+  });
 
-function keyEndpoints<const Base extends `/console/v1/systems/:system_id${string}`, Path extends z.AnyZodObject>(
+function keyEndpoints<const Base extends `/console/v1/systems/:system_id${string}`, Shape extends z.ZodRawShape>(
   base: Base,
-  pathParams: Path,
+  pathParams: z.ZodObject<Shape, "strip">,
   audience: "partner" | "operator",
 ) {
   const withId = pathParams.extend({ id: identifierParam });
@@ -90,7 +89,7 @@ function keyEndpoints<const Base extends `/console/v1/systems/:system_id${string
       pathParams: withId,
       query: noQuery,
       body: rotation,
-      responses: { 200: madeKey, ...consoleErrors, ...consoleBodyErrors },
+      responses: { 200: madeKey, 409: errorBody, ...consoleErrors, ...consoleBodyErrors },
     },
   } as const;
 }

@@ -84,6 +84,8 @@ const usageDays = z
   })
   .strict();
 
+export type RequestQuery = z.infer<typeof requestQuery>;
+
 const minutesQuery = z
   .object({
     key_id: identifierParam.optional(),
@@ -92,14 +94,24 @@ const minutesQuery = z
   })
   .strict();
 
+export type MinutesQuery = z.infer<typeof minutesQuery>;
+
 /** Days that one answer shows at most. */
 const MAX_SHOWN_DAYS = 92;
 const daysQuery = z
   .object({
     key_id: identifierParam.optional(),
-    days: z.coerce.number(givenOnce()).int().min(1).max(MAX_SHOWN_DAYS).optional().describe("Back from today; 30 when left out"),
+    days: z.coerce
+      .number(givenOnce())
+      .int()
+      .min(1)
+      .max(MAX_SHOWN_DAYS)
+      .optional()
+      .describe("Back from today; 30 when left out"),
   })
   .strict();
+
+export type DaysQuery = z.infer<typeof daysQuery>;
 
 const callers = z
   .object({
@@ -118,9 +130,9 @@ const callers = z
   .strict();
 
 /** The same endpoints for a partner's own requests, and for all of a system. */
-function requestEndpoints<const Base extends `/console/v1/systems/:system_id${string}`, Path extends z.AnyZodObject>(
+function requestEndpoints<const Base extends `/console/v1/systems/:system_id${string}`, Shape extends z.ZodRawShape>(
   base: Base,
-  pathParams: Path,
+  pathParams: z.ZodObject<Shape, "strip">,
   audience: "partner" | "operator",
 ) {
   const metadata = consoleNeeds(audience);

@@ -1,0 +1,102 @@
+import type { consoleContract, ShownKey } from "@bikeshare/contract/console";
+import { keyPrefix, keyStatus } from "@bikeshare/rules";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import { commandError } from "../errors/command-errors.ts";
+import { effectiveRateLimit } from "../keys/key.rules.ts";
+import { issueKey, type KeyRow, keysOf, keyWithId, revokeKey, rotateKey } from "../keys/service.ts";
+import { requirePartner } from "../webhooks/endpoints/endpoint-context.ts";
+import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
+import type { ConsoleContext } from "./context.ts";
+
+type Routes = RouterImplementation<typeof consoleContract>;
+
+const HOUR_MS = 3_600_000;
+
+/** A partner's keys. */
+export function partnerKeyRoutes(context: ConsoleContext): Routes["partnerKeys"] {
+  return {
+    ...keyRoutes(context),
+    list: async ({ request }) => {
+      const { systemId, partnerId } = consoleCaller(request);
+      const keys = await keysOf(context, systemId, partnerId ?? undefined);
+      return { status: 200, body: { data: keys.map((key) => shown(context, key)) } };
+    },
+  };
+}
+
+/** All keys of a system, for the operator. */
+export function systemKeyRoutes(context: ConsoleContext): Routes["systemKeys"] {
+  return {
+    ...keyRoutes(context),
+    list: async ({ query, request }) => {
+      const keys = await keysOf(context, consoleCaller(request).systemId, query.partner_id);
+      return { status: 200, body: { data: keys.map((key) => shown(context, key)) } };
+    },
+    issue: async ({ body, request }) => {
+      const { systemId, actor } = consoleCaller(request);
+      const { partner_id: partnerId, scopes, name, rate_limit: rateLimit } = body;
+      if (partnerId !== null) await requirePartner(context, { systemId, partnerId });
+      const expiresAt = body.expires_at === null ? null : new Date(body.expires_at);
+      const kind = partnerId === null ? "operator" : context.mode;
+      const input = { systemId, kind, partnerId, scopes, name, expiresAt, rateLimit } as const;
+      const { id, key } = await issueKey({ ...context, actor }, input);
+      return { status: 200, body: { id, key, replaces: null, replaced_key_ends_at: null } };
+    },
+  };
+}
+
+interface KeyCall {
+  readonly params: { readonly id: string };
+  readonly request: ConsoleRequest;
+}
+
+interface RotationCall {
+  readonly body: { readonly overlap_hours: number };
+}
+
+/** What both have in common. Whose keys they are is what the caller's page says. */
+function keyRoutes(context: ConsoleContext) {
+  return {
+    revoke: async ({ params: { id }, request }: KeyCall) => {
+      const { systemId, actor } = consoleCaller(request);
+      await requireOwnKey(context, request, id);
+      return { status: 200 as const, body: shown(context, await revokeKey({ ...context, actor }, systemId, id)) };
+    },
+    rotate: async ({ params: { id }, body, request }: KeyCall & RotationCall) => {
+      const { systemId, actor } = consoleCaller(request);
+      await requireOwnKey(context, request, id);
+      const overlap = body.overlap_hours * HOUR_MS;
+      const made = await rotateKey({ ...context, actor }, systemId, id, context.mode, overlap);
+      const { key, replaces, replaced_key_ends_at: endsAt } = made;
+      return { status: 200 as const, body: { id: made.id, key, replaces, replaced_key_ends_at: endsAt.toISOString() } };
+    },
+  };
+}
+
+/** @throws ServiceError when there is no such key, or it is another partner's */
+async function requireOwnKey(context: ConsoleContext, request: ConsoleRequest, id: string): Promise<void> {
+  const { systemId, partnerId } = consoleCaller(request);
+  const key = await keyWithId(context, systemId, id);
+  if (key === undefined || (partnerId !== null && key.partner_id !== partnerId))
+    throw commandError("not_found", "key", { id });
+}
+
+function shown({ clock, rateLimit, mode }: ConsoleContext, key: KeyRow): ShownKey {
+  const status = keyStatus(key, clock());
+  return {
+    ...{ id: key.id, partner_id: key.partner_id, partner_name: key.partner_name, name: key.name, last4: key.last4 },
+    prefix: keyPrefix(key.partner_id === null ? "operator" : mode),
+    scopes: [...key.scopes],
+    rate_limit: effectiveRateLimit(key, rateLimit),
+    has_own_rate_limit: key.rate_limit !== null,
+    status: status === "active" && key.partner_suspended ? "suspended" : status,
+    created_at: key.created_at.toISOString(),
+    expires_at: key.expires_at?.toISOString() ?? null,
+    ends_at: key.revoked_at?.toISOString() ?? null,
+    rotated_to: key.rotated_to,
+    compromised_at: key.compromised_at?.toISOString() ?? null,
+    last_used_at: key.last_used_at?.toISOString() ?? null,
+    last_used_route: key.last_used_path,
+    last_used_address: key.last_used_address,
+  };
+}

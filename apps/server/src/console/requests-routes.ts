@@ -1,0 +1,133 @@
+import { REQUEST_LOG_DAYS } from "@bikeshare/contract";
+import type {
+  consoleContract,
+  DaysQuery,
+  LoggedRequest,
+  MinutesQuery,
+  RequestQuery,
+} from "@bikeshare/contract/console";
+import { cursorScope, serviceError } from "@bikeshare/rules";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import {
+  callersOf,
+  type RequestRow,
+  requestWithId,
+  searchRequests,
+  usageByDay,
+  usageByMinute,
+  type UsageRange,
+} from "../request-log/service.ts";
+import { consoleCaller, type ConsoleRequest } from "./authorize.ts";
+import type { ConsoleContext } from "./context.ts";
+import { readPosition } from "./position.ts";
+
+type Routes = RouterImplementation<typeof consoleContract>;
+
+const DEFAULT_LIMIT = 50;
+const DEFAULT_DAYS = 30;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** A partner's requests and usage. */
+export function partnerRequestRoutes(context: ConsoleContext): Routes["partnerRequests"] {
+  return requestRoutes(context);
+}
+
+/** All of a system's, for the operator. */
+export function systemRequestRoutes(context: ConsoleContext): Routes["systemRequests"] {
+  return {
+    ...requestRoutes(context),
+    callers: async ({ query, request }) => {
+      const { systemId } = consoleCaller(request);
+      const data = await callersOf(context, systemId, [query.route], query.days ?? DEFAULT_DAYS);
+      return { status: 200 as const, body: { data } };
+    },
+  };
+}
+
+interface Call<Query> {
+  readonly query: Query;
+  readonly request: ConsoleRequest;
+}
+
+/** What both have in common: whose requests they are is what the caller's page says. */
+function requestRoutes(context: ConsoleContext) {
+  const { clock, cursorCipher } = context;
+  return {
+    list: async ({ query: { cursor, limit = DEFAULT_LIMIT, ...filters }, request }: Call<RequestQuery>) => {
+      const { systemId, partnerId } = consoleCaller(request);
+      const scope = cursorScope(systemId, "requests", { partner_id: partnerId, ...filters });
+      const page = await searchRequests(context, systemId, {
+        partnerId: partnerId ?? undefined,
+        keyId: filters.key_id,
+        ...statusRange(filters.status),
+        error: filters.error,
+        method: filters.method,
+        route: filters.route,
+        since: instant(filters.since),
+        until: instant(filters.until),
+        after: cursor === undefined ? undefined : readPosition(cursorCipher, scope, cursor),
+        limit,
+      });
+      const { requests, next, searchedTo } = page;
+      return {
+        status: 200 as const,
+        body: {
+          data: requests.map(shown),
+          ...(next && { next_cursor: cursorCipher.encrypt(scope, JSON.stringify([next.day, next.id])) }),
+          ...(searchedTo && { searched_to: searchedTo.toISOString() }),
+        },
+      };
+    },
+    get: async ({
+      params: { id },
+      request,
+    }: {
+      readonly params: { readonly id: string };
+      readonly request: ConsoleRequest;
+    }) => {
+      const { systemId, partnerId } = consoleCaller(request);
+      const found = await requestWithId(context, systemId, id);
+      if (found === undefined || (partnerId !== null && found.partner_id !== partnerId))
+        throw serviceError("not_found", "request", { days: REQUEST_LOG_DAYS });
+      return { status: 200 as const, body: shown(found) };
+    },
+    minutes: async ({ query, request }: Call<MinutesQuery>) => {
+      const since = instant(query.since) ?? new Date(clock() - HOUR_MS);
+      const range = rangeOf(request, query.key_id, since, instant(query.until) ?? new Date(clock() + DAY_MS));
+      const minutes = await usageByMinute(context, consoleCaller(request).systemId, range);
+      return {
+        status: 200 as const,
+        body: { data: minutes.map(({ minute, ...counts }) => ({ minute: minute.toISOString(), ...counts })) },
+      };
+    },
+    days: async ({ query, request }: Call<DaysQuery>) => {
+      const since = new Date(clock() - (query.days ?? DEFAULT_DAYS) * DAY_MS);
+      const range = rangeOf(request, query.key_id, since, new Date(clock() + DAY_MS));
+      return {
+        status: 200 as const,
+        body: { data: await usageByDay(context, consoleCaller(request).systemId, range) },
+      };
+    },
+  };
+}
+
+function rangeOf(request: ConsoleRequest, keyId: string | undefined, since: Date, until: Date): UsageRange {
+  return { partnerId: consoleCaller(request).partnerId, keyId: keyId ?? null, since, until };
+}
+
+function instant(text: string | undefined): Date | undefined {
+  return text === undefined ? undefined : new Date(text);
+}
+
+/** The statuses that a filter stands for: `404`, `4xx`, or `errors` for all from 400. */
+function statusRange(filter: string | undefined): { readonly statusFrom?: number; readonly statusTo?: number } {
+  if (filter === undefined) return {};
+  if (filter === "errors") return { statusFrom: 400 };
+  const first = Number(filter.replace("xx", "00"));
+  return { statusFrom: first, statusTo: filter.endsWith("xx") ? first + 99 : first };
+}
+
+function shown({ logged_on: _day, at, ...row }: RequestRow): LoggedRequest {
+  return { ...row, at: at.toISOString() };
+}
