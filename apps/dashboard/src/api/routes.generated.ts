@@ -31,4 +31,28 @@ export const routes = {
     endSession: "DELETE /console/v1/account/sessions/:id",
     endOtherSessions: "DELETE /console/v1/account/sessions",
   },
+  partnerKeys: {
+    list: "GET /console/v1/systems/:system_id/partners/:partner_id/keys",
+    revoke: "POST /console/v1/systems/:system_id/partners/:partner_id/keys/:id/revoke",
+    rotate: "POST /console/v1/systems/:system_id/partners/:partner_id/keys/:id/rotate",
+  },
+  systemKeys: {
+    list: "GET /console/v1/systems/:system_id/keys",
+    issue: "POST /console/v1/systems/:system_id/keys",
+    revoke: "POST /console/v1/systems/:system_id/keys/:id/revoke",
+    rotate: "POST /console/v1/systems/:system_id/keys/:id/rotate",
+  },
+  partnerRequests: {
+    list: "GET /console/v1/systems/:system_id/partners/:partner_id/requests",
+    get: "GET /console/v1/systems/:system_id/partners/:partner_id/requests/:id",
+    minutes: "GET /console/v1/systems/:system_id/partners/:partner_id/usage/minutes",
+    days: "GET /console/v1/systems/:system_id/partners/:partner_id/usage/days",
+  },
+  systemRequests: {
+    list: "GET /console/v1/systems/:system_id/requests",
+    get: "GET /console/v1/systems/:system_id/requests/:id",
+    minutes: "GET /console/v1/systems/:system_id/usage/minutes",
+    days: "GET /console/v1/systems/:system_id/usage/days",
+    callers: "GET /console/v1/systems/:system_id/usage/callers",
+  },
 } as const;

@@ -1,11 +1,10 @@
-import type { CommandContext } from "../command-context.ts";
 import type { Database } from "../db/database.ts";
 import { createTokenCipher } from "../encryption.ts";
+import type { CursorCipher } from "../http/cursor.ts";
 import type { SignInContext } from "../people/context.ts";
 import { createPasswordHashing } from "../people/passwords.ts";
 import { createSignInLimits, type SignInLimits } from "../people/sign-in-limits.ts";
 import type { AllSecrets } from "../secrets.ts";
-import type { CursorCipher } from "../http/cursor.ts";
 
 /** What the routes of the console work with. */
 export interface ConsoleContext extends SignInContext {
@@ -21,8 +20,10 @@ export interface ConsoleContext extends SignInContext {
 /** What pages and authenticator apps call the service where nobody has named it. */
 const DEFAULT_SERVICE_NAME = "Bike-Sharing Data Service";
 
-interface ConsoleOptions
-  extends CommandContext, Pick<ConsoleContext, "db" | "baseUrl" | "rateLimit" | "cursorCipher"> {
+interface ConsoleOptions extends Pick<
+  ConsoleContext,
+  "db" | "clock" | "ids" | "baseUrl" | "rateLimit" | "cursorCipher"
+> {
   readonly secrets: AllSecrets;
   readonly mode?: ConsoleContext["mode"];
 }

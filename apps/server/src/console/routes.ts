@@ -2,10 +2,10 @@ import type { consoleContract } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { accountRoutes } from "./account-routes.ts";
 import type { ConsoleContext } from "./context.ts";
-import { sessionRoutes } from "./session-routes.ts";
-import { invitationRoutes, signInRoutes } from "./sign-in-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
 import { partnerRequestRoutes, systemRequestRoutes } from "./requests-routes.ts";
+import { sessionRoutes } from "./session-routes.ts";
+import { invitationRoutes, signInRoutes } from "./sign-in-routes.ts";
 
 /** Every endpoint of the console, each area's from its own file. */
 export function consoleRoutes(context: ConsoleContext): RouterImplementation<typeof consoleContract> {
