@@ -33,6 +33,7 @@ import { createRefusedRequests } from "./http/refused-requests.ts";
 import { refuseMalformedRequests } from "./http/request-form.ts";
 import { compressAnswers, answerConditionally, sendExactJsonType, type ReadyBody } from "./http/response-body.ts";
 import { createHttpServer, sendStrictTransport } from "./http/server.ts";
+import { closeConnectionsWhenDraining } from "./http/stopping.ts";
 import { withProxyWarnings, createTransport } from "./http/transport.ts";
 import type { Ids } from "./ids.ts";
 import { createKeyCache, type KeyCache, lookUpTogether } from "./keys/key-cache.ts";
@@ -42,7 +43,6 @@ import { markKeyAsCompromised, keysFor, recordUses } from "./keys/service.ts";
 import { createFilteredReads, FILTERED_STATEMENT_TIMEOUT_MS } from "./lists/read-context.ts";
 import type { HttpMetrics } from "./metrics/http-metrics.ts";
 import { uncounted } from "./metrics/metrics.ts";
-import { openRequestLog } from "./request-log/recorder.ts";
 import { reservationRoutes } from "./reservations/routes.ts";
 import { createDepthIndex } from "./rides/depth-index.ts";
 import { createPastCounts } from "./rides/past-counts.ts";
@@ -98,15 +98,15 @@ const MAINTENANCE_INTERVAL_MS = 15_000;
 /** The whole composition. What opens a thing registers its close beside it. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const { db, clock, ids, metrics = uncounted.http, concerns = () => [] } = options;
-  const { maxConnections = DEFAULT_MAX_CONNECTIONS } = options;
-  const http = createHttpServer({ ...options, maxConnections, nextRequestId: () => ids.next("req") });
+  const nextRequestId = () => ids.next("req");
+  const http = createHttpServer({ maxConnections: DEFAULT_MAX_CONNECTIONS, ...options, nextRequestId });
   answerUnknownRoutes(http);
   const connections = openRequestConnections(db.connectionString, FILTERED_STATEMENT_TIMEOUT_MS, (error) =>
     options.logger.debug({ reason: error.message }, "idle database connection lost"),
   );
   // The first to be registered is the last to be closed.
   http.addHook("onClose", () => connections.close());
-  keepRequestLog(http, options);
+  logRequests(http, options);
   const caches = openCaches(http, options, connections.vital);
   if (options.https !== undefined) sendStrictTransport(http);
   allowOrigins(http, options.corsOrigins ?? []);
@@ -132,11 +132,10 @@ export async function buildApp(options: AppOptions): Promise<App> {
     listening: caches.listening,
   });
   const read = { readPool: connections.readPool, filtered };
-  const depths = createDepthIndex({ read: (systemId) => rideHours(db, systemId), clock });
   bindContract(http, partnerContract, {
     stations: stationRoutes(read, cursorCipher, caches.stationPages),
     ...systemRoutes(read, cursorCipher),
-    rides: rideRoutes({ ...read, depths, pastCounts: createPastCounts(clock) }, cursorCipher),
+    rides: rideRoutes({ ...read, ...ridePlaces(db, clock) }, cursorCipher),
     bikes: bikeRoutes(read, cursorCipher),
     reservations: reservationRoutes({ ...read, db, clock, ids }, cursorCipher),
     events: eventRoutes(read, cursorCipher),
@@ -150,21 +149,16 @@ export async function buildApp(options: AppOptions): Promise<App> {
   return { http, drain: draining.begin };
 }
 
+/** Finds pages of the rides at any depth without counting the rides before them. */
+function ridePlaces(db: Database, clock: () => number) {
+  const depths = createDepthIndex({ read: (systemId) => rideHours(db, systemId), clock });
+  return { depths, pastCounts: createPastCounts(clock) };
+}
+
 /** Serves what people read in a browser: the reference, and the dashboard where it has pages. */
 function servePages(http: FastifyInstance, options: AppOptions): void {
   serveDocuments(http, { ...options, hasReference: options.docs ?? true });
   if (options.dashboard !== undefined) serveDashboard(http, options.dashboard);
-}
-
-/** Logs what callers with a key ask for, and counts it. */
-function keepRequestLog(http: FastifyInstance, { db, clock, logger, metrics = uncounted.http }: AppOptions): void {
-  const log = openRequestLog({
-    db,
-    onUnlogged: (requests) => metrics.unlogged(requests),
-    onError: (error) => logger.warn({ err: error }, "requests were not logged"),
-  });
-  logRequests(http, log, clock);
-  http.addHook("onClose", () => log.close());
 }
 
 /** Serves the public feeds. */
@@ -284,16 +278,4 @@ function markingOfKeys(options: AppOptions): Pick<CompromisedKeysOptions, "markC
       else logger.error({ err: error }, "a key is compromised, but could not be marked");
     },
   };
-}
-
-function closeConnectionsWhenDraining(http: FastifyInstance): {
-  readonly is: () => boolean;
-  readonly begin: () => void;
-} {
-  let draining = false;
-  http.addHook("onSend", (_request, reply, payload, done) => {
-    if (draining) reply.header("connection", "close");
-    done(null, payload);
-  });
-  return { is: () => draining, begin: () => (draining = true) };
 }

@@ -52,33 +52,9 @@ interface Call<Query> {
 
 /** What both have in common: whose requests they are is what the caller's page says. */
 function requestRoutes(context: ConsoleContext) {
-  const { clock, cursorCipher } = context;
+  const { clock } = context;
   return {
-    list: async ({ query: { cursor, limit = DEFAULT_LIMIT, ...filters }, request }: Call<RequestQuery>) => {
-      const { systemId, partnerId } = consoleCaller(request);
-      const scope = cursorScope(systemId, "requests", { partner_id: partnerId, ...filters });
-      const page = await searchRequests(context, systemId, {
-        partnerId: partnerId ?? undefined,
-        keyId: filters.key_id,
-        ...statusRange(filters.status),
-        error: filters.error,
-        method: filters.method,
-        route: filters.route,
-        since: instant(filters.since),
-        until: instant(filters.until),
-        after: cursor === undefined ? undefined : readPosition(cursorCipher, scope, cursor),
-        limit,
-      });
-      const { requests, next, searchedTo } = page;
-      return {
-        status: 200 as const,
-        body: {
-          data: requests.map(shown),
-          ...(next && { next_cursor: cursorCipher.encrypt(scope, JSON.stringify([next.day, next.id])) }),
-          ...(searchedTo && { searched_to: searchedTo.toISOString() }),
-        },
-      };
-    },
+    list: listRequests(context),
     get: async ({
       params: { id },
       request,
@@ -109,6 +85,35 @@ function requestRoutes(context: ConsoleContext) {
         body: { data: await usageByDay(context, consoleCaller(request).systemId, range) },
       };
     },
+  };
+}
+
+function listRequests(context: ConsoleContext) {
+  const { cursorCipher } = context;
+  return async ({ query: { cursor, limit = DEFAULT_LIMIT, ...filters }, request }: Call<RequestQuery>) => {
+    const { systemId, partnerId } = consoleCaller(request);
+    const scope = cursorScope(systemId, "requests", { partner_id: partnerId, ...filters });
+    const page = await searchRequests(context, systemId, {
+      partnerId: partnerId ?? undefined,
+      keyId: filters.key_id,
+      ...statusRange(filters.status),
+      error: filters.error,
+      method: filters.method,
+      route: filters.route,
+      since: instant(filters.since),
+      until: instant(filters.until),
+      after: cursor === undefined ? undefined : readPosition(cursorCipher, scope, cursor),
+      limit,
+    });
+    const { requests, next, searchedTo } = page;
+    return {
+      status: 200 as const,
+      body: {
+        data: requests.map(shown),
+        ...(next && { next_cursor: cursorCipher.encrypt(scope, JSON.stringify([next.day, next.id])) }),
+        ...(searchedTo && { searched_to: searchedTo.toISOString() }),
+      },
+    };
   };
 }
 

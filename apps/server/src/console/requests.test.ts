@@ -43,8 +43,8 @@ async function walk(who: SignedIn, base: string, query: Partial<Record<keyof Req
   const found: string[] = [];
   let cursor: string | undefined;
   do {
-    const search = new URLSearchParams({ ...query, limit: "7", ...(cursor && { cursor }) });
-    const page = partnerRequests.list.responses[200].parse(await get(who, `${base}/requests?${search}`));
+    const search = new URLSearchParams({ ...query, limit: "7", ...(cursor !== undefined && { cursor }) });
+    const page = partnerRequests.list.responses[200].parse(await get(who, `${base}/requests?${search.toString()}`));
     found.push(...page.data.map(({ id }) => id));
     cursor = page.next_cursor;
   } while (cursor !== undefined);

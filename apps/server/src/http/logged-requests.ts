@@ -1,11 +1,27 @@
-import type { FastifyInstance } from "fastify";
-import type { RequestLog } from "../request-log/service.ts";
+import type { FastifyBaseLogger, FastifyInstance } from "fastify";
+import type { Database } from "../db/database.ts";
+import type { HttpMetrics } from "../metrics/http-metrics.ts";
+import { uncounted } from "../metrics/metrics.ts";
+import { openRequestLog } from "../request-log/service.ts";
 
-/**
- * Logs each request that carried a key of ours, when its response has left. What could not be routed is logged without
- * its path, which may contain a secret and has no bound.
- */
-export function logRequests(app: FastifyInstance, log: RequestLog, clock: () => number): void {
+interface LogOptions {
+  readonly db: Database;
+  readonly clock: () => number;
+  readonly logger: FastifyBaseLogger;
+  readonly metrics?: HttpMetrics;
+}
+
+/** What is logged of a path that leads to no route: the path may contain a secret, and its length has no bound. */
+const NO_ROUTE = "(no such path)";
+
+/** Logs each request that carried a key of ours, and counts it, when its response has left. */
+export function logRequests(app: FastifyInstance, { db, clock, logger, metrics = uncounted.http }: LogOptions): void {
+  const log = openRequestLog({
+    db,
+    onUnlogged: (requests) => metrics.unlogged(requests),
+    onError: (error) => logger.warn({ err: error }, "requests were not logged"),
+  });
+  app.addHook("onClose", () => log.close());
   app.addHook("onResponse", (request, reply, done) => {
     const key = request.caller?.key ?? request.refusedKey;
     if (key !== undefined) {
@@ -27,6 +43,3 @@ export function logRequests(app: FastifyInstance, log: RequestLog, clock: () => 
     done();
   });
 }
-
-/** What is logged of a path that leads to no route. */
-const NO_ROUTE = "(no such path)";

@@ -76,3 +76,16 @@ function closeIdle(server: Server, until: AbortSignal): void {
   const timer = setInterval(() => server.closeIdleConnections(), 50);
   until.addEventListener("abort", () => clearInterval(timer), { once: true });
 }
+
+/** Has callers close their connections, with each response, from the moment that draining begins. */
+export function closeConnectionsWhenDraining(http: FastifyInstance): {
+  readonly is: () => boolean;
+  readonly begin: () => void;
+} {
+  let draining = false;
+  http.addHook("onSend", (_request, reply, payload, done) => {
+    if (draining) reply.header("connection", "close");
+    done(null, payload);
+  });
+  return { is: () => draining, begin: () => (draining = true) };
+}

@@ -2,7 +2,7 @@ import { startPeriodic } from "../background/periodic.ts";
 import type { Database } from "../db/database.ts";
 import { dayOf } from "../partitions/partition.rules.ts";
 import { type DayUsage, insertRequests, type MinuteUsage, updateDayUsage, updateMinuteUsage } from "./queries.ts";
-import { createUsageCounter, type LoggedRequest } from "./usage.rules.ts";
+import { createRequestBuffer, createUsageCounter, type LoggedRequest } from "./usage.rules.ts";
 
 /** Keeps what callers ask for and how they are answered, off the request's path. */
 export interface RequestLog {
@@ -23,10 +23,6 @@ export interface RequestLogOptions {
 
 /** Time between two writes. Longer, and a partner who looks for its request does not find it yet. */
 const FLUSH_INTERVAL_MS = 1_000;
-/** Most requests in a write. With more, writing them would cost PostgreSQL more than 3 % of a core. */
-const MAX_REQUESTS = 2_000;
-/** A key's requests in a write that may use the whole of it; its others share half, so that one busy key leaves room. */
-const RESERVED_PER_KEY = 10;
 /** Writes of the log for each write of the counts, which rewrites a row for every key that called. */
 const FLUSHES_PER_COUNT = 5;
 
@@ -36,30 +32,17 @@ const FLUSHES_PER_COUNT = 5;
  */
 export function openRequestLog({ db, onUnlogged, onError }: RequestLogOptions): RequestLog {
   const usage = createUsageCounter();
-  let waiting: LoggedRequest[] = [];
-  let byKey = new Map<string, number>();
-  let unlogged = 0;
+  const buffer = createRequestBuffer();
   let flushes = 0;
 
-  const isWithinBounds = (keyId: string): boolean => {
-    const own = byKey.get(keyId) ?? 0;
-    if (waiting.length >= (own < RESERVED_PER_KEY ? MAX_REQUESTS : MAX_REQUESTS / 2)) return false;
-    byKey.set(keyId, own + 1);
-    return true;
-  };
   const writeLog = async () => {
-    const taken = waiting;
+    const { requests, unlogged } = buffer.take();
     if (unlogged > 0) onUnlogged(unlogged);
-    [waiting, byKey, unlogged] = [[], new Map(), 0];
-    if (taken.length === 0) return;
     try {
-      await inBackground(
-        db,
-        Map.groupBy(taken, ({ systemId }) => systemId),
-        insertSystemRequests,
-      );
+      const bySystem = Map.groupBy(requests, ({ systemId }) => systemId);
+      await inBackground(db, bySystem, insertSystemRequests);
     } catch (error) {
-      onUnlogged(taken.length);
+      onUnlogged(requests.length);
       throw error;
     }
   };
@@ -76,12 +59,7 @@ export function openRequestLog({ db, onUnlogged, onError }: RequestLogOptions): 
   const periodic = startPeriodic({ intervalMs: FLUSH_INTERVAL_MS, work: () => write(false), onError });
 
   return {
-    record(request) {
-      const isLogged = isWithinBounds(request.keyId);
-      if (isLogged) waiting.push(request);
-      else unlogged++;
-      usage.count(request, isLogged);
-    },
+    record: (request) => usage.count(request, buffer.add(request)),
     flush: () => write(true),
     async close() {
       await periodic.close();

@@ -15,7 +15,7 @@ import {
   type UsageRange,
 } from "./queries.ts";
 
-export type { RequestLog } from "./recorder.ts";
+export { openRequestLog } from "./recorder.ts";
 export type { LogPosition, RequestRow, UsageRange } from "./queries.ts";
 
 interface ReadContext {

@@ -20,10 +20,48 @@ export interface LoggedRequest {
   readonly address: string;
 }
 
+/** Most requests in a write. With more, writing them would cost PostgreSQL more than 3 % of a core. */
+const MAX_REQUESTS = 2_000;
+/** A key's requests in a write that may use the whole of it; its others share half, so that one busy key leaves room. */
+const RESERVED_PER_KEY = 10;
+/** Requests that wait to be written. */
+export interface RequestBuffer {
+  /** @returns false: there are too many, and it was left out */
+  add(request: LoggedRequest): boolean;
+  /** What was added since the last time, and how many were left out. */
+  take(): { readonly requests: LoggedRequest[]; readonly unlogged: number };
+}
+
+export function createRequestBuffer(): RequestBuffer {
+  let requests: LoggedRequest[] = [];
+  let byKey: Map<string, number> = new Map();
+  let unlogged = 0;
+  return {
+    add(request) {
+      const own = byKey.get(request.keyId) ?? 0;
+      const isWithinBounds = requests.length < (own < RESERVED_PER_KEY ? MAX_REQUESTS : MAX_REQUESTS / 2);
+      if (isWithinBounds) {
+        byKey.set(request.keyId, own + 1);
+        requests.push(request);
+      } else unlogged++;
+      return isWithinBounds;
+    },
+    take() {
+      const taken = { requests, unlogged };
+      requests = [];
+      byKey = new Map();
+      unlogged = 0;
+      return taken;
+    },
+  };
+}
+
 type Writable<Row> = { -readonly [Name in keyof Row]: Row[Name] };
+type Minutes = Map<string, Writable<MinuteUsage>>;
+type Days = Map<string, Writable<DayUsage>>;
 interface SystemUsage {
-  readonly minutes: Map<string, Writable<MinuteUsage>>;
-  readonly days: Map<string, Writable<DayUsage>>;
+  readonly minutes: Minutes;
+  readonly days: Days;
 }
 
 const MINUTE_MS = 60_000;
@@ -39,11 +77,11 @@ export interface UsageCounter {
 
 /** Counts requests by key and minute, and by key, day and route: exact, however many there are. */
 export function createUsageCounter(): UsageCounter {
-  let systems = new Map<string, SystemUsage>();
+  let systems: Map<string, SystemUsage> = new Map();
   return {
     count(request, isLogged) {
       const { systemId, keyId, at, method, route, ms } = request;
-      const usage = entryOf(systems, systemId, () => ({ minutes: new Map(), days: new Map() }));
+      const usage = entryOf(systems, systemId, newSystem);
       const start = at - (at % MINUTE_MS);
       const minute = entryOf(usage.minutes, `${keyId} ${start}`, () => newMinute(request, start));
       add(minute, request.status);
@@ -72,6 +110,10 @@ function entryOf<Entry>(entries: Map<string, Entry>, name: string, make: () => E
   const made = make();
   entries.set(name, made);
   return made;
+}
+
+function newSystem(): SystemUsage {
+  return { minutes: new Map(), days: new Map() };
 }
 
 const nothing = { requests: 0, client_errors: 0, server_errors: 0, rate_limited: 0 };

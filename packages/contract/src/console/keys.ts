@@ -6,7 +6,7 @@ import { givenInstant, givenOnce, identifier, identifierParam, timestamp } from 
 import { consoleBodyErrors, consoleErrors, consoleNeeds, partnerPath, systemPath } from "./endpoint.ts";
 
 /** A key as the pages show it: never the key itself. */
-export const shownKey = z
+const shownKey = z
   .object({
     id: identifier,
     partner_id: identifier.nullable().describe("Null: an operator key"),
@@ -33,7 +33,7 @@ export type ShownKey = z.infer<typeof shownKey>;
 const keyList = z.object({ data: z.array(shownKey) }).strict();
 
 /** A key just made. */
-export const madeKey = z
+const madeKey = z
   .object({
     id: identifier,
     key: z.string().describe("Shown this once: the service keeps its hash alone"),

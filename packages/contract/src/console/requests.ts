@@ -6,7 +6,7 @@ import { givenOnce, identifier, identifierParam, instantParam, timestamp } from 
 import { consoleErrors, consoleNeeds, consolePageQuery, partnerPath, systemPath } from "./endpoint.ts";
 
 /** A request that carried a key, as the log keeps it. */
-export const loggedRequest = z
+const loggedRequest = z
   .object({
     id: identifier.describe("The Request-Id"),
     at: timestamp,
@@ -33,7 +33,7 @@ const requestPage = z
   .strict();
 
 /** Statuses that can be searched for together. */
-export const statusClasses = ["2xx", "3xx", "4xx", "5xx", "errors"] as const;
+const statusClasses = ["2xx", "3xx", "4xx", "5xx", "errors"] as const;
 
 const requestQuery = z
   .object({
