@@ -106,7 +106,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   );
   // The first to be registered is the last to be closed.
   http.addHook("onClose", () => connections.close());
-  logRequests(http, options);
+  logRequests(http, { ...options, metrics });
   const caches = openCaches(http, options, connections.vital);
   if (options.https !== undefined) sendStrictTransport(http);
   allowOrigins(http, options.corsOrigins ?? []);

@@ -1,21 +1,20 @@
 import type { FastifyBaseLogger, FastifyInstance } from "fastify";
 import type { Database } from "../db/database.ts";
 import type { HttpMetrics } from "../metrics/http-metrics.ts";
-import { uncounted } from "../metrics/metrics.ts";
 import { openRequestLog } from "../request-log/service.ts";
 
 interface LogOptions {
   readonly db: Database;
   readonly clock: () => number;
   readonly logger: FastifyBaseLogger;
-  readonly metrics?: HttpMetrics;
+  readonly metrics: HttpMetrics;
 }
 
 /** What is logged of a path that leads to no route: the path may contain a secret, and its length has no bound. */
 const NO_ROUTE = "(no such path)";
 
 /** Logs each request that carried a key of ours, and counts it, when its response has left. */
-export function logRequests(app: FastifyInstance, { db, clock, logger, metrics = uncounted.http }: LogOptions): void {
+export function logRequests(app: FastifyInstance, { db, clock, logger, metrics }: LogOptions): void {
   const log = openRequestLog({
     db,
     onUnlogged: (requests) => metrics.unlogged(requests),
