@@ -48,7 +48,15 @@ describe("a start with a wrong value names its variable, what is wrong, and what
 
   function optionsFor(env: Record<string, string>, more: Partial<ServeOptions> = {}): ServeOptions {
     const config: Config = readConfig(
-      { DATABASE_URL: database.db.connectionString, DATA_DIR: directory, PORT: "0", LOG_LEVEL: "silent", ...env },
+      {
+        DATABASE_URL: database.db.connectionString,
+        DATA_DIR: directory,
+        PORT: "0",
+        LOG_LEVEL: "silent",
+        // Each service that does start is stopped at once.
+        DRAIN_DELAY: "0s",
+        ...env,
+      },
       directory,
     );
     const clock = () => Date.now();
