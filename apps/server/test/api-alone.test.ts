@@ -24,7 +24,13 @@ beforeAll(async () => {
   database = await createTestDatabase();
   const { db, systemId } = database;
   directory = await mkdtemp(join(tmpdir(), "bikeshare-api-"));
-  const env = { DATABASE_URL: db.connectionString, DATA_DIR: directory, PORT: "0", LOG_LEVEL: "silent" };
+  const env = {
+    DATABASE_URL: db.connectionString,
+    DATA_DIR: directory,
+    PORT: "0",
+    LOG_LEVEL: "silent",
+    DRAIN_DELAY: "0s",
+  };
   service = await serve({
     config: readConfig(env, directory),
     clock,

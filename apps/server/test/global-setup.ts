@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { chmod, mkdtemp, rm, statfs } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { chmod, rm } from "node:fs/promises";
 import { openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
+import { makeDatabaseDirectory } from "@bikeshare/test-kit";
 import type { TestProject } from "vitest/node";
 import { openDatabase } from "../src/db/database.ts";
 import { migrate } from "../src/db/migrate.ts";
@@ -17,24 +16,16 @@ declare module "vitest" {
   }
 }
 
-/** A directory in memory, where the system has one. */
-const IN_MEMORY = "/dev/shm";
 /** What all tests' databases take at most, with room to spare. */
 const NEEDED_BYTES = 8 * 1024 ** 3;
 
 /**
- * Where the tests' databases lie: in memory where there is room, since making and dropping hundreds of them waits for the
- * disk otherwise. What survives a crash is tested on clusters of those tests' own, on disk.
+ * Starts one PostgreSQL for all tests (or uses `TEST_DATABASE_URL`) and migrates the template that tests copy. What survives
+ * a crash is tested on clusters of those tests' own.
  */
-async function databaseDirectory(): Promise<string> {
-  const { bavail, bsize } = await statfs(IN_MEMORY).catch(() => ({ bavail: 0, bsize: 0 }));
-  return mkdtemp(join(bavail * bsize > NEEDED_BYTES ? IN_MEMORY : tmpdir(), "bikeshare-test-"));
-}
-
-/** Starts one PostgreSQL for all tests (or uses `TEST_DATABASE_URL`) and migrates the template that tests copy. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env["TEST_DATABASE_URL"];
-  const directory = await databaseDirectory();
+  const directory = await makeDatabaseDirectory("bikeshare-test-", NEEDED_BYTES);
   // As root PostgreSQL runs under another account, which must be able to enter.
   await chmod(directory, 0o711);
   const own =

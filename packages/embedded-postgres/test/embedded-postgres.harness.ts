@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { makeDatabaseDirectory } from "@bikeshare/test-kit";
 import pg from "pg";
 import { dataOf } from "../src/cluster.ts";
 import type { Account } from "../src/operating-system.ts";
@@ -33,6 +34,9 @@ export type Harness = {
   clear(): Promise<void>;
 };
 
+/** What the cluster of one test takes, with room for those of other tests beside it. */
+const NEEDED_BYTES = 2 * 1024 ** 3;
+
 /** `enterable`: whether other accounts may reach the data directory, so that root's cluster can live inside it. */
 export async function openHarness(options: {
   enterable: boolean;
@@ -40,7 +44,7 @@ export async function openHarness(options: {
   /** Long by default: a busy machine takes its time to start a successor. */
   survivorSeconds?: number;
 }): Promise<Harness> {
-  const root = await realpath(await mkdtemp(join(tmpdir(), "embedded-")));
+  const root = await realpath(await makeDatabaseDirectory("embedded-", NEEDED_BYTES));
   const outside = await realpath(await mkdtemp(join(tmpdir(), "embedded-system-")));
   if (options.enterable) await chmod(root, 0o711);
   await chmod(outside, 0o711);

@@ -1,3 +1,4 @@
+export { makeDatabaseDirectory } from "./directories.ts";
 export { createTestClock, createTestIds, type TestClock } from "./fakes.ts";
 export { nodeBinaries, type NodeBinary } from "./node-binaries.ts";
 export { installPacked, type Packed } from "./packed.ts";

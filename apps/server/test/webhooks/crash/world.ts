@@ -1,8 +1,8 @@
-import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { type EmbeddedPostgres, openEmbeddedPostgres } from "@bikeshare/embedded-postgres";
+import { makeDatabaseDirectory } from "@bikeshare/test-kit";
 import { type ServerProcess, startServer } from "../../../bench/processes.ts";
 import { makeWorld } from "../../../bench/webhooks/world.ts";
 import { type Database, openDatabase } from "../../../src/db/database.ts";
@@ -34,13 +34,16 @@ export interface WorkerProcess {
   stop(): Promise<void>;
 }
 
+/** What its database takes at most, with room to spare. */
+const NEEDED_BYTES = 8 * 1024 ** 3;
+
 const here = import.meta.dirname;
 const main = join(here, "../../../src/main.ts");
 const workerNames = statement("crash.workers", "select worker from webhook_workers where system_id = $1");
 
 /** @param delay milliseconds that the receiver takes for each answer */
 export async function openCrashWorld(options: { readonly endpoints: number; readonly delay: number }) {
-  const directory = await mkdtemp(join(tmpdir(), "bikeshare-crash-"));
+  const directory = await makeDatabaseDirectory("bikeshare-crash-", NEEDED_BYTES);
   // As root PostgreSQL runs under another account, which must be able to enter.
   await chmod(directory, 0o711);
   const dataDir = join(directory, "data");
