@@ -54,7 +54,7 @@ const packages = [
   {
     name: "embedded-postgres-imports-nothing-of-ours",
     comment: "It runs a database, whatever is kept in it.",
-    from: { path: "^packages/embedded-postgres/" },
+    from: { path: "^packages/embedded-postgres/", pathNot: testFiles },
     to: { path: "^(packages|apps)/", pathNot: "^packages/embedded-postgres/" },
   },
   {
