@@ -10,6 +10,7 @@ import { PageContent } from "./layout/page-content.tsx";
 import { type Page, pages } from "./pages.ts";
 import { HomePage } from "./pages/home-page.tsx";
 import { NotFoundPage } from "./pages/not-found-page.tsx";
+import { ConfirmationDialog } from "./session/confirmation.tsx";
 import { SessionGate } from "./session/session-gate.tsx";
 
 /** Where the server serves the pages, without the slash at the end. */
@@ -63,6 +64,7 @@ function SignedInOnly({ children }: { readonly children: ComponentChildren }) {
   return (
     <SessionGate>
       <Layout>{children}</Layout>
+      <ConfirmationDialog />
     </SessionGate>
   );
 }

@@ -21,7 +21,28 @@ const examples: Page = {
   load: async () => (await import("./pages/examples/components-page.tsx")).ComponentsPage,
 };
 
-export const pages: readonly Page[] = [...(import.meta.env.DEV ? [examples] : [])];
+const account: readonly Page[] = [
+  {
+    path: "/sign-in",
+    title: "Sign in",
+    audience: "public",
+    load: async () => (await import("./pages/account/sign-in-page.tsx")).SignInPage,
+  },
+  {
+    path: "/invitation",
+    title: "Invitation",
+    audience: "public",
+    load: async () => (await import("./pages/account/invitation-page.tsx")).InvitationPage,
+  },
+  {
+    path: "/account",
+    title: "Account",
+    audience: "person",
+    load: async () => (await import("./pages/account/account-page.tsx")).AccountPage,
+  },
+];
+
+export const pages: readonly Page[] = [...(import.meta.env.DEV ? [examples] : []), ...account];
 
 /** The address of a page for one membership. In other systems than the first, pages name theirs. */
 export function pageAddress({ path }: Page, membership: Membership, memberships: readonly Membership[]): string {

@@ -34,6 +34,8 @@ export interface ErrorDescription {
 const titles: Readonly<Record<string, string>> = {
   forbidden: "You may look, but not change this",
   not_found: "There is nothing here",
+  confirmation_required: "Confirm who you are first",
+  unauthorized: "You could not be signed in",
   rate_limited: "Too many requests",
   unavailable: "The service cannot answer at present",
   internal: "Something went wrong on our side",

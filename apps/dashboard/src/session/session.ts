@@ -2,12 +2,18 @@
 import type { ConsoleSession, Membership } from "@bikeshare/contract/console";
 import { useQuery } from "@tanstack/preact-query";
 import { useParams, useSearch } from "wouter-preact";
-import { api, keepCsrfToken, SESSION_KEY } from "../api/api.ts";
+import { api, keepCsrfToken, queries, SESSION_KEY } from "../api/api.ts";
 import { ApiError } from "../api/errors.ts";
 
 /** The session; null where nobody is signed in; undefined until that is known. */
 export function useSession() {
   return useQuery({ queryKey: SESSION_KEY, queryFn: readSession, staleTime: Infinity });
+}
+
+/** Takes over the session that an answer has begun or confirmed. */
+export function adoptSession(session: ConsoleSession): void {
+  keepCsrfToken(session.csrf_token);
+  queries.setQueryData(SESSION_KEY, session);
 }
 
 async function readSession(): Promise<ConsoleSession | null> {

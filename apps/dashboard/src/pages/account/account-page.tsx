@@ -1,0 +1,107 @@
+import type { Account } from "@bikeshare/contract/console";
+import { useQuery } from "@tanstack/preact-query";
+import { api, queries } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { Status } from "../../components/status.tsx";
+import { Table } from "../../components/table.tsx";
+import { Time } from "../../components/time.tsx";
+import { showToast } from "../../components/toast.tsx";
+import { PageHeader } from "../../layout/page-header.tsx";
+import { useSignedIn } from "../../session/session.ts";
+import { AuthenticatorApp } from "./authenticator-app.tsx";
+import { Passkeys } from "./passkeys.tsx";
+import { Password } from "./password.tsx";
+import { useAction } from "./use-action.ts";
+import "./account.css";
+
+/** One's own account: how one signs in, and where one is signed in. */
+export function AccountPage() {
+  const { person } = useSignedIn();
+  const { data: account, error, refetch } = useQuery({ queryKey: ["account"], queryFn: () => api.account.get() });
+  if (account === undefined)
+    return error === null ? <Loading /> : <ErrorState error={error} onRetry={() => void refetch()} />;
+  const hasNothing = account.passkeys.length === 0 && !account.has_password;
+  return (
+    <div class="stack">
+      <PageHeader title="Account">
+        {person.name}, {person.email}
+      </PageHeader>
+      {hasNothing && (
+        <Notice tone="warning" title="You cannot sign in again yet">
+          The link that brought you here works once. Add a passkey now, or set a password: within ten minutes of signing
+          in you need no further proof.
+        </Notice>
+      )}
+      <Passkeys account={account} />
+      <Password account={account} />
+      {account.has_password && <AuthenticatorApp account={account} />}
+      <Sessions account={account} />
+    </div>
+  );
+}
+
+type SessionRow = Account["sessions"][number];
+
+function Sessions({ account }: { readonly account: Account }) {
+  const { run, isPending } = useAction();
+  const end = (session: SessionRow) =>
+    run(async () => {
+      queries.setQueryData(["account"], await api.account.endSession({ params: { id: session.id } }));
+      showToast("success", "That browser is signed out.");
+    });
+  const endOthers = () =>
+    run(async () => {
+      queries.setQueryData(["account"], await api.account.endOtherSessions());
+      showToast("success", "You are signed out everywhere else.");
+    });
+  return (
+    <section class="stack" aria-labelledby="sessions">
+      <div class="row">
+        <h2 id="sessions">Where you are signed in</h2>
+        {account.sessions.length > 1 && (
+          <Button pending={isPending} onClick={() => void endOthers()}>
+            Sign out everywhere else
+          </Button>
+        )}
+      </div>
+      <Table
+        caption="Where you are signed in"
+        rows={account.sessions}
+        rowKey={({ id }) => id}
+        empty={null}
+        columns={[
+          { id: "browser", title: "Browser", cell: ({ user_agent }) => browserName(user_agent) },
+          { id: "address", title: "Address", cell: ({ address }) => <code class="mono">{address}</code> },
+          { id: "begun", title: "Signed in", isSecondary: true, cell: ({ created_at }) => <Time at={created_at} /> },
+          { id: "used", title: "Last used", cell: ({ last_used_at }) => <Time at={last_used_at} show="relative" /> },
+          {
+            id: "end",
+            title: "",
+            align: "end",
+            cell: (session) =>
+              session.is_current ? (
+                <Status tone="success">this one</Status>
+              ) : (
+                <Button variant="quiet" pending={isPending} onClick={() => void end(session)}>
+                  Sign out
+                </Button>
+              ),
+          },
+        ]}
+      />
+    </section>
+  );
+}
+
+/** `Firefox on Linux`: what of a User-Agent a person recognises. */
+function browserName(userAgent: string): string {
+  const browser = /(Edg|OPR|Firefox|Chrome|Safari)\//.exec(userAgent)?.[1];
+  const system = /(Android|iPhone|iPad|Mac OS|Windows|Linux)/.exec(userAgent)?.[1];
+  const names: Readonly<Record<string, string>> = { Edg: "Edge", OPR: "Opera", "Mac OS": "macOS" };
+  const parts = [browser, system].map((part) => (part === undefined ? undefined : (names[part] ?? part)));
+  const known = parts.filter((part) => part !== undefined);
+  return known.length === 0 ? userAgent.slice(0, 60) || "unknown" : known.join(" on ");
+}

@@ -1,0 +1,102 @@
+import { useMutation, useQuery } from "@tanstack/preact-query";
+import { useState } from "preact/hooks";
+import { useLocation } from "wouter-preact";
+import { api, queries } from "../../api/api.ts";
+import { Button, ButtonLink } from "../../components/button.tsx";
+import { ErrorState } from "../../components/error-state.tsx";
+import { TextField } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
+import { Loading } from "../../components/loading.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { Time } from "../../components/time.tsx";
+import { adoptSession } from "../../session/session.ts";
+import "./account.css";
+
+/** Where the link's token waits while its reader signs in. Of this tab alone, and gone with it. */
+const TOKEN_KEY = "invitation";
+
+/** Takes the token out of the address, which the browser's history would keep. */
+function takeToken(): string {
+  const token = location.hash.slice(1);
+  if (token !== "") {
+    sessionStorage.setItem(TOKEN_KEY, token);
+    history.replaceState(history.state, "", location.pathname);
+  }
+  return sessionStorage.getItem(TOKEN_KEY) ?? "";
+}
+
+/** What an invitation is for, and how to accept it. */
+export function InvitationPage() {
+  const [token] = useState(takeToken);
+  const invitation = useQuery({
+    queryKey: ["invitation", token],
+    queryFn: () => api.invitations.read({ body: { token } }),
+    retry: false,
+  });
+  if (invitation.data === undefined) {
+    return invitation.error === null ? <Loading /> : <ErrorState error={invitation.error} />;
+  }
+  const { email, system_name, partner_name, role, expires_at, needs_sign_in } = invitation.data;
+  return (
+    <div class="narrow">
+      <h1>{partner_name === null ? `Run ${system_name}` : `Join ${partner_name}`}</h1>
+      <p>
+        You are invited as {role === "admin" ? "an admin" : "a viewer"} of{" "}
+        {partner_name === null ? `the operator of ${system_name}` : `${partner_name}, a partner of ${system_name}`}.{" "}
+        {role === "admin" ? "Admins see everything and change it." : "Viewers see everything and change nothing."}
+      </p>
+      <p class="muted">
+        For {email}, until <Time at={expires_at} />
+      </p>
+      <AcceptForm token={token} needsSignIn={needs_sign_in} email={email} />
+    </div>
+  );
+}
+
+interface AcceptFormProps {
+  readonly token: string;
+  readonly email: string;
+  readonly needsSignIn: boolean;
+}
+
+function AcceptForm({ token, email, needsSignIn }: AcceptFormProps) {
+  const [, navigate] = useLocation();
+  const [name, setName] = useState("");
+  const session = useQuery({ queryKey: ["invitation-session"], queryFn: () => api.session.get(), retry: false });
+  const isOwn = session.data?.person.email === email;
+  const accept = useMutation({
+    mutationFn: () => api.invitations.accept({ body: { token, ...(name.trim() !== "" && { name: name.trim() }) } }),
+    onSuccess: (accepted) => {
+      sessionStorage.removeItem(TOKEN_KEY);
+      queries.clear();
+      adoptSession(accepted);
+      navigate(isOwn ? "/" : "/account", { replace: true });
+    },
+  });
+  if (session.isPending) return <Loading />;
+  if (needsSignIn && !isOwn) {
+    return (
+      <Notice tone="info" actions={<ButtonLink href="/sign-in?next=/invitation">Sign in</ButtonLink>}>
+        You have an account already. Sign in first, then accept.
+      </Notice>
+    );
+  }
+  return (
+    <Form onSubmit={() => accept.mutate()}>
+      {accept.error !== null && <Notice tone="danger">{accept.error.message}</Notice>}
+      {!isOwn && (
+        <TextField
+          label="Your name"
+          hint="The others see it beside what you do"
+          autocomplete="name"
+          maxLength={100}
+          value={name}
+          onInput={setName}
+        />
+      )}
+      <Button type="submit" variant="primary" pending={accept.isPending}>
+        Accept
+      </Button>
+    </Form>
+  );
+}

@@ -1,0 +1,113 @@
+import type { Account } from "@bikeshare/contract/console";
+import { useState } from "preact/hooks";
+import { api, queries } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { Dialog } from "../../components/dialog.tsx";
+import { EmptyState } from "../../components/empty-state.tsx";
+import { TextField } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
+import { type Column, Table } from "../../components/table.tsx";
+import { Time } from "../../components/time.tsx";
+import { showToast } from "../../components/toast.tsx";
+import { useSignInOptions } from "../../session/branding.ts";
+import { addPasskey, passkeyName } from "../../session/passkeys.ts";
+import { useAction } from "./use-action.ts";
+
+type Passkey = Account["passkeys"][number];
+
+/** The passkeys of an account. */
+export function Passkeys({ account }: { readonly account: Account }) {
+  const { data: offered } = useSignInOptions();
+  const [isAdding, setIsAdding] = useState(false);
+  const isPossible = offered?.methods.passkey !== false;
+  return (
+    <section class="stack" aria-labelledby="passkeys">
+      <div class="row">
+        <h2 id="passkeys">Passkeys</h2>
+        {isPossible && (
+          <Button variant="primary" onClick={() => setIsAdding(true)}>
+            Add a passkey
+          </Button>
+        )}
+      </div>
+      <PasskeyTable passkeys={account.passkeys} isPossible={isPossible} />
+      <Dialog title="Add a passkey" isOpen={isAdding} onClose={() => setIsAdding(false)}>
+        <AddForm onAdded={() => setIsAdding(false)} />
+      </Dialog>
+    </section>
+  );
+}
+
+interface PasskeyTableProps {
+  readonly passkeys: readonly Passkey[];
+  readonly isPossible: boolean;
+}
+
+function PasskeyTable({ passkeys, isPossible }: PasskeyTableProps) {
+  const { run, isPending } = useAction();
+  const remove = (passkey: Passkey) =>
+    run(async () => {
+      queries.setQueryData(["account"], await api.account.removePasskey({ params: { id: passkey.id } }));
+      showToast("success", `The passkey ${passkey.name} signs nobody in any more.`);
+    });
+  const columns: readonly Column<Passkey>[] = [
+    { id: "name", title: "Name", cell: ({ name }) => name },
+    {
+      id: "kept",
+      title: "Kept",
+      isSecondary: true,
+      cell: ({ is_synced }) => (is_synced ? "on all your devices" : "on one device"),
+    },
+    { id: "added", title: "Added", isSecondary: true, cell: ({ created_at }) => <Time at={created_at} /> },
+    { id: "used", title: "Last used", cell: ({ last_used_at }) => <Time at={last_used_at} show="relative" /> },
+    {
+      id: "remove",
+      title: "",
+      align: "end",
+      cell: (passkey) => (
+        <Button variant="quiet" pending={isPending} onClick={() => void remove(passkey)}>
+          Remove
+        </Button>
+      ),
+    },
+  ];
+  const why = isPossible
+    ? "Your phone, computer or password manager keeps it. It is faster than a password, and nobody can steal it."
+    : "Browsers allow none on an IP address: open the dashboard by the service's name.";
+  return (
+    <Table
+      caption="Passkeys"
+      rows={passkeys}
+      rowKey={({ id }) => id}
+      columns={columns}
+      empty={<EmptyState title="No passkey yet">{why}</EmptyState>}
+    />
+  );
+}
+
+function AddForm({ onAdded }: { readonly onAdded: () => void }) {
+  const [name, setName] = useState(passkeyName);
+  const { run, isPending } = useAction();
+  const add = async () => {
+    const isDone = await run(async () => {
+      queries.setQueryData(["account"], await addPasskey(name));
+      showToast("success", "The passkey is added: it signs you in from now on.");
+    });
+    if (isDone) onAdded();
+  };
+  return (
+    <Form onSubmit={() => void add()}>
+      <TextField
+        label="Name"
+        hint="To tell it from your others"
+        maxLength={100}
+        value={name}
+        onInput={setName}
+        required
+      />
+      <Button type="submit" variant="primary" pending={isPending}>
+        Continue in the browser
+      </Button>
+    </Form>
+  );
+}

@@ -1,0 +1,115 @@
+import { useState } from "preact/hooks";
+import { Redirect, useLocation, useSearch } from "wouter-preact";
+import { api } from "../../api/api.ts";
+import { Button } from "../../components/button.tsx";
+import { TextField } from "../../components/field.tsx";
+import { Form } from "../../components/form.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { useSignInOptions } from "../../session/branding.ts";
+import { provePasskey } from "../../session/passkeys.ts";
+import { adoptSession, useSession } from "../../session/session.ts";
+import "./account.css";
+
+/** Signing in: with a passkey, with a password, or at the operator's own identity provider. */
+export function SignInPage() {
+  const { data: session } = useSession();
+  const { data: offered } = useSignInOptions();
+  const [, navigate] = useLocation();
+  const next = nextPage(useSearch());
+  const [error, setError] = useState<string>();
+  const [isPending, setIsPending] = useState(false);
+  const attempt = async (work: () => Promise<boolean>) => {
+    setIsPending(true);
+    setError(undefined);
+    try {
+      if (await work()) navigate(next, { replace: true });
+    } catch (failure) {
+      setError(failure instanceof Error ? failure.message : String(failure));
+    } finally {
+      setIsPending(false);
+    }
+  };
+  const withPasskey = async () => {
+    adoptSession(await api.signIn.passkey({ body: await provePasskey() }));
+    return true;
+  };
+  if (session !== undefined && session !== null) return <Redirect to={next} replace />;
+  return (
+    <div class="narrow">
+      <h1>Sign in</h1>
+      {error !== undefined && <Notice tone="danger">{error}</Notice>}
+      {offered?.methods.passkey === true && (
+        <>
+          <Button variant="primary" pending={isPending} onClick={() => void attempt(withPasskey)}>
+            Sign in with a passkey
+          </Button>
+          <p class="or">or</p>
+        </>
+      )}
+      {offered?.methods.oidc && (
+        <a class="button button-secondary" href={`/console/v1/sign-in/oidc?next=${encodeURIComponent(next)}`}>
+          Sign in with {offered.methods.oidc.name}
+        </a>
+      )}
+      <PasswordForm isPending={isPending} onAttempt={(work) => void attempt(work)} />
+      <p class="muted">
+        New here, or nothing of this works? Ask whoever runs the service, or an admin among your people, for an
+        invitation.
+      </p>
+    </div>
+  );
+}
+
+interface PasswordFormProps {
+  readonly isPending: boolean;
+  readonly onAttempt: (work: () => Promise<boolean>) => void;
+}
+
+function PasswordForm({ isPending, onAttempt }: PasswordFormProps) {
+  const [email, setEmail] = useState("");
+  const [password, setPassword] = useState("");
+  const [code, setCode] = useState("");
+  const [needsCode, setNeedsCode] = useState(false);
+  const withPassword = async () => {
+    const body = { email, password, ...(needsCode && { code }) };
+    const answer = await api.signIn.password({ body });
+    if ("needs_code" in answer) {
+      setNeedsCode(true);
+      return false;
+    }
+    adoptSession(answer);
+    return true;
+  };
+  return (
+    <Form onSubmit={() => onAttempt(withPassword)}>
+      <TextField label="Email" type="email" autocomplete="username" value={email} onInput={setEmail} required />
+      <TextField
+        label="Password"
+        type="password"
+        autocomplete="current-password"
+        value={password}
+        onInput={setPassword}
+        required
+      />
+      {needsCode && (
+        <TextField
+          label="Code"
+          hint="Of your authenticator app, or one of your recovery codes"
+          autocomplete="one-time-code"
+          value={code}
+          onInput={setCode}
+          required
+        />
+      )}
+      <Button type="submit" pending={isPending}>
+        Sign in with a password
+      </Button>
+    </Form>
+  );
+}
+
+/** Where the reader was going: a page of ours, whatever the address says. */
+function nextPage(search: string): string {
+  const next = new URLSearchParams(search).get("next") ?? "/";
+  return /^\/(?![/\\])/.test(next) && !next.startsWith("/sign-in") ? next : "/";
+}

@@ -1,0 +1,23 @@
+import { useState } from "preact/hooks";
+import { showToast } from "../../components/toast.tsx";
+import { ConfirmationCancelled, withConfirmation } from "../../session/confirmation.tsx";
+
+/** Runs one request at a time that may need a confirmation, and says when it has failed. */
+export function useAction() {
+  const [isPending, setIsPending] = useState(false);
+  const run = async (work: () => Promise<void>): Promise<boolean> => {
+    setIsPending(true);
+    try {
+      await withConfirmation(work);
+      return true;
+    } catch (error) {
+      // Whoever closes the dialog knows that nothing was done.
+      if (!(error instanceof ConfirmationCancelled))
+        showToast("danger", error instanceof Error ? error.message : String(error));
+      return false;
+    } finally {
+      setIsPending(false);
+    }
+  };
+  return { run, isPending };
+}

@@ -1,0 +1,139 @@
+import { useQuery } from "@tanstack/preact-query";
+import { useEffect, useState } from "preact/hooks";
+import { api } from "../api/api.ts";
+import { ApiError } from "../api/errors.ts";
+import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { TextField } from "../components/field.tsx";
+import { Form } from "../components/form.tsx";
+import { Notice } from "../components/notice.tsx";
+import { provePasskey } from "./passkeys.ts";
+import { adoptSession, useSession } from "./session.ts";
+
+/** The reader has closed the dialog instead of confirming: what they wanted is not done. */
+export class ConfirmationCancelled extends Error {
+  override readonly name = "ConfirmationCancelled";
+}
+
+interface Pending {
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+}
+
+let show: ((pending: Pending) => void) | undefined;
+
+/**
+ * Runs a request that may need a confirmation. Where the server asks for one, a dialog has the reader prove who they are,
+ * and the request is sent again.
+ * @throws ConfirmationCancelled when the reader does not
+ */
+export async function withConfirmation<Result>(request: () => Promise<Result>): Promise<Result> {
+  try {
+    return await request();
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === "confirmation_required") || show === undefined) throw error;
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    show({ resolve, reject });
+    await promise;
+    return request();
+  }
+}
+
+/** The dialog of `withConfirmation`, once a page. */
+export function ConfirmationDialog() {
+  const [pending, setPending] = useState<Pending>();
+  useEffect(() => {
+    show = setPending;
+    return () => void (show = undefined);
+  }, []);
+  const close = () => {
+    pending?.reject(new ConfirmationCancelled("This was not done: you have not confirmed who you are."));
+    setPending(undefined);
+  };
+  return (
+    <Dialog title="Confirm who you are" isOpen={pending !== undefined} onClose={close}>
+      <ConfirmationForm
+        onConfirmed={() => {
+          pending?.resolve();
+          setPending(undefined);
+        }}
+      />
+    </Dialog>
+  );
+}
+
+type Confirmation = Parameters<typeof api.session.confirm>[0]["body"];
+
+function ConfirmationForm({ onConfirmed }: { readonly onConfirmed: () => void }) {
+  const { data: account } = useQuery({ queryKey: ["account"], queryFn: () => api.account.get() });
+  const [error, setError] = useState<string>();
+  const [isPending, setIsPending] = useState(false);
+  const confirm = async (prove: () => Promise<Confirmation>) => {
+    setIsPending(true);
+    setError(undefined);
+    try {
+      adoptSession(await api.session.confirm({ body: await prove() }));
+      onConfirmed();
+    } catch (failure) {
+      setError(failure instanceof Error ? failure.message : String(failure));
+    } finally {
+      setIsPending(false);
+    }
+  };
+  const hasPasskey = account !== undefined && account.passkeys.length > 0;
+  return (
+    <>
+      <p>What comes next shows a secret or changes who has access. Prove once more that it is you.</p>
+      {error !== undefined && <Notice tone="danger">{error}</Notice>}
+      {hasPasskey && (
+        <Button variant="primary" pending={isPending} onClick={() => void confirm(provePasskey)}>
+          Use a passkey
+        </Button>
+      )}
+      {account?.has_password === true && (
+        <PasswordForm
+          asksForCode={account.authenticator_app.is_set_up}
+          isPending={isPending}
+          onSubmit={(body) => void confirm(() => Promise.resolve(body))}
+        />
+      )}
+      {account !== undefined && !hasPasskey && !account.has_password && (
+        <Notice tone="warning">
+          You have neither a passkey nor a password. Sign out, and open a new invitation: within ten minutes of it you
+          can add one.
+        </Notice>
+      )}
+    </>
+  );
+}
+
+interface PasswordFormProps {
+  readonly asksForCode: boolean;
+  readonly isPending: boolean;
+  readonly onSubmit: (body: Confirmation) => void;
+}
+
+function PasswordForm({ asksForCode, isPending, onSubmit }: PasswordFormProps) {
+  const { data: session } = useSession();
+  const [password, setPassword] = useState("");
+  const [code, setCode] = useState("");
+  return (
+    <Form onSubmit={() => onSubmit({ password, ...(code !== "" && { code }) })}>
+      <input type="hidden" name="username" autocomplete="username" value={session?.person.email} />
+      <TextField
+        label="Password"
+        type="password"
+        autocomplete="current-password"
+        value={password}
+        onInput={setPassword}
+        required
+      />
+      {asksForCode && (
+        <TextField label="Code" hint="Of your authenticator app" value={code} onInput={setCode} required />
+      )}
+      <Button type="submit" pending={isPending}>
+        Confirm
+      </Button>
+    </Form>
+  );
+}

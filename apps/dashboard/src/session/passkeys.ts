@@ -1,0 +1,51 @@
+/** Passkeys, as the browser makes and uses them. */
+import type { Account } from "@bikeshare/contract/console";
+import type {
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+} from "@simplewebauthn/browser";
+import { api } from "../api/api.ts";
+
+/** Loaded with the first passkey. */
+const load = () => import("@simplewebauthn/browser");
+
+/** Has the browser prove who its user is. @returns what the server asks for to sign in, or to confirm */
+export async function provePasskey() {
+  const [{ startAuthentication }, task] = await Promise.all([load(), api.signIn.passkeyOptions({ body: {} })]);
+  const { options, challenge_token } = task;
+  const optionsJSON = options as unknown as PublicKeyCredentialRequestOptionsJSON;
+  const response = await startAuthentication({ optionsJSON }).catch(refuse);
+  return { challenge_token, response: { ...response, response: { ...response.response }, clientExtensionResults: {} } };
+}
+
+/** Has the browser make a passkey, and adds it to the account. */
+export async function addPasskey(name: string): Promise<Account> {
+  const [{ startRegistration }, task] = await Promise.all([load(), api.account.passkeyOptions({ body: {} })]);
+  const { options, challenge_token } = task;
+  const optionsJSON = options as unknown as PublicKeyCredentialCreationOptionsJSON;
+  const response = await startRegistration({ optionsJSON }).catch(refuse);
+  const body = {
+    name,
+    challenge_token,
+    response: { ...response, response: { ...response.response }, clientExtensionResults: {} },
+  };
+  return api.account.addPasskey({ body });
+}
+
+/** Browsers say little of what went wrong, so that pages learn nothing of their users. */
+function refuse(error: unknown): never {
+  const name = error instanceof Error ? error.name : "";
+  if (name === "InvalidStateError")
+    throw new Error("This device has a passkey for your account already.", { cause: error });
+  if (name === "SecurityError") {
+    const hint = `Open the dashboard by its name: passkeys do not work at ${location.host}.`;
+    throw new Error(hint, { cause: error });
+  }
+  throw new Error("The browser used no passkey: it was cancelled, took too long, or there is none.", { cause: error });
+}
+
+/** What a new passkey is called unless its owner says otherwise. */
+export function passkeyName(): string {
+  const system = /Android|iPhone|iPad|Mac|Windows|Linux/.exec(navigator.userAgent)?.[0] ?? "this device";
+  return `${system}, ${new Date().toISOString().slice(0, 10)}`;
+}
