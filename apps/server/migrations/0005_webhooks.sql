@@ -200,7 +200,7 @@ create table webhook_attempts (
 -- system. For a day without a partition of its own.
 create table webhook_attempts_default partition of webhook_attempts default;
 
--- system. A range of deliveries to be sent again.
+-- system. Deliveries to be sent again: a range of them, or those that somebody has chosen in the dashboard.
 create table webhook_replays (
   system_id   text collate "C" not null,
   id          text collate "C" not null,
@@ -211,6 +211,12 @@ create table webhook_replays (
   total       bigint not null,
   -- queued so far
   queued      bigint not null default 0,
+  -- chosen in the dashboard: what has succeeded since is left out, and what waits for its next attempt is tried now
+  is_choice   boolean not null default false,
+  -- left out so far
+  skipped     bigint not null default 0,
+  -- finished by somebody before its end
+  is_stopped  boolean not null default false,
   created_at  timestamptz(3) not null,
   finished_at timestamptz(3),
   primary key (system_id, id)

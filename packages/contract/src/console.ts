@@ -4,6 +4,7 @@
  */
 import { initContract } from "@ts-rest/core";
 import { accountEndpoints } from "./console/account.ts";
+import { deliveryEndpoints, resendEndpoints } from "./console/deliveries.ts";
 import { partnerKeyEndpoints, systemKeyEndpoints } from "./console/keys.ts";
 import { partnerRequestEndpoints, systemRequestEndpoints } from "./console/requests.ts";
 import { sessionEndpoints } from "./console/session.ts";
@@ -12,6 +13,7 @@ import { invitationEndpoints, signInEndpoints } from "./console/sign-in.ts";
 export { consoleNeeds } from "./console/endpoint.ts";
 export * from "./console/account.ts";
 export * from "./console/credentials.ts";
+export * from "./console/deliveries.ts";
 export type { ShownKey } from "./console/keys.ts";
 export type { DaysQuery, LoggedRequest, MinutesQuery, RequestQuery } from "./console/requests.ts";
 export * from "./console/session.ts";
@@ -30,6 +32,8 @@ export const consoleContract = c.router(
     systemKeys: systemKeyEndpoints,
     partnerRequests: partnerRequestEndpoints,
     systemRequests: systemRequestEndpoints,
+    deliveries: deliveryEndpoints,
+    resends: resendEndpoints,
   },
   { strictStatusCodes: true },
 );

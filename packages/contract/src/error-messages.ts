@@ -65,6 +65,7 @@ export const errorMessages = {
     startBefore1970: "started_at lies before 1970.",
     endBeforeStart: "{field} lies before the ride's start, {startedAt}.",
     endTooLate: "{field} lies more than {limit} s after the ride's start.",
+    tooManyToResend: "More than {limit} deliveries match, or too many would have to be looked at. Choose a shorter time span.",
     repeatedId: "id occurs twice in this batch.",
     newStation: "name, lat and lon must be given: the station is new.",
     wrongCode: "code is wrong. Check that the clock of your device is right, and wait for the next code.",
@@ -91,6 +92,7 @@ export const errorMessages = {
     system: "There is no such system.",
     request:
       "There is no such request in the log. It may have carried no key, be older than {days} days, or have been left out.",
+    sentAttempt: "Nothing that was sent is kept of this attempt.",
     page: "There is no such page, or it is not yours.",
     passkey: "You have no such passkey.",
     session: "You have no such session.",

@@ -85,9 +85,10 @@ const pageMessages: {
     key: "There is no key {id}.",
     partner: "There is no partner {id}.",
     removedEndpoint: "The webhook address was removed{when}. Set one with its events to make it anew.",
-    replay: "There is no replay {id}.",
+    replay: "There is no resend {id}.",
   },
   invalid_parameter: {
+    emptyRange: "The time span is empty: since must lie before until.",
     newEndpoint: "A new webhook needs an address and at least one event.",
     testDelivery: "Delivery {id} is a test: send another test instead.",
     tooManySecrets:

@@ -211,6 +211,12 @@ async function latestAttempts(
   return new Map(latest.map((attempt) => [attempt.delivery_id, attempt]));
 }
 
+/** The days on which a delivery may have been created, as far as its id tells; otherwise any day that is kept. */
+export function likelyDays(deliveryId: string, now: number): string[] {
+  const made = timeOfId(deliveryId);
+  return made === undefined ? daysToSearch(deliveryId, now) : [made, made - DAY_MS, made + DAY_MS].map(dayOf);
+}
+
 /**
  * The days on which a delivery may have been created, the likeliest first: its id has the time of its event; where it has
  * none, any day that is kept. Some to spare, because days are dropped late rather than early.

@@ -126,13 +126,16 @@ export async function countQueuedReplays(
 
 /*
  * A delivery that another transaction is writing stays for the next batch: waiting for it could end in a deadlock. One
- * whose body is no longer kept is removed without being counted. One that is queued already counts as queued.
+ * whose body is no longer kept is removed without being counted. One that is queued already counts as queued; where it
+ * was chosen in the dashboard and waits for its next attempt, that is due now.
  */
 const queueBatch = statement(
   "replays.queueBatch",
   `with batch as materialized (
-     select item.system_id, item.replay_id, item.created_on, item.delivery_id, replay.endpoint_id
-     from (select endpoint_id from webhook_replays where system_id = $1 and id = $2 limit 1) as replay
+     select item.system_id, item.replay_id, item.created_on, item.delivery_id, replay.endpoint_id, replay.chosen_at
+     from (
+       select endpoint_id, case when is_choice then created_at end as chosen_at
+       from webhook_replays where system_id = $1 and id = $2 limit 1) as replay
      cross join lateral (
        select system_id, replay_id, created_on, delivery_id from webhook_replay_items
        where system_id = $1 and replay_id = $2
@@ -144,7 +147,8 @@ const queueBatch = statement(
        where ${indexedMatch("body", "delivery", { system_id: "system_id", created_on: "created_on", event_id: "event_id" })})),
    free as materialized (
      select delivery.system_id, delivery.created_on, delivery.id, delivery.id as delivery_id, delivery.endpoint_id,
-       delivery.event_id, delivery.attempts, delivery.status
+       delivery.event_id, delivery.attempts, delivery.status, kept.chosen_at is not null as is_choice,
+       delivery.status = 'succeeded' and delivery.finished_at >= kept.chosen_at is true as is_skipped
      from kept join webhook_deliveries delivery on ${matchesDelivery("kept")}
      for update of delivery skip locked),
    removed as (
@@ -159,14 +163,20 @@ const queueBatch = statement(
      returning item.delivery_id),
    back as (
      update webhook_deliveries delivery set ${PENDING_AGAIN}
-     from free where ${matchesDelivery("free")} and free.status <> 'pending'
+     from free where ${matchesDelivery("free")} and free.status <> 'pending' and not free.is_skipped
      returning delivery.id),
    queued as (
-     ${insertIntoQueue("free where status <> 'pending'", { dueAt: "$3", attempts: "attempts", replay: true })}
-     ${UNLESS_QUEUED})
-   update webhook_replays set queued = queued + (select count(*) from free)
+     ${insertIntoQueue("free where status <> 'pending' and not is_skipped", { dueAt: "$3", attempts: "attempts", replay: true })}
+     ${UNLESS_QUEUED}),
+   hastened as (
+     update webhook_queue waiting set due_at = $3
+     from free where waiting.system_id = $1 and waiting.delivery_id = any(array[free.id]) and free.is_choice
+       and free.status = 'pending' and waiting.claim is null and waiting.due_at > $3)
+   update webhook_replays
+   set queued = queued + (select count(*) from free where not is_skipped),
+     skipped = skipped + (select count(*) from free where is_skipped)
    where system_id = $1 and id = $2
-   returning (select count(*) from free) as queued, (select count(*) from removed) as removed`,
+   returning (select count(*) from free where not is_skipped) as queued, (select count(*) from removed) as removed`,
 );
 
 /** Queues the next deliveries of a replay. @returns how many, and how many items were removed from the replay in all */
@@ -195,7 +205,7 @@ export async function updateReplayFinished(tx: Transaction, systemId: string, id
 
 const stop = statement(
   "replays.stop",
-  `update webhook_replays set finished_at = $4
+  `update webhook_replays set finished_at = $4, is_stopped = true
    where system_id = $1 and finished_at is null and (endpoint_id = $2 or id = $3)
    returning ${columns}`,
 );

@@ -1,0 +1,118 @@
+import type { Queryable, Transaction } from "../../db/database.ts";
+import { oneRow } from "../../db/rows.ts";
+import { type Statement, statement } from "../../db/statement.ts";
+import type { Tables } from "../../db/tables.generated.ts";
+import { isTest } from "../queue/sql-fragments.ts";
+import { findSearchIndex } from "./delivery-search-queries.ts";
+import { type DeliverySearch, forEachIndex, found, searchValues } from "./search-sql-fragments.ts";
+import type { SearchIndex } from "./delivery-filter.rules.ts";
+
+/** A resend as it is stored. */
+export type BulkResendRow = Pick<
+  Tables["webhook_replays"],
+  "id" | "total" | "queued" | "skipped" | "is_stopped" | "created_at" | "finished_at"
+>;
+
+const columns = "id, total, queued, skipped, is_stopped, created_at, finished_at";
+
+/** Deliveries that one resend chooses at most, and rows that are looked at for them. */
+export const MAX_RESENDS = 100_000;
+const MAX_LOOKED_AT = 500_000;
+
+/* A delivery that waits for its first attempt is sent anyway; a test is sent once only. */
+const isResendable = `(status <> 'pending' or latest_failure is not null) and not ${isTest("id")}`;
+
+/** SQL for the deliveries of a choice: `is_end` marks a row behind which more would have to be looked at. */
+const chosenBy = (index: SearchIndex) => `
+  select created_on, id, n = ${MAX_LOOKED_AT} as is_end
+  from (${found(index, MAX_LOOKED_AT, `or n = ${MAX_LOOKED_AT}`)}) as delivery
+  where ${isResendable} or n = ${MAX_LOOKED_AT} limit ${MAX_RESENDS + 1}`;
+const chosenByIds = `
+  select created_on, id, false as is_end from webhook_deliveries
+  where system_id = $1 and endpoint_id = $2 and created_on = any($3::date[]) and id = any($4::text[]) and ${isResendable}`;
+
+const countOf = (name: string, chosen: string): Statement =>
+  statement(
+    `bulkResends.count.${name}`,
+    `select count(*) as total, coalesce(bool_or(is_end), false) as is_cut from (${chosen}) as chosen`,
+  );
+
+// Counted and written by one statement, and so from one snapshot: the count is what will be sent. Parameters from $13 on.
+const insertOf = (name: string, chosen: string): Statement =>
+  statement(
+    `bulkResends.insert.${name}`,
+    `with items as (
+       insert into webhook_replay_items (system_id, replay_id, created_on, delivery_id)
+       select $1, $13, created_on, id from (${chosen}) as chosen where not is_end
+       returning 1)
+     insert into webhook_replays (system_id, id, endpoint_id, since, until, total, is_choice, created_at, finished_at)
+     select $1, $13, $2, $14, $15, total, true, $15, case when total = 0 then $15::timestamptz end
+     from (select count(*) as total from items) as counted
+     returning ${columns}`,
+  );
+
+const counts = forEachIndex((index) => countOf(index, chosenBy(index)));
+const inserts = forEachIndex((index) => insertOf(index, chosenBy(index)));
+const countIds = countOf("ids", chosenByIds);
+/** As many parameters as a search has, so that those behind them have the same numbers. */
+const insertIds = insertOf(
+  "ids",
+  `${chosenByIds} and coalesce($5, $6, $7, $8, $9, $10, $11, $12::text) is null`,
+);
+
+/** Deliveries by their ids, on the days on which they may have been created. */
+export interface NamedDeliveries {
+  readonly systemId: string;
+  readonly endpointId: string;
+  readonly ids: readonly string[];
+  readonly days: readonly string[];
+}
+
+export interface CountedChoice {
+  readonly total: number;
+  /** More would have to be looked at than one resend may. */
+  readonly is_cut: boolean;
+}
+
+/** How many deliveries a resend would send. */
+export async function countChosen(db: Queryable, choice: DeliverySearch | NamedDeliveries): Promise<CountedChoice> {
+  if ("ids" in choice) return oneRow(await db.query<CountedChoice>(countIds, idValues(choice)));
+  const index = await findSearchIndex(db, choice);
+  return oneRow(await db.query<CountedChoice>(counts[index], searchValues(choice)));
+}
+
+/** Makes a resend of what is chosen. */
+export async function insertBulkResend(
+  tx: Transaction,
+  choice: DeliverySearch | NamedDeliveries,
+  { id, now }: { readonly id: string; readonly now: Date },
+): Promise<BulkResendRow> {
+  if ("ids" in choice) {
+    const unused = Array.from({ length: 8 }, () => null);
+    return oneRow(await tx.query<BulkResendRow>(insertIds, [...idValues(choice), ...unused, id, now, now]));
+  }
+  const index = await findSearchIndex(tx, choice);
+  return oneRow(await tx.query<BulkResendRow>(inserts[index], [...searchValues(choice), id, choice.since, now]));
+}
+
+function idValues({ systemId, endpointId, days, ids }: NamedDeliveries): unknown[] {
+  return [systemId, endpointId, days, ids];
+}
+
+const find = statement(
+  "bulkResends.find",
+  `select ${columns}, exists (
+     select from webhook_replays earlier where earlier.system_id = $1 and earlier.endpoint_id = $2
+       and earlier.finished_at is null and earlier.id < webhook_replays.id) as is_behind
+   from webhook_replays where system_id = $1 and endpoint_id = $2 and id = $3 and is_choice`,
+);
+
+/** A resend of an endpoint. `is_behind`: an earlier one is still being queued. */
+export async function findBulkResend(
+  db: Queryable,
+  systemId: string,
+  endpointId: string,
+  id: string,
+): Promise<(BulkResendRow & { readonly is_behind: boolean }) | undefined> {
+  return (await db.query<BulkResendRow & { is_behind: boolean }>(find, [systemId, endpointId, id]))[0];
+}

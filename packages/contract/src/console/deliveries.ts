@@ -1,0 +1,268 @@
+import { z } from "zod";
+import { noQuery } from "../endpoint.ts";
+import { errorBody } from "../errors.ts";
+import { issueText } from "../messages.ts";
+import { givenInstant, givenOnce, identifier, identifierParam, instantParam, timestamp } from "../values.ts";
+import {
+  consoleBodyErrors,
+  consoleErrors,
+  consoleNeeds,
+  consolePage,
+  consolePageQuery,
+  partnerPath,
+} from "./endpoint.ts";
+
+export const deliveryStatus = z.enum(["pending", "succeeded", "failed", "held"]);
+export type DeliveryStatus = z.infer<typeof deliveryStatus>;
+
+/** An event for the partner's endpoint, as the list shows it. */
+export const delivery = z
+  .object({
+    id: identifier,
+    event: z.string(),
+    event_id: identifier,
+    resource_id: z.string().nullable().describe("The ride, station, reservation or bike that the event is about"),
+    created_at: timestamp,
+    status: deliveryStatus,
+    is_failing: z.boolean().describe("To be tried again after a failed attempt"),
+    attempts: z.number().int(),
+    code: z.number().int().nullable().describe("The HTTP code of the latest attempt; null: there was no whole response"),
+    failure: z.string().nullable().describe("Why the latest attempt failed; null: it succeeded, or none was made"),
+    next_attempt_at: timestamp.nullable(),
+    finished_at: timestamp.nullable(),
+    explanation: z.string().describe("What its state means, in words"),
+  })
+  .strict();
+export type Delivery = z.infer<typeof delivery>;
+
+/** Filters of the list. Those given together must all hold. */
+const filterFields = {
+  status: z.enum([...deliveryStatus.options, "failing"]).optional(),
+  event: identifierParam.optional(),
+  code: z
+    .string(givenOnce())
+    .regex(/^[1-5](\d\d|xx)$/, issueText("httpCode"))
+    .optional(),
+  failure: identifierParam.optional(),
+  resource_id: identifierParam.optional(),
+};
+export const deliveryFilters = z.object({
+  ...filterFields,
+  since: instantParam.optional(),
+  until: instantParam.optional(),
+});
+export type DeliveryFilters = z.infer<typeof deliveryFilters>;
+
+const deliveryPage = consolePage(delivery)
+  .extend({
+    searched_to: timestamp
+      .optional()
+      .describe("Older deliveries were not looked at: too many do not match. `next_cursor` goes on from there."),
+  })
+  .strict();
+
+const headerPairs = z.array(z.tuple([z.string(), z.string()]));
+
+/** Bytes: as text where they are UTF-8, otherwise in base64. */
+export const shownBytes = z
+  .object({
+    encoding: z.enum(["utf-8", "base64"]),
+    text: z.string(),
+    truncated: z.boolean().describe("More was received than is kept"),
+  })
+  .strict();
+export type ShownBytes = z.infer<typeof shownBytes>;
+
+export const deliveryAttempt = z
+  .object({
+    number: z.number().int(),
+    started_at: timestamp,
+    outcome: z.enum(["succeeded", "rejected", "failed", "unknown"]),
+    summary: z.string().describe("How it ended, in a few words"),
+    failure: z.string().nullable(),
+    detail: z.string().nullable(),
+    advice: z
+      .object({ meaning: z.string(), action: z.string() })
+      .strict()
+      .nullable()
+      .describe("What the failure means and what to do about it; null: it succeeded"),
+    url: z.string(),
+    remote_address: z.string().nullable(),
+    request: z.object({ headers: headerPairs, body: shownBytes }).strict().nullable(),
+    response: z
+      .object({
+        status: z.number().int(),
+        headers: headerPairs,
+        body: shownBytes,
+        truncation_reason: z.string().nullable(),
+      })
+      .strict()
+      .nullable(),
+    timings: z
+      .object({
+        dns: z.number().nullable(),
+        connect: z.number().nullable(),
+        tls: z.number().nullable(),
+        first_byte: z.number().nullable(),
+        total: z.number().nullable(),
+      })
+      .strict()
+      .describe("Milliseconds; null: the attempt did not get that far, or its connection was reused"),
+    next_attempt_at: timestamp.nullable(),
+    next_attempt_reason: z.string().nullable(),
+  })
+  .strict();
+export type DeliveryAttempt = z.infer<typeof deliveryAttempt>;
+
+export const deliveryDetail = delivery
+  .extend({
+    exchanges: z.array(deliveryAttempt).describe("Every attempt that the log keeps, the first first"),
+    next_failing_id: identifier.nullable().describe("The nearest older delivery that fails or was given up"),
+    previous_failing_id: identifier.nullable().describe("The nearest newer one"),
+  })
+  .strict();
+export type DeliveryDetail = z.infer<typeof deliveryDetail>;
+
+/** Which deliveries are sent again: those named, or all that a filter lets through. */
+export const resendSelection = z
+  .object({
+    ids: z.array(identifier).min(1, issueText("itemsEmpty")).max(200, issueText("itemsTooMany", { limit: 200 })).optional(),
+    filters: z
+      .object({ ...filterFields, since: givenInstant.optional(), until: givenInstant.optional() })
+      .strict()
+      .optional(),
+  })
+  .strict()
+  .refine(({ ids, filters }) => (ids === undefined) !== (filters === undefined), {
+    message: issueText("idsOrFilters"),
+    path: ["ids"],
+  });
+export type ResendSelection = z.infer<typeof resendSelection>;
+
+export const bulkResend = z
+  .object({
+    id: identifier,
+    status: z
+      .enum(["running", "waiting", "finished", "cancelled"])
+      .describe("waiting: until the endpoint is active, or until an earlier one is done"),
+    total: z.number().int().describe("Deliveries that were chosen"),
+    queued: z.number().int().describe("Of them queued so far"),
+    skipped: z.number().int().describe("Left out: they had succeeded since they were chosen"),
+    created_at: timestamp,
+    finished_at: timestamp.nullable(),
+  })
+  .strict();
+export type BulkResend = z.infer<typeof bulkResend>;
+
+const partner = "/console/v1/systems/:system_id/partners/:partner_id";
+const deliveryPath = partnerPath.extend({ delivery_id: identifierParam });
+const resendPath = partnerPath.extend({ resend_id: identifierParam });
+const changes = consoleNeeds("partner", "admin", { conflicts: ["conflict"] });
+const changeErrors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
+const attemptNumber = z.number().int().min(1);
+
+/** A partner's deliveries. */
+export const deliveryEndpoints = {
+  list: {
+    method: "GET",
+    path: `${partner}/deliveries`,
+    summary: "A partner's deliveries, newest first",
+    metadata: consoleNeeds("partner"),
+    pathParams: partnerPath,
+    query: deliveryFilters.extend(consolePageQuery).strict(),
+    responses: { 200: deliveryPage, ...consoleErrors },
+  },
+  get: {
+    method: "GET",
+    path: `${partner}/deliveries/:delivery_id`,
+    summary: "A delivery with every attempt",
+    metadata: consoleNeeds("partner"),
+    pathParams: deliveryPath,
+    query: noQuery,
+    responses: { 200: deliveryDetail, ...consoleErrors },
+  },
+  resend: {
+    method: "POST",
+    path: `${partner}/deliveries/:delivery_id/resend`,
+    summary: "Send a delivery again, now",
+    metadata: changes,
+    pathParams: deliveryPath,
+    query: noQuery,
+    body: z.object({}).strict(),
+    responses: {
+      200: z.object({ id: identifier, outcome: z.enum(["redelivered", "retried_now", "already_due"]) }).strict(),
+      ...changeErrors,
+    },
+  },
+  curl: {
+    method: "GET",
+    path: `${partner}/deliveries/:delivery_id/curl`,
+    summary: "The delivery as a curl command without a signature",
+    metadata: consoleNeeds("partner"),
+    pathParams: deliveryPath,
+    query: z.object({ to: z.enum(["endpoint", "localhost"]).optional() }).strict(),
+    responses: { 200: z.object({ command: z.string() }).strict(), ...consoleErrors },
+  },
+  signedCurl: {
+    method: "POST",
+    path: `${partner}/deliveries/:delivery_id/curl`,
+    summary: "The delivery as a curl command, signed now",
+    metadata: consoleNeeds("partner", "admin", { confirmed: true, conflicts: ["conflict"] }),
+    pathParams: deliveryPath,
+    query: noQuery,
+    body: z.object({ to: z.enum(["endpoint", "localhost"]), attempt: attemptNumber.optional() }).strict(),
+    responses: { 200: z.object({ command: z.string() }).strict(), ...changeErrors },
+  },
+  export: {
+    method: "GET",
+    path: `${partner}/deliveries.csv`,
+    summary: "What a list shows, as CSV",
+    metadata: consoleNeeds("partner"),
+    pathParams: partnerPath,
+    query: deliveryFilters.strict(),
+    responses: { 200: z.string(), ...consoleErrors },
+  },
+} as const;
+
+/** Deliveries sent again, many at once. */
+export const resendEndpoints = {
+  count: {
+    method: "POST",
+    path: `${partner}/resends/count`,
+    summary: "How many deliveries would be sent again",
+    metadata: changes,
+    pathParams: partnerPath,
+    query: noQuery,
+    body: resendSelection,
+    responses: { 200: z.object({ total: z.number().int() }).strict(), ...changeErrors },
+  },
+  create: {
+    method: "POST",
+    path: `${partner}/resends`,
+    summary: "Send many deliveries again",
+    metadata: changes,
+    pathParams: partnerPath,
+    query: noQuery,
+    body: resendSelection,
+    responses: { 200: bulkResend, ...changeErrors },
+  },
+  get: {
+    method: "GET",
+    path: `${partner}/resends/:resend_id`,
+    summary: "How far a resend is",
+    metadata: consoleNeeds("partner"),
+    pathParams: resendPath,
+    query: noQuery,
+    responses: { 200: bulkResend, ...consoleErrors },
+  },
+  cancel: {
+    method: "POST",
+    path: `${partner}/resends/:resend_id/cancel`,
+    summary: "Cancel what a resend has not queued",
+    metadata: changes,
+    pathParams: resendPath,
+    query: noQuery,
+    body: z.object({}).strict(),
+    responses: { 200: bulkResend, ...changeErrors },
+  },
+} as const;
