@@ -5,12 +5,14 @@ import type { SignInContext } from "../people/context.ts";
 import { createPasswordHashing } from "../people/passwords.ts";
 import { createSignInLimits, type SignInLimits } from "../people/sign-in-limits.ts";
 import type { AllSecrets } from "../secrets.ts";
+import { createSecretCipher, type SecretCipher } from "../webhooks/endpoints/secret.ts";
 
 /** What the routes of the console work with. */
 export interface ConsoleContext extends SignInContext {
   readonly db: Database;
   readonly signInLimits: SignInLimits;
   readonly cursorCipher: CursorCipher;
+  readonly webhookCipher: SecretCipher;
   /** Requests in any 60 s for keys without a number of their own. */
   readonly rateLimit: number;
   /** Which keys the deployment issues to partners. */
@@ -37,5 +39,6 @@ export function createConsoleContext({ mode = "live", ...options }: ConsoleOptio
     cipher: createTokenCipher(options.secrets.webhookKeys, "sign-in"),
     passwords: createPasswordHashing(),
     signInLimits: createSignInLimits(options.clock),
+    webhookCipher: createSecretCipher(options.secrets.webhookKeys),
   };
 }

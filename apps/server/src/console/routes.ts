@@ -2,6 +2,7 @@ import type { consoleContract } from "@bikeshare/contract/console";
 import type { RouterImplementation } from "@ts-rest/fastify";
 import { accountRoutes } from "./account-routes.ts";
 import type { ConsoleContext } from "./context.ts";
+import { deliveryRoutes, resendRoutes } from "./deliveries-routes.ts";
 import { partnerKeyRoutes, systemKeyRoutes } from "./keys-routes.ts";
 import { partnerRequestRoutes, systemRequestRoutes } from "./requests-routes.ts";
 import { sessionRoutes } from "./session-routes.ts";
@@ -18,5 +19,7 @@ export function consoleRoutes(context: ConsoleContext): RouterImplementation<typ
     systemKeys: systemKeyRoutes(context),
     partnerRequests: partnerRequestRoutes(context),
     systemRequests: systemRequestRoutes(context),
+    deliveries: deliveryRoutes(context),
+    resends: resendRoutes(context),
   };
 }

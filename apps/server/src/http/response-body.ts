@@ -175,6 +175,9 @@ function toBytes(text: string): Buffer {
   return bytes;
 }
 
+/** What endpoints of the dashboard answer with beside JSON: files and streams of events. */
+const NOT_JSON = /^text\/(csv|event-stream)\b/;
+
 /**
  * `application/json`, without a charset: JSON is UTF-8 and the interface says so exactly. Whatever an endpoint of a
  * contract answers is JSON, also where it hands over a text that is in its JSON already.
@@ -184,7 +187,7 @@ export function sendExactJsonType(app: FastifyInstance): void {
     const type = reply.getHeader("content-type");
     const isJson = typeof type === "string" && type.startsWith("application/json");
     const isContract = request.routeOptions.config.tsRestRoute !== undefined && type !== undefined;
-    if (isJson || isContract) reply.header("content-type", "application/json");
+    if (isJson || (isContract && !NOT_JSON.test(String(type)))) reply.header("content-type", "application/json");
     done(null, payload);
   });
 }

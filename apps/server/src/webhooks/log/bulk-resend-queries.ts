@@ -3,9 +3,9 @@ import { oneRow } from "../../db/rows.ts";
 import { type Statement, statement } from "../../db/statement.ts";
 import type { Tables } from "../../db/tables.generated.ts";
 import { isTest } from "../queue/sql-fragments.ts";
+import type { SearchIndex } from "./delivery-filter.rules.ts";
 import { findSearchIndex } from "./delivery-search-queries.ts";
 import { type DeliverySearch, forEachIndex, found, searchValues } from "./search-sql-fragments.ts";
-import type { SearchIndex } from "./delivery-filter.rules.ts";
 
 /** A resend as it is stored. */
 export type BulkResendRow = Pick<
@@ -55,10 +55,7 @@ const counts = forEachIndex((index) => countOf(index, chosenBy(index)));
 const inserts = forEachIndex((index) => insertOf(index, chosenBy(index)));
 const countIds = countOf("ids", chosenByIds);
 /** As many parameters as a search has, so that those behind them have the same numbers. */
-const insertIds = insertOf(
-  "ids",
-  `${chosenByIds} and coalesce($5, $6, $7, $8, $9, $10, $11, $12::text) is null`,
-);
+const insertIds = insertOf("ids", `${chosenByIds} and coalesce($5, $6, $7, $8, $9, $10, $11, $12::text) is null`);
 
 /** Deliveries by their ids, on the days on which they may have been created. */
 export interface NamedDeliveries {

@@ -55,7 +55,9 @@ describe("a choice of deliveries", () => {
     expect(await inQueue()).toEqual([]);
     const resend = await startResend(harness, scope(), named);
     expect(resend).toMatchObject({ total: 2, queued: 0, skipped: 0, status: "running" });
-    await expect(showResend(harness, { ...scope(), partnerId: other }, resend.id)).rejects.toThrow(/There is no replay/);
+    await expect(showResend(harness, { ...scope(), partnerId: other }, resend.id)).rejects.toThrow(
+      /There is no replay/,
+    );
     await work();
     expect(await showResend(harness, scope(), resend.id)).toMatchObject({ queued: 2, status: "finished" });
     expect((await inQueue()).map(({ delivery_id: id }) => id)).toEqual(["delivery_1", "delivery_3"]);
@@ -94,7 +96,12 @@ describe("a bulk resend", () => {
     harness.clock.advance(60_000);
     await harness.send(endpointId, answered(204), 1);
     await work();
-    expect(await showResend(harness, scope(), resend.id)).toMatchObject({ total: 3, queued: 2, skipped: 1, status: "finished" });
+    expect(await showResend(harness, scope(), resend.id)).toMatchObject({
+      total: 3,
+      queued: 2,
+      skipped: 1,
+      status: "finished",
+    });
     expect(await harness.send(endpointId)).toHaveLength(2);
   });
 
@@ -136,7 +143,11 @@ describe("a bulk resend", () => {
     const { id } = await startResend(harness, scope(), failed);
     await work();
     expect(await showResend(harness, scope(), id)).toMatchObject({ queued: 1_000, status: "running" });
-    expect(await cancelResend(harness, scope(), id)).toMatchObject({ queued: 1_000, total: 1_200, status: "cancelled" });
+    expect(await cancelResend(harness, scope(), id)).toMatchObject({
+      queued: 1_000,
+      total: 1_200,
+      status: "cancelled",
+    });
     await work();
     expect(await inQueue()).toHaveLength(1_000);
     expect(await countResend(harness, scope(), failed)).toBe(200);

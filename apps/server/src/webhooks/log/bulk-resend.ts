@@ -57,7 +57,11 @@ export async function startResend(
     await countWithinLimit(tx, deliveries);
     const now = new Date(context.clock());
     const row = await insertBulkResend(tx, deliveries, { id: context.ids.next("replay"), now });
-    const detail = { resend_id: row.id, total: row.total, ...("ids" in choice ? {} : { filters: { ...choice.filter } }) };
+    const detail = {
+      resend_id: row.id,
+      total: row.total,
+      ...("ids" in choice ? {} : { filters: { ...choice.filter } }),
+    };
     await recordEndpointAct(context, tx, systemId, "webhook.resent", endpoint.id, detail);
     return describe({ ...row, is_behind: false }, endpoint);
   });

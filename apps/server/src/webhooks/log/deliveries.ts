@@ -16,8 +16,15 @@ import {
   listAttempts,
   listLatestAttempts,
 } from "./delivery-queries.ts";
-import { listFoundDeliveries } from "./delivery-search-queries.ts";
-import { type Circumstances, type Exchange, explainDelivery, readExchange } from "./delivery-view.ts";
+import { findNextProblem, listFoundDeliveries } from "./delivery-search-queries.ts";
+import {
+  type Circumstances,
+  commandHints,
+  type Exchange,
+  explainDelivery,
+  type Hints,
+  readExchange,
+} from "./delivery-view.ts";
 import type { DeliveryPosition, DeliverySearch } from "./search-sql-fragments.ts";
 
 /** A delivery as its partner sees it. */
@@ -65,6 +72,8 @@ const LONGEST_WAIT_MS = DAY_MS;
 export interface ReadContext {
   readonly db: Queryable;
   readonly clock: () => number;
+  /** How explanations say what to do; commands, when left out. */
+  readonly hints?: Hints;
 }
 
 /**
@@ -154,6 +163,19 @@ export async function showDelivery(context: ReadContext, scope: DeliveryScope, i
   };
 }
 
+/** The nearest deliveries, older and newer than one, that fail or were given up; null: there is none. */
+export async function findFailingBeside(
+  { db }: Pick<ReadContext, "db">,
+  scope: PartnerScope,
+  from: DeliveryPosition,
+): Promise<{ readonly older: string | null; readonly newer: string | null }> {
+  const { systemId } = scope;
+  const { id: endpointId } = await requireEndpointOrRemoved(db, scope);
+  const find = (direction: "older" | "newer") => findNextProblem(db, { systemId, endpointId }, from, direction);
+  const [older, newer] = await Promise.all([find("older"), find("newer")]);
+  return { older, newer };
+}
+
 export async function requireDelivery(
   { db, clock }: ReadContext,
   scope: DeliveryScope,
@@ -170,13 +192,13 @@ export async function endpointOf({ db }: ReadContext, systemId: string, row: Fou
 
 /** What waits is explained by whether anybody sends: asked only where something waits. */
 async function circumstancesOf(
-  { db, clock }: ReadContext,
+  { db, clock, hints = commandHints }: ReadContext,
   systemId: string,
   endpoint: EndpointRow,
   rows: readonly DeliveryRow[],
 ): Promise<Circumstances> {
   const isPending = rows.some(({ status }) => status === "pending");
-  return { endpoint, isSending: !isPending || (await countWorkers(db, systemId)) > 0, now: clock() };
+  return { endpoint, isSending: !isPending || (await countWorkers(db, systemId)) > 0, now: clock(), hints };
 }
 
 function viewOf(

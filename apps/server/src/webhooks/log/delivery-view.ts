@@ -29,7 +29,34 @@ export interface Circumstances {
   readonly isSending: boolean;
   /** Milliseconds since 1970. */
   readonly now: number;
+  /** What the reader does to send it again, and has done: commands, or what the pages have. */
+  readonly hints: Hints;
 }
+
+/** How a reader acts on what an explanation says. Each continues a sentence. */
+export interface Hints {
+  readonly resend: string;
+  readonly resendHeld: string;
+  readonly queue: string;
+  readonly setUp: string;
+  readonly start: string;
+}
+
+export const commandHints: Hints = {
+  resend: "`redeliver` sends it again",
+  resendHeld: "`redeliver` or `replay` sends it",
+  queue: "`redeliver` queues it",
+  setUp: "once `set` has made it anew, `redeliver` or `replay` sends it",
+  start: "start `serve`",
+};
+
+export const pageHints: Hints = {
+  resend: "it can be resent",
+  resendHeld: "resend it",
+  queue: "resend it",
+  setUp: "once it is set up anew, resend it",
+  start: "tell the operator",
+};
 
 /**
  * What a delivery's state means, in words for whoever asks why it has not arrived.
@@ -49,11 +76,11 @@ export function explainDelivery(
     case "held":
       return explainHeld(delivery, circumstances);
     case "pending":
-      return `${explainPending(delivery, circumstances)}${result}${circumstances.isSending ? "" : STALLED}`;
+      return `${explainPending(delivery, circumstances)}${result}${circumstances.isSending ? "" : `${STALLED}: ${circumstances.hints.start}`}`;
   }
 }
 
-const STALLED = "; no process that sends webhooks is running: start `serve`";
+const STALLED = "; no process that sends webhooks is running";
 
 /** How an attempt ended, in a few words. */
 function describeEnd(end: AttemptEnd): string {
@@ -72,25 +99,25 @@ function isRedirect(status: number | null): boolean {
   return status !== null && status >= 300 && status < 400;
 }
 
-function waysOn(delivery: ExplainedDelivery, { now }: Circumstances): string {
+function waysOn(delivery: ExplainedDelivery, { now, hints }: Circumstances): string {
   if (isTestDelivery(delivery.id)) return "a test is tried once";
-  return isPast(delivery, now) ? PAST : "`redeliver` sends it again";
+  return isPast(delivery, now) ? PAST : hints.resend;
 }
 
-function explainHeld(delivery: ExplainedDelivery, { endpoint, now }: Circumstances): string {
+function explainHeld(delivery: ExplainedDelivery, { endpoint, now, hints }: Circumstances): string {
   const held = `held since ${at(delivery.finished_at ?? delivery.created_at)}`;
   const kept = isPast(delivery, now) ? PAST : `kept through ${lastDayOf(delivery)}`;
   if (isRemoved(endpoint)) {
-    return `${held} because the endpoint is ${describeStatus(endpoint)}; once \`set\` has made it anew, \`redeliver\` or \`replay\` sends it; ${kept}`;
+    return `${held} because the endpoint is ${describeStatus(endpoint)}; ${hints.setUp}; ${kept}`;
   }
   if (endpoint.status === "paused") return `${held} because the endpoint is ${describeStatus(endpoint)}; ${kept}`;
-  return `${held}, when the endpoint was paused; it no longer is: \`redeliver\` or \`replay\` sends it; ${kept}`;
+  return `${held}, when the endpoint was paused; it no longer is: ${hints.resendHeld}; ${kept}`;
 }
 
-function explainPending(delivery: ExplainedDelivery, { endpoint, now }: Circumstances): string {
+function explainPending(delivery: ExplainedDelivery, { endpoint, now, hints }: Circumstances): string {
   const { id, due_at: dueAt, tries, claimed_at: claimedAt, replay } = delivery;
   if ((dueAt === null || tries === null) && isPast(delivery, now)) return `never sent; ${PAST}`;
-  if (dueAt === null || tries === null) return "pending, but not queued, which must not be: `redeliver` queues it";
+  if (dueAt === null || tries === null) return `pending, but not queued, which must not be: ${hints.queue}`;
   const attempt = isTestDelivery(id) ? "the one attempt of a test" : `attempt ${tries + 1} of ${MAX_TRIES}`;
   if (claimedAt !== null) return `being sent since ${at(claimedAt)}: ${attempt}`;
   if (endpoint.status === "paused") return `queued, about to be held: the endpoint is ${describeStatus(endpoint)}`;

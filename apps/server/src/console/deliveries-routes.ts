@@ -1,0 +1,135 @@
+import type { consoleContract, DeliveryFilters, ResendSelection } from "@bikeshare/contract/console";
+import { cursorScope, readPageRequest } from "@bikeshare/rules";
+import type { RouterImplementation } from "@ts-rest/fastify";
+import type { FastifyRequest } from "fastify";
+import { type PositionCodec, timePosition } from "../lists/page.ts";
+import { cancelResend, countResend, type ResendChoice, showResend, startResend } from "../webhooks/log/bulk-resend.ts";
+import { curlOf, signedCurlOf } from "../webhooks/log/curl.ts";
+import { findFailingBeside, listDeliveries, type ReadContext, showDelivery } from "../webhooks/log/deliveries.ts";
+import { deliveriesCsv } from "../webhooks/log/delivery-csv.ts";
+import { type DeliveryFilter, readCodeFilter } from "../webhooks/log/delivery-filter.rules.ts";
+import { pageHints } from "../webhooks/log/delivery-view.ts";
+import { redeliver } from "../webhooks/log/resend.ts";
+import type { DeliveryPosition } from "../webhooks/log/search-sql-fragments.ts";
+import { partnerCaller } from "./authorize.ts";
+import type { ConsoleContext } from "./context.ts";
+import { deliveryDetailJson, deliveryJson, resendJson } from "./delivery-json.ts";
+
+type Routes = RouterImplementation<typeof consoleContract>;
+type CallerRequest = Pick<FastifyRequest, "consoleSession" | "consoleCaller" | "url">;
+
+/** A partner's deliveries. */
+export function deliveryRoutes(context: ConsoleContext): Routes["deliveries"] {
+  const reading: ReadContext = { db: context.db, clock: context.clock, hints: pageHints };
+  return {
+    list: async ({ query: { limit, cursor, ...filters }, request }) => {
+      const scope = scopeOf(request);
+      const position = cursorPosition(context, scope, filters);
+      const page = readPageRequest({ limit, cursor }, (text) => position.decode(text));
+      const after = page.kind === "cursor" ? page.after : undefined;
+      const found = await listDeliveries(reading, { ...scope, ...filterOf(filters), after, limit: page.limit });
+      return {
+        status: 200,
+        body: {
+          data: found.deliveries.map(deliveryJson),
+          ...(found.next && { next_cursor: position.encode(found.next) }),
+          ...(found.searchedTo && { searched_to: found.searchedTo.toISOString() }),
+        },
+      };
+    },
+    get: async ({ params: { delivery_id: id }, request }) => {
+      const scope = scopeOf(request);
+      const detail = await showDelivery(reading, scope, id);
+      return { status: 200, body: deliveryDetailJson(detail, await findFailingBeside(reading, scope, detail)) };
+    },
+    resend: async ({ params: { delivery_id: id }, request }) => ({
+      status: 200,
+      body: await redeliver({ ...context, actor: partnerCaller(request).actor }, scopeOf(request), id),
+    }),
+    curl: async ({ params: { delivery_id: deliveryId }, query: { to = "endpoint" }, request }) => ({
+      status: 200,
+      body: { command: await curlOf(reading, { ...scopeOf(request), deliveryId, to }) },
+    }),
+    signedCurl: async ({ params: { delivery_id: deliveryId }, body: { to, attempt }, request }) => {
+      const signing = { ...context, actor: partnerCaller(request).actor, cipher: context.webhookCipher };
+      const input = { ...scopeOf(request), deliveryId, to, attempt };
+      return { status: 200, body: { command: await signedCurlOf(signing, input) } };
+    },
+    export: async ({ query, request, reply }) => {
+      const scope = scopeOf(request);
+      // Before the answer begins: afterwards an error could no longer be told.
+      await listDeliveries(reading, { ...scope, ...filterOf(query), limit: 1 });
+      reply.header("content-type", "text/csv; charset=utf-8");
+      reply.header("content-disposition", 'attachment; filename="deliveries.csv"');
+      // Fastify sends a stream as it comes.
+      const csv: unknown = deliveriesCsv(reading, { ...scope, ...filterOf(query) });
+      return { status: 200, body: csv as string };
+    },
+  };
+}
+
+/** Deliveries sent again, many at once. */
+export function resendRoutes(context: ConsoleContext): Routes["resends"] {
+  const acting = (request: CallerRequest) => ({ ...context, actor: partnerCaller(request).actor });
+  return {
+    count: async ({ body, request }) => ({
+      status: 200,
+      body: { total: await countResend(acting(request), scopeOf(request), choiceOf(body)) },
+    }),
+    create: async ({ body, request }) => ({
+      status: 200,
+      body: resendJson(await startResend(acting(request), scopeOf(request), choiceOf(body))),
+    }),
+    get: async ({ params: { resend_id: id }, request }) => ({
+      status: 200,
+      body: resendJson(await showResend(context, scopeOf(request), id)),
+    }),
+    cancel: async ({ params: { resend_id: id }, request }) => ({
+      status: 200,
+      body: resendJson(await cancelResend(acting(request), scopeOf(request), id)),
+    }),
+  };
+}
+
+function scopeOf(request: CallerRequest) {
+  const { systemId, partnerId } = partnerCaller(request);
+  return { systemId, partnerId };
+}
+
+function choiceOf({ ids, filters = {} }: ResendSelection): ResendChoice {
+  return ids === undefined ? { filter: filterOf(filters) } : { ids };
+}
+
+function filterOf({
+  status,
+  event,
+  code,
+  failure,
+  resource_id: resourceId,
+  since,
+  until,
+}: DeliveryFilters): DeliveryFilter {
+  return {
+    ...{ status, event, failure, resourceId },
+    code: code === undefined ? undefined : readCodeFilter(code),
+    since: since === undefined ? undefined : new Date(since),
+    until: until === undefined ? undefined : new Date(until),
+  };
+}
+
+/** How a position goes into a cursor, which is valid for the same partner and filters alone. */
+function cursorPosition(
+  { cursorCipher }: ConsoleContext,
+  { systemId, partnerId }: ReturnType<typeof scopeOf>,
+  filters: DeliveryFilters,
+): PositionCodec<DeliveryPosition> {
+  const scope = cursorScope(systemId, "console.deliveries", { ...filters, partner_id: partnerId });
+  return {
+    encode: ({ created_at: at, id }) => cursorCipher.encrypt(scope, timePosition.encode({ at: at.toISOString(), id })),
+    decode(text) {
+      const decrypted = cursorCipher.decrypt(scope, text);
+      const position = decrypted === undefined ? undefined : timePosition.decode(decrypted);
+      return position && { created_at: new Date(position.at), id: position.id };
+    },
+  };
+}
