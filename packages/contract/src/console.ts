@@ -4,16 +4,25 @@
  */
 import { initContract } from "@ts-rest/core";
 import { accountEndpoints } from "./console/account.ts";
-import { deliveryEndpoints, resendEndpoints } from "./console/deliveries.ts";
+import { deliveryEndpoints } from "./console/deliveries.ts";
 import { partnerKeyEndpoints, systemKeyEndpoints } from "./console/keys.ts";
 import { partnerRequestEndpoints, systemRequestEndpoints } from "./console/requests.ts";
+import { resendEndpoints } from "./console/resends.ts";
 import { sessionEndpoints } from "./console/session.ts";
 import { invitationEndpoints, signInEndpoints } from "./console/sign-in.ts";
 
 export { consoleNeeds } from "./console/endpoint.ts";
 export * from "./console/account.ts";
 export * from "./console/credentials.ts";
-export * from "./console/deliveries.ts";
+export type {
+  Delivery,
+  DeliveryAttempt,
+  DeliveryDetail,
+  DeliveryFilters,
+  DeliveryStatus,
+  ShownBytes,
+} from "./console/deliveries.ts";
+export type { BulkResend, ResendSelection } from "./console/resends.ts";
 export type { ShownKey } from "./console/keys.ts";
 export type { DaysQuery, LoggedRequest, MinutesQuery, RequestQuery } from "./console/requests.ts";
 export * from "./console/session.ts";

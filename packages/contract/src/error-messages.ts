@@ -65,7 +65,8 @@ export const errorMessages = {
     startBefore1970: "started_at lies before 1970.",
     endBeforeStart: "{field} lies before the ride's start, {startedAt}.",
     endTooLate: "{field} lies more than {limit} s after the ride's start.",
-    tooManyToResend: "More than {limit} deliveries match, or too many would have to be looked at. Choose a shorter time span.",
+    tooManyToResend:
+      "More than {limit} deliveries match, or too many would have to be looked at. Choose a shorter time span.",
     repeatedId: "id occurs twice in this batch.",
     newStation: "name, lat and lon must be given: the station is new.",
     wrongCode: "code is wrong. Check that the clock of your device is right, and wait for the next code.",

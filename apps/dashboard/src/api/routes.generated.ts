@@ -55,4 +55,18 @@ export const routes = {
     days: "GET /console/v1/systems/:system_id/usage/days",
     callers: "GET /console/v1/systems/:system_id/usage/callers",
   },
+  deliveries: {
+    list: "GET /console/v1/systems/:system_id/partners/:partner_id/deliveries",
+    get: "GET /console/v1/systems/:system_id/partners/:partner_id/deliveries/:delivery_id",
+    resend: "POST /console/v1/systems/:system_id/partners/:partner_id/deliveries/:delivery_id/resend",
+    curl: "GET /console/v1/systems/:system_id/partners/:partner_id/deliveries/:delivery_id/curl",
+    signedCurl: "POST /console/v1/systems/:system_id/partners/:partner_id/deliveries/:delivery_id/curl",
+    export: "GET /console/v1/systems/:system_id/partners/:partner_id/deliveries.csv",
+  },
+  resends: {
+    count: "POST /console/v1/systems/:system_id/partners/:partner_id/resends/count",
+    create: "POST /console/v1/systems/:system_id/partners/:partner_id/resends",
+    get: "GET /console/v1/systems/:system_id/partners/:partner_id/resends/:resend_id",
+    cancel: "POST /console/v1/systems/:system_id/partners/:partner_id/resends/:resend_id/cancel",
+  },
 } as const;

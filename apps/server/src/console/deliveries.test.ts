@@ -1,4 +1,4 @@
-import { deliveryDetail, bulkResend, consoleContract, type Delivery } from "@bikeshare/contract/console";
+import { consoleContract, type Delivery } from "@bikeshare/contract/console";
 import { sign } from "@bikeshare/webhooks";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type BuiltApp, buildAnother } from "../../test/built-app.ts";
@@ -154,7 +154,7 @@ describe("a delivery", () => {
     harness.clock.advance(1_000);
     await sent(1);
     const [newest, middle, oldest] = (await list("?status=failing")).data;
-    const detail = deliveryDetail.parse(
+    const detail = consoleContract.deliveries.get.responses[200].parse(
       await read<unknown>(await admin.call("GET", pathOf(`deliveries/${middle?.id}`))),
     );
     expect([detail.next_failing_id, detail.previous_failing_id]).toEqual([oldest?.id, newest?.id]);
@@ -211,7 +211,9 @@ describe("a bulk resend", () => {
     await sent(4);
     const body = { filters: { status: "failing" } };
     expect(await read(await admin.call("POST", pathOf("resends/count"), body))).toEqual({ total: 4 });
-    const started = bulkResend.parse(await read<unknown>(await admin.call("POST", pathOf("resends"), body)));
+    const started = consoleContract.resends.create.responses[200].parse(
+      await read<unknown>(await admin.call("POST", pathOf("resends"), body)),
+    );
     expect(started).toMatchObject({ total: 4, status: "running" });
     await queueReplays(harness, harness.systemId);
     const done = await read(await admin.call("GET", pathOf(`resends/${started.id}`)));

@@ -2,7 +2,6 @@ import { type ErrorBody, errorCatalogue, type ErrorCode } from "@bikeshare/contr
 import { bodyTooLarge, methodNotAllowed, serviceError, ServiceError } from "@bikeshare/rules";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { codeOf, isDiskFull, isUnavailable } from "../db/errors.ts";
-import { inWordsOfPages } from "../errors/command-errors.ts";
 
 /** Seconds after which a caller should try again when the service is unavailable: about what a restart takes. */
 const RETRY_SECONDS = 5;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { noQuery } from "../endpoint.ts";
 import { errorBody } from "../errors.ts";
 import { issueText } from "../messages.ts";
-import { givenInstant, givenOnce, identifier, identifierParam, instantParam, timestamp } from "../values.ts";
+import { givenOnce, identifier, identifierParam, instantParam, timestamp } from "../values.ts";
 import {
   consoleBodyErrors,
   consoleErrors,
@@ -26,7 +26,11 @@ export const delivery = z
     status: deliveryStatus,
     is_failing: z.boolean().describe("To be tried again after a failed attempt"),
     attempts: z.number().int(),
-    code: z.number().int().nullable().describe("The HTTP code of the latest attempt; null: there was no whole response"),
+    code: z
+      .number()
+      .int()
+      .nullable()
+      .describe("The HTTP code of the latest attempt; null: there was no whole response"),
     failure: z.string().nullable().describe("Why the latest attempt failed; null: it succeeded, or none was made"),
     next_attempt_at: timestamp.nullable(),
     finished_at: timestamp.nullable(),
@@ -36,7 +40,7 @@ export const delivery = z
 export type Delivery = z.infer<typeof delivery>;
 
 /** Filters of the list. Those given together must all hold. */
-const filterFields = {
+export const filterFields = {
   status: z.enum([...deliveryStatus.options, "failing"]).optional(),
   event: identifierParam.optional(),
   code: z
@@ -123,42 +127,12 @@ export const deliveryDetail = delivery
   .strict();
 export type DeliveryDetail = z.infer<typeof deliveryDetail>;
 
-/** Which deliveries are sent again: those named, or all that a filter lets through. */
-export const resendSelection = z
-  .object({
-    ids: z.array(identifier).min(1, issueText("itemsEmpty")).max(200, issueText("itemsTooMany", { limit: 200 })).optional(),
-    filters: z
-      .object({ ...filterFields, since: givenInstant.optional(), until: givenInstant.optional() })
-      .strict()
-      .optional(),
-  })
-  .strict()
-  .refine(({ ids, filters }) => (ids === undefined) !== (filters === undefined), {
-    message: issueText("idsOrFilters"),
-    path: ["ids"],
-  });
-export type ResendSelection = z.infer<typeof resendSelection>;
-
-export const bulkResend = z
-  .object({
-    id: identifier,
-    status: z
-      .enum(["running", "waiting", "finished", "cancelled"])
-      .describe("waiting: until the endpoint is active, or until an earlier one is done"),
-    total: z.number().int().describe("Deliveries that were chosen"),
-    queued: z.number().int().describe("Of them queued so far"),
-    skipped: z.number().int().describe("Left out: they had succeeded since they were chosen"),
-    created_at: timestamp,
-    finished_at: timestamp.nullable(),
-  })
-  .strict();
-export type BulkResend = z.infer<typeof bulkResend>;
-
-const partner = "/console/v1/systems/:system_id/partners/:partner_id";
+/** Where a partner's pages are. */
+export const partner = "/console/v1/systems/:system_id/partners/:partner_id";
 const deliveryPath = partnerPath.extend({ delivery_id: identifierParam });
-const resendPath = partnerPath.extend({ resend_id: identifierParam });
-const changes = consoleNeeds("partner", "admin", { conflicts: ["conflict"] });
-const changeErrors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
+/** Of endpoints that change something. */
+export const changes = consoleNeeds("partner", "admin", { conflicts: ["conflict"] });
+export const changeErrors = { 409: errorBody, ...consoleErrors, ...consoleBodyErrors };
 const attemptNumber = z.number().int().min(1);
 
 /** A partner's deliveries. */
@@ -221,48 +195,5 @@ export const deliveryEndpoints = {
     pathParams: partnerPath,
     query: deliveryFilters.strict(),
     responses: { 200: z.string(), ...consoleErrors },
-  },
-} as const;
-
-/** Deliveries sent again, many at once. */
-export const resendEndpoints = {
-  count: {
-    method: "POST",
-    path: `${partner}/resends/count`,
-    summary: "How many deliveries would be sent again",
-    metadata: changes,
-    pathParams: partnerPath,
-    query: noQuery,
-    body: resendSelection,
-    responses: { 200: z.object({ total: z.number().int() }).strict(), ...changeErrors },
-  },
-  create: {
-    method: "POST",
-    path: `${partner}/resends`,
-    summary: "Send many deliveries again",
-    metadata: changes,
-    pathParams: partnerPath,
-    query: noQuery,
-    body: resendSelection,
-    responses: { 200: bulkResend, ...changeErrors },
-  },
-  get: {
-    method: "GET",
-    path: `${partner}/resends/:resend_id`,
-    summary: "How far a resend is",
-    metadata: consoleNeeds("partner"),
-    pathParams: resendPath,
-    query: noQuery,
-    responses: { 200: bulkResend, ...consoleErrors },
-  },
-  cancel: {
-    method: "POST",
-    path: `${partner}/resends/:resend_id/cancel`,
-    summary: "Cancel what a resend has not queued",
-    metadata: changes,
-    pathParams: resendPath,
-    query: noQuery,
-    body: z.object({}).strict(),
-    responses: { 200: bulkResend, ...changeErrors },
   },
 } as const;

@@ -1,0 +1,86 @@
+import { z } from "zod";
+import { noQuery } from "../endpoint.ts";
+import { issueText } from "../messages.ts";
+import { givenInstant, identifier, identifierParam, timestamp } from "../values.ts";
+import { changeErrors, changes, filterFields, partner } from "./deliveries.ts";
+import { consoleErrors, consoleNeeds, partnerPath } from "./endpoint.ts";
+
+/** Which deliveries are sent again: those named, or all that a filter lets through. */
+export const resendSelection = z
+  .object({
+    ids: z
+      .array(identifier)
+      .min(1, issueText("itemsEmpty"))
+      .max(200, issueText("itemsTooMany", { limit: 200 }))
+      .optional(),
+    filters: z
+      .object({ ...filterFields, since: givenInstant.optional(), until: givenInstant.optional() })
+      .strict()
+      .optional(),
+  })
+  .strict()
+  .refine(({ ids, filters }) => (ids === undefined) !== (filters === undefined), {
+    message: issueText("idsOrFilters"),
+    path: ["ids"],
+  });
+export type ResendSelection = z.infer<typeof resendSelection>;
+
+export const bulkResend = z
+  .object({
+    id: identifier,
+    status: z
+      .enum(["running", "waiting", "finished", "cancelled"])
+      .describe("waiting: until the endpoint is active, or until an earlier one is done"),
+    total: z.number().int().describe("Deliveries that were chosen"),
+    queued: z.number().int().describe("Of them queued so far"),
+    skipped: z.number().int().describe("Left out: they had succeeded since they were chosen"),
+    created_at: timestamp,
+    finished_at: timestamp.nullable(),
+  })
+  .strict();
+export type BulkResend = z.infer<typeof bulkResend>;
+
+const resendPath = partnerPath.extend({ resend_id: identifierParam });
+
+/** Deliveries sent again, many at once. */
+export const resendEndpoints = {
+  count: {
+    method: "POST",
+    path: `${partner}/resends/count`,
+    summary: "How many deliveries would be sent again",
+    metadata: changes,
+    pathParams: partnerPath,
+    query: noQuery,
+    body: resendSelection,
+    responses: { 200: z.object({ total: z.number().int() }).strict(), ...changeErrors },
+  },
+  create: {
+    method: "POST",
+    path: `${partner}/resends`,
+    summary: "Send many deliveries again",
+    metadata: changes,
+    pathParams: partnerPath,
+    query: noQuery,
+    body: resendSelection,
+    responses: { 200: bulkResend, ...changeErrors },
+  },
+  get: {
+    method: "GET",
+    path: `${partner}/resends/:resend_id`,
+    summary: "How far a resend is",
+    metadata: consoleNeeds("partner"),
+    pathParams: resendPath,
+    query: noQuery,
+    responses: { 200: bulkResend, ...consoleErrors },
+  },
+  cancel: {
+    method: "POST",
+    path: `${partner}/resends/:resend_id/cancel`,
+    summary: "Cancel what a resend has not queued",
+    metadata: changes,
+    pathParams: resendPath,
+    query: noQuery,
+    body: z.object({}).strict(),
+    responses: { 200: bulkResend, ...changeErrors },
+  },
+} as const;
