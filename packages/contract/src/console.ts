@@ -30,8 +30,22 @@ export * from "./console/sign-in.ts";
 
 const c = initContract();
 
+/** Named, because the compiler writes out no type as long as this one would be. */
+type ConsoleContract = {
+  readonly session: typeof sessionEndpoints;
+  readonly signIn: typeof signInEndpoints;
+  readonly invitations: typeof invitationEndpoints;
+  readonly account: typeof accountEndpoints;
+  readonly partnerKeys: typeof partnerKeyEndpoints;
+  readonly systemKeys: typeof systemKeyEndpoints;
+  readonly partnerRequests: typeof partnerRequestEndpoints;
+  readonly systemRequests: typeof systemRequestEndpoints;
+  readonly deliveries: typeof deliveryEndpoints;
+  readonly resends: typeof resendEndpoints;
+};
+
 /** Every endpoint of the console. */
-export const consoleContract = c.router(
+export const consoleContract: ConsoleContract = c.router(
   {
     session: sessionEndpoints,
     signIn: signInEndpoints,
