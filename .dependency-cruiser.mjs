@@ -58,6 +58,12 @@ const packages = [
     to: { path: "^(packages|apps)/", pathNot: "^packages/embedded-postgres/" },
   },
   {
+    name: "csv-imports-nothing-of-ours",
+    comment: "It reads CSV, whatever is in it.",
+    from: { path: "^packages/csv/" },
+    to: { path: "^(packages|apps)/", pathNot: "^packages/csv/" },
+  },
+  {
     name: "simulator-imports-the-contract-only",
     comment: "It is a client like any other: what it does to a service, it does over HTTP.",
     from: { path: "^packages/simulator/", pathNot: testFiles },

@@ -19,6 +19,7 @@ const violations: Readonly<Record<string, { readonly file: string; readonly impo
     file: "packages/embedded-postgres/src/a.ts",
     imports: ["../../contract/src/index.ts"],
   },
+  "csv-imports-nothing-of-ours": { file: "packages/csv/src/a.ts", imports: ["../../contract/src/index.ts"] },
   "simulator-imports-the-contract-only": {
     file: "packages/simulator/src/a.ts",
     imports: ["../../sdk/src/index.ts"],

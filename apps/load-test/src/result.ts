@@ -94,6 +94,8 @@ export interface ThresholdResult {
   readonly text: string;
   /** Undefined: the run has no such figure, which fails too. */
   readonly value: number | undefined;
+  /** Whether the value is in milliseconds. */
+  readonly isTime: boolean;
   readonly passed: boolean;
 }
 

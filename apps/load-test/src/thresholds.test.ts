@@ -22,7 +22,9 @@ describe("thresholds", () => {
     ["rate>90", 99.5, true],
     ["lost<=0", undefined, false],
   ])("%s of a run with %s", (text, value, passed) => {
-    expect(checkThresholds([parseThreshold(text)], result)).toEqual([{ text, value, passed }]);
+    expect(checkThresholds([parseThreshold(text)], result)).toEqual([
+      { text, value, isTime: text.endsWith("s"), passed },
+    ]);
   });
 
   it.each(["p99", "p99<50", "p98<50ms", "unexpected<5ms", "rate=5", "walks:rate>5", "p99<-1ms", ""])(

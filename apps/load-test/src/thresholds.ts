@@ -49,7 +49,8 @@ export function parseThreshold(text: string): Threshold {
 export function checkThresholds(thresholds: readonly Threshold[], findings: Findings): ThresholdResult[] {
   return thresholds.map((threshold) => {
     const value = valueOf(threshold, findings);
-    return { text: threshold.text, value, passed: value !== undefined && isWithin(value, threshold) };
+    const isTime = LATENCY.test(threshold.metric);
+    return { text: threshold.text, value, isTime, passed: value !== undefined && isWithin(value, threshold) };
   });
 }
 

@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { parse } from "csv-parse";
+import { readRecords } from "@bikeshare/csv";
 import type { RecordedEvent } from "../load/scenario.ts";
 
 /** A station as a trip file describes it. */
@@ -41,15 +41,22 @@ const DAY_MS = 86_400_000;
  */
 export async function readBusiestDay(path: string): Promise<RecordedRide[]> {
   const byDay = new Map<number, RecordedRide[]>();
-  const rows = createReadStream(path).pipe(parse({ columns: true, bom: true, relax_column_count: true }));
-  for await (const row of rows) {
-    const ride = readRide(row as Record<string, string>);
-    if (ride === undefined) continue;
-    const day = Math.floor(ride.startedAt / DAY_MS);
-    const rides = byDay.get(day) ?? [];
-    rides.push(ride);
-    byDay.set(day, rides);
-  }
+  let header: readonly string[] | undefined;
+  await readRecords(createReadStream(path), {
+    record(fields) {
+      if (header === undefined) {
+        header = fields;
+        return;
+      }
+      const ride = readRide(Object.fromEntries(header.map((name, index) => [name, fields[index] ?? ""])));
+      if (ride === undefined) return;
+      const day = Math.floor(ride.startedAt / DAY_MS);
+      const rides = byDay.get(day) ?? [];
+      rides.push(ride);
+      byDay.set(day, rides);
+    },
+    pause: () => Promise.resolve(),
+  });
   const [busiest] = [...byDay.values()].toSorted((a, b) => b.length - a.length);
   if (busiest === undefined) {
     const names = Object.values(COLUMNS).map((alternatives) => alternatives.join(" or "));

@@ -34,7 +34,7 @@ function curveOf({ percentiles }: LatencySummary): [number, number][] {
 
 /** What the seconds of the run were like, all on the same time axis. */
 export function timeCharts(result: RunResult, baseline: RunResult | undefined): Markup[] {
-  const { seconds } = result;
+  const seconds = loadedSeconds(result);
   const time = timeScale(Math.max(...seconds.map(({ second }) => second)));
   const series = (name: string, of: (second: SecondResult) => number): Line => ({
     name,
@@ -67,8 +67,9 @@ export function timeCharts(result: RunResult, baseline: RunResult | undefined): 
 }
 
 /** The server's own metrics, on the time axis of the run. */
-export function serverCharts({ serverMetrics, seconds }: RunResult): Markup[] {
-  const last = Math.max(...seconds.map(({ second }) => second));
+export function serverCharts(result: RunResult): Markup[] {
+  const { serverMetrics } = result;
+  const last = Math.max(...loadedSeconds(result).map(({ second }) => second));
   return serverMetrics.map(({ title, unit, points }) => {
     const within = points.filter(({ seconds: at }) => at <= last);
     const lines: Line[] = [{ name: title, points: within.map(({ seconds: at, value }) => [at, value]) }];
@@ -82,6 +83,11 @@ export function serverCharts({ serverMetrics, seconds }: RunResult): Markup[] {
       isSmall: true,
     });
   });
+}
+
+/** Those in which requests were started: answers that come afterwards would look like a fall of the throughput. */
+function loadedSeconds({ seconds, settings }: RunResult): SecondResult[] {
+  return seconds.filter(({ second }) => second < settings.durationSeconds);
 }
 
 function highest(lines: readonly Line[]): number {

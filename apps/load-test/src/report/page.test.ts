@@ -15,7 +15,7 @@ function resultWith(text: string): RunResult {
     settings: { ...result.settings, name: text, url: text },
     invalidReasons: [text],
     violations: [text],
-    thresholds: [{ text, value: 1, passed: false }],
+    thresholds: [{ text, value: 1, isTime: false, passed: false }],
     contract: { checked: 1, violations: [text] },
     streams: result.streams.map((stream) => ({ ...stream, name: text, outcomes: [outcome] })),
     serverMetrics: [
@@ -71,4 +71,21 @@ it("no coordinate of a chart is missing, even of a run without an answer", () =>
   ]) {
     expect(reportPage(result, undefined)).not.toMatch(/NaN|Infinity|undefined/);
   }
+});
+
+it("thresholds are shown with the unit of what was measured", () => {
+  const thresholds = [
+    { text: "p99<1s", value: 271.8, isTime: true, passed: true },
+    { text: "lost<=0", value: 3, isTime: false, passed: false },
+  ];
+  const page = reportPage({ ...resultOf({ seconds }), thresholds }, undefined);
+  expect(page).toMatch(/p99&lt;1s<\/td>\s*<td[^>]*>272 ms</);
+  expect(page).toMatch(/lost&lt;=0<\/td>\s*<td[^>]*>3</);
+});
+
+it("what comes after the last second of the load is not drawn as a fall of the throughput", () => {
+  const after = { ...secondOf(seconds.length, 10), started: 0, answered: 1 };
+  expect(reportPage(resultOf({ seconds: [...seconds, after] }), undefined)).toBe(
+    reportPage(resultOf({ seconds }), undefined),
+  );
 });

@@ -4,7 +4,7 @@ import { compareWithBaseline } from "./baseline.ts";
 import { percentileChart, serverCharts, timeCharts } from "./charts.ts";
 import { html, Markup } from "./markup.ts";
 import { style } from "./style.ts";
-import { shortMs } from "./text.ts";
+import { measuredText, shortMs } from "./text.ts";
 
 /** The report as one page that needs nothing else: no script, no file, no network. */
 export function reportPage(result: RunResult, baseline: RunResult | undefined): string {
@@ -82,10 +82,10 @@ function thresholds({ thresholds: results }: RunResult): Markup | undefined {
   if (results.length === 0) return undefined;
   return table(
     ["Threshold", "measured", ""],
-    results.map(({ text, value, passed }) => [
-      text,
-      value === undefined ? "not measured" : String(Number(value.toFixed(2))),
-      html`<span class="${passed ? "good" : "bad"}">${passed ? "kept" : "broken"}</span>`,
+    results.map((result) => [
+      result.text,
+      measuredText(result),
+      html`<span class="${result.passed ? "good" : "bad"}">${result.passed ? "kept" : "broken"}</span>`,
     ]),
   );
 }

@@ -1,5 +1,5 @@
 import type { LatencySummary } from "../load/recorder.ts";
-import type { KneeStep, RunResult, SecondResult } from "../result.ts";
+import type { KneeStep, RunResult, SecondResult, ThresholdResult } from "../result.ts";
 
 /** One line on a second of the run, for a terminal. */
 export function progressLine({ second, answered, p50, p99, pending, unexpected }: SecondResult, of: number): string {
@@ -59,8 +59,7 @@ export function summaryText(result: RunResult): string {
     ...[...contract.violations, ...result.violations].map((violation) => `WRONG ${violation}`),
     ...result.invalidReasons.map((reason) => `INVALID ${reason}`),
     ...result.thresholds.map(
-      ({ text, value, passed }) =>
-        `${passed ? "kept  " : "BROKEN"} ${text} (${value === undefined ? "not measured" : Number(value.toFixed(2))})`,
+      (threshold) => `${threshold.passed ? "kept  " : "BROKEN"} ${threshold.text} (${measuredText(threshold)})`,
     ),
     ...(result.knee === undefined ? [] : [`Last good rate: ${result.knee.lastGoodPerSecond ?? "none"} a second`]),
     result.passed ? "Passed." : "Failed.",
@@ -72,4 +71,10 @@ export function summaryText(result: RunResult): string {
 /** A line with U+FFFD for what a terminal may act on: services decide what stands in it. */
 function printable(line: string): string {
   return line.replaceAll(/\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu, "\uFFFD");
+}
+
+/** What a threshold's figure was, with its unit. */
+export function measuredText({ value, isTime }: ThresholdResult): string {
+  if (value === undefined) return "not measured";
+  return isTime ? shortMs(value) : String(Number(value.toFixed(2)));
 }

@@ -61,7 +61,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     usage: () => ({
       inUse: pool.totalCount - pool.idleCount,
       idle: pool.idleCount,
-      waiting: pool.waitingCount,
+      // pg hands a free connection over in the next pass of the event loop: who gets one does not wait.
+      waiting: Math.max(0, pool.waitingCount - pool.idleCount),
     }),
     query,
     transaction: (work, transactionOptions) => inTransaction(pool, notifier, work, transactionOptions),

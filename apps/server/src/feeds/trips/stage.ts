@@ -1,5 +1,5 @@
+import { OpenQuoteError, readRecords } from "@bikeshare/csv";
 import type { StationSighting } from "../../fleet/placeholder-stations.ts";
-import { readRecords } from "./csv-records.ts";
 import { type Layout, recogniseHeader } from "./formats.ts";
 import type { TripInput } from "./inputs/input.ts";
 import {
@@ -84,7 +84,10 @@ export async function stageTripFile(staging: Staging, spool: Spool): Promise<Sta
         await spool.writeFull();
       },
     },
-  );
+  ).catch((error: unknown) => {
+    if (!(error instanceof OpenQuoteError)) throw error;
+    throw new ImportFileError("unparsable", error.line, error.message, { cause: error });
+  });
   damage.finish();
   if (layout === undefined) throw new ImportFileError("empty", null, "the file has no header");
   issues.finish();

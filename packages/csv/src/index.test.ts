@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readRecords } from "./csv-records.ts";
+import { readRecords } from "./index.ts";
 
 /** The records of a text that comes in pieces of some bytes, each after its line. */
 async function read(text: string, pieceBytes = 1000): Promise<unknown[]> {
@@ -55,7 +55,7 @@ describe("readRecords", () => {
   });
 
   it("refuses a quote that does not close, after the records before it", async () => {
-    await expect(read('a,b\nc,"d\ne,f\n')).rejects.toMatchObject({ reason: "unparsable", row: 2 });
-    await expect(read(`a,b\n"${"c,d\n".repeat(20_000)}",e`)).rejects.toMatchObject({ reason: "unparsable", row: 2 });
+    await expect(read('a,b\nc,"d\ne,f\n')).rejects.toMatchObject({ name: "OpenQuoteError", line: 2 });
+    await expect(read(`a,b\n"${"c,d\n".repeat(20_000)}",e`)).rejects.toMatchObject({ name: "OpenQuoteError", line: 2 });
   });
 });

@@ -1,5 +1,16 @@
 import { StringDecoder } from "node:string_decoder";
-import { ImportFileError } from "./problems.ts";
+
+/** A quote that does not close makes it unknowable where the next record begins. */
+export class OpenQuoteError extends Error {
+  override readonly name = "OpenQuoteError";
+  /** The line it opens on, as an editor counts. */
+  readonly line: number;
+
+  constructor(line: number) {
+    super("a quote opens here and does not close on its line");
+    this.line = line;
+  }
+}
 
 /** What is done with the records of a CSV text, in the order of the file. */
 export interface RecordHandler {
@@ -29,7 +40,7 @@ const CARRIAGE_RETURN = 0x0d;
 
 /**
  * Reads CSV. Empty lines are passed over; a quote within a field, doubled or not, is part of it.
- * @throws ImportFileError when a quote that does not close makes it unknowable where the next record begins
+ * @throws OpenQuoteError
  * @throws whatever the handler throws
  */
 export async function readRecords(text: AsyncIterable<Buffer>, handler: RecordHandler): Promise<void> {
@@ -56,24 +67,20 @@ function createReader(handler: RecordHandler): (piece: string, isLast: boolean) 
     let start = 0;
     while (start < text.length) {
       const record = readRecord(text, start, isLast);
-      if ((record?.end ?? text.length) - start > MAX_RECORD_LENGTH) throw openQuote(line);
+      if ((record?.end ?? text.length) - start > MAX_RECORD_LENGTH) throw new OpenQuoteError(line);
       if (record === undefined) break;
       const { fields, end, lines } = record;
       if (fields.length > 1 || fields[0] !== "") {
         width ??= fields.length;
-        if (lines > 1 && fields.length !== width) throw openQuote(line);
+        if (lines > 1 && fields.length !== width) throw new OpenQuoteError(line);
         handler.record(fields, line);
       }
       line += lines;
       start = end;
     }
-    if (isLast && start < text.length) throw openQuote(line);
+    if (isLast && start < text.length) throw new OpenQuoteError(line);
     rest = text.slice(start);
   };
-}
-
-function openQuote(line: number): ImportFileError {
-  return new ImportFileError("unparsable", line, "a quote opens here and does not close on its line");
 }
 
 interface CsvRecord {
